@@ -1,5 +1,5 @@
-import { checkLoss, type LossReport, termLines, termsIn } from "@bonsai-agent/digest";
-import { jsonText, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
+import { checkLoss, type LossReport, termLines, termsIn, textsIn } from "@bonsai-agent/digest";
+import { type Message, messageText, toolCalls } from "@bonsai-agent/messages";
 import { type CarryOver, carriedBlocks, carriedTokens } from "./carry-over.ts";
 import type { Run } from "./ladder.ts";
 import type { CompactionPlan } from "./plan.ts";
@@ -12,29 +12,36 @@ export interface CheckedCarryOver {
   loss?: LossReport | undefined;
 }
 
+interface CheckOptions {
+  prose: string;
+  plan: CompactionPlan;
+  run: Run;
+  /** False for a summary that has all of it by its making, and for one of an extension's own. */
+  mayPutBack: boolean;
+  /** What the index of terms may take. Default: as the settings say. */
+  termsTokens?: number;
+}
+
 /**
  * Adds to the carry-over what depends on the prose: the terms that the context does not show anyway, and what the summary
  * left out.
- * @param mayPutBack false for a summary that has all of it by its making
  */
-export function checkedCarryOver(
-  carried: CarryOver,
-  { prose, plan, run, mayPutBack }: { prose: string; plan: CompactionPlan; run: Run; mayPutBack: boolean },
-): CheckedCarryOver {
+export function checkedCarryOver(carried: CarryOver, options: CheckOptions): CheckedCarryOver {
+  const { prose, plan, run, mayPutBack, termsTokens = carriedTokens(plan, run).terms } = options;
   const { record } = carried;
   const { lossCheck } = run.settings;
-  const tokens = carriedTokens(plan, run);
   const kept = plan.kept.map(({ message }) => shownText(message));
   const beside = paragraphs([prose, ...carriedBlocks(carried), ...kept]);
   const shownTerms = termsIn(beside);
-  const terms = termLines(record.terms, tokens.terms, (term) => shownTerms.has(term));
+  const terms = termLines(record.terms, termsTokens, (term) => shownTerms.has(term));
   if (lossCheck === "off") return { carried: { ...carried, terms } };
   const shown = paragraphs([beside, ...terms]);
-  const { lines: putBack, report: loss } = checkLoss(record, shown, mayPutBack ? tokens.putBack : 0);
+  const putBackTokens = mayPutBack ? carriedTokens(plan, run).putBack : 0;
+  const { lines: putBack, report: loss } = checkLoss(record, shown, putBackTokens);
   return { carried: { ...carried, terms, putBack }, loss };
 }
 
 /** What the model reads of a message, with the arguments of its calls. */
 function shownText(message: Message): string {
-  return [messageText(message), ...toolCalls(message).map((call) => jsonText(call.arguments))].join("\n");
+  return [messageText(message), ...toolCalls(message).flatMap((call) => textsIn(call.arguments))].join("\n");
 }

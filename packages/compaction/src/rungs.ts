@@ -16,7 +16,7 @@ import {
 } from "./ladder.ts";
 import { checkedCarryOver } from "./loss-check.ts";
 import { ownDetails } from "./outcome.ts";
-import { freedBy, latestAnswer, type MaskedItem, planMasks } from "./plan.ts";
+import { type CompactionPlan, freedBy, latestAnswer, type MaskedItem, planMasks } from "./plan.ts";
 import { spanRecord } from "./span-record.ts";
 import {
   fitsWhole,
@@ -122,7 +122,7 @@ const DIGEST_SHARE = 0.5;
  * What a digest may take of the context, with the frame and all that is carried over: a longer past takes more. Only a long
  * request adds to it.
  */
-const DIGEST_SUMMARY = { tokens: 5_600, perCompaction: 200, mostTokens: 7_200 };
+const DIGEST_SUMMARY = { tokens: 5_650, perCompaction: 200, mostTokens: 7_200 };
 /** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
 const RECORDS_SHARE = 0.6;
 const MINIMUM_PROSE_TOKENS = 700;
@@ -143,8 +143,15 @@ function proseTokens(carried: CarryOver, state: LadderState, run: Run): number {
 
 function leftTokens(prose: string, carried: CarryOver, { plan }: LadderState, run: Run): number {
   const text = summaryText(prose, { ...carried, extensions: {} });
-  return Math.max(0, digestSummaryTokens(carried, run) - byScript(text) - carriedTokens(plan!, run).terms);
+  return Math.max(0, digestSummaryTokens(carried, run) - byScript(text) - digestTermsTokens(plan!, run));
 }
+
+/** A digest has no notes that name things, so its index names more. */
+function digestTermsTokens(plan: CompactionPlan, run: Run): number {
+  return Math.floor(carriedTokens(plan, run).terms * DIGEST_TERMS);
+}
+
+const DIGEST_TERMS = 1.4;
 
 function digestSummaryTokens({ record }: CarryOver, { budgets }: Run): number {
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
@@ -189,7 +196,8 @@ async function summarised(
   const prose = await summarise(spanOptions(state, run, summariser), known);
   const mayPutBack = !isDigest(summariser);
   const told = mayPutBack ? known : withClosings(prose, known, state, run);
-  const { carried, loss } = checkedCarryOver(told, { prose, plan, run, mayPutBack });
+  const termsTokens = mayPutBack ? carriedTokens(plan, run).terms : digestTermsTokens(plan, run);
+  const { carried, loss } = checkedCarryOver(told, { prose, plan, run, mayPutBack, termsTokens });
   const summary: PlannedSummary = {
     summary: summaryText(prose, carried),
     prose,

@@ -10,5 +10,5 @@ export {
   storedRecord,
 } from "./record.ts";
 export type { SourceMessage } from "./source.ts";
-export { termLines, termsIn } from "./terms.ts";
+export { termLines, termsIn, textsIn } from "./terms.ts";
 export { clippedWords, type SaidMessage, type UserWords, wordLines } from "./words.ts";
