@@ -99,6 +99,8 @@ function kindOfVerb(word: string, next: string | undefined, isRemote: boolean): 
   if (/^(?:config|context)$/.test(word)) return "run";
   if (has(JUDGING)) return "judge";
   if (has(LOCAL_VERBS)) return "run";
+  // It waits, and fails when what it waits for does: `kubectl rollout status`.
+  if (isRemote && /^(?:status|wait|watch|checks)$/.test(word)) return "run";
   if (has(LOOKING_VERBS)) return parts.length === 1 ? "look" : "run";
   if (MIGRATES.test(`${parts.join(" ")} ${next}`)) return "act";
   if (!has(ACTING_VERBS) && !(isRemote && has(REMOTE_VERBS))) return undefined;

@@ -59,7 +59,7 @@ function covers(passed: Command, part: string): boolean {
 }
 
 const UNIMPORTANT =
-  /^(?:--|-[vqs]+|--(?:verbose|quiet|silent|no-colou?r|colou?r|run|bail|workspaces?|all|if-present|reporter|no-cache|force|watch)(?:=.{0,40})?|\.{1,2}\/?|\.\/\.\.\.|\*\*?)$/;
+  /^(?:--|run|-[vqs]+|--(?:verbose|quiet|silent|no-colou?r|colou?r|run|bail|workspaces?|all|if-present|reporter|no-cache|force|watch)(?:=.{0,40})?|\.{1,2}\/?|\.\/\.\.\.|\*\*?)$/;
 
 /** What makes two runs the same: neither code that is given as an argument, nor how much is printed. */
 function identityOf({ words }: Command): string[] {
@@ -84,7 +84,7 @@ function isBroader(passed: readonly string[], failed: readonly string[]): boolea
 /** The same, or a folder or file that it is in. */
 function holds(outer: string, inner: string): boolean {
   const folder = outer.replace(/\/(?:\.\.\.|\*\*?)?$/, "");
-  return inner === outer || (inner.startsWith(folder) && /^(?:\/|::|:\d)/.test(inner.slice(folder.length)));
+  return inner === outer || (inner.startsWith(folder) && /^[/:]/.test(inner.slice(folder.length)));
 }
 
 const isFile = (word: string): boolean => /[\w)\]]\.[a-z]{1,5}(?:$|:)|::|\//i.test(word);
@@ -95,12 +95,19 @@ function runsItsFiles(passed: readonly string[], failed: readonly string[]): boo
   return files.length > 0 && files.every(isRun);
 }
 
-const PROJECT_RUNNER = /^(?:npm|pnpm|yarn|bun|make|just|task|nx|turbo)$/;
+const SCRIPT_RUNNER = /^(?:npm|pnpm|yarn|bun|nx|turbo)$/;
+const TASK_RUNNER = /^(?:make|just|task)$/;
+const SCRIPT_TOOL =
+  /^(?:npx|bunx|node|tsx|vitest|jest|mocha|ava|tsc|tsgo|eslint|biome|prettier|oxlint|vite|webpack|rollup|esbuild|playwright|cypress|karma)$/;
 
-/** A script of the project that names no target stands above a tool that was run by hand. */
-function isWholeProject(passed: readonly string[], failed: readonly string[]): boolean {
-  const isWhole = PROJECT_RUNNER.test(passed[0]!) && passed.length <= 3 && !passed.slice(1).some(isFile);
-  return isWhole && !PROJECT_RUNNER.test(failed[0]!);
+/** A script of the project that names no target stands above a tool that was run by hand; `npm test` says nothing of Rust. */
+function isWholeProject(
+  [runner = "", ...passed]: readonly string[],
+  [tool = ""]: readonly string[],
+): boolean {
+  if (passed.length > 2 || passed.some(isFile)) return false;
+  if (TASK_RUNNER.test(runner)) return !TASK_RUNNER.test(tool) && !SCRIPT_RUNNER.test(tool);
+  return SCRIPT_RUNNER.test(runner) && SCRIPT_TOOL.test(tool);
 }
 
 /** Tests say nothing of types, nor the other way round. */

@@ -97,7 +97,7 @@ class Ledger {
     if (result.state === "aborted") return;
     this.#failing = this.#failing.filter((failed) => failed.path !== path);
     if (result.state === "failed")
-      this.#fail({ key: `${tool} ${path}`, line: result.line() ?? "", path, entryId });
+      this.#fail({ key: `${tool} ${path}`, line: result.line() ?? result.lines[0] ?? "", path, entryId });
   }
 
   #ran(written: string, result: RunResult, entryId: string | undefined): void {
@@ -172,7 +172,8 @@ function groupStates(
     const filter = group.commands.find(
       ({ kind, pipedTo }) => pipedTo !== undefined && kind !== "look",
     )?.pipedTo;
-    if (filter === undefined || !/^(?:[ef]?grep|rg|ag|wc)$/.test(filter.words[0]!)) return "passed";
+    const isSearched = filter !== undefined && /^(?:[ef]?grep|rg|ag|wc)$/.test(filter.words[0]!);
+    if (!isSearched) return group === last ? state : "passed";
     return SEEKS_ERRORS.test(textOf(filter)) && filter.words[0] !== "wc" ? "passed" : undefined;
   };
 }

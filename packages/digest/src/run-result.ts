@@ -26,7 +26,7 @@ export function resultOf(result: { content?: unknown; details?: unknown; isError
     state: isAborted && code === undefined ? "aborted" : isFailed ? "failed" : "passed",
     hasExitCode: code !== undefined,
     lines,
-    line: once(lines),
+    line: once(lines, code !== undefined),
   };
 }
 
@@ -40,13 +40,13 @@ export function userResult(message: {
   const state =
     message.cancelled === true ? "aborted" : code !== undefined && code !== 0 ? "failed" : "passed";
   const lines = linesOf(contentText(message.output));
-  return { state, hasExitCode: code !== undefined, lines, line: once(lines) };
+  return { state, hasExitCode: code !== undefined, lines, line: once(lines, code !== undefined) };
 }
 
-function once(lines: readonly string[]): () => string | undefined {
+function once(lines: readonly string[], hasExitCode: boolean): () => string | undefined {
   let found: { line: string | undefined } | undefined;
   return () => {
-    found ??= { line: decisiveLine(lines) };
+    found ??= { line: decisiveLine(lines, hasExitCode) };
     return found.line;
   };
 }
@@ -112,38 +112,46 @@ export function saysFailed(lines: readonly string[]): boolean {
 /** Shapes of lines that say what went wrong, the sharpest first. */
 const DECISIVE: readonly RegExp[] = [
   /\berror TS\d+|^error\[\w+\]|^[^\s:]{1,200}(?::\d+(?::\d+)?|\(\d+,\d+\)):? (?:fatal )?error\b|^\W{0,4}(?:[\w.]+\.)?[A-Z]?\w*(?:Error|Exception)(?: \[\w+\])?(?::| in )|\bpanicked at\b|^panic:|^\d+:\d+\s+error\b|^Caused by:|^E {2,}\S/,
-  /^(?:error|fatal|err|failure|failed|exception)\b[^\w]{0,3}[:!]|\b[A-Z]\w+(?:Error|Exception)\b|\bE[A-Z]{5,}\b|\bERR_\w+|^! \[|: (?:command )?not found\b|permission denied|\bno such file\b|^ERROR\b|\bassert(?:ion)?\b.{0,100}\bfail|\bexpected\b.{0,100}\b(?:got|received|actual|but|to)\b|\bgot\b.{0,100}\bwant\b|^[^\s:]{1,200}\.\w{1,5}:\d+(?::\d+)?: (?!warning|note|info)/i,
+  /\b[A-Z]\w+(?:Error|Exception)\b|\bE[A-Z]{4,}\b|\bERR_\w+|^ERROR\b/,
+  /^(?:error|fatal|err|failure|failed|exception)\b[^\w]{0,3}[:!]|^! \[|: (?:command )?not found\b|permission denied|\bno such file\b|^ERROR\b|\bassert(?:ion)?\b.{0,100}\bfail|\bexpected\b.{0,100}\b(?:got|received|actual|but|to)\b|\bgot\b.{0,100}\bwant\b|^[^\s:]{1,200}\.\w{1,5}:\d+(?::\d+)?: (?!warning|note|info)/i,
   /^(?:--- )?FAIL\b.|^(?:✗|✖|×|✘|●) |^not ok \d|\b(?:denied|refused|rejected|unauthori[sz]ed|forbidden|timed out|unreachable|undefined reference|cannot|could not|unable to|invalid|missing|conflict)\b/i,
   /\berrors?\b|\bfail(?:ed|ure|ures|ing)?\b|\bexception\b|\bfatal\b|✗|✖|❌|\bkilled\b/i,
 ];
 /** Stands around the error and is not it: wrappers' notes, stack frames, progress. */
 const NOISE =
-  /^(?:npm (?:ERR!|error|warn|notice)|pnpm: |yarn run|error Command failed|\s*ELIFECYCLE|make(?:\[\d+\])?: |at .{1,300}[():]|at \S+:\d+|File "|Waiting for the debugger|Debugger |\(node:|\(Use `node|node:internal|\^|>|\d+ \||=+ |-{3,}|✓|√|✔|ok\b|PASS\b|(?:\S+ )?(?:INFO|DEBUG|TRACE|WARN(?:ING)?)\b|warning\b|\[?(?:exit code|command (?:exited|timed))|error: (?:aborting due to|could not compile|test failed, to rerun)|To see|FAILURE: Build failed|For more|Some errors have|Traceback )|\b0 (?:errors?|failed|failures)\b/i;
+  /^(?:npm (?:ERR!|error|warn|notice)|pnpm: |yarn run|error Command failed|\s*ELIFECYCLE|make(?:\[\d+\])?: |at .{1,300}[():]|at \S+:\d+|File "|Waiting for the debugger|Debugger |\(node:|\(Use `node|node:internal|\^|>|\d+ ?\||=+ |-{3,}|✓|√|✔|ok\b|PASS\b|(?:\S+ )?(?:INFO|DEBUG|TRACE|WARN(?:ING)?)\b|warning\b|\[?(?:exit code|command (?:exited|timed))|error: (?:aborting due to|could not compile|test failed, to rerun)|To see|FAILURE: Build failed|For more|Some errors have|Traceback )|\b0 (?:errors?|failed|failures)\b/i;
 
 /**
- * The line that says what went wrong, by the shape of such lines; undefined where there is none. A short output of a failed
- * command is its message, whatever it says.
+ * The line that says what went wrong, by the shape of such lines; undefined where there is none. A short output of a command
+ * that failed by its exit code is its message, whatever it says.
  */
-function decisiveLine(lines: readonly string[]): string | undefined {
+function decisiveLine(lines: readonly string[], hasExitCode: boolean): string | undefined {
   const telling = lines.filter((line) => !NOISE.test(line));
-  for (const shape of DECISIVE) {
-    const line = telling.find((candidate) => shape.test(candidate));
+  // What ends in a colon announces the line that tells.
+  for (const candidates of [telling.filter((line) => !line.endsWith(":")), telling]) {
+    const line = DECISIVE.map((shape) => candidates.find((candidate) => shape.test(candidate))).find(
+      isString,
+    );
     if (line !== undefined) return clipped(line, 240);
   }
   const said = lines.filter((line) => !EXIT_LINE.test(line));
   const noisy = said.find((line) =>
     /^npm (?:ERR!|error) (?!code |path |command |A complete )|^error Command|^make/i.test(line),
   );
-  if (said.length > 3) return noisy === undefined ? undefined : clipped(noisy, 240);
+  if (said.length > 3 || !hasExitCode) return noisy === undefined ? undefined : clipped(noisy, 240);
   const last = telling.findLast((line) => !EXIT_LINE.test(line)) ?? noisy;
   return last === undefined ? undefined : clipped(last, 240);
+}
+
+function isString(value: unknown): value is string {
+  return typeof value === "string";
 }
 
 /** On one line, at most `chars` long, never cut within a character. */
 export function clipped(text: string, chars: number): string {
   const line = text
     .slice(0, chars * 8)
-    .replace(/\s+/g, " ")
+    .replace(/[\r\n]+\s*/g, " ")
     .trim();
   if (line.length <= chars) return line;
   return `${line.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, "")}…`;

@@ -150,6 +150,9 @@ const CLEARED: ReadonlyArray<[failed: string, passed: string]> = [
   ["npx vitest run test/a.test.ts", "pnpm test"],
   ["npm test -- test/a.test.ts", "npx vitest run test/a.test.ts"],
   ["npx tsc --noEmit", "npm run check"],
+  ["npm run test:unit", "npm test"],
+  ["go test ./a/...", "make test"],
+  ["kubectl rollout status deploy/web", "kubectl rollout status deploy/web"],
   ["npm run lint && npm test", "npm run lint && npm test"],
   ["npm test", "npm run lint && npm test"],
   ["git commit -m 'a'", "git add . && git commit -m 'b' --no-verify"],
@@ -170,6 +173,8 @@ test.each([
   ["npm run check", "npm run check 2>&1 | grep wrap"],
   ["npm run check && npm test", "npm test"],
   ["git push origin v1", "git push origin main"],
+  ["cargo test -p core", "npm test"],
+  ["go test ./a/...", "pnpm test"],
   ["pytest tests/a.py", "pytest tests/b.py"],
   ["npm test", "false || npm test"],
 ])("%s is not mended by %s", (failed, passed) => {
@@ -190,6 +195,13 @@ test("the last failure of a command counts, and comes last", () => {
     { key: "make b", line: "Error: y", entryId: "2" },
     { key: "make a", line: "Error: z", entryId: "3" },
   ]);
+});
+
+test("an exit code above 0 counts through a pipe, but for a search that finds nothing", () => {
+  expect(keys(["./load.sh 2>&1 | tail -20", "step 1\nError: connect ECONNREFUSED db:5432", 1])).toEqual([
+    "./load.sh",
+  ]);
+  expect(keys(["npm run check", BROKEN, 1], ["npm run check | grep error", "", 1])).toEqual([]);
 });
 
 test("an aborted or refused call says nothing", () => {
