@@ -122,10 +122,10 @@ const DIGEST_SHARE = 0.5;
  * What a digest may take of the context, with the frame and all that is carried over: a longer past takes more. Only a long
  * request adds to it.
  */
-const DIGEST_SUMMARY = { tokens: 5_650, perCompaction: 200, mostTokens: 7_200 };
+const DIGEST_SUMMARY = { tokens: 5_650, perCompaction: 220, mostTokens: 7_300 };
 /** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
 const RECORDS_SHARE = 0.6;
-const MINIMUM_PROSE_TOKENS = 700;
+const MINIMUM_PROSE_TOKENS = 1_100;
 
 /** What the digest of a span may be at most, to be shorter than what it stands for. */
 function digestTokens({ plan }: LadderState): number {
