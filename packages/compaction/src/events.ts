@@ -46,7 +46,7 @@ export interface CompactionPreparation {
   readonly previousSummary?: string;
   /** What the user said in all that the summary stands for, oldest first; a pasted block is a line that names it. */
   readonly userWords: readonly SaidMessage[];
-  /** The terms of all that, the most used first, each with up to three entries that hold it. */
+  /** The terms of all that, the most used first, each with up to two entries that hold it. */
   readonly terms: ReadonlyArray<{ readonly term: string; readonly entries: readonly string[] }>;
   /** Of the messages that are summarised. */
   readonly fileOps: FileOperations;

@@ -40,7 +40,7 @@ export interface TermUse {
   weight: number;
   /** The same, each times the number of its message. */
   placed: number;
-  /** Of up to three entries that hold it, the latest first. */
+  /** Of up to two entries that hold it, the latest first. */
   entries: readonly string[];
 }
 
@@ -56,8 +56,8 @@ export const noTerms: TermIndex = { messages: 0, uses: [] };
 const SPEAKER_WEIGHT = { user: 3, assistant: 2, result: 1 };
 /** Of a result, so much is read: what stands behind is seldom named again. */
 const RESULT_CHARS = 4_000;
-const MOST_TERMS = 700;
-const MOST_ENTRIES = 3;
+const MOST_TERMS = 500;
+const MOST_ENTRIES = 2;
 /** A term of the beginning counts so much, one of the end 1 more. */
 const LEAST_PLACE = 0.3;
 
