@@ -231,7 +231,7 @@ function branchFailure(cause: unknown): BonsaiError {
   return new BonsaiError({
     code: "branch_summary_failed",
     message: `The branch was not summarised, and nothing was moved: ${messageOf(cause)}`,
-    hint: "Try again, move without a summary, or summarise with the built-in digest.",
+    hint: "Try again, move without a summary, or summarise with the built-in digest (`bonsai goto` does without --model).",
     cause,
   });
 }

@@ -1,5 +1,6 @@
 import { BonsaiError, isGoodAnswer } from "@bonsai-agent/messages";
 import { type ModelSizes, type Refusal, sendableTokens } from "./budget.ts";
+import { FailedSummary } from "./failed-summary.ts";
 import { type CompactionOutcome, type CompactionReason, digits } from "./outcome.ts";
 import {
   type CompactionRequest,
@@ -9,7 +10,7 @@ import {
 } from "./prepare-run.ts";
 import { CONTEXT_TOO_LARGE, type CompactionResult, failureOf, outcomeOf } from "./result.ts";
 import { carryOut } from "./run.ts";
-import type { CompactionSettings } from "./settings.ts";
+import { type CompactionSettings, digestStandsIn } from "./settings.ts";
 import { type ContextReading, readContext } from "./tokens.ts";
 
 /** Where a threshold can be looked at. */
@@ -22,19 +23,37 @@ export interface ControllerOptions
   > {
   /** The sizes of the model in use, asked each time. */
   model: () => ModelSizes;
+  /** Milliseconds since the epoch. Default: the clock. */
+  now?: () => number;
   /** A sub-agent has no threshold; overflow recovery stays. Default false. */
   isSubAgent?: boolean;
   /** Called once when an automatic compaction failed or is paused, so that the task can go on. */
   onWarning?: (error: BonsaiError) => void;
 }
 
+/** A compaction that somebody asked for. */
+export interface ManualCompaction {
+  /** What the summary should dwell on. */
+  focus?: string;
+  /** The digest summarises, and no model is asked, whatever the settings say. Default false. */
+  useDigest?: boolean;
+  /** A model is asked also where it has just failed: a person says so, a program need not. Default true. */
+  asksAgain?: boolean;
+  /** True while a task goes on: as much is kept as by threshold. Default false. */
+  isMidTask?: boolean;
+  /** Cancels it. Default: nothing does. */
+  signal?: AbortSignal;
+}
+
 /**
- * Decides when a session is compacted. Owner of the lock, the latches and the breaker: one compaction at a
- * time; one try by threshold for each request; one recovery for each user message.
+ * Decides when a session is compacted. Owner of the lock, the latches, the breaker and the memory of a summary that
+ * failed: one compaction at a time; one try by threshold for each request; one recovery for each user message; one
+ * failure of a model until it is asked again.
  */
 export class CompactionController {
   readonly #options: ControllerOptions;
   readonly #breaker = new CompactionBreaker();
+  readonly #failedSummary: FailedSummary;
   #running = false;
   #triedForRequest = false;
   /** Why this task gets no further attempt by threshold. */
@@ -46,6 +65,7 @@ export class CompactionController {
 
   constructor(options: ControllerOptions) {
     this.#options = options;
+    this.#failedSummary = new FailedSummary(options.now ?? Date.now);
   }
 
   get isRunning(): boolean {
@@ -63,6 +83,7 @@ export class CompactionController {
   /** Another model is in use: what did not help the former may help this one. */
   modelChanged(): void {
     this.#breaker.close();
+    this.#failedSummary.forget();
     this.#warnedPaused = false;
   }
 
@@ -93,10 +114,12 @@ export class CompactionController {
   }
 
   /** Compacts because somebody asked for it. Never rejects. */
-  compact(
-    at: { focus?: string; isMidTask?: boolean; signal?: AbortSignal } = {},
-  ): Promise<CompactionOutcome> {
-    return this.#settled("manual", () => this.#run(this.#request({ reason: "manual", ...at })));
+  compact({ useDigest, asksAgain = true, ...at }: ManualCompaction = {}): Promise<CompactionOutcome> {
+    return this.#settled("manual", () => {
+      const request = this.#request({ reason: "manual", ...at });
+      if (useDigest) return this.#run({ ...request, summariser: undefined });
+      return this.#run(asksAgain ? request : this.#sparingFailed(request));
+    });
   }
 
   /** A session that cannot be read, or a model that cannot be asked for, is an outcome too. */
@@ -191,18 +214,29 @@ export class CompactionController {
       return skipped(reason, decision?.reading ?? readContext(request), "Another compaction is running.");
     this.#running = true;
     try {
+      // Who it is now: a model can be chosen while this one is waited for.
+      const summariser = request.summariser?.name;
       const result = await carryOut({
-        ...request,
+        ...(reason === "manual" ? request : this.#sparingFailed(request)),
         decision,
         onCommitted: () => {
           this.#running = false;
         },
       });
       this.#record(result, signal?.aborted ?? false);
+      if (summariser !== undefined) this.#failedSummary.note(result, summariser);
       return outcomeOf(result);
     } finally {
       this.#running = false;
     }
+  }
+
+  /** Without a model that has just failed, where the digest would stand in for it. */
+  #sparingFailed(request: CompactionRequest): CompactionRequest {
+    const { reason = "manual", settings, summariser } = request;
+    if (summariser === undefined || !digestStandsIn(settings, reason)) return request;
+    const whyUnasked = this.#failedSummary.whyUnasked(summariser.name);
+    return whyUnasked === undefined ? request : { ...request, summariser: undefined, whyUnasked };
   }
 
   #record(result: CompactionResult, isAborted: boolean): void {

@@ -2,7 +2,12 @@ export type { LossCount, LossReport, SaidMessage, SpanRecord } from "@bonsai-age
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
 export { budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
 export type { ExtensionCarryOver } from "./carry-over.ts";
-export { CompactionController, type CompactionSite, type ControllerOptions } from "./controller.ts";
+export {
+  CompactionController,
+  type CompactionSite,
+  type ControllerOptions,
+  type ManualCompaction,
+} from "./controller.ts";
 export { digestSummariser } from "./digest.ts";
 export {
   type BeforeCompact,

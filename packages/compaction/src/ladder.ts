@@ -29,6 +29,8 @@ export interface Run extends Aims {
   readonly span: Omit<PlanOptions, "view">;
   /** Undefined where only the digest is there. */
   readonly summariser: Summariser | undefined;
+  /** Why there is none although a model could be asked, in a sentence for people. */
+  readonly whyUnasked?: string | undefined;
   readonly digest: Summariser | undefined;
   readonly focus: string | undefined;
   /** Takes the place of the instructions; then no sections are expected. */
@@ -64,6 +66,8 @@ export interface LadderState {
   readonly view: ContextView;
   readonly plan: CompactionPlan | undefined;
   readonly summary: PlannedSummary | undefined;
+  /** The rung that made it. */
+  readonly summarisedBy?: RungName | undefined;
   /** The extension whose summary it is. */
   readonly madeBy?: string | undefined;
   /** What extensions want carried over behind the summary, as far as it fits. */
@@ -147,9 +151,10 @@ async function tryRung({ rung, state }: LadderStep, run: Run): Promise<LadderSta
     if (next.view === state.view && next.summary === state.summary) return next;
     if (next.summary !== undefined && saysNothing(next.summary.prose))
       throw new SummaryFailure("empty", "The summary says nothing.");
-    if (next.tokens < state.tokens || mayGrow(next, run)) return { ...next, rung: rung.name };
+    const summarisedBy = next.summary === state.summary ? state.summarisedBy : rung.name;
+    if (next.tokens < state.tokens || mayGrow(next, run)) return { ...next, rung: rung.name, summarisedBy };
     throw new SummaryFailure(
-      "too-large",
+      "no-shorter",
       `It would not shrink the context: ${state.tokens} tokens before, ${next.tokens} after.`,
     );
   } catch (error) {

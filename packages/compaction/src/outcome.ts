@@ -8,6 +8,11 @@ export type CompactionReason = "threshold" | "overflow" | "manual";
 /** A step of the ladder: what was tried to make the context smaller. */
 export type RungName = "mask" | "extension" | "summarise" | "chunks" | "digest" | "media" | "truncate";
 
+/** True for a step that asks a model. */
+export function isModelRung(rung: RungName | undefined): boolean {
+  return rung === "summarise" || rung === "chunks";
+}
+
 /** What a compaction did, step by step; each a number of messages. */
 export interface CompactionSteps {
   /** Old outputs of tools and of commands that were replaced by a placeholder. */
@@ -32,6 +37,8 @@ export interface CompactionOutcome {
   steps?: CompactionSteps;
   /** The extension that did not let it happen, or whose summary stands; absent where none had a say. */
   decidedBy?: string;
+  /** With the status `failed`, where a model's summary failed and the settings kept the digest from standing in. */
+  digestIsUntried?: true;
 }
 
 /** "masked 5 old results, shortened 1 message": in the order in which it was done. */

@@ -61,6 +61,8 @@ export interface CompactionRequest extends RunCompactionOptions {
    * the newest results yet. Default false.
    */
   isMidTask?: boolean | undefined;
+  /** Why no summariser is given although a model could be asked, in a sentence for people. */
+  whyUnasked?: string | undefined;
   /** What was read to decide on it. Default: it is read when the run begins. */
   decision?: Decision | undefined;
   /** Called when everything is written, before the after-events: releases whatever lock the caller holds. */
@@ -131,6 +133,7 @@ export function prepareRun(request: CompactionRequest): Run {
       leastTokens: reason === "threshold" ? LEAST_SPAN_TOKENS : 0,
     },
     summariser: request.summariser,
+    whyUnasked: request.whyUnasked,
     digest: request.digest ?? digestSummariser(),
     focus: request.focus,
     pinned: [...new Set([...pinnedTexts(session, leafId), ...(request.pinned ?? [])])],

@@ -8,6 +8,7 @@ import {
   type CompactionReason,
   type CompactionSteps,
   digits,
+  isModelRung,
   messageOf,
   type RungName,
   stepsText,
@@ -66,6 +67,8 @@ export interface CompactionResult {
   readFiles: string[];
   modifiedFiles: string[];
   summary?: string;
+  /** The step of the ladder that made the summary. */
+  summarisedBy?: RungName;
   /** Id of the compaction entry. */
   entryId?: string;
   entry?: CompactionEntry;
@@ -105,7 +108,14 @@ export function outcomeOf(result: CompactionResult): CompactionOutcome {
     tokensAfter,
     ...(isDone && steps && { steps }),
     ...(decidedBy && { decidedBy }),
+    ...(isDigestUntried(result) && { digestIsUntried: true }),
   };
+}
+
+/** A model's summary failed, whatever the reason, and the digest, which might have served, was not tried. */
+function isDigestUntried({ status, failures }: CompactionResult): boolean {
+  const rungs = failures.map(({ rung }) => rung);
+  return status === "failed" && rungs.some(isModelRung) && !rungs.includes("digest");
 }
 
 /** A run's result as far as it follows from the state that was reached. */
@@ -126,7 +136,8 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     ...divided,
     maskedEntryIds: changed ? editedIds(state.view, "mask") : [],
     ...(changed ? files(run, state) : { readFiles: [], modifiedFiles: [] }),
-    ...(summary === undefined ? {} : { summary: summary.summary }),
+    ...(summary && { summary: summary.summary }),
+    ...(summary && state.summarisedBy && { summarisedBy: state.summarisedBy }),
     ...(summary?.loss && { loss: summary.loss }),
     edits: [],
     ...(changed && { steps: stepsOf(state) }),
@@ -178,10 +189,15 @@ function stepsOf({ view, plan, summary }: LadderState): CompactionSteps {
 }
 
 /** Why the summary is not the model's, where there is a model. */
-function whyDigest({ summariser }: Run, { rung, failures }: LadderState, status: CompactionStatus): string[] {
-  const tried = failures.filter((failure) => failure.rung === "summarise" || failure.rung === "chunks");
-  const failed = tried.at(-1);
-  if (status !== "compacted" || rung !== "digest" || summariser === undefined || !failed) return [];
+function whyDigest(
+  { whyUnasked }: Run,
+  { summarisedBy, failures }: LadderState,
+  status: CompactionStatus,
+): string[] {
+  if (status !== "compacted" || summarisedBy !== "digest") return [];
+  if (whyUnasked !== undefined) return [whyUnasked];
+  const failed = failures.findLast(({ rung }) => isModelRung(rung));
+  if (failed === undefined) return [];
   return [`The model's own summary failed: ${sentence(failed.message)}`];
 }
 
@@ -241,7 +257,10 @@ export const CONTEXT_TOO_LARGE = "Context too large. Compaction failed. Use /com
 
 /** The result of a run that got nowhere: nothing was written. */
 export function failedResult(run: Run, state: LadderState, cause?: unknown): CompactionResult {
-  const error = BonsaiError.is(cause) ? cause : runError(run.reason, causesOf(run, state, cause), cause);
+  const ways = state.failures.some(({ rung }) => rung === "digest") ? [] : [withDigest];
+  const error = BonsaiError.is(cause)
+    ? cause
+    : runError(run.reason, causesOf(run, state, cause), { cause, ways });
   return { ...resultOf(run, state, "failed"), detail: error.message, error };
 }
 
@@ -277,10 +296,15 @@ export function unpreparedResult(reason: CompactionReason, cause: unknown): Comp
 
 /** Whatever was thrown, as an error for the user. */
 export function failureOf(reason: CompactionReason, cause: unknown): BonsaiError {
-  return BonsaiError.is(cause) ? cause : runError(reason, sentence(`Cause: ${messageOf(cause)}`), cause);
+  return BonsaiError.is(cause) ? cause : runError(reason, sentence(`Cause: ${messageOf(cause)}`), { cause });
 }
 
-function runError(reason: CompactionReason, causes: string, cause: unknown): BonsaiError {
+/** @param more.ways what else may help than what always may */
+function runError(
+  reason: CompactionReason,
+  causes: string,
+  { cause, ways = [withDigest] }: { cause: unknown; ways?: readonly string[] },
+): BonsaiError {
   if (reason === "overflow") {
     return new BonsaiError({
       code: "context_too_large",
@@ -292,19 +316,20 @@ function runError(reason: CompactionReason, causes: string, cause: unknown): Bon
   return new BonsaiError({
     code: "compaction_failed",
     message: `Compaction failed. ${causes}`,
-    hint: `${reason === "manual" ? "Try again" : "Compact by hand (/compact, `bonsai compact`)"}, ${withDigest}, or choose another model to summarise.`,
+    hint: `${[reason === "manual" ? "Try again" : "Compact by hand (/compact, `bonsai compact`)", ...ways, "or choose another model to summarise"].join(", ")}.`,
     cause,
   });
 }
 
 const withDigest =
-  "let the built-in digest do it (the setting `compaction.summarizer.fallback`: always, or `bonsai compact --digest`)";
+  "let the built-in digest do it (`/compact digest`, `bonsai compact --digest`, or the setting `compaction.summarizer.fallback`: always)";
 
 function causesOf(run: Run, state: LadderState, cause: unknown): string {
   const overhead = overheadAlone(run);
   if (overhead !== undefined) return overhead;
   const failures = state.failures.map(({ rung, message }) => `${rung}: ${message}`);
-  const causes = [...failures, ...(cause === undefined ? [] : [messageOf(cause)])];
+  const unasked = run.whyUnasked === undefined ? [] : [run.whyUnasked];
+  const causes = [...unasked, ...failures, ...(cause === undefined ? [] : [messageOf(cause)])];
   if (causes.length > 0) return sentence(`Causes: ${causes.join(" | ")}`);
   return run.span.justCompacted
     ? "Cause: nothing came after the latest compaction."

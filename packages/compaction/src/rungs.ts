@@ -17,6 +17,7 @@ import {
 import { checkedCarryOver } from "./loss-check.ts";
 import { ownDetails } from "./outcome.ts";
 import { type CompactionPlan, freedBy, latestAnswer, type MaskedItem, planMasks } from "./plan.ts";
+import { digestStandsIn } from "./settings.ts";
 import { spanRecord } from "./span-record.ts";
 import {
   fitsWhole,
@@ -180,9 +181,7 @@ function isRefusal({ rung, overflow }: RungFailure): boolean {
 }
 
 function digestIsAllowed({ summariser, reason, settings }: Run): boolean {
-  if (summariser === undefined) return true;
-  const { fallback } = settings.summarizer;
-  return fallback === "always" || (fallback === "overflow" && reason === "overflow");
+  return summariser === undefined || digestStandsIn(settings, reason);
 }
 
 async function summarised(

@@ -1,5 +1,6 @@
 import { BonsaiError, type BonsaiErrorOptions, isRecord, jsonText } from "@bonsai-agent/messages";
 import { z } from "zod";
+import type { CompactionReason } from "./outcome.ts";
 
 const tokens = z.number().int().min(0);
 const chars = z.number().int().min(100);
@@ -44,7 +45,7 @@ const settingsObject = z.strictObject({
   lossCheck: z.enum(["off", "report", "putBack"]).default("putBack"),
   putBackTokens: tokens.default(500),
   summarizer: z
-    .strictObject({ fallback: z.enum(["overflow", "always", "never"]).default("overflow") })
+    .strictObject({ fallback: z.enum(["always", "overflow", "never"]).default("always") })
     .prefault({}),
   estimator: z.enum(["calibrated", "chars4", "chars4Floor"]).default("calibrated"),
   sites: z
@@ -62,6 +63,12 @@ export type CompactionSettingsInput = z.input<typeof settingsObject>;
 /** Validates the `compaction` part of the settings; its JSON Schema is published from it. */
 export const compactionSettingsSchema: z.ZodType<CompactionSettings, CompactionSettingsInput> =
   settingsObject;
+
+/** True where the digest takes the place of a model's summary that failed, for a compaction of this reason. */
+export function digestStandsIn({ summarizer }: CompactionSettings, reason: CompactionReason): boolean {
+  const { fallback } = summarizer;
+  return fallback === "always" || (fallback === "overflow" && reason === "overflow");
+}
 
 /** Other agents carry nothing of this. */
 const NOTHING_CARRIED: CompactionSettingsInput = {

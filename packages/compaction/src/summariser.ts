@@ -82,6 +82,7 @@ type SummaryFailureKind =
   | "error"
   | "no-sections"
   | "too-large"
+  | "no-shorter"
   | "does-not-fit";
 
 /** A summariser's answer, or the lack of one, that cannot be stored as a summary. Rungs catch it. */

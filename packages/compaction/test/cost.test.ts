@@ -8,15 +8,15 @@ const LONG = "U:4000 A:4000 | U:4000 A:4000 | U:100 A:100";
 
 test("refused answers and requests that fail are counted, and what they cost", async () => {
   const { session } = history(LONG);
-  const always = compactionSettings({ ...settings, summarizer: { fallback: "always" } });
+  const never = compactionSettings({ ...settings, summarizer: { fallback: "never" } });
   const summariser = scriptedSummariser([{ text: "" }]);
-  const refused = await runCompaction({ session, settings: always, summariser });
+  const refused = await runCompaction({ session, settings, summariser });
   expect(refused).toMatchObject({ rung: "digest", requests: 1, costUsd: 0.01 });
   expect(refused.entry?.usage?.cost.total).toBe(0.01);
 
   const other = history(LONG).session;
   const failing = scriptedSummariser([new Error("no connection")]);
-  const failed = await runCompaction({ session: other, settings, summariser: failing });
+  const failed = await runCompaction({ session: other, settings: never, summariser: failing });
   expect(failed).toMatchObject({ status: "failed", requests: 1, costUsd: 0 });
 });
 

@@ -33,6 +33,42 @@ test.each<[fallback: "always" | "overflow" | "never", reason: CompactionReason, 
   if (rung === null) expect(session.entries().length).toBe(before);
 });
 
+test("without a word about it in the settings, the digest stands in; the presets of other agents have none", () => {
+  expect(compactionSettings().summarizer.fallback).toBe("always");
+  for (const preset of ["pi", "klaude", "tunacode", "opencode"])
+    expect(compactionSettings({ preset }).summarizer.fallback).toBe("never");
+});
+
+test.each([
+  ["overflow", true],
+  ["always", false],
+] as const)("with the fallback %s, the digest is offered in the hint: %s", async (fallback, isOffered) => {
+  const { session } = history(LONG);
+  const { error, status } = await runCompaction({
+    session,
+    digest: scriptedSummariser([{ text: "" }]),
+    settings: compactionSettings({ estimator: "chars4", summarizer: { fallback } }),
+    model: { contextWindow: 60_000 },
+    summariser: scriptedSummariser([new Error("no connection")]),
+  });
+  expect(status).toBe("failed");
+  expect(error?.hint?.includes("/compact digest")).toBe(isOffered);
+});
+
+test("why it is the digest's is said also where more was cut after it", async () => {
+  const { session } = history("U:30000 A:30000 | U:100 A(t1):10 T1:70000");
+  const result = await runCompaction({
+    session,
+    reason: "overflow",
+    digest: scriptedSummariser(),
+    settings: compactionSettings({ estimator: "chars4", mask: { enabled: false } }),
+    model: { contextWindow: 60_000 },
+    summariser: scriptedSummariser([new Error("no connection")]),
+  });
+  expect(result).toMatchObject({ status: "compacted", rung: "truncate", summarisedBy: "digest" });
+  expect(result.detail).toContain("The model's own summary failed: no connection.");
+});
+
 test("the summariser's cost is in the result, and stored with the entry", async () => {
   const { session } = history(LONG);
   const result = await runCompaction({

@@ -8,7 +8,6 @@ import { scriptedSummariser } from "./scripted-summariser.ts";
 const settings = compactionSettings({
   keepRecentTokens: 200,
   estimator: "chars4",
-  summarizer: { fallback: "always" },
 });
 const LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor.";
 const CODE = "```ts\nexport function f(a: number) {\n  return a + 1;\n}\n```";

@@ -13,6 +13,7 @@ const LONG = "U:30000 A:30000 | U:100 A:100";
 const model = { contextWindow: 60_000 };
 const settingsFor = (input: CompactionSettingsInput = {}) =>
   compactionSettings({ estimator: "chars4", ...input });
+const noDigest = settingsFor({ summarizer: { fallback: "never" } });
 const broken = { stopReason: "error" as const, errorMessage: "the model is down" };
 
 function controllerFor(options: Partial<ControllerOptions> = {}, notation = LONG) {
@@ -48,7 +49,7 @@ test("case 20: overflow twice: one compaction, then an error; a new user message
 
 test("case 22: a failed threshold compaction warns once, and the task is left alone", async () => {
   const summariser = scriptedSummariser([broken, broken, broken]);
-  const { session, controller, warnings } = controllerFor({ summariser });
+  const { session, controller, warnings } = controllerFor({ summariser, settings: noDigest });
   const before = JSON.stringify(session.entries());
   expect((await controller.checkThreshold({ site: "beforePrompt" })).status).toBe("failed");
   controller.answerArrived();
@@ -149,7 +150,7 @@ test("case 25: a manual failure is an error for the user", async () => {
   const summariser = scriptedSummariser([{ text: "" }]);
   const result = await runCompaction({
     session,
-    settings: settingsFor(),
+    settings: noDigest,
     model,
     summariser,
     digest: scriptedSummariser(),
@@ -184,7 +185,8 @@ test("one compaction at a time", async () => {
 
 test("the breaker opens after three failures in a row and says why; a manual success closes it", async () => {
   const answers = [broken, broken, broken];
-  const { controller, warnings } = controllerFor({ summariser: scriptedSummariser(answers) });
+  const summariser = scriptedSummariser(answers);
+  const { controller, warnings } = controllerFor({ summariser, settings: noDigest });
   for (let task = 0; task < 4; task++) {
     controller.userMessageArrived();
     await controller.checkThreshold({ site: "beforePrompt" });
@@ -232,7 +234,7 @@ test("a summary larger than what it replaces is refused", async () => {
   const fat = { text: `${wellFormed({ kind: "history" })}\n${"words ".repeat(1_400)}` };
   const result = await runCompaction({
     session,
-    settings: settingsFor({ keepRecentTokens: 600 }),
+    settings: settingsFor({ keepRecentTokens: 600, summarizer: { fallback: "never" } }),
     summariser: scriptedSummariser([fat]),
     digest: scriptedSummariser(),
   });

@@ -11,7 +11,7 @@ function controllerFor(options: Partial<ControllerOptions> = {}) {
   const warnings: string[] = [];
   const controller = new CompactionController({
     session,
-    settings: compactionSettings({ estimator: "chars4" }),
+    settings: compactionSettings({ estimator: "chars4", summarizer: { fallback: "never" } }),
     model: () => ({ contextWindow: 60_000 }),
     digest: scriptedSummariser(),
     onWarning: (error) => warnings.push(error.code),

@@ -108,7 +108,8 @@ test("when one half of a split turn fails, the other is aborted and nothing is s
       });
     });
   };
-  const result = await runCompaction({ session, settings: keeping(100), summariser });
+  const settings = settingsFor({ keepRecentTokens: 100, summarizer: { fallback: "never" } });
+  const result = await runCompaction({ session, settings, summariser });
   expect(result.status).toBe("failed");
   expect(result.error?.message).toContain("The summariser answered nothing.");
   expect(aborted).toEqual(["history"]);
