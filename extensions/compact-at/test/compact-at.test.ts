@@ -121,7 +121,8 @@ describe("by cost", () => {
 
 describe("where a compaction does not help", () => {
   test("it is notified, and not tried again before there is a fifth more", async () => {
-    const session = await stage({ "compact-at": "20k" }, { summaries: () => "No sections." });
+    const settings = { compaction: { keepRecentTokens: 1_000, summarizer: { fallback: "never" as const } } };
+    const session = await stage({ "compact-at": "20k" }, { settings, summaries: () => "No sections." });
     await say(session, "One.", words);
     const failed = expect.stringMatching(/^compact-at: The compaction failed: /);
     expect(notified(session)).toEqual([failed]);

@@ -111,6 +111,7 @@ export function agentParts(options: AgentOptions): AgentParts {
     lifecycle: events,
     model: () => selection.model,
     summariser,
+    now,
     fixedTexts: () => parts.fixedTexts(),
     isSubAgent: options.isSubAgent ?? false,
     onWarning: ({ code, message, hint }) =>

@@ -1,6 +1,7 @@
 import {
   type CompactionOutcome,
   digestSummariser,
+  type ManualCompaction,
   type Navigation,
   navigateTree,
 } from "@bonsai-agent/compaction";
@@ -146,8 +147,8 @@ export class Agent {
   }
 
   /** Compacts now. @throws BonsaiError `agent_busy`, `agent_closed`. */
-  async compact({ focus }: { focus?: string } = {}): Promise<CompactionOutcome> {
-    return this.#alone("compaction", (signal) => this.#compaction.manual(focus, signal));
+  async compact(options: CompactOptions = {}): Promise<CompactionOutcome> {
+    return this.#alone("compaction", (signal) => this.#compaction.manual(options, signal));
   }
 
   /**
@@ -157,10 +158,10 @@ export class Agent {
    * Handlers and tools, for whom the agent waits, must not await it.
    * @throws BonsaiError `agent_closed`, as a rejection.
    */
-  async requestCompaction({ focus }: { focus?: string } = {}): Promise<CompactionOutcome> {
+  async requestCompaction(options: CompactOptions = {}): Promise<CompactionOutcome> {
     this.#checkOpen();
-    if (this.#activity.kind !== undefined) return this.#compaction.ask(focus);
-    return this.#activity.begin("compaction", (signal) => this.#compaction.manual(focus, signal));
+    if (this.#activity.kind !== undefined) return this.#compaction.ask(options);
+    return this.#activity.begin("compaction", (signal) => this.#compaction.manual(options, signal));
   }
 
   /**
@@ -304,6 +305,9 @@ export class Agent {
 function refuseCommand(): Promise<never> {
   return Promise.reject(new Error("This agent was given no shell."));
 }
+
+/** How to compact because somebody asked for it. */
+export type CompactOptions = Pick<ManualCompaction, "focus" | "useDigest" | "asksAgain">;
 
 /** How to move to another place in the tree. */
 export interface NavigateOptions {

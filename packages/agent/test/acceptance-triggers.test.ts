@@ -44,9 +44,13 @@ test("usage older than the latest compaction is not trusted: the shown figure is
   expect(agent.state.context.isEstimate).toBe(false);
 });
 
+/** A summary that fails is no compaction then. */
+const noDigest = { compaction: { summarizer: { fallback: "never" } } };
+
 test("after a 190k usage in a 200k window, 529 errors do not hide that the threshold is passed", async () => {
   const run = scriptedAgent({
     model: huge,
+    settings: noDigest,
     turn: (_call, count) => {
       if (count <= 2) return done;
       if (count === 3) return calls({ tokens: 10 }, tokens(190_000));
@@ -137,6 +141,7 @@ test("a threshold compaction that fails in the middle of a task: one warning, th
   const run = await filled({
     turn: [calls({ tokens: 7_500 }), calls({ tokens: 100 }), calls({ tokens: 100 }), done],
     summary: () => ({ text: "" }),
+    settings: noDigest,
   });
   let attempts = 0;
   run.lifecycle.on("auto_compaction_start", () => void attempts++);

@@ -75,8 +75,8 @@ test("it stands behind an extension's own summary too, whose details stay as the
 });
 
 test("a digest has it as well, and so has a summary after an overflow", async () => {
-  const fallback = { compaction: { keepRecentTokens: 2_000, summarizer: { fallback: "always" } } };
-  const digested = await stage({ ...small, settings: fallback, summary: () => ({ text: "" }) });
+  const keep = { compaction: { keepRecentTokens: 2_000 } };
+  const digested = await stage({ ...small, settings: keep, summary: () => ({ text: "" }) });
   carries(digested, "todo", { todo: ["wash"] });
   await digested.agent.compact();
   expect(details(digested)).toMatchObject({ manifest: { rung: "digest" }, carryOver: { todo: ["wash"] } });

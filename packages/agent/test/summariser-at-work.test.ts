@@ -86,18 +86,22 @@ const bad: [string, ScenarioAnswer][] = [
   ["the conversation's next answer", { text: "Sure, I'll do it." }],
 ];
 
-test.each(bad)("a summariser that answers with %s: /compact stores nothing", async (_, answer) => {
-  const { agent, session, notices } = scriptedAgent({
-    turn: () => ({ text: filler(3_000) }),
-    summary: () => answer,
-  });
-  for (const text of ["one", "two", "three"]) await agent.prompt(text);
-  const before = session.entries().length;
-  const outcome = await agent.compact();
-  expect(outcome.status).toBe("failed");
-  expect(session.entries()).toHaveLength(before);
-  expect(notices.filter(({ code }) => code.includes("compaction"))).toEqual([]);
-});
+test.each(bad)(
+  "a summariser that answers with %s: without the digest, /compact stores nothing",
+  async (_, answer) => {
+    const { agent, session, notices } = scriptedAgent({
+      settings: { compaction: { summarizer: { fallback: "never" } } },
+      turn: () => ({ text: filler(3_000) }),
+      summary: () => answer,
+    });
+    for (const text of ["one", "two", "three"]) await agent.prompt(text);
+    const before = session.entries().length;
+    const outcome = await agent.compact();
+    expect(outcome.status).toBe("failed");
+    expect(session.entries()).toHaveLength(before);
+    expect(notices.filter(({ code }) => code.includes("compaction"))).toEqual([]);
+  },
+);
 
 test.each(bad)(
   "a summariser that answers with %s: after an overflow, the digest takes over",

@@ -153,7 +153,7 @@ test("compact: nothing to do, and a summary that fails, are errors; exactly one 
   await empty.session.close();
   const failing = await stage({
     history: long,
-    settings: keep,
+    settings: { compaction: { ...keep.compaction, summarizer: { fallback: "never" } } },
     summaries: [{ error: { message: "no more" } }],
   });
   const failed = compaction(failing.ctx);
@@ -167,6 +167,26 @@ test("compact: nothing to do, and a summary that fails, are errors; exactly one 
   await closed.done;
   expect(closed.calls).toMatchObject(["returned", { code: "agent_closed" }]);
   await failing.session.close();
+});
+
+test("compact asks no model that has just failed: the digest stands in, also the first time", async () => {
+  const purposes: string[] = [];
+  const { session, ctx } = await stage({
+    history: long,
+    settings: keep,
+    summaries: () => {
+      purposes.push("summary");
+      return { error: { message: "no more" } };
+    },
+  });
+  for (let time = 0; time < 2; time += 1) {
+    const asked = compaction(ctx);
+    await asked.done;
+    expect(asked.calls).toMatchObject(["returned", { outcome: { status: "compacted" } }]);
+    await session.prompt("word ".repeat(20_000));
+  }
+  expect(purposes).toEqual(["summary"]);
+  await session.close();
 });
 
 test("a callback that throws, at once or later, is reported, and the other is not called for it", async () => {

@@ -1,4 +1,4 @@
-import type { CompactionOutcome, CompactionSite } from "@bonsai-agent/compaction";
+import type { CompactionOutcome, CompactionSite, ManualCompaction } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
 import type { AgentParts } from "../agent-parts.ts";
@@ -22,6 +22,10 @@ const RETRY_DELAY_MS = 100;
 /** What was asked for and has not begun; several that ask become one. */
 interface Asked {
   foci: Set<string>;
+  /** One of them did not want to wait for a model. */
+  useDigest: boolean;
+  /** One of them was a person, who wants a model that has just failed asked again. */
+  asksAgain: boolean;
   outcome: PromiseWithResolvers<CompactionOutcome>;
 }
 
@@ -33,7 +37,7 @@ export class CompactionTriggers {
   readonly #parts: AgentParts;
   #cancel: AbortController | undefined;
   #asked: Asked | undefined;
-  #underway: { focus: string | undefined; outcome: Promise<CompactionOutcome> } | undefined;
+  #underway: { asked: ManualCompaction; outcome: Promise<CompactionOutcome> } | undefined;
 
   constructor(parts: AgentParts) {
     this.#parts = parts;
@@ -67,16 +71,11 @@ export class CompactionTriggers {
   }
 
   /** Compacts because somebody said so. Never rejects. */
-  async manual(
-    focus: string | undefined,
-    signal: AbortSignal,
-    { isMidTask } = { isMidTask: false },
-  ): Promise<CompactionOutcome> {
+  async manual(asked: ManualCompaction, signal: AbortSignal): Promise<CompactionOutcome> {
     const { controller } = this.#parts;
-    const asked = { ...(focus === undefined ? {} : { focus }), isMidTask };
     const done = this.#cancellable(signal, (own) => controller.compact({ ...asked, signal: own }));
     const outcome = done.then((each) => each.outcome);
-    this.#underway = { focus, outcome };
+    this.#underway = { asked, outcome };
     try {
       return await outcome;
     } finally {
@@ -84,12 +83,21 @@ export class CompactionTriggers {
     }
   }
 
-  /** Waits for its place; but one without a focus of its own has the outcome of the one that is being carried out. */
-  ask(focus: string | undefined): Promise<CompactionOutcome> {
+  /**
+   * Waits for its place; but one that wants nothing else has the outcome of the one that is being carried out, and the
+   * digest does not wait for a model that somebody had asked before: that compaction is cancelled.
+   */
+  ask({ focus, useDigest = false, asksAgain = true }: ManualCompaction): Promise<CompactionOutcome> {
     const underway = this.#underway;
-    if (underway !== undefined && (focus === undefined || focus === underway.focus)) return underway.outcome;
-    this.#asked ??= { foci: new Set(), outcome: Promise.withResolvers() };
+    const isSame =
+      (focus === undefined || focus === underway?.asked.focus) &&
+      (!useDigest || underway?.asked.useDigest === true);
+    if (underway !== undefined && isSame) return underway.outcome;
+    if (underway !== undefined && useDigest && !underway.asked.useDigest) this.cancel();
+    this.#asked ??= { foci: new Set(), useDigest: false, asksAgain: false, outcome: Promise.withResolvers() };
     if (focus !== undefined) this.#asked.foci.add(focus);
+    this.#asked.useDigest ||= useDigest;
+    this.#asked.asksAgain ||= asksAgain;
     return this.#asked.outcome.promise;
   }
 
@@ -102,8 +110,9 @@ export class CompactionTriggers {
     const asked = this.#asked;
     if (asked === undefined) return;
     this.#asked = undefined;
-    const focus = asked.foci.size === 0 ? undefined : [...asked.foci].join("\n");
-    asked.outcome.resolve(await this.manual(focus, signal, { isMidTask }));
+    const { foci, useDigest, asksAgain } = asked;
+    const focus = foci.size === 0 ? {} : { focus: [...foci].join("\n") };
+    asked.outcome.resolve(await this.manual({ ...focus, useDigest, asksAgain, isMidTask }, signal));
   }
 
   /** The user stopped the work: what has not begun does not begin. */

@@ -184,7 +184,7 @@ async function compacted(host: ExtensionHost, focus: string | undefined): Promis
     // Nothing may be called before the caller's call is over.
     await Promise.resolve();
     if (agent === undefined) throw noAgent();
-    const outcome = await agent.requestCompaction({ focus });
+    const outcome = await agent.requestCompaction({ focus, asksAgain: false });
     if (outcome.status === "masked") return { outcome };
     if (outcome.status !== "compacted") return { error: notCompacted(outcome) };
     return { outcome, compactionEntry: agent.session.projection().compaction };
