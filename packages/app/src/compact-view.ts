@@ -103,7 +103,7 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
 }
 
 /** What stands in the detail behind its first sentence: that the context is too large still, why it was the digest's. */
-function caveatOf({ detail }: CompactionResult): string | undefined {
+export function caveatOf({ detail }: { detail: string }): string | undefined {
   const at = detail.search(/(?<=\.) /);
   return at < 0 ? undefined : detail.slice(at + 1);
 }
@@ -138,7 +138,7 @@ export interface CompactionReport extends ReportedResult {
   decidedBy?: string | undefined;
   /** In a dry run with `--model`. */
   planned?: PlannedCost | undefined;
-  /** Why, with the status `cancelled`. */
+  /** Why, with the status `cancelled`; else what is to be known beside it: why the digest's summary stands, for one. */
   detail?: string | undefined;
 }
 
@@ -152,8 +152,14 @@ export function compactionReport(
     costUsd: knownUsd(compactionCost(result)),
     decidedBy,
     planned: cost,
-    detail: result.status === "cancelled" ? result.detail : undefined,
+    detail: reportedDetail(result),
   };
+}
+
+function reportedDetail(result: CompactionResult): string | undefined {
+  const { status, detail } = result;
+  if (status === "cancelled") return detail;
+  return status === "compacted" || status === "masked" ? caveatOf(result) : undefined;
 }
 
 /** A compaction that asked a model and has no cost has an unknown one. */

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { CompactionReport } from "@bonsai-agent/app/compact-view";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
@@ -17,6 +18,7 @@ const summary = [
 ].join("\n\n");
 
 const model = { contextWindow: 200_000, turn: [], summary: [{ text: summary }], atEnd: "repeat" as const };
+const refusing = { ...model, summary: [{ error: { status: 401, message: "no such key" } }] };
 
 describe("bonsai compact --model", () => {
   test("the model summarises", async () => {
@@ -62,11 +64,22 @@ describe("bonsai compact --model", () => {
     expect(scripted.stdout.replaceAll(/\s+/g, " ")).toContain("tokens to read; free of charge.");
   });
 
-  test("a model that fails is an error, and the session stays as it is", async () => {
+  test("a model that fails is stood in for by the digest, which is said", async () => {
+    const { run } = agentProject(refusing);
+    const { code, stdout } = await run(["compact", longSession()]);
+    expect(code).toBe(0);
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain("The model's own summary failed: no such key.");
+    const report = JSON.parse((await run(["compact", longSession(), "--json"])).stdout) as CompactionReport;
+    expect(report).toMatchObject({ status: "compacted", rung: "digest", requests: 1 });
+    expect(report.detail).toBe("The model's own summary failed: no such key.");
+  });
+
+  test("where nothing may stand in for it, a model that fails is an error, and the session stays as it is", async () => {
     const file = longSession();
     const before = readFileSync(file);
-    const refusing = { ...model, summary: [{ error: { status: 401, message: "no such key" } }] };
-    const { code, stderr } = await agentProject(refusing).run(["compact", file]);
+    const { run, home } = agentProject(refusing);
+    writeFileSync(join(home, "settings.json"), '{"compaction": {"summarizer": {"fallback": "never"}}}');
+    const { code, stderr } = await run(["compact", file]);
     expect(code).toBe(1);
     expect(stderr.replaceAll(/\s+/g, " ")).toContain("no such key");
     expect(readFileSync(file).equals(before)).toBe(true);

@@ -13,6 +13,15 @@ const looks = {
   ],
 };
 
+/** Its window is full after a few prompts, and nobody summarises. */
+const unsummarised = {
+  ...says("on"),
+  contextWindow: 20_000,
+  maxOutputTokens: 2_000,
+  summary: [{ error: { status: 400, message: "no" } }],
+};
+const long = "lorem ipsum dolor ".repeat(1_300);
+
 describe("bonsai -p", () => {
   test("prints the final answer alone on stdout; what went on is on stderr", async () => {
     const { run } = agentProject(looks, { "a.md": "hello\n" });
@@ -117,10 +126,18 @@ describe("bonsai -p", () => {
     expect(stderr).not.toContain("Not compacted");
   });
 
+  test("a summary that failed is told of with the compaction, and the task goes on", async () => {
+    const { run } = agentProject(unsummarised);
+    for (const flags of [[], ["-c"], ["-c"]]) await run([...flags, long]);
+    const { code, stdout, stderr } = await run(["-c", long]);
+    expect([code, stdout]).toEqual([0, "on\n"]);
+    expect(stderr).toMatch(/^Compacted: .*\nThe model's own summary failed: no\.$/m);
+    expect(stderr).not.toContain("Compaction failed");
+  });
+
   test("a compaction that failed is told of once, and the task goes on", async () => {
-    const play = { ...says("on"), contextWindow: 20_000, maxOutputTokens: 2_000 };
-    const { run } = agentProject({ ...play, summary: [{ error: { status: 400, message: "no" } }] });
-    const long = "lorem ipsum dolor ".repeat(1_300);
+    const { run, home } = agentProject(unsummarised);
+    writeFileSync(join(home, "settings.json"), '{"compaction": {"summarizer": {"fallback": "never"}}}');
     for (const flags of [[], ["-c"], ["-c"]]) await run([...flags, long]);
     const { code, stdout, stderr } = await run(["-c", long]);
     expect([code, stdout]).toEqual([0, "on\n"]);

@@ -19,6 +19,8 @@ interface Server {
   instead?: (index: number) => LoopbackReply | undefined;
   /** What its models.json says. */
   declaredTokens?: number | undefined;
+  /** Who stands in for it. Default: as the settings have it by themselves. */
+  fallback?: "never";
 }
 
 const told = (input: number, window: number) =>
@@ -26,7 +28,7 @@ const told = (input: number, window: number) =>
 const wordless = () => "prompt is too long";
 
 /** A server with a window of its own, and a home whose models.json declares 32k for it. */
-async function boxServer({ windowTokens, refusal = told, instead, ...declared }: Server) {
+async function boxServer({ windowTokens, refusal = told, instead, fallback, ...declared }: Server) {
   const { declaredTokens } = { declaredTokens: 32_768, ...declared };
   const refused: number[] = [];
   const taken: number[] = [];
@@ -47,6 +49,8 @@ async function boxServer({ windowTokens, refusal = told, instead, ...declared }:
   const models = [{ id: "coder", ...(declaredTokens && { contextWindow: declaredTokens }) }];
   const box = { provider: "box", baseUrl: `${server.url}/v1`, api: "openai-chat", models };
   writeFileSync(join(home, "models.json"), JSON.stringify({ providers: [box] }));
+  const settings = { compaction: { summarizer: { fallback } } };
+  writeFileSync(join(home, "settings.json"), JSON.stringify(settings));
   const run = (argv: readonly string[], signal?: AbortSignal) =>
     runCli([...argv, "--model", "box/coder"], { env: { BONSAI_HOME: home }, ...(signal && { signal }) });
   return { server, refused, taken, run };
@@ -184,7 +188,7 @@ describe("bonsai compact with a server whose window is smaller than declared", (
   });
 
   test("where the smallest part is refused too, it fails, and the session stays as it is", async () => {
-    const { refused, run } = await boxServer({ windowTokens: 0, refusal: wordless });
+    const { refused, run } = await boxServer({ windowTokens: 0, refusal: wordless, fallback: "never" });
     const file = long();
     const before = readFileSync(file);
     const { code, stderr } = await run(["compact", file, "--keep", "10"]);
@@ -206,7 +210,7 @@ describe("bonsai compact with a server whose window is smaller than declared", (
 
   test("what is refused for another reason is not asked for in smaller parts", async () => {
     const instead = (index: number) => (index === 3 ? refusedWith("no such key", 401) : undefined);
-    const { server, run } = await boxServer({ windowTokens: 15_000, instead });
+    const { server, run } = await boxServer({ windowTokens: 15_000, instead, fallback: "never" });
     const { code, stderr } = await run(["compact", long(), "--keep", "10"]);
     expect([code, stderr.includes("no such key")]).toEqual([1, true]);
     expect(server.requests).toHaveLength(4);

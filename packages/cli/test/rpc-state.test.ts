@@ -110,10 +110,13 @@ describe("--mode rpc: what a session says and does", () => {
     await rpc.end();
   });
 
-  test("a compact that failed is an error; the session goes on", async () => {
+  test("a compact that failed is an error; the digest can be asked for, and the session goes on", async () => {
     const refuses = { error: { status: 400, message: "no summary today" } };
     const play = { ...says("yes"), contextWindow: 20_000, maxOutputTokens: 2_000, summary: [refuses] };
-    const rpc = new RpcSession(agentProject(play));
+    const project = agentProject(play);
+    const settings = { compaction: { summarizer: { fallback: "never" } } };
+    writeFileSync(join(project.home, "settings.json"), JSON.stringify(settings));
+    const rpc = new RpcSession(project);
     for (let round = 0; round < 5; round += 1) {
       const from = rpc.lines.length;
       await rpc.ask({ type: "prompt", message: "lorem ipsum dolor ".repeat(900) });
@@ -122,6 +125,10 @@ describe("--mode rpc: what a session says and does", () => {
     expect(await rpc.ask({ type: "compact" })).toMatchObject({
       success: false,
       error: { code: "rpc_compaction_failed", message: expect.stringContaining("no summary today") },
+    });
+    expect(await rpc.ask({ type: "compact", useDigest: true })).toMatchObject({
+      success: true,
+      data: { status: "compacted" },
     });
     expect(await rpc.ask({ type: "prompt", message: "still there?" })).toMatchObject({ success: true });
     await rpc.end();

@@ -4,7 +4,16 @@ import { type LoopbackReply, loopbackServer, sseChunks } from "@bonsai-agent/tes
 import { expect, onTestFinished, test } from "vitest";
 import { agentProject } from "../../app/test/agent-project.ts";
 import { longSession } from "../../app/test/sample-session.ts";
-import { flatScreen, openLong, play, refusing, slow, summary, times } from "./compaction-setup.ts";
+import {
+  flatScreen,
+  openLong,
+  openWithoutFallback,
+  play,
+  refusing,
+  slow,
+  summary,
+  times,
+} from "./compaction-setup.ts";
 import { openInteractive } from "./harness.ts";
 
 test("Esc cancels an automatic compaction alone: the prompt is answered, and what was queued too", async () => {
@@ -46,7 +55,7 @@ test("an overflow: the context is compacted, and the request is answered", async
 test("each failed automatic compaction is reported by one notice; then the opened breaker is", async () => {
   const usage = { input: 95_000, output: 10 };
   const turn = [{ text: "Well.", usage }];
-  const opened = await openLong({ ...refusing, turn }, { BONSAI_DISABLE_MASK: "1" });
+  const opened = await openWithoutFallback({ ...refusing, turn }, { BONSAI_DISABLE_MASK: "1" });
   const { terminal } = opened;
   for (const round of [1, 2, 3, 4, 5]) {
     terminal.type(`go on ${round}\n`);
@@ -62,7 +71,7 @@ test("each failed automatic compaction is reported by one notice; then the opene
 test("the breaker closes again after a compaction that went well", async () => {
   const usage = { input: 95_000, output: 10 };
   const bad = { error: { status: 400, message: "no summary today" } };
-  const opened = await openLong(
+  const opened = await openWithoutFallback(
     {
       ...play,
       turn: [{ text: "Well.", usage }],
@@ -183,6 +192,30 @@ test("a result that is larger than the window is shortened: what was done is sai
   );
   expect(flatScreen(opened)).toContain("shortened: the model sees a part of it");
   expect(flatScreen(opened)).not.toContain("masked");
+});
+
+test("a summary that failed is said once; the next compaction asks no model, and says since when", async () => {
+  const usage = { input: 95_000, output: 10 };
+  const opened = await openLong(
+    { ...refusing, turn: [{ text: "Well.", usage }] },
+    { BONSAI_DISABLE_MASK: "1" },
+  );
+  const { terminal, file } = opened;
+  terminal.type("go on\n");
+  await terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toMatch(
+    /digest; 1 request\. The model's own summary failed: .*no summary today/,
+  );
+  await terminal.until("Well.");
+  const compactions = () => times(readFileSync(file, "utf8"), '"type":"compaction"');
+  const before = compactions();
+  terminal.paste("word ".repeat(24_000));
+  terminal.press("enter");
+  await terminal.until(() => compactions() === before + 1);
+  await terminal.until("ago;");
+  expect(flatScreen(opened)).toMatch(
+    /Compacted: [^!]*; shortened 1 large message\. The model's summary failed less than a minute ago; it is asked again by \/compact/,
+  );
 });
 
 test("after an overflow whose summary request failed, the line of the compaction says why the digest was used", async () => {

@@ -2,7 +2,17 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { agentProject } from "../../app/test/agent-project.ts";
 import { longSession } from "../../app/test/sample-session.ts";
-import { flatScreen, openLong, play, refusing, slow, summary, times } from "./compaction-setup.ts";
+import { askedCompaction } from "../src/slash/compaction-commands.ts";
+import {
+  flatScreen,
+  openLong,
+  openWithoutFallback,
+  play,
+  refusing,
+  slow,
+  summary,
+  times,
+} from "./compaction-setup.ts";
 import { openInteractive } from "./harness.ts";
 
 test("/compact: the compaction stands at the end of the chat, and below it what was done; /undo takes it back", async () => {
@@ -44,22 +54,84 @@ test("a summary request that is refused as busy: the line says when it is sent a
 });
 
 test("a failed /compact says once why and what to do, and leaves the file as it was", async () => {
-  const opened = await openLong(refusing);
+  const opened = await openWithoutFallback(refusing);
   const before = readFileSync(opened.file, "utf8");
   opened.terminal.type("/compact\n");
-  await opened.terminal.until("compaction_failed");
+  await opened.terminal.until("Compact with the built-in digest?");
+  opened.terminal.press("esc");
+  await opened.terminal.until((screen) => !screen.includes("Compact with the built-in digest?"));
   expect(flatScreen(opened)).toMatch(
-    /Compaction failed\. Causes: .*no summary today.*built-in digest.*`bonsai compact --digest`/,
+    /Compaction failed\. Causes: .*no summary today.*built-in digest.*`\/compact digest`/,
   );
   expect(times(flatScreen(opened), "Compaction failed.")).toBe(1);
   expect(readFileSync(opened.file, "utf8")).toBe(before);
 });
 
+test("after a failed /compact the digest is offered, and yes compacts with it", async () => {
+  const opened = await openWithoutFallback(refusing);
+  const { terminal } = opened;
+  terminal.type("/compact the tests\n");
+  await terminal.until("Compact with the built-in digest?");
+  terminal.type("y");
+  terminal.press("enter");
+  const screen = await terminal.until("Compacted: ");
+  expect(screen).not.toContain("Compaction failed");
+  expect(flatScreen(opened)).toMatch(/with the built-in digest\./);
+});
+
+test("a /compact whose summary fails goes to the digest without a question, and says why", async () => {
+  const opened = await openLong(refusing);
+  opened.terminal.type("/compact\n");
+  await opened.terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toMatch(
+    /with the built-in digest; 1 request\. The model's own summary failed: .*no summary today/,
+  );
+  expect(opened.terminal.screen()).not.toContain("Compact with the built-in digest?");
+});
+
+test("/compact digest asks no model", async () => {
+  const opened = await openLong(slow);
+  opened.terminal.type("/compact digest the tests\n");
+  await opened.terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toMatch(/tokens, with the built-in digest\./);
+});
+
+test("/compact digest while a model is waited for takes its place", async () => {
+  const opened = await openLong(slow);
+  const { terminal } = opened;
+  terminal.type("/compact\n");
+  await terminal.until(/compacting/i);
+  terminal.type("/compact digest\n");
+  await terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toMatch(/tokens, with the built-in digest\./);
+});
+
+test.each([
+  ["", {}],
+  ["the tests", { focus: "the tests" }],
+  ["digest", { useDigest: true }],
+  ["--digest", { useDigest: true }],
+  ["digest  the tests\nand more", { useDigest: true, focus: "the tests\nand more" }],
+  ["digest\nthe tests", { useDigest: true, focus: "the tests" }],
+  ["digests of the day", { focus: "digests of the day" }],
+  ["digest: how it is made", { focus: "digest: how it is made" }],
+  ["Digest of the day", { focus: "Digest of the day" }],
+  ["-- digest of the day", { focus: "digest of the day" }],
+  ["-- preview", { focus: "preview" }],
+  ["--", {}],
+  ["digest -- digest", { useDigest: true, focus: "digest" }],
+  ["--digests", { focus: "--digests" }],
+])("/compact %j", (args, asked) => {
+  expect(askedCompaction(args)).toEqual(asked);
+});
+
 test("the notice of a failed compaction goes when a later one succeeds", async () => {
   const error = { status: 400, message: "no summary today" };
-  const opened = await openLong({ ...play, summary: [{ error }, { text: summary }] });
+  const opened = await openWithoutFallback({ ...play, summary: [{ error }, { text: summary }] });
   opened.terminal.type("/compact\n");
-  await opened.terminal.until("compaction_failed");
+  await opened.terminal.until("Compact with the built-in digest?");
+  opened.terminal.press("esc");
+  await opened.terminal.until((screen) => !screen.includes("Compact with the built-in digest?"));
   opened.terminal.type("/compact\n");
   const screen = await opened.terminal.until("Compacted: ");
   expect(screen).toContain("[compaction] Compacted from");

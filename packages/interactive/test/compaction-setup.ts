@@ -18,6 +18,10 @@ export const slow: Scenario = { ...play, summary: [{ text: summary, delayMs: 60_
 export const openLong = (scenario: Scenario, env: Record<string, string> = {}) =>
   openLongSession({ scenario, env });
 
+/** The same, where nothing stands in for a summary that fails. */
+export const openWithoutFallback = (scenario: Scenario, env: Record<string, string> = {}) =>
+  openLongSession({ scenario, env, settings: { compaction: { summarizer: { fallback: "never" } } } });
+
 export function times(text: string, part: string): number {
   return text.split(part).length - 1;
 }

@@ -1,4 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { AgentSettingsInput } from "@bonsai-agent/agent";
 import type { Scenario } from "@bonsai-agent/models";
+import { agentProject } from "../../app/test/agent-project.ts";
 import { modelSummary } from "../../app/test/model-summary.ts";
 import { longSession } from "../../app/test/sample-session.ts";
 import { type OpenedInteractive, type OpenInteractiveOptions, openInteractive } from "./harness.ts";
@@ -17,6 +21,8 @@ export interface OpenedLong extends OpenedInteractive {
 }
 
 export interface OpenLongOptions extends Pick<OpenInteractiveOptions, "env"> {
+  /** The user's own. */
+  settings?: AgentSettingsInput;
   /** Default `longPlay`. */
   scenario?: Scenario;
   /** Default: a session that is larger than the window. */
@@ -24,8 +30,10 @@ export interface OpenLongOptions extends Pick<OpenInteractiveOptions, "env"> {
 }
 
 export async function openLong(options: OpenLongOptions = {}): Promise<OpenedLong> {
-  const { scenario = longPlay, file = longSession(), env = {} } = options;
-  const opened = openInteractive({ scenario, env, argv: ["--session", file], rows: 40 });
+  const { scenario = longPlay, file = longSession(), env = {}, settings = {} } = options;
+  const project = agentProject(scenario);
+  writeFileSync(join(project.home, "settings.json"), JSON.stringify(settings));
+  const opened = openInteractive({ project, env, argv: ["--session", file], rows: 40 });
   await opened.terminal.until("k/100k");
   return { ...opened, file };
 }

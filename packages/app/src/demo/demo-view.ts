@@ -1,8 +1,9 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
-import type { CompactionManifest, CompactionReason } from "@bonsai-agent/compaction";
+import type { CompactionManifest, CompactionOutcome, CompactionReason } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { contentText, jsonText, messageText } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
+import { caveatOf } from "../compact-view.ts";
 import { type Line, marked, type Style, span } from "../line.ts";
 import { count } from "../numbers.ts";
 import { wrap } from "../terminal-text.ts";
@@ -79,6 +80,7 @@ export class DemoView implements DemoViewer {
       if (result !== undefined)
         this.#print(
           ...this.#paragraph(howSummarised(result), "    ", "gray"),
+          ...this.#caveat(outcome),
           ...this.#headings(result.summary),
         );
       return this.#options.pause(4);
@@ -87,6 +89,11 @@ export class DemoView implements DemoViewer {
       if (summaryEntry !== undefined) this.#print(...this.#headings(summaryEntry.summary));
       return this.#options.pause(3);
     });
+  }
+
+  #caveat(outcome: CompactionOutcome): Line[] {
+    const caveat = caveatOf(outcome);
+    return caveat === undefined ? [] : this.#paragraph(caveat, "    ", "yellow");
   }
 
   #compacting(reason: CompactionReason): void {

@@ -1,7 +1,8 @@
 import type { AgentNotice, AgentState, LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import { caveatOf } from "@bonsai-agent/app/compact-view";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import type { OutStream } from "@bonsai-agent/app/io";
-import { fitLine, type Line, span } from "@bonsai-agent/app/line";
+import { fitLine, type Line, paragraph, span } from "@bonsai-agent/app/line";
 import { count, counted } from "@bonsai-agent/app/numbers";
 import { resumeCommand } from "@bonsai-agent/app/paths";
 import { callPreview, failurePreview } from "@bonsai-agent/app/preview";
@@ -97,6 +98,8 @@ export class PrintProgress {
     lifecycle.on("auto_compaction_end", (event) => {
       const line = compactionLine(event);
       if (line !== undefined) this.#print(line);
+      const { status } = event.outcome;
+      if (status === "compacted" || status === "masked") this.#caveat(caveatOf(event.outcome));
     });
   }
 
@@ -122,6 +125,14 @@ export class PrintProgress {
     const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${spentWords(known)}`;
     const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not kept";
     this.#print([span(`${spent} · ${goOn}`, "gray")]);
+  }
+
+  /** Whole, in as many lines as it takes. */
+  #caveat(text: string | undefined): void {
+    if (text === undefined) return;
+    this.#screen.endLine();
+    const { output } = this.#call;
+    output.note(...paragraph(text, output.noticeWidth, "yellow"));
   }
 
   #print(line: Line): void {

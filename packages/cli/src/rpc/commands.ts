@@ -163,23 +163,30 @@ async function send(
 }
 
 async function compact({ host }: RpcWork, params: RpcParams<"compact">): Promise<RpcData["compact"]> {
-  const { customInstructions: focus } = params;
-  const outcome = await host.agent.compact(focus === undefined ? {} : { focus });
+  const { customInstructions: focus, useDigest = false } = params;
+  const outcome = await host.agent.compact({ useDigest, ...(focus === undefined ? {} : { focus }) });
   if (outcome.status !== "failed") return outcome;
   throw new BonsaiError({
     code: "rpc_compaction_failed",
     message: outcome.detail,
-    hint: "Nothing has changed. Try again, with another model, or move in the tree.",
+    hint: "Nothing has changed. Try again, with `useDigest`, with another model, or move in the tree.",
   });
 }
 
 async function navigateTree(
   { host: { agent } }: RpcWork,
-  { targetId, summarize = false, customInstructions: focus, label }: RpcParams<"navigate_tree">,
+  {
+    targetId,
+    summarize = false,
+    customInstructions: focus,
+    useDigest = false,
+    label,
+  }: RpcParams<"navigate_tree">,
 ): Promise<RpcData["navigate_tree"]> {
   const target = resolveEntryId(agent.session, targetId);
   const { summaryEntry, ...moved } = await agent.navigate(target, {
     summarise: summarize,
+    useDigest,
     ...(focus === undefined ? {} : { focus }),
     ...(label === undefined ? {} : { label }),
   });

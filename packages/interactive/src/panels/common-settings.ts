@@ -80,8 +80,8 @@ export const commonSettings: readonly CommonSetting[] = [
   ),
   setting(
     "compaction.summarizer.fallback",
-    oneOf("overflow", "always", "never"),
-    "When a digest without a model stands in for a summary that failed.",
+    oneOf("always", "overflow", "never"),
+    "When the digest, which asks no model, stands in for a summary that failed.",
   ),
   setting(
     "compaction.estimator",

@@ -1,4 +1,4 @@
-import { fixedTexts, summariserSizes } from "@bonsai-agent/agent";
+import { type CompactOptions, fixedTexts, summariserSizes } from "@bonsai-agent/agent";
 import { compactView, plannedCost } from "@bonsai-agent/app/compact-view";
 import { undoLatestCompaction } from "@bonsai-agent/app/compaction-record";
 import { type Line, span } from "@bonsai-agent/app/line";
@@ -28,22 +28,32 @@ import { compactionNotice, skippedNotice } from "./compaction-notices.ts";
 
 export const compactCommand: SlashCommand = {
   name: "compact",
-  description: "Compact now; a focus says what the summary must keep, preview shows what would happen",
-  argumentHint: "[focus]",
+  description:
+    "Compact now; a focus says what the summary must keep, digest asks no model, preview shows what would happen",
+  argumentHint: "[digest] [focus]",
   worksWhileBusy: true,
-  complete: (prefix) => ("preview".startsWith(prefix) ? [previewItem] : []),
+  complete: (prefix) => words.filter(({ value }) => value.startsWith(prefix)),
   // `--dry-run` is how the command outside of a session calls it.
   run: (args, context) =>
     args === "preview" || args === "--dry-run"
       ? showPreview(context)
-      : askForCompaction(args === "" ? {} : { focus: args }, context),
+      : compactNow(askedCompaction(args), context),
 };
 
-const previewItem = {
-  value: "preview",
-  label: "preview",
-  description: "Show what would be done; nothing is",
-};
+const words = [
+  { value: "preview", label: "preview", description: "Show what would be done; nothing is" },
+  { value: "digest", label: "digest", description: "Summarise at once, without a model" },
+];
+
+/**
+ * What stands behind `/compact`: the bare first word `digest` (or `--digest`, as outside of a session) asks for the digest,
+ * all else is the focus. Behind `--` everything is, so that a focus can begin with any word.
+ */
+export function askedCompaction(args: string): CompactOptions {
+  const [, useDigest, text = ""] = /^((?:--)?digest(?!\S))?\s*(?:--(?!\S))?\s*([\s\S]*)$/.exec(args) ?? [];
+  const focus = text.trim();
+  return { ...(focus !== "" && { focus }), ...(useDigest !== undefined && { useDigest: true }) };
+}
 
 async function showPreview({ host, screen, notify }: InteractiveContext): Promise<void> {
   const { agent, app } = host;
@@ -58,7 +68,16 @@ async function showPreview({ host, screen, notify }: InteractiveContext): Promis
   await showReport(screen, lines);
 }
 
-async function askForCompaction(asked: { focus?: string }, context: InteractiveContext): Promise<void> {
+/** Compacts; where a model's summary failed and nothing stood in for it, offers the digest. */
+async function compactNow(asked: CompactOptions, context: InteractiveContext): Promise<void> {
+  const { digestIsUntried } = await requested(asked, context);
+  const { ui, screen } = context;
+  if (!digestIsUntried || screen.panelsLeft.aborted) return;
+  if (await ui.confirm("Compact with the built-in digest?", "It needs no model."))
+    await requested({ ...asked, useDigest: true }, context);
+}
+
+async function requested(asked: CompactOptions, context: InteractiveContext): Promise<CompactionOutcome> {
   const { agent, app } = context.host;
   const ended: CompactionOutcome[] = [];
   const stop = app.lifecycle.on("auto_compaction_end", ({ outcome }) => {
@@ -69,8 +88,9 @@ async function askForCompaction(asked: { focus?: string }, context: InteractiveC
       context.notify("The context will be compacted at the next place in the work.");
     const outcome = await agent.requestCompaction(asked);
     // What never began has no event.
-    const words = ended.some((each) => isSame(each, outcome)) ? undefined : compactionNotice({ outcome });
-    if (words !== undefined) context.notify(words.message, words.level);
+    const notice = ended.some((each) => isSame(each, outcome)) ? undefined : compactionNotice({ outcome });
+    if (notice !== undefined) context.notify(notice.message, notice.level);
+    return outcome;
   } finally {
     stop();
   }

@@ -1,3 +1,4 @@
+import { caveatOf } from "@bonsai-agent/app/compact-view";
 import { count, counted, usd } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { type CompactionOutcome, manifestOf, type RungName } from "@bonsai-agent/compaction";
@@ -99,10 +100,11 @@ function sizes({ tokensBefore, tokensAfter }: CompactionOutcome): string {
   return `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
 }
 
-/** What stands in a detail behind its first sentence: why it was the digest's, that the context is too large still. */
-function caveat({ detail, tokensBefore, tokensAfter, reason }: CompactionOutcome): string[] {
-  const at = detail.search(/(?<=\.) /);
-  const more = at < 0 ? [] : [detail.slice(at + 1)];
+/** Why it was the digest's, that the context is too large still, or that there is more of it now. */
+function caveat(outcome: CompactionOutcome): string[] {
+  const { tokensBefore, tokensAfter, reason } = outcome;
+  const behind = caveatOf(outcome);
+  const more = behind === undefined ? [] : [behind];
   return reason === "manual" && tokensAfter >= tokensBefore
     ? [...more, "The summary is longer than the little that it stands for; /undo takes it back."]
     : more;
