@@ -120,10 +120,10 @@ export const digestRung: Rung = {
 const MINIMUM_DIGEST_TOKENS = 600;
 const DIGEST_SHARE = 0.5;
 /**
- * What a digest may take of the context, with the frame and all that is carried over: a longer past takes more. Only a long
- * request adds to it.
+ * What a digest may take of the context, with the frame and all that is carried over. A past of more than so many
+ * compactions takes more for each. Only a long request adds to it.
  */
-const DIGEST_SUMMARY = { tokens: 5_650, perCompaction: 220, mostTokens: 7_300 };
+const DIGEST_SUMMARY = { tokens: 5_750, free: 4, perCompaction: 390, mostTokens: 7_300 };
 /** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
 const RECORDS_SHARE = 0.6;
 const MINIMUM_PROSE_TOKENS = 1_100;
@@ -144,8 +144,15 @@ function proseTokens(carried: CarryOver, state: LadderState, run: Run): number {
 
 function leftTokens(prose: string, carried: CarryOver, { plan }: LadderState, run: Run): number {
   const text = summaryText(prose, { ...carried, extensions: {} });
-  return Math.max(0, digestSummaryTokens(carried, run) - byScript(text) - digestTermsTokens(plan!, run));
+  return Math.max(0, digestSummaryTokens(carried, run) - sizeOf(text) - digestTermsTokens(plan!, run));
 }
+
+/** By the higher of two counts: neither is right for every model. */
+function sizeOf(text: string): number {
+  return Math.max(byScript(text), Math.ceil(text.length / CHARS_PER_TOKEN));
+}
+
+const CHARS_PER_TOKEN = 3.3;
 
 /** A digest has no notes that name things, so its index names more. */
 function digestTermsTokens(plan: CompactionPlan, run: Run): number {
@@ -157,8 +164,9 @@ const DIGEST_TERMS = 1.4;
 function digestSummaryTokens({ record }: CarryOver, { budgets }: Run): number {
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
   const quarter = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(windowTokens / 4));
-  const { tokens, perCompaction, mostTokens } = DIGEST_SUMMARY;
-  return Math.min(tokens + perCompaction * record.spans, mostTokens, quarter);
+  const { tokens, free, perCompaction, mostTokens } = DIGEST_SUMMARY;
+  const longer = perCompaction * Math.max(0, record.spans - free);
+  return Math.min(tokens + longer, mostTokens, quarter);
 }
 
 /** What the agent said stands between the user's words, in order: each may take the other back. */
