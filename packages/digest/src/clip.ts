@@ -1,7 +1,6 @@
 import { byScript } from "@bonsai-agent/messages";
 import { soundsLikeRule } from "./language.ts";
-import { contentWords, isQuestion, normalForm, sentencesOf } from "./sentence.ts";
-import { termsIn } from "./terms.ts";
+import { contentWords, isQuestion, normalForm, sentencesOf, termsIn } from "./sentence.ts";
 
 /** What stands where sentences were left out. */
 const LEFT_OUT = "…";
@@ -147,7 +146,8 @@ function keepLatest(
   });
 }
 
-function counted(values: readonly string[]): Map<string, number> {
+/** How often each of the values is there. */
+export function counted(values: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return counts;

@@ -60,7 +60,7 @@ const LEAST_SHARE = 0.2;
 
 /** Without sentences that a later one repeats with other numbers, as many as fit: the newest first. */
 export function clippedClosings(closings: readonly Closing[], maxTokens: number, focus?: string): Closing[] {
-  const fresh = withoutRepeats(closings);
+  const fresh = withoutRepeats(withoutChatter(closings));
   const ended = clipped(fresh, false, maxTokens, focus);
   const left = maxTokens - ended.reduce((sum, each) => sum + closingTokens(each), 0);
   const interim = left > maxTokens * LEAST_SHARE ? clipped(fresh, true, left, focus) : [];
@@ -94,6 +94,16 @@ function clipped(
 
 function closingTokens({ text }: Closing): number {
   return byScript(text) + LINE_TOKENS;
+}
+
+/** What was said on the way counts where the turn has no end that was said. */
+function withoutChatter(closings: readonly Closing[]): Closing[] {
+  const ended = new Set(closings.filter(({ isInterim }) => !isInterim).map(placeOf));
+  return closings.filter((closing) => !closing.isInterim || !ended.has(placeOf(closing)));
+}
+
+function placeOf({ turn, isOnBranch }: Closing): string {
+  return `${turn}${isOnBranch ? " left" : ""}`;
 }
 
 /** Of each sentence, whatever its numbers, the last. */

@@ -118,7 +118,7 @@ function address(entryId: string | undefined): string {
 }
 
 function countsOf({ turns, terms }: SpanRecord): string {
-  return `So far there were ${terms.messages} ${terms.messages === 1 ? "message" : "messages"}, ${turns} of them by the user, and none with words to quote.`;
+  return `Summarised so far: ${terms.messages} ${terms.messages === 1 ? "message" : "messages"}, ${turns} by the user.`;
 }
 
 /** What is kept of a former summary; of a digest, the notes that it was made with: the rest is in the record. */

@@ -1,8 +1,8 @@
 import { byScript } from "@bonsai-agent/messages";
 import { failingLine, irreversibleLine, todoLine } from "./digest.ts";
 import type { SpanRecord } from "./record.ts";
-import { contentWords } from "./sentence.ts";
-import { type TermUse, termLines, termsIn } from "./terms.ts";
+import { contentWords, termsIn } from "./sentence.ts";
+import { type TermUse, termLines } from "./terms.ts";
 
 /** Of the things of one kind, how many the context still shows. */
 export interface LossCount {
@@ -140,8 +140,7 @@ class PutBack {
   }
 
   addTerms(uses: readonly TermUse[]): ReadonlySet<string> {
-    const heading = "Terms, with an entry that holds them:";
-    const lines = termLines({ messages: 0, uses }, this.#left - byScript(heading), () => false);
+    const [heading = "", ...lines] = termLines({ messages: 0, uses }, this.#left, () => false);
     this.#push(heading, lines);
     const text = lines.join("\n");
     return new Set(uses.map(({ term }) => term).filter((term) => text.includes(term)));

@@ -1,6 +1,4 @@
-import { termsIn } from "./terms.ts";
-
-const LONGEST_CHARS = 600;
+const LONGEST_SENTENCE_CHARS = 600;
 
 /** The sentences of a text, line by line; a list item is one or more of its own. Each ends as it was written. */
 export function sentencesOf(text: string): string[] {
@@ -14,9 +12,9 @@ export function sentencesOf(text: string): string[] {
 
 /** Head and tail of what is too long to be a sentence. */
 function clipSentence(sentence: string): string {
-  if (sentence.length <= LONGEST_CHARS) return sentence;
-  const characters = [...sentence.slice(0, LONGEST_CHARS / 2)];
-  const tail = [...sentence.slice(-LONGEST_CHARS / 3)].slice(1);
+  if (sentence.length <= LONGEST_SENTENCE_CHARS) return sentence;
+  const characters = [...sentence.slice(0, LONGEST_SENTENCE_CHARS / 2)];
+  const tail = [...sentence.slice(-LONGEST_SENTENCE_CHARS / 3)].slice(1);
   return `${characters.slice(0, -1).join("")} […] ${tail.join("")}`;
 }
 
@@ -72,4 +70,36 @@ const QUESTION = /[?？؟]["'»”’)\]*_]*$/u;
 
 export function isQuestion(sentence: string): boolean {
   return QUESTION.test(sentence.trim());
+}
+
+const TOKEN = /[\w\u00c0-\u024f@~$#./-]+/g;
+/** Longer ones are no names: hashes of data, minified code, lines of dots. */
+const LONGEST_TERM_CHARS = 160;
+/** Most of a text: what needs no closer look. */
+const PLAIN_WORD = /^[A-Za-z]?[a-z]+[.-]?$/;
+/** Names that every project has. */
+const EVERYWHERE = new Set(["node_modules", "package.json", "console.log", "README.md", "i.e", "e.g"]);
+
+/** The specific terms of a text: paths, dotted names, identifiers, hexadecimal and long decimal numbers. */
+export function termsIn(text: string): Set<string> {
+  const found = new Set<string>();
+  for (const [token] of text.matchAll(TOKEN)) {
+    if (token.length < 4 || token.length > LONGEST_TERM_CHARS || PLAIN_WORD.test(token)) continue;
+    const term = token.replace(/^[./~-]+/, "").replace(/[./-]+$/, "");
+    if (term.length > 3 && isSpecific(term) && !EVERYWHERE.has(term)) found.add(term);
+  }
+  return found;
+}
+
+function isSpecific(term: string): boolean {
+  return (
+    /[\w$@#][./_]+[\w$@#]/.test(term) ||
+    /[a-z][A-Z]/.test(term) ||
+    /[A-Za-z]-?\d/.test(term) ||
+    isNumber(term)
+  );
+}
+
+export function isNumber(term: string): boolean {
+  return /^#?(?:\d{3,}|\d+[/.]\d+|(?=.*\d)[0-9a-fA-F]{6,})$/.test(term);
 }

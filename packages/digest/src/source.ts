@@ -1,4 +1,11 @@
-import type { BashExecutionMessage, Message, UserMessage } from "@bonsai-agent/messages";
+import {
+  type BashExecutionMessage,
+  contentText,
+  type Message,
+  type UserMessage,
+  withoutReminders,
+} from "@bonsai-agent/messages";
+import { ownWords } from "./pasted.ts";
 
 /** A message, and the entry that it comes from where there is one. */
 export interface SourceMessage {
@@ -12,4 +19,15 @@ export type PersonMessage = UserMessage | BashExecutionMessage;
 /** True for what a person said to the agent: it begins a turn. */
 export function isSaid(message: Message): message is PersonMessage {
   return message?.role === "user" || (message?.role === "bashExecution" && !message.excludeFromContext);
+}
+
+const typed = new WeakMap<UserMessage, string>();
+
+/** What a person typed: what was pasted is a line that names it. Read once for each message. */
+export function typedText(message: UserMessage): string {
+  const known = typed.get(message);
+  if (known !== undefined) return known;
+  const text = ownWords(withoutReminders(contentText(message.content))).trim();
+  typed.set(message, text);
+  return text;
 }

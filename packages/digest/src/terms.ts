@@ -1,37 +1,6 @@
 import { byScript, contentText, toolCalls } from "@bonsai-agent/messages";
-import type { SourceMessage } from "./source.ts";
-
-const TOKEN = /[\w\u00c0-\u024f@~$#./-]+/g;
-/** Longer ones are no names: hashes of data, minified code, lines of dots. */
-const LONGEST_CHARS = 160;
-/** Most of a text: what needs no closer look. */
-const PLAIN_WORD = /^[A-Za-z]?[a-z]+[.-]?$/;
-/** Names that every project has. */
-const EVERYWHERE = new Set(["node_modules", "package.json", "console.log", "README.md", "i.e", "e.g"]);
-
-/** The specific terms of a text: paths, dotted names, identifiers, hexadecimal and long decimal numbers. */
-export function termsIn(text: string): Set<string> {
-  const found = new Set<string>();
-  for (const [token] of text.matchAll(TOKEN)) {
-    if (token.length < 4 || token.length > LONGEST_CHARS || PLAIN_WORD.test(token)) continue;
-    const term = token.replace(/^[./~-]+/, "").replace(/[./-]+$/, "");
-    if (term.length > 3 && isSpecific(term) && !EVERYWHERE.has(term)) found.add(term);
-  }
-  return found;
-}
-
-function isSpecific(term: string): boolean {
-  return (
-    /[\w$@#][./_]+[\w$@#]/.test(term) ||
-    /[a-z][A-Z]/.test(term) ||
-    /[A-Za-z]-?\d/.test(term) ||
-    isNumber(term)
-  );
-}
-
-function isNumber(term: string): boolean {
-  return /^#?(?:\d{3,}|(?=.*\d)[0-9a-fA-F]{6,})$/.test(term);
-}
+import { isNumber, termsIn } from "./sentence.ts";
+import { type SourceMessage, typedText } from "./source.ts";
 
 /** A term of the session, and where it stands. */
 export interface TermUse {
@@ -109,8 +78,11 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
   };
   switch (message?.role) {
     case "user":
+      add(contentText(message.content).slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
+      add(typedText(message), SPEAKER_WEIGHT.user);
+      break;
     case "custom":
-      add(contentText(message.content), SPEAKER_WEIGHT.user);
+      add(contentText(message.content).slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result);
       break;
     case "assistant":
       add(contentText(message.content), SPEAKER_WEIGHT.assistant);
@@ -150,8 +122,9 @@ interface ShownTerm {
 export function termLines(index: TermIndex, maxTokens: number, isShown: (term: string) => boolean): string[] {
   const chosen: ShownTerm[] = [];
   const entries = new Set<string | undefined>();
-  let tokens = 0;
-  for (const { term, entries: candidates } of index.uses) {
+  let tokens = byScript(INTRODUCTION);
+  for (const { term, weight, entries: candidates } of index.uses) {
+    if (/^[\d/.]+$/.test(term) && weight <= SPEAKER_WEIGHT.user) continue;
     if (isShown(term) || chosen.some((other) => other.term.includes(term))) continue;
     const entryId = candidates.find((each) => entries.has(each)) ?? candidates[0];
     const size = byScript(`, ${term}`) + (entries.has(entryId) ? 0 : byScript(`\n[${entryId}] `));
@@ -163,9 +136,11 @@ export function termLines(index: TermIndex, maxTokens: number, isShown: (term: s
     entries.add(entryId);
     chosen.push({ term, entryId });
   }
-  return linesByEntry(chosen);
+  return chosen.length === 0 ? [] : [INTRODUCTION, ...linesByEntry(chosen)];
 }
 
+const INTRODUCTION =
+  "Terms of the conversation that are named nowhere else here, each with an entry that holds it:";
 const MINIMUM_TERM_TOKENS = 4;
 
 function linesByEntry(chosen: readonly ShownTerm[]): string[] {

@@ -1,10 +1,9 @@
-import { contentBlocks, contentText, type Message, withoutReminders } from "@bonsai-agent/messages";
-import { clippedTexts } from "./clip.ts";
+import { contentBlocks, contentText, type Message } from "@bonsai-agent/messages";
+import { clippedTexts, counted } from "./clip.ts";
 import { type Closing, closingLine } from "./closings.ts";
-import { ownWords } from "./pasted.ts";
-import { isQuestion, normalForm, routineShape, sentencesOf, wordCount } from "./sentence.ts";
-import { isSaid, type PersonMessage, type SourceMessage } from "./source.ts";
-import { termsIn } from "./terms.ts";
+import { soundsLikeRule } from "./language.ts";
+import { isQuestion, normalForm, routineShape, sentencesOf, termsIn, wordCount } from "./sentence.ts";
+import { isSaid, type PersonMessage, type SourceMessage, typedText } from "./source.ts";
 
 /** A message of the user in the user's own words. */
 export interface SaidMessage {
@@ -52,7 +51,7 @@ export function saidIn(messages: readonly SourceMessage[], turn: number): SaidMe
 function textOf(message: PersonMessage): string {
   if (message.role === "bashExecution") return commandLine(message);
   const images = contentBlocks(message.content).filter((block) => block.type === "image").length;
-  const words = withoutEchoes(ownWords(withoutReminders(contentText(message.content))).trim());
+  const words = withoutEchoes(typedText(message));
   const marks = images === 0 ? "" : images === 1 ? "[image]" : `[${images} images]`;
   return [words, marks].filter((part) => part !== "").join(" ");
 }
@@ -94,39 +93,39 @@ function isShort(text: string): boolean {
   return wordCount(text) <= 3 && termsIn(text).size === 0 && !/\p{N}/u.test(text);
 }
 
-/** With less than so many words, and no question that it answers, a message says nothing. */
+/** With fewer words, and no question that it answers, a message says nothing. */
 const LEAST_WORDS = 1.5;
+/** What is said so often in so few words is a habit. */
+const OFTEN = 3;
 const MOST_FILLERS = 60;
 
 /** All that was said, without what says nothing new: repeated requests, and short texts that come up again and again. */
 export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): UserWords {
-  const all = [...earlier.said, ...said];
-  const forms = all.map(({ text }) => normalForm(text));
-  const counts = new Map<string, number>();
-  for (const form of forms) counts.set(form, (counts.get(form) ?? 0) + 1);
+  const all = [...earlier.said, ...said].map((message) => ({ ...message, form: normalForm(message.text) }));
+  const counts = counted(all.map(({ form }) => form));
+  const questions = counted(all.map(({ answers = "" }) => routineShape(answers)));
   const fillers = new Set(earlier.fillers);
-  const known = new Set(earlier.fillers.flatMap((filler) => filler.split(" ")));
-  all.forEach(({ text, answers }, at) => {
-    const form = forms[at]!;
-    if (!isShort(text)) return;
-    const isRepeated = counts.get(form)! > 1 && answers === undefined;
-    if (isRepeated || wordCount(text) < LEAST_WORDS) for (const each of [form]) add(fillers, known, each);
+  for (const { text, form } of all) if (isFiller(text, counts.get(form)!)) fillers.add(form);
+  const known = new Set([...fillers].flatMap((filler) => filler.split(" ")));
+  const last = new Map(all.map(({ form }, at) => [form, at]));
+  const kept = all.filter(({ text, form, answers = "" }, at) => {
+    // An answer to what is asked again and again is as much of a habit.
+    if (answers !== "" && questions.get(routineShape(answers)) === 1) return true;
+    if (form === "") return text.includes("[");
+    if (isShort(text) && !soundsLikeRule(text) && form.split(" ").every((word) => known.has(word)))
+      return false;
+    return last.get(form) === at;
   });
-  const questions = all.map(({ answers = "" }) => routineShape(answers));
-  const isRoutine = (at: number) => questions.filter((each) => each === questions[at]).length > 1;
-  const last = new Map(forms.map((form, at) => [form, at]));
-  const kept = all.filter(({ text, answers }, at) => {
-    if (answers !== undefined && !isRoutine(at)) return true;
-    const form = forms[at]!;
-    if (isShort(text) && form.split(" ").every((word) => known.has(word))) return false;
-    return form === "" ? /\[/.test(text) : last.get(form) === at;
-  });
-  return { said: kept, leftOut: earlier.leftOut, fillers: [...fillers].slice(-MOST_FILLERS) };
+  return {
+    said: kept.map(({ form: _, ...message }) => message),
+    leftOut: earlier.leftOut,
+    fillers: [...fillers].slice(-MOST_FILLERS),
+  };
 }
 
-function add(fillers: Set<string>, known: Set<string>, form: string): void {
-  fillers.add(form);
-  for (const word of form.split(" ")) known.add(word);
+function isFiller(text: string, times: number): boolean {
+  if (!isShort(text)) return false;
+  return wordCount(text) < LEAST_WORDS || (times >= OFTEN && !soundsLikeRule(text));
 }
 
 /** What a line takes beside its text: number and entry. */
