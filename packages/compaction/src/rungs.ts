@@ -126,7 +126,7 @@ const DIGEST_SHARE = 0.5;
 const DIGEST_SUMMARY = { tokens: 5_750, free: 4, perCompaction: 390, mostTokens: 7_300 };
 /** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
 const RECORDS_SHARE = 0.6;
-const MINIMUM_PROSE_TOKENS = 1_100;
+const MINIMUM_PROSE_TOKENS = 1_300;
 
 /** What the digest of a span may be at most, to be shorter than what it stands for. */
 function digestTokens({ plan }: LadderState): number {

@@ -23,7 +23,7 @@ const INTRODUCTION =
 const EARLIER = "## Earlier Notes";
 
 /** What each part may take of what is left when it is its turn. */
-const SHARES = { irreversible: 0.3, failing: 0.3, todos: 0.3, standing: 0.4, earlier: 0.6, words: 0.7 };
+const SHARES = { irreversible: 0.3, failing: 0.5, todos: 0.6, standing: 0.6, earlier: 0.6, words: 0.7 };
 
 /** A summary of quotes and records: same record, same digest. It never says nothing. */
 export function digestText(options: DigestOptions): string {
