@@ -1,4 +1,3 @@
-import { termLines } from "@bonsai-agent/digest";
 import {
   addUsage,
   BonsaiError,
@@ -7,44 +6,25 @@ import {
   type TokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
-import { type Entry, type Projection, pinChange, project, type Session } from "@bonsai-agent/session";
+import { type Entry, type Projection, project, type Session } from "@bonsai-agent/session";
 import { askSummary, type SummaryJob, type SummaryPart } from "./ask-summary.ts";
 import {
-  type Budgets,
-  budgetsFor,
-  type ModelSizes,
-  maxSummaryTokens,
-  mostAnswerTokens,
-  requestCapacity,
-} from "./budget.ts";
-import {
-  type CarryOver,
-  carriedTokens,
-  recordBlocks,
-  summaryDetails,
-  summaryOfDetails,
-} from "./carry-over.ts";
-import { filesOf, renderFiles } from "./files.ts";
+  type BranchSource,
+  branchBlocks,
+  branchCarryOver,
+  leftItems,
+  withFindings,
+} from "./branch-carry-over.ts";
+import { type Budgets, budgetsFor, maxSummaryTokens, mostAnswerTokens, requestCapacity } from "./budget.ts";
+import { summaryDetails, summaryOfDetails } from "./carry-over.ts";
 import { inert } from "./marks.ts";
 import { isMadeHere, messageOf } from "./outcome.ts";
-import { clipUntil, paragraphs, serialise } from "./serialise.ts";
+import { clipUntil, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";
-import { recordOfItems } from "./span-record.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";
 import { branchSummaryText, changedBranchSummary } from "./summary-text.ts";
 import { readContext } from "./tokens.ts";
-import { originalMessage, type ViewItem, viewOf } from "./view.ts";
-
-/** Where the entries of a branch come from, and how they are counted. */
-interface BranchSource {
-  /** Oldest first. */
-  readonly entries: readonly Entry[];
-  /** What the model saw at the branch's leaf. */
-  readonly projection: Projection;
-  readonly estimator: TokenEstimator;
-  readonly settings: CompactionSettings;
-  readonly model?: ModelSizes | undefined;
-}
+import { originalMessage, type ViewItem } from "./view.ts";
 
 interface SummariseBranchOptions {
   /** Read when the summary is made. */
@@ -100,56 +80,31 @@ async function summaryOf(options: SummariseBranchOptions): Promise<BranchSummary
       if (each !== undefined) usage = addUsage(usage ?? emptyUsage(), each);
     },
   };
-  const summarised = await summarisedItems(source, job);
-  if (summarised === undefined) return undefined;
-  const { items, prose } = summarised;
-  const carried = branchCarryOver(items, source);
+  const left = leftItems(source);
+  if (left.length === 0) return undefined;
+  const known = branchCarryOver(left, source);
+  const prose = await branchProse(source, {
+    ...job,
+    record: known.record,
+    areWordsCarried: known.wordsTokens > 0,
+  });
+  if (prose === undefined) return undefined;
+  const carried = withFindings(known, { prose, items: left, source, summariser });
   const summary = branchSummaryText(prose, branchBlocks(carried));
   return { summary, details: summaryDetails(carried, prose), ...(usage === undefined ? {} : { usage }) };
-}
-
-/** What a branch's summary carries; its pins stay on the branch. */
-function branchCarryOver(
-  items: readonly ViewItem[],
-  { entries, settings, model = {} }: BranchSource,
-): CarryOver {
-  const { windowTokens } = budgetsFor({ settings, model });
-  const span = { previous: undefined, history: items, turnPrefix: [] };
-  const tokens = carriedTokens(span, { settings, budgets: { windowTokens } });
-  const record = recordOfItems({ items: items.map(({ source }) => source), settings });
-  return {
-    ...filesOf(items, entries),
-    pinned: [],
-    latestRequest: undefined,
-    record,
-    wordsTokens: tokens.words,
-    closings: [],
-    terms: termLines(record.terms, tokens.terms, () => false),
-    putBack: [],
-  };
-}
-
-function branchBlocks(carried: CarryOver): string {
-  return paragraphs([...recordBlocks(carried), renderFiles(carried)]);
 }
 
 /** With less of it to read, there is no summary of a branch. */
 const SMALLEST_BRANCH_TOKENS = 100;
 
 /** A summariser that finds the branch too long is given the newest half of it, as often as it takes. */
-async function summarisedItems(
-  source: BranchSource,
-  job: SummaryJob,
-): Promise<{ items: readonly ViewItem[]; prose: string } | undefined> {
+async function branchProse(source: BranchSource, job: SummaryJob): Promise<string | undefined> {
   let mostTokens: number | undefined;
   for (;;) {
     const part = branchPart(source, job, mostTokens);
     if (part === undefined) return undefined;
     try {
-      const { items } = part;
-      const { record, wordsTokens } = branchCarryOver(items, source);
-      const asked = { ...job, record, areWordsCarried: wordsTokens > 0 };
-      return { items, prose: await askSummary(asked, part.request) };
+      return await askSummary(job, part.request);
     } catch (error) {
       const isTooLong = error instanceof SummaryFailure && error.overflow;
       if (!isTooLong || part.tokens <= SMALLEST_BRANCH_TOKENS) throw error;
@@ -159,7 +114,6 @@ async function summarisedItems(
 }
 
 interface BranchPart {
-  items: readonly ViewItem[];
   tokens: number;
   request: SummaryPart;
 }
@@ -195,7 +149,7 @@ function branchPart(
           maxSummaryTokens: Math.min(mostAnswerTokens(tokens), longest),
           capacityTokens: Number.POSITIVE_INFINITY,
         };
-  return { items, tokens, request: { kind: "branch", messages, conversation: () => conversation, ...sizes } };
+  return { tokens, request: { kind: "branch", messages, conversation: () => conversation, ...sizes } };
 }
 
 /** The budget where the model's window is unknown. */
@@ -289,16 +243,13 @@ const SUMMARY_SHARE = 0.9;
 
 /**
  * What the model saw of the branch, the newest first within the budget, which the newest may exceed by itself; given back
- * oldest first. Its pins stay there.
+ * oldest first.
  */
 export function branchItems(options: BranchItemsOptions): ViewItem[] {
-  const { projection, entries, budgetTokens, estimator } = options;
-  const ids = new Set(entries.map((entry) => entry.id));
-  const { items } = viewOf(projection, estimator);
+  const { budgetTokens } = options;
   const chosen: ViewItem[] = [];
   let tokens = 0;
-  const left = items.filter(({ entryId, entry }) => ids.has(entryId) && pinChange(entry) === undefined);
-  for (const item of left.reverse()) {
+  for (const item of leftItems(options).reverse()) {
     const size = requestTokens(item, options);
     const fits = tokens + size <= budgetTokens;
     const isNewest = chosen.length === 0;

@@ -1,5 +1,8 @@
 import {
+  type Closing,
+  clippedClosings,
   type LossReport,
+  lastAnswer,
   type RecordedMessage,
   recordAfter,
   type SpanRecord,
@@ -132,6 +135,16 @@ function recordBeside(entry: Entry): FoundRecord | undefined {
   const data = (entry.data ?? {}) as { record?: unknown; firstKeptEntryId?: unknown };
   const record = storedRecord(data.record);
   return record && { record, firstKeptEntryId: data.firstKeptEntryId };
+}
+
+/** What the agent said beside its last answer, which a digest quotes at its end. */
+export function otherClosings({ closings }: SpanRecord, maxTokens: number, focus?: string): Closing[] {
+  const last = lastAnswer(closings);
+  return clippedClosings(
+    closings.filter((closing) => closing !== last),
+    maxTokens,
+    focus,
+  );
 }
 
 /** The entry to write beside a summary whose details cannot hold the record. */

@@ -12,8 +12,8 @@ import {
   type Rung,
 } from "./ladder.ts";
 import { type CompactionPlan, dividedAt, unseenFrom } from "./plan.ts";
-import { chunksRung, digestRung, summariseRung } from "./rungs.ts";
 import type { Summariser } from "./summariser.ts";
+import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
 
 export interface SummarisePreparationOptions {
   /** As a `session_before_compact` event has it. */

@@ -1,0 +1,176 @@
+import { byScript } from "@bonsai-agent/messages";
+import type { SummaryJob } from "./ask-summary.ts";
+import { highTokens } from "./budget.ts";
+import { type CarryOver, carriedTokens, carryOver } from "./carry-over.ts";
+import { isDigest } from "./digest.ts";
+import {
+  isPlanned,
+  type LadderState,
+  type PlannedSummary,
+  type Run,
+  type Rung,
+  type RungFailure,
+  summarisedState,
+} from "./ladder.ts";
+import { checkedCarryOver } from "./loss-check.ts";
+import { ownDetails } from "./outcome.ts";
+import type { CompactionPlan } from "./plan.ts";
+import { digestStandsIn } from "./settings.ts";
+import { otherClosings, spanRecord } from "./span-record.ts";
+import {
+  fitsWhole,
+  type SpanOptions,
+  summariseChunked,
+  summariseWhole,
+  summariseWithin,
+} from "./summarise.ts";
+import type { Summariser } from "./summariser.ts";
+import { previousProse, summaryText } from "./summary-text.ts";
+import { viewTokens } from "./view.ts";
+
+/** One request for each span, to the model. */
+export const summariseRung: Rung = {
+  name: "summarise",
+  applies: (state, run) =>
+    isPlanned(state) && run.summariser !== undefined && fitsWhole(spanOptions(state, run, run.summariser)),
+  attempt: (state, run) => summarised(state, run, run.summariser!, summariseWhole),
+};
+
+/** Several requests, each updating the last: when one is too long for the model. */
+export const chunksRung: Rung = {
+  name: "chunks",
+  applies: (state, run) => isPlanned(state) && run.summariser !== undefined && wasTooLong(state),
+  attempt: (state, run) => {
+    const wasRefused = state.failures.some(isRefusal);
+    return summarised(state, run, run.summariser!, (options) => summariseChunked(options, wasRefused));
+  },
+};
+
+/** The deterministic summariser: always there for those without a model, else where the policy says so. */
+export const digestRung: Rung = {
+  name: "digest",
+  applies: (state, run) => isPlanned(state) && run.digest !== undefined && digestIsAllowed(run),
+  attempt: (state, run) => {
+    // It asks no model, so it costs nothing; and a short span needs a digest that is shorter still.
+    const free = { ...run, onUsage: () => {} };
+    return summarised(state, free, run.digest!, (options, carried) =>
+      summariseWithin(options, Math.min(digestTokens(state), proseTokens(carried, state, run))),
+    );
+  },
+};
+
+const MINIMUM_DIGEST_TOKENS = 600;
+const DIGEST_SHARE = 0.5;
+/**
+ * What a digest may take of the context, with the frame and all that is carried over. A past of more than so many
+ * compactions takes more for each. Only a long request adds to it.
+ */
+const DIGEST_SUMMARY = { tokens: 5_750, free: 4, perCompaction: 390, mostTokens: 7_300 };
+/** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
+const RECORDS_SHARE = 0.6;
+const MINIMUM_PROSE_TOKENS = 1_300;
+
+/** What the digest of a span may be at most, to be shorter than what it stands for. */
+function digestTokens({ plan }: LadderState): number {
+  const spanTokens = viewTokens([...plan!.history, ...plan!.turnPrefix]);
+  const previousTokens = highTokens(previousProse(plan!.previous) ?? "");
+  return Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(previousTokens + spanTokens * DIGEST_SHARE));
+}
+
+/** What is left for the prose beside all that we put around it; in a small window, a quarter of it for all. */
+function proseTokens(carried: CarryOver, state: LadderState, run: Run): number {
+  const share = carried.wordsTokens > 0 ? RECORDS_SHARE : 1;
+  const most = Math.floor(share * leftTokens("", carried, state, run));
+  return Math.max(Math.min(MINIMUM_PROSE_TOKENS, digestSummaryTokens(carried, run) / 2), most);
+}
+
+function leftTokens(prose: string, carried: CarryOver, { plan }: LadderState, run: Run): number {
+  const text = summaryText(prose, { ...carried, extensions: {} });
+  return Math.max(0, digestSummaryTokens(carried, run) - sizeOf(text) - digestTermsTokens(plan!, run));
+}
+
+/** By the higher of two counts: neither is right for every model. */
+function sizeOf(text: string): number {
+  return Math.max(byScript(text), Math.ceil(text.length / CHARS_PER_TOKEN));
+}
+
+const CHARS_PER_TOKEN = 3.3;
+
+/** A digest has no notes that name things, so its index names more. */
+function digestTermsTokens(plan: CompactionPlan, run: Run): number {
+  return Math.floor(carriedTokens(plan, run).terms * DIGEST_TERMS);
+}
+
+const DIGEST_TERMS = 1.4;
+
+function digestSummaryTokens({ record }: CarryOver, { budgets }: Run): number {
+  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
+  const quarter = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(windowTokens / 4));
+  const { tokens, free, perCompaction, mostTokens } = DIGEST_SUMMARY;
+  const longer = perCompaction * Math.max(0, record.spans - free);
+  return Math.min(tokens + longer, mostTokens, quarter);
+}
+
+/** What the agent said stands between the user's words, in order: each may take the other back. */
+function withClosings(prose: string, carried: CarryOver, state: LadderState, run: Run): CarryOver {
+  if (carried.wordsTokens === 0) return carried;
+  const left = Math.min(leftTokens(prose, carried, state, run), digestTokens(state) - byScript(prose));
+  return { ...carried, closings: otherClosings(carried.record, Math.max(0, left), run.focus) };
+}
+
+/** Either the whole was never tried, because it does not fit, or the model found it too long. */
+function wasTooLong({ failures }: LadderState): boolean {
+  return !failures.some(({ rung }) => rung === "summarise") || failures.some(isRefusal);
+}
+
+function isRefusal({ rung, overflow }: RungFailure): boolean {
+  return rung === "summarise" && overflow === true;
+}
+
+function digestIsAllowed({ summariser, reason, settings }: Run): boolean {
+  return summariser === undefined || digestStandsIn(settings, reason);
+}
+
+async function summarised(
+  state: LadderState,
+  run: Run,
+  summariser: Summariser,
+  summarise: (options: SpanOptions, carried: CarryOver) => Promise<string>,
+): Promise<LadderState> {
+  const plan = state.plan!;
+  const known = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
+  const prose = await summarise(spanOptions(state, run, summariser), known);
+  const mayPutBack = !isDigest(summariser);
+  const told = mayPutBack ? known : withClosings(prose, known, state, run);
+  const termsTokens = mayPutBack ? carriedTokens(plan, run).terms : digestTermsTokens(plan, run);
+  const { carried, loss } = checkedCarryOver(told, { prose, plan, run, mayPutBack, termsTokens });
+  const summary: PlannedSummary = {
+    summary: summaryText(prose, carried),
+    prose,
+    firstKeptEntryId: plan.firstKeptEntryId,
+    carried,
+    loss,
+    fromHook: false,
+  };
+  return summarisedState(state, summary);
+}
+
+function spanOptions(state: LadderState, run: Run, summariser: Summariser): SpanOptions {
+  const { signal, focus, instructions, onUsage, settings, budgets, reason } = run;
+  const plan = state.plan!;
+  // What has just been refused as too long must not be sent again.
+  const mayUseContext = reason !== "overflow" && instructions === undefined;
+  const job: SummaryJob = {
+    summariser,
+    estimator: state.view.estimator,
+    signal,
+    focus,
+    instructions,
+    echoedTags: Object.keys(ownDetails(plan.previous).carryOver ?? {}),
+    mayUseContext,
+    record: spanRecord(plan, run),
+    areWordsCarried: carriedTokens(plan, run).words > 0,
+    onUsage,
+  };
+  return { plan, job, settings, budgets };
+}
