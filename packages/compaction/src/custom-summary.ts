@@ -2,6 +2,8 @@ import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
 import {
   boundedCarryOver,
+  type CarryOver,
+  carriedTokens,
   carryOver,
   recordBlocks,
   renderExtensionCarryOver,
@@ -13,7 +15,7 @@ import type {
   CompactionPreparation,
   CustomCompaction,
 } from "./events.ts";
-import { block, fileOperations } from "./files.ts";
+import { block, type FileLists, fileOperations } from "./files.ts";
 import {
   CompactionCancelled,
   isPlanned,
@@ -138,18 +140,24 @@ function ownSummary(state: LadderState, compaction: CustomCompaction, run: Run):
   const { carryOver: extensions } = state;
   const plan = planUpTo(state, compaction.firstKeptEntryId);
   const prose = inert(compaction.summary, Object.keys(extensions ?? {}));
-  const { carried, loss } = checkedCarryOver(carryOver(plan, run), { prose, plan, run, mayPutBack: false });
   const isCarried = (part: "userWords" | "terms") => compaction.carry?.includes(part) === true;
-  const blocks = recordBlocks({
-    ...carried,
+  const all = carryOver(plan, run);
+  const asked: CarryOver = {
+    ...all,
+    ...noFiles,
     latestRequest: undefined,
-    wordsTokens: isCarried("userWords") ? carried.wordsTokens : 0,
-    terms: isCarried("terms") ? carried.terms : [],
-  });
-  const behind = paragraphs([...blocks, carriedBehind(prose, run.pinned, extensions)]);
+    wordsTokens: isCarried("userWords") ? all.wordsTokens : 0,
+    ...(extensions && { extensions }),
+  };
+  const termsTokens = isCarried("terms") ? carriedTokens(plan, run).terms : 0;
+  const { carried, loss } = checkedCarryOver(asked, { prose, plan, run, mayPutBack: false, termsTokens });
+  const behind = paragraphs([...recordBlocks(carried), carriedBehind(prose, run.pinned, extensions)]);
   const summary = withCarriedOver(prose, behind);
   return { summary, prose, carried: undefined, loss, record: carried.record };
 }
+
+/** Which files were touched is for the extension to say. */
+const noFiles: FileLists = { readFiles: [], modifiedFiles: [], recentFiles: [] };
 
 /** The plan with the cut that an extension chose. */
 function planUpTo({ plan }: LadderState, firstKeptEntryId: string | null): CompactionPlan {
