@@ -1,4 +1,4 @@
-import type { CompactionResult } from "@bonsai-agent/compaction";
+import { type CompactionResult, lossLines, type SummaryLoss } from "@bonsai-agent/compaction";
 import {
   costText,
   type KnownCost,
@@ -47,9 +47,27 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   yield [];
   yield* planView({ picture, width });
   yield [];
+  const { isSummaryExpected } = picture;
+  yield* lossView(result, { width, isPlan: isSummaryExpected });
   if (options.cost !== undefined) yield* paragraph(plannedText(options.cost), width);
   if (result.status === "planned") yield [span("Nothing is written in a dry run.", "gray")];
   else yield* written(options);
+}
+
+interface LossViewOptions {
+  width: number;
+  /** Blanks before each line. Default 0. */
+  indent?: number;
+  /** True for a summary that is not written yet. Default: false. */
+  isPlan?: boolean;
+}
+
+/** What a summary carries and what it left out, and an empty line behind it; nothing where nothing is known. */
+export function* lossView(known: SummaryLoss, { width, indent, isPlan }: LossViewOptions): Generator<Line> {
+  const said = lossLines(known, { isPlan });
+  for (const { text, isLoss } of said)
+    yield* paragraph(printable(text), width, isLoss ? "yellow" : undefined, indent);
+  if (said.length > 0) yield [];
 }
 
 const further = "A smaller `--keep`, like `--keep 8k`, compacts further.";
@@ -126,6 +144,8 @@ const reportedFields = [
   "summary",
   "entryId",
   "requests",
+  "carried",
+  "loss",
 ] as const satisfies readonly (keyof CompactionResult)[];
 
 type ReportedResult = Pick<CompactionResult, (typeof reportedFields)[number]>;

@@ -1,4 +1,4 @@
-import { manifestOf } from "@bonsai-agent/compaction";
+import { manifestOf, type SummaryLoss, summaryLoss } from "@bonsai-agent/compaction";
 import { BonsaiError, type TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { undoneBy } from "@bonsai-agent/session/host";
@@ -19,6 +19,10 @@ export interface CompactionRecord {
   previousSummary: string | null;
   /** ISO 8601. */
   lastCompactedAt: string;
+  /** How much of the user's words and of the terms the summary carries; null where its maker did not record it. */
+  carried: NonNullable<SummaryLoss["carried"]> | null;
+  /** What the summary left out, and what of that was put back; null where it was not checked. */
+  loss: NonNullable<SummaryLoss["loss"]> | null;
 }
 
 /** The record of the compaction that the model's view begins with; null without one. */
@@ -29,6 +33,7 @@ export function compactionRecord(
   const [live, ...earlier] = liveCompactions(session);
   if (live === undefined) return null;
   const { tokensAfter, summarised, turnPrefix } = manifestOf(live) ?? {};
+  const { carried = null, loss = null } = summaryLoss(live, session.entry(live.parentId ?? ""));
   return {
     summary: live.summary,
     compactedMessageCount: compactedMessages(session, live),
@@ -38,6 +43,8 @@ export function compactionRecord(
     compactionCount: earlier.length + 1,
     previousSummary: earlier[0]?.summary ?? null,
     lastCompactedAt: live.timestamp,
+    carried,
+    loss,
   };
 
   function estimateAfter(): number {

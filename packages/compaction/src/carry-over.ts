@@ -5,13 +5,14 @@ import {
   type SpanRecord,
   storedClosings,
   storedRecord,
+  type UserWords,
   wordLines,
 } from "@bonsai-agent/digest";
 import { byScript, contentText, withoutReminders } from "@bonsai-agent/messages";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { isOwnTag } from "./marks.ts";
-import { digits, isMadeHere, ownDetails, texts } from "./outcome.ts";
+import { type CarriedCounts, digits, isMadeHere, ownDetails, texts } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { clip, paragraphs } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
@@ -155,10 +156,23 @@ export function recordBlocks(carried: CarriedWords & Pick<CarryOver, "terms" | "
   ].filter((text) => text !== "");
 }
 
+/** How much of the record the summary carries. */
+export function carriedCounts(carried: CarriedWords): CarriedCounts {
+  const { said, leftOut } = shownWords(carried);
+  return { words: said.length, wordsLeftOut: leftOut, knownTerms: carried.record.terms.uses.length };
+}
+
 /** The user's words, as lines; the latest request stands in a block of its own. */
-function carriedWords({ record, wordsTokens, latestRequest, closings }: CarriedWords): string[] {
+function carriedWords(carried: CarriedWords): string[] {
+  const { wordsTokens, latestRequest, closings } = carried;
   if (wordsTokens === 0) return [];
-  return wordLines(clippedWords(record.words, wordsTokens), { without: latestRequest?.entryId, closings });
+  return wordLines(shownWords(carried), { without: latestRequest?.entryId, closings });
+}
+
+function shownWords({ record: { words }, wordsTokens }: CarriedWords): UserWords {
+  return wordsTokens > 0
+    ? clippedWords(words, wordsTokens)
+    : { ...words, said: [], leftOut: words.leftOut + words.said.length };
 }
 
 type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "latestRequest" | "closings">;

@@ -20,8 +20,10 @@ export {
   type TreePreparation,
 } from "./events.ts";
 export { FileOperationCounter, type FileOperations, fileOperations } from "./files.ts";
+export { lossLines, type SummaryLoss, summaryLoss } from "./loss-text.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
 export {
+  type CarriedCounts,
   type CompactionManifest,
   type CompactionOutcome,
   type CompactionReason,

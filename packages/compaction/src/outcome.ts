@@ -97,7 +97,8 @@ export interface CompactionManifest {
   state: { provider?: string; modelId?: string; thinkingLevel?: string };
 }
 
-interface CarriedCounts {
+/** What a summary carries as data. */
+export interface CarriedCounts {
   /** Messages of the user that stand in the summary in their own words. */
   words: number;
   /** Those that there was no room for. */

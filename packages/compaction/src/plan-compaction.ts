@@ -1,6 +1,6 @@
 import { promptTokens, type SummaryJob, type SummaryPart, summaryRequest } from "./ask-summary.ts";
 import { type Budgets, maxSummaryTokens, type SummariserSizes } from "./budget.ts";
-import { carryOver } from "./carry-over.ts";
+import { carriedCounts, carryOver } from "./carry-over.ts";
 import { type LadderState, ladderSteps, type Run, type RungFailure, summarisedState } from "./ladder.ts";
 import { checkedCarryOver } from "./loss-check.ts";
 import type { CompactionPlan } from "./plan.ts";
@@ -36,8 +36,8 @@ export function planCompaction(options: PlanCompactionOptions): CompactionResult
   if (plan === undefined || masksSuffice(run, state)) return resultOf(run, state, "planned");
   if (plan.status !== "planned") return resultOf(run, { ...run.start, plan }, plan.status);
   const requests = summariser === undefined ? {} : plannedRequests(run, state, summariser);
-  const { expected, loss } = expectedState(run, state, summariser);
-  return { ...resultOf(run, expected, "planned"), ...(loss && { loss }), ...requests };
+  const { expected, ...carrying } = expectedState(run, state, summariser);
+  return { ...resultOf(run, expected, "planned"), ...carrying, ...requests };
 }
 
 /** The climb as far as it asks nobody: the masks, and the plan, which is made before every other step. */
@@ -69,7 +69,11 @@ function expectedState(run: Run, state: LadderState, summariser: SummariserSizes
   const items = [{ ...first!, tokens: first!.tokens + proseTokens }, ...kept];
   const view = { ...expected.view, items };
   const tokens = viewTokens(items);
-  return { expected: { ...expected, view, tokens, summary: undefined, rung: undefined }, loss };
+  return {
+    expected: { ...expected, view, tokens, summary: undefined, rung: undefined },
+    carried: carriedCounts(carried),
+    ...(loss && { loss }),
+  };
 }
 
 function expectedProseTokens(

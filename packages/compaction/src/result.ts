@@ -1,9 +1,10 @@
 import type { LossReport } from "@bonsai-agent/digest";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
-import { carryOver } from "./carry-over.ts";
+import { carriedCounts, carryOver } from "./carry-over.ts";
 import type { LadderState, Run, RungFailure } from "./ladder.ts";
 import {
+  type CarriedCounts,
   type CompactionOutcome,
   type CompactionReason,
   type CompactionSteps,
@@ -81,6 +82,8 @@ export interface CompactionResult {
    * Absent where it was not checked.
    */
   loss?: LossReport;
+  /** What the summary carries as data; in a plan, what it would. Absent for an extension's own. */
+  carried?: CarriedCounts;
   /** Requests to the summariser. */
   requests: number;
   /** In a plan for a given summariser: what would be asked of it; none where `failures` has the reason. */
@@ -139,6 +142,7 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     ...(summary && { summary: summary.summary }),
     ...(summary && state.summarisedBy && { summarisedBy: state.summarisedBy }),
     ...(summary?.loss && { loss: summary.loss }),
+    ...(summary?.carried && { carried: carriedCounts(summary.carried) }),
     edits: [],
     ...(changed && { steps: stepsOf(state) }),
     requests: cost.requests,

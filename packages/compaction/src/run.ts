@@ -1,6 +1,6 @@
 import type { Calibration } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
-import { summaryDetails } from "./carry-over.ts";
+import { carriedCounts, summaryDetails } from "./carry-over.ts";
 import { isCustomSummaryError } from "./custom-summary.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import {
@@ -212,7 +212,7 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
     kept: range(plan.kept),
     masked: editedIds(state.view, "mask"),
     lost: { media: editedIds(state.view, "media"), truncated: editedIds(state.view, "truncate") },
-    ...carriedCounts(state.summary),
+    ...(state.summary?.carried && { carried: carriedCounts(state.summary.carried) }),
     loss: state.summary?.loss,
     previousCompactionId: plan.previous?.id,
     requests: cost.requests,
@@ -226,14 +226,6 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
       windowTokens: budgets.windowTokens,
     },
     state: stateInForce(run),
-  };
-}
-
-function carriedCounts(summary: PlannedSummary | undefined): Pick<CompactionManifest, "carried"> {
-  if (summary?.carried === undefined) return {};
-  const { words, terms } = summary.carried.record;
-  return {
-    carried: { words: words.said.length, wordsLeftOut: words.leftOut, knownTerms: terms.uses.length },
   };
 }
 

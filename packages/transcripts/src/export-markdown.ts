@@ -1,3 +1,4 @@
+import { type SummaryLoss, summaryLoss } from "@bonsai-agent/compaction";
 import {
   addUsage,
   BonsaiError,
@@ -89,7 +90,12 @@ function fatesOf(path: readonly Entry[]): (id: string) => EntryFate {
     if (entry.type === "context_edit") edits.set(entry.targetId, entry);
     undone.add(undoneBy(entry));
   }
-  return (id) => ({ edit: edits.get(id), undone: undone.has(id) });
+  const losses = new Map(path.map((entry, at) => [entry.id, lossOf(entry, path[at - 1])]));
+  return (id) => ({ edit: edits.get(id), undone: undone.has(id), loss: losses.get(id) });
+}
+
+function lossOf(entry: Entry, before: Entry | undefined): SummaryLoss | undefined {
+  return entry.type === "compaction" ? summaryLoss(entry, before) : undefined;
 }
 
 /** Labels are the session's, whatever branch they were given on: the latest in file order counts. */

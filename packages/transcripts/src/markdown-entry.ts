@@ -1,3 +1,4 @@
+import { lossLines, type SummaryLoss } from "@bonsai-agent/compaction";
 import {
   type AssistantMessage,
   contentBlocks,
@@ -17,6 +18,8 @@ export interface EntryFate {
   /** True for a compaction that was undone. */
   undone?: boolean;
   label?: string | undefined;
+  /** Of a compaction: what its summary carries and what it left out. */
+  loss?: SummaryLoss | undefined;
 }
 
 const HEAD_CHARS = 120;
@@ -169,11 +172,12 @@ function compactionMarkdown(
       : `kept from ${outside.name(entry.firstKeptEntryId)} on`;
   const undone = fate.undone ? "; undone later" : "";
   const title = `Compacted from ${count(entry.tokensBefore, "token")}; ${kept}${undone}`;
-  return summaryMarkdown(title, outside.markdown(entry.summary, "own"));
+  const known = lossLines(fate.loss ?? {}).map(({ text }) => `*${outside.plain(text)}*`);
+  return summaryMarkdown(title, outside.markdown(entry.summary, "own"), known);
 }
 
-function summaryMarkdown(title: string, summary: string): string {
-  return `---\n\n**${title}**\n\n${quoted(summary)}\n\n---`;
+function summaryMarkdown(title: string, summary: string, notes: readonly string[] = []): string {
+  return ["---", `**${title}**`, ...notes, quoted(summary), "---"].join("\n\n");
 }
 
 /** A number with its unit in the right number. */

@@ -76,10 +76,10 @@ async function askedModel(invocation: Invocation) {
 }
 
 function withTrial(planned: CompactionResult, tried: CompactionResult): CompactionResult {
-  const { status, summary, tokensAfter, sizes, rung } = tried;
-  return status === "compacted" && summary !== undefined
-    ? { ...planned, tokensAfter, sizes, rung, summary }
-    : planned;
+  const { status, summary, tokensAfter, sizes, rung, carried, loss } = tried;
+  if (status !== "compacted" || summary === undefined) return planned;
+  const { loss: _ofNoSummary, ...plan } = planned;
+  return { ...plan, tokensAfter, sizes, rung, summary, ...(carried && { carried }), ...(loss && { loss }) };
 }
 
 function compact(invocation: Invocation, settings: CompactionSettings): Promise<ExitCode> {

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
+import { lossView } from "@bonsai-agent/app/compact-view";
 import { type CompactionRecord, compactionRecord } from "@bonsai-agent/app/compaction-record";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import {
@@ -267,6 +268,9 @@ function* compactionLines(record: CompactionRecord, { width, nowMs }: ShowViewOp
   else yield* [[title], [when]];
   yield* paragraph(becameSummary(record), width, undefined, 2);
   yield [`  ${count(record.tokensBefore)} → ${counted(record.tokensAfter, "token")}`];
+  const { carried, loss } = record;
+  const known = { carried: carried ?? undefined, loss: loss ?? undefined };
+  yield* lossView(known, { width, indent: 2 });
   yield* summaryLines(record.summary, width);
 }
 

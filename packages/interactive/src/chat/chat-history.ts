@@ -1,4 +1,5 @@
-import type { ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
+import { type SummaryLoss, summaryLoss } from "@bonsai-agent/compaction";
+import type { CompactionEntry, ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
 import { undoneBy } from "@bonsai-agent/session/host";
 
 /** What of a session is shown. Owner of where the history of each begins that is shown without reading the file. */
@@ -35,6 +36,8 @@ export interface ChatItem {
   edit?: ContextEditEntry | undefined;
   /** A compaction that no longer counts. */
   isUndone?: boolean;
+  /** Of a compaction: what its summary carries and what it left out. */
+  loss?: SummaryLoss;
 }
 
 interface ChatPath {
@@ -74,11 +77,21 @@ export function chatPath(
     undone.add(undoneBy(entry));
     if (entry.type === "context_edit" && !edits.has(entry.targetId)) edits.set(entry.targetId, entry);
     if (isShown(entry) || (entry.type === "custom" && isDrawn(entry.customType)))
-      items.push({ entry, edit: edits.get(entry.id), isUndone: undone.has(entry.id) });
+      items.push({
+        entry,
+        edit: edits.get(entry.id),
+        isUndone: undone.has(entry.id),
+        ...(entry.type === "compaction" && { loss: lossOf(entry, session) }),
+      });
     id = entry.parentId;
     if (entry.id === floorId) break;
   }
   return { items: items.reverse(), hasEarlier: id !== null && !seen.has(id) };
+}
+
+function lossOf(compaction: CompactionEntry, session: Pick<Session, "entry">): SummaryLoss {
+  const { parentId } = compaction;
+  return summaryLoss(compaction, parentId === null ? undefined : session.entry(parentId));
 }
 
 /** The oldest entry that an opened session has in memory; undefined where it has the whole path. */

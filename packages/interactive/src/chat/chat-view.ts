@@ -204,11 +204,11 @@ export class ChatView {
     this.#screen.redraw();
   }
 
-  #show({ entry, edit, isUndone }: ChatItem): void {
+  #show({ entry, edit, isUndone, loss }: ChatItem): void {
     switch (entry.type) {
       case "compaction":
       case "branch_summary":
-        this.#add(new SummaryBlock(entry, isUndone === true, this.#looks));
+        this.#add(new SummaryBlock({ entry, isUndone: isUndone === true, loss }, this.#looks));
         break;
       case "custom_message":
         this.#add(new NoteBlock(entry, this.#looks));

@@ -1,5 +1,6 @@
 import { count } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { lossLines, type SummaryLoss } from "@bonsai-agent/compaction";
 import { contentText } from "@bonsai-agent/messages";
 import {
   type BranchSummaryEntry,
@@ -12,16 +13,28 @@ import { textLines, wrapped } from "./chat-text.ts";
 import { ImageBlock } from "./image-block.ts";
 import { MarkdownText } from "./markdown-text.ts";
 
-/** A compaction or a branch summary: one line; expanded, the whole summary and the files of what was summarised. */
+interface ShownSummary {
+  entry: CompactionEntry | BranchSummaryEntry;
+  /** True for a compaction that no longer counts. */
+  isUndone: boolean;
+  /** What it carries and what it left out, as far as that is known. */
+  loss: SummaryLoss | undefined;
+}
+
+/**
+ * A compaction or a branch summary: one line; expanded, the whole summary, what it left out, and the files of what was
+ * summarised.
+ */
 export class SummaryBlock extends ChatBlock {
   readonly #entry: CompactionEntry | BranchSummaryEntry;
   readonly #isUndone: boolean;
+  readonly #loss: SummaryLoss;
 
-  /** @param isUndone true for a compaction that no longer counts */
-  constructor(entry: CompactionEntry | BranchSummaryEntry, isUndone: boolean, looks: ChatLooks) {
+  constructor({ entry, isUndone, loss = {} }: ShownSummary, looks: ChatLooks) {
     super(looks);
     this.#entry = entry;
     this.#isUndone = isUndone;
+    this.#loss = loss;
   }
 
   protected lines(width: number): string[] {
@@ -41,9 +54,19 @@ export class SummaryBlock extends ChatBlock {
       ...wrapped([title], width),
       "",
       ...new MarkdownText(this.looks).lines(text, width),
+      ...this.#lossLines(width),
       ...fileLines("Files read", readFiles),
       ...fileLines("Files modified", modifiedFiles),
     ];
+  }
+
+  #lossLines(width: number): string[] {
+    const { style } = this.looks.theme;
+    const said = lossLines(this.#loss);
+    const drawn = said.flatMap(({ text, isLoss }) =>
+      textLines(text, width, isLoss ? style.warning : style.muted),
+    );
+    return drawn.length === 0 ? [] : ["", ...drawn];
   }
 
   /** `[compaction] Compacted from 123,456 tokens`. */
