@@ -25,6 +25,8 @@ const fields = [
   "summary",
   "entryId",
   "requests",
+  "carried",
+  "loss",
   "costUsd",
 ];
 
@@ -87,7 +89,8 @@ describe("bonsai compact", () => {
       "summarizedEntryIds",
       "turnPrefixEntryIds",
     ] as const;
-    for (const field of [...same, "readFiles", "modifiedFiles", "firstKeptEntryId", "summary"] as const) {
+    const alike = ["readFiles", "modifiedFiles", "firstKeptEntryId", "summary", "carried", "loss"] as const;
+    for (const field of [...same, ...alike]) {
       expect(planned[field]).toEqual(done[field]);
     }
   });
@@ -116,6 +119,7 @@ describe("bonsai compact", () => {
     const file = longSession();
     const { stdout } = await runCli(["compact", file], { columns: 80 });
     expect(stdout).toMatch(/^Compacted {2}/);
+    expect(stdout).toMatch(/Carried as data: \d+ messages of the user.*\nNothing that was checked is lost: /);
     expect(stdout).toContain("bonsai undo");
     expect(stdout).toContain(file);
   });

@@ -16,13 +16,45 @@ describe("bonsai show", () => {
       "compactionCount",
       "previousSummary",
       "lastCompactedAt",
+      "carried",
+      "loss",
     ]);
     expect(compaction).toMatchObject({
       compactedMessageCount: 4,
       tokensBefore: 12_345,
       compactionCount: 1,
       previousSummary: null,
+      carried: null,
+      loss: null,
     });
+  });
+
+  test("what the summary carries and what it left out is shown, and fits", async () => {
+    const count = (kept: number, lost: number, putBack: number) => ({ kept, lost, putBack });
+    const loss = {
+      failing: count(1, 2, 1),
+      irreversible: count(1, 0, 0),
+      openTodos: count(0, 0, 0),
+      terms: count(80, 20, 0),
+      lostTerms: [{ term: "SESSION_TTL\u001b[2J", entryId: "aaaa0001" }, { term: "a/".repeat(60) }],
+    };
+    const carried = { words: 3, wordsLeftOut: 2, knownTerms: 340 };
+    const lines = sampleLines().map((line) =>
+      (line as { type?: string }).type === "compaction"
+        ? { ...(line as object), fromHook: false, details: { manifest: { carried, loss } } }
+        : line,
+    );
+    const file = writeLines(lines);
+    const { compaction } = await jsonOf<ShowReport>(["show", file]);
+    expect(compaction).toMatchObject({ carried, loss });
+    for (const columns of [120, 40]) {
+      const { stdout } = await runCli(["show", file], { columns });
+      const [, shown] = /\n( {2}Carried as data[\s\S]*?)\n\n/.exec(stdout)!;
+      for (const line of shown!.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
+      expect(shown!.replaceAll(/\s+/g, " ")).toMatch(
+        /^ Carried as data: 3 messages of the user, 2 left out; 340 terms known\. Left out by the summary: 2 of 3 failing commands \(1 put back\), 20 of 100 terms\. Lost terms, the most used first: SESSION_TTL␛\[2J \(aaaa0001\), a\/.* and 18 more\.$/,
+      );
+    }
   });
 
   test("the shares of the entries add up to 100%", async () => {

@@ -4,6 +4,13 @@ import { expect, test } from "vitest";
 import { visibleWidth } from "../src/terminal/tui.ts";
 import { answer, bash, opened, result, stored, timestamp } from "./chat-setup.ts";
 
+/** A report that names this term among the lost ones. */
+function lossOf(term: string) {
+  const count = { kept: 1, lost: 2, putBack: 1 };
+  const lostTerms = [{ term, entryId: term }];
+  return { failing: count, irreversible: count, openTodos: count, terms: count, lostTerms };
+}
+
 const wild = fc.string({
   unit: fc.constantFrom(
     ..."ab \n\t|`*#->_~[](){}\"'\\0é漢字👩‍👩‍👧🇩🇪\x1b\x07\x00\r\u202e\u0301".split(""),
@@ -53,7 +60,7 @@ test("Invariant: every line fits, and nothing but colours and links steers the t
           summary: one,
           firstKeptEntryId: "none",
           tokensBefore: 1,
-          details: { readFiles: [two] },
+          details: { readFiles: [two], manifest: { loss: lossOf(two) } },
         },
       ]);
       if (open) chat.toggleExpanded();

@@ -1,5 +1,5 @@
 import { renderLine } from "@bonsai-agent/app/line";
-import { compactionSettings } from "@bonsai-agent/compaction";
+import { type CompactionSettingsInput, compactionSettings } from "@bonsai-agent/compaction";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
@@ -21,4 +21,23 @@ test("/compact preview shows requests and price; an unknown price is not free", 
   const text = shown({ input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 });
   expect(text).toMatch(/tokens to read; \$[\d.]+ to \$[\d.]+\./);
   expect(text).toMatch(/→ about [\d,]+ tokens/);
+});
+
+test("/compact preview says what is carried, and what only the words of the summary can keep", () => {
+  const notation = "U:8000 A(t1=bash:make_all):900 T1!:900 A:8000 | U:30000 A:4000";
+  const preview = (settings: CompactionSettingsInput) =>
+    compactionPreview({
+      session: history(notation).session,
+      settings: compactionSettings(settings),
+      model: undefined,
+      fixedTexts: () => [],
+    });
+  const shown = (settings: CompactionSettingsInput, width: number) =>
+    [...preview(settings).lines(width)].map((line) => renderLine(line, false)).join("\n");
+  expect(shown({}, 120)).toMatch(/\n\nCarried as data: \d+ messages? of the user; [\d,]+ terms? known\.\n/);
+  const bare = shown({ terms: { maxTokens: 0 }, lossCheck: "report" }, 40);
+  expect(bare).toMatch(
+    /\nLeft to the words of the summary: 1 of 1\nterm\.\nTerms that only it can keep, the most\nused first: make_all \([0-9a-f]{8}\)\.\n/,
+  );
+  expect(shown({ preset: "pi" }, 120)).not.toContain("Left to the words");
 });

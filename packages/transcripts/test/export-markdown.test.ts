@@ -137,6 +137,23 @@ describe("exportMarkdown", () => {
     expect(text).toContain("**Summary of the branch that ended at `x1`**\n\n> went astray");
   });
 
+  test("a compaction tells what its summary left out, wherever that is recorded", () => {
+    const count = { kept: 1, lost: 0, putBack: 0 };
+    const terms = { kept: 2, lost: 1, putBack: 0 };
+    const lostTerms = [{ term: "a_*b*_c", entryId: "u" }];
+    const loss = { failing: count, irreversible: count, openTodos: count, terms, lostTerms };
+    const summary = { type: "compaction", summary: "sail", firstKeptEntryId: "u", tokensBefore: 1 } as const;
+    const told =
+      "*Left out by the summary: 1 of 3 terms.*\n\n*Lost terms, the most used first: a\\_\\*b\\*\\_c (u).*\n\n> sail";
+    const ours = [
+      { ...user("one"), id: "u" },
+      { ...summary, details: { manifest: { loss } } },
+    ];
+    const beside = { type: "custom", customType: "bonsai.record", data: { loss } } as const;
+    const another = [{ ...user("one"), id: "u" }, beside, { ...summary, fromHook: true }];
+    for (const entries of [ours, another]) expect(exportMarkdown(sessionOf(entries))).toContain(told);
+  });
+
   test("a short call is one line, a long one has its arguments folded", () => {
     const call = (value: string) => ({ type: "toolCall", id: "c", name: "write", arguments: { value } });
     const text = exportMarkdown(sessionOf([answer([call("short `tick`"), call("long ".repeat(40))])]));

@@ -1,0 +1,189 @@
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { createSession, type Entry, type Session } from "@bonsai-agent/session";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type BeforeCompactResult,
+  type CompactionEvents,
+  compactionEventRules,
+  compactionSettings,
+  type LossReport,
+  lossLines,
+  planCompaction,
+  runCompaction,
+  type SummaryLoss,
+  summaryLoss,
+} from "../src/index.ts";
+import { scriptedSummariser } from "./scripted-summariser.ts";
+
+const none = { kept: 0, lost: 0, putBack: 0 };
+const nothing: LossReport = {
+  failing: none,
+  irreversible: none,
+  openTodos: none,
+  terms: none,
+  lostTerms: [],
+};
+const kept: LossReport = {
+  ...nothing,
+  failing: { kept: 3, lost: 0, putBack: 0 },
+  openTodos: { kept: 1, lost: 0, putBack: 0 },
+  terms: { kept: 100, lost: 0, putBack: 0 },
+};
+const lost: LossReport = {
+  failing: { kept: 1, lost: 2, putBack: 2 },
+  irreversible: { kept: 0, lost: 1, putBack: 0 },
+  openTodos: { kept: 4, lost: 0, putBack: 0 },
+  terms: { kept: 90, lost: 10, putBack: 7 },
+  lostTerms: [{ term: "SESSION_TTL", entryId: "aaaa0001" }, { term: "src/a.ts" }],
+};
+
+const carried = { words: 12, wordsLeftOut: 0, knownTerms: 1 };
+
+describe("in words", () => {
+  const rows: [string, SummaryLoss, boolean, string[]][] = [
+    ["nothing known", {}, false, []],
+    ["nothing to check", { loss: nothing }, false, []],
+    ["carried", { carried }, false, ["Carried as data: 12 messages of the user; 1 term known."]],
+    [
+      "words left out",
+      { carried: { words: 1, wordsLeftOut: 1_200, knownTerms: 0 } },
+      false,
+      ["Carried as data: 1 message of the user, 1,200 left out; 0 terms known."],
+    ],
+    [
+      "nothing lost",
+      { loss: kept },
+      false,
+      ["Nothing that was checked is lost: 3 failing commands, 1 open to-do, 100 terms."],
+    ],
+    [
+      "nothing lost, in a plan",
+      { loss: kept },
+      true,
+      ["Stays, whatever the summary says: 3 failing commands, 1 open to-do, 100 terms."],
+    ],
+    [
+      "lost",
+      { loss: lost },
+      false,
+      [
+        "! Left out by the summary: 2 of 3 failing commands (put back), 1 of 1 irreversible command, 10 of 100 terms (7 put back).",
+        "! Lost terms, the most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
+      ],
+    ],
+    [
+      "lost, in a plan",
+      { loss: lost },
+      true,
+      [
+        "! Left to the words of the summary: 2 of 3 failing commands (would be put back), 1 of 1 irreversible command, 10 of 100 terms (7 would be put back).",
+        "Terms that only it can keep, the most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
+      ],
+    ],
+    [
+      "all put back",
+      { loss: { ...nothing, failing: { kept: 0, lost: 1, putBack: 1 } } },
+      false,
+      ["Left out by the summary: 1 of 1 failing command (put back)."],
+    ],
+  ];
+  test.each(rows)("%s", (_, known, isPlan, lines) => {
+    const said = lossLines(known, { isPlan }).map(({ text, isLoss }) => `${isLoss ? "! " : ""}${text}`);
+    expect(said).toEqual(lines);
+  });
+});
+
+describe("what a compaction recorded", () => {
+  test("a model's summary that says little: the entry has what it left out and what was put back", async () => {
+    const { entry, loss, carried } = await compacted();
+    expect(loss!.failing).toEqual({ kept: 0, lost: 1, putBack: 1 });
+    expect(carried).toMatchObject({ words: expect.any(Number), wordsLeftOut: 0 });
+    expect(summaryLoss(entry!, undefined)).toEqual({ carried, loss });
+  });
+
+  test("what a plan leaves to the summary's words is what a summary that says nothing leaves out", async () => {
+    const session = longSession();
+    const planned = planCompaction({ session, ...options });
+    const { carried, loss } = await compacted(undefined, session);
+    expect([planned.carried, planned.loss]).toEqual([carried, loss]);
+  });
+
+  test("the loss of an extension's own summary stands before it: what it does not carry is lost", async () => {
+    const { entry, loss, carried, session } = await compacted({});
+    expect([carried, (entry!.details as object | undefined) ?? null]).toEqual([undefined, null]);
+    expect(loss!.failing).toEqual({ kept: 0, lost: 1, putBack: 0 });
+    expect(loss!.terms.lost).toBeGreaterThan(0);
+    expect(summaryLoss(entry!, session.entry(entry!.parentId!))).toEqual({ carried: undefined, loss });
+    const carrying = await compacted({ carry: ["userWords", "terms"] });
+    expect(carrying.loss!.terms.lost).toBeLessThan(loss!.terms.lost);
+  });
+
+  test("without the check there is nothing to be said of a loss", async () => {
+    const session = longSession();
+    const settings = compactionSettings({ ...asked, lossCheck: "off" });
+    expect(planCompaction({ session, model, settings }).loss).toBeUndefined();
+  });
+
+  test("a damaged record is not shown, and does no harm", () => {
+    const odd = fc.oneof(fc.jsonValue(), fc.constantFrom(undefined, Number.NaN, -1, 1.5, "7"));
+    const part = fc.oneof(odd, fc.record({ kept: odd, lost: odd, putBack: odd }), fc.constant(none));
+    const report = fc.record(
+      { failing: part, irreversible: part, openTodos: part, terms: part, lostTerms: odd },
+      { requiredKeys: [] },
+    );
+    fc.assert(
+      fc.property(fc.oneof(odd, report), odd, fc.boolean(), (loss, carried, isBeside) => {
+        const at = { id: "aaaa0002", parentId: "aaaa0001", timestamp: "2026-01-01T00:00:00.000Z" };
+        const summary = { summary: "S", firstKeptEntryId: "x", tokensBefore: 1 };
+        const details = isBeside ? { own: true } : { manifest: { loss, carried } };
+        const data = isBeside ? { loss } : loss;
+        const before = { type: "custom", customType: "bonsai.record", ...at, data } as unknown as Entry;
+        const known = summaryLoss({ type: "compaction", ...at, ...summary, details }, before);
+        for (const { text } of lossLines(known)) expect(text).not.toMatch(/NaN|undefined|-\d/);
+      }),
+    );
+  });
+});
+
+const model = { contextWindow: 60_000 };
+const asked = { keepRecentTokens: 2_000 };
+const options = { model, settings: compactionSettings(asked), reason: "manual" as const };
+
+/** A command that fails, and more terms than an index has room for; then what is kept. */
+function longSession(): Session {
+  const session = createSession({ cwd: "/project" });
+  const add = (message: object) =>
+    session.append({ type: "message", message: { timestamp: 1, ...message } as never });
+  const names = Array.from({ length: 400 }, (_, at) => `retry_${at}_limit`);
+  add({ role: "user", content: "Set the limits of src/limits.ts." });
+  for (let at = 0; at < 10; at += 1) {
+    const id = `t${at}`;
+    const command = at === 9 ? "make check-limits" : `grep ${names.slice(at * 40, at * 40 + 40).join(" ")}`;
+    const call = { type: "toolCall", id, name: "bash", arguments: { command } };
+    add({ role: "assistant", content: [call], stopReason: "toolUse" });
+    const isError = at === 9;
+    const text = isError
+      ? "make: *** [check-limits] Error 2\n\nCommand exited with code 2"
+      : "x ".repeat(500);
+    add({ role: "toolResult", toolCallId: id, toolName: "bash", content: [{ type: "text", text }], isError });
+  }
+  add({ role: "user", content: `What is left? ${"And so on. ".repeat(800)}` });
+  add({ role: "assistant", content: [{ type: "text", text: "I see." }], stopReason: "stop" });
+  return session;
+}
+
+/** By a model whose notes say nothing of it, or by an extension. */
+async function compacted(
+  custom?: Partial<NonNullable<BeforeCompactResult["compaction"]>>,
+  session = longSession(),
+) {
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  if (custom !== undefined)
+    lifecycle.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => ({
+      compaction: { summary: "Some work was done.", firstKeptEntryId, tokensBefore, ...custom },
+    }));
+  const result = await runCompaction({ session, ...options, summariser: scriptedSummariser(), lifecycle });
+  expect(result.status).toBe("compacted");
+  return { ...result, session };
+}
