@@ -107,7 +107,7 @@ function shown(result: object): string {
 function typesSection(root: string, groups: readonly EventGroup[]): string {
   const own = new Map([...typesOf(root, "agent"), ...typesOf(root, "compaction")]);
   const others = new Map(
-    ["messages", "models", "session", "lifecycle"].flatMap((folder) =>
+    ["messages", "models", "session", "digest", "lifecycle"].flatMap((folder) =>
       [...typesOf(root, folder).keys()].map((name) => [name, folder]),
     ),
   );

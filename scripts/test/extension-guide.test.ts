@@ -90,6 +90,7 @@ const printed: Record<string, string[]> = {
   "mkdir -p ~/.bonsai/extensions": ["my-summary.ts"],
   "node --test my-summary.test.ts": ["pass 1"],
   "npm pack": ["my-summary"],
+  "bonsai compact session.jsonl -e ./in-short.ts -o short.jsonl": ["The user spoke"],
   'bonsai -p "/keep Never push to main." --session session.jsonl -e ./keep.ts': [
     "<kept>\\nNever push to main.\\n</kept>",
   ],
@@ -176,6 +177,16 @@ test("cheap-summary.ts has another model summarise, and leaves it where there is
   const giveKey = ({ cwd }: TestSession) => writeFileSync(join(cwd, "auth.json"), key, { mode: 0o600 });
   expect(await asked(giveKey)).toEqual(["claude-haiku-4-5"]);
   expect(await asked(() => {})).toEqual(["test"]);
+});
+
+test("in-short.ts has the user's words and the terms behind its line", async () => {
+  const { session } = history('U"Make retry_limit 40." A(t1=read:src/limits.ts) T1:9000 A:9000 U:9000 A');
+  await withExtension("in-short.ts", { session }, async ({ agent }) => {
+    expect((await agent.compact()).status).toBe("compacted");
+    const { summary } = session.projection().compaction!;
+    expect(summary).toMatch(/^The user spoke \d times?/);
+    expect(summary).toMatch(/<user-words>[\s\S]*Make retry_limit 40\.[\s\S]*<\/user-words>/);
+  });
 });
 
 test("not-now.ts cancels inside a turn", async () => {

@@ -79,6 +79,26 @@ export const commonSettings: readonly CommonSetting[] = [
     "Tokens of the newest tool results that are never cleared.",
   ),
   setting(
+    "compaction.words.maxTokens",
+    number,
+    "Tokens of your own words that stand behind a summary; never more than a tenth of the window. 0: none.",
+  ),
+  setting(
+    "compaction.terms.maxTokens",
+    number,
+    "Tokens of the index of terms behind a summary, with the entries that hold them. 0: none.",
+  ),
+  setting(
+    "compaction.lossCheck",
+    oneOf("off", "report", "putBack"),
+    "Whether a summary is checked for what it left out: report counts it, putBack also puts it behind the summary.",
+  ),
+  setting(
+    "compaction.putBackTokens",
+    number,
+    "Tokens that may be put back behind a summary that left something out.",
+  ),
+  setting(
     "compaction.summarizer.fallback",
     oneOf("always", "overflow", "never"),
     "When the digest, which asks no model, stands in for a summary that failed.",
