@@ -53,18 +53,13 @@ export function clippedTexts(texts: readonly string[], options: ClipOptions): (s
     kept.add(statement);
     messages.add(statement.of);
   }
-  return texts.map((text, of) => keptText(text, statements, kept, of));
+  const byText = Map.groupBy(statements, ({ of }) => of);
+  return texts.map((text, of) => keptText(text, byText.get(of) ?? [], kept));
 }
 
 const MARK_TOKENS = 3;
 
-function keptText(
-  text: string,
-  statements: readonly Statement[],
-  kept: ReadonlySet<Statement>,
-  of: number,
-): string | undefined {
-  const own = statements.filter((statement) => statement.of === of);
+function keptText(text: string, own: readonly Statement[], kept: ReadonlySet<Statement>): string | undefined {
   if (own.every((statement) => kept.has(statement))) return own.length === 0 ? undefined : text;
   const parts: string[] = [];
   for (const statement of own) {

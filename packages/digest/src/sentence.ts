@@ -83,7 +83,7 @@ const EVERYWHERE = new Set(["node_modules", "package.json", "console.log", "READ
 /** The specific terms of a text: paths, dotted names, identifiers, hexadecimal and long decimal numbers. */
 export function termsIn(text: string): Set<string> {
   const found = new Set<string>();
-  for (const [token] of text.matchAll(TOKEN)) {
+  for (const token of new Set(text.match(TOKEN))) {
     if (token.length < 4 || token.length > LONGEST_TERM_CHARS || PLAIN_WORD.test(token)) continue;
     const term = token.replace(/^[./~-]+/, "").replace(/[./-]+$/, "");
     if (term.length > 3 && isSpecific(term) && !EVERYWHERE.has(term)) found.add(term);
