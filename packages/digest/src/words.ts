@@ -29,22 +29,46 @@ export interface UserWords {
 
 export const noWords: UserWords = { said: [], leftOut: 0, fillers: [] };
 
+/** A message as it was said. */
+interface Utterance extends SaidMessage {
+  /** True for one word that answers nothing and that the agent does not take up: "ok". */
+  isBare?: boolean;
+}
+
 /** What the user said in the messages, in order. @param turn the number of the user's latest message before them */
-export function saidIn(messages: readonly SourceMessage[], turn: number): SaidMessage[] {
-  const said: SaidMessage[] = [];
+export function saidIn(messages: readonly SourceMessage[], turn: number): Utterance[] {
+  const said: Utterance[] = [];
   let number = turn;
-  let question: string | undefined;
+  let before = "";
   for (const { message, entryId } of messages) {
-    if (message?.role === "assistant")
-      question = questionAtEnd(message) ?? (saysSomething(message) ? undefined : question);
+    if (message?.role === "assistant") {
+      const text = contentText(message.content);
+      const last = said.at(-1);
+      if (last?.isBare && sharesWords(last.text, text)) last.isBare = false;
+      if (text.trim() !== "") before = text;
+    }
     if (!isSaid(message)) continue;
-    const text = textOf(message);
     number += 1;
-    if (text !== "")
-      said.push({ turn: number, entryId, text, answers: isShort(text) ? question : undefined });
-    question = undefined;
+    const text = textOf(message);
+    if (text !== "") said.push({ turn: number, entryId, ...utterance(text, before) });
+    before = "";
   }
   return said;
+}
+
+/** @param before what the agent said last, where nobody has answered it yet */
+function utterance(text: string, before: string): Pick<Utterance, "text" | "answers" | "isBare"> {
+  if (!isShort(text)) return { text };
+  const answers = questionAtEnd(before);
+  if (answers !== undefined) return { text, answers };
+  return { text, isBare: wordCount(text) < LEAST_WORDS && !sharesWords(text, before) };
+}
+
+function sharesWords(text: string, other: string): boolean {
+  const words = new Set(normalForm(other).split(" "));
+  return normalForm(text)
+    .split(" ")
+    .some((word) => word.length > 2 && words.has(word));
 }
 
 /** A person's message in its own words. */
@@ -67,15 +91,13 @@ function commandLine(message: Message & { role: "bashExecution" }): string {
   return `! ${command} [output, ${lines} ${lines === 1 ? "line" : "lines"}${code}]`;
 }
 
-function saysSomething(message: Message & { role: "assistant" }): boolean {
-  return contentText(message.content).trim() !== "";
-}
-
 const QUESTION_CHARS = 200;
+/** A question may have a remark or two behind it. */
+const LAST_SENTENCES = 3;
 
-function questionAtEnd(message: Message & { role: "assistant" }): string | undefined {
-  const last = sentencesOf(contentText(message.content).slice(-4 * QUESTION_CHARS)).at(-1);
-  return last !== undefined && isQuestion(last) ? last.slice(-QUESTION_CHARS) : undefined;
+function questionAtEnd(text: string): string | undefined {
+  const last = sentencesOf(text.slice(-4 * QUESTION_CHARS)).slice(-LAST_SENTENCES);
+  return last.findLast(isQuestion)?.slice(-QUESTION_CHARS);
 }
 
 /** A sentence that is written again and again in one message is written once. */
@@ -93,39 +115,37 @@ function isShort(text: string): boolean {
   return wordCount(text) <= 3 && termsIn(text).size === 0 && !/\p{N}/u.test(text);
 }
 
-/** With fewer words, and no question that it answers, a message says nothing. */
-const LEAST_WORDS = 1.5;
+/** One word, or three characters of a script without spaces. */
+const LEAST_WORDS = 1.6;
 /** What is said so often in so few words is a habit. */
 const OFTEN = 3;
 const MOST_FILLERS = 60;
 
 /** All that was said, without what says nothing new: repeated requests, and short texts that come up again and again. */
-export function joinedWords(earlier: UserWords, said: readonly SaidMessage[]): UserWords {
-  const all = [...earlier.said, ...said].map((message) => ({ ...message, form: normalForm(message.text) }));
+export function joinedWords(earlier: UserWords, said: readonly Utterance[]): UserWords {
+  const all: (Utterance & { form: string })[] = [...earlier.said, ...said].map((message) => ({
+    ...message,
+    form: normalForm(message.text),
+  }));
   const counts = counted(all.map(({ form }) => form));
   const questions = counted(all.map(({ answers = "" }) => routineShape(answers)));
-  const fillers = new Set(earlier.fillers);
-  for (const { text, form } of all) if (isFiller(text, counts.get(form)!)) fillers.add(form);
-  const known = new Set([...fillers].flatMap((filler) => filler.split(" ")));
   const last = new Map(all.map(({ form }, at) => [form, at]));
-  const kept = all.filter(({ text, form, answers = "" }, at) => {
+  const isHabit = ({ text, form, isBare }: (typeof all)[number]) =>
+    isBare || (isShort(text) && counts.get(form)! >= OFTEN && !soundsLikeRule(text));
+  const fillers = new Set([...earlier.fillers, ...all.filter(isHabit).map(({ form }) => form)]);
+  const known = new Set([...fillers].flatMap((filler) => filler.split(" ")));
+  const kept = all.filter(({ text, form, answers = "", isBare }, at) => {
     // An answer to what is asked again and again is as much of a habit.
     if (answers !== "" && questions.get(routineShape(answers)) === 1) return true;
-    if (form === "") return text.includes("[");
-    if (isShort(text) && !soundsLikeRule(text) && form.split(" ").every((word) => known.has(word)))
-      return false;
-    return last.get(form) === at;
+    if (form === "" || isBare) return text.includes("[");
+    const isFiller = isShort(text) && form.split(" ").every((word) => known.has(word));
+    return last.get(form) === at && (!isFiller || soundsLikeRule(text));
   });
   return {
-    said: kept.map(({ form: _, ...message }) => message),
+    said: kept.map(({ form: _, isBare: __, ...message }) => message),
     leftOut: earlier.leftOut,
     fillers: [...fillers].slice(-MOST_FILLERS),
   };
-}
-
-function isFiller(text: string, times: number): boolean {
-  if (!isShort(text)) return false;
-  return wordCount(text) < LEAST_WORDS || (times >= OFTEN && !soundsLikeRule(text));
 }
 
 /** What a line takes beside its text: number and entry. */
