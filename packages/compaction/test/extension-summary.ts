@@ -1,5 +1,11 @@
 import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
-import type { CompactionEntry } from "@bonsai-agent/session";
+import {
+  type CompactionEntry,
+  createSessionIn,
+  MemoryStore,
+  openSession,
+  type Session,
+} from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import {
   type BeforeCompact,
@@ -28,7 +34,7 @@ interface Stage extends Partial<RunCompactionOptions> {
 
 /** Compacts a session, by an extension that has the default summary made, or without one. */
 export async function compacted({ notation, extension, asked = {}, carryOver, ...options }: Stage) {
-  const { session } = history(notation);
+  const session = sessionOf(notation);
   const notices: LifecycleNotice[] = [];
   const lifecycle = new Lifecycle<CompactionEvents>({
     rules: compactionEventRules,
@@ -51,15 +57,40 @@ export async function compacted({ notation, extension, asked = {}, carryOver, ..
   return { session, result, run, errors, notices, text: messagesOf(session) };
 }
 
-/** What the model sees, without what differs between two equal sessions. */
-export function messagesOf(session: ReturnType<typeof history>["session"]) {
-  return session.projection().items.map(({ message }) => ({ ...message, timestamp: 0 }));
+/** One session for each notation, as often as it is asked for: its entries' ids are random, and stand in summaries. */
+const written = new Map<string, Buffer>();
+
+function sessionOf(notation: string): Session {
+  const content = written.get(notation) ?? contentOf(notation);
+  written.set(notation, content);
+  return openSession({ store: new MemoryStore(content) });
 }
 
-export function detailsOf({ details }: CompactionEntry): Record<string, unknown> {
-  const { manifest: _manifest, ...rest } = details as Record<string, unknown>;
-  const { latestRequest, ...others } = rest;
-  return { ...others, latestRequest: (latestRequest as { text: string } | undefined)?.text };
+function contentOf(notation: string): Buffer {
+  const store = new MemoryStore();
+  history(notation, createSessionIn(store, { cwd: "/project" }));
+  const content = Buffer.alloc(store.size());
+  store.read(content, 0);
+  return content;
+}
+
+/** What the model sees, without what differs between two equal sessions. */
+export function messagesOf(session: Session) {
+  const messages = session.projection().items.map(({ message }) => ({ ...message, timestamp: 0 }));
+  return withoutIds(messages, session);
+}
+
+export function detailsOf({ details }: CompactionEntry, session: Session): Record<string, unknown> {
+  const { manifest: _manifest, ...others } = details as Record<string, unknown>;
+  return withoutIds(others, session);
+}
+
+/** The same value with each entry's id, which is random, replaced by the place of the entry. */
+export function withoutIds<Value>(value: Value, session: Session): Value {
+  if (value === undefined) return value;
+  const places = new Map(session.entries().map(({ id }, at) => [id, `entry ${at}`]));
+  const ids = new RegExp([...places.keys()].join("|"), "g");
+  return JSON.parse(JSON.stringify(value).replaceAll(ids, (id) => places.get(id)!)) as Value;
 }
 
 export const past = "U:30000 A(t1=edit:a.ts t2=read:b.ts):30000 T1:9 T2:9 A:9 | U:100 A:100";

@@ -10,6 +10,7 @@ import {
   type Summariser,
   summariseEntries,
 } from "../src/index.ts";
+import { withoutIds } from "./extension-summary.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ estimator: "chars4" });
@@ -29,7 +30,7 @@ async function left(summariser: Summariser, handler?: (entries: readonly Entry[]
     summarise: true,
     lifecycle,
   });
-  return summaryEntry!;
+  return withoutIds(summaryEntry!, session);
 }
 
 test("a branch summary by the same summariser is the default's", async () => {

@@ -12,7 +12,16 @@ import {
   type Summariser,
   summarisePreparation,
 } from "../src/index.ts";
-import { cases, compacted, detailsOf, messagesOf, model, past, settings } from "./extension-summary.ts";
+import {
+  cases,
+  compacted,
+  detailsOf,
+  messagesOf,
+  model,
+  past,
+  settings,
+  withoutIds,
+} from "./extension-summary.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 test.each(cases)(
@@ -26,7 +35,7 @@ test.each(cases)(
     expect(own.result.tokensAfter).toBe(usual.result.tokensAfter);
     expect(own.result.rung).toBe("extension");
     expect(own.result.entry).toMatchObject({ fromHook: true, usage: usual.result.entry!.usage });
-    expect(detailsOf(own.result.entry!)).toEqual(detailsOf(usual.result.entry!));
+    expect(detailsOf(own.result.entry!, own.session)).toEqual(detailsOf(usual.result.entry!, usual.session));
     expect(own.result.readFiles).toEqual(usual.result.readFiles);
     expect(own.result.modifiedFiles).toEqual(usual.result.modifiedFiles);
   },
@@ -78,7 +87,8 @@ test("the next compaction goes on from such a summary as from the default: files
       reason: "threshold",
       lifecycle,
     });
-    return { text: messagesOf(first.session), previous: summariser.requests.at(-1)?.previousSummary };
+    const { previousSummary = "" } = summariser.requests.at(-1) ?? {};
+    return { text: messagesOf(first.session), previous: withoutIds(previousSummary, first.session) };
   };
   const usual = await again(null);
   expect(JSON.stringify(usual.text)).toContain("Never push.");
