@@ -71,7 +71,7 @@ export function carryOver(
 
 /** What a part of the carry-over may take: of the window, and of what the summary stands for. */
 const MOST = {
-  words: { window: 1 / 10, span: 1 / 2 },
+  words: { window: 1 / 10, span: 2 / 5 },
   terms: { window: 1 / 40, span: 1 / 12 },
   putBack: { window: 1 / 80, span: 1 / 20 },
 };

@@ -127,6 +127,8 @@ function isRefusal({ rung, overflow }: RungFailure): boolean {
   return rung === "summarise" && overflow === true;
 }
 
+/** Of what is summarised anew, a digest and all that is carried with it may be so much: else it would not shrink the context. */
+const SUMMARY_SHARE = 0.6;
 function digestIsAllowed({ summariser, reason, settings }: Run): boolean {
   return summariser === undefined || digestStandsIn(settings, reason);
 }

@@ -11,6 +11,7 @@ import {
   compactionEventRules,
   compactionSettings,
   navigateTree,
+  runCompaction,
 } from "../src/index.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-large-"));
@@ -44,6 +45,19 @@ function opened() {
   };
   return { session: openSession({ store }), read };
 }
+
+test("the first compaction after one of somebody else reads the session, once", async () => {
+  const { session, read } = opened();
+  history("U:9000 A:9000 U:100", session);
+  const openingBytes = read.bytes;
+  expect((await runCompaction({ session, settings, model: model() })).status).toBe("compacted");
+  expect(read.bytes - openingBytes).toBeGreaterThan(fileBytes / 2);
+  history("U:9000 A:9000 U:100", session);
+  const readBytes = read.bytes;
+  expect((await runCompaction({ session, settings, model: model() })).status).toBe("compacted");
+  expect(read.bytes - readBytes).toBeLessThan(fileBytes / 100);
+  session.close();
+});
 
 test("threshold check and compaction of a long, compacted session read no more than its tail", async () => {
   const { session, read } = opened();
