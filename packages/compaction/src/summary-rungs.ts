@@ -1,6 +1,5 @@
 import { byScript } from "@bonsai-agent/messages";
 import type { SummaryJob } from "./ask-summary.ts";
-import { highTokens } from "./budget.ts";
 import { type CarryOver, carriedTokens, carryOver } from "./carry-over.ts";
 import { isDigest } from "./digest.ts";
 import {
@@ -25,7 +24,7 @@ import {
   summariseWithin,
 } from "./summarise.ts";
 import type { Summariser } from "./summariser.ts";
-import { previousProse, summaryText } from "./summary-text.ts";
+import { summaryText } from "./summary-text.ts";
 import { viewTokens } from "./view.ts";
 
 /** One request for each span, to the model. */
@@ -54,39 +53,47 @@ export const digestRung: Rung = {
     // It asks no model, so it costs nothing; and a short span needs a digest that is shorter still.
     const free = { ...run, onUsage: () => {} };
     return summarised(state, free, run.digest!, (options, carried) =>
-      summariseWithin(options, Math.min(digestTokens(state), proseTokens(carried, state, run))),
+      summariseWithin(options, proseTokens(carried, state, run)),
     );
   },
 };
 
-const MINIMUM_DIGEST_TOKENS = 600;
-const DIGEST_SHARE = 0.5;
 /**
  * What a digest may take of the context, with the frame and all that is carried over. A past of more than so many
  * compactions takes more for each. Only a long request adds to it.
  */
-const DIGEST_SUMMARY = { tokens: 5_750, free: 4, perCompaction: 390, mostTokens: 7_300 };
+const DIGEST = { tokens: 5_750, free: 4, perCompaction: 390, mostTokens: 7_300, leastTokens: 600 };
+/** Of a window, and of what is summarised anew: a digest has to shrink the context. */
+const DIGEST_SHARE = { window: 0.25, span: 0.6 };
 /** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
 const RECORDS_SHARE = 0.6;
 const MINIMUM_PROSE_TOKENS = 1_300;
+/** A digest has no notes that name things, so its index names more. */
+const DIGEST_TERMS = 1.4;
 
-/** What the digest of a span may be at most, to be shorter than what it stands for. */
-function digestTokens({ plan }: LadderState): number {
-  const spanTokens = viewTokens([...plan!.history, ...plan!.turnPrefix]);
-  const previousTokens = highTokens(previousProse(plan!.previous) ?? "");
-  return Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(previousTokens + spanTokens * DIGEST_SHARE));
+function digestTokens({ record }: CarryOver, { plan }: LadderState, { budgets }: Run): number {
+  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
+  const { previous, history, turnPrefix } = plan!;
+  const previousTokens = typeof previous?.summary === "string" ? byScript(previous.summary) : 0;
+  const spanTokens = viewTokens([...history, ...turnPrefix]);
+  const { tokens, free, perCompaction, mostTokens, leastTokens } = DIGEST;
+  const most = Math.min(tokens + perCompaction * Math.max(0, record.spans - free), mostTokens);
+  const window = Math.floor(windowTokens * DIGEST_SHARE.window);
+  const span = Math.floor(previousTokens + spanTokens * DIGEST_SHARE.span);
+  return Math.min(most, Math.max(leastTokens, window), Math.max(leastTokens, span));
 }
 
-/** What is left for the prose beside all that we put around it; in a small window, a quarter of it for all. */
+/** What is left for the prose beside all that we put around it. */
 function proseTokens(carried: CarryOver, state: LadderState, run: Run): number {
   const share = carried.wordsTokens > 0 ? RECORDS_SHARE : 1;
   const most = Math.floor(share * leftTokens("", carried, state, run));
-  return Math.max(Math.min(MINIMUM_PROSE_TOKENS, digestSummaryTokens(carried, run) / 2), most);
+  return Math.max(Math.min(MINIMUM_PROSE_TOKENS, digestTokens(carried, state, run) / 2), most);
 }
 
-function leftTokens(prose: string, carried: CarryOver, { plan }: LadderState, run: Run): number {
+function leftTokens(prose: string, carried: CarryOver, state: LadderState, run: Run): number {
   const text = summaryText(prose, { ...carried, extensions: {} });
-  return Math.max(0, digestSummaryTokens(carried, run) - sizeOf(text) - digestTermsTokens(plan!, run));
+  const most = digestTokens(carried, state, run);
+  return Math.max(0, most - sizeOf(text) - digestTermsTokens(state.plan!, run));
 }
 
 /** By the higher of two counts: neither is right for every model. */
@@ -96,26 +103,15 @@ function sizeOf(text: string): number {
 
 const CHARS_PER_TOKEN = 3.3;
 
-/** A digest has no notes that name things, so its index names more. */
 function digestTermsTokens(plan: CompactionPlan, run: Run): number {
   return Math.floor(carriedTokens(plan, run).terms * DIGEST_TERMS);
-}
-
-const DIGEST_TERMS = 1.4;
-
-function digestSummaryTokens({ record }: CarryOver, { budgets }: Run): number {
-  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
-  const quarter = Math.max(MINIMUM_DIGEST_TOKENS, Math.floor(windowTokens / 4));
-  const { tokens, free, perCompaction, mostTokens } = DIGEST_SUMMARY;
-  const longer = perCompaction * Math.max(0, record.spans - free);
-  return Math.min(tokens + longer, mostTokens, quarter);
 }
 
 /** What the agent said stands between the user's words, in order: each may take the other back. */
 function withClosings(prose: string, carried: CarryOver, state: LadderState, run: Run): CarryOver {
   if (carried.wordsTokens === 0) return carried;
-  const left = Math.min(leftTokens(prose, carried, state, run), digestTokens(state) - byScript(prose));
-  return { ...carried, closings: otherClosings(carried.record, Math.max(0, left), run.focus) };
+  const left = leftTokens(prose, carried, state, run);
+  return { ...carried, closings: otherClosings(carried.record, left, run.focus) };
 }
 
 /** Either the whole was never tried, because it does not fit, or the model found it too long. */
@@ -127,8 +123,6 @@ function isRefusal({ rung, overflow }: RungFailure): boolean {
   return rung === "summarise" && overflow === true;
 }
 
-/** Of what is summarised anew, a digest and all that is carried with it may be so much: else it would not shrink the context. */
-const SUMMARY_SHARE = 0.6;
 function digestIsAllowed({ summariser, reason, settings }: Run): boolean {
   return summariser === undefined || digestStandsIn(settings, reason);
 }
