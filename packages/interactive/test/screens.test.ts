@@ -105,7 +105,7 @@ const long = {
   ]),
   summary: [{ text: summary }],
 };
-const longFile = { "long.txt": "A line of a file that is long enough.\n".repeat(900) };
+const longFile = { "long.txt": "A line of a file that is long enough.\n".repeat(890) };
 
 test("a compaction that is done stands folded at the end, and a key opens it", async () => {
   const { terminal } = await openStage({ scenario: long, files: longFile, rows: 40 });
