@@ -10,7 +10,6 @@ import {
   withoutReminders,
 } from "@bonsai-agent/messages";
 import { requestCapacity } from "./budget.ts";
-import { isDigest } from "./digest.ts";
 import { frameTags, inertTags, strippedSummary } from "./marks.ts";
 import { digits, messageOf } from "./outcome.ts";
 import { paragraphs } from "./serialise.ts";
@@ -69,7 +68,7 @@ export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<st
   if (tokens > capacity) throw doesNotFit(job, tokens);
   const answer = await answerOf(job, request);
   if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was aborted.");
-  const expectSections = job.instructions === undefined && !isDigest(job.summariser);
+  const expectSections = job.instructions === undefined && job.summariser.isExtract !== true;
   const prose = checkedAnswer({ request, answer, estimator: job.estimator, expectSections });
   return strippedSummary(prose, job.echoedTags);
 }

@@ -3,7 +3,6 @@ import type { TokenEstimator } from "@bonsai-agent/messages";
 import { type Entry, type Projection, pinChange } from "@bonsai-agent/session";
 import { budgetsFor, type ModelSizes } from "./budget.ts";
 import { type CarryOver, carriedTokens, recordBlocks } from "./carry-over.ts";
-import { isDigest } from "./digest.ts";
 import { filesOf, renderFiles } from "./files.ts";
 import { paragraphs } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
@@ -61,7 +60,7 @@ interface Findings {
 export function withFindings(known: CarryOver, { prose, items, source, summariser }: Findings): CarryOver {
   const { terms: termsTokens, putBack: putBackTokens } = branchTokens(items, source);
   const { record } = known;
-  const quotes = isDigest(summariser) && known.wordsTokens > 0;
+  const quotes = summariser.isExtract === true && known.wordsTokens > 0;
   const closings = quotes ? otherClosings(record, BRANCH_CLOSINGS_TOKENS) : [];
   const shown = paragraphs([prose, ...recordBlocks({ ...known, closings })]);
   const shownTerms = termsIn(shown);

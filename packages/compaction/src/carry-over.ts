@@ -29,6 +29,8 @@ export interface CarryOver extends FileLists {
   record: SpanRecord;
   /** What the user's words may take of the summary, in tokens. */
   wordsTokens: number;
+  /** What the user's words should be about above all, where there is no room for everything. */
+  focus?: string | undefined;
   /** What the agent said, where a digest shows it between the user's words. */
   closings: readonly Closing[];
   /** The index of terms, as lines: what the context does not show anyway. */
@@ -63,17 +65,18 @@ export function carryOver(
     latestRequest: latestRequest(plan, latestRequestChars(run.budgets), saying),
     record,
     wordsTokens: carriedTokens(plan, run).words,
+    ...(run.focus !== undefined && { focus: run.focus }),
     closings: [],
     terms: [],
     putBack: [],
   };
 }
 
-/** What a part of the carry-over may take: of the window, and of what the summary stands for. */
+/** What a part of the carry-over may take: of the window, and of what the summary stands for, but for so much. */
 const MOST = {
-  words: { window: 1 / 10, span: 2 / 5 },
-  terms: { window: 1 / 40, span: 1 / 12 },
-  putBack: { window: 1 / 80, span: 1 / 20 },
+  words: { window: 1 / 10, span: 2 / 5, leastTokens: 300 },
+  terms: { window: 1 / 40, span: 1 / 12, leastTokens: 0 },
+  putBack: { window: 1 / 80, span: 1 / 20, leastTokens: 0 },
 };
 
 /** Tokens that the parts of the carry-over may take by the settings, the window and the size of what is summarised. */
@@ -84,8 +87,9 @@ export function carriedTokens(
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
   const previousTokens = typeof previous?.summary === "string" ? byScript(previous.summary) : 0;
   const spanTokens = previousTokens + viewTokens([...history, ...turnPrefix]);
+  const ofSpan = (part: keyof typeof MOST) => Math.max(MOST[part].leastTokens, spanTokens * MOST[part].span);
   const most = (part: keyof typeof MOST, setting: number) =>
-    Math.floor(Math.min(setting, windowTokens * MOST[part].window, spanTokens * MOST[part].span));
+    Math.floor(Math.min(setting, windowTokens * MOST[part].window, ofSpan(part)));
   return {
     words: most("words", settings.words.maxTokens),
     terms: most("terms", settings.terms.maxTokens),
@@ -169,18 +173,18 @@ function carriedWords(carried: CarriedWords): string[] {
   return wordLines(shownWords(carried), { without: latestRequest?.entryId, closings });
 }
 
-function shownWords({ record: { words }, wordsTokens }: CarriedWords): UserWords {
+function shownWords({ record: { words }, wordsTokens, focus }: CarriedWords): UserWords {
   return wordsTokens > 0
-    ? clippedWords(words, wordsTokens)
+    ? clippedWords(words, wordsTokens, focus)
     : { ...words, said: [], leftOut: words.leftOut + words.said.length };
 }
 
-type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "latestRequest" | "closings">;
+type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "focus" | "latestRequest" | "closings">;
 
 /** What a summary's details hold beside the manifest: what it carries over, and its prose. */
 export function summaryDetails(carried: CarryOver, prose: string) {
   const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
-  const { record, wordsTokens, closings, terms, putBack } = carried;
+  const { record, wordsTokens, focus, closings, terms, putBack } = carried;
   return {
     readFiles,
     modifiedFiles,
@@ -191,6 +195,7 @@ export function summaryDetails(carried: CarryOver, prose: string) {
     ...(carryOver === undefined ? {} : { carryOver }),
     record,
     wordsTokens,
+    ...(focus === undefined ? {} : { focus }),
     ...(closings.length === 0 ? {} : { closings }),
     terms,
     putBack,
@@ -211,6 +216,7 @@ export function summaryOfDetails(details: unknown): { prose: string; carried: Ca
       latestRequest: earlierRequest(stored.latestRequest),
       record: storedRecord(stored.record) ?? emptyRecord,
       wordsTokens: typeof stored.wordsTokens === "number" ? stored.wordsTokens : 0,
+      ...(typeof stored.focus === "string" && { focus: stored.focus }),
       closings: storedClosings(stored.closings),
       terms: texts(stored.terms),
       putBack: texts(stored.putBack),

@@ -13,15 +13,14 @@ const KIND_SHARE: Record<SummaryKind, number> = { history: 1, turnPrefix: 0.35, 
  * the commands. Same messages, same digest: no clock, no chance, no locale.
  */
 export function digestSummariser(): Summariser {
-  const summariser: Summariser = {
+  return {
     name: "digest",
+    isExtract: true,
     async summarise(request: SummaryRequest) {
       if (request.signal.aborted) return { text: "", stopReason: "aborted" };
       return { text: digestOf(request), stopReason: "stop" };
     },
   };
-  digests.add(summariser);
-  return summariser;
 }
 
 function digestOf(request: SummaryRequest): string {
@@ -42,11 +41,4 @@ function digestOf(request: SummaryRequest): string {
     isSaidCarried: areWordsCarried,
     maxTokens,
   });
-}
-
-const digests = new WeakSet<Summariser>();
-
-/** True for what `digestSummariser` made. */
-export function isDigest(summariser: Summariser): boolean {
-  return digests.has(summariser);
 }

@@ -27,6 +27,8 @@ export interface RecordSource {
   readonly session: Session;
   readonly leafId: string | null;
   readonly settings: CompactionSettings;
+  /** What the user asked to dwell on. */
+  readonly focus?: string | undefined;
 }
 
 /** By plan: each rung of a run asks for it. */
@@ -41,6 +43,7 @@ export function spanRecord(plan: CompactionPlan, source: RecordSource): SpanReco
     items: [...plan.history, ...plan.turnPrefix].map(itemSource),
     following: plan.kept.map(itemSource),
     settings: source.settings,
+    focus: source.focus,
   });
   records.set(plan, record);
   return record;
@@ -56,6 +59,7 @@ interface RecordOfItemsOptions {
   items: readonly ProjectionItem[];
   following?: readonly ProjectionItem[];
   settings: CompactionSettings;
+  focus?: string | undefined;
 }
 
 /** The record of some items of a context. */
@@ -64,12 +68,14 @@ export function recordOfItems({
   items,
   following = [],
   settings,
+  focus,
 }: RecordOfItemsOptions): SpanRecord {
   return recordAfter({
     earlier,
     messages: items.map(recorded),
     following: following.map(recorded),
     wordsTokens: Math.max(LEAST_WORDS_TOKENS, settings.words.maxTokens),
+    focus,
   });
 }
 

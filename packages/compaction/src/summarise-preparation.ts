@@ -1,7 +1,6 @@
 import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import { summaryDetails } from "./carry-over.ts";
 import { type PreparedCompaction, preparedCompaction } from "./custom-summary.ts";
-import { isDigest } from "./digest.ts";
 import type { CompactionPreparation, CustomCompaction } from "./events.ts";
 import {
   CompactionCancelled,
@@ -72,7 +71,7 @@ async function summaryOf(
   const { customInstructions, replaceInstructions, keepNothing = false, mayGrow = false, signal } = options;
   const summariser = options.summariser ?? run.summariser ?? run.digest;
   const replaces = replaceInstructions && customInstructions !== undefined;
-  const digests = summariser === run.digest || (summariser !== undefined && isDigest(summariser));
+  const digests = summariser === run.digest || summariser?.isExtract === true;
   const plan = keepNothing ? allSummarised(state.plan!) : state.plan!;
   const asked: Run = {
     ...run,

@@ -55,6 +55,11 @@ export interface Summariser {
   readonly contextWindow?: number | undefined;
   /** Tokens of the longest answer; absent: no limit. */
   readonly maxOutputTokens?: number | undefined;
+  /**
+   * True for one that quotes `record` instead of writing anew, as the built-in digest does: it owes no sections, and nothing is
+   * put back behind it. Default false.
+   */
+  readonly isExtract?: boolean | undefined;
   summarise(request: SummaryRequest): Promise<SummaryAnswer>;
 }
 

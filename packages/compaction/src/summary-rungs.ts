@@ -1,7 +1,6 @@
 import { byScript } from "@bonsai-agent/messages";
 import type { SummaryJob } from "./ask-summary.ts";
 import { type CarryOver, carriedTokens, carryOver } from "./carry-over.ts";
-import { isDigest } from "./digest.ts";
 import {
   isPlanned,
   type LadderState,
@@ -136,7 +135,7 @@ async function summarised(
   const plan = state.plan!;
   const known = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
   const prose = await summarise(spanOptions(state, run, summariser), known);
-  const mayPutBack = !isDigest(summariser);
+  const mayPutBack = summariser.isExtract !== true;
   const told = mayPutBack ? known : withClosings(prose, known, state, run);
   const termsTokens = mayPutBack ? carriedTokens(plan, run).terms : digestTermsTokens(plan, run);
   const { carried, loss } = checkedCarryOver(told, { prose, plan, run, mayPutBack, termsTokens });

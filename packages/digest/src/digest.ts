@@ -48,7 +48,7 @@ export function digestText(options: DigestOptions): string {
 }
 
 function conversationLines({ words, closings }: SpanRecord, maxTokens: number, focus?: string): string[] {
-  const said = clippedWords(words, maxTokens * SHARES.words);
+  const said = clippedWords(words, maxTokens * SHARES.words, focus);
   const left = maxTokens - byScript(wordLines(said).join("\n"));
   const last = lastAnswer(closings);
   const others = closings.filter((closing) => closing !== last);

@@ -41,6 +41,8 @@ export interface RecordOptions {
   following?: readonly SourceMessage[] | undefined;
   /** What the user's words may take, in tokens. */
   wordsTokens: number;
+  /** What they should be about above all, where there is no room for everything. Default: nothing. */
+  focus?: string | undefined;
 }
 
 /** What a record keeps of the agent's words, in tokens. */
@@ -52,6 +54,7 @@ export function recordAfter({
   messages,
   following,
   wordsTokens,
+  focus,
 }: RecordOptions): SpanRecord {
   let record = earlier;
   let from = 0;
@@ -64,7 +67,7 @@ export function recordAfter({
   return {
     ...whole,
     spans: earlier.spans + 1,
-    words: clippedWords(whole.words, wordsTokens),
+    words: clippedWords(whole.words, wordsTokens, focus),
     closings: clippedClosings(whole.closings, CLOSINGS_TOKENS),
   };
 }

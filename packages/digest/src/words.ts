@@ -104,15 +104,17 @@ function questionAtEnd(text: string): string | undefined {
 function withoutEchoes(text: string): string {
   const sentences = sentencesOf(text);
   const different = new Map(sentences.map((sentence) => [normalForm(sentence), sentence]));
-  return different.size * ECHOES > sentences.length ? text : `${[...different.values()].join(" ")} …`;
+  return different.size * ECHOES > sentences.length || sentences.length === 0
+    ? text
+    : `${[...different.values()].join(" ")} …`;
 }
 
 /** With each sentence so many times, a text is an echo. */
 const ECHOES = 3;
 
-/** A few words without anything specific in them. */
+/** A few words without anything specific in them, and without a mark for what else was there. */
 function isShort(text: string): boolean {
-  return wordCount(text) <= 3 && termsIn(text).size === 0 && !/\p{N}/u.test(text);
+  return wordCount(text) <= 3 && termsIn(text).size === 0 && !/[\p{N}[]/u.test(text);
 }
 
 /** One word, or three characters of a script without spaces. */
@@ -153,11 +155,11 @@ const LINE_TOKENS = 9;
 /** Of what is equally specific, the newest is worth so much more than the oldest. */
 const RECENCY = 2;
 
-/** As much of it as fits. */
-export function clippedWords(words: UserWords, maxTokens: number): UserWords {
+/** As much of it as fits. @param focus what it should be about above all */
+export function clippedWords(words: UserWords, maxTokens: number, focus?: string): UserWords {
   const texts = clippedTexts(
     words.said.map(({ text }) => text),
-    { maxTokens, tokensPerMessage: LINE_TOKENS, recency: RECENCY, shapeOf: routineShape },
+    { maxTokens, tokensPerMessage: LINE_TOKENS, recency: RECENCY, shapeOf: routineShape, focus },
   );
   const said = words.said.flatMap((each, at) => {
     const text = texts[at];
