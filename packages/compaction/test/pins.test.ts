@@ -233,8 +233,9 @@ test("where nothing but a pin is worth saying, there is a summary all the same",
   session.append({ type: "message", message: { role: "user", content: "hello", timestamp: 1 } });
   pin(session, RULE);
   const keepsNothing = compactionSettings({ estimator: "chars4", keepRecentTokens: 0 });
+  const modelAlone = { ...keepsNothing, summarizer: { fallback: "never" as const } };
   const silent = scriptedSummariser([{ text: "## Goal\n\n(none)" }]);
-  const failed = await runCompaction({ session, settings: keepsNothing, summariser: silent });
+  const failed = await runCompaction({ session, settings: modelAlone, summariser: silent });
   expect(failed).toMatchObject({ status: "failed" });
   const { status, detail } = await runCompaction({ session, settings: keepsNothing });
   expect([status, detail]).toEqual(["compacted", "The context was compacted."]);

@@ -46,7 +46,7 @@ export interface RecordOptions {
 }
 
 /** What a record keeps of the agent's words, in tokens. */
-const CLOSINGS_TOKENS = 5_000;
+const CLOSINGS_TOKENS = 4_000;
 
 /** The record after some more messages. Reads these alone. Pure, and total over damaged messages. */
 export function recordAfter({
