@@ -96,11 +96,11 @@ test("an overflow is recovered from, also where the span is so short that its di
   expect(session.session.projection().compaction).toBeDefined();
 });
 
-test("where the digest finds no words to quote, it says how much there was, and no model is asked", async () => {
+test("where the digest finds few words to quote, it says what there is, and no model is asked", async () => {
   const session = await stage();
   await say(session, "Hi.", words);
   expect((await session.agent.compact()).status).toBe("compacted");
-  expect(contextOf(session)).toContain("Summarised so far: ");
+  expect(contextOf(session)).toContain("the Last Answer\\n1. agent");
   expect([asked(session), session.notices]).toEqual([0, []]);
 });
 

@@ -149,7 +149,7 @@ test("a text ends neither its own frame nor begins another", async () => {
 });
 
 test("they get 2,000 tokens, in a small window an eighth of it, shared among the tags; the rest is counted", async () => {
-  const run = await stage(small);
+  const run = await stage({ ...small, sizes: [4_000, 3_000] });
   const long = Array.from({ length: 500 }, (_, at) => `to do number ${at}, which is to be done`);
   carries(run, "todo", { todo: long, notes: ["short"], log: ["x".repeat(50_000)], blank: [" ", ""] });
   await run.agent.compact();

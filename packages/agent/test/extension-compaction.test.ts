@@ -50,6 +50,8 @@ test("what is about to be compacted is in the event to the last field, and is re
       isSplitTurn: false,
       tokensBefore: tokens,
       fileOps: { read: [], modified: [] },
+      userWords: [expect.objectContaining({ turn: 1, entryId: firstUser!.id })],
+      terms: [],
       settings: expect.objectContaining({ enabled: true, reserveTokens: 5_000, keepRecentTokens: 7_000 }),
     },
   });

@@ -71,6 +71,7 @@ test("a follow-up is a new task: what failed in the one before is tried again", 
           ? calls({ tokens: 100 }, tokens(16_000))
           : { ...done, ...tokens(16_000) },
     summary: () => ({ text: "" }),
+    settings: { compaction: { summarizer: { fallback: "never" } } },
   });
   for (const size of [4_000, 4_000, 4_000]) await run.agent.prompt(filler(size));
   let attempts = 0;

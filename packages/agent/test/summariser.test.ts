@@ -83,6 +83,7 @@ async function warmSession(options: {
   usage?: Partial<AssistantMessage["usage"]>;
   thinking?: ModelRequest["thinking"];
   model?: Partial<CatalogueModel>;
+  fallback?: "always" | "never";
 }) {
   const own = { ...model, ...options.model };
   const session = createSession({ cwd: "/project" });
@@ -120,7 +121,10 @@ async function warmSession(options: {
       session,
       reason,
       summariser,
-      settings: compactionSettings({ keepRecentTokens: 4, mask: { enabled: false } }),
+      settings: compactionSettings({
+        ...{ keepRecentTokens: 4, mask: { enabled: false } },
+        summarizer: { fallback: options.fallback ?? "always" },
+      }),
     });
   return { session, request, calls, compact, at, selection };
 }
@@ -232,6 +236,7 @@ test.each<[string, ScenarioAnswer]>([
 test("what a summary as text gets wrong is not asked again", async () => {
   const { calls, compact, session } = await warmSession({
     summaries: [{ calls: [{ name: "read", arguments: {} }] }, { text: "" }],
+    fallback: "never",
   });
   const before = session.leafId;
   expect(await compact()).toMatchObject({ status: "failed" });

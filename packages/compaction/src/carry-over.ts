@@ -120,10 +120,19 @@ function latestRequest(
   const item = requests.findLast(({ entryId }) => saying.has(entryId)) ?? requests.at(-1);
   if (item === undefined) return earlierRequest(ownDetails(plan.previous).latestRequest);
   const text = requestText(item) ?? "";
-  if (text.length <= maxChars) return { entryId: item.entryId, text };
+  const isLatest = item === requests.at(-1);
+  const chars = isLatest ? maxChars : Math.min(maxChars, olderRequestChars(plan));
+  if (text.length <= chars) return { entryId: item.entryId, text };
   const note = `\n[Cut: the whole text, ${digits(text.length)} characters, is in entry ${item.entryId}.]`;
-  return { entryId: item.entryId, text: clip(text, maxChars) + note };
+  return { entryId: item.entryId, text: clip(text, chars) + note };
 }
+
+/** Of a request behind which there is a mere "go on", half of the span at most: else a summary would not shrink it. */
+function olderRequestChars({ history, turnPrefix }: CompactionPlan): number {
+  return Math.max(LEAST_REQUEST_CHARS, viewTokens([...history, ...turnPrefix]) * 2);
+}
+
+const LEAST_REQUEST_CHARS = 1_000;
 
 /** What a person typed; undefined for anything else. */
 function requestText(item: ViewItem): string | undefined {

@@ -60,7 +60,10 @@ export function clippedTexts(texts: readonly string[], options: ClipOptions): (s
 const MARK_TOKENS = 3;
 
 function keptText(text: string, own: readonly Statement[], kept: ReadonlySet<Statement>): string | undefined {
-  if (own.every((statement) => kept.has(statement))) return own.length === 0 ? undefined : text;
+  if (own.length === 0) return undefined;
+  const tokens = own.reduce((sum, statement) => sum + statement.tokens, 0);
+  // A sentence that was cut is not worth its whole length.
+  if (own.every((statement) => kept.has(statement)) && byScript(text) <= tokens) return text;
   const parts: string[] = [];
   for (const statement of own) {
     if (kept.has(statement)) parts.push(statement.text);

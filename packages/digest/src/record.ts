@@ -92,8 +92,12 @@ function withMessages(
 
 /** What was pushed or deleted on a branch that was left stays so; what failed there, and what was planned, is left with it. */
 function withBranch(record: SpanRecord, branch: SpanRecord): SpanRecord {
-  const numbered = <Item extends { turn: number }>(items: readonly Item[]) =>
-    items.map((item) => ({ ...item, turn: item.turn + record.turns, isOnBranch: true }));
+  // A branch with a compaction of its own knows what was said before it parted.
+  const known = new Set([...record.words.said, ...record.closings].map(({ entryId }) => entryId));
+  const isNew = ({ entryId }: { entryId?: string | undefined }) =>
+    entryId === undefined || !known.has(entryId);
+  const numbered = <Item extends { turn: number; entryId?: string | undefined }>(items: readonly Item[]) =>
+    items.filter(isNew).map((item) => ({ ...item, turn: item.turn + record.turns, isOnBranch: true }));
   return {
     spans: record.spans,
     turns: record.turns + branch.turns,
