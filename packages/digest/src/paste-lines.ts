@@ -1,4 +1,4 @@
-import { measure } from "./line-measure.ts";
+import { measure } from "./line-shape.ts";
 
 /** The one line that stands for a pasted block: what it was, how long, and its first telling words. */
 export function blockLine(kind: string, body: readonly string[], name?: string): string {
@@ -9,15 +9,10 @@ export function blockLine(kind: string, body: readonly string[], name?: string):
   return `[pasted: ${kind}, ${size}${hint === "" ? "" : `: ${hint}`}]`;
 }
 
-const mostBlockLineChars = 200;
-
 /** Whether a line stands for a block already. */
 export function isBlockLine(line: string): boolean {
-  return (
-    line.startsWith("[") &&
-    line.length <= mostBlockLineChars &&
-    /^\[(?:pasted: |file )[^\n]*, [\d,]+ characters?\b.*\]$/.test(line)
-  );
+  const isLikely = line.startsWith("[") && line.length <= 200;
+  return isLikely && /^\[(?:pasted: |file )[^\n]*, [\d,]+ characters?\b.*\]$/.test(line);
 }
 
 function count(number: number, noun: string): string {
@@ -38,59 +33,75 @@ const errorLine =
 
 /** The line that names an error; else the first that says anything. */
 function tellingLine(body: readonly string[]): string {
-  const heads = body.map((line) => line.slice(0, 200).trim());
+  const heads = body.slice(0, 2_000).map((line) => line.slice(0, 200).trim());
   return heads.find((head) => errorLine.test(head)) ?? heads.find((head) => /[\p{L}\p{N}]/u.test(head)) ?? "";
 }
 
-const mostTokenChars = 400;
-const mostLineChars = 1_000;
-const mostEdgeChars = 300;
-/** A line's beginning shows what it is. */
-const mostMeasuredChars = 2_000;
+/** What a block may be, by what its lines look like; this only names it. */
+const kinds: readonly (readonly [kind: string, mark: RegExp])[] = [
+  ["stack trace", /^\s*(?:at .*[(:]|File ".+", line|from \S+:\d+|#?\d+:? +\S*::)|^\S*@\S+:\d+:\d+$/],
+  ["JSON", /^\s*\{?\s*"[^"]+"\s*:|^\s*[[{\]}],?$/],
+  ["markup", /^\s*<[A-Za-z!?/]/],
+  [
+    "table",
+    /^\s*\|.*\|\s*$|^[^|]+ \| [^|]+ \| |^[-+|=\s]{5,}$|\S(?: {2,}|\t+)\S.*\S(?: {2,}|\t+)\S|^\S+,\S+,/,
+  ],
+  ["listing", /[├└│]|^[dlbc-][rwxsStT-]{9}|^commit [\da-f]{7,}|^[\da-f]{7,12} \S|^\s*\S+\/\S+$/],
+  ["log", /\d\d:\d\d|\b(?:DEBUG|INFO|WARN|ERROR|FATAL)\b|^npm |:\d+:\d+|\(\d+,\d+\)|^[\w.-]+ +\| /],
+  ["terminal session", /^\S*[$❯➜»%] \S|^>>> |^\S+@\S+[:~]/],
+  ["code", /[{;(]\s*$|^\s*[})\]]|=>|^\s*(?:\/\/|\/\*|\*|@\w)|^\s*[\w.]+\(.*\)/],
+  ["configuration", /^\s*[\w.$-]+(?::(?:\s|$)| ?=)|^\[[\w.-]+\]$|^\s*- /],
+];
 
-/** A line whose mass nobody typed (minified, base64) keeps the words at its ends. */
-export function withoutLongTokens(line: string): string {
-  if (line.length <= mostTokenChars) return line;
-  const shape = measure(line.slice(0, mostMeasuredChars));
-  if (line.length > mostLineChars && shape.wordChars < 0.5 * shape.chars) return withWordsAtEnds(line);
-  return line.replace(/\S+/g, (token) => {
-    if (token.length <= mostTokenChars || isWords(token)) return token;
-    return inlineMark(token);
-  });
+/** The kind that most of the first lines look like: `text` where no kind has a third of them. */
+export function kindOf(body: readonly string[]): string {
+  const heads = body.slice(0, 50).map((line) => line.slice(0, 200));
+  const lines = kinds.map(([, mark]) => heads.filter((head) => mark.test(head)).length);
+  if (lines[0]! >= 2) return kinds[0]![0];
+  const most = Math.max(...lines);
+  return most * 3 >= heads.length ? kinds[lines.indexOf(most)]![0] : "text";
 }
 
-function isWords(token: string): boolean {
-  const { chars, wordChars } = measure(token.slice(0, mostMeasuredChars));
+const mostTokenChars = 400;
+const mostEdgeChars = 300;
+
+/** A line whose mass nobody typed (minified, base64) keeps the words at its ends; of other lines, a giant token goes. */
+export function withoutMass(line: string): string {
+  if (line.length <= mostTokenChars) return line;
+  if (line.length <= 2 * mostTokenChars || isWords(line)) {
+    return line.replace(/\S+/g, (token) =>
+      token.length <= mostTokenChars || isWords(token) ? token : mark(token),
+    );
+  }
+  const head = typed(line.slice(0, mostEdgeChars).match(/\S+\s*|\s+/g)).join("");
+  const tail = typed(
+    line
+      .slice(-mostEdgeChars)
+      .match(/\s*\S+|\s+$/g)
+      ?.reverse(),
+  )
+    .reverse()
+    .join("");
+  return `${head}${mark(line.slice(head.length, line.length - tail.length))}${tail}`;
+}
+
+/** A line's beginning shows what it is. */
+function isWords(text: string): boolean {
+  const { chars, wordChars } = measure(text.slice(0, 2_000));
   return wordChars >= 0.5 * chars;
 }
 
-function withWordsAtEnds(line: string): string {
-  const head = wordsAtStart(line.slice(0, 2 * mostEdgeChars).match(/\S+\s*|\s+/g) ?? []);
-  const rest = line.slice(head.length);
-  const tail = wordsAtStart((rest.slice(-2 * mostEdgeChars).match(/\s*\S+|\s+$/g) ?? []).reverse(), true);
-  return `${head}${inlineMark(rest.slice(0, rest.length - tail.length))}${tail}`;
+/** The tokens before the first that a person hardly typed. */
+function typed(tokens: readonly string[] | null | undefined = []): string[] {
+  const end = (tokens ?? []).findIndex((token) => token.length > 60 || /[[\]{}<>=;|]|\d{6}|",/.test(token));
+  return (tokens ?? []).slice(0, end < 0 ? undefined : end);
 }
 
-function wordsAtStart(tokens: readonly string[], isBackward = false): string {
-  let words = "";
-  for (const token of tokens) {
-    if (words.length + token.length > mostEdgeChars || measure(token).plain === 0) break;
-    words = isBackward ? token + words : words + token;
-  }
-  return words;
-}
-
-function inlineMark(text: string): string {
-  return `[pasted: ${kindOfMass(text)}, ${count(text.length, "character")}]`;
-}
-
-/** What one long line without words is. */
-export function kindOfMass(text: string): string {
-  const head = text.slice(0, 400).trim();
-  if (/^(?:data:[\w/+.-]+;base64,)?[A-Za-z0-9+/_-]{60,}={0,2}$/.test(head)) {
-    return /^[0-9a-fA-F]+$/.test(head) ? "hex" : "base64";
-  }
-  if (/^[[{]["\d{[]/.test(head)) return "JSON";
-  if (/^<[a-zA-Z!?]/.test(head)) return "markup";
-  return /^\w+:\/\//.test(head) ? "address" : "data";
+function mark(text: string): string {
+  const kind = /^\s*[[{]["\d{[]/.test(text)
+    ? "JSON"
+    : /^[\w+/-]{60,}={0,2}\s*$/.test(text)
+      ? "base64"
+      : "data";
+  return `[pasted: ${kind}, ${count(text.length, "character")}]`;
 }

@@ -1,7 +1,6 @@
-import { withoutMiddle } from "./long-prose.ts";
-import { type Frame, framesIn, isShort } from "./paste-frames.ts";
-import { blockLine, isBlockLine, withoutLongTokens } from "./paste-lines.ts";
-import { runsIn } from "./paste-runs.ts";
+import { type LineShape, lineShapes, weights } from "./line-shape.ts";
+import { type Frame, framesIn } from "./paste-frames.ts";
+import { blockLine, isBlockLine, kindOf, withoutMass } from "./paste-lines.ts";
 
 /**
  * What a person wrote, without what was pasted into it: each pasted block (a fence, a stack trace, a log, JSON, a listing, a
@@ -9,7 +8,7 @@ import { runsIn } from "./paste-runs.ts";
  * short stays as it is; of a text too long to be typed, its head and its tail stay. Idempotent.
  */
 export function ownWords(text: string): string {
-  const lines = text.split(/\r\n?|\n/);
+  const lines = text.replaceAll("\r\n", "\n").replaceAll("\r", "\n").split("\n");
   const own: string[] = [];
   let from = 0;
   for (const frame of framesIn(lines)) {
@@ -21,36 +20,123 @@ export function ownWords(text: string): string {
   return withoutMiddle(own).join("\n");
 }
 
-/** A line of ours ends what stands before it, so that a second reading finds the same stretches as the first. */
-function addUnframed(own: string[], lines: readonly string[]): void {
-  let from = 0;
-  for (let at = 0; at <= lines.length; at++) {
-    if (at < lines.length && !isBlockLine(lines[at]!)) continue;
-    addStretch(own, lines.slice(from, at));
-    if (at < lines.length) own.push(lines[at]!);
-    from = at + 1;
-  }
-}
-
-function addStretch(own: string[], lines: readonly string[]): void {
-  let from = 0;
-  const add = (to: number) => {
-    for (const line of lines.slice(from, to)) own.push(withoutLongTokens(line));
-  };
-  for (const run of runsIn(lines)) {
-    add(run.from);
-    own.push(blockLine(run.kind, lines.slice(run.from, run.to)));
-    from = run.to;
-  }
-  add(lines.length);
-}
-
+/** A command, or a text that is asked for exactly, is information: a short frame stays. */
 function addFrame(own: string[], lines: readonly string[], frame: Frame): void {
-  if (isShort(frame)) {
-    own.push(...lines.slice(frame.from, frame.to));
+  const { from, to, kind, name, before = "", after = "", body } = frame;
+  if (body.length <= 3 && body.join("\n").length <= 200) {
+    for (let at = from; at < to; at++) own.push(lines[at]!);
     return;
   }
-  if (frame.before !== "") own.push(frame.before);
-  own.push(blockLine(frame.kind, frame.body, frame.name));
-  if (frame.after !== "") own.push(frame.after);
+  if (before !== "") own.push(before);
+  own.push(blockLine(kind, body, name));
+  if (after !== "") own.push(after);
+}
+
+/** A line of ours ends what stands before it, so that a second reading finds the same stretches as the first. */
+function addUnframed(own: string[], lines: readonly string[]): void {
+  for (const stretch of betweenBlocks(lines)) {
+    let from = 0;
+    for (const run of [...runsIn(stretch), { from: stretch.length, to: stretch.length }]) {
+      for (let at = from; at < run.from; at++) own.push(withoutMass(stretch[at]!));
+      const body = stretch.slice(run.from, run.to);
+      if (body.length > 0) own.push(blockLine(kindOf(body), body));
+      from = run.to;
+    }
+  }
+}
+
+/** Each line that stands for a block is a stretch alone. */
+function betweenBlocks(lines: readonly string[]): readonly (readonly string[])[] {
+  if (!lines.some(isBlockLine)) return [lines];
+  const stretches: string[][] = [[]];
+  for (const line of lines) {
+    if (isBlockLine(line)) stretches.push([line], []);
+    else stretches.at(-1)!.push(line);
+  }
+  return stretches;
+}
+
+/** Made lines in a row, with what may be either between them. */
+interface Run {
+  from: number;
+  /** Behind its last line. */
+  to: number;
+}
+
+/** The pasted blocks in lines without a frame; those too short to be left out are not among them. */
+function runsIn(lines: readonly string[]): Run[] {
+  const shapes = lineShapes(lines);
+  const runs: Run[] = [];
+  let isOpen = false;
+  shapes.forEach((shape, at) => {
+    if (shape === "own") isOpen = false;
+    if (weights[shape] === 0) return;
+    const run = runs.at(-1);
+    if (isOpen && run !== undefined && isJoined(shapes, run, at)) run.to = at + 1;
+    else runs.push({ from: at, to: at + 1 });
+    isOpen = true;
+  });
+  return runs.map((run) => withoutAsides(run, shapes)).filter((run) => isPaste(run, shapes, lines));
+}
+
+/** One paste may have blank lines in it; a command, a path or a short list in a paragraph between pastes is the user's. */
+function isJoined(shapes: readonly LineShape[], { to }: Run, at: number): boolean {
+  if (at - to > 5) return false;
+  const gap = shapes.slice(to, at);
+  if (!gap.includes("blank")) return true;
+  const isSure = [shapes[to - 1]!, shapes[at]!].every((shape) => weights[shape] >= weights.key);
+  return isSure && gap.length <= 2 && gap.every((shape) => shape === "blank");
+}
+
+/** A path or a command right above or below what a program wrote is the user's. */
+function withoutAsides({ from, to }: Run, shapes: readonly LineShape[]): Run {
+  const isAside = (at: number, beside: number) =>
+    to - from > 2 && shapes[at] === "unsure" && shapes[beside] !== "unsure";
+  return { from: from + Number(isAside(from, from + 1)), to: to - Number(isAside(to - 1, to - 2)) };
+}
+
+/** Less than four sure lines, or thirteen unsure ones, stays: it may be a wish, an example, or a list. */
+const leastWeight = 3.89;
+const mostChars = 1_000;
+
+function isPaste({ from, to }: Run, shapes: readonly LineShape[], lines: readonly string[]): boolean {
+  let [weight, chars] = [0, 0];
+  for (let at = from; at < to; at++) {
+    weight += weights[shapes[at]!];
+    chars += lines[at]!.length;
+  }
+  return to - from > 1 && (weight >= leastWeight || chars > mostChars);
+}
+
+/** More than anybody types without a line of ours between, and in one message at all. */
+const limits = [
+  { most: 6_000, edge: 2_000, acrossBlocks: false },
+  { most: 16_000, edge: 6_000, acrossBlocks: true },
+] as const;
+
+/** A document that nobody typed keeps its head and its tail. */
+function withoutMiddle(lines: readonly string[]): readonly string[] {
+  return limits.reduce((kept: readonly string[], { most, edge, acrossBlocks }) => {
+    const stretches = acrossBlocks ? [kept] : betweenBlocks(kept);
+    return stretches.flatMap((stretch) => clipped(stretch, most, edge));
+  }, lines);
+}
+
+function clipped(lines: readonly string[], most: number, edge: number): readonly string[] {
+  const text = lines.join("\n");
+  if (text.length <= most) return lines;
+  const head = sentenceEnd(text, edge - 300);
+  const tail = sentenceEnd(text, text.length - edge);
+  return [
+    ...text.slice(0, head).trimEnd().split("\n"),
+    blockLine("text", text.slice(head, tail).trim().split("\n")),
+    ...text.slice(tail).trimStart().split("\n"),
+  ];
+}
+
+/** The first end of a sentence or of a line, across scripts. */
+function sentenceEnd(text: string, from: number): number {
+  const end = text.slice(from, from + 300).search(/[.!?…](?=\s)|[。！？।؟۔]|\n/);
+  if (end >= 0) return from + end + 1;
+  return /[\udc00-\udfff]/.test(text[from] ?? "") ? from - 1 : from;
 }

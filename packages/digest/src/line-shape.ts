@@ -1,0 +1,147 @@
+/** What a line looks like, and how sure it is that nobody typed it, 0 to 1. */
+export const weights = {
+  blank: 0,
+  /** A sentence, a list item or an exclamation. */
+  own: 0,
+  /** It goes with what stands around it. */
+  either: 0,
+  /** Mostly no words: a path, a name, a command, a value. */
+  unsure: 0.3,
+  key: 0.6,
+  code: 0.8,
+  /** In the form of what only programs write. */
+  program: 1,
+} as const;
+
+export type LineShape = keyof typeof weights;
+
+const mostReadChars = 200;
+
+/** The shape of each line, with what it has from the lines around. */
+export function lineShapes(lines: readonly string[]): LineShape[] {
+  const known = new Map<string, LineForm>();
+  const forms = lines.map((line) => {
+    if (line === "") return blankForm;
+    const head = line.slice(0, mostReadChars).trimEnd();
+    const form = known.get(head) ?? formOf(head);
+    known.set(head, form);
+    return form;
+  });
+  let above: LineShape = "blank";
+  return forms.map((form, at) => {
+    if (form === blankForm) return "blank";
+    const before = forms[at - 1] ?? blankForm;
+    const after = forms[at + 1] ?? blankForm;
+    let shape = form.shape;
+    const isAmong = form.columns > 0 && (form.columns === before.columns || form.columns === after.columns);
+    const isFilled = lines[at]!.length >= 40 && lines[at]!.endsWith(" ");
+    if (isAmong || (isFilled && isOfScreen(lines, at))) shape = "program";
+    else if ((form === before || form === after) && weights[shape] < weights.key) shape = "key";
+    // A message, a docstring or a comment: a list there may be the user's.
+    const isUnder = weights[above] >= weights.key && form.indent >= (before === blankForm ? 4 : 2);
+    if (isUnder && !form.isItem && weights[shape] < weights.key) shape = "key";
+    above = shape;
+    return shape;
+  });
+}
+
+/** What a line has by itself. */
+interface LineForm {
+  shape: LineShape;
+  isItem: boolean;
+  /** Spaces; a tab is four. */
+  indent: number;
+  /** How many gaps set its columns apart. */
+  columns: number;
+}
+
+const blankForm: LineForm = { shape: "blank", isItem: false, indent: 0, columns: 0 };
+
+function formOf(head: string): LineForm {
+  if (head === "") return blankForm;
+  const indent = /^[ \t]*/.exec(head)![0].replaceAll("\t", "    ").length;
+  const isProgram = programLine.test(head);
+  const mark = isProgram ? null : listItem.exec(head);
+  if (mark === null)
+    return { shape: isProgram ? "program" : shapeOf(head), isItem: false, indent, columns: gaps(head) };
+  const text = head.slice(mark[0].length);
+  const isSaid = measure(text).plain >= 1 && !/^[\w./-]+:(?:\s|$)/.test(text);
+  return { shape: isSaid ? "own" : "either", isItem: true, indent, columns: 0 };
+}
+
+/** A terminal fills its lines with spaces to one width. */
+function isOfScreen(lines: readonly string[], at: number): boolean {
+  const line = lines[at]!;
+  const isOneWidth = [at - 1, at + 1].some((beside) => lines[beside]?.length === line.length);
+  return isOneWidth || line.endsWith("      ");
+}
+
+/** Columns of a table: gaps of two spaces or more, tabs, or commas without a space; 0 where there are fewer than two. */
+function gaps(head: string): number {
+  const line = head.trimStart();
+  if ((line.match(/[^\s.!?:,](?: {2,}|\t+)(?=\S)/g)?.length ?? 0) >= 2) return mostReadChars;
+  const commas = line.match(/[,;](?=[^\s,;])|[,;]{2}/g)?.length ?? 0;
+  return commas >= 2 ? commas : 0;
+}
+
+function shapeOf(head: string): LineShape {
+  const { chars, wordChars, tokens, plain } = measure(head);
+  if (plain >= 3 && (plain >= 0.6 * tokens || wordChars >= 0.6 * chars)) {
+    return plain < 0.75 * tokens && /(?:[{;]|=>)$/.test(head) ? "code" : "own";
+  }
+  if (/^\s*\w+:\/\/\S+$/.test(head)) return "either";
+  if (codeLine.test(head)) return "code";
+  if (keyLine.test(head)) return "key";
+  if (plain < 0.5 * tokens && wordChars < 0.5 * chars) {
+    // Paths, names and commands may be a person's; many digits and signs hardly.
+    const isTyped = tokens === 1 || /^[a-z][\w./-]* .*(?<=\s)--?[a-zA-Z]/.test(head);
+    return !isTyped && (head.match(/[^\p{L}\p{M}\s]/gu)?.length ?? 0) >= 12 ? "code" : "unsure";
+  }
+  const isSaid = /[!?！？。؟।…]$/.test(head) || (plain >= 2 && plain === tokens);
+  return isSaid && !/^\s/.test(head) ? "own" : "either";
+}
+
+const level = "(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)";
+
+/** What programs begin a line with: a moment, a level, a place, a frame of a trace, a border, a tag, a comment. */
+const programLine = new RegExp(
+  [
+    /\W?\d{4}[-/.]\d\d[-/.]\d\d[T ,]+\d\d:\d\d|\W?\d{1,2}[./]\d{1,2}[./]\d{2,4},? \d{1,2}:\d\d/,
+    /[[(]?\d\d:\d\d:\d\d\b|\[\d{1,2}[:/.]\d\d|[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d /,
+    new RegExp(`\\S{0,30} ?\\[?${level}(?:\\]|:| \\||  )|npm (?:ERR!|WARN|error|warn)(?: |$)`),
+    /\s*[^\s(]+(?::\d+:(?:\d+|in)\b|\(\d+,\d+\))|\s*(?:at|from|-->|File) \S.*[:(,].*\d|\s+at \S+\(/,
+    /(?:Uncaught |Exception in thread ".*" )?[\w.$:]{0,80}(?:Error|Exception)(?:\[\w+\])?(?:: |$)|Traceback |Caused by: /,
+    /commit [\da-f]{7,40}\b|(?:Author|Date|Merge): {1,8}\S|(?=[a-f]*\d)[\da-f]{7,12} \S/,
+    /[\w.-]{1,40} +\| |[^|]+ \| [^|]+ \| [^|]|\s*\|.*\|$|\s*\d* \|(?: |$)|\s*[-+|=:]{5,}[-+|=: ]*$/,
+    /.{0,40}(?:[├└│┌┐┘┤╔╚║]|[─━═▀▄█░▒▓]{3})|\s+[●✓✕×✗✔❯√] ?\S|\s+[\^~]+$|[\da-f]{4,8}:? {1,2}(?:[\da-f]{2,4} {1,2}){4}/,
+    /(?:\s+<[A-Za-z!?/]|<[!?]|<[\w:.-]+\s)[^<>]*>(?:.*>)?$|\s*(?:\/\/|\/\*|\*\/|#include|#!|`{3}|~{3})/,
+  ]
+    .map(({ source }) => `^(?:${source})`)
+    .join("|"),
+);
+const codeLine =
+  /(?:[{([]|[\])}=:.$"'].*;)$|=>|^\s*[\])}]+[;,)]*$|^\s*\{?\s*"[^"]+"\s*:|^\s*@\w+(?:\(.*\))?$|^\s*(?:const|let|var|def|class|func|fn|function|public|private|static|return|import|from|export|package|use|struct|enum|impl|interface|type)\b.*[(){}=<>;"']/;
+const keyLine =
+  /^\s*(?:export )?[\w$.-]+ ?[:+]?= ?\S|^\s+[\w.$/'-]+:(?:\s|$)|^(?:\S{1,40}@\S{1,60} ?)?[$❯➜»%] \S|^\[[\w.-]+\]$/;
+const listItem =
+  /^\s{0,20}(?:[-*+•·–—▪◦‣]|\(?\d{1,3}[.)](?!\d)|\(?\p{L}{1,3}[.)](?=\s)|[\p{L}\p{N}]{1,3}[、）]|[(（][\p{L}\p{N}]{1,3}[)）])\s{0,4}(?:\[[ xX]\]\s)?(?=\S)/u;
+
+const unspaced =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Tibetan}ー、。，「」：？！；]/gu;
+/** Letters, with an apostrophe or a hyphen inside, and the punctuation of a sentence around. */
+const plainWord =
+  /^[("'“”„«‹‘¿¡*_]{0,3}[\p{L}\p{M}]+(?:(?:['’\-\u05f3\u05f4"]|\u200c|\u200d)[\p{L}\p{M}]+){0,4}[.,;:!?…)"'”“»›’*_،؛؟।॥״׳]{0,4}$/u;
+
+/** How much of a text is words of a person, whatever the language; two letters of a script without spaces are one. */
+export function measure(text: string) {
+  const size = { chars: 0, wordChars: 0, tokens: 0, plain: 0 };
+  for (const token of text.match(/\S+/g) ?? []) {
+    const letters = /^[\0-\x7f]*$/.test(token) ? 0 : (token.match(unspaced)?.length ?? 0);
+    const isPlain = token.length <= 60 && plainWord.test(token) && !/\p{Ll}\p{Lu}/u.test(token);
+    size.chars += token.length;
+    size.wordChars += letters > 0 ? letters : isPlain ? token.length : 0;
+    size.tokens += letters > 0 ? letters / 2 + 0.5 : 1;
+    size.plain += letters > 0 ? letters / 2 : isPlain ? 1 : 0;
+  }
+  return size;
+}
