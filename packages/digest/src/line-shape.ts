@@ -19,27 +19,22 @@ const mostReadChars = 200;
 
 /** The shape of each line, with what it has from the lines around. */
 export function lineShapes(lines: readonly string[]): LineShape[] {
-  const known = new Map<string, LineForm>();
+  const known = new Map<string, LineForm>([["", blank]]);
   const forms = lines.map((line) => {
-    if (line === "") return blankForm;
-    const head = line.slice(0, mostReadChars).trimEnd();
-    const form = known.get(head) ?? formOf(head);
-    known.set(head, form);
+    const form = known.get(line) ?? formOf(line);
+    known.set(line, form);
     return form;
   });
   let above: LineShape = "blank";
   return forms.map((form, at) => {
-    if (form === blankForm) return "blank";
-    const before = forms[at - 1] ?? blankForm;
-    const after = forms[at + 1] ?? blankForm;
+    if (form === blank) return "blank";
+    const [before = blank, after = blank] = [forms[at - 1], forms[at + 1]];
     let shape = form.shape;
-    const isAmong = form.columns > 0 && (form.columns === before.columns || form.columns === after.columns);
-    const isFilled = lines[at]!.length >= 40 && lines[at]!.endsWith(" ");
-    if (isAmong || (isFilled && isOfScreen(lines, at))) shape = "program";
-    else if ((form === before || form === after) && weights[shape] < weights.key) shape = "key";
-    // A message, a docstring or a comment: a list there may be the user's.
-    const isUnder = weights[above] >= weights.key && form.indent >= (before === blankForm ? 4 : 2);
-    if (isUnder && !form.isItem && weights[shape] < weights.key) shape = "key";
+    if (form.columns > 0 && (form.columns === before.columns || form.columns === after.columns))
+      shape = "program";
+    // What is indented under it is a message, a docstring or a comment; the same twice is of a program too.
+    const isUnder = weights[above] >= weights.key && form.indent >= (before === blank ? 4 : 2);
+    if ((isUnder || form === before || form === after) && weights[shape] < weights.key) shape = "key";
     above = shape;
     return shape;
   });
@@ -48,32 +43,29 @@ export function lineShapes(lines: readonly string[]): LineShape[] {
 /** What a line has by itself. */
 interface LineForm {
   shape: LineShape;
-  isItem: boolean;
-  /** Spaces; a tab is four. */
+  /** Spaces; a tab is four. A list item has none: it may be the user's wherever it stands. */
   indent: number;
-  /** How many gaps set its columns apart. */
+  /** How many gaps set its columns apart, or how wide a terminal filled it with spaces. */
   columns: number;
 }
 
-const blankForm: LineForm = { shape: "blank", isItem: false, indent: 0, columns: 0 };
+const blank: LineForm = { shape: "blank", indent: 0, columns: 0 };
 
-function formOf(head: string): LineForm {
-  if (head === "") return blankForm;
-  const indent = /^[ \t]*/.exec(head)![0].replaceAll("\t", "    ").length;
+function formOf(line: string): LineForm {
+  const head = line.slice(0, mostReadChars).trimEnd();
+  if (head === "") return blank;
   const isProgram = programLine.test(head);
-  const mark = isProgram ? null : listItem.exec(head);
-  if (mark === null)
-    return { shape: isProgram ? "program" : shapeOf(head), isItem: false, indent, columns: gaps(head) };
-  const text = head.slice(mark[0].length);
-  const isSaid = measure(text).plain >= 1 && !/^[\w./-]+:(?:\s|$)/.test(text);
-  return { shape: isSaid ? "own" : "either", isItem: true, indent, columns: 0 };
+  const item = isProgram ? null : listItem.exec(head);
+  const isFilled = line.length >= 40 && line.endsWith(" ");
+  const columns = isFilled ? mostReadChars + line.length : item === null ? gaps(head) : 0;
+  if (item !== null) return { shape: shapeOfItem(head.slice(item[0].length)), indent: 0, columns };
+  const indent = /^[ \t]*/.exec(head)![0].replaceAll("\t", "    ").length;
+  return { shape: isProgram ? "program" : shapeOf(head), indent, columns };
 }
 
-/** A terminal fills its lines with spaces to one width. */
-function isOfScreen(lines: readonly string[], at: number): boolean {
-  const line = lines[at]!;
-  const isOneWidth = [at - 1, at + 1].some((beside) => lines[beside]?.length === line.length);
-  return isOneWidth || line.endsWith("      ");
+/** One with a key may be of a list of values. */
+function shapeOfItem(text: string): LineShape {
+  return measure(text).plain >= 1 && !/^[\w./-]+:(?:\s|$)/.test(text) ? "own" : "either";
 }
 
 /** Columns of a table: gaps of two spaces or more, tabs, or commas without a space; 0 where there are fewer than two. */
@@ -107,11 +99,11 @@ const level = "(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVE
 const programLine = new RegExp(
   [
     /\W?\d{4}[-/.]\d\d[-/.]\d\d[T ,]+\d\d:\d\d|\W?\d{1,2}[./]\d{1,2}[./]\d{2,4},? \d{1,2}:\d\d/,
-    /[[(]?\d\d:\d\d:\d\d\b|\[\d{1,2}[:/.]\d\d|[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d /,
+    /[[(]?\d\d:\d\d:\d\d\b|\[ *\d{1,9}[:/.]\d\d|[A-Z][a-z]{2} +\d+ \d\d:\d\d:\d\d /,
     new RegExp(`\\S{0,30} ?\\[?${level}(?:\\]|:| \\||  )|npm (?:ERR!|WARN|error|warn)(?: |$)`),
     /\s*[^\s(]+(?::\d+:(?:\d+|in)\b|\(\d+,\d+\))|\s*(?:at|from|-->|File) \S.*[:(,].*\d|\s+at \S+\(/,
     /(?:Uncaught |Exception in thread ".*" )?[\w.$:]{0,80}(?:Error|Exception)(?:\[\w+\])?(?:: |$)|Traceback |Caused by: /,
-    /commit [\da-f]{7,40}\b|(?:Author|Date|Merge): {1,8}\S|(?=[a-f]*\d)[\da-f]{7,12} \S/,
+    /[dlbcps-][rwxsStT-]{9}[@+.]? |commit [\da-f]{7,40}\b|(?:Author|Date|Merge): {1,8}\S|(?=[a-f]*\d)[\da-f]{7,12} \S/,
     /[\w.-]{1,40} +\| |[^|]+ \| [^|]+ \| [^|]|\s*\|.*\|$|\s*\d* \|(?: |$)|\s*[-+|=:]{5,}[-+|=: ]*$/,
     /.{0,40}(?:[├└│┌┐┘┤╔╚║]|[─━═▀▄█░▒▓]{3})|\s+[●✓✕×✗✔❯√] ?\S|\s+[\^~]+$|[\da-f]{4,8}:? {1,2}(?:[\da-f]{2,4} {1,2}){4}/,
     /(?:\s+<[A-Za-z!?/]|<[!?]|<[\w:.-]+\s)[^<>]*>(?:.*>)?$|\s*(?:\/\/|\/\*|\*\/|#include|#!|`{3}|~{3})/,

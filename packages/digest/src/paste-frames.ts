@@ -6,9 +6,8 @@ export interface Frame {
   kind: string;
   /** What its mark calls it. */
   name?: string | undefined;
-  /** The user's words in front of the mark that opens it, in the same line. */
+  /** The user's words in the line of the mark that opens it, and of the one that closes it. */
   before?: string;
-  /** And behind the one that closes it. */
   after?: string;
   /** What stands inside the marks. */
   body: readonly string[];
@@ -51,55 +50,45 @@ function addFences(fences: Map<number, Frame>, lines: readonly string[]): void {
 /** What programs and people frame by a tag; other tags may hold the user's own words, in sections. */
 const framingTag =
   /^\s{0,40}<(files?|file_?contents?|documents?|document_?contents?|logs?|output|stdout|stderr|code|diff|patch|errors?|stack_?trace|source|paste|pasted|transcript|email)(\s[^<>]{0,300})?>/i;
-const name = /\b(?:path|name|file|filename|src|uri|url|source|title)\s?=\s?(?:"([^"]*)"|'([^']*)')/i;
 
 function tagsIn(lines: readonly string[]): Map<number, Frame> {
   const frames = new Map<number, Frame>();
-  const open = new Map<string, number>();
+  const open = new Map<string, { from: number; name?: string | undefined }>();
   lines.forEach((line, at) => {
     if (!line.includes("<")) return;
-    const tag = framingTag.exec(line.slice(0, 400))?.[1];
-    if (tag !== undefined) open.set(tag, at);
-    for (const [mark, from] of open) {
-      const close = line.lastIndexOf(`</${mark}>`);
+    const [, opened, attributes = ""] = framingTag.exec(line.slice(0, 400)) ?? [];
+    const naming = /\b(?:path|name|file|filename|src|uri|url|title)\s?=\s?["']([^"']*)/i.exec(attributes);
+    if (opened !== undefined) open.set(opened, { from: at, name: naming?.[1] });
+    for (const [tag, { from, name }] of open) {
+      const close = line.lastIndexOf(`</${tag}>`);
       if (close < 0) continue;
-      open.delete(mark);
-      if (from < at) frames.set(from, tagFrame(lines, from, at, close));
+      open.delete(tag);
+      const kind = name !== undefined && /^(?:file|document)/i.test(tag) ? "file" : tag;
+      const after = line.slice(close + tag.length + 3).trim();
+      if (from < at)
+        frames.set(from, { from, to: at + 1, kind, name, after, body: lines.slice(from + 1, at) });
     }
   });
   return frames;
-}
-
-function tagFrame(lines: readonly string[], from: number, end: number, close: number): Frame {
-  const [whole, tag = "", attributes = ""] = framingTag.exec(lines[from]!.slice(0, 400)) ?? [""];
-  const naming = name.exec(attributes);
-  const first = lines[from]!.slice(whole.length).trim();
-  const last = lines[end]!.slice(0, close).trim();
-  return {
-    from,
-    to: end + 1,
-    kind: /^(?:file|document)/i.test(tag) && naming !== null ? "file" : tag,
-    name: naming?.[1] ?? naming?.[2],
-    after: lines[end]!.slice(close + tag.length + 3).trim(),
-    body: [...(first ? [first] : []), ...lines.slice(from + 1, end), ...(last ? [last] : [])],
-  };
 }
 
 const diffHead =
   /^(?:diff |index [\da-f]+\.\.|--- |\+\+\+ |(?:new|deleted|old) (?:file )?mode|similarity index|rename |copy |Binary files |Index: |={20})/;
 const hunkHead = /^@@ -\d+(?:,(\d+))? \+\d+(?:,(\d+))? @@/;
 
+const mostHeadLines = 20;
+
 /** The numbers in a hunk's head say where it ends, so that a list behind it is not taken for lines that go. */
 function diffAt(lines: readonly string[], from: number): Frame | undefined {
-  const isHead = lines[from]!.startsWith("--- ") && lines[from + 1]?.startsWith("+++ ");
-  if (!isHead && !/^(?:diff --|Index: \S+$|@@ -)/.test(lines[from]!)) return undefined;
-  let to = from;
-  for (; to < lines.length; to++) {
+  let [to, hunks] = [from, 0];
+  for (; to < lines.length && (hunks > 0 || to - from < mostHeadLines); to++) {
     const hunk = hunkHead.exec(lines[to]!);
-    if (hunk !== null) to = endOfHunk(lines, to + 1, Number(hunk[1] ?? 1), Number(hunk[2] ?? 1)) - 1;
-    else if (!diffHead.test(lines[to]!)) break;
+    if (hunk === null && !diffHead.test(lines[to]!)) break;
+    if (hunk === null) continue;
+    to = endOfHunk(lines, to + 1, Number(hunk[1] ?? 1), Number(hunk[2] ?? 1)) - 1;
+    hunks += 1;
   }
-  return to === from ? undefined : { from, to, kind: "diff", body: lines.slice(from, to) };
+  return hunks === 0 ? undefined : { from, to, kind: "diff", body: lines.slice(from, to) };
 }
 
 function endOfHunk(lines: readonly string[], from: number, removed: number, added: number): number {
@@ -110,7 +99,7 @@ function endOfHunk(lines: readonly string[], from: number, removed: number, adde
     if (!/^[+\\]/.test(line)) gone -= 1;
     if (!/^[-\\]/.test(line)) come -= 1;
   }
-  return lines[at]?.startsWith("\\ No newline") ? at + 1 : at;
+  return lines[at]?.startsWith("\\ ") ? at + 1 : at;
 }
 
 function quoteAt(lines: readonly string[], from: number): Frame | undefined {

@@ -19,13 +19,11 @@ function count(number: number, noun: string): string {
   return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-const mostHintChars = 80;
-
 /** White space is one space; an ending that cuts a character in two is left off. */
 function clipped(text: string): string {
   const line = text.slice(0, 400).replace(/\s+/g, " ").trim();
-  if (line.length <= mostHintChars) return line;
-  return `${line.slice(0, mostHintChars - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+  if (line.length <= 80) return line;
+  return `${line.slice(0, 79).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
 const errorLine =
@@ -62,27 +60,15 @@ export function kindOf(body: readonly string[]): string {
   return most * 3 >= heads.length ? kinds[lines.indexOf(most)]![0] : "text";
 }
 
-const mostTokenChars = 400;
-const mostEdgeChars = 300;
-
 /** A line whose mass nobody typed (minified, base64) keeps the words at its ends; of other lines, a giant token goes. */
 export function withoutMass(line: string): string {
-  if (line.length <= mostTokenChars) return line;
-  if (line.length <= 2 * mostTokenChars || isWords(line)) {
-    return line.replace(/\S+/g, (token) =>
-      token.length <= mostTokenChars || isWords(token) ? token : mark(token),
-    );
+  if (line.length <= 400) return line;
+  if (line.length <= 800 || isWords(line)) {
+    return line.replace(/\S{400,}/g, (token) => (isWords(token) ? token : mark(token)));
   }
-  const head = typed(line.slice(0, mostEdgeChars).match(/\S+\s*|\s+/g)).join("");
-  const tail = typed(
-    line
-      .slice(-mostEdgeChars)
-      .match(/\s*\S+|\s+$/g)
-      ?.reverse(),
-  )
-    .reverse()
-    .join("");
-  return `${head}${mark(line.slice(head.length, line.length - tail.length))}${tail}`;
+  const head = typedChars(line.slice(0, 300).match(/\S+\s*|\s+/g) ?? []);
+  const tail = typedChars((line.slice(-300).match(/\s*\S+|\s+$/g) ?? []).reverse());
+  return line.slice(0, head) + mark(line.slice(head, line.length - tail)) + line.slice(line.length - tail);
 }
 
 /** A line's beginning shows what it is. */
@@ -91,10 +77,10 @@ function isWords(text: string): boolean {
   return wordChars >= 0.5 * chars;
 }
 
-/** The tokens before the first that a person hardly typed. */
-function typed(tokens: readonly string[] | null | undefined = []): string[] {
-  const end = (tokens ?? []).findIndex((token) => token.length > 60 || /[[\]{}<>=;|]|\d{6}|",/.test(token));
-  return (tokens ?? []).slice(0, end < 0 ? undefined : end);
+/** How long the tokens are before the first that a person hardly typed. */
+function typedChars(tokens: readonly string[]): number {
+  const end = tokens.findIndex((token) => token.length > 60 || /[[\]{}<>=;|]|\d{6}|",/.test(token));
+  return tokens.slice(0, end < 0 ? undefined : end).join("").length;
 }
 
 function mark(text: string): string {

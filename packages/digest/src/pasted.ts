@@ -23,13 +23,9 @@ export function ownWords(text: string): string {
 /** A command, or a text that is asked for exactly, is information: a short frame stays. */
 function addFrame(own: string[], lines: readonly string[], frame: Frame): void {
   const { from, to, kind, name, before = "", after = "", body } = frame;
-  if (body.length <= 3 && body.join("\n").length <= 200) {
-    for (let at = from; at < to; at++) own.push(lines[at]!);
-    return;
-  }
-  if (before !== "") own.push(before);
-  own.push(blockLine(kind, body, name));
-  if (after !== "") own.push(after);
+  const isShort = body.length <= 3 && body.join("\n").length <= 200;
+  const named = () => [before, blockLine(kind, body, name), after].filter((line) => line !== "");
+  for (const line of isShort ? lines.slice(from, to) : named()) own.push(line);
 }
 
 /** A line of ours ends what stands before it, so that a second reading finds the same stretches as the first. */
@@ -57,11 +53,7 @@ function betweenBlocks(lines: readonly string[]): readonly (readonly string[])[]
 }
 
 /** Made lines in a row, with what may be either between them. */
-interface Run {
-  from: number;
-  /** Behind its last line. */
-  to: number;
-}
+type Run = Pick<Frame, "from" | "to">;
 
 /** The pasted blocks in lines without a frame; those too short to be left out are not among them. */
 function runsIn(lines: readonly string[]): Run[] {
@@ -96,42 +88,25 @@ function withoutAsides({ from, to }: Run, shapes: readonly LineShape[]): Run {
 }
 
 /** Less than four sure lines, or thirteen unsure ones, stays: it may be a wish, an example, or a list. */
-const leastWeight = 3.89;
-const mostChars = 1_000;
-
 function isPaste({ from, to }: Run, shapes: readonly LineShape[], lines: readonly string[]): boolean {
-  let [weight, chars] = [0, 0];
-  for (let at = from; at < to; at++) {
-    weight += weights[shapes[at]!];
-    chars += lines[at]!.length;
-  }
-  return to - from > 1 && (weight >= leastWeight || chars > mostChars);
+  const weight = shapes.slice(from, to).reduce((sum, shape) => sum + weights[shape], 0);
+  const chars = lines.slice(from, to).reduce((sum, line) => sum + line.length, 0);
+  return to - from > 1 && (weight >= 3.89 || chars > 1_000);
 }
 
-/** More than anybody types without a line of ours between, and in one message at all. */
-const limits = [
-  { most: 6_000, edge: 2_000, acrossBlocks: false },
-  { most: 16_000, edge: 6_000, acrossBlocks: true },
-] as const;
-
-/** A document that nobody typed keeps its head and its tail. */
+/** Of more than anybody types without a line of ours between, and in one message at all, head and tail stay. */
 function withoutMiddle(lines: readonly string[]): readonly string[] {
-  return limits.reduce((kept: readonly string[], { most, edge, acrossBlocks }) => {
-    const stretches = acrossBlocks ? [kept] : betweenBlocks(kept);
-    return stretches.flatMap((stretch) => clipped(stretch, most, edge));
-  }, lines);
+  const stretches = betweenBlocks(lines).flatMap((stretch) => clipped(stretch, 6_000, 2_000));
+  return clipped(stretches, 16_000, 6_000);
 }
 
-function clipped(lines: readonly string[], most: number, edge: number): readonly string[] {
+function clipped(lines: readonly string[], mostChars: number, edgeChars: number): readonly string[] {
   const text = lines.join("\n");
-  if (text.length <= most) return lines;
-  const head = sentenceEnd(text, edge - 300);
-  const tail = sentenceEnd(text, text.length - edge);
-  return [
-    ...text.slice(0, head).trimEnd().split("\n"),
-    blockLine("text", text.slice(head, tail).trim().split("\n")),
-    ...text.slice(tail).trimStart().split("\n"),
-  ];
+  if (text.length <= mostChars) return lines;
+  const head = sentenceEnd(text, edgeChars - 300);
+  const tail = sentenceEnd(text, text.length - edgeChars);
+  const middle = blockLine("text", text.slice(head, tail).trim().split("\n"));
+  return [text.slice(0, head).trimEnd(), middle, text.slice(tail).trimStart()].join("\n").split("\n");
 }
 
 /** The first end of a sentence or of a line, across scripts. */
