@@ -17,7 +17,7 @@ test.each(Object.entries(pastes))("of %s between two sentences, one line stays",
     const words = ownWords(`${before}${gap}${paste}${gap}${behind}`);
     expect(words.split("\n")[0]).toBe(before);
     expect(words.split("\n").at(-1)).toBe(behind);
-    expect(rest(words).length).toBeLessThanOrEqual(2);
+    expect(rest(words).length).toBeLessThanOrEqual(Math.max(2, paste.split("\n").length / 3));
     expect(words.length).toBeLessThan(before.length + behind.length + paste.length);
   }
 });
@@ -38,7 +38,7 @@ test.each([
     `<file path="src/a.ts">\n${"export {};\n".repeat(120)}</file>`,
     /^\[file src\/a\.ts, 120 lines, 1,319 characters\]$/,
   ],
-  ["table", pastes["a psql table"]!, /^\[pasted: table, 6 lines/],
+  ["table", pastes["a psql table"]!, /^\[pasted: table, 5 lines/],
   ["diff", pastes["a diff"]!, /^\[pasted: diff, \d+ lines, .*: diff --git/],
   ["JSON", pastes["a package.json"]!, /^\[pasted: JSON, /],
   ["base64", "iVBORw0KGgoAAAANSUhEUgAA".repeat(80), /^\[pasted: base64, 1,920 characters\]$/],
@@ -47,6 +47,9 @@ test.each([
 });
 
 const lists = [
+  "node 18,\nnode 20,\nnode 22,\nnode 24,\nnode 26,\nbun 1.2",
+  "src/a.ts:12 wrong name here\nsrc/b.ts:44 this should be async\nsrc/c.ts:3 drop that import\nsrc/d.ts:9 never throw here\nsrc/e.ts:10 typo",
+  "Port 8080;\nTimeout 30s;\nkein Docker;\nHost 0.0.0.0;\nkein TLS;",
   "- rename fooBar to barFoo\n- delete src/a.ts\n- никогда не трогай config.yml\n- `npm test` must pass\n- use OAuth2\n- no any!\n- README.md\n- src/x.ts → src/y.ts\n- fix #123\n- v2.0.0 taggen\n- 添加测试\n- foo()\n- bar()\n- baz()",
   "1. Erstens: die Farbe ist #ff0000;\n2. der Port ist 8080;\n3. kein Docker;\n4. nie pushen;\n5. immer `pnpm check`;\n6. Datei src/a.ts;\n7. Timeout 30s;",
   "Farbe: rot\nGröße: 12px\nFont: Arial\nRand: keiner\nName: Login\nPort: 8080\nDB: postgres",
@@ -118,8 +121,8 @@ test.each([
 test("a short quote stays, a long one does not", () => {
   const quote = "> Can you look at it before Friday?\n";
   expect(ownWords(`${quote}${quote}yes`)).toBe(`${quote}${quote}yes`);
-  expect(ownWords(`${quote.repeat(3)}yes`)).toBe(
-    "[pasted: quote, 3 lines, 107 characters: > Can you look at it before Friday?]\nyes",
+  expect(ownWords(`${quote.repeat(4)}yes`)).toBe(
+    "[pasted: quote, 4 lines, 143 characters: > Can you look at it before Friday?]\nyes",
   );
 });
 
