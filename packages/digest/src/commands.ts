@@ -1,180 +1,139 @@
-import { baseName, hasOption, operandsOf, partsOf, programOf } from "./command-words.ts";
-import { isDryRun, isIrreversibleByArguments } from "./irreversible.ts";
 import { type CommandGroup, commandGroups, type SimpleCommand } from "./shell.ts";
-import {
-  ACTING_BARE,
-  ACTING_VERBS,
-  INTERPRETERS,
-  JUDGING,
-  LOCAL_VERBS,
-  LOOKING,
-  LOOKING_VERBS,
-  NOUNS,
-  OF_SEVERAL_VERBS,
-  PHRASES,
-  PLUMBING,
-  REMOTE_PROGRAMS,
-  REMOTE_VERBS,
-  WRAPPERS,
-} from "./verbs.ts";
 
-/**
- * What a command does: it looks, moves files about ("plumbing"), tests, builds or checks ("judge"), cannot be taken back
- * ("act"), or anything else.
- */
-export type CommandKind = "look" | "plumbing" | "judge" | "act" | "run";
+// Names of programs and of their subcommands; these are no language.
+
+export const wordSet = (words: string): ReadonlySet<string> => new Set(words.split(/\s+/));
+
+/** Programs that only look, steer the shell, or move files about: nobody waits for them to pass. */
+const LOOKUPS = wordSet(
+  `ls cat head tail grep egrep fgrep rg ag ack find fd wc pwd which type whereis echo printf tree stat file du df env printenv
+  date whoami id hostname uname sleep ps pgrep top true false awk sort uniq jq yq less more man diff cmp cd pushd popd export
+  set unset source . test basename dirname realpath readlink cut tr xxd strings history alias open lsof netstat ping dig wait
+  jobs kill pkill yes clear md5sum sha256sum curl wget http https exit return shift read local trap command journalctl
+  mkdir rm rmdir touch cp mv chmod chown ln sed tee tar zip unzip gzip mktemp vim vi nano dd patch`,
+);
+export const LOOKING_VERBS = wordSet(
+  `get list ls describe show view status log logs diff info help search inspect cat explain history query find outdated tail
+  why fetch read browse count`,
+);
+/** Programs and verbs that test, build or check. */
+export const CHECKS = wordSet(
+  `test tests spec e2e check lint typecheck build compile vet fmt format verify clippy audit bench coverage ci vitest jest
+  pytest unittest mocha rspec phpunit ctest playwright cypress tox tsc eslint biome prettier oxlint mypy pyright ruff flake8
+  stylelint webpack esbuild vite gradle gradlew mvn mvnw cmake ninja bazel gcc clang rustc`,
+);
+const INTERPRETER = /^(?:node|python[\d.]*|bash|sh|zsh|ruby|perl|php|tsx|ts-node|deno|bun|go)$/;
+/** Options before the verb that take a value: `kubectl -n prod delete`. */
+const VALUED =
+  /^(?:-[CfnRwcFept]|--(?:prefix|filter|cwd|dir|profile|region|context|namespace|project|config|file|repo|workspace|app))$/;
 
 export interface Command extends SimpleCommand {
-  kind: CommandKind;
+  /** As written, without what stands around it. */
+  text: string;
+  /** The program or its script, and the first words that may be verbs: no options, files or quoted texts. */
+  names: readonly string[];
+  isLookup: boolean;
+  /** It tests, builds or checks. */
+  isCheck: boolean;
 }
 
-/** The commands of a shell command; what is only wrapped around them (`sudo`, `timeout 60`, `bash -c`, `ssh host`) is taken off. */
+/** The commands of a shell command; what is only wrapped around them (`sudo`, `timeout 60`, `npx`, `bash -c`) is taken off. */
 export function readCommands(written: string): CommandGroup<Command>[] {
-  return unwrapped(commandGroups(written), 3).map((group) => ({
-    ...group,
-    commands: group.commands.map((command) => ({ ...command, kind: kindOf(command) })),
-  }));
-}
-
-function kindOf(written: SimpleCommand): CommandKind {
-  const command = withoutRunner(written);
-  const program = programOf(command);
-  if (isIrreversibleByArguments(command)) return "act";
-  if (LOOKING.has(program)) return "look";
-  if (PLUMBING.has(program)) return "plumbing";
-  const phrases = Object.hasOwn(PHRASES, program) ? PHRASES[program]! : ["*"];
-  const kind = phrases.some((phrase) => matches(command, phrase))
-    ? "act"
-    : kindByVerb(command, phrases.at(-1) === "*");
-  return kind === "act" && isDryRun(command) ? "look" : kind;
-}
-
-function matches(command: SimpleCommand, phrase: string): boolean {
-  if (phrase === "*") return false;
-  const operands = operandsOf(command).slice(0, 6);
-  let at = 0;
-  return phrase.split(" ").every((token) => {
-    if (token === "+") return operands.length > at;
-    if (token.startsWith("-")) return hasOption(command, token);
-    const found = operands.findIndex(
-      (word, place) => place >= at && word.toLowerCase() === token.toLowerCase(),
-    );
-    // `git stash push` pushes nothing, nor does `pnpm why publish`.
-    if (found < 0 || (at === 0 && found > 0 && /^(?:git|p?npm|yarn)$/.test(programOf(command)))) return false;
-    at = found + 1;
-    return true;
+  const groups = commandGroups(written).flatMap((group) => {
+    const script = group.commands.length === 1 ? scriptOf(group.commands[0]!) : undefined;
+    return script === undefined ? [group] : commandGroups(script);
   });
+  return groups.map((group) => ({ ...group, commands: group.commands.map(readCommand) }));
 }
 
-/** The first verb decides; where a program takes several, any that acts. */
-function kindByVerb(command: SimpleCommand, canAct: boolean): CommandKind {
-  const program = programOf(command);
-  const operands = operandsOf(command);
-  if (ACTING_BARE.has(program) && !operands.some(isVerb)) return "act";
-  const isSeveral = OF_SEVERAL_VERBS.has(program);
-  const names = namesOf(program, operands).slice(0, isSeveral ? 20 : 6);
-  const kinds = names.map((name, at) => kindOfVerb(name, names[at + 1], REMOTE_PROGRAMS.has(program)));
-  const telling = kinds.filter((kind) => kind !== undefined && (canAct || kind !== "act"));
-  return (isSeveral && telling.find((kind) => kind === "act")) || telling[0] || "run";
-}
-
-const isVerb = (word: string): boolean =>
-  [LOOKING_VERBS, LOCAL_VERBS, JUDGING, REMOTE_VERBS].some((verbs) => verbs.has(word));
-
-const RUNS_THE_PROJECT = /^(?:cargo|swift|dotnet|flutter|zig)$/;
-
-/** What may be a verb: file names are none, but the script of an interpreter is. */
-function namesOf(program: string, operands: readonly string[]): string[] {
-  const isFile = (word: string) => /[/\\]|\.\w{1,5}$|^[A-Z]/.test(word);
-  if (operands[0] === "run" && RUNS_THE_PROJECT.test(program)) return [];
-  if (!INTERPRETERS.has(program.replace(/[\d.]+$/, "")))
-    return [program, ...operands.filter((word) => !isFile(word))];
-  const [script = "", ...others] = operands[0] === "run" ? operands.slice(1) : operands;
-  return [baseName(script), ...others.filter((word) => !isFile(word))];
-}
-
-function kindOfVerb(word: string, next: string | undefined, isRemote: boolean): CommandKind | undefined {
-  const parts = partsOf(word);
-  const has = (verbs: ReadonlySet<string>) => parts.some((part) => verbs.has(part));
-  if (/^(?:config|context)$/.test(word)) return "run";
-  if (has(JUDGING)) return "judge";
-  if (has(LOCAL_VERBS)) return "run";
-  // It waits, and fails when what it waits for does: `kubectl rollout status`.
-  if (isRemote && /^(?:status|wait|watch|checks)$/.test(word)) return "run";
-  if (has(LOOKING_VERBS)) return parts.length === 1 ? "look" : "run";
-  if (MIGRATES.test(`${parts.join(" ")} ${next}`)) return "act";
-  if (!has(ACTING_VERBS) && !(isRemote && has(REMOTE_VERBS))) return undefined;
-  const isNoun = NOUNS.has(word) && next !== undefined && (LOOKING_VERBS.has(next) || LOCAL_VERBS.has(next));
-  return isNoun ? "look" : "act";
-}
-
-/** `db:reset`, `migration:run`, `migrations apply`. */
-const MIGRATES =
-  /\b(?:db|pg|database) (?:\w+ )?(?:reset|restore|load|replant)\b|\bmigrations? (?:run|up|apply|revert|down|redo|execute|migrate)\b/;
-
-/** `npx prisma` is `prisma`. */
-function withoutRunner(command: SimpleCommand): SimpleCommand {
-  const runner =
-    /^(?:(?:npx|bunx|uvx)|(?:pnpm|npm|yarn|bundle) exec|(?:pnpm|yarn) dlx|(?:poetry|uv|pipenv|pdm|rye|hatch|pipx|conda) run)(?: -\S+)* /.exec(
-      `${command.words.slice(0, 6).join(" ")} `,
-    );
-  const count = runner === null ? 0 : runner[0].trim().split(" ").length;
-  return count === 0 || count >= command.words.length ? command : from(command, count);
-}
-
-function unwrapped(groups: readonly CommandGroup[], depth: number): CommandGroup[] {
-  return groups.flatMap((group) => {
-    const commands = group.commands.map(withoutWrapper);
-    const scripts = commands.map((command) => (depth > 0 ? scriptOf(command) : undefined));
-    if (commands.length === 1 && scripts[0] !== undefined)
-      return unwrapped(commandGroups(scripts[0]), depth - 1);
-    const inner = commands.flatMap((command, at) =>
-      scripts[at] === undefined
-        ? [command]
-        : unwrapped(commandGroups(scripts[at]), depth - 1).flatMap((nested) => nested.commands),
-    );
-    return [{ ...group, commands: inner }];
-  });
-}
-
-const PASSES_ON = /^(?:kubectl|oc|docker|podman|doppler|dotenv|op|railway|fly|flyctl|heroku|infisical)$/;
-
-function withoutWrapper(command: SimpleCommand): SimpleCommand {
-  const { words } = command;
-  let at = 0;
-  while (WRAPPERS.has(baseName(words[at] ?? ""))) {
-    at++;
-    while (/^-|^\w+=|^\d+(?:\.\d+)?[smhd]?$|^\{\}$/.test(words[at] ?? ""))
-      at += /^-[ugsC]$/.test(words[at]!) ? 2 : 1;
-  }
-  if (PASSES_ON.test(words[at] ?? "") && words.includes("--")) at = words.indexOf("--") + 1;
-  else if (/^(?:docker|podman)(?:-compose)?$/.test(words[at] ?? "")) at = insideContainer(words, at);
-  return at === 0 || at >= words.length ? command : from(command, at);
-}
-
-/** `docker compose exec -T db psql`: what runs in the container. */
-function insideContainer(words: readonly string[], start: number): number {
-  const verb = words.includes("compose") || words[start]!.endsWith("-compose") ? /^(?:exec|run)$/ : /^exec$/;
-  let at = words.findIndex((word, place) => place > start && verb.test(word)) + 1;
-  if (at === 0 || at > start + 6) return start;
-  while (words[at]?.startsWith("-")) at += /^(?:-[uwe]|--(?:user|workdir|env))$/.test(words[at]!) ? 2 : 1;
-  return at + 1;
-}
-
-function from(command: SimpleCommand, at: number): SimpleCommand {
-  return { ...command, words: command.words.slice(at), raws: command.raws.slice(at) };
-}
-
-/** The script that a shell is given as an argument: `bash -c "…"`, `ssh host "…"`. */
 function scriptOf({ words }: SimpleCommand): string | undefined {
-  const program = baseName(words[0] ?? "");
-  if (program === "eval") return words.slice(1).join(" ");
-  if (/^(?:ba|z|da|k)?sh$/.test(program)) {
-    const at = words.findIndex((word) => /^-\w*c$/.test(word));
-    return at > 0 ? words[at + 1] : undefined;
-  }
-  if (program !== "ssh") return undefined;
-  let at = 1;
-  while (words[at]?.startsWith("-")) at += /^-[pilFoJLRDbcEIKmOQSWw]$/.test(words[at]!) ? 2 : 1;
-  return at + 1 < words.length ? words.slice(at + 1).join(" ") : undefined;
+  const isShell = /^(?:(?:ba|z|da|k)?sh|ssh)$/.test(words[0]!) && words.length > 2;
+  return isShell && /\s/.test(words.at(-1)!) ? words.at(-1) : undefined;
+}
+
+/** What stands in front of the command that matters. */
+const WRAPPER =
+  /^(?:(?:sudo|doas|env|time|nohup|nice|exec|stdbuf|setsid|g?timeout|xargs)(?: -[ugs] \S+| -\S+| \w+=\S*| \d[\d.]*[smhd]?)* )+/;
+const RUNNER =
+  /^(?:npx|bunx|uvx|(?:pnpm|npm|yarn|bundle) exec|(?:pnpm|yarn) dlx|(?:poetry|uv|pipenv|pdm|hatch|conda) run)(?: -\S+)* /;
+
+function readCommand(written: SimpleCommand): Command {
+  const whole = from(written, WRAPPER);
+  const command = from(whole, RUNNER);
+  const names = namesOf(command);
+  const [program = "", verb = "", next = ""] = names;
+  const isCheck = names.slice(0, 4).some((name) => partsOf(name).some((part) => CHECKS.has(part)));
+  const isLooking =
+    LOOKING_VERBS.has(verb) ||
+    (LOOKING_VERBS.has(next) && next !== "status") ||
+    /^git add/.test(names.join(" "));
+  const isLookup = LOOKUPS.has(program) || (isLooking && !isCheck);
+  return { ...command, text: whole.raws.join(" "), names, isCheck: isCheck && !isLookup, isLookup };
+}
+
+function from(command: SimpleCommand, front: RegExp): SimpleCommand {
+  const words = command.words.slice(0, 12).map((word) => word.slice(0, 200).replace(/\s/g, "_"));
+  const count = (front.exec(words.join(" "))?.[0].split(" ").length ?? 1) - 1;
+  return { ...command, words: command.words.slice(count), raws: command.raws.slice(count) };
+}
+
+function namesOf({ words, raws }: SimpleCommand): string[] {
+  const isFile = (word: string) => /[/\\]|\.\w{1,5}$|^[A-Z]/.test(word);
+  const isText = (at: number) => /["'`$]/.test(raws[at]!) && /\s/.test(words[at]!);
+  const operands = words.slice(1, 40).filter((word, at) => {
+    return !word.startsWith("-") && !isText(at + 1) && !(VALUED.test(words[at]!) && at + 2 < words.length);
+  });
+  const program = baseName(words[0]!);
+  if (!INTERPRETER.test(program)) return [program, ...operands.filter((word) => !isFile(word))];
+  const [script = "", ...others] = operands[0] === "run" ? operands.slice(1) : operands;
+  const names = [script, ...others].filter((word) => !isFile(word));
+  return isFile(script) ? [baseName(script), ...names] : [program, ...names];
+}
+
+/** The name of a program or script, without its folder and ending. */
+export function baseName(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1).replace(/\.(?:[cm]?[jt]s|py|sh|rb|php|pl|exe|cmd)$/i, "");
+}
+
+/** The words within a name, in small letters: `db:migrate`, `delete-stack`, `publishToMavenLocal`. */
+export function partsOf(name: string): string[] {
+  const spaced = name.slice(0, 80).replace(/([a-z\d])([A-Z])/g, "$1 $2");
+  return spaced.toLowerCase().match(/[a-z\d]+/g) ?? [];
+}
+
+const UNIMPORTANT =
+  /^(?:--|run|-[vqs]+|--(?:verbose|quiet|silent|no-colou?r|colou?r|run|bail|workspaces?|all|reporter|no-cache|force)(?:=.*)?|\.{1,2}\/?|\.\/\.\.\.)$/;
+
+/** What makes two runs the same command. */
+function identityOf({ words }: Command): string[] {
+  if (words[0] !== "git") return words.filter((word, at) => at === 0 || !UNIMPORTANT.test(word));
+  // A commit that passes is the one that failed, whatever its message; a push goes to its branch.
+  return words.filter((word) => !word.startsWith("-")).slice(0, words.includes("push") ? 9 : 2);
+}
+
+/** The same command, or a check of the same program with fewer words: `npm test` for `npm test -- foo`. */
+export function covers(passed: Command, failed: Command): boolean {
+  const [few, many] = [identityOf(passed), identityOf(failed)];
+  if (few.join("\n") === many.join("\n")) return true;
+  if (!passed.isCheck || few[0] !== many[0]) return false;
+  let from = 0;
+  return few.every((word) => {
+    const place = many.findIndex((other, at) => at >= from && holds(word, other));
+    from = place + 1;
+    return place >= 0;
+  });
+}
+
+/** The same, or a folder or file that it is in. */
+function holds(outer: string, inner: string): boolean {
+  const folder = outer.replace(/\/(?:\.\.\.)?$/, "");
+  return inner === outer || (inner.startsWith(folder) && /^[/:]/.test(inner.slice(folder.length)));
+}
+
+/** The tests or checks of a whole project: `npm test`, `make check`. */
+export function isWholeRun(command: Command): boolean {
+  const tests = command.names
+    .flatMap(partsOf)
+    .some((part) => /^(?:tests?|check|verify|ci|\w+test)$/.test(part));
+  return tests && identityOf(command).length <= 2 && !command.words.some((word) => /[/\\]|\.\w/.test(word));
 }

@@ -105,8 +105,9 @@ export function irreversibleLine({ command, times, entryId }: IrreversibleComman
   return `- \`${command}\`${times > 1 ? ` (${times} times)` : ""}${address(entryId)}`;
 }
 
-export function failingLine({ key, line, entryId }: FailedCommand): string {
-  return `- \`${key}\`${line === "" ? "" : `: ${line}`}${address(entryId)}`;
+export function failingLine({ key, line, passedSince, entryId }: FailedCommand): string {
+  const since = passedSince === undefined ? "" : ` (later \`${passedSince}\` passed)`;
+  return `- \`${key}\`${line === "" ? "" : `: ${line}`}${since}${address(entryId)}`;
 }
 
 export function todoLine({ text, entryId }: Todo): string {

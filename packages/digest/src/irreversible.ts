@@ -1,124 +1,118 @@
-import { baseName, hasOption, operandsOf, partsOf, programOf } from "./command-words.ts";
-import type { SimpleCommand } from "./shell.ts";
-import { ACTING_VERBS } from "./verbs.ts";
+import { jsonText, type ToolCall } from "@bonsai-agent/messages";
+import { CHECKS, type Command, LOOKING_VERBS, partsOf, wordSet } from "./commands.ts";
 
-type Rule = (command: SimpleCommand) => boolean;
+/** Verbs of what cannot be taken back, as a subcommand, as the name of a script or as that of a tool. */
+const ACTS = wordSet(
+  `push publish unpublish deploy redeploy undeploy release migrate rollback delete del destroy drop dropdb truncate purge wipe
+  flush apply upload terminate promote merge yank transfer send submit email`,
+);
+/** The same, of programs that steer what runs elsewhere. */
+const REMOTE_ACTS = wordSet(
+  "create rm remove put undo reset close comment upgrade install uninstall rb scale set",
+);
+const REMOTE = wordSet(
+  "aws gcloud gsutil az kubectl oc heroku fly flyctl netlify firebase gh glab helm supabase",
+);
+/** Verbs after which nothing lasts outside the project, or which only make or name what an acting verb is said of. */
+const LOCAL = wordSet(
+  `version login plan preview validate template dry notes local new generate gen init add install i start serve dev watch
+  download assemble freeze config make patch edit edits draft write todo context`,
+);
+/** Programs that take several verbs at once. */
+const SEVERAL = /^(?:g?make|mvnw?|gradlew?|just|task|rake)$/;
+/** What is told by more than one verb: of a program and its arguments, without quoted texts. */
+const PHRASES =
+  /^(?:git (?:push|filter-\w|reset .*--hard|clean .*-(?:-force|[a-z]*f)|branch .*-(?:[dD]\b|-delete)|stash (?:drop|clear))|git tag (?:.* )?[^-\s]|(?:docker|podman) .*(?:prune|volume rm|stack rm|down .*(?:-v\b|--volumes)|build .*--push)|(?:p?npm|yarn) (?:version [^-]|dist-tag (?:add|rm)|deprecate)|alembic (?:up|down)grade|dotnet (?:nuget (?:push|delete)|ef database (?:update|drop))|ansible-playbook |vercel .*--prod|redis-cli (?:flush|del)|find (?!.*\.(?:pyc|log|tmp)\b).*-delete|(?:scp|rsync) .* [\w.@-]{2,}:\S*$|(?:aws s3|gsutil) .*(?:cp|mv|sync) .* \w+:\/\/\S+$|gh api .*(?:-X|--method)[ =]?(?:POST|PUT|PATCH|DELETE))/i;
+const LISTS =
+  /^git tag .*(?:-l|-n\d*|-v|--(?:list|contains|no-contains|points-at|merged|no-merged|verify)\b)/;
+const DRY =
+  / (?:--?(?:dry-?run|dry|help|snapshot|check|what-?if|no-?op|plan|list|simulate)(?!=(?:false|none))(?:[= ]|$)|(?:-h|--version)$)|^(?:git (?:push|clean)|make) (?:.* )?-\w*n/i;
 
-/** What cannot be taken back, and is told by arguments and not by a verb. */
-export function isIrreversibleByArguments(command: SimpleCommand): boolean {
-  const program = programOf(command);
-  return Object.hasOwn(RULES, program) && !isDryRun(command) && RULES[program]!(command);
+/** True for what cannot be taken back: neither a trial, nor a listing, nor a question for help. */
+export function isIrreversible(command: Command): boolean {
+  const [program = ""] = command.names;
+  const own = command.words.slice(1, 60).filter((word) => !/\s/.test(word));
+  const text = `${program} ${own
+    .join(" ")
+    .slice(0, 2_000)
+    .replace(/^-[Cc] \S+ /, "")}`;
+  if (DRY.test(text) || LISTS.test(text)) return false;
+  if (PHRASES.test(text) || RULES.some(([programs, rule]) => programs.test(program) && rule(command)))
+    return true;
+  return !/^(?:git|dotnet)$/.test(program) && (!command.isLookup || ACTS.has(program)) && actsByName(command);
 }
 
-const RULES: Readonly<Record<string, Rule>> = {
-  rm: removesMore,
-  find: ({ words }) =>
-    / -(?:delete|exec(?:dir)? (?:sudo )?rm)\b/.test(words.join(" ")) && !words.slice(1).some(isTemporary),
-  git: tags,
-  dd: ({ words }) => words.some((word) => /^of=\/dev\/(?!null)/.test(word)),
-  rsync: (command) => hasOption(command, "--delete") || copiesAway(command),
-  gh: ({ words }) => words[1] === "api" && namesWriteMethod(words),
-  ...rules("mail mailx mutt msmtp swaks", ({ words }) => words.length > 1),
-  ...rules("curl wget http https xh", writesByHttp),
-  ...rules("scp sftp rclone skopeo aws gsutil gcloud s3cmd", copiesAway),
-  ...rules(
-    "psql mysql mariadb sqlite3 sqlite cockroach duckdb snowsql sqlcmd clickhouse-client cqlsh mongosh mongo bq",
-    changesData,
-  ),
-};
-
-function rules(programs: string, rule: Rule): Record<string, Rule> {
-  return Object.fromEntries(programs.split(" ").map((program) => [program, rule]));
+/** The first telling verb decides; where a program takes several, any. */
+function actsByName({ names }: Command): boolean {
+  const [program = ""] = names;
+  const isSeveral = SEVERAL.test(program);
+  const told = names
+    .slice(0, isSeveral ? 12 : 5)
+    .map((name, at) => actsBy(name, names[at + 1] ?? "", REMOTE.has(program)));
+  return isSeveral ? told.includes(true) : (told.find((acts) => acts !== undefined) ?? false);
 }
 
-/** A folder, several files at once, or a file elsewhere; a file of the project is in git, or was made a moment ago. */
-function removesMore(command: SimpleCommand): boolean {
-  const isRecursive = /[rR]/.exec(command.words.filter((word) => /^-\w+$/.test(word)).join("")) !== null;
-  const paths = command.words.slice(1).filter((word) => !word.startsWith("-"));
-  if (paths.length === 0) return isRecursive;
-  return paths.some(
-    (path) =>
-      !isTemporary(path) &&
-      (isRecursive || hasOption(command, "--recursive") || /[*?]|^(?:~|\/|\$HOME|\.\.)/.test(path)),
-  );
+function actsBy(name: string, next: string, isRemote: boolean): boolean | undefined {
+  const stops = (part: string) => LOCAL.has(part) || CHECKS.has(part) || LOOKING_VERBS.has(part);
+  const acts = (part: string) => ACTS.has(part) || (isRemote && REMOTE_ACTS.has(part));
+  const parts = partsOf(name);
+  if (parts.some(acts) && !parts.some((part) => stops(part) && !acts(part)))
+    // Some verbs are nouns too: `gh release list`, `prisma migrate status`.
+    return !(/^(?:release|deploy|migrate|tag)$/.test(name) && partsOf(next).some(stops) && next !== "deploy");
+  return parts.some(stops) ? false : undefined;
+}
+
+const RULES: ReadonlyArray<[programs: RegExp, rule: (command: Command) => boolean]> = [
+  [/^rm$/, removesMore],
+  [/^(?:curl|wget|https?)$/, writesByHttp],
+  [/^(?:psql|mysql|mariadb|sqlite3|mongosh|clickhouse-client)$/, changesData],
+];
+
+/** A folder, several files at once, or a file elsewhere; a single file of the project was made a moment ago, or is in git. */
+function removesMore({ words }: Command): boolean {
+  const isRecursive = words.some((word) => /^-(?:[a-z]*r|-recursive)/i.test(word));
+  const isMore = (path: string) => isRecursive || /[*?]|^(?:~|\/|\$HOME|\.\.)/.test(path);
+  const paths = words.slice(1).filter((word) => !word.startsWith("-"));
+  return paths.some((path) => !isTemporary(path) && isMore(path)) || (isRecursive && paths.length === 0);
 }
 
 const TEMPORARY =
-  /^(?:te?mp(?:[-_.].*)?|.*\.(?:te?mp|bak|log|pyc|o|orig|rej|swp|tsbuildinfo|tgz|egg-info|lock)|\$\{?te?mp.*|\$\(mktemp.*|dist(?:[-_].*)?|build|out|target|obj|node_modules|\.?[\w-]*cache|coverage|htmlcov|__pycache__|\.(?:next|nuxt|output|turbo|v?env|tox|gradle|terraform|eggs|svelte-kit|angular|dart_tool|parcel-.*)|venv|deriveddata|playwright-report|test-results|storybook-static|_build|pods|vendor|package-lock\.json|pnpm-lock\.yaml)$/i;
+  /^(?:te?mp(?:[-_.].*)?|.*\.(?:te?mp|bak|log|pyc|o|orig|swp|tsbuildinfo|tgz|lock)|\$\{?te?mp.*|\$\(mktemp.*|dist(?:[-_].*)?|build|out|target|obj|node_modules|\.?[\w-]*cache|coverage|__pycache__|\.(?:next|nuxt|output|turbo|v?env|tox|gradle|terraform)|venv|test-results|vendor|(?:package|pnpm)-lock\.\w+)$/i;
 
 /** True for what can be made again: builds, caches, installed packages, temporary files. */
-export function isTemporary(path: string): boolean {
-  if (/^\/(?:private\/)?(?:var\/)?tmp\/.|^\/dev\/shm\//.test(path)) return true;
+function isTemporary(path: string): boolean {
   const parts = path.slice(-500).split("/");
-  return parts.some((part) => TEMPORARY.test(part));
-}
-
-/** `git tag` alone, or with a pattern, lists. */
-function tags({ words }: SimpleCommand): boolean {
-  const at = words.indexOf("tag");
-  if (at < 1 || words.slice(1, at).some((word) => /^[a-z]/.test(word) && word !== words[2])) return false;
-  const own = words.slice(at + 1);
-  const lists = /^-(?:l|n\d*|v)$|^--(?:list|contains|no-contains|points-at|merged|no-merged|sort|verify)/;
-  return own.some((word) => !word.startsWith("-")) && !own.some((word) => lists.test(word));
+  return /^\/(?:private\/)?(?:var\/)?tmp\/./.test(path) || parts.some((part) => TEMPORARY.test(part));
 }
 
 const DATA_CHANGE =
-  /(?:^|[;"'\s])(?:(?:drop|truncate|alter)\s+\w|delete\s+from\s|update\s+\S{1,200}\s+set\s)|\.(?:drop|dropDatabase|deleteMany|deleteOne|remove|updateMany|updateOne|renameCollection)\(/i;
+  /(?:^|[;"'\s])(?:(?:drop|truncate|alter)\s+\w|delete\s+from\s|insert\s+into\s|update\s+\S{1,200}\s+set\s)|\.(?:drop|delete|remove|update)\w*\(|migrations?\/\S{1,200}\.sql$/i;
 
-function changesData({ words, input }: SimpleCommand): boolean {
-  const texts = [...words.slice(1), input].map((text) => text.slice(0, 20_000));
-  return texts.some((text) => DATA_CHANGE.test(text) || isChangingScript(text));
+function changesData({ words, input }: Command): boolean {
+  return [...words.slice(1), input].some((text) => DATA_CHANGE.test(text.slice(0, 20_000)));
 }
 
-function isChangingScript(path: string): boolean {
-  return (
-    /^\S{1,500}\.sql$/i.test(path) &&
-    partsOf(baseName(path)).some((part) => ACTING_VERBS.has(part) || /^migrations?$/.test(part))
-  );
-}
-
-const HERE =
-  /^(?:\w+:\/\/)?(?:[^/@\s]{0,100}@)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|host\.docker\.internal|[\w-]+\.(?:local|test)\b|:\d)/i;
+const HERE = /^(?:\w+:\/\/)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|[\w-]+\.(?:local|test)\b|:\d)/i;
+const WRITES =
+  /^(?:(?:-X|(?:--request|--method)=)?(?:POST|PUT|PATCH|DELETE)$|(?:-d|--data(?:-\w+)?|--json|-F|--form|-T|--upload-file|--post-(?:data|file))(?:=|$))/;
 
 /** What a server on this machine is sent is a trial. */
-function writesByHttp({ words }: SimpleCommand): boolean {
+function writesByHttp({ words }: Command): boolean {
   const own = words.slice(1, 200);
-  if (own.some((word) => HERE.test(word))) return false;
-  if (namesWriteMethod(own)) return true;
-  const reads = own.some(
-    (word, at) => /^(?:-G|--get|-XGET|--request=GET)$/.test(word) || (word === "GET" && at > 0),
-  );
-  return (
-    !reads &&
-    own.some((word) =>
-      /^(?:-d|--data(?:-\w+)?|--json|-F|--form|-T|--upload-file|--post-(?:data|file))(?:=|$)/.test(word),
-    )
-  );
+  const reads = own.some((word) => HERE.test(word) || /^(?:-G|--get|(?:-X)?GET)$/.test(word));
+  return !reads && own.some((word) => WRITES.test(word));
 }
 
-function namesWriteMethod(words: readonly string[]): boolean {
-  return words.some((word) => /^(?:-X|(?:--request|--method)=)?(?:POST|PUT|PATCH|DELETE)$/.test(word));
-}
-
-function copiesAway(command: SimpleCommand): boolean {
-  const operands = operandsOf(command);
-  const copies = [programOf(command), ...operands.slice(0, 3)].some((word) =>
-    /^(?:cp|mv|copy|sync|put|move|rsync|scp|sftp)$/.test(word),
+/** What a tool does that cannot be taken back, by the words of its name: `deploy_site(site="docs")`. */
+export function actOf({ name, arguments: fields }: ToolCall): string | undefined {
+  const entries = Object.entries(fields).slice(0, 8);
+  const isTrial = entries.some(([key, value]) =>
+    key.endsWith("path")
+      ? isTemporary(String(value))
+      : value === true && /^(?:dry|preview|simulate)/i.test(key),
   );
-  return copies && operands.length > 1 && /^[\w-]+:\/\/|^[\w.@-]{2,}:/.test(operands.at(-1)!);
-}
-
-const DRY =
-  /^--?(?:dry-?run|dry|help|snapshot|check|what-?if|no-?op|preview|plan|list|simulate|validate-only)(?!=(?:false|none|0)$)(?:=|$)/i;
-
-/** A trial, a listing, or a question for help. */
-export function isDryRun(command: SimpleCommand): boolean {
-  const { words } = command;
-  if (/^(?:-h|-V|--version)$/.test(words.at(-1)!)) return true;
-  if (words[0] === "git" && /^(?:push|clean)$/.test(operandsOf(command)[0] ?? "") && hasOption(command, "-n"))
-    return true;
-  return (
-    words.some((word) => DRY.test(word)) ||
-    (/^(?:rsync|make|bash|sh)$/.test(words[0]!) && hasOption(command, "-n"))
-  );
+  if (isTrial || actsBy(name, "", false) !== true) return undefined;
+  const shown = ([key, value]: [string, unknown]) =>
+    `${key}=${jsonText(typeof value === "string" ? value.slice(0, 60) : value).slice(0, 62)}`;
+  return `${name}(${entries.map(shown).join(", ")})`;
 }

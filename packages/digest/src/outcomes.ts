@@ -1,14 +1,26 @@
-import { contentText, type ToolCall, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
-import { programOf, textOf } from "./command-words.ts";
-import { type Command, readCommands } from "./commands.ts";
-import { afterPass, type FailedCommand, failedCommand } from "./failing.ts";
-import { clipped, type RunResult, resultOf, saysFailed, userResult } from "./run-result.ts";
+import { contentText, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import { type Command, covers, isWholeRun, readCommands } from "./commands.ts";
+import { actOf, isIrreversible } from "./irreversible.ts";
+import { clipped, decisiveLine, type RunResult, resultOf, saysFailed } from "./run-result.ts";
 import type { CommandGroup } from "./shell.ts";
 import type { SourceMessage } from "./source.ts";
-import { afterBoxes, afterList, boxesOf, listOf, type Todo } from "./todos.ts";
-import { actOf, changedPathIn, commandIn } from "./tool-acts.ts";
+import { afterTodos, boxesOf, type ListedTodo, listOf, type Todo } from "./todos.ts";
 
-export type { FailedCommand, Todo };
+export type { Todo };
+
+/** A command whose last run failed. */
+export interface FailedCommand {
+  /** The command, or what did not pass since of a chain (`a && b`): without directory changes, redirections, filters and time limits. */
+  key: string;
+  /** The decisive line of its output; empty where there is none. */
+  line: string;
+  /** Of the failed result. */
+  entryId?: string | undefined;
+  /** Where it ran, if the command says so. */
+  folder?: string | undefined;
+  /** A broader run of the project's tests that passed later; that it covers this command is not known. */
+  passedSince?: string | undefined;
+}
 
 /** Something that was done and cannot be taken back: a push, a tag, a release, a deletion, a migration. */
 export interface IrreversibleCommand {
@@ -31,6 +43,7 @@ export const noOutcomes: Outcomes = { failing: [], irreversible: [], openTodos: 
 /** The oldest leave first. */
 const most = { failing: 40, irreversible: 60 };
 const maxCommandChars = 160;
+const maxKeyChars = 400;
 
 /**
  * The outcomes after some more messages. A call and its result belong in the same span, as every cut has it.
@@ -50,134 +63,151 @@ export function outcomesAfter(
 
 class Ledger {
   adds = true;
-  #failing: readonly FailedCommand[];
-  #irreversible: readonly IrreversibleCommand[];
-  #openTodos: readonly Todo[];
+  outcomes: Outcomes;
   readonly #calls = new Map<string, ToolCall>();
+  /** Keys, read again. */
+  readonly #read = new Map<string, readonly Command[]>();
 
-  constructor({ failing, irreversible, openTodos }: Outcomes) {
-    this.#failing = failing;
-    this.#irreversible = irreversible;
-    this.#openTodos = openTodos;
-  }
-
-  get outcomes(): Outcomes {
-    return { failing: this.#failing, irreversible: this.#irreversible, openTodos: this.#openTodos };
+  constructor(earlier: Outcomes) {
+    this.outcomes = earlier;
   }
 
   read({ message, entryId }: SourceMessage): void {
     const role = message?.role;
     if (role === "assistant") for (const call of toolCalls(message)) this.#calls.set(call.id, call);
-    if (role === "assistant" || role === "user") {
-      const boxes = boxesOf(contentText(message.content));
-      this.#openTodos = afterBoxes(this.#openTodos, boxes, { entryId, adds: this.adds });
-    } else if (role === "bashExecution" && typeof message.command === "string")
-      this.#ran(message.command, userResult(message), entryId);
+    if (role === "assistant" || role === "user")
+      this.#listed(boxesOf(contentText(message.content)), undefined, entryId);
+    else if (role === "bashExecution" && typeof message.command === "string")
+      this.#ran(message.command, resultOf({ ...message }), entryId);
     else if (role === "toolResult") {
       const call = this.#calls.get(message.toolCallId);
-      if (call !== undefined) this.#called(call, message, entryId);
+      if (call !== undefined) this.#called(call, { ...message }, entryId);
     }
   }
 
-  #called(call: ToolCall, message: ToolResultMessage, entryId: string | undefined): void {
+  #called(call: ToolCall, message: Record<string, unknown>, entryId: string | undefined): void {
     const command = commandIn(call.arguments);
-    const path = changedPathIn(call.arguments, command);
-    if (path !== undefined) this.#changed(call.name, path, resultOf(message), entryId);
-    else if (command !== undefined) this.#ran(command, resultOf(message), entryId);
-    else if (message.isError !== true) {
-      const isKnown = this.#openTodos.some(({ tool }) => tool === call.name);
-      const list = listOf(call.arguments, isKnown) ?? listOf(message.details, isKnown);
-      if (list === undefined) this.#did(actOf(call), entryId);
-      else this.#openTodos = afterList(this.#openTodos, list, { tool: call.name, entryId, adds: this.adds });
-    }
+    const isKnown = this.outcomes.openTodos.some(({ tool }) => tool === call.name);
+    const list = listOf(call.arguments, isKnown) ?? listOf(message.details, isKnown);
+    if (command !== undefined) this.#ran(command, resultOf(message), entryId);
+    else if (message.isError === true) return;
+    else if (list === undefined) this.#did(actOf(call), entryId);
+    else this.#listed(list, call.name, entryId);
   }
 
-  /** A tool was to write or edit a file. */
-  #changed(tool: string, path: string, result: RunResult, entryId: string | undefined): void {
-    if (result.state === "aborted") return;
-    this.#failing = this.#failing.filter((failed) => failed.path !== path);
-    if (result.state === "failed")
-      this.#fail({ key: `${tool} ${path}`, line: result.line() ?? result.lines[0] ?? "", path, entryId });
+  #listed(list: readonly ListedTodo[], tool: string | undefined, entryId: string | undefined): void {
+    const options = { adds: this.adds, tool, ...(entryId !== undefined && { entryId }) };
+    const openTodos = afterTodos(this.outcomes.openTodos, list, options);
+    this.outcomes = { ...this.outcomes, openTodos };
   }
 
   #ran(written: string, result: RunResult, entryId: string | undefined): void {
-    const groups = readCommands(written);
     if (result.state === "aborted") return;
-    const stateOf = groupStates(groups, result);
-    for (const group of groups) {
-      const commands = group.commands.filter(({ kind }) => kind !== "look" && kind !== "plumbing");
-      const state = stateOf(group);
-      if (state === "passed") this.#passed(group.commands, entryId);
-      else if (state === "failed" && commands.length > 0) this.#failed(commands, result, entryId);
+    for (const [{ commands }, state] of groupStates(readCommands(written), result)) {
+      if (state === "failed") this.#failed(commands.filter(counts), result, entryId);
+      else
+        for (const command of commands) {
+          if (state === "passed") this.#passed(command);
+          if (isIrreversible(command)) this.#did(command.text, entryId);
+        }
     }
-    if (result.state === "passed")
-      this.#failing = this.#failing.filter(({ path }) => path === undefined || !written.includes(path));
   }
 
-  #passed(commands: readonly Command[], entryId: string | undefined): void {
-    const sure = commands.filter(({ isFallback }) => !isFallback);
-    this.#failing = this.#failing.flatMap((failed) => afterPass(failed, sure));
-    for (const command of sure) if (command.kind === "act") this.#did(textOf(command), entryId);
+  #passed({ folder, ...passed }: Command): void {
+    const key = keyOf(passed);
+    const [again] = this.#commandsOf(key);
+    if (again === undefined || passed.isLookup) return;
+    const isWhole = isWholeRun(again);
+    const failing = this.outcomes.failing.flatMap((failed): FailedCommand[] => {
+      const parts = this.#commandsOf(failed.key);
+      const left = isSameFolder(folder, failed.folder) ? parts.filter((part) => !covers(again, part)) : parts;
+      if (left.length < parts.length)
+        return left.length === 0 ? [] : [{ ...failed, key: left.map(keyOf).join(" && ") }];
+      return [isWhole && parts.some(({ isCheck }) => isCheck) ? { ...failed, passedSince: key } : failed];
+    });
+    this.outcomes = { ...this.outcomes, failing };
+  }
+
+  #commandsOf(key: string): readonly Command[] {
+    const known = this.#read.get(key) ?? readCommands(key)[0]?.commands ?? [];
+    this.#read.set(key, known);
+    return known;
   }
 
   #failed(commands: readonly Command[], result: RunResult, entryId: string | undefined): void {
-    const line = result.line();
-    // A test run without any line may have failed; without an exit code either, it was refused.
-    const isTold =
-      line !== undefined || (result.hasExitCode && commands.some(({ kind }) => kind === "judge"));
-    if (isTold) this.#fail({ ...failedCommand(commands), line: line ?? "", entryId });
-    // What git did not complain of was done, before the rest of the chain failed.
-    if (commands.length > 1 && !result.lines.some((text) => GIT_FAILS.test(text)))
-      for (const command of commands.slice(0, -1))
-        if (command.kind === "act" && programOf(command) === "git") this.#did(textOf(command), entryId);
-  }
-
-  #fail({ entryId, ...failed }: FailedCommand): void {
-    if (!this.adds) return;
-    const others = this.#failing.filter(({ key, folder }) => key !== failed.key || folder !== failed.folder);
-    this.#failing = [...others, { ...failed, ...(entryId !== undefined && { entryId }) }].slice(
-      -most.failing,
-    );
+    const line = decisiveLine(result);
+    if (!this.adds || commands.length === 0 || (line === undefined && !result.hasExitCode)) return;
+    const key = clipped([...new Set(commands.map(keyOf))].join(" && "), maxKeyChars);
+    const { folder } = commands.at(-1)!;
+    const others = this.outcomes.failing
+      .filter((failed) => failed.key !== key || failed.folder !== folder)
+      .map(({ passedSince, ...failed }) =>
+        passedSince === undefined || passedSince === key ? failed : { ...failed, passedSince },
+      );
+    const failed = { key, line: line ?? "", ...given({ entryId, folder }) };
+    this.outcomes = { ...this.outcomes, failing: [...others, failed].slice(-most.failing) };
   }
 
   #did(text: string | undefined, entryId: string | undefined): void {
     if (text === undefined || !this.adds) return;
     const command = clipped(text, maxCommandChars);
-    const before = this.#irreversible.find((done) => done.command === command);
-    const others = this.#irreversible.filter((done) => done !== before);
-    const times = (before?.times ?? 0) + 1;
-    const all = [...others, { command, times, ...(entryId !== undefined && { entryId }) }];
-    this.#irreversible = all.slice(-most.irreversible);
+    const before = this.outcomes.irreversible.find((done) => done.command === command);
+    const others = this.outcomes.irreversible.filter((done) => done !== before);
+    const all = [...others, { command, times: (before?.times ?? 0) + 1, ...given({ entryId }) }];
+    this.outcomes = { ...this.outcomes, irreversible: all.slice(-most.irreversible) };
   }
 }
 
-const GIT_FAILS = /^(?:fatal|error): |^! \[/;
-/** Searches for what errors look like: nothing found is good news. */
-const SEEKS_ERRORS = /err|fail|warn|fatal|TS\d/i;
-
-/** What came of each group; undefined where nothing tells. Only the exit code of the last one is seen. */
-function groupStates(
-  groups: readonly CommandGroup<Command>[],
-  { state, lines }: RunResult,
-): (group: CommandGroup<Command>) => RunResult["state"] | undefined {
-  const last = groups.at(-1);
-  const isLastToBlame =
-    state === "failed" && last?.isExitHidden === false && last.commands.some(({ kind }) => kind !== "look");
-  const hasJudge = groups.some(judges);
-  const isBad = groups.some((group) => group !== last || group.isExitHidden) && saysFailed(lines);
-  return (group) => {
-    if (group === last && !group.isExitHidden) return state;
-    if (isLastToBlame) return judges(group) ? undefined : "passed";
-    if (isBad && judges(group) === hasJudge) return "failed";
-    const filter = group.commands.find(
-      ({ kind, pipedTo }) => pipedTo !== undefined && kind !== "look",
-    )?.pipedTo;
-    const isSearched = filter !== undefined && /^(?:[ef]?grep|rg|ag|wc)$/.test(filter.words[0]!);
-    if (!isSearched) return group === last ? state : "passed";
-    return SEEKS_ERRORS.test(textOf(filter)) && filter.words[0] !== "wc" ? "passed" : undefined;
-  };
+function given<Fields extends Record<string, string | undefined>>(fields: Fields): Partial<Fields> {
+  return Object.fromEntries(
+    Object.entries(fields).filter(([, value]) => value !== undefined),
+  ) as Partial<Fields>;
 }
 
-function judges({ commands }: CommandGroup<Command>): boolean {
-  return commands.some(({ kind }) => kind === "judge");
+/** The shell command that a tool is given. Tools have other names in every agent: what a call does is told by its arguments. */
+function commandIn(fields: Readonly<Record<string, unknown>>): string | undefined {
+  const values = ["command", "cmd", "script", "shell_command", "CommandLine"].map((field) => fields[field]);
+  const value = values.find((one) => typeof one === "string" || Array.isArray(one));
+  if (!Array.isArray(value)) return value as string | undefined;
+  return /(?:^|\/)(?:ba|z)?sh$/.test(String(value[0])) ? String(value.at(-1)) : value.join(" ");
+}
+
+function keyOf({ text }: Pick<Command, "text">): string {
+  return clipped(text, maxKeyChars);
+}
+
+function isSameFolder(a: string | undefined, b: string | undefined): boolean {
+  return a === undefined || b === undefined || a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
+}
+
+const counts = (command: Command): boolean => !command.isLookup || isIrreversible(command);
+const checks = ({ commands }: CommandGroup<Command>): boolean => commands.some(({ isCheck }) => isCheck);
+
+/** Searches for what errors look like: nothing found is good news. */
+const SEEKS_ERRORS = /(?:err|fail|warn|fatal|TS\d)/i;
+
+/** What came of each group; undefined where nothing tells: only the exit code of the last one is seen. */
+function groupStates(
+  all: readonly CommandGroup<Command>[],
+  result: RunResult,
+): Array<[CommandGroup<Command>, RunResult["state"] | undefined]> {
+  // `cargo test; echo $?` tells the exit code of what stands before.
+  const groups = all.filter(({ commands: [first] }) => !/^echo .*\$\?/.test(first?.text.slice(0, 200) ?? ""));
+  const last = groups.at(-1);
+  // What reads a pipe, or stands in after a failure, decides the exit code.
+  const isSeen =
+    last?.hasFallback === false && !last.commands.some(({ isPiped, isLookup }) => isPiped && isLookup);
+  const isLastToBlame = isSeen && result.state === "failed" && last.commands.some(counts);
+  const isBad = !isLastToBlame && saysFailed(result.lines);
+  const hasCheck = groups.some(checks);
+  return groups.map((group) => {
+    if (group === last && isSeen) return [group, result.state];
+    if (isLastToBlame) return [group, undefined];
+    if (isBad && checks(group) === hasCheck) return [group, "failed"];
+    const search = group.commands.find(
+      ({ isPiped, names }) => isPiped && /^(?:[ef]?grep|rg|wc)$/.test(names[0]!),
+    );
+    if (search === undefined) return [group, group === last ? result.state : "passed"];
+    return [group, SEEKS_ERRORS.test(search.text) && search.names[0] !== "wc" ? "passed" : undefined];
+  });
 }

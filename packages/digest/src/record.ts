@@ -155,9 +155,9 @@ const recordSchema = z.object({
     .catch({ messages: 0, uses: [] }),
   outcomes: z
     .object({
-      failing: listOf(z.looseObject({ key: text, line: text, entryId: id })),
+      failing: listOf(z.object({ key: text, line: text, entryId: id, folder: id, passedSince: id })),
       irreversible: listOf(z.object({ command: text, times: count, entryId: id })),
-      openTodos: listOf(z.object({ text, entryId: id })),
+      openTodos: listOf(z.object({ text, entryId: id, tool: id })),
     })
     .catch({ failing: [], irreversible: [], openTodos: [] }),
 });

@@ -4,20 +4,19 @@ export interface SimpleCommand {
   words: readonly string[];
   /** Each argument as it is written. */
   raws: readonly string[];
-  /** What is put in: a here-document, or the name of a file. */
+  /** The here-document that is put in. */
   input: string;
-  /** What reads the output; absent where nothing does. */
-  pipedTo?: SimpleCommand;
-  /** Runs only where what stands before it failed. */
-  isFallback: boolean;
-  folder?: string;
+  /** It reads what the command before it prints. */
+  isPiped: boolean;
+  /** Where it runs, if a `cd` before it says so. */
+  folder?: string | undefined;
 }
 
 /** Commands with one exit code: what stands between `;`, `&` and line ends. */
 export interface CommandGroup<Command extends SimpleCommand = SimpleCommand> {
+  /** Without those that run only after a failure (`a || b`). */
   commands: readonly Command[];
-  /** Something after a command decides the exit code: `a | tail`, `a || true`. */
-  isExitHidden: boolean;
+  hasFallback: boolean;
 }
 
 /** What is longer is a script, whose beginning tells. */
@@ -27,47 +26,28 @@ const maxChars = 50_000;
 export function commandGroups(written: string): CommandGroup[] {
   const { text, bodies } = withoutHereDocuments(written);
   const reader = new ScriptReader(bodies);
-  for (let at = 0; at < text.length; ) {
-    TOKEN.lastIndex = at;
-    const { index, groups: kind = {} } = TOKEN.exec(text)!;
-    at = kind.opener === undefined ? TOKEN.lastIndex : endOfSubstitution(text, TOKEN.lastIndex);
-    reader.read(text.slice(index, at), kind);
-  }
+  for (const { 0: token, groups = {} } of text.matchAll(TOKEN)) reader.read(token, groups);
   return reader.end();
 }
 
+/** A substitution is part of a word. Nothing in here can fail behind its first character, so that each is read once. */
 const TOKEN =
-  /(?<blank>(?:[ \t\r]|\\\r?\n)+)|(?<opener>\$\(|`)|(?<redirect>\d?(?:&>>?|>>|>\||>&|>|<<<|<<-?|<&|<)&?)|(?<operator>\n|;+|&&|\|\||\|&|[|&()])|(?<quoted>'[^']*'?|"[^"\\]*(?:\\[\s\S][^"\\]*)*"?)|\\[\s\S]?|[^\s'"\\;&|<>()`$\d]+|[\s\S]/y;
+  /(?<comment>(?<![^\s;&|()])#[^\n]*)|(?<blank>(?:[ \t\r]|\\\r?\n)+)|(?<redirect>\d?(?:&>>?|<<<|<<-?|>>|>\||[<>])&?[ \t]*(?:'[^']*'?|"[^"]*"?|[^\s'"`;&|<>()]*))|(?<operator>\n|;+|&&|\|\||\|&|[|&()])|(?<quoted>'[^']*'?|"[^"\\]*(?:\\[\s\S][^"\\]*)*"?)|\$\((?:[^()]+|\((?:[^()]+|\([^()]*\)?)*\)?)*\)?|`[^`]*`?|\\[\s\S]?|[^\s'"\\;&|<>()`$\d]+|[\s\S]/g;
 
-/** Behind what closes that which was opened right before `at`; the end of the text where nothing does. */
-function endOfSubstitution(text: string, at: number): number {
-  const isBacktick = text[at - 1] === "`";
-  for (let depth = 1; at < text.length; at++) {
-    if (text[at] === (isBacktick ? "`" : ")")) depth--;
-    else if (text[at] === "(") depth += isBacktick ? 0 : 1;
-    if (depth === 0) return at + 1;
-  }
-  return at;
-}
-
-const HERE_DOCUMENT = /(?<!<)<<-?\s{0,3}(["']?)(\w{1,60})\1/g;
-
-/** Their bodies are taken out first, also inside quotes: a message that is written as one may hold any quotes. */
-function withoutHereDocuments(written: string): { text: string; bodies: Map<string, string[]> } {
-  const bodies = new Map<string, string[]>();
+/** The bodies are taken out first, also inside quotes: a message that is written as one may hold any quotes. */
+function withoutHereDocuments(written: string): { text: string; bodies: Map<string, string> } {
+  const bodies = new Map<string, string>();
   if (!written.includes("<<")) return { text: written.slice(0, maxChars), bodies };
   const lines = written.slice(0, 10 * maxChars).split("\n");
   const lastAt = new Map(lines.map((line, at) => [line.trim(), at]));
   const kept: string[] = [];
   for (let at = 0; at < lines.length; at++) {
-    const line = lines[at]!;
-    kept.push(line);
-    for (const [, , tag = ""] of line.matchAll(HERE_DOCUMENT)) {
+    kept.push(lines[at]!);
+    for (const [, tag = ""] of lines[at]!.matchAll(/(?<!<)<<-?\s{0,3}["']?(\w{1,60})/g)) {
       if ((lastAt.get(tag) ?? -1) <= at) continue;
       const from = at + 1;
       while (lines[++at]!.trim() !== tag);
-      if (!bodies.has(tag)) bodies.set(tag, []);
-      bodies.get(tag)!.push(lines.slice(from, at).join("\n"));
+      bodies.set(tag, lines.slice(from, at).join("\n"));
     }
   }
   return { text: kept.join("\n").slice(0, maxChars), bodies };
@@ -77,98 +57,57 @@ const KEYWORD = /^(?:then|do|else|elif|if|while|until|!|\{|time|[A-Za-z_]\w*\+?=
 const NO_COMMAND = /^(?:for|case|select|done|fi|esac|\}|function|\[\[?)$/;
 
 class ScriptReader {
-  readonly #bodies: Map<string, string[]>;
-  #groups: CommandGroup[] = [];
+  readonly #bodies: ReadonlyMap<string, string>;
+  readonly #groups: CommandGroup[] = [];
   #commands: SimpleCommand[] = [];
-  #isExitHidden = false;
-  #isFallback = false;
+  #words: Array<{ value: string; raw: string }> = [];
+  #isInWord = false;
+  #input = "";
   #isPiped = false;
-  #hasPipefail = false;
+  #hasFallback = false;
   #folder: string | undefined;
 
-  #words: Array<{ value: string; raw: string }> = [];
-  #word: { value: string; raw: string } | undefined;
-  #redirect = "";
-  #input = "";
-  #isComment = false;
-
-  constructor(bodies: Map<string, string[]>) {
+  constructor(bodies: ReadonlyMap<string, string>) {
     this.#bodies = bodies;
   }
 
   read(raw: string, kind: Record<string, string | undefined>): void {
-    if (this.#isComment && raw !== "\n") return;
-    if (kind.operator !== undefined) this.#operator(raw);
-    else if (kind.blank !== undefined) this.#endWord();
-    else if (kind.redirect !== undefined) {
-      this.#endWord();
-      this.#redirect = raw;
-    } else if (raw.startsWith("#") && this.#word === undefined) this.#isComment = true;
-    else {
-      const value = kind.quoted !== undefined ? unquoted(raw) : raw.replace(/^\\/, "");
-      this.#word = { value: (this.#word?.value ?? "") + value, raw: (this.#word?.raw ?? "") + raw };
-    }
+    const isWord = !(kind.blank ?? kind.comment ?? kind.redirect ?? kind.operator);
+    if (isWord) {
+      const word = (this.#isInWord && this.#words.pop()) || { value: "", raw: "" };
+      const value = kind.quoted === undefined ? raw.replace(/^\\/, "") : unquoted(raw);
+      this.#words.push({ value: word.value + value, raw: word.raw + raw });
+    } else if (kind.operator !== undefined) this.#operator(raw);
+    else if (raw.startsWith("<<")) this.#input = this.#bodies.get(raw.replace(/\W+/g, "")) ?? "";
+    this.#isInWord = isWord;
   }
 
   end(): CommandGroup[] {
-    this.#endGroup();
+    this.#operator("\n");
     return this.#groups;
   }
 
-  #endWord(): void {
-    const [word, redirect] = [this.#word, this.#redirect];
-    if (word === undefined) return;
-    this.#word = undefined;
-    this.#redirect = "";
-    if (redirect === "") this.#words.push(word);
-    else if (/<<-?$/.test(redirect)) this.#input += this.#bodies.get(word.value)?.shift() ?? "";
-    else if (redirect.includes("<")) this.#input += word.value;
-  }
-
   #operator(operator: string): void {
-    this.#endCommand(/^\|&?$/.test(operator));
-    if (operator === "||") this.#isExitHidden = this.#isFallback = true;
-    else if (/^(?:\n|;+|&)$/.test(operator)) this.#endGroup();
-    this.#isComment = false;
+    this.#endCommand();
+    this.#isPiped = /^\|&?$/.test(operator);
+    this.#hasFallback ||= operator === "||";
+    if (!/^(?:\n|;+|&)$/.test(operator)) return;
+    if (this.#commands.length > 0)
+      this.#groups.push({ commands: this.#commands, hasFallback: this.#hasFallback });
+    this.#commands = [];
+    this.#hasFallback = false;
   }
 
-  #endCommand(isPiped: boolean): void {
-    this.#endWord();
-    this.#redirect = "";
-    const command = this.#takeCommand();
-    const before = this.#commands.at(-1);
-    if (command !== undefined) {
-      if (this.#isPiped && before !== undefined) before.pipedTo = command;
-      this.#commands.push(command);
-      if (command.words[0] === "cd" && command.words[1] !== undefined) this.#folder = command.words[1];
-      if (command.words[0] === "set" && command.words.includes("pipefail")) this.#hasPipefail = true;
-    }
-    this.#isPiped = isPiped;
-    this.#isExitHidden ||= isPiped && !this.#hasPipefail;
-  }
-
-  #takeCommand(): SimpleCommand | undefined {
+  #endCommand(): void {
     const from = this.#words.findIndex(({ value }) => !KEYWORD.test(value));
     const own = from < 0 ? [] : this.#words.slice(from);
-    const input = this.#input;
+    const [input, isPiped, folder] = [this.#input, this.#isPiped, this.#folder];
     this.#words = [];
     this.#input = "";
-    if (own.length === 0 || NO_COMMAND.test(own[0]!.value)) return undefined;
-    return {
-      words: own.map(({ value }) => value),
-      raws: own.map(({ raw }) => raw),
-      input,
-      isFallback: this.#isFallback,
-      ...(this.#folder !== undefined && { folder: this.#folder }),
-    };
-  }
-
-  #endGroup(): void {
-    this.#endCommand(false);
-    if (this.#commands.length > 0)
-      this.#groups.push({ commands: this.#commands, isExitHidden: this.#isExitHidden });
-    this.#commands = [];
-    this.#isExitHidden = this.#isFallback = false;
+    const [words, raws] = [own.map(({ value }) => value), own.map(({ raw }) => raw)];
+    if (words.length === 0 || NO_COMMAND.test(words[0]!) || this.#hasFallback) return;
+    this.#commands.push({ words, raws, input, isPiped, ...(folder !== undefined && { folder }) });
+    if (words[0] === "cd" && words[1] !== undefined) this.#folder = words[1];
   }
 }
 

@@ -1,5 +1,6 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { clipped } from "./run-result.ts";
+import { normalForm } from "./sentence.ts";
 
 export interface Todo {
   text: string;
@@ -13,37 +14,34 @@ export interface ListedTodo {
   isDone: boolean;
 }
 
-/** The oldest leave first. */
+const maxTodoChars = 240;
+/** The open ones that are kept; the oldest leave first. */
 const maxTodos = 60;
 /** Of one list. */
 const maxItems = 300;
-const maxTodoChars = 240;
 const TEXTS = ["content", "text", "step", "title", "task", "subject", "description", "name"];
 const STATES = ["status", "state", "done", "completed", "checked"];
-const DONE = /^(?:completed?|done|finished|closed|cancell?ed|skipped|resolved|deleted|removed|x|true)$/i;
+const DONE = /^(?:completed?|done|finished|closed|cancell?ed|skipped|resolved|deleted|removed|true)$/i;
 
 /**
  * The list that a to-do tool is given or gives back, by its shape: records with a text and a state.
  * @param isKnown whether the tool had such a list: then an empty one counts
  */
 export function listOf(fields: unknown, isKnown: boolean): ListedTodo[] | undefined {
-  if (!isRecord(fields)) return undefined;
-  for (const list of Object.values(fields)) {
+  for (const list of Object.values(isRecord(fields) ? fields : {})) {
     if (!Array.isArray(list) || list.length > maxItems) continue;
-    const items = list.map(itemOf).filter((item) => item !== undefined);
+    const items = list.flatMap(itemOf);
     if (items.length === list.length && (isKnown || items.length > 0)) return items;
   }
   return undefined;
 }
 
-function itemOf(item: unknown): ListedTodo | undefined {
-  if (!isRecord(item)) return undefined;
-  const text = TEXTS.map((field) => item[field]).find(
-    (value) => typeof value === "string" && value.trim() !== "",
-  );
-  const state = STATES.map((field) => item[field]).find((value) => /^(?:string|boolean)$/.test(typeof value));
-  if (typeof text !== "string" || state === undefined) return undefined;
-  return { text: clipped(text, maxTodoChars), isDone: DONE.test(String(state)) };
+function itemOf(item: unknown): ListedTodo[] {
+  const fields = isRecord(item) ? item : {};
+  const text = TEXTS.map((field) => fields[field]).find((value) => typeof value === "string" && value !== "");
+  const state = STATES.map((field) => fields[field]).find((value) => /^(?:str|bool)/.test(typeof value));
+  if (text === undefined || state === undefined) return [];
+  return [{ text: clipped(String(text), maxTodoChars), isDone: DONE.test(String(state)) }];
 }
 
 const BOX =
@@ -52,82 +50,55 @@ const BOX =
 /** The check boxes of a text, in order; those in a fence belong to a document that is only spoken of. */
 export function boxesOf(text: string): ListedTodo[] {
   if (!/\[[ xX✓✔~/-]\]|[☐☑☒✅✔✓]/u.test(text)) return [];
-  const found: ListedTodo[] = [];
   let isFenced = false;
-  for (const line of text.split("\n")) {
+  const found = text.split("\n").flatMap((line): ListedTodo[] => {
     if (/^[ \t]{0,8}(?:```|~~~)/.test(line)) isFenced = !isFenced;
-    const box = isFenced || line === "" ? null : BOX.exec(line.slice(0, 2_000));
-    if (box !== null)
-      found.push({
-        text: clipped(box[3]!, maxTodoChars),
-        isDone: /[xX✓✔☑☒✅]/u.test(box[1] ?? box[2]!),
-      });
-  }
+    const [, box, sign, task] = (isFenced ? null : BOX.exec(line.slice(0, 2_000))) ?? [];
+    if (task === undefined) return [];
+    return [{ text: clipped(task, maxTodoChars), isDone: /[xX✓✔☑☒✅]/u.test(box ?? sign!) }];
+  });
   return found.slice(-maxItems);
 }
 
-interface Arrival {
-  entryId: string | undefined;
-  /** Whether what is open is added; else it is only ticked off. */
-  adds: boolean;
-}
-
-/** The to-dos after a list of check boxes came. */
-export function afterBoxes(
-  todos: readonly Todo[],
-  boxes: readonly ListedTodo[],
-  { entryId, adds }: Arrival,
-): readonly Todo[] {
-  let open = todos;
-  for (const { text, isDone } of boxes) {
-    const known = open.filter((todo) => isSame(todo.text, text));
-    if (isDone) open = open.filter((todo) => !known.includes(todo));
-    else if (known.length === 0 && adds)
-      open = [...open, { text, ...(entryId !== undefined && { entryId }) }].slice(-maxTodos);
-  }
-  return open;
-}
-
-/** The to-dos after a tool wrote its list anew. */
-export function afterList(
+/**
+ * The to-dos after a list came. That of a tool takes the place of its last.
+ * @param adds whether what is open is added; else it is only ticked off
+ */
+export function afterTodos(
   todos: readonly Todo[],
   list: readonly ListedTodo[],
-  { tool, entryId, adds }: Arrival & { tool: string },
+  { adds, tool, ...source }: Omit<Todo, "text"> & { adds: boolean },
 ): readonly Todo[] {
-  const open = list.filter(({ isDone }) => !isDone);
-  const done = list.filter(({ isDone }) => isDone);
-  const isIn = (items: readonly ListedTodo[], todo: Todo) =>
-    items.some(({ text }) => isSame(todo.text, text));
-  if (!adds) return todos.filter((todo) => (todo.tool === tool ? isIn(open, todo) : !isIn(done, todo)));
-  const others = todos.filter((todo) => todo.tool !== tool && !isIn(list, todo));
-  const listed = open.map(({ text }) => ({ text, tool, ...(entryId !== undefined && { entryId }) }));
-  return [...others, ...listed].slice(-maxTodos);
-}
-
-/** The same, or nearly the same; "Migrate ledger_1" and "migrate ledger_2" are two. */
-function isSame(a: string, b: string): boolean {
-  if (a === b) return true;
-  const [few, many] = [wordsOf(a), wordsOf(b)].sort((one, other) => one.size - other.size) as [
-    Set<string>,
-    Set<string>,
-  ];
-  const names = (words: Set<string>, others: Set<string>) =>
-    [...words].some((word) => /[\d_./:#@]/.test(word) && !others.has(word));
-  if (few.size === 0 || (names(few, many) && names(many, few))) return false;
-  const shared = [...few].filter((word) => many.has(word)).length;
-  // Who ticks off adds how it went.
-  return shared / few.size >= 0.8 && shared / many.size >= (shared > 1 ? 0.3 : 0.5);
-}
-
-const WORD = /[\p{L}\p{N}\p{M}_]+(?:[./:#@-][\p{L}\p{N}\p{M}_]+)*/gu;
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u;
-
-/** Words in small letters; scripts that set no spaces count by pairs of signs. */
-function wordsOf(text: string): Set<string> {
-  const words = new Set<string>();
-  for (const [word] of text.normalize("NFKC").toLowerCase().matchAll(WORD)) {
-    if (!UNSPACED.test(word) || word.length < 3) words.add(word);
-    else for (let at = 0; at < word.length - 1; at++) words.add(word.slice(at, at + 2));
+  const isListed = (todo: Todo) => list.some(({ text }) => likeness(text, todo.text) === 1);
+  const stays = (todo: Todo) => tool === undefined || todo.tool !== tool || (!adds && isListed(todo));
+  let open = todos.filter(stays);
+  for (const { text, isDone } of list) {
+    const rated = open.map((todo) => likeness(todo.text, text));
+    const best = Math.max(...rated, isDone ? MOST : 1);
+    if (isDone) open = open.filter((_, at) => rated[at]! < best);
+    else if (adds && !rated.includes(1)) open = [...open, { text, ...source, ...(tool && { tool }) }];
   }
-  return words;
+  return open.slice(-maxTodos);
+}
+
+/** What part of its words a to-do shares with that which ticks it off. */
+const MOST = 0.8;
+const WORD = /[\p{L}\p{N}\p{M}_]+(?:[./:#@-][\p{L}\p{N}\p{M}_]+)*/gu;
+
+/** How much of the shorter text is in the longer, which may add how it went; names that differ make two to-dos. */
+function likeness(a: string, b: string): number {
+  if (normalForm(a) === normalForm(b)) return 1;
+  const [few, many] = [wordsOf(a), wordsOf(b)].sort((one, other) => one.size - other.size);
+  const onlyIn = (words: Set<string>, others: Set<string>) => [...words].filter((word) => !others.has(word));
+  const [missing, added] = [onlyIn(few!, many!), onlyIn(many!, few!)];
+  const differ = [missing, added].every((words) => words.some((word) => /[\d_./:#@]/.test(word)));
+  const shared = few!.size - missing.length;
+  return differ || shared < many!.size * (shared > 1 ? 0.3 : 0.5) ? 0 : shared / few!.size || 0;
+}
+
+/** Words in small letters; what scripts without spaces write in one counts by pairs of signs. */
+function wordsOf(text: string): Set<string> {
+  const found = text.normalize("NFKC").toLowerCase().match(WORD) ?? [];
+  const pairs = (word: string) => [...word.slice(1)].map((sign, at) => word[at] + sign);
+  return new Set(found.flatMap((word) => (/\p{Lo}{3}/u.test(word) ? pairs(word) : [word])));
 }

@@ -89,6 +89,18 @@ test("check boxes of either side, ticked off by nearly the same text", () => {
   expect(open([plan, plan])).toHaveLength(4);
 });
 
+test("the same text is one to-do, whoever lists it; one that differs in a word is another", () => {
+  const box = said("user", "- [ ] write a test for x");
+  expect(
+    open([box, said("assistant", "Plan:\n* [ ] Write a test for `x`."), ...list("write a test for x")]),
+  ).toEqual(["write a test for x"]);
+  const two = said("user", "- [ ] add tests for the parser\n- [ ] add tests for the lexer");
+  expect(open([two])).toHaveLength(2);
+  expect(open([two, said("assistant", "- [x] add tests for the lexer")])).toEqual([
+    "add tests for the parser",
+  ]);
+});
+
 test("boxes in a fence and lists that are none are not taken", () => {
   expect(open([said("user", "```md\n- [ ] a template\n```\nsee [ ] and a[ ]b")])).toEqual([]);
   expect(open(toolRun("edit", { path: "a", edits: [{ text: "a" }] }))).toEqual([]);
