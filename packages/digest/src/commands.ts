@@ -19,14 +19,10 @@ export const LOOKING_VERBS = wordSet(
 /** Programs and verbs that test, build or check. */
 export const CHECKS = wordSet(
   `test tests spec e2e check lint typecheck build compile vet fmt format verify clippy audit bench coverage ci vitest jest
-  pytest unittest mocha rspec phpunit ctest playwright cypress tox tsc eslint biome prettier oxlint mypy pyright ruff flake8
+  pytest unittest mocha rspec phpunit ctest playwright cypress tox tsc tsgo eslint biome prettier oxlint mypy pyright ruff flake8
   stylelint webpack esbuild vite gradle gradlew mvn mvnw cmake ninja bazel gcc clang rustc`,
 );
 const INTERPRETER = /^(?:node|python[\d.]*|bash|sh|zsh|ruby|perl|php|tsx|ts-node|deno|bun|go)$/;
-/** Options before the verb that take a value: `kubectl -n prod delete`. */
-const VALUED =
-  /^(?:-[CfnRwcFept]|--(?:prefix|filter|cwd|dir|profile|region|context|namespace|project|config|file|repo|workspace|app))$/;
-
 export interface Command extends SimpleCommand {
   /** As written, without what stands around it. */
   text: string;
@@ -37,18 +33,9 @@ export interface Command extends SimpleCommand {
   isCheck: boolean;
 }
 
-/** The commands of a shell command; what is only wrapped around them (`sudo`, `timeout 60`, `npx`, `bash -c`) is taken off. */
+/** The commands of a shell command; what is only wrapped around them (`sudo`, `timeout 60`, `npx`) is taken off. */
 export function readCommands(written: string): CommandGroup<Command>[] {
-  const groups = commandGroups(written).flatMap((group) => {
-    const script = group.commands.length === 1 ? scriptOf(group.commands[0]!) : undefined;
-    return script === undefined ? [group] : commandGroups(script);
-  });
-  return groups.map((group) => ({ ...group, commands: group.commands.map(readCommand) }));
-}
-
-function scriptOf({ words }: SimpleCommand): string | undefined {
-  const isShell = /^(?:(?:ba|z|da|k)?sh|ssh)$/.test(words[0]!) && words.length > 2;
-  return isShell && /\s/.test(words.at(-1)!) ? words.at(-1) : undefined;
+  return commandGroups(written).map((group) => ({ ...group, commands: group.commands.map(readCommand) }));
 }
 
 /** What stands in front of the command that matters. */
@@ -63,10 +50,8 @@ function readCommand(written: SimpleCommand): Command {
   const names = namesOf(command);
   const [program = "", verb = "", next = ""] = names;
   const isCheck = names.slice(0, 4).some((name) => partsOf(name).some((part) => CHECKS.has(part)));
-  const isLooking =
-    LOOKING_VERBS.has(verb) ||
-    (LOOKING_VERBS.has(next) && next !== "status") ||
-    /^git add/.test(names.join(" "));
+  const isStaged = program === "git" && verb === "add";
+  const isLooking = LOOKING_VERBS.has(verb) || (LOOKING_VERBS.has(next) && next !== "status") || isStaged;
   const isLookup = LOOKUPS.has(program) || (isLooking && !isCheck);
   return { ...command, text: whole.raws.join(" "), names, isCheck: isCheck && !isLookup, isLookup };
 }
@@ -80,9 +65,7 @@ function from(command: SimpleCommand, front: RegExp): SimpleCommand {
 function namesOf({ words, raws }: SimpleCommand): string[] {
   const isFile = (word: string) => /[/\\]|\.\w{1,5}$|^[A-Z]/.test(word);
   const isText = (at: number) => /["'`$]/.test(raws[at]!) && /\s/.test(words[at]!);
-  const operands = words.slice(1, 40).filter((word, at) => {
-    return !word.startsWith("-") && !isText(at + 1) && !(VALUED.test(words[at]!) && at + 2 < words.length);
-  });
+  const operands = words.slice(1, 40).filter((word, at) => !word.startsWith("-") && !isText(at + 1));
   const program = baseName(words[0]!);
   if (!INTERPRETER.test(program)) return [program, ...operands.filter((word) => !isFile(word))];
   const [script = "", ...others] = operands[0] === "run" ? operands.slice(1) : operands;

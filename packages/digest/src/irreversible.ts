@@ -6,13 +6,6 @@ const ACTS = wordSet(
   `push publish unpublish deploy redeploy undeploy release migrate rollback delete del destroy drop dropdb truncate purge wipe
   flush apply upload terminate promote merge yank transfer send submit email`,
 );
-/** The same, of programs that steer what runs elsewhere. */
-const REMOTE_ACTS = wordSet(
-  "create rm remove put undo reset close comment upgrade install uninstall rb scale set",
-);
-const REMOTE = wordSet(
-  "aws gcloud gsutil az kubectl oc heroku fly flyctl netlify firebase gh glab helm supabase",
-);
 /** Verbs after which nothing lasts outside the project, or which only make or name what an acting verb is said of. */
 const LOCAL = wordSet(
   `version login plan preview validate template dry notes local new generate gen init add install i start serve dev watch
@@ -22,7 +15,7 @@ const LOCAL = wordSet(
 const SEVERAL = /^(?:g?make|mvnw?|gradlew?|just|task|rake)$/;
 /** What is told by more than one verb: of a program and its arguments, without quoted texts. */
 const PHRASES =
-  /^(?:git (?:push|filter-\w|reset .*--hard|clean .*-(?:-force|[a-z]*f)|branch .*-(?:[dD]\b|-delete)|stash (?:drop|clear))|git tag (?:.* )?[^-\s]|(?:docker|podman) .*(?:prune|volume rm|stack rm|down .*(?:-v\b|--volumes)|build .*--push)|(?:p?npm|yarn) (?:version [^-]|dist-tag (?:add|rm)|deprecate)|alembic (?:up|down)grade|dotnet (?:nuget (?:push|delete)|ef database (?:update|drop))|ansible-playbook |vercel .*--prod|redis-cli (?:flush|del)|find (?!.*\.(?:pyc|log|tmp)\b).*-delete|(?:scp|rsync) .* [\w.@-]{2,}:\S*$|(?:aws s3|gsutil) .*(?:cp|mv|sync) .* \w+:\/\/\S+$|gh api .*(?:-X|--method)[ =]?(?:POST|PUT|PATCH|DELETE))/i;
+  /^(?:git (?:push|filter-\w|reset .*--hard|clean .*-(?:-force|[a-z]*f)|branch .*-(?:[dD]\b|-delete)|stash (?:drop|clear))|git tag (?:.* )?[^-\s]|(?:docker|podman) .*(?:prune|volume rm|stack rm|down .*(?:-v\b|--volumes)|build .*--push)|(?:p?npm|yarn) (?:version [^-]|dist-tag (?:add|rm)|deprecate)|alembic (?:up|down)grade|dotnet (?:nuget (?:push|delete)|ef database (?:update|drop))|ansible-playbook |vercel .*--prod|redis-cli (?:flush|del)|find (?!.*\.(?:pyc|log|tmp)\b).*-delete|(?:scp|rsync) .* [\w.@-]{2,}:\S*$|(?:aws s3|gsutil) .*(?:cp|mv|sync) .* \w+:\/\/\S+$|(?:aws|gsutil) .*\b(?:rm|rb)\b|helm (?:.* )?(?:un)?install\b|helm (?:.* )?upgrade\b|kubectl .*(?:undo|scale)\b|(?:gh|glab) \w+ (?:create|close|comment)\b|heroku \S*reset|(?:fly|heroku) \S*(?: |:)set\b|gh api .*(?:-X|--method)[ =]?(?:POST|PUT|PATCH|DELETE))/i;
 const LISTS =
   /^git tag .*(?:-l|-n\d*|-v|--(?:list|contains|no-contains|points-at|merged|no-merged|verify)\b)/;
 const DRY =
@@ -46,17 +39,14 @@ export function isIrreversible(command: Command): boolean {
 function actsByName({ names }: Command): boolean {
   const [program = ""] = names;
   const isSeveral = SEVERAL.test(program);
-  const told = names
-    .slice(0, isSeveral ? 12 : 5)
-    .map((name, at) => actsBy(name, names[at + 1] ?? "", REMOTE.has(program)));
+  const told = names.slice(0, isSeveral ? 12 : 5).map((name, at) => actsBy(name, names[at + 1] ?? ""));
   return isSeveral ? told.includes(true) : (told.find((acts) => acts !== undefined) ?? false);
 }
 
-function actsBy(name: string, next: string, isRemote: boolean): boolean | undefined {
+function actsBy(name: string, next: string): boolean | undefined {
   const stops = (part: string) => LOCAL.has(part) || CHECKS.has(part) || LOOKING_VERBS.has(part);
-  const acts = (part: string) => ACTS.has(part) || (isRemote && REMOTE_ACTS.has(part));
   const parts = partsOf(name);
-  if (parts.some(acts) && !parts.some((part) => stops(part) && !acts(part)))
+  if (parts.some((part) => ACTS.has(part)) && !parts.some(stops))
     // Some verbs are nouns too: `gh release list`, `prisma migrate status`.
     return !(/^(?:release|deploy|migrate|tag)$/.test(name) && partsOf(next).some(stops) && next !== "deploy");
   return parts.some(stops) ? false : undefined;
@@ -88,8 +78,8 @@ function isTemporary(path: string): boolean {
 const DATA_CHANGE =
   /(?:^|[;"'\s])(?:(?:drop|truncate|alter)\s+\w|delete\s+from\s|insert\s+into\s|update\s+\S{1,200}\s+set\s)|\.(?:drop|delete|remove|update)\w*\(|migrations?\/\S{1,200}\.sql$/i;
 
-function changesData({ words, input }: Command): boolean {
-  return [...words.slice(1), input].some((text) => DATA_CHANGE.test(text.slice(0, 20_000)));
+function changesData({ words }: Command): boolean {
+  return words.slice(1).some((text) => DATA_CHANGE.test(text.slice(0, 20_000)));
 }
 
 const HERE = /^(?:\w+:\/\/)?(?:localhost|127\.|0\.0\.0\.0|\[::1\]|[\w-]+\.(?:local|test)\b|:\d)/i;
@@ -111,7 +101,7 @@ export function actOf({ name, arguments: fields }: ToolCall): string | undefined
       ? isTemporary(String(value))
       : value === true && /^(?:dry|preview|simulate)/i.test(key),
   );
-  if (isTrial || actsBy(name, "", false) !== true) return undefined;
+  if (isTrial || actsBy(name, "") !== true) return undefined;
   const shown = ([key, value]: [string, unknown]) =>
     `${key}=${jsonText(typeof value === "string" ? value.slice(0, 60) : value).slice(0, 62)}`;
   return `${name}(${entries.map(shown).join(", ")})`;

@@ -96,8 +96,7 @@ class Ledger {
   }
 
   #listed(list: readonly ListedTodo[], tool: string | undefined, entryId: string | undefined): void {
-    const options = { adds: this.adds, tool, ...(entryId !== undefined && { entryId }) };
-    const openTodos = afterTodos(this.outcomes.openTodos, list, options);
+    const openTodos = afterTodos(this.outcomes.openTodos, list, { adds: this.adds, tool, entryId });
     this.outcomes = { ...this.outcomes, openTodos };
   }
 
@@ -116,7 +115,7 @@ class Ledger {
   #passed({ folder, ...passed }: Command): void {
     const key = keyOf(passed);
     const [again] = this.#commandsOf(key);
-    if (again === undefined || passed.isLookup) return;
+    if (again === undefined) return;
     const isWhole = isWholeRun(again);
     const failing = this.outcomes.failing.flatMap((failed): FailedCommand[] => {
       const parts = this.#commandsOf(failed.key);
@@ -141,11 +140,9 @@ class Ledger {
     const { folder } = commands.at(-1)!;
     const others = this.outcomes.failing
       .filter((failed) => failed.key !== key || failed.folder !== folder)
-      .map(({ passedSince, ...failed }) =>
-        passedSince === undefined || passedSince === key ? failed : { ...failed, passedSince },
-      );
-    const failed = { key, line: line ?? "", ...given({ entryId, folder }) };
-    this.outcomes = { ...this.outcomes, failing: [...others, failed].slice(-most.failing) };
+      .map((failed) => (failed.passedSince === key ? { ...failed, passedSince: undefined } : failed));
+    const failing = [...others, { key, line: line ?? "", entryId, folder }].slice(-most.failing);
+    this.outcomes = { ...this.outcomes, failing };
   }
 
   #did(text: string | undefined, entryId: string | undefined): void {
@@ -153,15 +150,9 @@ class Ledger {
     const command = clipped(text, maxCommandChars);
     const before = this.outcomes.irreversible.find((done) => done.command === command);
     const others = this.outcomes.irreversible.filter((done) => done !== before);
-    const all = [...others, { command, times: (before?.times ?? 0) + 1, ...given({ entryId }) }];
+    const all = [...others, { command, times: (before?.times ?? 0) + 1, entryId }];
     this.outcomes = { ...this.outcomes, irreversible: all.slice(-most.irreversible) };
   }
-}
-
-function given<Fields extends Record<string, string | undefined>>(fields: Fields): Partial<Fields> {
-  return Object.fromEntries(
-    Object.entries(fields).filter(([, value]) => value !== undefined),
-  ) as Partial<Fields>;
 }
 
 /** The shell command that a tool is given. Tools have other names in every agent: what a call does is told by its arguments. */
@@ -184,7 +175,7 @@ const counts = (command: Command): boolean => !command.isLookup || isIrreversibl
 const checks = ({ commands }: CommandGroup<Command>): boolean => commands.some(({ isCheck }) => isCheck);
 
 /** Searches for what errors look like: nothing found is good news. */
-const SEEKS_ERRORS = /(?:err|fail|warn|fatal|TS\d)/i;
+const SEEKS_ERRORS = /grep.*(?:err|fail|warn|fatal|TS\d)/i;
 
 /** What came of each group; undefined where nothing tells: only the exit code of the last one is seen. */
 function groupStates(
@@ -204,10 +195,8 @@ function groupStates(
     if (group === last && isSeen) return [group, result.state];
     if (isLastToBlame) return [group, undefined];
     if (isBad && checks(group) === hasCheck) return [group, "failed"];
-    const search = group.commands.find(
-      ({ isPiped, names }) => isPiped && /^(?:[ef]?grep|rg|wc)$/.test(names[0]!),
-    );
+    const search = group.commands.find(({ isPiped, text }) => isPiped && /^(?:[ef]?grep|rg|wc)\b/.test(text));
     if (search === undefined) return [group, group === last ? result.state : "passed"];
-    return [group, SEEKS_ERRORS.test(search.text) && search.names[0] !== "wc" ? "passed" : undefined];
+    return [group, SEEKS_ERRORS.test(search.text) ? "passed" : undefined];
   });
 }

@@ -26,12 +26,9 @@ export function resultOf(message: Record<string, unknown>): RunResult {
     exitCodeIn(message) ?? exitCodeIn(details) ?? exitCodeIn(details.metadata) ?? exitCodeSaid(lines);
   const isStopped = message.cancelled === true || details.end === "abort" || details.aborted === true;
   const isAborted = isStopped || (code === undefined && lines.slice(-3).some((line) => ABORTED.test(line)));
-  const isFailed = code === undefined ? message.isError === true : code !== 0;
-  return {
-    state: isAborted ? "aborted" : isFailed ? "failed" : "passed",
-    hasExitCode: code !== undefined,
-    lines,
-  };
+  const isFailed = message.isError === true || (code !== undefined && code !== 0);
+  const state = isAborted ? "aborted" : isFailed ? "failed" : "passed";
+  return { state, hasExitCode: code !== undefined, lines };
 }
 
 function linesOf(text: string): string[] {
@@ -87,20 +84,16 @@ const PLACED =
 const RAISED =
   /^\W{0,4}(?:Uncaught )?(?:(?:[\w$]+[.:]{1,2}){0,9}\w*(?:Error|Exception)|error|ERROR|fatal|FATAL|panic)(?:\s\[\w+\])?(?:[:!(]|\s\S.{0,120}?:)|^Caused by:|^E {2,}(?:assert|[\w.]+(?:Error|Exception))\b|^thread '.{0,80}' .{0,20}panicked/;
 
-/** Shapes of lines that say what went wrong, the sharpest first; of those that follow from each other the last, else the first. */
-const DECISIVE: ReadonlyArray<[shape: RegExp, which: "first" | "last"]> = [
-  [PLACED, "first"],
-  [RAISED, "last"],
-  [
-    /: (?:command )?not found\b|permission denied|\bno such file\b|\bassert(?:ion)?\b.{0,100}\bfail|\bexpected\b.{0,100}\b(?:got|received|actual|but|to)\b|\bgot\b.{0,100}\bwant\b|^[^\s:]{1,200}\.\w{1,5}:\d+(?::\d+)?: (?!warning|note|info)/i,
-    "first",
-  ],
-  [/\b(?:ECONN[A-Z]+|E[A-Z]{3,}(?=[: ,])|ERR_[A-Z_]+)\b|\w+(?:Error|Exception):/, "last"],
-  [
-    /^(?:--- )?FAIL(?:ED)?\b.|^(?:✗|✖|×|✘|●) |^not ok \d|\b(?:denied|refused|rejected|unauthori[sz]ed|forbidden|timed out|unreachable|not found|cannot|could not|unable to|invalid|missing|conflict)\b/i,
-    "first",
-  ],
-  [/\berrors?\b|\bfail(?:ed|ure|ures|ing)?\b|\bexception\b|\bfatal\b|✗|✖|❌|\bkilled\b/i, "last"],
+const MENTIONED = /\berrors?\b|\bfail(?:ed|ure|ures|ing)?\b|\bexception\b|\bfatal\b|✗|✖|❌|\bkilled\b/i;
+
+/** Shapes of lines that say what went wrong, the sharpest first. */
+const DECISIVE = [
+  PLACED,
+  RAISED,
+  /: (?:command )?not found\b|permission denied|\bno such file\b|\bassert(?:ion)?\b.{0,100}\bfail|\bexpected\b.{0,100}\b(?:got|received|actual|but|to)\b|\bgot\b.{0,100}\bwant\b|^[^\s:]{1,200}\.\w{1,5}:\d+(?::\d+)?: (?!warning|note|info)/i,
+  /\b(?:ECONN[A-Z]+|E[A-Z]{3,}(?=[: ,])|ERR_[A-Z_]+)\b|\w+(?:Error|Exception):/,
+  /^(?:--- )?FAIL(?:ED)?\b.|^(?:✗|✖|×|✘|●) |^not ok \d|\b(?:denied|refused|rejected|unauthori[sz]ed|forbidden|timed out|unreachable|not found|cannot|could not|unable to|invalid|missing|conflict)\b/i,
+  MENTIONED,
 ];
 /** Stands around the error and is not it: wrappers' notes, stack frames, progress. */
 const NOISE =
@@ -109,9 +102,11 @@ const NOISE =
 /** The line that says what went wrong, by its shape; else the last one, as far as the command is known to have run. */
 export function decisiveLine({ lines, hasExitCode }: RunResult): string | undefined {
   const telling = lines.filter((line) => !NOISE.test(line) && !EXIT_LINE.test(line));
-  for (const [shape, which] of DECISIVE) {
+  for (const shape of DECISIVE) {
     const fits = (line: string) => shape.test(line);
-    const at = which === "first" ? telling.findIndex(fits) : telling.findLastIndex(fits);
+    // The first place that a compiler names is to blame; of what is thrown, the last is what came of the others.
+    const isLast = shape === RAISED || shape === MENTIONED;
+    const at = isLast ? telling.findLastIndex(fits) : telling.findIndex(fits);
     // What ends in a colon announces the line that tells.
     if (at >= 0)
       return clipped(telling.slice(at, telling[at]!.endsWith(":") ? at + 2 : at + 1).join(" "), 240);

@@ -4,8 +4,6 @@ export interface SimpleCommand {
   words: readonly string[];
   /** Each argument as it is written. */
   raws: readonly string[];
-  /** The here-document that is put in. */
-  input: string;
   /** It reads what the command before it prints. */
   isPiped: boolean;
   /** Where it runs, if a `cd` before it says so. */
@@ -24,9 +22,9 @@ const maxChars = 50_000;
 
 /** Reads a shell command, or a whole script. Never throws; a quote that nothing closes reaches to the end. */
 export function commandGroups(written: string): CommandGroup[] {
-  const { text, bodies } = withoutHereDocuments(written);
-  const reader = new ScriptReader(bodies);
-  for (const { 0: token, groups = {} } of text.matchAll(TOKEN)) reader.read(token, groups);
+  const reader = new ScriptReader();
+  for (const { 0: token, groups = {} } of withoutHereDocuments(written).matchAll(TOKEN))
+    reader.read(token, groups);
   return reader.end();
 }
 
@@ -34,42 +32,30 @@ export function commandGroups(written: string): CommandGroup[] {
 const TOKEN =
   /(?<comment>(?<![^\s;&|()])#[^\n]*)|(?<blank>(?:[ \t\r]|\\\r?\n)+)|(?<redirect>\d?(?:&>>?|<<<|<<-?|>>|>\||[<>])&?[ \t]*(?:'[^']*'?|"[^"]*"?|[^\s'"`;&|<>()]*))|(?<operator>\n|;+|&&|\|\||\|&|[|&()])|(?<quoted>'[^']*'?|"[^"\\]*(?:\\[\s\S][^"\\]*)*"?)|\$\((?:[^()]+|\((?:[^()]+|\([^()]*\)?)*\)?)*\)?|`[^`]*`?|\\[\s\S]?|[^\s'"\\;&|<>()`$\d]+|[\s\S]/g;
 
-/** The bodies are taken out first, also inside quotes: a message that is written as one may hold any quotes. */
-function withoutHereDocuments(written: string): { text: string; bodies: Map<string, string> } {
-  const bodies = new Map<string, string>();
-  if (!written.includes("<<")) return { text: written.slice(0, maxChars), bodies };
+/** They are taken out first, also inside quotes: a message that is written as one may hold any quotes. */
+function withoutHereDocuments(written: string): string {
   const lines = written.slice(0, 10 * maxChars).split("\n");
   const lastAt = new Map(lines.map((line, at) => [line.trim(), at]));
   const kept: string[] = [];
   for (let at = 0; at < lines.length; at++) {
     kept.push(lines[at]!);
-    for (const [, tag = ""] of lines[at]!.matchAll(/(?<!<)<<-?\s{0,3}["']?(\w{1,60})/g)) {
-      if ((lastAt.get(tag) ?? -1) <= at) continue;
-      const from = at + 1;
-      while (lines[++at]!.trim() !== tag);
-      bodies.set(tag, lines.slice(from, at).join("\n"));
-    }
+    for (const [, tag = ""] of lines[at]!.matchAll(/(?<!<)<<-?\s{0,3}["']?(\w{1,60})/g))
+      if (lastAt.get(tag)! > at) while (lines[++at]!.trim() !== tag);
   }
-  return { text: kept.join("\n").slice(0, maxChars), bodies };
+  return kept.join("\n").slice(0, maxChars);
 }
 
 const KEYWORD = /^(?:then|do|else|elif|if|while|until|!|\{|time|[A-Za-z_]\w*\+?=.*)$/s;
 const NO_COMMAND = /^(?:for|case|select|done|fi|esac|\}|function|\[\[?)$/;
 
 class ScriptReader {
-  readonly #bodies: ReadonlyMap<string, string>;
   readonly #groups: CommandGroup[] = [];
   #commands: SimpleCommand[] = [];
   #words: Array<{ value: string; raw: string }> = [];
   #isInWord = false;
-  #input = "";
   #isPiped = false;
   #hasFallback = false;
   #folder: string | undefined;
-
-  constructor(bodies: ReadonlyMap<string, string>) {
-    this.#bodies = bodies;
-  }
 
   read(raw: string, kind: Record<string, string | undefined>): void {
     const isWord = !(kind.blank ?? kind.comment ?? kind.redirect ?? kind.operator);
@@ -78,7 +64,6 @@ class ScriptReader {
       const value = kind.quoted === undefined ? raw.replace(/^\\/, "") : unquoted(raw);
       this.#words.push({ value: word.value + value, raw: word.raw + raw });
     } else if (kind.operator !== undefined) this.#operator(raw);
-    else if (raw.startsWith("<<")) this.#input = this.#bodies.get(raw.replace(/\W+/g, "")) ?? "";
     this.#isInWord = isWord;
   }
 
@@ -101,12 +86,10 @@ class ScriptReader {
   #endCommand(): void {
     const from = this.#words.findIndex(({ value }) => !KEYWORD.test(value));
     const own = from < 0 ? [] : this.#words.slice(from);
-    const [input, isPiped, folder] = [this.#input, this.#isPiped, this.#folder];
     this.#words = [];
-    this.#input = "";
     const [words, raws] = [own.map(({ value }) => value), own.map(({ raw }) => raw)];
     if (words.length === 0 || NO_COMMAND.test(words[0]!) || this.#hasFallback) return;
-    this.#commands.push({ words, raws, input, isPiped, ...(folder !== undefined && { folder }) });
+    this.#commands.push({ words, raws, isPiped: this.#isPiped, folder: this.#folder });
     if (words[0] === "cd" && words[1] !== undefined) this.#folder = words[1];
   }
 }

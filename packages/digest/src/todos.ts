@@ -76,7 +76,7 @@ export function afterTodos(
     const rated = open.map((todo) => likeness(todo.text, text));
     const best = Math.max(...rated, isDone ? MOST : 1);
     if (isDone) open = open.filter((_, at) => rated[at]! < best);
-    else if (adds && !rated.includes(1)) open = [...open, { text, ...source, ...(tool && { tool }) }];
+    else if (adds && !rated.includes(1)) open = [...open, { text, tool, ...source }];
   }
   return open.slice(-maxTodos);
 }

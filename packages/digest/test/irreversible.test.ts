@@ -36,7 +36,7 @@ psql -c "DROP TABLE users" | psql $DATABASE_URL -c 'delete from sessions where 1
 mysql -e "TRUNCATE TABLE logs" | sqlite3 app.db "DELETE FROM a;"
 mongosh --eval "db.users.drop()" | redis-cli FLUSHALL | rm -rf data/ | rm -rf /srv/www/old | rm -r -f ~/.config/app
 sudo rm -rf /etc/foo | rm -rf src/legacy dist | rm ~/notes.txt | rm *.sql | find archive -name "*.gz" -delete
-ssh deploy@host "cd /srv && git pull && rm -rf releases/old" | bash -lc "npm publish" | timeout 60 npm publish
+timeout 60 npm publish
 curl -X POST https://api.x.com/v1/hooks -d '{"a":1}' | curl -sS -XDELETE "https://api.x.com/items/4" | http POST api.x.com/a b=c
 curl --data @f.json https://hooks.slack.com/x | scp dist.tgz web@host:/srv | rsync -av --delete dist/ host:/srv/www
 ansible-playbook site.yml | (cd infra && terraform apply)
@@ -124,7 +124,6 @@ test("text that is written to a file or a commit is no command", () => {
     'git add . && git commit -m "$(cat <<\'EOF\'\nrelease: it\'s "done"\n\ngit push\nEOF\n)" && git push origin dev';
   expect(done(ran(commit))).toEqual(["git push origin dev"]);
   expect(done(ran("cat > run.sh <<EOF\ngit push\nEOF\nchmod +x run.sh"))).toEqual([]);
-  expect(done(ran("psql app <<SQL\ndrop table a;\nSQL"))).toEqual(["psql app"]);
 });
 
 const TOOLS: ReadonlyArray<[name: string, args: Record<string, unknown>, acts: boolean]> = [
