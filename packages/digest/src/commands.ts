@@ -28,6 +28,8 @@ export interface Command extends SimpleCommand {
   text: string;
   /** The program or its script, and the first words that may be verbs: no options, files or quoted texts. */
   names: readonly string[];
+  /** The words that make two runs the same command. */
+  identity: readonly string[];
   isLookup: boolean;
   /** It tests, builds or checks. */
   isCheck: boolean;
@@ -53,7 +55,14 @@ function readCommand(written: SimpleCommand): Command {
   const isStaged = program === "git" && verb === "add";
   const isLooking = LOOKING_VERBS.has(verb) || (LOOKING_VERBS.has(next) && next !== "status") || isStaged;
   const isLookup = LOOKUPS.has(program) || (isLooking && !isCheck);
-  return { ...command, text: whole.raws.join(" "), names, isCheck: isCheck && !isLookup, isLookup };
+  return {
+    ...command,
+    text: whole.raws.join(" "),
+    names,
+    identity: identityOf(command),
+    isCheck: isCheck && !isLookup,
+    isLookup,
+  };
 }
 
 function from(command: SimpleCommand, front: RegExp): SimpleCommand {
@@ -87,8 +96,7 @@ export function partsOf(name: string): string[] {
 const UNIMPORTANT =
   /^(?:--|run|-[vqs]+|--(?:verbose|quiet|silent|no-colou?r|colou?r|run|bail|workspaces?|all|reporter|no-cache|force)(?:=.*)?|\.{1,2}\/?|\.\/\.\.\.)$/;
 
-/** What makes two runs the same command. */
-function identityOf({ words }: Command): string[] {
+function identityOf({ words }: SimpleCommand): string[] {
   if (words[0] !== "git") return words.filter((word, at) => at === 0 || !UNIMPORTANT.test(word));
   // A commit that passes is the one that failed, whatever its message; a push goes to its branch.
   return words.filter((word) => !word.startsWith("-")).slice(0, words.includes("push") ? 9 : 2);
@@ -96,9 +104,9 @@ function identityOf({ words }: Command): string[] {
 
 /** The same command, or a check of the same program with fewer words: `npm test` for `npm test -- foo`. */
 export function covers(passed: Command, failed: Command): boolean {
-  const [few, many] = [identityOf(passed), identityOf(failed)];
-  if (few.join("\n") === many.join("\n")) return true;
-  if (!passed.isCheck || few[0] !== many[0]) return false;
+  const [few, many] = [passed.identity, failed.identity];
+  if (few[0] !== many[0]) return false;
+  if (!passed.isCheck) return few.join("\n") === many.join("\n");
   let from = 0;
   return few.every((word) => {
     const place = many.findIndex((other, at) => at >= from && holds(word, other));
@@ -118,5 +126,5 @@ export function isWholeRun(command: Command): boolean {
   const tests = command.names
     .flatMap(partsOf)
     .some((part) => /^(?:tests?|check|verify|ci|\w+test)$/.test(part));
-  return tests && identityOf(command).length <= 2 && !command.words.some((word) => /[/\\]|\.\w/.test(word));
+  return tests && command.identity.length <= 2 && !command.words.some((word) => /[/\\]|\.\w/.test(word));
 }

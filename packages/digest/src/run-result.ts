@@ -14,8 +14,8 @@ export interface RunResult {
   lines: readonly string[];
 }
 
-/** The last lines of a long output decide; the first may name what was wrong. */
-const maxLines = { first: 500, last: 3_000 };
+/** The last lines of a long output decide. */
+const maxLines = 3_500;
 const maxLineChars = 400;
 
 /** Of a tool's result, or of a command that the user ran by hand. */
@@ -32,9 +32,9 @@ export function resultOf(message: Record<string, unknown>): RunResult {
 }
 
 function linesOf(text: string): string[] {
-  const all = text.split("\n");
-  const isLong = all.length > maxLines.first + maxLines.last;
-  return (isLong ? [...all.slice(0, maxLines.first), ...all.slice(-maxLines.last)] : all)
+  return text
+    .split("\n")
+    .slice(-maxLines)
     .map((line) => withoutTerminalControls(line.slice(0, maxLineChars)).replace(/^[\s│╷╵┃]+|\s+$/gu, ""))
     .filter((line) => line !== "");
 }
@@ -91,7 +91,7 @@ const DECISIVE = [
   PLACED,
   RAISED,
   /: (?:command )?not found\b|permission denied|\bno such file\b|\bassert(?:ion)?\b.{0,100}\bfail|\bexpected\b.{0,100}\b(?:got|received|actual|but|to)\b|\bgot\b.{0,100}\bwant\b|^[^\s:]{1,200}\.\w{1,5}:\d+(?::\d+)?: (?!warning|note|info)/i,
-  /\b(?:ECONN[A-Z]+|E[A-Z]{3,}(?=[: ,])|ERR_[A-Z_]+)\b|\w+(?:Error|Exception):/,
+  /\b(?:ECONN[A-Z]+|E[A-Z]{3,}(?=[: ,])|ERR_[A-Z_]+)\b|\b\w{1,80}(?:Error|Exception):/,
   /^(?:--- )?FAIL(?:ED)?\b.|^(?:✗|✖|×|✘|●) |^not ok \d|\b(?:denied|refused|rejected|unauthori[sz]ed|forbidden|timed out|unreachable|not found|cannot|could not|unable to|invalid|missing|conflict)\b/i,
   MENTIONED,
 ];
@@ -115,7 +115,7 @@ export function decisiveLine({ lines, hasExitCode }: RunResult): string | undefi
 }
 
 const SET_SECRET =
-  /(\b[A-Z_]*(?:KEY|TOKEN|SECRET|PASSWORD)[A-Z_]*=["']?|--(?:token|password|api-key)[= ]|:\/\/[^\s/@:]{1,99}:)[^\s"'`,;}@]{4,}/g;
+  /(\b[A-Z_]{0,40}(?:KEY|TOKEN|SECRET|PASSWORD)[A-Z_]{0,40}=["']?|--(?:token|password|api-key)[= ]|:\/\/[^\s/@:]{1,99}:)[^\s"'`,;}@]{4,}/g;
 
 /** On one line, without secrets, at most `chars` long, never cut within a character. */
 export function clipped(text: string, chars: number): string {

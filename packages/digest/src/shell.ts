@@ -18,7 +18,7 @@ export interface CommandGroup<Command extends SimpleCommand = SimpleCommand> {
 }
 
 /** What is longer is a script, whose beginning tells. */
-const maxChars = 50_000;
+const maxChars = 20_000;
 
 /** Reads a shell command, or a whole script. Never throws; a quote that nothing closes reaches to the end. */
 export function commandGroups(written: string): CommandGroup[] {

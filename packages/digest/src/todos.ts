@@ -1,6 +1,7 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { clipped } from "./run-result.ts";
-import { normalForm } from "./sentence.ts";
+import { contentWords, normalForm } from "./sentence.ts";
+import { termsIn } from "./terms.ts";
 
 export interface Todo {
   text: string;
@@ -52,6 +53,7 @@ export function boxesOf(text: string): ListedTodo[] {
   if (!/\[[ xX✓✔~/-]\]|[☐☑☒✅✔✓]/u.test(text)) return [];
   let isFenced = false;
   const found = text.split("\n").flatMap((line): ListedTodo[] => {
+    if (line === "") return [];
     if (/^[ \t]{0,8}(?:```|~~~)/.test(line)) isFenced = !isFenced;
     const [, box, sign, task] = (isFenced ? null : BOX.exec(line.slice(0, 2_000))) ?? [];
     if (task === undefined) return [];
@@ -69,36 +71,37 @@ export function afterTodos(
   list: readonly ListedTodo[],
   { adds, tool, ...source }: Omit<Todo, "text"> & { adds: boolean },
 ): readonly Todo[] {
-  const isListed = (todo: Todo) => list.some(({ text }) => likeness(text, todo.text) === 1);
-  const stays = (todo: Todo) => tool === undefined || todo.tool !== tool || (!adds && isListed(todo));
-  let open = todos.filter(stays);
-  for (const { text, isDone } of list) {
-    const rated = open.map((todo) => likeness(todo.text, text));
-    const best = Math.max(...rated, isDone ? MOST : 1);
-    if (isDone) open = open.filter((_, at) => rated[at]! < best);
-    else if (adds && !rated.includes(1)) open = [...open, { text, tool, ...source }];
+  const items = list.map(worded);
+  const isListed = (todo: Worded<Todo>) => items.some((item) => likeness(todo, item) === 1);
+  const isOwn = (todo: Todo) => tool !== undefined && todo.tool === tool;
+  let open = todos.filter((todo) => !adds || !isOwn(todo)).map(worded);
+  if (!adds) open = open.filter((todo) => !isOwn(todo) || isListed(todo));
+  for (const item of items) {
+    const rated = open.map((todo) => likeness(todo, item));
+    const best = Math.max(...rated, item.isDone ? MOST : 1);
+    if (item.isDone) open = open.filter((_, at) => rated[at]! < best);
+    else if (adds && !rated.includes(1)) open = [...open, { ...item, ...source, tool }];
   }
-  return open.slice(-maxTodos);
+  return open.slice(-maxTodos).map(({ text, tool, entryId }) => ({ text, tool, entryId }));
 }
 
 /** What part of its words a to-do shares with that which ticks it off. */
 const MOST = 0.8;
-const WORD = /[\p{L}\p{N}\p{M}_]+(?:[./:#@-][\p{L}\p{N}\p{M}_]+)*/gu;
 
-/** How much of the shorter text is in the longer, which may add how it went; names that differ make two to-dos. */
-function likeness(a: string, b: string): number {
-  if (normalForm(a) === normalForm(b)) return 1;
-  const [few, many] = [wordsOf(a), wordsOf(b)].sort((one, other) => one.size - other.size);
-  const onlyIn = (words: Set<string>, others: Set<string>) => [...words].filter((word) => !others.has(word));
-  const [missing, added] = [onlyIn(few!, many!), onlyIn(many!, few!)];
-  const differ = [missing, added].every((words) => words.some((word) => /[\d_./:#@]/.test(word)));
-  const shared = few!.size - missing.length;
-  return differ || shared < many!.size * (shared > 1 ? 0.3 : 0.5) ? 0 : shared / few!.size || 0;
+type Worded<Item> = Item & { words: readonly string[]; names: readonly string[] };
+
+/** In scripts without spaces pairs of signs count as words as well. */
+function worded<Item extends { text: string }>(item: Item): Worded<Item> {
+  const words = new Set([...contentWords(item.text), ...normalForm(item.text).split(" ")]);
+  return { ...item, words: [...words], names: [...termsIn(item.text)] };
 }
 
-/** Words in small letters; what scripts without spaces write in one counts by pairs of signs. */
-function wordsOf(text: string): Set<string> {
-  const found = text.normalize("NFKC").toLowerCase().match(WORD) ?? [];
-  const pairs = (word: string) => [...word.slice(1)].map((sign, at) => word[at] + sign);
-  return new Set(found.flatMap((word) => (/\p{Lo}{3}/u.test(word) ? pairs(word) : [word])));
+/** How much of the shorter text is in the longer, which may add how it went; names that differ make two to-dos. */
+function likeness(a: Worded<{ text: string }>, b: Worded<{ text: string }>): number {
+  const [few, many] = a.words.length < b.words.length ? [a.words, b.words] : [b.words, a.words];
+  const shared = few.filter((word) => many.includes(word)).length;
+  const isFar = shared < MOST * few.length || shared < many.length * (shared > 1 ? 0.3 : 0.5);
+  const differ =
+    a.names.some((name) => !b.text.includes(name)) && b.names.some((name) => !a.text.includes(name));
+  return isFar || differ ? 0 : shared / few.length;
 }
