@@ -51,18 +51,12 @@ function readCommand(written: SimpleCommand): Command {
   const command = from(whole, RUNNER);
   const names = namesOf(command);
   const [program = "", verb = "", next = ""] = names;
-  const isCheck = names.slice(0, 4).some((name) => partsOf(name).some((part) => CHECKS.has(part)));
+  const isNamed = names.slice(0, 4).some((name) => partsOf(name).some((part) => CHECKS.has(part)));
   const isStaged = program === "git" && verb === "add";
   const isLooking = LOOKING_VERBS.has(verb) || (LOOKING_VERBS.has(next) && next !== "status") || isStaged;
-  const isLookup = LOOKUPS.has(program) || (isLooking && !isCheck);
-  return {
-    ...command,
-    text: whole.raws.join(" "),
-    names,
-    identity: identityOf(command),
-    isCheck: isCheck && !isLookup,
-    isLookup,
-  };
+  const isLookup = LOOKUPS.has(program) || (isLooking && !isNamed);
+  const identity = identityOf(command);
+  return { ...command, text: whole.raws.join(" "), names, identity, isLookup, isCheck: isNamed && !isLookup };
 }
 
 function from(command: SimpleCommand, front: RegExp): SimpleCommand {
@@ -83,7 +77,7 @@ function namesOf({ words, raws }: SimpleCommand): string[] {
 }
 
 /** The name of a program or script, without its folder and ending. */
-export function baseName(path: string): string {
+function baseName(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1).replace(/\.(?:[cm]?[jt]s|py|sh|rb|php|pl|exe|cmd)$/i, "");
 }
 
@@ -123,8 +117,6 @@ function holds(outer: string, inner: string): boolean {
 
 /** The tests or checks of a whole project: `npm test`, `make check`. */
 export function isWholeRun(command: Command): boolean {
-  const tests = command.names
-    .flatMap(partsOf)
-    .some((part) => /^(?:tests?|check|verify|ci|\w+test)$/.test(part));
-  return tests && command.identity.length <= 2 && !command.words.some((word) => /[/\\]|\.\w/.test(word));
+  const isTest = /\b(?:tests?|check|verify|ci|\w+test)\b/.test(command.names.join(" ").slice(0, 200));
+  return isTest && command.identity.length <= 2 && !command.words.some((word) => /[/\\]|\.\w/.test(word));
 }

@@ -15,23 +15,21 @@ const LOCAL = wordSet(
 const SEVERAL = /^(?:g?make|mvnw?|gradlew?|just|task|rake)$/;
 /** What is told by more than one verb: of a program and its arguments, without quoted texts. */
 const PHRASES =
-  /^(?:git (?:push|filter-\w|reset .*--hard|clean .*-(?:-force|[a-z]*f)|branch .*-(?:[dD]\b|-delete)|stash (?:drop|clear))|git tag (?:.* )?[^-\s]|(?:docker|podman) .*(?:prune|volume rm|stack rm|down .*(?:-v\b|--volumes)|build .*--push)|(?:p?npm|yarn) (?:version [^-]|dist-tag (?:add|rm)|deprecate)|alembic (?:up|down)grade|dotnet (?:nuget (?:push|delete)|ef database (?:update|drop))|ansible-playbook |vercel .*--prod|redis-cli (?:flush|del)|find (?!.*\.(?:pyc|log|tmp)\b).*-delete|(?:scp|rsync) .* [\w.@-]{2,}:\S*$|(?:aws s3|gsutil) .*(?:cp|mv|sync) .* \w+:\/\/\S+$|(?:aws|gsutil) .*\b(?:rm|rb)\b|helm (?:.* )?(?:un)?install\b|helm (?:.* )?upgrade\b|kubectl .*(?:undo|scale)\b|(?:gh|glab) \w+ (?:create|close|comment)\b|heroku \S*reset|(?:fly|heroku) \S*(?: |:)set\b|gh api .*(?:-X|--method)[ =]?(?:POST|PUT|PATCH|DELETE))/i;
-const LISTS =
-  /^git tag .*(?:-l|-n\d*|-v|--(?:list|contains|no-contains|points-at|merged|no-merged|verify)\b)/;
+  /^(?:git (?:push|filter-\w|reset .*--hard|clean .*-(?:-force|[a-z]*f)|branch .*-(?:[dD]\b|-delete)|stash (?:drop|clear))|git tag (?!(?:.* )?(?:-l|-n\d*|-v|--(?:list|contains|no-contains|points-at|merged|no-merged|verify))\b)(?:.* )?[^-\s]|(?:docker|podman) .*(?:prune|volume rm|stack rm|down .*(?:-v\b|--volumes)|build .*--push)|(?:p?npm|yarn) (?:version [^-]|dist-tag (?:add|rm)|deprecate)|alembic (?:up|down)grade|dotnet (?:nuget (?:push|delete)|ef database (?:update|drop))|ansible-playbook |vercel .*--prod|redis-cli (?:flush|del)|find (?!.*\.(?:pyc|log|tmp)\b).*-delete|(?:scp|rsync) .* [\w.@-]{2,}:\S*$|(?:aws s3|gsutil) .*(?:cp|mv|sync) .* \w+:\/\/\S+$|(?:aws|gsutil) .*\b(?:rm|rb)\b|helm (?:.* )?(?:un)?install\b|helm (?:.* )?upgrade\b|kubectl .*(?:undo|scale)\b|(?:gh|glab) \w+ (?:create|close|comment)\b|heroku \S*reset|(?:fly|heroku) \S*(?: |:)set\b|gh api .*(?:-X|--method)[ =]?(?:POST|PUT|PATCH|DELETE))/i;
 const DRY =
   / (?:--?(?:dry-?run|dry|help|snapshot|check|what-?if|no-?op|plan|list|simulate)(?!=(?:false|none))(?:[= ]|$)|(?:-h|--version)$)|^(?:git (?:push|clean)|make) (?:.* )?-\w*n/i;
 
 /** True for what cannot be taken back: neither a trial, nor a listing, nor a question for help. */
 export function isIrreversible(command: Command): boolean {
   const [program = ""] = command.names;
-  const own = command.words.slice(1, 60).filter((word) => !/\s/.test(word));
-  const text = `${program} ${own
+  const own = command.words.slice(1, 60).filter((word) => word.length < 200 && !/\s/.test(word));
+  const text = [program, ...own]
     .join(" ")
     .slice(0, 2_000)
-    .replace(/^-[Cc] \S+ /, "")}`;
-  if (DRY.test(text) || LISTS.test(text)) return false;
-  if (PHRASES.test(text) || RULES.some(([programs, rule]) => programs.test(program) && rule(command)))
-    return true;
+    .replace(/ -[Cc] \S+/, "");
+  if (DRY.test(text)) return false;
+  const isRuled = RULES.some(([programs, rule]) => programs.test(program) && rule(command));
+  if (isRuled || PHRASES.test(text)) return true;
   return !/^(?:git|dotnet)$/.test(program) && (!command.isLookup || ACTS.has(program)) && actsByName(command);
 }
 
@@ -93,16 +91,12 @@ function writesByHttp({ words }: Command): boolean {
   return !reads && own.some((word) => WRITES.test(word));
 }
 
-/** What a tool does that cannot be taken back, by the words of its name: `deploy_site(site="docs")`. */
+/** What a tool does that cannot be taken back, by the words of its name: `deploy_site {"site":"docs"}`. */
 export function actOf({ name, arguments: fields }: ToolCall): string | undefined {
-  const entries = Object.entries(fields).slice(0, 8);
-  const isTrial = entries.some(([key, value]) =>
-    key.endsWith("path")
+  const isTrial = Object.entries(fields).some(([key, value]) =>
+    /path$/i.test(key)
       ? isTemporary(String(value))
       : value === true && /^(?:dry|preview|simulate)/i.test(key),
   );
-  if (isTrial || actsBy(name, "") !== true) return undefined;
-  const shown = ([key, value]: [string, unknown]) =>
-    `${key}=${jsonText(typeof value === "string" ? value.slice(0, 60) : value).slice(0, 62)}`;
-  return `${name}(${entries.map(shown).join(", ")})`;
+  return !isTrial && actsBy(name, "") === true ? `${name} ${jsonText(fields)}` : undefined;
 }

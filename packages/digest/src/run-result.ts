@@ -108,8 +108,8 @@ export function decisiveLine({ lines, hasExitCode }: RunResult): string | undefi
     const isLast = shape === RAISED || shape === MENTIONED;
     const at = isLast ? telling.findLastIndex(fits) : telling.findIndex(fits);
     // What ends in a colon announces the line that tells.
-    if (at >= 0)
-      return clipped(telling.slice(at, telling[at]!.endsWith(":") ? at + 2 : at + 1).join(" "), 240);
+    const next = telling[at]?.endsWith(":") ? (telling[at + 1] ?? "") : "";
+    if (at >= 0) return clipped(`${telling[at]} ${next}`, 240);
   }
   return hasExitCode && telling.length > 0 ? clipped(telling.at(-1)!, 240) : undefined;
 }
