@@ -1,7 +1,6 @@
 import { isRecord } from "@bonsai-agent/messages";
 import { clipped } from "./run-result.ts";
-import { contentWords, normalForm } from "./sentence.ts";
-import { termsIn } from "./terms.ts";
+import { contentWords, normalForm, termsIn } from "./sentence.ts";
 
 export interface Todo {
   text: string;
