@@ -157,6 +157,8 @@ class Ledger {
 
 /** The shell command that a tool is given. Tools have other names in every agent: what a call does is told by its arguments. */
 function commandIn(fields: Readonly<Record<string, unknown>>): string | undefined {
+  // Some editors call their verb a command.
+  if ("path" in fields) return undefined;
   const values = ["command", "cmd", "script", "shell_command", "CommandLine"].map((field) => fields[field]);
   const value = values.find((one) => typeof one === "string" || Array.isArray(one));
   if (!Array.isArray(value)) return value as string | undefined;

@@ -56,9 +56,9 @@ export function boxesOf(text: string): ListedTodo[] {
     if (/^[ \t]{0,8}(?:```|~~~)/.test(line)) isFenced = !isFenced;
     const [, box, sign, task] = (isFenced ? null : BOX.exec(line.slice(0, 2_000))) ?? [];
     if (task === undefined) return [];
-    return [{ text: clipped(task, maxTodoChars), isDone: /[xX✓✔☑☒✅]/u.test(box ?? sign!) }];
+    return [{ text: task, isDone: /[xX✓✔☑☒✅]/u.test(box ?? sign!) }];
   });
-  return found.slice(-maxItems);
+  return found.slice(-maxItems).map(({ text, isDone }) => ({ text: clipped(text, maxTodoChars), isDone }));
 }
 
 /**
@@ -70,6 +70,7 @@ export function afterTodos(
   list: readonly ListedTodo[],
   { adds, tool, ...source }: Omit<Todo, "text"> & { adds: boolean },
 ): readonly Todo[] {
+  if (list.length === 0 && tool === undefined) return todos;
   const items = list.map(worded);
   const isListed = (todo: Worded<Todo>) => items.some((item) => likeness(todo, item) === 1);
   const isOwn = (todo: Todo) => tool !== undefined && todo.tool === tool;

@@ -274,6 +274,11 @@ test("an aborted or refused call says nothing", () => {
     expect(failing(toolRun("bash", { command: "npm test" }, { output, isError: true }))).toEqual([]);
 });
 
+test("an editor whose verb is called a command runs none", () => {
+  const edit = { command: "str_replace", path: "src/a.ts", old_str: "a" };
+  expect(failing(toolRun("edit", edit, { output: "Error: no match", isError: true }))).toEqual([]);
+});
+
 test("the user's own commands count", () => {
   const own = (exitCode: number, cancelled = false): SourceMessage => ({
     message: {
