@@ -62,7 +62,8 @@ export function boxesOf(text: string): ListedTodo[] {
 }
 
 /**
- * The to-dos after a list came. That of a tool takes the place of its last.
+ * The to-dos after a list came. That of a tool takes the place of its last, unless the two have nothing in common: then
+ * another piece of work was begun.
  * @param adds whether what is open is added; else it is only ticked off
  */
 export function afterTodos(
@@ -73,7 +74,9 @@ export function afterTodos(
   if (list.length === 0 && tool === undefined) return todos;
   const items = list.map(worded);
   const isListed = (todo: Worded<Todo>) => items.some((item) => likeness(todo, item) === 1);
-  const isOwn = (todo: Todo) => tool !== undefined && todo.tool === tool;
+  const own = todos.filter((todo) => tool !== undefined && todo.tool === tool).map(worded);
+  const goesOn = items.length === 0 || own.some((todo) => items.some((item) => likeness(todo, item) > 0));
+  const isOwn = (todo: Todo) => goesOn && tool !== undefined && todo.tool === tool;
   let open = todos.filter((todo) => !adds || !isOwn(todo)).map(worded);
   if (!adds) open = open.filter((todo) => !isOwn(todo) || isListed(todo));
   for (const item of items) {
