@@ -67,7 +67,7 @@ const DIGEST_SHARE = { window: 0.25, span: 0.6 };
 /** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
 const RECORDS_SHARE = 0.6;
 const MINIMUM_PROSE_TOKENS = 1_300;
-/** A digest has no notes that name things, so its index names more. */
+/** A digest has no notes that name things, so its index names more, until a long past has more to say. */
 const DIGEST_TERMS = 1.4;
 
 function digestTokens({ record }: CarryOver, { plan }: LadderState, { budgets }: Run): number {
@@ -92,7 +92,7 @@ function proseTokens(carried: CarryOver, state: LadderState, run: Run): number {
 function leftTokens(prose: string, carried: CarryOver, state: LadderState, run: Run): number {
   const text = summaryText(prose, { ...carried, extensions: {} });
   const most = digestTokens(carried, state, run);
-  return Math.max(0, most - sizeOf(text) - digestTermsTokens(state.plan!, run));
+  return Math.max(0, most - sizeOf(text) - digestTermsTokens(carried, state.plan!, run));
 }
 
 /** By the higher of two counts: neither is right for every model. */
@@ -102,8 +102,9 @@ function sizeOf(text: string): number {
 
 const CHARS_PER_TOKEN = 3.3;
 
-function digestTermsTokens(plan: CompactionPlan, run: Run): number {
-  return Math.floor(carriedTokens(plan, run).terms * DIGEST_TERMS);
+function digestTermsTokens({ record }: CarryOver, plan: CompactionPlan, run: Run): number {
+  const share = record.spans > DIGEST.free ? 1 : DIGEST_TERMS;
+  return Math.floor(carriedTokens(plan, run).terms * share);
 }
 
 /** What the agent said stands between the user's words, in order: each may take the other back. */
@@ -137,7 +138,7 @@ async function summarised(
   const prose = await summarise(spanOptions(state, run, summariser), known);
   const mayPutBack = summariser.isExtract !== true;
   const told = mayPutBack ? known : withClosings(prose, known, state, run);
-  const termsTokens = mayPutBack ? carriedTokens(plan, run).terms : digestTermsTokens(plan, run);
+  const termsTokens = mayPutBack ? carriedTokens(plan, run).terms : digestTermsTokens(known, plan, run);
   const { carried, loss } = checkedCarryOver(told, { prose, plan, run, mayPutBack, termsTokens });
   const summary: PlannedSummary = {
     summary: summaryText(prose, carried),

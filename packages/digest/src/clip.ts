@@ -26,6 +26,8 @@ export interface ClipOptions {
   shapeOf: (sentence: string) => string;
   /** What statements should be about above all. Default: nothing. */
   focus?: string | undefined;
+  /** Terms that were named before: what is said of them tells what came of that. Default: none. */
+  named?: ReadonlySet<string>;
 }
 
 /**
@@ -82,12 +84,13 @@ const WEIGHT = {
   lead: 1.5,
   question: -0.5,
   focus: 4,
+  named: 3,
   repeated: -20,
 };
 
 function rankedStatements(
   texts: readonly string[],
-  { recency, shapeOf, focus = "" }: ClipOptions,
+  { recency, shapeOf, focus = "", named = new Set() }: ClipOptions,
 ): Statement[] {
   const statements = texts.flatMap((text, of) =>
     sentencesOf(text)
@@ -118,6 +121,7 @@ function rankedStatements(
       (isQuestion(statement.text) ? WEIGHT.question : 0) +
       // What is said in the same way again and again tells little.
       -Math.log2(repeats.get(shapes[at]!)!) +
+      ([...subjects[at]!].some((word) => named.has(word)) ? WEIGHT.named : 0) +
       (focused.some((word) => subjects[at]!.has(word)) ? WEIGHT.focus : 0) +
       (recency * at) / statements.length;
   });
@@ -142,6 +146,12 @@ function keepLatest(
     statement.rank = Math.max(statement.rank, ...rare.map((word) => highest.get(word) ?? statement.rank));
     for (const word of rare) highest.set(word, statement.rank);
   });
+}
+
+/** The terms that few of the texts name. */
+export function rareTerms(texts: readonly string[]): Set<string> {
+  const uses = counted(texts.flatMap((text) => [...termsIn(text)]));
+  return new Set([...uses].filter(([, times]) => times <= RARE).map(([term]) => term));
 }
 
 /** How often each of the values is there. */

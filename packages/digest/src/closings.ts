@@ -1,5 +1,5 @@
-import { byScript, contentText } from "@bonsai-agent/messages";
-import { clippedTexts } from "./clip.ts";
+import { contentText } from "@bonsai-agent/messages";
+import { clippedTexts, rareTerms } from "./clip.ts";
 import { ownWords } from "./pasted.ts";
 import { reportShape, routineShape, sentencesOf } from "./sentence.ts";
 import { isSaid, type SourceMessage } from "./source.ts";
@@ -55,45 +55,34 @@ function spoken(text: string): string {
 const LINE_TOKENS = 10;
 /** So much more is a statement of the end worth than one of the beginning: it may take that one back. */
 const RECENCY = 3;
-/** What was said on the way is told where so much is left beside what was said at the end. */
-const LEAST_SHARE = 0.2;
 
-/** Without sentences that a later one repeats with other numbers, as many as fit: the newest first. */
-export function clippedClosings(closings: readonly Closing[], maxTokens: number, focus?: string): Closing[] {
-  const fresh = withoutRepeats(withoutChatter(closings));
-  const ended = clipped(fresh, false, maxTokens, focus);
-  const left = maxTokens - ended.reduce((sum, each) => sum + closingTokens(each), 0);
-  const interim = left > maxTokens * LEAST_SHARE ? clipped(fresh, true, left, focus) : [];
-  const kept = new Map([...ended, ...interim].map((closing) => [closing.at, closing]));
-  return fresh.flatMap((_, at) => {
-    const { at: _at, ...closing } = kept.get(at) ?? { at: -1, turn: 0, text: "" };
-    return _at < 0 ? [] : [closing];
-  });
+export interface ClosingsOptions {
+  maxTokens: number;
+  /** What they should be about above all. Default: nothing. */
+  focus?: string | undefined;
+  /** What the user said: what the agent says of the same thing tells what came of it. Default: nothing. */
+  words?: { readonly said: ReadonlyArray<{ readonly text: string }> };
 }
 
-type Placed = Closing & { at: number };
-
-function clipped(
-  closings: readonly Closing[],
-  isInterim: boolean,
-  maxTokens: number,
-  focus?: string,
-): Placed[] {
-  const some = closings.flatMap((closing, at) =>
-    (closing.isInterim ?? false) === isInterim ? [{ ...closing, at }] : [],
-  );
+/** Without sentences that a later one repeats with other numbers, as many as fit: the newest first. */
+export function clippedClosings(closings: readonly Closing[], options: ClosingsOptions): Closing[] {
+  const { maxTokens, focus, words = { said: [] } } = options;
+  const fresh = withoutRepeats(withoutChatter(closings));
   const texts = clippedTexts(
-    some.map(({ text }) => text),
-    { maxTokens, tokensPerMessage: LINE_TOKENS, recency: RECENCY, shapeOf: routineShape, focus },
+    fresh.map(({ text }) => text),
+    {
+      maxTokens,
+      tokensPerMessage: LINE_TOKENS,
+      recency: RECENCY,
+      shapeOf: routineShape,
+      focus,
+      named: rareTerms(words.said.map(({ text }) => text)),
+    },
   );
-  return some.flatMap((closing, at) => {
+  return fresh.flatMap((closing, at) => {
     const text = texts[at];
     return text === undefined ? [] : [{ ...closing, text }];
   });
-}
-
-function closingTokens({ text }: Closing): number {
-  return byScript(text) + LINE_TOKENS;
 }
 
 /** What was said on the way counts where the turn has no end that was said. */

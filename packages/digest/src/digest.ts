@@ -52,14 +52,14 @@ function conversationLines({ words, closings }: SpanRecord, maxTokens: number, f
   const left = maxTokens - byScript(wordLines(said).join("\n"));
   const last = lastAnswer(closings);
   const others = closings.filter((closing) => closing !== last);
-  return wordLines(said, { closings: clippedClosings(others, left, focus) });
+  return wordLines(said, { closings: clippedClosings(others, { maxTokens: left, focus, words: said }) });
 }
 
 /** The last answer, as far as it fits. */
 function standingLines({ closings }: SpanRecord, maxTokens: number, focus?: string): string[] {
   const last = lastAnswer(closings);
   if (last === undefined) return [];
-  return clippedClosings([{ ...last, isInterim: false }], maxTokens, focus).map(closingLine);
+  return clippedClosings([{ ...last, isInterim: false }], { maxTokens, focus }).map(closingLine);
 }
 
 /** Where things stand, in the agent's words. */

@@ -68,7 +68,7 @@ export function recordAfter({
     ...whole,
     spans: earlier.spans + 1,
     words: clippedWords(whole.words, wordsTokens, focus),
-    closings: clippedClosings(whole.closings, CLOSINGS_TOKENS),
+    closings: clippedClosings(whole.closings, { maxTokens: CLOSINGS_TOKENS, words: whole.words }),
   };
 }
 
