@@ -28,7 +28,7 @@ test("each request holds what is pinned once, before and after compactions by al
   await agent.requestCompaction();
   await agent.prompt(filler(5_000));
   await agent.prompt(filler(6_000));
-  await agent.prompt(filler(3_000));
+  await agent.prompt(filler(1_000));
   await agent.prompt("go on");
   expect(sent(run)).toEqual(run.turns.map((_call, at) => (at === 0 ? 0 : 1)));
   expect(reasons).toEqual(["manual", "threshold", "overflow"]);
