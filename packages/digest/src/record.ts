@@ -12,6 +12,8 @@ export interface SpanRecord {
   /** Messages of the user so far. */
   turns: number;
   words: UserWords;
+  /** The end of what the agent said last, where the user has not answered it yet. */
+  unanswered?: string | undefined;
   /** What the agent said, oldest first. */
   closings: readonly Closing[];
   terms: TermIndex;
@@ -78,12 +80,13 @@ function withMessages(
   following: readonly SourceMessage[] = [],
 ): SpanRecord {
   const { spans, turns, words, closings, terms, outcomes } = record;
-  const said = saidIn(messages, turns);
+  const { said, unanswered } = saidIn(messages, { turn: turns, unanswered: record.unanswered, following });
   const isLastOpen = following[0] !== undefined && !isSaid(following[0].message);
   return {
     spans,
     turns: turns + messages.filter(({ message }) => isSaid(message)).length,
     words: joinedWords(words, said),
+    ...(unanswered !== undefined && { unanswered }),
     closings: [...closings, ...closingsIn(messages, turns, isLastOpen)],
     terms: termsAfter(terms, messages),
     outcomes: outcomesAfter(outcomes, messages, following),
@@ -102,6 +105,7 @@ function withBranch(record: SpanRecord, branch: SpanRecord): SpanRecord {
     spans: record.spans,
     turns: record.turns + branch.turns,
     words: joinedWords(record.words, numbered(branch.words.said)),
+    ...(record.unanswered !== undefined && { unanswered: record.unanswered }),
     closings: [...record.closings, ...numbered(branch.closings)],
     terms: joinedTerms(record.terms, branch.terms),
     outcomes: {
@@ -146,6 +150,7 @@ const recordSchema = z.object({
       fillers: listOf(text),
     })
     .catch({ said: [], leftOut: 0, fillers: [] }),
+  unanswered: text.optional().catch(undefined),
   closings: closingsSchema,
   terms: z
     .object({

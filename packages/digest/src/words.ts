@@ -35,25 +35,44 @@ interface Utterance extends SaidMessage {
   isBare?: boolean;
 }
 
-/** What the user said in the messages, in order. @param turn the number of the user's latest message before them */
-export function saidIn(messages: readonly SourceMessage[], turn: number): Utterance[] {
+/** What a span begins with and is followed by. */
+interface Surroundings {
+  /** The number of the user's latest message before it. */
+  turn: number;
+  /** The end of what the agent said last, where nobody has answered it yet. Default: nothing. */
+  unanswered?: string | undefined;
+  /** What comes after it and is not part of it. Default: nothing. */
+  following?: readonly SourceMessage[];
+}
+
+/** What the user said in the messages, in order, and what of the agent's words is unanswered at their end. */
+export function saidIn(
+  messages: readonly SourceMessage[],
+  { turn, unanswered = "", following = [] }: Surroundings,
+): { said: Utterance[]; unanswered: string | undefined } {
   const said: Utterance[] = [];
   let number = turn;
-  let before = "";
+  let before = unanswered;
   for (const { message, entryId } of messages) {
-    if (message?.role === "assistant") {
-      const text = contentText(message.content);
-      const last = said.at(-1);
-      if (last?.isBare && sharesWords(last.text, text)) last.isBare = false;
-      if (text.trim() !== "") before = text;
-    }
+    if (message?.role === "assistant") before = takenUp(said, contentText(message.content)) || before;
     if (!isSaid(message)) continue;
     number += 1;
     const text = textOf(message);
     if (text !== "") said.push({ turn: number, entryId, ...utterance(text, before) });
     before = "";
   }
-  return said;
+  for (const { message } of following) {
+    if (isSaid(message)) break;
+    if (message?.role === "assistant") takenUp(said, contentText(message.content));
+  }
+  return { said, unanswered: before === "" ? undefined : before };
+}
+
+/** Marks the last word of the user's that the agent's text takes up. @returns the end of the text */
+function takenUp(said: readonly Utterance[], text: string): string {
+  const last = said.at(-1);
+  if (last?.isBare && sharesWords(last.text, text)) last.isBare = false;
+  return text.trim().slice(-UNANSWERED_CHARS);
 }
 
 /** @param before what the agent said last, where nobody has answered it yet */
@@ -92,6 +111,8 @@ function commandLine(message: Message & { role: "bashExecution" }): string {
 }
 
 const QUESTION_CHARS = 200;
+/** What is kept of the agent's words until the user has answered them. */
+const UNANSWERED_CHARS = 4 * QUESTION_CHARS;
 /** A question may have a remark or two behind it. */
 const LAST_SENTENCES = 3;
 

@@ -7,7 +7,8 @@ import { said } from "./run-messages.ts";
 
 const user = (text: string, entryId?: string) => said("user", text, entryId);
 const agent = (text: string) => said("assistant", [{ type: "text", text }]);
-const wordsOf = (...messages: SourceMessage[]): UserWords => joinedWords(noWords, saidIn(messages, 0));
+const wordsOf = (...messages: SourceMessage[]): UserWords =>
+  joinedWords(noWords, saidIn(messages, { turn: 0 }).said);
 const texts = ({ said: all }: UserWords) => all.map(({ text }) => text);
 
 test("the user's words stand in order, each with its number and entry; of the agent's nothing", () => {
@@ -28,8 +29,8 @@ test("the user's words stand in order, each with its number and entry; of the ag
 test("numbers go on behind earlier ones, also where a message between says nothing", () => {
   const spoken = saidIn(
     [user("Mend the door of src/house.ts", "e8"), user("  "), user("Paint the roof", "e9")],
-    7,
-  );
+    { turn: 7 },
+  ).said;
   expect(spoken.map(({ turn }) => turn)).toEqual([8, 10]);
 });
 
@@ -134,7 +135,10 @@ test.each(languages)("%s: a request that is repeated stays once, where it was sa
 test("a filler that earlier spans knew is dropped from the next, and one that came once there too", () => {
   const first = wordsOf(user("go on"), user("go on"), user("go on"), user("Mend the parser in src/a.ts"));
   expect(first.fillers).toEqual(["go on"]);
-  const next = joinedWords(first, saidIn([user("Go on!"), user("Now the lexer in src/b.ts")], 4));
+  const next = joinedWords(
+    first,
+    saidIn([user("Go on!"), user("Now the lexer in src/b.ts")], { turn: 4 }).said,
+  );
   expect(texts(next)).toEqual(["Mend the parser in src/a.ts", "Now the lexer in src/b.ts"]);
 });
 
@@ -182,7 +186,7 @@ test("law: what is kept stands in the order in which it was said, and two spans 
     expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
     const before = wordsOf(...messages.slice(0, cut));
     const turns = Math.min(cut, messages.length);
-    expect(joinedWords(before, saidIn(messages.slice(cut), turns)).said).toEqual(whole.said);
+    expect(joinedWords(before, saidIn(messages.slice(cut), { turn: turns }).said).said).toEqual(whole.said);
   });
   fc.assert(law);
 });
