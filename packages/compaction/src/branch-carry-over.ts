@@ -65,7 +65,7 @@ export function withFindings(known: CarryOver, { prose, items, source, summarise
   const shown = paragraphs([prose, ...recordBlocks({ ...known, closings })]);
   const shownTerms = termsIn(shown);
   const terms = termLines(record.terms, termsTokens, (term) => shownTerms.has(term));
-  const { lines: putBack } = checkLoss(record, paragraphs([shown, ...terms]), putBackTokens);
+  const { lines: putBack } = checkLoss(record, { text: shown, index: terms }, putBackTokens);
   return { ...known, closings, terms, putBack };
 }
 

@@ -35,9 +35,8 @@ export function checkedCarryOver(carried: CarryOver, options: CheckOptions): Che
   const shownTerms = termsIn(beside);
   const terms = termLines(record.terms, termsTokens, (term) => shownTerms.has(term));
   if (lossCheck === "off") return { carried: { ...carried, terms } };
-  const shown = paragraphs([beside, ...terms]);
   const putBackTokens = mayPutBack ? carriedTokens(plan, run).putBack : 0;
-  const { lines: putBack, report: loss } = checkLoss(record, shown, putBackTokens);
+  const { lines: putBack, report: loss } = checkLoss(record, { text: beside, index: terms }, putBackTokens);
   return { carried: { ...carried, terms, putBack }, loss };
 }
 

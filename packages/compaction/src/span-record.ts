@@ -109,7 +109,9 @@ function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSour
     ),
   );
   const entries = before.slice(former.from).filter(({ type }) => type !== "compaction");
-  const { items } = project(entries);
+  // What was taken out of the context since then was meant.
+  const edits = path.slice(before.length).filter(({ type }) => type === "context_edit");
+  const { items } = project([...entries, ...edits]);
   return recordOfItems({ earlier: former.record, items, settings: source.settings });
 }
 

@@ -130,13 +130,20 @@ function earlierNotes(summary: string, maxTokens: number): string[] {
   const options = { maxTokens, tokensPerMessage: 1, recency: 0, shapeOf: reportShape };
   const kept = clippedTexts(said, options);
   // A heading stands where something of what is below it does.
-  const isKept = lines.map((line, at) => !isHeading(line) && kept[at] !== undefined);
-  return lines.flatMap((line, at) => {
-    if (!isHeading(line)) return isKept[at] ? [kept[at]!] : [];
-    const next = lines.findIndex((other, place) => place > at && isHeading(other));
-    const below = isKept.slice(at + 1, next < 0 ? undefined : next);
-    return below.includes(true) ? [`**${line.replace(/^#+\s*/, "")}**`] : [];
-  });
+  const shown: string[] = [];
+  let isFollowed = false;
+  for (let at = lines.length - 1; at >= 0; at--) {
+    const line = lines[at]!;
+    if (!isHeading(line)) {
+      const text = kept[at];
+      if (text !== undefined) shown.push(text);
+      isFollowed ||= text !== undefined;
+      continue;
+    }
+    if (isFollowed) shown.push(`**${line.replace(/^#+\s*/, "")}**`);
+    isFollowed = false;
+  }
+  return shown.reverse();
 }
 
 function notesIn(digest: string): string {

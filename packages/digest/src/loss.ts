@@ -32,19 +32,30 @@ export interface LossCheck {
 const CHECKED_TERMS = 100;
 const REPORTED_TERMS = 20;
 
+/** What a context shows after a summary. */
+export interface ShownContext {
+  text: string;
+  /** Lines that name terms and tell nothing of them: a command of which they name a file is lost all the same. Default: none. */
+  index?: readonly string[];
+}
+
 /**
  * Compares what stood in a span with what the context shows after its summary.
- * @param shown the text of the new context
  * @param putBackTokens what may be put back
  */
-export function checkLoss(record: SpanRecord, shown: string, putBackTokens: number): LossCheck {
-  const context = new ShownText(shown);
+export function checkLoss(
+  record: SpanRecord,
+  { text, index = [] }: ShownContext,
+  putBackTokens: number,
+): LossCheck {
+  const context = new ShownText(text);
+  const indexed = termsIn(index.join("\n"));
   const { failing, irreversible, openTodos } = record.outcomes;
   const lostFailing = failing.filter(({ key, line }) => !context.hasCommand(key) && !context.hasLine(line));
   const lostIrreversible = irreversible.filter(({ command }) => !context.hasCommand(command));
   const lostTodos = openTodos.filter(({ text }) => !context.hasLine(text));
   const used = record.terms.uses.slice(0, CHECKED_TERMS);
-  const lostTerms = used.filter(({ term }) => !context.hasTerm(term));
+  const lostTerms = used.filter(({ term }) => !indexed.has(term) && !context.hasTerm(term));
 
   const back = new PutBack(putBackTokens);
   const failingBack = back.add("Commands whose last run failed:", lostFailing.map(failingLine));
