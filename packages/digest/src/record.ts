@@ -144,6 +144,7 @@ const recordSchema = z.object({
           text,
           answers: text.optional().catch(undefined),
           isOnBranch: flag,
+          times: z.number().int().min(1).optional().catch(undefined),
         }),
       ),
       leftOut: count,

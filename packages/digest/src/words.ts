@@ -16,6 +16,8 @@ export interface SaidMessage {
   answers?: string | undefined;
   /** True for what was said on a branch that was left. */
   isOnBranch?: boolean | undefined;
+  /** How often it was said in all: of a few words that came up more than once. */
+  times?: number | undefined;
 }
 
 /** What the user said, oldest first. */
@@ -150,11 +152,13 @@ export function joinedWords(earlier: UserWords, said: readonly Utterance[]): Use
     ...message,
     form: normalForm(message.text),
   }));
-  const counts = counted(all.map(({ form }) => form));
+  const counts = new Map<string, number>();
+  for (const { form, times = 1, isBare } of all)
+    if (!isBare) counts.set(form, (counts.get(form) ?? 0) + times);
   const questions = counted(all.map(({ answers = "" }) => routineShape(answers)));
   const last = new Map(all.map(({ form }, at) => [form, at]));
   const isHabit = ({ text, form, isBare }: (typeof all)[number]) =>
-    isBare || (isShort(text) && counts.get(form)! >= OFTEN && !soundsLikeRule(text));
+    isBare || (isShort(text) && (counts.get(form) ?? 0) >= OFTEN && !soundsLikeRule(text));
   const fillers = new Set([...earlier.fillers, ...all.filter(isHabit).map(({ form }) => form)]);
   const known = new Set([...fillers].flatMap((filler) => filler.split(" ")));
   const kept = all.filter(({ text, form, answers = "", isBare }, at) => {
@@ -164,8 +168,15 @@ export function joinedWords(earlier: UserWords, said: readonly Utterance[]): Use
     const isFiller = isShort(text) && form.split(" ").every((word) => known.has(word));
     return last.get(form) === at && (!isFiller || soundsLikeRule(text));
   });
+  const keptCounts = counted(kept.map(({ form }) => form));
   return {
-    said: kept.map(({ form: _, isBare: __, ...message }) => message),
+    said: kept.map((each) => {
+      const { form, isBare: _, times: __, ...message } = each;
+      // Those that stand elsewhere, with the question that they answer, count there.
+      const times = (counts.get(form) ?? 0) - keptCounts.get(form)! + 1;
+      if (times < 2 || fillers.has(form) || !isShort(each.text)) return message;
+      return all[last.get(form)!] === each ? { ...message, times } : message;
+    }),
     leftOut: earlier.leftOut,
     fillers: [...fillers].slice(-MOST_FILLERS),
   };
