@@ -86,15 +86,29 @@ export function carriedTokens(
 ): Record<keyof typeof MOST, number> {
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
   const previousTokens = typeof previous?.summary === "string" ? byScript(previous.summary) : 0;
-  const spanTokens = previousTokens + viewTokens([...history, ...turnPrefix]);
-  const ofSpan = (part: keyof typeof MOST) => Math.max(MOST[part].leastTokens, spanTokens * MOST[part].span);
-  const most = (part: keyof typeof MOST, setting: number) =>
-    Math.floor(Math.min(setting, windowTokens * MOST[part].window, ofSpan(part)));
+  const newTokens = viewTokens([...history, ...turnPrefix]);
+  const ofSpan = (part: keyof typeof MOST, shownTokens = 0) => {
+    const { leastTokens, span } = MOST[part];
+    return Math.max(leastTokens, (previousTokens + newTokens) * span, shownTokens + newTokens * span);
+  };
+  const most = (part: keyof typeof MOST, setting: number, shownTokens?: number) =>
+    Math.floor(Math.min(setting, windowTokens * MOST[part].window, ofSpan(part, shownTokens)));
   return {
-    words: most("words", settings.words.maxTokens),
+    // What the previous summary showed goes on being shown: short spans must not wear the words away.
+    words: most("words", settings.words.maxTokens, shownWordsTokens(previous)),
     terms: most("terms", settings.terms.maxTokens),
     putBack: settings.lossCheck === "putBack" ? most("putBack", settings.putBackTokens) : 0,
   };
+}
+
+/** What the user's words take of a summary of ours; in a digest, statements of the agent stand between them. */
+function shownWordsTokens(previous: CompactionPlan["previous"]): number {
+  const { record, wordsTokens } = ownDetails(previous);
+  if (typeof wordsTokens !== "number" || !(wordsTokens > 0) || record === undefined) return 0;
+  const summary = typeof previous?.summary === "string" ? previous.summary : "";
+  const from = summary.lastIndexOf("\n<user-words>\n");
+  const to = summary.indexOf("\n</user-words>\n", from);
+  return from < 0 || to < 0 ? 0 : Math.min(wordsTokens, byScript(summary.slice(from, to)));
 }
 
 const LATEST_REQUEST = { minimumChars: 4_000, maximumChars: 40_000 };
