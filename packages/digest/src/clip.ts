@@ -18,8 +18,8 @@ interface Statement {
 /** How the statements of a kind are ranked beside what all have in common. */
 export interface ClipOptions {
   maxTokens: number;
-  /** What each message takes beside its words. */
-  tokensPerMessage: number;
+  /** What a message takes beside its words. */
+  tokensBeside: (at: number) => number;
   /** How much the place counts: from 0 for the oldest to so much for the newest. */
   recency: number;
   /** The shape that makes a statement a repetition of another. */
@@ -37,8 +37,8 @@ export interface ClipOptions {
  * Invariant: of two statements on the same subject, the later one is never left out before the earlier one.
  */
 export function clippedTexts(texts: readonly string[], options: ClipOptions): (string | undefined)[] {
-  const { maxTokens, tokensPerMessage } = options;
-  const whole = texts.map((text) => byScript(text) + tokensPerMessage);
+  const { maxTokens, tokensBeside } = options;
+  const whole = texts.map((text, at) => byScript(text) + tokensBeside(at));
   if (whole.reduce((sum, tokens) => sum + tokens, 0) <= maxTokens) return [...texts];
   const statements = rankedStatements(texts, options);
   const order = statements
@@ -49,7 +49,8 @@ export function clippedTexts(texts: readonly string[], options: ClipOptions): (s
   let tokens = 0;
   for (const at of order) {
     const statement = statements[at]!;
-    const size = statement.tokens + (messages.has(statement.of) ? 0 : tokensPerMessage + MARK_TOKENS);
+    const size =
+      statement.tokens + (messages.has(statement.of) ? 0 : tokensBeside(statement.of) + MARK_TOKENS);
     if (tokens + size > maxTokens) break;
     tokens += size;
     kept.add(statement);

@@ -72,7 +72,7 @@ export function clippedClosings(closings: readonly Closing[], options: ClosingsO
     fresh.map(({ text }) => text),
     {
       maxTokens,
-      tokensPerMessage: LINE_TOKENS,
+      tokensBeside: () => LINE_TOKENS,
       recency: RECENCY,
       shapeOf: routineShape,
       focus,

@@ -127,7 +127,7 @@ function earlierNotes(summary: string, maxTokens: number): string[] {
   const notes = summary.startsWith(INTRODUCTION) ? notesIn(summary) : summary;
   const lines = notes.split("\n").filter((line) => line.trim() !== "");
   const said = lines.map((line) => (isHeading(line) ? "" : line));
-  const options = { maxTokens, tokensPerMessage: 1, recency: 0, shapeOf: reportShape };
+  const options = { maxTokens, tokensBeside: () => 1, recency: 0, shapeOf: reportShape };
   const kept = clippedTexts(said, options);
   // A heading stands where something of what is below it does.
   const shown: string[] = [];

@@ -4,17 +4,17 @@
  */
 const SPACED = [
   "no not never none nor without don't doesn't mustn't can't cannot won't shouldn't dont only always must every instead except unless",
-  "nicht nie niemals kein keine keinen keinem keiner ohne nur immer muss müssen soll sollen jede jeder jedes statt außer",
-  "ne pas jamais aucun aucune sans seulement toujours doit doivent chaque uniquement sauf",
+  "nein nicht nie niemals kein keine keinen keinem keiner ohne nur immer muss müssen soll sollen jede jeder jedes statt außer",
+  "non ne pas jamais aucun aucune sans seulement toujours doit doivent chaque uniquement sauf",
   "nunca jamás ningún ninguna sin solo sólo siempre debe deben cada salvo",
   "não nunca nenhum nenhuma sem somente sempre deve devem apenas exceto",
   "non mai nessun nessuna senza solo sempre deve devono ogni tranne",
-  "niet nooit geen zonder alleen altijd moet moeten elke behalve",
+  "nee niet nooit geen zonder alleen altijd moet moeten elke behalve",
   "nie nigdy żaden bez tylko zawsze musi każdy oprócz",
-  "inte aldrig ingen utan bara alltid måste ikke aldri uten kun altid skal",
+  "nej nei inte aldrig ingen utan bara alltid måste ikke aldri uten kun altid skal",
   "не нет никогда нельзя без только всегда должен должна должно должны каждый кроме вместо",
   "ні ніколи не можна без тільки лише завжди повинен кожен крім",
-  "değil asla yok hiç olmadan sadece yalnızca her zaman",
+  "hayır değil asla yok hiç olmadan sadece yalnızca her zaman",
   "لا لن لم ليس أبدا أبدًا دون بدون فقط دائما دائمًا يجب كل إلا",
   "לא אף אין בלי רק תמיד חייב כל",
   "नहीं मत कभी बिना केवल सिर्फ हमेशा हर",
@@ -24,8 +24,8 @@ const SPACED = [
 /** Where words are not set apart: anywhere in the text. */
 const UNSPACED = [
   "不 别 没 勿 无 只 必须 总是 永远 每 禁止 除非",
-  "ない ません なく 禁止 だけ のみ 必ず 常に すべて 絶対",
-  "않 말 못 없 만 항상 반드시 모든 절대",
+  "いいえ ない ません なく 禁止 だけ のみ 必ず 常に すべて 絶対",
+  "아니 않 말 못 없 만 항상 반드시 모든 절대",
   "ไม่ ห้าม อย่า เท่านั้น เสมอ ต้อง",
 ].flatMap((words) => words.split(" "));
 

@@ -1,4 +1,4 @@
-import { contentBlocks, contentText, type Message } from "@bonsai-agent/messages";
+import { byScript, contentBlocks, contentText, type Message } from "@bonsai-agent/messages";
 import { clippedTexts, counted } from "./clip.ts";
 import { type Closing, closingLine } from "./closings.ts";
 import { soundsLikeRule } from "./language.ts";
@@ -79,10 +79,22 @@ function takenUp(said: readonly Utterance[], text: string): string {
 
 /** @param before what the agent said last, where nobody has answered it yet */
 function utterance(text: string, before: string): Pick<Utterance, "text" | "answers" | "isBare"> {
-  if (!isShort(text)) return { text };
-  const answers = questionAtEnd(before);
+  if (!isBrief(text)) return { text };
+  const answers = questionAtEnd(before) ?? (isVeto(text) ? lastSentence(before) : undefined);
   if (answers !== undefined) return { text, answers };
-  return { text, isBare: wordCount(text) < LEAST_WORDS && !sharesWords(text, before) };
+  if (!isShort(text)) return { text };
+  return { text, isBare: wordCount(text) < LEAST_WORDS && !sharesWords(text, before) && !isVeto(text) };
+}
+
+/** "no", said to what was no question: it takes back what the agent set out to do. */
+function isVeto(text: string): boolean {
+  return isShort(text) && soundsLikeRule(text);
+}
+
+function lastSentence(text: string): string | undefined {
+  return sentencesOf(text.slice(-4 * QUESTION_CHARS))
+    .at(-1)
+    ?.slice(-QUESTION_CHARS);
 }
 
 function sharesWords(text: string, other: string): boolean {
@@ -118,9 +130,43 @@ const UNANSWERED_CHARS = 4 * QUESTION_CHARS;
 /** A question may have a remark or two behind it. */
 const LAST_SENTENCES = 3;
 
+/** The question that the text ends with, and the choices that it leaves. */
 function questionAtEnd(text: string): string | undefined {
-  const last = sentencesOf(text.slice(-4 * QUESTION_CHARS)).slice(-LAST_SENTENCES);
-  return last.findLast(isQuestion)?.slice(-QUESTION_CHARS);
+  const lines = text
+    .slice(-QUESTION_TAIL_CHARS)
+    .split("\n")
+    .filter((line) => line.trim() !== "");
+  const items = lines.length - 1 - lines.findLastIndex((line) => !ITEM.test(line));
+  const behind = lines.slice(lines.length - items);
+  const asked = sentencesOf(lines.join("\n")).slice(-LAST_SENTENCES).findLast(isQuestion);
+  if (asked !== undefined) return withChoices(asked, choicesBefore(lines, asked));
+  const beforeItems = sentencesOf(lines.slice(0, lines.length - items).join("\n")).at(-1);
+  return beforeItems !== undefined && isQuestion(beforeItems) ? withChoices(beforeItems, behind) : undefined;
+}
+
+const QUESTION_TAIL_CHARS = 2_000;
+/** An item of a list that is told by its number or letter. */
+const ITEM = /^\s*[([*_]*[\p{N}\p{L}]{1,2}[.):\]、．]/u;
+/** Two of such marks on one line. */
+const CHOICES = /(?:^|\s)[([]?[A-Za-z\d][)\]]\s.*\s[([]?[A-Za-z\d][)\]]\s/;
+
+function choicesBefore(lines: readonly string[], question: string): string[] {
+  const at = lines.findLastIndex((line) => line.includes(question));
+  const choices: string[] = [];
+  for (let line = at - 1; line >= 0 && ITEM.test(lines[line]!); line -= 1) choices.unshift(lines[line]!);
+  if (choices.length > 1) return choices;
+  const before = lines[at - 1] ?? "";
+  return CHOICES.test(before) ? [before] : [];
+}
+
+const CHOICE_CHARS = 80;
+const MOST_CHOICES = 6;
+
+function withChoices(question: string, choices: readonly string[]): string {
+  const shown = choices
+    .slice(-MOST_CHOICES)
+    .map((choice) => choice.trim().slice(0, choices.length === 1 ? QUESTION_CHARS : CHOICE_CHARS));
+  return [...shown, question.slice(-QUESTION_CHARS)].join(" / ");
 }
 
 /** A sentence that is written again and again in one message is written once. */
@@ -134,6 +180,13 @@ function withoutEchoes(text: string): string {
 
 /** With each sentence so many times, a text is an echo. */
 const ECHOES = 3;
+
+/** So little that it may need the question which it answers: "the second one", "8080". */
+function isBrief(text: string): boolean {
+  return wordCount(text) <= MOST_ANSWER_WORDS && !text.includes("[");
+}
+
+const MOST_ANSWER_WORDS = 5;
 
 /** A few words without anything specific in them, and without a mark for what else was there. */
 function isShort(text: string): boolean {
@@ -187,11 +240,17 @@ const LINE_TOKENS = 9;
 /** Of what is equally specific, the newest is worth so much more than the oldest. */
 const RECENCY = 2;
 
+const RANKING = { recency: RECENCY, shapeOf: routineShape };
+
+function besideTokens({ answers }: SaidMessage): number {
+  return LINE_TOKENS + (answers === undefined ? 0 : byScript(answers));
+}
+
 /** As much of it as fits. @param focus what it should be about above all */
 export function clippedWords(words: UserWords, maxTokens: number, focus?: string): UserWords {
   const texts = clippedTexts(
     words.said.map(({ text }) => text),
-    { maxTokens, tokensPerMessage: LINE_TOKENS, recency: RECENCY, shapeOf: routineShape, focus },
+    { maxTokens, tokensBeside: (at) => besideTokens(words.said[at]!), ...RANKING, focus },
   );
   const said = words.said.flatMap((each, at) => {
     const text = texts[at];
@@ -230,6 +289,11 @@ export function wordLines({ said, leftOut }: UserWords, options: WordLinesOption
 function wordLine({ turn, entryId, text, answers, isOnBranch }: SaidMessage): string {
   const address = entryId === undefined ? "" : ` [${entryId}]`;
   const branch = isOnBranch ? " (on a branch that was left)" : "";
-  const question = answers === undefined ? "" : ` (asked: ${answers.replaceAll(/\s+/g, " ")})`;
+  const question =
+    answers === undefined ? "" : ` (${reference(answers)}: ${answers.replaceAll(/\s+/g, " ")})`;
   return `${turn}.${address}${branch}${question} ${text.replaceAll("\n", "\n  ")}`;
+}
+
+function reference(answers: string): string {
+  return isQuestion(answers) ? "asked" : "to";
 }

@@ -6,7 +6,13 @@ import { contentWords, routineShape, sentencesOf, termsIn } from "../src/sentenc
 
 const LINE_TOKENS = 9;
 const clip = (texts: readonly string[], maxTokens: number, focus?: string) =>
-  clippedTexts(texts, { maxTokens, tokensPerMessage: LINE_TOKENS, recency: 2, shapeOf: routineShape, focus });
+  clippedTexts(texts, {
+    maxTokens,
+    tokensBeside: () => LINE_TOKENS,
+    recency: 2,
+    shapeOf: routineShape,
+    focus,
+  });
 const sizeOf = (texts: readonly (string | undefined)[]) =>
   texts.reduce((sum, text) => sum + (text === undefined ? 0 : byScript(text) + LINE_TOKENS), 0);
 
