@@ -116,64 +116,68 @@ function withBranch(record: SpanRecord, branch: SpanRecord): SpanRecord {
 }
 
 const text = z.string();
-const id = z.string().optional().catch(undefined);
+const optionalText = z.string().optional().catch(undefined);
 const count = z.number().int().min(0).catch(0);
 const flag = z.boolean().optional().catch(undefined);
 
 /** The items that are sound; what else stands in a stored list is damage. */
-function listOf<Item>(item: z.ZodType<Item>): z.ZodType<Item[]> {
+function listOf<Item>(item: z.ZodType<Item>) {
   return z
     .array(z.unknown())
-    .catch([])
     .transform((values) => values.flatMap((value) => item.safeParse(value).data ?? []));
 }
 
 const closingsSchema = listOf(
-  z.object({ turn: count, entryId: id, text, isInterim: flag, isOnBranch: flag }),
+  z.object({ turn: count, entryId: optionalText, text, isInterim: flag, isOnBranch: flag }),
 );
 
 const recordSchema = z.object({
   spans: count,
   turns: count,
-  words: z
-    .object({
-      said: listOf(
-        z.object({
-          turn: count,
-          entryId: id,
-          text,
-          answers: text.optional().catch(undefined),
-          isOnBranch: flag,
-          times: z.number().int().min(1).optional().catch(undefined),
-        }),
-      ),
-      leftOut: count,
-      fillers: listOf(text),
-    })
-    .catch({ said: [], leftOut: 0, fillers: [] }),
-  unanswered: text.optional().catch(undefined),
+  words: z.object({
+    said: listOf(
+      z.object({
+        turn: count,
+        entryId: optionalText,
+        text,
+        answers: optionalText,
+        isOnBranch: flag,
+        times: z.number().int().min(1).optional().catch(undefined),
+      }),
+    ),
+    leftOut: count,
+    fillers: listOf(text),
+  }),
+  unanswered: optionalText,
   closings: closingsSchema,
-  terms: z
-    .object({
-      messages: count,
-      uses: listOf(z.object({ term: text, weight: z.number(), placed: z.number(), entries: listOf(text) })),
-    })
-    .catch({ messages: 0, uses: [] }),
-  outcomes: z
-    .object({
-      failing: listOf(z.object({ key: text, line: text, entryId: id, folder: id, passedSince: id })),
-      irreversible: listOf(z.object({ command: text, times: count, entryId: id })),
-      openTodos: listOf(z.object({ text, entryId: id, tool: id })),
-    })
-    .catch({ failing: [], irreversible: [], openTodos: [] }),
+  terms: z.object({
+    messages: count,
+    uses: listOf(z.object({ term: text, weight: z.number(), placed: z.number(), entries: listOf(text) })),
+  }),
+  outcomes: z.object({
+    failing: listOf(
+      z.object({
+        key: text,
+        line: text,
+        entryId: optionalText,
+        folder: optionalText,
+        passedSince: optionalText,
+      }),
+    ),
+    irreversible: listOf(z.object({ command: text, times: count, entryId: optionalText })),
+    openTodos: listOf(z.object({ text, entryId: optionalText, tool: optionalText })),
+  }),
 });
 
-/** A record as it was stored, without what is damaged in it; undefined for what is no record at all. */
+/**
+ * A record as it was stored, without the items that are damaged; undefined where a part is missing or no list: then the
+ * entries themselves are to be read again.
+ */
 export function storedRecord(value: unknown): SpanRecord | undefined {
   return recordSchema.safeParse(value).data;
 }
 
 /** The same of a list of what the agent said. */
 export function storedClosings(value: unknown): Closing[] {
-  return closingsSchema.parse(value);
+  return closingsSchema.safeParse(value).data ?? [];
 }
