@@ -66,7 +66,7 @@ test.each([
   ["ar", (at: number) => `نجحت كل الاختبارات وعددها ${at}.`, "البوابة تستمع الآن على المنفذ 8443."],
 ])("%s: a report that comes again with other numbers is told once, the last time", (_, report, once) => {
   const all = Array.from({ length: 9 }, (_each, at) => closing(report(10 + at), { turn: at }));
-  const kept = clippedClosings([closing(once, { turn: 0 }), ...all], 2_000);
+  const kept = clippedClosings([closing(once, { turn: 0 }), ...all], { maxTokens: 2_000 });
   expect(texts(kept)).toEqual([once, report(18)]);
 });
 
@@ -87,7 +87,7 @@ const closings = fc.array(
 test("law: never more than fits, in order, and what is quoted was said", () => {
   const law = fc.property(closings, fc.integer({ min: 0, max: 600 }), (all, maxTokens) => {
     const sorted = all.toSorted((a, b) => a.turn - b.turn);
-    const kept = clippedClosings(sorted, maxTokens);
+    const kept = clippedClosings(sorted, { maxTokens });
     expect(kept.reduce((sum, { text }) => sum + byScript(text) + 10, 0)).toBeLessThanOrEqual(maxTokens);
     const turns = kept.map(({ turn }) => turn);
     expect(turns).toEqual(turns.toSorted((a, b) => a - b));
@@ -110,7 +110,7 @@ test("what ends turns goes before what is said on the way, and the newest before
   );
   const kept = clippedClosings(
     ends.flatMap((each, at) => [ways[at]!, each]),
-    150,
+    { maxTokens: 150 },
   );
   expect(kept.every(({ isInterim }) => !isInterim)).toBe(true);
   expect(kept.at(-1)?.turn).toBe(11);
