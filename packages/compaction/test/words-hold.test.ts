@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { compactionSettings, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const RULES = Array.from({ length: 60 }, (_, at) => `Dla pola f_${at} ustaw granicę ${at * 13 + 100}.`);
+const RULES = Array.from({ length: 120 }, (_, at) => `Dla pola f_${at} ustaw granicę ${at * 13 + 100}.`);
 
 test.each([
   ["a digest", () => undefined],
@@ -16,11 +16,11 @@ test.each([
     history("A:200", session);
   }
   for (let compaction = 0; compaction < 6; compaction += 1) {
-    history("U:40 A:900 U:40 A:900 U:40 A:900", session);
+    history("U:40 A:700 U:40 A:700", session);
     const { status } = await runCompaction({
       session,
       model: { contextWindow: 200_000 },
-      settings: compactionSettings({ keepRecentTokens: 800 }),
+      settings: compactionSettings({ keepRecentTokens: 600 }),
       reason: "manual",
       summariser: summariserOf(),
     });

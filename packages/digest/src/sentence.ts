@@ -4,11 +4,15 @@ const LONGEST_SENTENCE_CHARS = 600;
 export function sentencesOf(text: string): string[] {
   return text
     .split("\n")
-    .flatMap((line) => line.split(/(?<=[.!?…][)"'»”’\]]?)\s+(?=\S)|(?<=[。！？｡।؟])(?=\S)/u))
+    .flatMap((line) => line.split(SENTENCE_END))
     .map((sentence) => sentence.trim())
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence))
     .map(clipSentence);
 }
+
+/** No end is the point of an ordinal: "a 3. fejezet" goes on in lower case. */
+const SENTENCE_END =
+  /(?<=[.!?…][)"'»”’\]]?)(?<!(?:^|\s)\p{N}{1,3}\.(?=\s+\p{Ll}))\s+(?=\S)|(?<=[。！？｡।؟])(?=\S)/u;
 
 /** Head and tail of what is too long to be a sentence. */
 function clipSentence(sentence: string): string {

@@ -1,5 +1,6 @@
 import { byScript } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
+import { sentencesOf } from "../src/sentence.ts";
 import type { SourceMessage } from "../src/source.ts";
 import { clippedWords, joinedWords, noWords, saidIn, wordLines } from "../src/words.ts";
 import { said } from "./run-messages.ts";
@@ -61,4 +62,12 @@ test("the questions beside the answers count for what the words may take", () =>
   const lines = wordLines(clipped).slice(2);
   expect(lines.length).toBeGreaterThan(1);
   expect(byScript(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);
+});
+
+test.each([
+  ["Nézd meg a 185. modult. Aztán szólj.", ["Nézd meg a 185. modult.", "Aztán szólj."]],
+  ["Tarkista kohdat 2. ja 3. nyt!", ["Tarkista kohdat 2. ja 3. nyt!"]],
+  ["Take port 8080. Then log it.", ["Take port 8080.", "Then log it."]],
+])("the point of an ordinal ends no sentence: %s", (text, sentences) => {
+  expect(sentencesOf(text)).toEqual(sentences);
 });
