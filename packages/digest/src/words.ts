@@ -92,9 +92,7 @@ function isVeto(text: string): boolean {
 }
 
 function lastSentence(text: string): string | undefined {
-  return sentencesOf(text.slice(-4 * QUESTION_CHARS))
-    .at(-1)
-    ?.slice(-QUESTION_CHARS);
+  return sentencesOf(text).at(-1)?.slice(-QUESTION_CHARS);
 }
 
 function sharesWords(text: string, other: string): boolean {
@@ -126,16 +124,13 @@ function commandLine(message: Message & { role: "bashExecution" }): string {
 
 const QUESTION_CHARS = 200;
 /** What is kept of the agent's words until the user has answered them. */
-const UNANSWERED_CHARS = 4 * QUESTION_CHARS;
+const UNANSWERED_CHARS = 6 * QUESTION_CHARS;
 /** A question may have a remark or two behind it. */
 const LAST_SENTENCES = 3;
 
 /** The question that the text ends with, and the choices that it leaves. */
 function questionAtEnd(text: string): string | undefined {
-  const lines = text
-    .slice(-QUESTION_TAIL_CHARS)
-    .split("\n")
-    .filter((line) => line.trim() !== "");
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
   const items = lines.length - 1 - lines.findLastIndex((line) => !ITEM.test(line));
   const behind = lines.slice(lines.length - items);
   const asked = sentencesOf(lines.join("\n")).slice(-LAST_SENTENCES).findLast(isQuestion);
@@ -144,7 +139,6 @@ function questionAtEnd(text: string): string | undefined {
   return beforeItems !== undefined && isQuestion(beforeItems) ? withChoices(beforeItems, behind) : undefined;
 }
 
-const QUESTION_TAIL_CHARS = 2_000;
 /** An item of a list that is told by its number or letter. */
 const ITEM = /^\s*[([*_]*[\p{N}\p{L}]{1,2}[.):\]、．]/u;
 /** Two of such marks on one line. */
