@@ -128,13 +128,15 @@ function plain(text: string): string {
   return text.replaceAll(/[`*]/g, "").replaceAll(/\s+/g, " ").trim().toLowerCase();
 }
 
+const INTRODUCTION = "The notes above leave this out; it is put back from the records of the session.";
+
 /** Lines under headings, as long as there is room. */
 class PutBack {
   readonly lines: string[] = [];
   #left: number;
 
   constructor(tokens: number) {
-    this.#left = tokens;
+    this.#left = tokens - byScript(INTRODUCTION);
   }
 
   /** The newest ones that fit. @returns how many */
@@ -151,14 +153,15 @@ class PutBack {
   }
 
   addTerms(uses: readonly TermUse[]): ReadonlySet<string> {
-    const [heading = "", ...lines] = termLines({ messages: 0, uses }, this.#left, () => false);
-    this.#push(heading, lines);
+    const [, ...lines] = termLines({ messages: 0, uses }, this.#left, () => false);
+    this.#push("Terms, each with an entry that holds it:", lines);
     const text = lines.join("\n");
     return new Set(uses.map(({ term }) => term).filter((term) => text.includes(term)));
   }
 
   #push(heading: string, lines: readonly string[]): void {
     if (lines.length === 0) return;
+    if (this.lines.length === 0) this.lines.push(INTRODUCTION);
     this.lines.push(heading, ...lines);
     this.#left -= byScript([heading, ...lines].join("\n"));
   }

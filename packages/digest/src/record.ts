@@ -120,11 +120,14 @@ const optionalText = z.string().optional().catch(undefined);
 const count = z.number().int().min(0).catch(0);
 const flag = z.boolean().optional().catch(undefined);
 
+/** More than any list of ours has. */
+const MOST_ITEMS = 2_000;
+
 /** The items that are sound; what else stands in a stored list is damage. */
 function listOf<Item>(item: z.ZodType<Item>) {
   return z
     .array(z.unknown())
-    .transform((values) => values.flatMap((value) => item.safeParse(value).data ?? []));
+    .transform((values) => values.slice(-MOST_ITEMS).flatMap((value) => item.safeParse(value).data ?? []));
 }
 
 const closingsSchema = listOf(

@@ -124,7 +124,7 @@ export function termLines(index: TermIndex, maxTokens: number, isShown: (term: s
   const entries = new Set<string | undefined>();
   let tokens = byScript(INTRODUCTION);
   for (const { term, weight, entries: candidates } of index.uses) {
-    if (/^[\d/.]+$/.test(term) && weight <= SPEAKER_WEIGHT.user) continue;
+    if (/^[\d/.]+$/.test(term) && weight <= NUMBER_WEIGHT) continue;
     if (isShown(term) || chosen.some((other) => other.term.includes(term))) continue;
     const entryId = candidates.find((each) => entries.has(each)) ?? candidates[0];
     const size = byScript(`, ${term}`) + (entries.has(entryId) ? 0 : byScript(`\n[${entryId}] `));
@@ -142,6 +142,8 @@ export function termLines(index: TermIndex, maxTokens: number, isShown: (term: s
 const INTRODUCTION =
   "Terms of the conversation that are named nowhere else here, each with an entry that holds it:";
 const MINIMUM_TERM_TOKENS = 4;
+/** A bare number that both have named once is no term of the session yet. */
+const NUMBER_WEIGHT = 6;
 
 function linesByEntry(chosen: readonly ShownTerm[]): string[] {
   const byEntry = new Map<string | undefined, string[]>();

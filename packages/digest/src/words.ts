@@ -256,7 +256,7 @@ export function clippedWords(words: UserWords, maxTokens: number, focus?: string
 const WORDS =
   "What the user said, in order and word for word, each with its number and, in brackets, its entry. A later statement holds over an earlier one.";
 const CONVERSATION =
-  "What the user said, in order and word for word, each with its number and, in brackets, its entry; and, quoted in part, what the agent said then. A later statement holds over an earlier one.";
+  "What the user said, in order and word for word, each with its number and, in brackets, its entry; and, under the number of the message that it came after, what the agent said, in part. A later statement holds over an earlier one.";
 
 export interface WordLinesOptions {
   /** An entry that stands elsewhere word for word. */
