@@ -1,9 +1,9 @@
-import { checkLoss, termLines, termsIn } from "@bonsai-agent/digest";
 import type { TokenEstimator } from "@bonsai-agent/messages";
 import { type Entry, type Projection, pinChange } from "@bonsai-agent/session";
 import { budgetsFor, type ModelSizes } from "./budget.ts";
 import { type CarryOver, carriedTokens, recordBlocks } from "./carry-over.ts";
 import { filesOf, renderFiles } from "./files.ts";
+import { checkedCarryOver } from "./loss-check.ts";
 import { paragraphs } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
 import { otherClosings, recordOfItems } from "./span-record.ts";
@@ -59,14 +59,10 @@ interface Findings {
 /** With what the agent said where a digest quotes it, what the notes leave out, and the terms that they do not name. */
 export function withFindings(known: CarryOver, { prose, items, source, summariser }: Findings): CarryOver {
   const { terms: termsTokens, putBack: putBackTokens } = branchTokens(items, source);
-  const { record } = known;
+  const { settings } = source;
   const quotes = summariser.isExtract === true && known.wordsTokens > 0;
-  const closings = quotes ? otherClosings(record, BRANCH_CLOSINGS_TOKENS) : [];
-  const shown = paragraphs([prose, ...recordBlocks({ ...known, closings })]);
-  const shownTerms = termsIn(shown);
-  const terms = termLines(record.terms, termsTokens, (term) => shownTerms.has(term));
-  const { lines: putBack } = checkLoss(record, { text: shown, index: terms }, putBackTokens);
-  return { ...known, closings, terms, putBack };
+  const closings = quotes ? otherClosings(known.record, BRANCH_CLOSINGS_TOKENS) : [];
+  return checkedCarryOver({ ...known, closings }, { prose, settings, termsTokens, putBackTokens }).carried;
 }
 
 /** A branch stands beside a live context, so it says less. */

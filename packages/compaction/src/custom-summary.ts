@@ -150,7 +150,10 @@ function ownSummary(state: LadderState, compaction: CustomCompaction, run: Run):
     ...(extensions && { extensions }),
   };
   const termsTokens = isCarried("terms") ? carriedTokens(plan, run).terms : 0;
-  const { carried, loss } = checkedCarryOver(asked, { prose, plan, run, mayPutBack: false, termsTokens });
+  const { kept } = plan;
+  const { settings } = run;
+  const check = { prose, kept, settings, termsTokens, putBackTokens: 0 };
+  const { carried, loss } = checkedCarryOver(asked, check);
   const behind = paragraphs([...recordBlocks(carried), carriedBehind(prose, run.pinned, extensions)]);
   const summary = withCarriedOver(prose, behind);
   return { summary, prose, carried: undefined, loss, record: carried.record };

@@ -1,12 +1,12 @@
 import { checkLoss, type LossReport, termLines, termsIn, textsIn } from "@bonsai-agent/digest";
 import { type Message, messageText, toolCalls } from "@bonsai-agent/messages";
-import { type CarryOver, carriedBlocks, carriedTokens } from "./carry-over.ts";
-import type { Run } from "./ladder.ts";
-import type { CompactionPlan } from "./plan.ts";
+import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 import { paragraphs } from "./serialise.ts";
+import type { CompactionSettings } from "./settings.ts";
+import type { ViewItem } from "./view.ts";
 
 /** What is carried behind a prose that is known now, and what the context has lost all the same. */
-export interface CheckedCarryOver {
+interface CheckedCarryOver {
   carried: CarryOver;
   /** Absent where nothing is to be checked. */
   loss?: LossReport | undefined;
@@ -14,12 +14,13 @@ export interface CheckedCarryOver {
 
 interface CheckOptions {
   prose: string;
-  plan: CompactionPlan;
-  run: Run;
-  /** False for a summary that has all of it by its making, and for one of an extension's own. */
-  mayPutBack: boolean;
-  /** What the index of terms may take. Default: as the settings say. */
-  termsTokens?: number;
+  /** What the context shows beside the summary. Default: nothing. */
+  kept?: readonly ViewItem[];
+  settings: Pick<CompactionSettings, "lossCheck">;
+  /** What the index of terms may take. */
+  termsTokens: number;
+  /** What may be put back: 0 for a summary that has all of it by its making, and for one of an extension's own. */
+  putBackTokens: number;
 }
 
 /**
@@ -27,15 +28,13 @@ interface CheckOptions {
  * left out.
  */
 export function checkedCarryOver(carried: CarryOver, options: CheckOptions): CheckedCarryOver {
-  const { prose, plan, run, mayPutBack, termsTokens = carriedTokens(plan, run).terms } = options;
+  const { prose, kept = [], settings, termsTokens, putBackTokens } = options;
   const { record } = carried;
-  const { lossCheck } = run.settings;
-  const kept = plan.kept.map(({ message }) => shownText(message));
-  const beside = paragraphs([prose, ...carriedBlocks(carried), ...kept]);
+  const keptTexts = kept.map(({ message }) => shownText(message));
+  const beside = paragraphs([prose, ...carriedBlocks(carried), ...keptTexts]);
   const shownTerms = termsIn(beside);
   const terms = termLines(record.terms, termsTokens, (term) => shownTerms.has(term));
-  if (lossCheck === "off") return { carried: { ...carried, terms } };
-  const putBackTokens = mayPutBack ? carriedTokens(plan, run).putBack : 0;
+  if (settings.lossCheck === "off") return { carried: { ...carried, terms } };
   const { lines: putBack, report: loss } = checkLoss(record, { text: beside, index: terms }, putBackTokens);
   return { carried: { ...carried, terms, putBack }, loss };
 }

@@ -1,6 +1,6 @@
 import { promptTokens, type SummaryJob, type SummaryPart, summaryRequest } from "./ask-summary.ts";
 import { type Budgets, maxSummaryTokens, type SummariserSizes } from "./budget.ts";
-import { carriedCounts, carryOver } from "./carry-over.ts";
+import { carriedCounts, carriedTokens, carryOver } from "./carry-over.ts";
 import { type LadderState, ladderSteps, type Run, type RungFailure, summarisedState } from "./ladder.ts";
 import { checkedCarryOver } from "./loss-check.ts";
 import type { CompactionPlan } from "./plan.ts";
@@ -59,7 +59,9 @@ const PROSE_SHARE = 0.5;
  */
 function expectedState(run: Run, state: LadderState, summariser: SummariserSizes = {}) {
   const plan = state.plan!;
-  const empty = { prose: "", plan, run, mayPutBack: true };
+  const { terms: termsTokens, putBack: putBackTokens } = carriedTokens(plan, run);
+  const { settings } = run;
+  const empty = { prose: "", kept: plan.kept, settings, termsTokens, putBackTokens };
   const { carried, loss } = checkedCarryOver(carryOver(plan, run), empty);
   const { firstKeptEntryId } = plan;
   const frame = { summary: summaryText("", carried), prose: "", firstKeptEntryId, carried, fromHook: false };

@@ -136,10 +136,7 @@ async function summarised(
   const plan = state.plan!;
   const known = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
   const prose = await summarise(spanOptions(state, run, summariser), known);
-  const mayPutBack = summariser.isExtract !== true;
-  const told = mayPutBack ? known : withClosings(prose, known, state, run);
-  const termsTokens = mayPutBack ? carriedTokens(plan, run).terms : digestTermsTokens(known, plan, run);
-  const { carried, loss } = checkedCarryOver(told, { prose, plan, run, mayPutBack, termsTokens });
+  const { carried, loss } = checkedSummary(prose, known, { state, run, summariser });
   const summary: PlannedSummary = {
     summary: summaryText(prose, carried),
     prose,
@@ -149,6 +146,28 @@ async function summarised(
     fromHook: false,
   };
   return summarisedState(state, summary);
+}
+
+interface Made {
+  state: LadderState;
+  run: Run;
+  summariser: Summariser;
+}
+
+/** An extract has by its making what is put back behind another summary, and quotes the agent besides. */
+function checkedSummary(prose: string, known: CarryOver, { state, run, summariser }: Made) {
+  const plan = state.plan!;
+  const { kept } = plan;
+  const { settings } = run;
+  const most = carriedTokens(plan, run);
+  const asked = { prose, kept, settings, termsTokens: most.terms, putBackTokens: most.putBack };
+  if (summariser.isExtract !== true) return checkedCarryOver(known, asked);
+  const termsTokens = digestTermsTokens(known, plan, run);
+  return checkedCarryOver(withClosings(prose, known, state, run), {
+    ...asked,
+    termsTokens,
+    putBackTokens: 0,
+  });
 }
 
 function spanOptions(state: LadderState, run: Run, summariser: Summariser): SpanOptions {
