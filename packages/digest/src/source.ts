@@ -21,6 +21,15 @@ export function isSaid(message: Message): message is PersonMessage {
   return message?.role === "user" || (message?.role === "bashExecution" && !message.excludeFromContext);
 }
 
+/** What a person ran; a field that is damaged counts as empty, and as no failure. */
+export function ranCommand({ command, output, exitCode }: BashExecutionMessage) {
+  return {
+    command: typeof command === "string" ? command : "",
+    output: typeof output === "string" ? output : "",
+    exitCode: typeof exitCode === "number" ? exitCode : 0,
+  };
+}
+
 const typed = new WeakMap<UserMessage, string>();
 
 /** What a person typed: what was pasted is a line that names it. Read once for each message. */

@@ -1,6 +1,6 @@
 import { byScript, contentText, toolCalls } from "@bonsai-agent/messages";
 import { isNumber, termsIn } from "./sentence.ts";
-import { type SourceMessage, typedText } from "./source.ts";
+import { ranCommand, type SourceMessage, typedText } from "./source.ts";
 
 /** A term of the session, and where it stands. */
 export interface TermUse {
@@ -9,7 +9,7 @@ export interface TermUse {
   weight: number;
   /** The same, each times the number of its message. */
   placed: number;
-  /** Of up to two entries that hold it, the latest first. */
+  /** The latest entries that hold it, two at most, the latest first. */
   entries: readonly string[];
 }
 
@@ -92,10 +92,12 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
     case "toolResult":
       add(contentText(message.content).slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
       break;
-    case "bashExecution":
-      add(String(message.output ?? "").slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
-      add(String(message.command ?? ""), SPEAKER_WEIGHT.user);
+    case "bashExecution": {
+      const { command, output } = ranCommand(message);
+      add(output.slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
+      add(command, SPEAKER_WEIGHT.user);
       break;
+    }
     default:
   }
   return found;

@@ -1,9 +1,9 @@
-import { byScript, contentBlocks, contentText, type Message } from "@bonsai-agent/messages";
+import { type BashExecutionMessage, byScript, contentBlocks, contentText } from "@bonsai-agent/messages";
 import { clippedTexts, counted } from "./clip.ts";
 import { type Closing, closingLine } from "./closings.ts";
 import { soundsLikeRule } from "./language.ts";
 import { isQuestion, normalForm, routineShape, sentencesOf, termsIn, wordCount } from "./sentence.ts";
-import { isSaid, type PersonMessage, type SourceMessage, typedText } from "./source.ts";
+import { isSaid, type PersonMessage, ranCommand, type SourceMessage, typedText } from "./source.ts";
 
 /** A message of the user in the user's own words. */
 export interface SaidMessage {
@@ -113,13 +113,12 @@ function textOf(message: PersonMessage): string {
 
 const COMMAND_CHARS = 200;
 
-function commandLine(message: Message & { role: "bashExecution" }): string {
-  const command = String(message.command ?? "")
-    .split("\n", 1)[0]!
-    .slice(0, COMMAND_CHARS);
-  const lines = String(message.output ?? "").split("\n").length;
-  const code = message.exitCode ? `, exit code ${message.exitCode}` : "";
-  return `! ${command} [output, ${lines} ${lines === 1 ? "line" : "lines"}${code}]`;
+function commandLine(message: BashExecutionMessage): string {
+  const { command, output, exitCode } = ranCommand(message);
+  const first = command.split("\n", 1)[0]!.slice(0, COMMAND_CHARS);
+  const lines = output.split("\n").length;
+  const code = exitCode === 0 ? "" : `, exit code ${exitCode}`;
+  return `! ${first} [output, ${lines} ${lines === 1 ? "line" : "lines"}${code}]`;
 }
 
 const QUESTION_CHARS = 200;
@@ -258,7 +257,7 @@ const WORDS =
 const CONVERSATION =
   "What the user said, in order and word for word, each with its number and, in brackets, its entry; and, under the number of the message that it came after, what the agent said, in part. A later statement holds over an earlier one.";
 
-export interface WordLinesOptions {
+interface WordLinesOptions {
   /** An entry that stands elsewhere word for word. */
   without?: string | undefined;
   /** What the agent said, in its place between the user's messages. Default: nothing. */
