@@ -38,7 +38,7 @@ function digestOf(request: SummaryRequest): string {
     record,
     earlierSummary: previousSummary,
     focus,
-    isSaidCarried: areWordsCarried,
+    areWordsCarried,
     maxTokens,
   });
 }

@@ -16,7 +16,7 @@ interface Statement {
 }
 
 /** How the statements of a kind are ranked beside what all have in common. */
-export interface ClipOptions {
+interface ClipOptions {
   maxTokens: number;
   /** What a message takes beside its words. */
   tokensBeside: (at: number) => number;
@@ -107,7 +107,7 @@ function rankedStatements(
   const last = new Map(statements.map(({ text }, at) => [normalForm(text), at]));
   const subjects = statements.map(({ text }) => new Set([...contentWords(text), ...termsIn(text)]));
   const uses = counted(subjects.flatMap((words) => [...words]));
-  const focused = [...contentWords(focus), ...termsIn(focus)];
+  const focused = new Set([...contentWords(focus), ...termsIn(focus)]);
   const shapes = statements.map(({ text }) => shapeOf(text));
   const repeats = counted(shapes);
   statements.forEach((statement, at) => {
@@ -123,7 +123,7 @@ function rankedStatements(
       // What is said in the same way again and again tells little.
       -Math.log2(repeats.get(shapes[at]!)!) +
       ([...subjects[at]!].some((word) => named.has(word)) ? WEIGHT.named : 0) +
-      (focused.some((word) => subjects[at]!.has(word)) ? WEIGHT.focus : 0) +
+      ([...subjects[at]!].some((word) => focused.has(word)) ? WEIGHT.focus : 0) +
       (recency * at) / statements.length;
   });
   keepLatest(statements, subjects, uses);

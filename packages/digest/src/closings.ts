@@ -113,5 +113,14 @@ function withoutRepeats(closings: readonly Closing[]): Closing[] {
 export function closingLine({ turn, entryId, text, isOnBranch }: Closing): string {
   const address = entryId === undefined ? "" : ` [${entryId}]`;
   const branch = isOnBranch ? " (on a branch that was left)" : "";
-  return `${turn}. agent${address}${branch}: ${text.replaceAll(/\s*\n\s*/g, " / ")}`;
+  return `${turn}. agent${address}${branch}: ${onOneLine(text)}`;
+}
+
+/** Without a pattern: one with blanks around the break would take the square of a run of blanks. */
+function onOneLine(text: string): string {
+  return text
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "")
+    .join(" / ");
 }

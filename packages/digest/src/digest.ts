@@ -12,8 +12,8 @@ export interface DigestOptions {
   earlierSummary?: string | undefined;
   /** What the user asked to dwell on. */
   focus?: string | undefined;
-  /** True where what was said stands beside the digest; else it is in it. Default false. */
-  isSaidCarried?: boolean | undefined;
+  /** True where the user's words stand beside the digest; else they are in it. Default false. */
+  areWordsCarried?: boolean | undefined;
   /** The most tokens of the digest. */
   maxTokens: number;
 }
@@ -27,7 +27,7 @@ const SHARES = { irreversible: 0.3, failing: 0.5, todos: 0.6, standing: 0.6, ear
 
 /** A summary of quotes and records: same record, same digest. It never says nothing. */
 export function digestText(options: DigestOptions): string {
-  const { record, earlierSummary = "", isSaidCarried = false, maxTokens, focus } = options;
+  const { record, earlierSummary = "", areWordsCarried = false, maxTokens, focus } = options;
   const { failing, irreversible, openTodos } = record.outcomes;
   const budget = new Budget(maxTokens - byScript(INTRODUCTION) - HEADINGS_TOKENS);
   const undone = budget.newest(irreversible.map(irreversibleLine), SHARES.irreversible);
@@ -35,7 +35,7 @@ export function digestText(options: DigestOptions): string {
   const todos = budget.newest(openTodos.map(todoLine), SHARES.todos);
   const standing = budget.take(standingLines(record, budget.left * SHARES.standing, focus));
   const earlier = budget.take(earlierNotes(earlierSummary, budget.left * SHARES.earlier));
-  const said = isSaidCarried ? [] : conversationLines(record, budget.left, focus);
+  const said = areWordsCarried ? [] : conversationLines(record, budget.left, focus);
   const parts = [
     section(EARLIER, earlier),
     section("## What Was Said", said),
@@ -80,21 +80,27 @@ class Budget {
 
   /** The newest lines within a share of what is left; the others are counted. */
   newest(lines: readonly string[], share: number): string[] {
-    const most = this.left * share;
-    let tokens = 0;
-    let from = lines.length;
-    while (from > 0 && tokens + byScript(lines[from - 1]!) + 1 <= most) {
-      from -= 1;
-      tokens += byScript(lines[from]!) + 1;
-    }
-    const others = from === 0 ? [] : [`(${from} earlier ${from === 1 ? "one" : "ones"} left out.)`];
-    return this.take([...others, ...lines.slice(from)]);
+    const kept = newestLines(lines, this.left * share);
+    const leftOut = lines.length - kept.length;
+    const others = leftOut === 0 ? [] : [`(${leftOut} earlier ${leftOut === 1 ? "one" : "ones"} left out.)`];
+    return this.take([...others, ...kept]);
   }
 
   take(lines: readonly string[]): string[] {
     this.left = Math.max(0, this.left - lines.reduce((sum, line) => sum + byScript(line) + 1, 0));
     return [...lines];
   }
+}
+
+/** The last lines, as many as fit. */
+export function newestLines(lines: readonly string[], maxTokens: number): string[] {
+  let tokens = 0;
+  let from = lines.length;
+  while (from > 0 && tokens + byScript(lines[from - 1]!) + 1 <= maxTokens) {
+    from -= 1;
+    tokens += byScript(lines[from]!) + 1;
+  }
+  return lines.slice(from);
 }
 
 function section(heading: string, lines: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { byScript } from "@bonsai-agent/messages";
-import { failingLine, irreversibleLine, todoLine } from "./digest.ts";
+import { failingLine, irreversibleLine, newestLines, todoLine } from "./digest.ts";
 import type { SpanRecord } from "./record.ts";
 import { contentWords, termsIn } from "./sentence.ts";
 import { type TermUse, termLines } from "./terms.ts";
@@ -141,15 +141,9 @@ class PutBack {
 
   /** The newest ones that fit. @returns how many */
   add(heading: string, lines: readonly string[]): number {
-    const room = this.#left - byScript(heading);
-    let tokens = 0;
-    let from = lines.length;
-    while (from > 0 && tokens + byScript(lines[from - 1]!) + 1 <= room) {
-      from -= 1;
-      tokens += byScript(lines[from]!) + 1;
-    }
-    this.#push(heading, lines.slice(from));
-    return lines.length - from;
+    const kept = newestLines(lines, this.#left - byScript(heading));
+    this.#push(heading, kept);
+    return kept.length;
   }
 
   addTerms(uses: readonly TermUse[]): ReadonlySet<string> {
