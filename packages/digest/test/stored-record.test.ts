@@ -1,3 +1,4 @@
+import type { Message } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
 import { recordAfter, storedRecord } from "../src/record.ts";
 import { said } from "./run-messages.ts";
@@ -28,3 +29,12 @@ test.each(["words", "closings", "terms", "outcomes"])("without its %s it is no r
   for (const value of [undefined, null, 7, "x", part === "closings" ? {} : []])
     expect(storedRecord({ ...stored(), [part]: value })).toBeUndefined();
 });
+
+test.each(["command", "output", "exitCode"])(
+  "a command whose %s is damaged is read all the same",
+  (field) => {
+    const command = { role: "bashExecution", command: "ls src/a.ts", output: "", exitCode: 0 };
+    const message = { ...command, [field]: { toString: 1 } } as unknown as Message;
+    expect(recordAfter({ messages: [{ message }], wordsTokens: 4_000 }).words.said).toHaveLength(1);
+  },
+);
