@@ -58,10 +58,12 @@ interface Findings {
 
 /** With what the agent said where a digest quotes it, what the notes leave out, and the terms that they do not name. */
 export function withFindings(known: CarryOver, { prose, items, source, summariser }: Findings): CarryOver {
-  const { terms: termsTokens, putBack: putBackTokens } = branchTokens(items, source);
+  const { terms: termsTokens, putBack } = branchTokens(items, source);
   const { settings } = source;
-  const quotes = summariser.isExtract === true && known.wordsTokens > 0;
-  const closings = quotes ? otherClosings(known.record, BRANCH_CLOSINGS_TOKENS) : [];
+  const isExtract = summariser.isExtract === true;
+  const putBackTokens = isExtract ? 0 : putBack;
+  const closings =
+    isExtract && known.wordsTokens > 0 ? otherClosings(known.record, BRANCH_CLOSINGS_TOKENS) : [];
   return checkedCarryOver({ ...known, closings }, { prose, settings, termsTokens, putBackTokens }).carried;
 }
 

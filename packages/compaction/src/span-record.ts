@@ -31,13 +31,13 @@ export interface RecordSource {
   readonly focus?: string | undefined;
 }
 
-/** By plan: each rung of a run asks for it. */
-const records = new WeakMap<CompactionPlan, SpanRecord>();
+/** By plan: each rung of a run asks for it, and an extension may with another focus. */
+const records = new WeakMap<CompactionPlan, { focus: string | undefined; record: SpanRecord }>();
 
 /** What a compaction by this plan summarises, as data, with the record of what came before. */
 export function spanRecord(plan: CompactionPlan, source: RecordSource): SpanRecord {
   const known = records.get(plan);
-  if (known !== undefined) return known;
+  if (known !== undefined && known.focus === source.focus) return known.record;
   const record = recordOfItems({
     earlier: earlierRecord(plan, source),
     items: [...plan.history, ...plan.turnPrefix].map(itemSource),
@@ -45,7 +45,7 @@ export function spanRecord(plan: CompactionPlan, source: RecordSource): SpanReco
     settings: source.settings,
     focus: source.focus,
   });
-  records.set(plan, record);
+  records.set(plan, { focus: source.focus, record });
   return record;
 }
 

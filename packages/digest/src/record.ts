@@ -101,10 +101,11 @@ function withBranch(record: SpanRecord, branch: SpanRecord): SpanRecord {
     entryId === undefined || !known.has(entryId);
   const numbered = <Item extends { turn: number; entryId?: string | undefined }>(items: readonly Item[]) =>
     items.filter(isNew).map((item) => ({ ...item, turn: item.turn + record.turns, isOnBranch: true }));
+  const words = joinedWords(record.words, numbered(branch.words.said));
   return {
     spans: record.spans,
     turns: record.turns + branch.turns,
-    words: joinedWords(record.words, numbered(branch.words.said)),
+    words: { ...words, leftOut: words.leftOut + branch.words.leftOut },
     ...(record.unanswered !== undefined && { unanswered: record.unanswered }),
     closings: [...record.closings, ...numbered(branch.closings)],
     terms: joinedTerms(record.terms, branch.terms),

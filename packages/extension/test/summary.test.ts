@@ -159,7 +159,10 @@ test("and a handful let the digest summarise without any model, also a branch th
     .filter(({ type }) => type === "message")
     .slice(1);
   const moved = await session.agent.navigate(first!.id, { summarise: true });
-  expect(moved.summaryEntry).toMatchObject({ fromHook: true, summary: expect.stringContaining("## Where Things Stand") });
+  expect(moved.summaryEntry).toMatchObject({
+    fromHook: true,
+    summary: expect.stringContaining("## Where Things Stand"),
+  });
   expect(session.requests).toEqual([]);
   await session.close();
 });
