@@ -63,7 +63,7 @@ export const digestRung: Rung = {
  */
 const DIGEST = { tokens: 5_750, free: 4, perCompaction: 390, mostTokens: 7_300, leastTokens: 600 };
 /** Of a window, and of what is summarised anew: a digest has to shrink the context. */
-const DIGEST_SHARE = { window: 0.25, span: 0.6 };
+const DIGEST_SHARE = { window: 0.15, span: 0.6 };
 /** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
 const RECORDS_SHARE = 0.6;
 const MINIMUM_PROSE_TOKENS = 1_300;

@@ -24,6 +24,8 @@ interface ClipOptions {
   recency: number;
   /** The shape that makes a statement a repetition of another. */
   shapeOf: (sentence: string) => string;
+  /** What the sentences of a text are worth beside that. Default: nothing. */
+  worthOf?: (at: number) => number;
   /** What statements should be about above all. Default: nothing. */
   focus?: string | undefined;
   /** Terms that were named before: what is said of them tells what came of that. Default: none. */
@@ -91,7 +93,7 @@ const WEIGHT = {
 
 function rankedStatements(
   texts: readonly string[],
-  { recency, shapeOf, focus = "", named = new Set() }: ClipOptions,
+  { recency, shapeOf, worthOf, focus = "", named = new Set() }: ClipOptions,
 ): Statement[] {
   const statements = texts.flatMap((text, of) =>
     sentencesOf(text)
@@ -124,6 +126,7 @@ function rankedStatements(
       -Math.log2(repeats.get(shapes[at]!)!) +
       ([...subjects[at]!].some((word) => named.has(word)) ? WEIGHT.named : 0) +
       ([...subjects[at]!].some((word) => focused.has(word)) ? WEIGHT.focus : 0) +
+      (worthOf?.(statement.of) ?? 0) +
       (recency * at) / statements.length;
   });
   keepLatest(statements, subjects, uses);

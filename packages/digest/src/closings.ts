@@ -1,7 +1,7 @@
-import { contentText } from "@bonsai-agent/messages";
+import { contentText, toolCalls } from "@bonsai-agent/messages";
 import { clippedTexts, rareTerms } from "./clip.ts";
 import { ownWords } from "./pasted.ts";
-import { reportShape, routineShape, sentencesOf } from "./sentence.ts";
+import { reportShape, routineShape, sentencesOf, termsIn, textsIn } from "./sentence.ts";
 import { isSaid, type SourceMessage } from "./source.ts";
 
 /** Something that the agent said. */
@@ -24,6 +24,7 @@ export function closingsIn(messages: readonly SourceMessage[], turn: number, isL
   const closings: Closing[] = [];
   let number = turn;
   let isOpen = false;
+  let isAnnounced = false;
   for (const { message, entryId } of messages) {
     if (isSaid(message)) {
       number += 1;
@@ -33,13 +34,29 @@ export function closingsIn(messages: readonly SourceMessage[], turn: number, isL
     const text = spoken(contentText(message.content));
     if (text === "") continue;
     const before = closings.at(-1);
-    if (isOpen && before !== undefined) before.isInterim = true;
+    if (isOpen && before !== undefined) {
+      before.isInterim = true;
+      if (isAnnounced) closings.pop();
+    }
     closings.push({ turn: number, entryId, text });
     isOpen = true;
+    isAnnounced = announces(
+      text,
+      toolCalls(message).flatMap((call) => textsIn(call.arguments)),
+    );
   }
   const last = closings.at(-1);
   if (isLastOpen && isOpen && last !== undefined) last.isInterim = true;
   return closings;
+}
+
+/** True for what only says what the calls behind it do ("Let me look at src/a.ts:"). */
+function announces(text: string, calls: readonly string[]): boolean {
+  const done = calls.join("\n");
+  const isNews = (sentence: string) =>
+    !/[:：…]$/u.test(sentence) &&
+    [...termsIn(sentence), ...(sentence.match(/\d{2,}/g) ?? [])].some((name) => !done.includes(name));
+  return calls.length > 0 && !sentencesOf(text).some(isNews);
 }
 
 /** Without blocks of code and tables, on one line. */
@@ -55,6 +72,8 @@ function spoken(text: string): string {
 const LINE_TOKENS = 10;
 /** So much more is a statement of the end worth than one of the beginning: it may take that one back. */
 const RECENCY = 3;
+/** What was said on the way goes before what was said at the end. */
+const INTERIM = -3;
 
 export interface ClosingsOptions {
   maxTokens: number;
@@ -67,7 +86,7 @@ export interface ClosingsOptions {
 /** Without sentences that a later one repeats with other numbers, as many as fit: the newest first. */
 export function clippedClosings(closings: readonly Closing[], options: ClosingsOptions): Closing[] {
   const { maxTokens, focus, words = { said: [] } } = options;
-  const fresh = withoutRepeats(withoutChatter(closings));
+  const fresh = withoutRepeats(closings);
   const texts = clippedTexts(
     fresh.map(({ text }) => text),
     {
@@ -75,6 +94,7 @@ export function clippedClosings(closings: readonly Closing[], options: ClosingsO
       tokensBeside: () => LINE_TOKENS,
       recency: RECENCY,
       shapeOf: routineShape,
+      worthOf: (at) => (fresh[at]!.isInterim ? INTERIM : 0),
       focus,
       named: rareTerms(words.said.map(({ text }) => text)),
     },
@@ -83,16 +103,6 @@ export function clippedClosings(closings: readonly Closing[], options: ClosingsO
     const text = texts[at];
     return text === undefined ? [] : [{ ...closing, text }];
   });
-}
-
-/** What was said on the way counts where the turn has no end that was said. */
-function withoutChatter(closings: readonly Closing[]): Closing[] {
-  const ended = new Set(closings.filter(({ isInterim }) => !isInterim).map(placeOf));
-  return closings.filter((closing) => !closing.isInterim || !ended.has(placeOf(closing)));
-}
-
-function placeOf({ turn, isOnBranch }: Closing): string {
-  return `${turn}${isOnBranch ? " left" : ""}`;
 }
 
 /** Of each sentence, whatever its numbers, the last. */

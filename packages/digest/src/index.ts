@@ -9,7 +9,7 @@ export {
   storedClosings,
   storedRecord,
 } from "./record.ts";
-export { termsIn } from "./sentence.ts";
+export { termsIn, textsIn } from "./sentence.ts";
 export type { SourceMessage } from "./source.ts";
-export { termLines, textsIn } from "./terms.ts";
+export { termLines } from "./terms.ts";
 export { clippedWords, type SaidMessage, type UserWords, wordLines } from "./words.ts";

@@ -5,7 +5,7 @@ import { blockLine, isBlockLine, kindOf, withoutMass } from "./paste-lines.ts";
 /**
  * What a person wrote, without what was pasted into it: each pasted block (a fence, a stack trace, a log, JSON, a listing, a
  * quoted file, a diff, a table) is one line that says what it was and how long. Found by shape, not by language. What is
- * short stays as it is; of a text too long to be typed, its head and its tail stay. Idempotent.
+ * short stays as it is; of a text too long to be typed, its head and its tail stay.
  */
 export function ownWords(text: string): string {
   const lines = text.replaceAll("\r\n", "\n").replaceAll("\r", "\n").split("\n");

@@ -107,3 +107,10 @@ function isSpecific(term: string): boolean {
 export function isNumber(term: string): boolean {
   return /^#?(?:\d{3,}|\d+[/.]\d+|(?=.*\d)[0-9a-fA-F]{6,})$/.test(term);
 }
+
+/** The texts in the arguments of a call, at whatever depth. */
+export function textsIn(value: unknown, levels = 4): string[] {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null || levels === 0) return [];
+  return Object.values(value).flatMap((each) => textsIn(each, levels - 1));
+}

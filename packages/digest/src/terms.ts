@@ -1,5 +1,5 @@
 import { byScript, contentText, toolCalls } from "@bonsai-agent/messages";
-import { isNumber, termsIn } from "./sentence.ts";
+import { isNumber, termsIn, textsIn } from "./sentence.ts";
 import { ranCommand, type SourceMessage, typedText } from "./source.ts";
 
 /** A term of the session, and where it stands. */
@@ -101,13 +101,6 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
     default:
   }
   return found;
-}
-
-/** The texts in the arguments of a call, at whatever depth. */
-export function textsIn(value: unknown, levels = 4): string[] {
-  if (typeof value === "string") return [value];
-  if (typeof value !== "object" || value === null || levels === 0) return [];
-  return Object.values(value).flatMap((each) => textsIn(each, levels - 1));
 }
 
 /** A term that is shown, and the entry to look at. */

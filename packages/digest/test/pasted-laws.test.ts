@@ -64,11 +64,10 @@ const text = fc
   .array(fc.tuple(fragment, fc.constantFrom("\n", "\n\n", "\r\n", " ")), { maxLength: 8 })
   .map((parts) => parts.map((part) => part.join("")).join(""));
 
-test("reading a second time changes nothing, and adds no more than the lines that stand for blocks", () => {
+test("law: what is left is longer by no more than the lines that stand for blocks", () => {
   fc.assert(
     fc.property(text, (said) => {
       const words = ownWords(said);
-      expect(ownWords(words)).toBe(words);
       const marks = words.match(/\[(?:pasted|file)/g)?.length ?? 0;
       expect(words.length).toBeLessThanOrEqual(said.length + 210 * marks);
     }),
