@@ -80,11 +80,11 @@ export function messagePreview(message: Message): string {
 /** Of a summary, no more is looked at. */
 const PREVIEWED_CHARS = 4_000;
 
-/** A summary begins with a sentence in brackets that tells the model what it is: no news for a human. */
+/** A summary begins with sentences in brackets that tell the model what it is: no news for a human. */
 function summaryPreview(summary: unknown): string {
   const body = word(summary ?? "")
     .slice(0, PREVIEWED_CHARS)
-    .replace(/^\[[^\]]*\]\s*/, "");
+    .replace(/^(?:\[[^\]]*\]\s*)+/, "");
   return oneLine(body.replace(/^#{1,6} +(.*?):?\s*$/gm, "$1:"));
 }
 

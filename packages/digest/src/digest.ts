@@ -19,7 +19,7 @@ export interface DigestOptions {
 }
 
 const INTRODUCTION =
-  "This is an extract, made without a model: it quotes, oldest first, and concludes nothing. Brackets name the entry that a line is from.";
+  "[This is an extract, made without a model: it quotes, oldest first, and concludes nothing. Brackets name the entry that a line is from.]";
 const EARLIER = "## Earlier Notes";
 
 /** What each part may take of what is left when it is its turn. */
