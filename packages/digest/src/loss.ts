@@ -97,7 +97,11 @@ class ShownText {
   }
 
   hasTerm(term: string): boolean {
-    return this.#terms.has(term) || this.#text.includes(plain(term));
+    if (this.#terms.has(term)) return true;
+    const text = plain(term);
+    for (let at = this.#text.indexOf(text); at >= 0; at = this.#text.indexOf(text, at + 1))
+      if (!isWordSign(this.#text[at - 1]) && !isWordSign(this.#text[at + text.length])) return true;
+    return false;
   }
 
   /** The command itself, or everything specific in it. */
@@ -119,6 +123,11 @@ class ShownText {
     const shared = words.filter((word) => this.#words.has(word)).length;
     return words.length > 0 && shared >= words.length * MOST_WORDS;
   }
+}
+
+/** A name is not shown by a longer one that holds it: `src/a.ts` not by `src/a.tsx`. */
+function isWordSign(sign: string | undefined): boolean {
+  return sign !== undefined && /[A-Za-z0-9_]/.test(sign);
 }
 
 const BEGINNING_CHARS = 60;

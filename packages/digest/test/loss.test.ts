@@ -114,6 +114,14 @@ const shown = fc.array(
   ),
 );
 
+test("a longer name that holds a term does not show it; a path that ends in it does", () => {
+  const record = recordOf([user("Leave src/total.ts alone.", "u1")]);
+  const lost = (text: string) => checkLoss(record, { text }, 0).report.terms.lost;
+  expect(lost("src/total.tsx was changed.")).toBe(1);
+  expect(lost("Left `/home/dev/shop/src/total.ts` alone.")).toBe(0);
+  expect(lost("src/total.tsx stands beside src/total.ts.")).toBe(0);
+});
+
 test("law: counts add up, and what is put back is found when the check is run again", () => {
   const law = fc.property(
     fc.array(deed, { maxLength: 8 }),
