@@ -79,14 +79,21 @@ const MOST = {
   putBack: { window: 1 / 80, span: 1 / 20, leastTokens: 0 },
 };
 
+/** What a summary stands for: the former one, and what is summarised anew. */
+export function replacedTokens({ previous, history, turnPrefix }: SummarisedPlan) {
+  const previousTokens = typeof previous?.summary === "string" ? byScript(previous.summary) : 0;
+  return { previousTokens, newTokens: viewTokens([...history, ...turnPrefix]) };
+}
+
+type SummarisedPlan = Pick<CompactionPlan, "previous" | "history" | "turnPrefix">;
+
 /** Tokens that the parts of the carry-over may take by the settings, the window and the size of what is summarised. */
 export function carriedTokens(
-  { previous, history, turnPrefix }: Pick<CompactionPlan, "previous" | "history" | "turnPrefix">,
+  { previous, history, turnPrefix }: SummarisedPlan,
   { settings, budgets }: { settings: CompactionSettings; budgets: Pick<Budgets, "windowTokens"> },
 ): Record<keyof typeof MOST, number> {
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
-  const previousTokens = typeof previous?.summary === "string" ? byScript(previous.summary) : 0;
-  const newTokens = viewTokens([...history, ...turnPrefix]);
+  const { previousTokens, newTokens } = replacedTokens({ previous, history, turnPrefix });
   const ofSpan = (part: keyof typeof MOST, shownTokens = 0) => {
     const { leastTokens, span } = MOST[part];
     return Math.max(leastTokens, (previousTokens + newTokens) * span, shownTokens + newTokens * span);

@@ -1,6 +1,6 @@
 import { byScript } from "@bonsai-agent/messages";
 import type { SummaryJob } from "./ask-summary.ts";
-import { type CarryOver, carriedTokens, carryOver } from "./carry-over.ts";
+import { type CarryOver, carriedTokens, carryOver, replacedTokens } from "./carry-over.ts";
 import {
   isPlanned,
   type LadderState,
@@ -24,7 +24,6 @@ import {
 } from "./summarise.ts";
 import type { Summariser } from "./summariser.ts";
 import { summaryText } from "./summary-text.ts";
-import { viewTokens } from "./view.ts";
 
 /** One request for each span, to the model. */
 export const summariseRung: Rung = {
@@ -72,13 +71,11 @@ const DIGEST_TERMS = 1.4;
 
 function digestTokens({ record }: CarryOver, { plan }: LadderState, { budgets }: Run): number {
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
-  const { previous, history, turnPrefix } = plan!;
-  const previousTokens = typeof previous?.summary === "string" ? byScript(previous.summary) : 0;
-  const spanTokens = viewTokens([...history, ...turnPrefix]);
+  const { previousTokens, newTokens } = replacedTokens(plan!);
   const { tokens, free, perCompaction, mostTokens, leastTokens } = DIGEST;
   const most = Math.min(tokens + perCompaction * Math.max(0, record.spans - free), mostTokens);
   const window = Math.floor(windowTokens * DIGEST_SHARE.window);
-  const span = Math.floor(previousTokens + spanTokens * DIGEST_SHARE.span);
+  const span = Math.floor(previousTokens + newTokens * DIGEST_SHARE.span);
   return Math.min(most, Math.max(leastTokens, window), Math.max(leastTokens, span));
 }
 

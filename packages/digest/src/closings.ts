@@ -1,5 +1,6 @@
 import { contentText, toolCalls } from "@bonsai-agent/messages";
 import { clippedTexts, rareTerms } from "./clip.ts";
+import { PASTED } from "./paste-lines.ts";
 import { ownWords } from "./pasted.ts";
 import { reportShape, routineShape, sentencesOf, termsIn, textsIn } from "./sentence.ts";
 import { isSaid, type SourceMessage } from "./source.ts";
@@ -62,7 +63,7 @@ function announces(text: string, calls: readonly string[]): boolean {
 /** Without blocks of code and tables, on one line. */
 function spoken(text: string): string {
   return ownWords(text)
-    .replaceAll("[pasted: ", "[")
+    .replaceAll(PASTED, "[")
     .split("\n")
     .map((line) => line.replace(/^\s*(?:#{1,6}\s+|[-*+•]\s+)/, "").trim())
     .filter((line) => line !== "")

@@ -1,12 +1,15 @@
 import { measure } from "./line-shape.ts";
 
+/** How the line that stands for a pasted block begins. */
+export const PASTED = "[pasted: ";
+
 /** The one line that stands for a pasted block: what it was, how long, and its first telling words. */
 export function blockLine(kind: string, body: readonly string[], name?: string): string {
   const chars = body.reduce((sum, line) => sum + line.length + 1, 0);
   const size = `${count(body.length, "line")}, ${count(Math.max(0, chars - 1), "character")}`;
   if (kind === "file" && name !== undefined) return `[file ${clipped(name)}, ${size}]`;
   const hint = clipped(name ?? tellingLine(body));
-  return `[pasted: ${kind}, ${size}${hint === "" ? "" : `: ${hint}`}]`;
+  return `${PASTED}${kind}, ${size}${hint === "" ? "" : `: ${hint}`}]`;
 }
 
 /** Whether a line stands for a block already. */
@@ -89,5 +92,5 @@ function mark(text: string): string {
     : /^[\w+/-]{60,}={0,2}\s*$/.test(text)
       ? "base64"
       : "data";
-  return `[pasted: ${kind}, ${count(text.length, "character")}]`;
+  return `${PASTED}${kind}, ${count(text.length, "character")}]`;
 }
