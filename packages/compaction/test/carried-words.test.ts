@@ -1,5 +1,5 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { byScript } from "@bonsai-agent/messages";
+import { byScript, emptyUsage } from "@bonsai-agent/messages";
 import {
   MemoryStore,
   openSession,
@@ -271,14 +271,6 @@ function halfTold(): { session: Session; summariser: ReturnType<typeof scriptedS
   const { session } = history(`U"${RULE}" A:900`);
   for (const [at, [command, failed]] of COMMANDS.entries()) {
     const call = { type: "toolCall" as const, id: `c${at}`, name: "bash", arguments: { command } };
-    const usage = {
-      input: 0,
-      output: 0,
-      cacheRead: 0,
-      cacheWrite: 0,
-      totalTokens: 0,
-      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
-    };
     session.append([
       {
         type: "message",
@@ -288,7 +280,7 @@ function halfTold(): { session: Session; summariser: ReturnType<typeof scriptedS
           api: "x",
           provider: "x",
           model: "x",
-          usage,
+          usage: emptyUsage(),
           stopReason: "toolUse",
           timestamp: 1,
         },
