@@ -31,6 +31,7 @@ export const settingsObject = z.strictObject({
   retry: retrySchema.prefault({}),
   limits: limitsSchema.prefault({}),
   titles: z.boolean().default(true),
+  index: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
   theme: z.enum(["auto", "dark", "light"]).default("auto"),
   instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]),
 });

@@ -136,12 +136,24 @@ export const grammar: readonly CommandGrammar[] = [
   {
     name: "search",
     summary: "Find entries by their text",
-    args: [session, ["<query>", "words to look for, in any case"]],
+    args: [
+      ["[session]", `${session[1]}; not with --all`],
+      ["[query]", "text to look for, in any case; with --all words, and phrases in double quotes"],
+    ],
     options: [
       { flags: "-n, --limit <count>", description: "at most so many; default 50", kind: "count" },
       { flags: "--regex", description: "read the query as a regular expression" },
+      {
+        flags: "--all",
+        description: "search all recorded sessions, best hits first",
+        conflicts: ["regex"],
+      },
+      { flags: "--cwd <folder>", description: "with --all: only sessions that worked in this folder" },
     ],
-    examples: [["bonsai search session.jsonl 'rate limit'", "where rate limits were spoken of"]],
+    examples: [
+      ["bonsai search session.jsonl 'rate limit'", "where rate limits were spoken of"],
+      ["bonsai search --all 'redis \"rate limit\"'", "the entries of all sessions that have both"],
+    ],
     load: async () => (await import("./commands/search.ts")).run,
   },
   {

@@ -3,6 +3,7 @@
 import { openSync, readdirSync, readFileSync, statSync, writeSync } from "node:fs";
 
 type SessionPackage = typeof import("@bonsai-agent/session");
+type SearchPackage = typeof import("@bonsai-agent/session/search");
 
 /** The part of pi's SessionManager that is measured. */
 interface PeerManager {
@@ -28,6 +29,7 @@ export interface TaskInput {
   folder: string;
   out: string;
   count: number;
+  query: string;
 }
 
 /** The measured part; what it returns is compared between ways. */
@@ -124,6 +126,20 @@ const tasks = {
     const { listSessions } = await sessionPackage(input);
     return () => `${listSessions({ folder: input.folder }).sessions.length} sessions`;
   },
+  "search indexing": async (input) => {
+    const { SessionSearch } = await searchPackage(input);
+    return async () => await new SessionSearch({ home: input.folder }).catchUp();
+  },
+  "search index": async (input) => {
+    const { parseSearchQuery, SessionSearch } = await searchPackage(input);
+    const search = new SessionSearch({ home: input.folder });
+    return async () => foundIn(await search.find(parseSearchQuery(input.query)));
+  },
+  "search scan": async (input) => {
+    const { parseSearchQuery, SessionSearch } = await searchPackage(input);
+    const search = new SessionSearch({ home: input.folder, index: false });
+    return async () => foundIn(await search.find(parseSearchQuery(input.query)));
+  },
   "list peer": async (input) => {
     const { SessionManager } = await peerPackage(input);
     return async () => `${(await SessionManager.list("/home/dev/shop", input.folder)).length} sessions`;
@@ -134,6 +150,14 @@ export type TaskName = keyof typeof tasks;
 
 async function sessionPackage(input: TaskInput): Promise<SessionPackage> {
   return (await import(input.session)) as SessionPackage;
+}
+
+async function searchPackage(input: TaskInput): Promise<SearchPackage> {
+  return (await import(new URL("full-text/index.js", input.session).href)) as SearchPackage;
+}
+
+function foundIn({ hits, more }: { hits: readonly unknown[]; more: boolean }): string {
+  return `${hits.length} hits${more ? " and more" : ""}`;
 }
 
 async function peerPackage(input: TaskInput): Promise<PeerPackage> {

@@ -125,7 +125,8 @@ function firstMatch(entry: Entry, pattern: SearchPattern): string | undefined {
   return undefined;
 }
 
-function snippet(text: string, { start, end }: TextRange): string {
+/** Some text around a place, on one line. */
+export function snippet(text: string, { start, end }: TextRange): string {
   const from = Math.max(0, start - SNIPPET_CHARACTERS);
   const to = Math.min(text.length, Math.min(end, start + 2 * SNIPPET_CHARACTERS) + SNIPPET_CHARACTERS);
   const line = text.slice(from, to).toWellFormed().replaceAll(/\s+/g, " ").trim();
@@ -156,13 +157,16 @@ function searchPattern(query: string): SearchPattern {
   return { find, mayMatchLine: lineFilter(query) };
 }
 
+/** A longer run tells no more lines apart, and takes longer to look for. */
+const MOST_FILTERED = 64;
+
 /**
  * JSON may write any character as `\uXXXX`, and some in other ways; but letters and digits it writes as they
  * are or as `\u`. So a line that has neither the query's longest run of them nor any `\u` cannot match.
  */
-function lineFilter(query: string): (line: string) => boolean {
+export function lineFilter(query: string): (line: string) => boolean {
   const runs = query.match(/[A-Za-z0-9 ]+/g) ?? [];
-  const longest = runs.reduce((a, b) => (b.length > a.length ? b : a), "");
+  const longest = runs.reduce((a, b) => (b.length > a.length ? b : a), "").slice(0, MOST_FILTERED);
   if (longest === "") return () => true;
   const filter = new RegExp(`${longest}|\\\\u`, "i");
   return (line) => filter.test(line);

@@ -173,7 +173,7 @@ function creationFailure(file: string, cause: unknown): unknown {
  * path below `/proc`, Node tries for ever.
  * @throws what the file system throws.
  */
-function makeFolder(folder: string): void {
+export function makeFolder(folder: string): void {
   const missing: string[] = [];
   for (let at = folder; !existsSync(at) && at !== dirname(at); at = dirname(at)) missing.push(at);
   for (const each of missing.reverse()) makeOne(each);

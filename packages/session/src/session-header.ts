@@ -21,11 +21,14 @@ export interface HeaderReading {
   readonly odd: readonly string[];
 }
 
+/** What a header is read from: a store, or a file that is only looked at. */
+type HeaderSource = Pick<SessionStore, "file" | "read" | "size">;
+
 /**
  * Reads the first line.
  * @throws BonsaiError `session_empty`, `not_a_session`.
  */
-export function readHeader(store: SessionStore): HeaderReading {
+export function readHeader(store: HeaderSource): HeaderReading {
   let lines = firstLines(store, HEADER_BYTES);
   if (lines[0]?.kind !== "header") lines = firstLines(store, LOOK_BYTES);
   const first = lines[0];
@@ -63,7 +66,7 @@ const HEADER_FIELDS: readonly FieldRule[] = [
   optional(text("parentSession")),
 ];
 
-function firstLines(store: SessionStore, lookBytes: number): Array<{ kind: string; bytes: Buffer }> {
+function firstLines(store: HeaderSource, lookBytes: number): Array<{ kind: string; bytes: Buffer }> {
   const lines: Array<{ kind: string; bytes: Buffer }> = [];
   const head = new EntryHead();
   forEachLine({
@@ -86,7 +89,7 @@ function versionOf(version: unknown): number | undefined {
   return Number.isSafeInteger(version) && (version as number) >= 1 ? (version as number) : undefined;
 }
 
-function notASession(store: SessionStore, first: Buffer): BonsaiError {
+function notASession(store: HeaderSource, first: Buffer): BonsaiError {
   const start = first
     .subarray(0, 40)
     .toString("latin1")
@@ -98,6 +101,6 @@ function notASession(store: SessionStore, first: Buffer): BonsaiError {
   });
 }
 
-function nameOf(store: SessionStore): string {
+function nameOf(store: HeaderSource): string {
   return store.file ?? "The session";
 }

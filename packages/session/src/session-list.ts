@@ -44,7 +44,7 @@ export function listSessions(options: ListSessionsOptions = {}): SessionList {
 }
 
 /** The `.jsonl` files that the options ask for, in no particular order. */
-function sessionFiles({ folder, cwd, home }: ListSessionsOptions): string[] {
+export function sessionFiles({ folder, cwd, home }: ListSessionsOptions): string[] {
   if (folder !== undefined) return jsonlFiles(resolve(folder));
   if (cwd !== undefined) return jsonlFiles(sessionFolder(home === undefined ? { cwd } : { cwd, home }));
   const all = sessionsFolder(home);
@@ -77,7 +77,7 @@ function summarized(file: string, window: Buffer): SessionSummary | SkippedFile 
 }
 
 /** Two working directories can share a folder. */
-function belongs(session: SessionSummary, { folder, cwd }: ListSessionsOptions): boolean {
+export function belongs(session: Pick<SessionSummary, "cwd">, { folder, cwd }: ListSessionsOptions): boolean {
   return (
     folder !== undefined || cwd === undefined || session.cwd === "" || resolve(session.cwd) === resolve(cwd)
   );

@@ -5,6 +5,7 @@ import { counted } from "@bonsai-agent/app/numbers";
 import { kindWord } from "@bonsai-agent/app/preview";
 import { openNamedSession } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { BonsaiError } from "@bonsai-agent/messages";
 import {
   type SearchHit,
   type Session,
@@ -15,10 +16,11 @@ import {
 
 const defaultLimit = 50;
 
-/** Prints the hits in file order; `--json` the hits themselves. */
+/** Prints the hits in file order, those of all sessions by how well they fit; `--json` the hits themselves. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
-  const { args, options, output, io } = invocation;
-  const query = args[1]!;
+  const { options, output, io } = invocation;
+  const query = queryOf(invocation);
+  if (options.all === true) return (await import("./search-all.ts")).searchAll(invocation, query);
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   const session = openNamedSession(invocation);
   const found =
@@ -32,6 +34,24 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
     () => searchView(hits, query, { more: found.length > limit, width: output.width }),
   );
   return undefined;
+}
+
+/** @throws BonsaiError `wrong_usage` where a session is missing, or one is named beside `--all` */
+function queryOf({ args: [first, second], options }: Invocation): string {
+  const isAll = options.all === true;
+  const query = isAll ? first : second;
+  if (query !== undefined && !(isAll && second !== undefined) && (isAll || options.cwd === undefined)) {
+    return query;
+  }
+  throw new BonsaiError({
+    code: "wrong_usage",
+    message: isAll
+      ? "bonsai search --all takes one query, and no session."
+      : options.cwd !== undefined
+        ? "--cwd chooses among all sessions: it goes with --all."
+        : "bonsai search takes a session and a query.",
+    hint: "Say `bonsai search SESSION QUERY`, or `bonsai search --all QUERY`.",
+  });
 }
 
 /** In a thread of its own, for an expression may take for ever. Undefined where the user ends it. */

@@ -12,6 +12,7 @@ const modules: VirtualModules = {
   "@bonsai-agent/models": () => import("@bonsai-agent/models"),
   "@bonsai-agent/session": () => import("@bonsai-agent/session"),
   "@bonsai-agent/session/host": () => import("@bonsai-agent/session/host"),
+  "@bonsai-agent/session/search": () => import("@bonsai-agent/session/search"),
   "@bonsai-agent/session/store-conformance": () => import("@bonsai-agent/session/store-conformance"),
   zod: () => import("zod"),
   "zod/v4": () => import("zod/v4"),

@@ -1,0 +1,91 @@
+import { basename, resolve } from "node:path";
+import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
+import { kindStyle, type Line, span, table } from "@bonsai-agent/app/line";
+import { age, counted } from "@bonsai-agent/app/numbers";
+import { withProgress } from "@bonsai-agent/app/output";
+import { kindWord } from "@bonsai-agent/app/preview";
+import { agentCallSettings } from "@bonsai-agent/app/settings";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { bonsaiHome } from "@bonsai-agent/session";
+import {
+  parseSearchQuery,
+  type SearchFindings,
+  type SearchScope,
+  type SessionHit,
+  SessionSearch,
+} from "@bonsai-agent/session/search";
+
+const defaultLimit = 50;
+/** What the index does not know then is read: the next search finds it further on. */
+const INDEXING_MS = 1500;
+
+/** Prints the hits of all sessions, or of those of a folder, best first. */
+export async function searchAll(invocation: Invocation, query: string): Promise<ExitCode | undefined> {
+  const { io, output } = invocation;
+  const found = await io.interruptible((signal) =>
+    withProgress(io, "Searching sessions", () => findings(invocation, { query, signal })),
+  );
+  if (found === undefined) return ExitCode.cancelled;
+  if (found.unread.length > 0)
+    output.notify({
+      code: "sessions_unread",
+      message: `${counted(found.unread.length, "file")} could not be read as a session; \`bonsai sessions\` lists which.`,
+    });
+  await output.list(
+    () => found.hits,
+    () => hitsView(found, query, { width: output.width, nowMs: io.now() }),
+  );
+  return undefined;
+}
+
+/** Undefined where the user ends it. */
+async function findings(
+  invocation: Invocation,
+  { query, signal }: { query: string; signal: AbortSignal },
+): Promise<SearchFindings | undefined> {
+  const { io, options, output } = invocation;
+  const search = new SessionSearch({
+    home: bonsaiHome(io.env),
+    index: agentCallSettings(invocation).index.enabled,
+    onNotice: (notice) => output.notify(notice),
+  });
+  const scope: SearchScope = typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {};
+  const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
+  try {
+    await search.catchUp({ scope, budgetMs: INDEXING_MS, signal });
+    return await search.find(parseSearchQuery(query), { scope, limit, signal });
+  } catch (error) {
+    if (signal.aborted) return undefined;
+    throw error;
+  } finally {
+    search.close();
+  }
+}
+
+function hitsView(
+  { hits, more }: SearchFindings,
+  query: string,
+  { width, nowMs }: { width: number; nowMs: number },
+): Line[] {
+  if (hits.length === 0) return [[`Nothing matches ${JSON.stringify(query)}.`]];
+  const rows = hits.map((hit): Line[] => {
+    const kind = kindWord(hit.role ?? hit.type);
+    return [
+      [span(sessionId(hit), "cyan")],
+      [span(hit.entryId, "gray")],
+      [span(age(hit.timeMs, nowMs), "gray")],
+      [span(kind, kindStyle(kind))],
+      [oneLine(hit.snippet)],
+    ];
+  });
+  return [
+    ...table(rows, { columns: [{}, {}, {}, {}, { flexible: true }], width }),
+    [],
+    [span(counted(hits.length, "hit"), "bold"), more ? span("  and more (--limit shows them)", "gray") : ""],
+  ];
+}
+
+/** The beginning of a session's id, as recorded ones have it in their name. */
+function sessionId({ file }: SessionHit): string {
+  return basename(file, ".jsonl").replace(/^.*_/, "").slice(0, 8);
+}

@@ -1,0 +1,69 @@
+import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { SessionHit } from "@bonsai-agent/session/search";
+import { expect, test } from "vitest";
+import { sampleLines, testFolder } from "../../app/test/sample-session.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+
+const id = "3f2a9c01-0000-4000-8000-000000000001";
+
+/** A home folder with a recorded session. */
+function home(settings: object = {}): string {
+  const path = testFolder();
+  mkdirSync(join(path, "sessions/-p"), { recursive: true });
+  const lines = sampleLines().map((line) => `${JSON.stringify(line)}\n`);
+  writeFileSync(join(path, `sessions/-p/2026-01-05T09-00-00-000Z_${id}.jsonl`), lines.join(""));
+  writeFileSync(join(path, "settings.json"), JSON.stringify(settings));
+  return path;
+}
+
+const hitsOf = (path: string, ...args: string[]) =>
+  jsonOf<SessionHit[]>(["search", "--all", ...args], { env: { BONSAI_HOME: path } });
+
+test("bonsai search --all finds entries of all sessions, by the index as without it", async () => {
+  const path = home();
+  const hits = await hitsOf(path, "CACHE");
+  expect(hits.map(({ entryId }) => entryId).sort()).toEqual(["bbbb0001", "bbbb0002", "cccc0001"]);
+  expect(readdirSync(join(path, "index"))).toHaveLength(1);
+  expect(await hitsOf(path, "CACHE")).toEqual(hits);
+  rmSync(join(path, "index"), { recursive: true });
+  const off = home({ index: { enabled: false } });
+  expect((await hitsOf(off, "CACHE")).map((hit) => hit.snippet)).toEqual(hits.map((hit) => hit.snippet));
+  expect(readdirSync(off)).not.toContain("index");
+});
+
+test("its table names session, entry, kind and text; the limit cuts it", async () => {
+  const options = { env: { BONSAI_HOME: home() }, columns: 70 };
+  const { stdout } = await runCli(["search", "--all", "cache", "-n", "2"], options);
+  expect(stdout).toContain("3f2a9c01");
+  expect(stdout).toContain("2 hits  and more (--limit shows them)");
+  expect((await runCli(["search", "--all", "no such thing"], options)).stdout).toBe(
+    'Nothing matches "no such thing".\n',
+  );
+});
+
+test("only sessions of a folder", async () => {
+  expect(await hitsOf(home(), "cache", "--cwd", "/nowhere")).toEqual([]);
+});
+
+test("an index that cannot be made is a notice, and the hits are there", async () => {
+  const path = home();
+  writeFileSync(join(path, "index"), "");
+  const { stdout, stderr, code } = await runCli(["search", "--all", "cache"], { env: { BONSAI_HOME: path } });
+  expect([code, stdout.includes("3 hits")]).toEqual([0, true]);
+  expect(stderr.replaceAll(/\s+/g, " ")).toMatch(
+    /The full-text index in \S+index cannot be used .*the session files are read instead/,
+  );
+});
+
+test.each([
+  [["search"]],
+  [["search", "x.jsonl"]],
+  [["search", "--all"]],
+  [["search", "--all", "x.jsonl", "cache"]],
+  [["search", "x.jsonl", "cache", "--cwd", "."]],
+  [["search", "--all", "--regex", "cache"]],
+])("%j is no use of it", async (args) => {
+  const { code, stderr } = await runCli(args);
+  expect([code, stderr]).toEqual([2, expect.stringMatching(/search|--regex|--all/)]);
+});

@@ -1,0 +1,259 @@
+import { existsSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { bonsaiHome } from "../session-file.ts";
+import { belongs, sessionFiles } from "../session-list.ts";
+import type { FilePosition } from "./entry-lines.ts";
+import { type IsWanted, scanned } from "./file-scan.ts";
+import { distinct, type Found, hitOf, type SessionHit } from "./hit.ts";
+import { IndexDatabase, indexFolder, isBusy, isDamage } from "./index-database.ts";
+import { IndexWriter, type WriterPace } from "./index-writer.ts";
+import { bestHits, ranked, readCandidate } from "./ranking.ts";
+import { type Candidate, type CandidateRange, SearchIndex } from "./search-index.ts";
+import { type SearchQuery, TermMatcher } from "./search-query.ts";
+import { SessionSource } from "./session-source.ts";
+
+export interface SessionSearchOptions {
+  /** Default: `bonsaiHome()`. */
+  home?: string;
+  /** False: the files are read at each search, and nothing is kept. Default: true. */
+  index?: boolean;
+  onNotice?: (notice: SearchNotice) => void;
+}
+
+/** What a user of the search should know; once a `SessionSearch`. */
+export interface SearchNotice {
+  /** `index_unavailable`: the index cannot be made, read or written; the session files are read instead. */
+  code: "index_unavailable";
+  message: string;
+}
+
+/** Where to search: in one session file, among the sessions of a working folder, or, empty, among all recorded ones. */
+export interface SearchScope {
+  file?: string;
+  cwd?: string;
+}
+
+export interface FindOptions {
+  scope?: SearchScope;
+  /** At most so many hits. Default: 50. */
+  limit?: number;
+  /** At most so many of each session. Default: no bound. */
+  perSession?: number;
+  /** False for an entry that is to be left out. Default: none is. */
+  isWanted?: IsWanted;
+  signal?: AbortSignal;
+}
+
+export interface SearchFindings {
+  /** Best first: by how often the terms stand there, how rare they are and how short the entry is; then the newest. */
+  hits: SessionHit[];
+  /** True where there are more than the limit let through. */
+  more: boolean;
+  /** Session files that could not be read. */
+  unread: string[];
+}
+
+/** How far the index is: of all files, of a part of them, or that there is none. */
+export type IndexState = "complete" | "partial" | "unavailable";
+
+/** What the index says to a query. */
+interface LookUp {
+  /** From where each file is to be read beside; from its start where it is not in here. */
+  indexed: ReadonlyMap<string, FilePosition>;
+  candidates: readonly Candidate[];
+  /** Hits among the entries that are too long to be looked up. */
+  found: readonly Found[];
+  sources: ReadonlyMap<number, SessionSource>;
+  /** True where there may be more candidates. */
+  isCut: boolean;
+}
+
+const NOTHING: LookUp = { indexed: new Map(), candidates: [], found: [], sources: new Map(), isCut: false };
+const USUAL_LIMIT = 50;
+/** Of a term that more entries have, the newest are looked at. */
+const MOST_CANDIDATES = 2000;
+
+/**
+ * Finds entries in session files by their text. What the full-text index knows is looked up there and read again in the
+ * session; what it does not know, because it is behind, off or unusable, is read: both find the same. The index is a cache
+ * below `index` in the home folder; anybody may delete it at any time.
+ */
+export class SessionSearch {
+  readonly #options: SessionSearchOptions;
+  readonly #home: string;
+  #index: SearchIndex | undefined;
+  /** One catch-up at a time: they share a connection. */
+  #writing: Promise<unknown> = Promise.resolve();
+  #isNotified = false;
+
+  constructor(options: SessionSearchOptions = {}) {
+    this.#options = options;
+    this.#home = options.home ?? bonsaiHome();
+  }
+
+  /** @throws the signal's reason, and what the file system throws for a folder that cannot be listed */
+  async find(query: SearchQuery, options: FindOptions = {}): Promise<SearchFindings> {
+    const { scope = {}, limit = USUAL_LIMIT, perSession = Number.POSITIVE_INFINITY, signal } = options;
+    const { isWanted = () => true } = options;
+    const matcher = new TermMatcher(query);
+    const unread = new Set<string>();
+    if (matcher.terms.length === 0) return { hits: [], more: false, unread: [] };
+    const sources = this.#sources(scope);
+    if (sources.length === 0) return { hits: [], more: false, unread: [] };
+    try {
+      const known = this.#lookUp(matcher, { sources, limit, isWanted, isOne: scope.file !== undefined });
+      const found = await scanned(matcher, { sources, indexed: known.indexed, unread, isWanted, signal });
+      const { candidates, sources: bySession } = known;
+      const best = await bestHits(matcher, {
+        found: [...known.found, ...found],
+        ...{ candidates, sources: bySession, limit, perSession, signal },
+      });
+      const all = distinct(ranked(matcher, { hits: best.hits, perSession }));
+      const more = all.length > limit || best.isCut || known.isCut;
+      return { hits: all.slice(0, limit).map(hitOf), more, unread: [...unread] };
+    } finally {
+      for (const source of sources) source.close();
+    }
+  }
+
+  /**
+   * Brings the index up to date, in small steps between which other things have their turn. Safe to be killed, and to be
+   * done by several processes.
+   */
+  async catchUp({ scope = {}, ...pace }: WriterPace & { scope?: SearchScope } = {}): Promise<IndexState> {
+    const next = this.#writing.then(() => this.#catchUp(scope, pace));
+    this.#writing = next.catch(() => {});
+    return next;
+  }
+
+  /** Ends the use of the index; a catch-up that is under way should be ended by its signal before. */
+  close(): void {
+    this.#index?.place.close();
+    this.#index = undefined;
+  }
+
+  async #catchUp(scope: SearchScope, pace: WriterPace): Promise<IndexState> {
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      const files = this.#files(scope);
+      // Where there is nothing to be found, nothing is made.
+      if (files.length === 0 && !existsSync(indexFolder(this.#home))) return "complete";
+      const index = this.#open();
+      if (index === undefined) return "unavailable";
+      try {
+        const writer = new IndexWriter(index, pace);
+        const isComplete = await writer.catchUp(files);
+        const isAll = scope.file === undefined && scope.cwd === undefined;
+        const isGone = (file: string) => !existsSync(file);
+        return isComplete && (!isAll || (await writer.forget(isGone))) ? "complete" : "partial";
+      } catch (error) {
+        // Somebody else closed or deleted it; then the next attempt is at a new one.
+        if (!this.#failed(index, error)) return "unavailable";
+      }
+    }
+    return "partial";
+  }
+
+  #files({ file, cwd }: SearchScope): string[] {
+    if (file !== undefined) return [resolve(file)];
+    const files = sessionFiles(cwd === undefined ? { home: this.#home } : { home: this.#home, cwd });
+    // Their names begin with when they were made: the newest entries get the highest numbers.
+    return files.sort((a, b) => (basename(a) < basename(b) ? -1 : 1));
+  }
+
+  #sources(scope: SearchScope): SessionSource[] {
+    const sources = this.#files(scope).map((file) => new SessionSource(file));
+    const { cwd } = scope;
+    return cwd === undefined ? sources : sources.filter((source) => isOfFolder(source, cwd));
+  }
+
+  #lookUp(
+    matcher: TermMatcher,
+    {
+      sources,
+      limit,
+      isWanted,
+      isOne,
+    }: { sources: readonly SessionSource[]; limit: number; isWanted: IsWanted; isOne: boolean },
+  ): LookUp {
+    const index = this.#open();
+    if (index === undefined) return NOTHING;
+    try {
+      const rows = new Map(index.files().map((row) => [row.path, row]));
+      const sound = sources.flatMap((source) => {
+        const row = rows.get(source.file);
+        return row !== undefined && source.holds(row) ? [{ row, source }] : [];
+      });
+      if (sound.length === 0) return NOTHING;
+      const bySource = new Map(sound.map(({ row, source }) => [row.id, source]));
+      const mostPerTerm = limit === Number.POSITIVE_INFINITY ? limit : MOST_CANDIDATES;
+      const file = isOne ? sound[0]!.row.id : undefined;
+      const range: CandidateRange = {
+        ...{ mostPerTerm, file },
+        isWanted: (id, entryId) => {
+          const source = bySource.get(id);
+          return source !== undefined && isWanted({ file: source.file, entryId });
+        },
+      };
+      const candidates = index.candidates(matcher, range);
+      if (candidates === undefined) return NOTHING;
+      const found = index.longEntries(range).flatMap((long) => {
+        return readCandidate(long, { matcher, source: bySource.get(long.file)! }) ?? [];
+      });
+      const indexed = new Map(sound.map(({ row }) => [row.path, row]));
+      return { indexed, candidates, found, sources: bySource, isCut: candidates.length >= mostPerTerm };
+    } catch (error) {
+      this.#failed(index, error);
+      return NOTHING;
+    }
+  }
+
+  /** The index, opened anew where its file was deleted. */
+  #open(): SearchIndex | undefined {
+    if (this.#options.index === false) return undefined;
+    try {
+      if (this.#index?.place.isCurrent() === false) this.close();
+      this.#index ??= new SearchIndex(IndexDatabase.open(this.#home));
+      return this.#index;
+    } catch (error) {
+      this.#notify(error);
+      return undefined;
+    }
+  }
+
+  /** @returns true where it is worth another attempt */
+  #failed(index: SearchIndex, error: unknown): boolean {
+    if (isBusy(error)) return false;
+    const isLost = !index.place.database.isOpen || !index.place.isCurrent();
+    try {
+      if (isDamage(error)) index.place.discard();
+      else if (isLost) index.place.close();
+    } catch (cause) {
+      this.#notify(cause);
+    }
+    if (this.#index === index && (isLost || isDamage(error))) this.#index = undefined;
+    if (isLost || isDamage(error)) return true;
+    this.#notify(error);
+    return false;
+  }
+
+  #notify(error: unknown): void {
+    if (this.#isNotified) return;
+    this.#isNotified = true;
+    const { message } = error as Error;
+    this.#options.onNotice?.({
+      code: "index_unavailable",
+      message: `The full-text index in ${indexFolder(this.#home)} cannot be used (${message}); the session files are read instead, which takes longer.`,
+    });
+  }
+}
+
+function isOfFolder(source: SessionSource, cwd: string): boolean {
+  try {
+    return belongs({ cwd: source.cwd() }, { cwd });
+  } catch {
+    // What cannot be read is counted where it is searched.
+    return true;
+  } finally {
+    source.close();
+  }
+}

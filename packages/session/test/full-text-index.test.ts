@@ -1,0 +1,247 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { childSession } from "./child-session.ts";
+import { RecordedHome, snippets } from "./recorded-home.ts";
+
+describe("catching up", () => {
+  test("what another process appends is found before it is indexed, and indexed then", async () => {
+    const home = new RecordedHome();
+    home.write("one", "needle 1");
+    const search = home.search();
+    await search.catchUp();
+    home.append("one", "needle 2");
+    expect(await snippets(search, "needle")).toEqual(["needle 1", "needle 2"]);
+    await search.catchUp();
+    expect(indexed(home)).toBe(2);
+    home.write("two", "needle 3");
+    expect(await snippets(search, "needle")).toEqual(["needle 1", "needle 2", "needle 3"]);
+    await search.catchUp();
+    expect(indexed(home)).toBe(3);
+  });
+
+  test("a line is indexed once it is written to its end", async () => {
+    const home = new RecordedHome();
+    home.write("one", "needle 1");
+    const search = home.search();
+    const line = home.line("needle 2");
+    writeFileSync(home.file(), line.slice(0, -20), { flag: "a" });
+    await search.catchUp();
+    expect(await snippets(search, "needle")).toEqual(["needle 1"]);
+    writeFileSync(home.file(), line.slice(-20), { flag: "a" });
+    await search.catchUp();
+    expect(await snippets(search, "needle")).toEqual(["needle 1", "needle 2"]);
+    expect(indexed(home)).toBe(1);
+    writeFileSync(home.file(), "\n", { flag: "a" });
+    await search.catchUp();
+    expect(await snippets(search, "needle")).toEqual(["needle 1", "needle 2"]);
+    expect(indexed(home)).toBe(2);
+  });
+
+  test("in small steps, as far as time allows", async () => {
+    const home = new RecordedHome();
+    home.write("one", ...Array.from({ length: 400 }, (_, at) => `needle ${at} ${"hay ".repeat(2000)}`));
+    const search = home.search();
+    expect(await search.catchUp({ budgetMs: 0 })).toBe("partial");
+    expect(await search.catchUp({ signal: AbortSignal.abort() })).toBe("partial");
+    expect(await snippets(search, "needle")).toHaveLength(400);
+    const both = [search.catchUp(), search.catchUp()];
+    expect(await snippets(search, "needle")).toHaveLength(400);
+    expect(await Promise.all(both)).toEqual(["complete", "complete"]);
+    expect(indexed(home)).toBe(400);
+  });
+
+  test.each<[string, (home: RecordedHome) => void]>([
+    [
+      "cut off",
+      (home) => truncateSync(home.file(), readFileSync(home.file(), "utf8").lastIndexOf('{"type"')),
+    ],
+    ["replaced by a shorter one", (home) => home.write("one", "needle x")],
+    [
+      "replaced by a longer one",
+      (home) =>
+        home.write("one", "straw", "another", ...Array.from({ length: 40 }, (_, at) => `needle ${at}`)),
+    ],
+    ["renamed over by another", renamedOver],
+    ["overwritten in its place", overwritten],
+    ["deleted", (home) => rmSync(home.file())],
+  ])("a file that is %s is indexed anew", async (_, change) => {
+    const home = new RecordedHome();
+    home.write("one", "needle 1", "needle 2", "needle 3");
+    const search = home.search();
+    await search.catchUp();
+    change(home);
+    const expected = await snippets(home.search({ index: false }), "needle");
+    expect(await snippets(search, "needle")).toEqual(expected);
+    expect(await search.catchUp()).toBe("complete");
+    expect(await snippets(search, "needle")).toEqual(expected);
+    const session = existsSync(home.file())
+      ? readFileSync(home.file(), "utf8").trim().split("\n")
+      : ["header"];
+    expect(indexed(home)).toBe(session.length - 1);
+  });
+});
+
+function renamedOver(home: RecordedHome): void {
+  home.write("two", "needle 4", "needle 5", "needle 6");
+  renameSync(home.file("two"), home.file());
+}
+
+function overwritten(home: RecordedHome): void {
+  const text = readFileSync(home.file(), "utf8");
+  writeFileSync(home.file(), text.replace("needle 2", "straws 2"));
+  utimesSync(home.file(), 1, 1);
+}
+
+/** How many entries the index has. */
+function indexed(home: RecordedHome): number {
+  const database = new DatabaseSync(home.indexFiles()[0]!, { readOnly: true });
+  try {
+    return database.prepare("SELECT count(*) AS count FROM entry").get()!.count as number;
+  } finally {
+    database.close();
+  }
+}
+
+describe("the database", () => {
+  const damages: readonly (readonly [string, (home: RecordedHome, file: string) => void])[] = [
+    ["deleted", (_, file) => rmSync(file)],
+    ["deleted with its folder", (home) => rmSync(join(home.path, "index"), { recursive: true })],
+    ["emptied", (_, file) => truncateSync(file, 0)],
+    ["cut off", (_, file) => truncateSync(file, 5000)],
+    [
+      "random bytes",
+      (_, file) =>
+        writeFileSync(file, Buffer.from(Array.from({ length: 9000 }, (_, at) => (at * 7919) % 251))),
+    ],
+    ["zeros behind its head", (_, file) => writeFileSync(file, zeroed(readFileSync(file)))],
+    ["of a future version", (_, file) => change(file, "PRAGMA user_version = 99")],
+    ["of another program", (_, file) => change(file, "PRAGMA application_id = 1")],
+    ["without a table", (_, file) => change(file, "DROP TABLE entry")],
+  ];
+
+  test.each(damages)("%s: nothing is lost, and it is made anew", async (_, damage) => {
+    const home = new RecordedHome();
+    home.write("one", ...Array.from({ length: 50 }, (_, at) => `needle ${at}`));
+    await home.search().catchUp();
+    damage(home, home.indexFiles()[0]!);
+    const search = home.search();
+    expect(await snippets(search, "needle")).toHaveLength(50);
+    expect(await search.catchUp()).toBe("complete");
+    expect(await snippets(search, "needle")).toHaveLength(50);
+    expect(indexed(home)).toBe(50);
+    expect(home.notices).toEqual([]);
+  });
+
+  test.each(damages)("%s while it is open: the same", async (name, damage) => {
+    const home = new RecordedHome();
+    home.write("one", ...Array.from({ length: 50 }, (_, at) => `needle ${at}`));
+    const search = home.search();
+    await search.catchUp();
+    damage(home, home.indexFiles()[0]!);
+    expect(await snippets(search, "needle")).toHaveLength(50);
+    home.append("one", "needle and more");
+    expect(await search.catchUp()).toBe("complete");
+    expect(await snippets(search, "needle")).toHaveLength(51);
+    // Who has a database open need not see what became of its version.
+    if (!/version|program/.test(name)) expect(indexed(home)).toBe(51);
+    expect(home.notices).toEqual([]);
+  });
+
+  test("deleted in the middle of a catch-up, it is made anew", async () => {
+    const home = new RecordedHome();
+    home.write("one", ...Array.from({ length: 300 }, (_, at) => `needle ${at} ${"hay ".repeat(2000)}`));
+    const search = home.search();
+    const working = search.catchUp();
+    await search.catchUp({ scope: { file: home.file("none") }, budgetMs: 0 }).catch(() => {});
+    rmSync(join(home.path, "index"), { recursive: true });
+    await working;
+    await search.catchUp();
+    expect(indexed(home)).toBe(300);
+    expect(await snippets(search, "needle")).toHaveLength(300);
+  });
+
+  test("is private, also where it was not, and there is one", async () => {
+    const home = new RecordedHome();
+    home.write("one", "needle");
+    const modes = () => home.indexFiles().map((file) => statSync(file).mode & 0o777);
+    await home.search().catchUp();
+    expect(modes()).toEqual([0o600]);
+    expect(statSync(join(home.path, "index")).mode & 0o777).toBe(0o700);
+    chmodSync(home.indexFiles()[0]!, 0o644);
+    chmodSync(join(home.path, "index"), 0o755);
+    await home.search().catchUp();
+    expect(modes()).toEqual([0o600]);
+    expect(statSync(join(home.path, "index")).mode & 0o777).toBe(0o700);
+  });
+
+  test("another version keeps its own beside it", async () => {
+    const home = new RecordedHome();
+    home.write("one", "needle");
+    mkdirSync(join(home.path, "index"));
+    const other = join(home.path, "index/search-99-0123456789abcdef.db");
+    writeFileSync(other, "of the future");
+    expect(await home.search().catchUp()).toBe("complete");
+    expect(readFileSync(other, "utf8")).toBe("of the future");
+  });
+
+  test("switched off, there is none", async () => {
+    const home = new RecordedHome();
+    home.write("one", "needle");
+    const search = home.search({ index: false });
+    expect(await search.catchUp()).toBe("unavailable");
+    expect(await snippets(search, "needle")).toEqual(["needle"]);
+    expect(existsSync(join(home.path, "index"))).toBe(false);
+    expect(home.notices).toEqual([]);
+  });
+
+  test("where it cannot be made, the files are read, and the user knows it once", async () => {
+    const home = new RecordedHome();
+    home.write("one", "needle");
+    writeFileSync(join(home.path, "index"), "a file");
+    const search = home.search();
+    expect(await search.catchUp()).toBe("unavailable");
+    expect(await snippets(search, "needle")).toEqual(["needle"]);
+    expect(home.notices).toEqual(["index_unavailable"]);
+  });
+
+  test("where the disk is full, the files are read, and the user knows it once", async () => {
+    const home = new RecordedHome();
+    home.write("one", ...Array.from({ length: 200 }, (_, at) => `needle ${at} ${ofManyCharacters(at)}`));
+    const seen = await childSession(["search", home.path, "needle"], { limitKib: 90 });
+    expect(seen).toEqual({ state: "unavailable", hits: 200, notices: ["index_unavailable"] });
+    expect(await childSession(["search", home.path, "needle"])).toEqual({
+      state: "complete",
+      hits: 200,
+      notices: [],
+    });
+  });
+});
+
+function ofManyCharacters(seed: number): string {
+  return String.fromCharCode(
+    ...Array.from({ length: 500 }, (_, at) => 0x4e00 + (((at + 1) * 7919 + seed * 104_729) % 20_000)),
+  );
+}
+
+function zeroed(bytes: Buffer): Buffer {
+  return bytes.fill(0, 8192);
+}
+
+function change(file: string, sql: string): void {
+  const database = new DatabaseSync(file);
+  database.exec(sql);
+  database.close();
+}

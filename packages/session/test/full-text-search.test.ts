@@ -1,0 +1,235 @@
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { adversarialTexts } from "@bonsai-agent/testkit";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { parseSearchQuery, type SearchQuery, type SessionSearch } from "../src/full-text/index.ts";
+import { openSession, searchEntries } from "../src/index.ts";
+import { damagedFile } from "./random-file.ts";
+import { RecordedHome, snippets } from "./recorded-home.ts";
+
+const all = { limit: Number.POSITIVE_INFINITY };
+
+/** What the index finds, which is what a scan finds. */
+async function foundBoth(home: RecordedHome, query: SearchQuery): Promise<string[]> {
+  const index = home.search();
+  expect(await index.catchUp()).toBe("complete");
+  const [indexed, scanned] = [
+    await index.find(query, all),
+    await home.search({ index: false }).find(query, all),
+  ];
+  expect(indexed).toEqual(scanned);
+  return indexed.hits.map(({ snippet }) => snippet).sort();
+}
+
+describe("what is found, by the index as by a scan", () => {
+  test.each<[string, string, string[]]>([
+    ["words anywhere in an entry", "fox quick", ["The Quick fox"]],
+    ["a phrase", '"quick fox"', ["The Quick fox"]],
+    ["no phrase in another order", '"fox quick"', []],
+    ["a part of an identifier", "dleWebh", ["handleWebhook(req)"]],
+    ["of a path", "src/api/v2", ["see src/api/v2/user.ts"]],
+    ["Chinese and Japanese, two characters long", "東京", ["位置は東京です", "東京"]],
+    ["and one", "京", ["位置は東京です", "東京"]],
+    ["three", "東京で", ["位置は東京です"]],
+    ["short words", "is a", ["This is a b"]],
+    ["a short word beside a longer one", "b this", ["This is a b"]],
+    ["accents in another case", "GRÜßE", ["Grüße"]],
+    ["an emoji", "🎉", ["done 🎉"]],
+    ["an emoji in a phrase", '"done 🎉"', ["done 🎉"]],
+    ["operators as words", "AND OR NOT", ["x AND y OR z NOT w NEAR"]],
+    ["stars and colons", "col:umn*", ["col:umn* ^2"]],
+    ["a quote that does not close", '"quick', ["The Quick fox"]],
+    ["a quote within a word", 'say("hi', ['say("hi")']],
+    ["a quote alone", '"', ['say("hi")']],
+    ["a zero", "nul\0byte", ["nul byte\0".replace(" ", "\0")]],
+    ["half a surrogate pair", "\ud83c", ["done 🎉"]],
+    ["brackets and backslashes", "c:\\temp[0](1)", ["C:\\temp[0](1)"]],
+    ["what nothing holds", "zzzneedle", []],
+    ["nothing of blanks", "  ", []],
+    ["nothing of empty quotes", '""', []],
+  ])("%s", async (_, query, expected) => {
+    const home = new RecordedHome();
+    const texts = ["The Quick fox", "handleWebhook(req)", "see src/api/v2/user.ts", "位置は東京です", "東京"];
+    const more = ["This is a b", "Grüße", "done 🎉", "x AND y OR z NOT w NEAR", "col:umn* ^2", 'say("hi")'];
+    home.write("one", ...texts, ...more, "nul\0byte\0", "C:\\temp[0](1)");
+    expect(await foundBoth(home, parseSearchQuery(query))).toEqual(expected);
+  });
+
+  test("any of the words, where that is asked for; a short one alone is not enough", async () => {
+    const home = new RecordedHome();
+    home.write("one", "the parser", "the lexer of it", "of all", "the printer");
+    const query = parseSearchQuery("parser of lexer", "any");
+    expect(await foundBoth(home, query)).toEqual(["the lexer of it", "the parser"]);
+  });
+
+  test("no match goes over two texts of an entry, and each text is known", async () => {
+    const home = new RecordedHome();
+    const content = [
+      { type: "text", text: "one half" },
+      {
+        type: "toolCall",
+        id: "c",
+        name: "edit",
+        arguments: { path: "other/half.ts", edits: [{ n: 12345 }] },
+      },
+    ];
+    const message = { role: "assistant", content };
+    home.write("one");
+    const entry = { ...JSON.parse(home.line("")), message };
+    writeFileSync(home.file(), `${JSON.stringify(entry)}\n`, { flag: "a" });
+    for (const query of ["half edit", "other/half", "12345"])
+      expect(await foundBoth(home, parseSearchQuery(query))).toHaveLength(1);
+    expect(await foundBoth(home, { terms: ["halfedit"] })).toEqual([]);
+  });
+
+  test("a text too long to be indexed", async () => {
+    const home = new RecordedHome();
+    home.write("one", `${"far ".repeat(100_000)}needle`, "needle");
+    expect(await foundBoth(home, parseSearchQuery("needle"))).toHaveLength(2);
+  });
+});
+
+describe("where is searched", () => {
+  async function twoFolders(): Promise<{ home: RecordedHome; search: SessionSearch }> {
+    const home = new RecordedHome();
+    home.write("one", "needle one");
+    home.write("two", "needle two");
+    const other = join(home.path, "sessions/-q/three.jsonl");
+    mkdirSync(dirname(other));
+    home.write("three", "needle three");
+    renameSync(home.file("three"), other);
+    const search = home.search();
+    await search.catchUp();
+    return { home, search };
+  }
+
+  test("all sessions, those of a folder, or one", async () => {
+    const { home, search } = await twoFolders();
+    const found = async (scope: { file?: string; cwd?: string }) =>
+      (await search.find({ terms: ["needle"] }, { scope })).hits.map(({ snippet }) => snippet).sort();
+    expect(await found({})).toEqual(["needle one", "needle three", "needle two"]);
+    expect(await found({ cwd: "/p" })).toEqual(["needle one", "needle two"]);
+    expect(await found({ file: home.file("two") })).toEqual(["needle two"]);
+    expect(await found({ cwd: "/nowhere" })).toEqual([]);
+  });
+
+  test("a file that cannot be read is named; one outside the home folder can be searched", async () => {
+    const { home, search } = await twoFolders();
+    const notOne = home.file("not-one");
+    writeFileSync(notOne, "some needle\n");
+    expect(await search.find({ terms: ["needle"] })).toMatchObject({ unread: [notOne] });
+    const outside = join(home.path, "outside.jsonl");
+    renameSync(home.file("one"), outside);
+    expect((await search.find({ terms: ["needle"] }, { scope: { file: outside } })).hits).toHaveLength(1);
+  });
+});
+
+test("the best first: often and short before seldom and long, the newest among equals", async () => {
+  const home = new RecordedHome();
+  home.write("one", "a needle here", `needle ${"hay ".repeat(2000)}`, "needle needle", "a needle there");
+  const search = home.search();
+  await search.catchUp();
+  const { hits, more } = await search.find({ terms: ["needle"] }, { limit: 3 });
+  expect(hits.map(({ snippet }) => snippet)).toEqual(["needle needle", "a needle there", "a needle here"]);
+  expect(hits[0]).toMatchObject({
+    file: home.file(),
+    type: "message",
+    role: "user",
+    timeMs: expect.any(Number),
+  });
+  expect(more).toBe(true);
+});
+
+test("only entries that are wanted, before the limit counts", async () => {
+  const home = new RecordedHome();
+  home.write("one", "a needle", "needle", "another needle");
+  const index = home.search();
+  await index.catchUp();
+  const [first] = (await index.find({ terms: ["needle"] }, { limit: 1 })).hits;
+  const isWanted = ({ entryId }: { entryId: string }) => entryId !== first!.entryId;
+  for (const search of [index, home.search({ index: false })]) {
+    const { hits } = await search.find({ terms: ["needle"] }, { limit: 2, isWanted });
+    expect(hits.map(({ snippet }) => snippet).sort()).toEqual(["a needle", "needle"]);
+  }
+});
+
+test("so many of each session as are asked for", async () => {
+  const home = new RecordedHome();
+  home.write("one", "needle", "needle 2", "needle 3");
+  home.write("two", "needle 4");
+  const search = home.search();
+  await search.catchUp();
+  const { hits } = await search.find({ terms: ["needle"] }, { perSession: 1 });
+  expect(hits.map(({ file }) => file).sort()).toEqual([home.file("one"), home.file("two")]);
+});
+
+const words = fc.constantFrom(
+  "line",
+  "edited",
+  "said in",
+  "sum",
+  "ine 1",
+  "2",
+  "in",
+  "x",
+  "東",
+  "said edited",
+);
+
+test("law: on any file, the index finds what a scan finds, however it came to know it, and what a session knows", async () => {
+  await fc.assert(
+    fc.asyncProperty(damagedFile, damagedFile, fc.nat(), words, async (text, other, cut, query) => {
+      const home = new RecordedHome();
+      const bytes = Buffer.from(text);
+      const at = cut % (bytes.length + 1);
+      writeFileSync(home.file(), bytes.subarray(0, at));
+      writeFileSync(home.file("two"), other);
+      const index = home.search();
+      await index.catchUp();
+      writeFileSync(home.file(), bytes.subarray(at), { flag: "a" });
+      const parsed = parseSearchQuery(query);
+      const scanned = await home.search({ index: false }).find(parsed, all);
+      expect(await index.find(parsed, all)).toEqual(scanned);
+      await index.catchUp();
+      expect(await index.find(parsed, all)).toEqual(scanned);
+      const session = openSession(home.file(), { onNotice: () => {} });
+      const known = new Set(Array.from(searchEntries(session, query), ({ entryId }) => entryId));
+      const literal = await index.find({ terms: [query] }, { ...all, scope: { file: home.file() } });
+      expect(new Set(literal.hits.map(({ entryId }) => entryId))).toEqual(known);
+      session.close();
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test("law: whatever part of a text is asked for, it is found", async () => {
+  const text = fc.oneof(fc.string({ unit: "grapheme", minLength: 1 }), fc.string({ minLength: 1 }));
+  const part = fc.record({ text, from: fc.nat(), length: fc.nat() });
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 20 }), async (parts) => {
+      const home = new RecordedHome();
+      home.write("one", ...parts.map((each) => each.text));
+      const index = home.search();
+      await index.catchUp();
+      for (const { text, from, length } of parts) {
+        const start = from % text.length;
+        const term = text.slice(start, start + 1 + (length % (text.length - start)));
+        const { hits } = await index.find({ terms: [term] }, all);
+        expect(hits.length).toBeGreaterThan(0);
+        expect(hits).toEqual((await home.search({ index: false }).find({ terms: [term] }, all)).hits);
+      }
+    }),
+    { numRuns: 25 },
+  );
+});
+
+test.each(adversarialTexts(200_000))("time is linear in a text and a query of %s", async (_, text) => {
+  const home = new RecordedHome();
+  home.write("one", text);
+  const search = home.search();
+  await search.catchUp();
+  for (const query of [{ terms: [`${text.slice(0, 100_000)}no`] }, parseSearchQuery(text)])
+    await search.find(query);
+  expect(await snippets(search, "\u0001x")).toHaveLength(1);
+});
