@@ -63,6 +63,18 @@ export function editedMessage(message: Message, content: unknown): Message {
   return messageRole(message.role)?.withContent?.(message, content) ?? message;
 }
 
+/** A compaction, and how many entries the view takes from the path since. */
+export interface KeptPart {
+  readonly compactionId: string;
+  readonly keptCount: number;
+}
+
+interface Seeking {
+  readonly compactionId: string;
+  /** Undefined until its first kept entry is met. */
+  keptCount: number | undefined;
+}
+
 /**
  * Walks a path from its leaf towards the root, as far as the model's view of it reaches: to the first kept
  * entry of the latest compaction that nothing undoes. It is the one place where that rule stands, for whole
@@ -76,17 +88,20 @@ export class ViewSeeker {
   compaction: CompactionEntry | undefined;
   readonly #undone = new Set<string>();
   /** The live compaction, then those before it: how many entries each keeps, once that is known. */
-  readonly #compactions: Array<{ keptCount: number | undefined }> = [];
+  readonly #compactions: Seeking[] = [];
   /** Which of them wait for this entry. */
-  readonly #awaited = new Map<string, Array<{ keptCount: number | undefined }>>();
+  readonly #awaited = new Map<string, Seeking[]>();
   #count = 0;
 
-  /** Takes the next older entry of the path; true when the model sees nothing older. */
-  older(entry: Entry): boolean {
+  /**
+   * Takes the next older entry of the path; true when the model sees nothing older. Of entries that are neither
+   * compactions nor undo one, the id is enough.
+   */
+  older(entry: Entry | { id: string; type: "label" }): boolean {
     this.#count += 1;
     for (const compaction of this.#awaited.get(entry.id) ?? []) compaction.keptCount = this.#count;
     this.#awaited.delete(entry.id);
-    const undone = undoneBy(entry);
+    const undone = entry.type === "custom" ? undoneBy(entry) : undefined;
     if (undone !== undefined) this.#undone.add(undone);
     if (entry.type === "compaction" && !this.#undone.has(entry.id)) this.#meet(entry);
     return this.#compactions[0]?.keptCount !== undefined;
@@ -98,6 +113,13 @@ export class ViewSeeker {
     return this.#count;
   }
 
+  /** The compactions that count, newest first, and how many entries each keeps, counted from the leaf. */
+  get kept(): readonly KeptPart[] {
+    return this.#compactions.flatMap(({ compactionId, keptCount }) =>
+      keptCount === undefined ? [] : [{ compactionId, keptCount }],
+    );
+  }
+
   /** True when the live compaction names a first kept entry that the path does not have before it. */
   get lacksKeptEntry(): boolean {
     return this.compaction !== undefined && this.#compactions[0]?.keptCount === undefined;
@@ -106,7 +128,10 @@ export class ViewSeeker {
   #meet(entry: CompactionEntry): void {
     this.compaction ??= entry;
     const keepsNothing = entry.firstKeptEntryId === entry.id;
-    const compaction = { keptCount: keepsNothing ? this.#count : undefined };
+    const compaction: Seeking = {
+      compactionId: entry.id,
+      keptCount: keepsNothing ? this.#count : undefined,
+    };
     this.#compactions.push(compaction);
     if (keepsNothing) return;
     const others = this.#awaited.get(entry.firstKeptEntryId);
