@@ -173,6 +173,21 @@ describe("the database", () => {
     expect(await snippets(search, "needle")).toHaveLength(300);
   });
 
+  test("held by another process, it is waited for a while, and then the files are read", async () => {
+    const home = new RecordedHome();
+    home.write("one", "needle");
+    await home.search().catchUp();
+    const other = new DatabaseSync(home.indexFiles()[0]!);
+    other.exec("BEGIN EXCLUSIVE");
+    const search = home.search();
+    expect(await snippets(search, "needle")).toEqual(["needle"]);
+    expect(await search.catchUp({ budgetMs: 0 })).toBe("partial");
+    const waiting = search.catchUp();
+    other.close();
+    expect(await waiting).toBe("complete");
+    expect(home.notices).toEqual([]);
+  });
+
   test("is private, also where it was not, and there is one", async () => {
     const home = new RecordedHome();
     home.write("one", "needle");

@@ -19,6 +19,17 @@ test("two processes that begin at once index everything once", async () => {
   expect(await snippets(search, "needle")).toHaveLength(900);
 });
 
+test("of many processes that make the index at once, each has it", async () => {
+  const home = new RecordedHome();
+  home.write("one", ...texts(20));
+  const seen = await Promise.all(
+    Array.from({ length: 8 }, () => childSession(["search", home.path, "needle"])),
+  );
+  expect(seen).toEqual(Array(8).fill({ state: "complete", hits: 20, notices: [] }));
+  await home.search().catchUp();
+  expect(home.indexFiles()).toHaveLength(1);
+});
+
 test.each([0, 1, 2])(
   "a process killed while it indexes leaves an index that others go on with (%i)",
   async (round) => {

@@ -141,6 +141,25 @@ test("the best first: often and short before seldom and long, the newest among e
   expect(more).toBe(true);
 });
 
+test("equals of several sessions stand in the same order, whoever found them", async () => {
+  const home = new RecordedHome();
+  const names = ["two", "one", "three"];
+  for (const name of names) writeFileSync(home.file(name), sameSession);
+  const index = home.search();
+  const found = async (search: SessionSearch) => (await search.find({ terms: ["needle"] })).hits;
+  for (const name of names) {
+    await index.catchUp({ scope: { file: home.file(name) } });
+    expect(await found(index)).toEqual(await found(home.search({ index: false })));
+  }
+});
+
+const sameSession = [
+  { type: "session", version: 3, id: "same", timestamp: "2026-01-05T09:00:00.000Z", cwd: "/p" },
+  { type: "message", id: "e0000000", parentId: null, message: { role: "user", content: "needle" } },
+]
+  .map((line) => `${JSON.stringify(line)}\n`)
+  .join("");
+
 test("only entries that are wanted, before the limit counts", async () => {
   const home = new RecordedHome();
   home.write("one", "a needle", "needle", "another needle");

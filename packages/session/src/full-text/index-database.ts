@@ -60,20 +60,31 @@ export class IndexDatabase {
 
   /**
    * Opens the index, or makes an empty one: mode 0600, its folder 0700.
-   * @throws what the file system and SQLite throw
+   * @throws what the file system and SQLite throw; see `isBusy`
    */
   static open(home: string): IndexDatabase {
     const folder = indexFolder(home);
+    // What one process makes, another that made one too can take away before it is opened: then that one is there.
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const found = IndexDatabase.#openIn(folder);
+        if (found !== undefined) return found;
+      } catch (error) {
+        // The folder can be deleted meanwhile.
+        if (!isGone(error) || attempt === MOST_ATTEMPTS) throw error;
+      }
+      if (attempt === MOST_ATTEMPTS) throw new Error(`the index in ${folder} cannot be opened`);
+    }
+  }
+
+  static #openIn(folder: string): IndexDatabase | undefined {
     makeFolder(folder);
     if (!statSync(folder).isDirectory()) throw new Error(`${folder} is no folder`);
     keepPrivate(folder, 0o700);
     const found = IndexDatabase.#firstSound(folder);
     if (found !== undefined) return found;
     create(folder);
-    // Another process may have made one too.
-    const made = IndexDatabase.#firstSound(folder);
-    if (made === undefined) throw new Error(`the index in ${folder} cannot be opened`);
-    return made;
+    return IndexDatabase.#firstSound(folder);
   }
 
   /** False where the file was deleted or replaced: what is written now is lost. */
@@ -117,7 +128,7 @@ export class IndexDatabase {
       database.close();
     } catch (error) {
       if (database?.isOpen) database.close();
-      if (!isDamage(error) && (error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+      if (!isDamage(error) && !isGone(error)) throw error;
     }
     return undefined;
   }
@@ -156,6 +167,8 @@ function create(folder: string): void {
   }
 }
 
+/** More than processes that begin at once. */
+const MOST_ATTEMPTS = 20;
 const ABANDONED_MS = 60_000;
 /** Another version that is in use writes to its index more often. */
 const OUTDATED_MS = 30 * 24 * 3_600_000;
@@ -213,6 +226,10 @@ function sqlite(): typeof import("node:sqlite") {
   } finally {
     process.emitWarning = emitWarning;
   }
+}
+
+function isGone(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === "ENOENT";
 }
 
 const [ERROR, BUSY, LOCKED, CORRUPT, NOT_A_DATABASE] = [1, 5, 6, 11, 26];

@@ -12,7 +12,9 @@ const CHANGE_BYTES = 1 << 19;
 /** An entry with more text, or a longer line, is looked at by each search instead. */
 const LONG_CHARACTERS = 1 << 18;
 const LONG_LINE_BYTES = 1 << 22;
-const RETRY_MS = 100;
+/** Where another process writes, how soon it is tried again, and for how long. */
+export const RETRY_MS = 100;
+const MOST_BUSY_MS = 30_000;
 
 /** How long one catch-up may go on. */
 export interface WriterPace {
@@ -29,15 +31,18 @@ export interface WriterPace {
  */
 export class IndexWriter {
   readonly #index: SearchIndex;
-  readonly #pace: WriterPace;
-  readonly #endMs: number;
+  readonly #isOver: () => boolean;
+  readonly #isBackground: boolean;
   /** Entries that were added. */
   added = 0;
 
-  constructor(index: SearchIndex, pace: WriterPace) {
+  constructor(
+    index: SearchIndex,
+    { isOver, isBackground }: { isOver: () => boolean; isBackground: boolean },
+  ) {
     this.#index = index;
-    this.#pace = pace;
-    this.#endMs = pace.budgetMs === undefined ? Number.POSITIVE_INFINITY : performance.now() + pace.budgetMs;
+    this.#isOver = isOver;
+    this.#isBackground = isBackground;
   }
 
   /**
@@ -123,16 +128,20 @@ export class IndexWriter {
     this.added += 1;
   }
 
-  /** One change as a whole or not at all; waits while another process writes. */
+  /**
+   * One change as a whole or not at all; waits while another process writes.
+   * @returns false where time or the signal ended it, or another process goes on and on
+   */
   async #change(work: () => Promise<void>): Promise<boolean> {
-    while (!this.#isOver()) {
+    const lastMs = performance.now() + MOST_BUSY_MS;
+    while (!this.#isOver() && performance.now() < lastMs) {
       const startMs = performance.now();
       const { added } = this;
       try {
         this.#index.begin();
         await work();
         this.#index.commit();
-        await turn(this.#pace.isBackground ? performance.now() - startMs : 0);
+        await turn(this.#isBackground ? performance.now() - startMs : 0);
         return true;
       } catch (error) {
         this.added = added;
@@ -142,10 +151,6 @@ export class IndexWriter {
       }
     }
     return false;
-  }
-
-  #isOver(): boolean {
-    return this.#pace.signal?.aborted === true || performance.now() > this.#endMs;
   }
 }
 

@@ -1,7 +1,7 @@
 import { parseBytes } from "../entry-head.ts";
 import { readBytes } from "../line-reader.ts";
 import { entryFacts, parsedEntry } from "./entry-lines.ts";
-import { type Found, foundIn } from "./hit.ts";
+import { distinct, type Found, foundIn } from "./hit.ts";
 import { isOfFile, turn } from "./index-writer.ts";
 import type { Candidate } from "./search-index.ts";
 import type { TermMatcher } from "./search-query.ts";
@@ -23,6 +23,7 @@ const USUAL_CHARACTERS = 1000;
 interface Ranked {
   score: number;
   timeMs: number;
+  file: string;
   offset: number;
   hit?: Found;
   candidate?: Candidate;
@@ -52,16 +53,15 @@ export async function bestHits(
     signal: AbortSignal | undefined;
   },
 ): Promise<{ hits: Found[]; isCut: boolean }> {
-  const items = firstRanking(matcher, { found, candidates });
+  const items = firstRanking(matcher, { found, candidates, sources });
   const enough = Math.max(RANKED_PER_HIT * limit, LEAST_RANKED);
   const bySession = new BySession(RANKED_PER_HIT * perSession);
   const hits: Found[] = [];
   let read = 0;
-  for (const { hit: known, candidate } of items) {
+  for (const { hit: known, candidate, file } of items) {
     if (hits.length >= enough) return { hits, isCut: true };
-    const source = candidate && sources.get(candidate.file)!;
-    if (bySession.isFull(known?.file ?? source!.file)) continue;
-    const hit = known ?? readCandidate(candidate!, { matcher, source: source! });
+    if (bySession.isFull(file)) continue;
+    const hit = known ?? readCandidate(candidate!, { matcher, source: sources.get(candidate!.file)! });
     if (hit !== undefined && bySession.take(hit.file)) hits.push(hit);
     if (candidate === undefined || ++read % READ_AT_ONCE > 0) continue;
     for (const open of sources.values()) open.close();
@@ -88,13 +88,27 @@ export function readCandidate(
 
 function firstRanking(
   matcher: TermMatcher,
-  { found, candidates }: { found: readonly Found[]; candidates: readonly Candidate[] },
+  {
+    found,
+    candidates,
+    sources,
+  }: {
+    found: readonly Found[];
+    candidates: readonly Candidate[];
+    sources: ReadonlyMap<number, SessionSource>;
+  },
 ): Ranked[] {
   const has = (terms: readonly number[]) =>
     matcher.terms.map((_, term) => (matcher.match === "all" || terms.includes(term) ? 1 : 0));
   const known = [
-    ...found.map((hit) => ({ hit, counts: hit.counts.map((count) => Math.min(1, count)), ...placeOf(hit) })),
-    ...candidates.map((candidate) => ({ candidate, counts: has(candidate.terms), ...placeOf(candidate) })),
+    ...found.map((hit) => ({
+      ...{ hit, file: hit.file, counts: hit.counts.map((count) => Math.min(1, count)) },
+      ...placeOf(hit),
+    })),
+    ...candidates.map((candidate) => ({
+      ...{ candidate, file: sources.get(candidate.file)!.file, counts: has(candidate.terms) },
+      ...placeOf(candidate),
+    })),
   ];
   const weights = weightsOf(matcher, known);
   const items = known.map(({ counts, characters, ...item }) => ({
@@ -108,8 +122,13 @@ function placeOf({ timeMs, offset, characters }: Found | Candidate) {
   return { timeMs, offset, characters };
 }
 
+/** No two are equal: what an order leaves open, the index and the scan would fill in differently. */
 function byScore(a: Ranked, b: Ranked): number {
-  return b.score - a.score || b.timeMs - a.timeMs || b.offset - a.offset;
+  return b.score - a.score || b.timeMs - a.timeMs || inOrder(a.file, b.file) || b.offset - a.offset;
+}
+
+export function inOrder(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Best first, so many of each session as are asked for. */
@@ -118,12 +137,12 @@ export function ranked(
   { hits, perSession }: { hits: readonly Found[]; perSession: number },
 ): Found[] {
   const weights = weightsOf(matcher, hits);
-  const items = hits.map((hit) => ({ hit, ...placeOf(hit), score: fitness({ ...hit, weights }) }));
+  const items = hits.map((hit) => ({
+    ...{ hit, file: hit.file, score: fitness({ ...hit, weights }) },
+    ...placeOf(hit),
+  }));
   const bySession = new BySession(perSession);
-  return items
-    .sort(byScore)
-    .map(({ hit }) => hit)
-    .filter(({ file }) => bySession.take(file));
+  return distinct(items.sort(byScore).map(({ hit }) => hit)).filter(({ file }) => bySession.take(file));
 }
 
 /** Counts the hits of each session. */

@@ -4,10 +4,10 @@ import { bonsaiHome } from "../session-file.ts";
 import { belongs, sessionFiles } from "../session-list.ts";
 import type { FilePosition } from "./entry-lines.ts";
 import { type IsWanted, scanned } from "./file-scan.ts";
-import { distinct, type Found, hitOf, type SessionHit } from "./hit.ts";
+import { type Found, hitOf, type SessionHit } from "./hit.ts";
 import { IndexDatabase, indexFolder, isBusy, isDamage } from "./index-database.ts";
-import { IndexWriter, type WriterPace } from "./index-writer.ts";
-import { bestHits, ranked, readCandidate } from "./ranking.ts";
+import { IndexWriter, RETRY_MS, turn, type WriterPace } from "./index-writer.ts";
+import { bestHits, inOrder, ranked, readCandidate } from "./ranking.ts";
 import { type Candidate, type CandidateRange, SearchIndex } from "./search-index.ts";
 import { type SearchQuery, TermMatcher } from "./search-query.ts";
 import { SessionSource } from "./session-source.ts";
@@ -70,6 +70,8 @@ interface LookUp {
 
 const NOTHING: LookUp = { indexed: new Map(), candidates: [], found: [], sources: new Map(), isCut: false };
 const USUAL_LIMIT = 50;
+/** Of a catch-up, at an index that is deleted or damaged meanwhile. */
+const MOST_ATTEMPTS = 5;
 /** Of a term that more entries have, the newest are looked at. */
 const MOST_CANDIDATES = 2000;
 
@@ -108,7 +110,7 @@ export class SessionSearch {
         found: [...known.found, ...found],
         ...{ candidates, sources: bySession, limit, perSession, signal },
       });
-      const all = distinct(ranked(matcher, { hits: best.hits, perSession }));
+      const all = ranked(matcher, { hits: best.hits, perSession });
       const more = all.length > limit || best.isCut || known.isCut;
       return { hits: all.slice(0, limit).map(hitOf), more, unread: [...unread] };
     } finally {
@@ -133,21 +135,24 @@ export class SessionSearch {
   }
 
   async #catchUp(scope: SearchScope, pace: WriterPace): Promise<IndexState> {
-    for (let attempt = 0; attempt < 2; attempt += 1) {
+    const isOver = endOf(pace);
+    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
       const files = this.#files(scope);
       // Where there is nothing to be found, nothing is made.
       if (files.length === 0 && !existsSync(indexFolder(this.#home))) return "complete";
-      const index = this.#open();
-      if (index === undefined) return "unavailable";
+      let index: SearchIndex | undefined;
       try {
-        const writer = new IndexWriter(index, pace);
+        index = this.#open();
+        if (index === undefined) return "unavailable";
+        const writer = new IndexWriter(index, { isOver, isBackground: pace.isBackground === true });
         const isComplete = await writer.catchUp(files);
         const isAll = scope.file === undefined && scope.cwd === undefined;
         const isGone = (file: string) => !existsSync(file);
         return isComplete && (!isAll || (await writer.forget(isGone))) ? "complete" : "partial";
       } catch (error) {
-        // Somebody else closed or deleted it; then the next attempt is at a new one.
         if (!this.#failed(index, error)) return "unavailable";
+        if (isOver()) return "partial";
+        await turn(isBusy(error) ? RETRY_MS : 0);
       }
     }
     return "partial";
@@ -157,7 +162,7 @@ export class SessionSearch {
     if (file !== undefined) return [resolve(file)];
     const files = sessionFiles(cwd === undefined ? { home: this.#home } : { home: this.#home, cwd });
     // Their names begin with when they were made: the newest entries get the highest numbers.
-    return files.sort((a, b) => (basename(a) < basename(b) ? -1 : 1));
+    return files.sort((a, b) => inOrder(basename(a), basename(b)) || inOrder(a, b));
   }
 
   #sources(scope: SearchScope): SessionSource[] {
@@ -175,9 +180,10 @@ export class SessionSearch {
       isOne,
     }: { sources: readonly SessionSource[]; limit: number; isWanted: IsWanted; isOne: boolean },
   ): LookUp {
-    const index = this.#open();
-    if (index === undefined) return NOTHING;
+    let index: SearchIndex | undefined;
     try {
+      index = this.#open();
+      if (index === undefined) return NOTHING;
       const rows = new Map(index.files().map((row) => [row.path, row]));
       const sound = sources.flatMap((source) => {
         const row = rows.get(source.file);
@@ -207,31 +213,28 @@ export class SessionSearch {
     }
   }
 
-  /** The index, opened anew where its file was deleted. */
+  /** The index, opened anew where its file was deleted; undefined where it is off. */
   #open(): SearchIndex | undefined {
     if (this.#options.index === false) return undefined;
-    try {
-      if (this.#index?.place.isCurrent() === false) this.close();
-      this.#index ??= new SearchIndex(IndexDatabase.open(this.#home));
-      return this.#index;
-    } catch (error) {
-      this.#notify(error);
-      return undefined;
-    }
+    if (this.#index?.place.isCurrent() === false) this.close();
+    this.#index ??= new SearchIndex(IndexDatabase.open(this.#home));
+    return this.#index;
   }
 
-  /** @returns true where it is worth another attempt */
-  #failed(index: SearchIndex, error: unknown): boolean {
-    if (isBusy(error)) return false;
-    const isLost = !index.place.database.isOpen || !index.place.isCurrent();
+  /** What is lost or damaged is given up. @returns true where it is worth another attempt */
+  #failed(index: SearchIndex | undefined, error: unknown): boolean {
+    if (isBusy(error)) return true;
     try {
-      if (isDamage(error)) index.place.discard();
-      else if (isLost) index.place.close();
+      if (index !== undefined && isUseless(index, error)) {
+        if (this.#index === index) this.#index = undefined;
+        if (isDamage(error)) index.place.discard();
+        else index.place.close();
+        return true;
+      }
     } catch (cause) {
       this.#notify(cause);
+      return false;
     }
-    if (this.#index === index && (isLost || isDamage(error))) this.#index = undefined;
-    if (isLost || isDamage(error)) return true;
     this.#notify(error);
     return false;
   }
@@ -245,6 +248,16 @@ export class SessionSearch {
       message: `The full-text index in ${indexFolder(this.#home)} cannot be used (${message}); the session files are read instead, which takes longer.`,
     });
   }
+}
+
+function endOf({ signal, budgetMs = Number.POSITIVE_INFINITY }: WriterPace): () => boolean {
+  const endMs = performance.now() + budgetMs;
+  return () => signal?.aborted === true || performance.now() > endMs;
+}
+
+/** True where the index was closed, deleted or replaced, or is damaged. */
+function isUseless({ place }: SearchIndex, error: unknown): boolean {
+  return isDamage(error) || !place.database.isOpen || !place.isCurrent();
 }
 
 function isOfFolder(source: SessionSource, cwd: string): boolean {
