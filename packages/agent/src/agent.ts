@@ -307,7 +307,7 @@ function refuseCommand(): Promise<never> {
 }
 
 /** How to compact because somebody asked for it. */
-export type CompactOptions = Pick<ManualCompaction, "focus" | "useDigest" | "asksAgain">;
+export type CompactOptions = Pick<ManualCompaction, "focus" | "useDigest" | "asksAgain" | "firstKeptEntryId">;
 
 /** How to move to another place in the tree. */
 export interface NavigateOptions {

@@ -185,6 +185,11 @@ export const grammar: readonly CommandGrammar[] = [
       leaf,
       { flags: "--dry-run", description: "show the plan and write nothing", conflicts: ["output"] },
       { flags: "--keep <tokens>", description: "tokens of recent context to keep, like 20k", kind: "tokens" },
+      {
+        flags: "--before <entry>",
+        description: "the cut: summarise everything before this entry",
+        conflicts: ["keep"],
+      },
       { flags: "--window <tokens>", description: "the model's context window, like 200k", kind: "tokens" },
       {
         flags: "--focus <text>",
@@ -212,6 +217,7 @@ export const grammar: readonly CommandGrammar[] = [
         "a session of Claude Code, Codex, …: a new one is made of it",
       ],
       ["bonsai compact session.jsonl --keep 10k --focus 'the parser'", "keep less, and say what matters"],
+      ["bonsai compact session.jsonl --before 0000010c --dry-run", "say yourself where the kept part begins"],
       ["bonsai compact session.jsonl --model anthropic/claude-haiku-4-5", "let a model summarise"],
       ["bonsai compact session.jsonl -e ./my-summary.ts", "let an extension summarise, or say no"],
     ],

@@ -157,6 +157,25 @@ describe("bonsai compact", () => {
     expect((await jsonOf<ShowReport>(["show", copy])).compaction!.compactionCount).toBe(3);
   });
 
+  test("--before cuts where the user says, in a dry run too, and says why it cannot", async () => {
+    const file = longSession();
+    const items = await jsonOf<ContextItem[]>(["context", file]);
+    const [first] = items;
+    const prompt = items.findLast(({ role }, at) => role === "user" && at < items.length / 2)!;
+    const asked = ["compact", file, "--before", prompt.entryId];
+    const planned = await jsonOf<CompactionReport>([...asked, "--dry-run"]);
+    expect(planned).toMatchObject({ status: "planned", firstKeptEntryId: prompt.entryId });
+    const before = readFileSync(file);
+    const refused = await runCli(["compact", file, "--before", first!.entryId, "--dry-run"], {
+      columns: 400,
+    });
+    expect(refused.code).toBe(1);
+    expect(refused.stderr).toContain("Nothing stands before it that could be summarised.");
+    expect(readFileSync(file)).toEqual(before);
+    expect(await jsonOf<CompactionReport>(asked)).toMatchObject({ status: "compacted" });
+    expect((await contextIds(file))[1]).toBe(prompt.entryId);
+  });
+
   test("--leaf compacts at another place", async () => {
     const file = longSession();
     const ids = await contextIds(file);

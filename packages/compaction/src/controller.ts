@@ -39,6 +39,8 @@ export interface ManualCompaction {
   useDigest?: boolean;
   /** A model is asked also where it has just failed: a person says so, a program need not. Default true. */
   asksAgain?: boolean;
+  /** The cut: with this entry the kept part begins; others than those of `cutPlaces` are refused. Default: as the budgets say. */
+  firstKeptEntryId?: string;
   /** True while a task goes on: as much is kept as by threshold. Default false. */
   isMidTask?: boolean;
   /** Cancels it. Default: nothing does. */

@@ -9,6 +9,7 @@ import {
   renderExtensionCarryOver,
   summaryOfDetails,
 } from "./carry-over.ts";
+import { legalCuts } from "./cut.ts";
 import type {
   BeforeCompact,
   BeforeCompactResult,
@@ -28,7 +29,7 @@ import {
 import { checkedCarryOver } from "./loss-check.ts";
 import { inert } from "./marks.ts";
 import { pinsMissingIn } from "./pins.ts";
-import { type CompactionPlan, dividedAt, legalCuts } from "./plan.ts";
+import { type CompactionPlan, dividedAt } from "./plan.ts";
 import { paragraphs } from "./serialise.ts";
 import { spanRecord } from "./span-record.ts";
 import { givenBack, previousProse, withCarriedOver } from "./summary-text.ts";

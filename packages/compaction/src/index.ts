@@ -2,6 +2,7 @@ export type { LossCount, LossReport, SaidMessage, SpanRecord } from "@bonsai-age
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
 export { budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
 export type { ExtensionCarryOver } from "./carry-over.ts";
+export { type CutPlace, type CutRefusal, cutPlaces, cutRefusal } from "./chosen-cut.ts";
 export {
   CompactionController,
   type CompactionSite,

@@ -16,7 +16,15 @@ import { viewTokens } from "./view.ts";
 export interface PlanCompactionOptions
   extends Pick<
     RunCompactionOptions,
-    "session" | "reason" | "settings" | "model" | "estimator" | "focus" | "fixedTexts" | "pinned"
+    | "session"
+    | "reason"
+    | "settings"
+    | "model"
+    | "estimator"
+    | "focus"
+    | "firstKeptEntryId"
+    | "fixedTexts"
+    | "pinned"
   > {
   /** Plan for the path to this entry. Default: the session's leaf. */
   leafId?: string;
@@ -27,6 +35,7 @@ export interface PlanCompactionOptions
 /**
  * What `runCompaction` would do, without asking anybody and without writing: the masks, the cut, the spans.
  * `tokensAfter` is with a summary of the size that is usual: how long it will be is not known yet.
+ * @throws BonsaiError `cut_not_allowed`, and what reading the session throws
  */
 export function planCompaction(options: PlanCompactionOptions): CompactionResult {
   const { summariser, ...asked } = options;

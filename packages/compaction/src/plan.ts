@@ -1,5 +1,6 @@
-import { type Message, type TokenEstimator, toolCalls } from "@bonsai-agent/messages";
+import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
+import { cutIndex, latestAnswer, startsTurn } from "./cut.ts";
 import type { CompactionSettings } from "./settings.ts";
 import {
   besideSummary,
@@ -8,7 +9,6 @@ import {
   isOutput,
   MASK_PLACEHOLDER,
   type PlannedEdit,
-  roleTraits,
   truncated,
   type ViewItem,
   viewTokens,
@@ -44,6 +44,8 @@ export interface PlanOptions {
   commandTokens: number;
   /** A span that holds fewer tokens is left as it is: its summary would not be shorter. */
   leastTokens: number;
+  /** A cut of somebody's choice, which is legal; null: nothing is kept. Default: by the budgets. */
+  firstKeptEntryId?: string | null | undefined;
 }
 
 /**
@@ -52,8 +54,12 @@ export interface PlanOptions {
  * Invariant: history, turn prefix and kept are the projection without the previous summary, disjoint and in order.
  */
 export function planSpan(options: PlanOptions): CompactionPlan {
-  const { previous, justCompacted } = options;
+  const { previous, justCompacted, firstKeptEntryId } = options;
   const items = besideSummary(options.view.items);
+  if (firstKeptEntryId !== undefined) {
+    const at = items.findIndex(({ entryId }) => entryId === firstKeptEntryId);
+    return { status: "planned", previous, ...dividedAt(items, at < 0 ? items.length : at) };
+  }
   const index = justCompacted && !options.keepsLess ? 0 : cutIndex(items, options);
   if (index > 0 && viewTokens(items.slice(0, index)) >= options.leastTokens)
     return { status: "planned", previous, ...dividedAt(items, index) };
@@ -83,126 +89,6 @@ function turnStart(items: readonly ViewItem[], cut: number): number | undefined 
   if (first === undefined || cut === 0 || startsTurn(first.message)) return undefined;
   const start = items.findLastIndex(({ message }, index) => index < cut && startsTurn(message));
   return start < 0 ? undefined : start;
-}
-
-/**
- * Walks backwards until `keepTokens` is reached; the cut is the nearest legal place at or after the message
- * that reached it. Where there is none before the end, the cut is the nearest legal place before it, so that
- * the end keeps its owner. Where that would keep everything (the first message alone reaches the budget), the cut
- * comes behind the first message. A budget of 0 keeps nothing.
- *
- * Invariant: results that the model has not seen are kept, with the answer that asked for them, whatever came behind.
- */
-function cutIndex(
-  items: readonly ViewItem[],
-  { keepTokens, commandTokens }: Pick<PlanOptions, "keepTokens" | "commandTokens">,
-): number {
-  const messages = items.map((item) => item.message);
-  const tokens = items.map((item) =>
-    item.message.role === "bashExecution" ? Math.min(item.tokens, commandTokens) : item.tokens,
-  );
-  const end = messages.length;
-  const unseen = unseenResultsFrom(messages) ?? end;
-  if (keepTokens <= 0) return unseen;
-  const reached = reachedAt(tokens, keepTokens);
-  if (reached === undefined) return 0;
-  const legal = legalCuts(messages);
-  const firstIsAll = reached === 0 && (tokens[0] ?? 0) >= keepTokens;
-  const after = legal.indexOf(true, firstIsAll ? 1 : reached);
-  const cut = after >= 0 && after < end ? after : Math.max(0, legal.lastIndexOf(true, reached));
-  return Math.min(cut, unseen);
-}
-
-function reachedAt(tokens: readonly number[], keepTokens: number): number | undefined {
-  let kept = 0;
-  for (let index = tokens.length - 1; index >= 0; index--) {
-    kept += tokens[index] ?? 0;
-    if (kept >= keepTokens) return index;
-  }
-  return undefined;
-}
-
-/**
- * Where the kept part may begin: `legal[i]` is true when a cut before message `i` is legal. The last place,
- * behind all messages, is legal unless a result is missing there only by the cut.
- *
- * Invariant: a legal cut never stands between a tool call and any of its results.
- */
-export function legalCuts(messages: readonly Message[]): boolean[] {
-  const torn = tornPlaces(messages);
-  const legal = messages.map((message, index) => !torn[index] && startsKeptPart(message));
-  legal.push(true);
-  return legal;
-}
-
-function startsKeptPart(message: Message): boolean {
-  return roleTraits(message).mayStartKept === true && !isFailedAnswer(message);
-}
-
-/** The single predicate for "starts a turn". */
-function startsTurn(message: Message): boolean {
-  return roleTraits(message).startsTurn === true;
-}
-
-/** True at each place that lies between a call and its last result. Linear: marks where pairs open and close. */
-function tornPlaces(messages: readonly Message[]): boolean[] {
-  const change = new Int32Array(messages.length + 1);
-  for (const [call, result] of callSpans(messages)) {
-    change[call + 1]! += 1;
-    change[result + 1]! -= 1;
-  }
-  let open = 0;
-  return messages.map((_, index) => {
-    open += change[index]!;
-    return open > 0;
-  });
-}
-
-/** Where each call and its result stand; a result belongs to the nearest earlier call of its id. */
-function callSpans(messages: readonly Message[]): Array<[call: number, result: number]> {
-  const lastCall = new Map<string, number>();
-  const spans: Array<[number, number]> = [];
-  messages.forEach((message, index) => {
-    for (const call of toolCalls(message)) lastCall.set(call.id, index);
-    const call = message.role === "toolResult" ? lastCall.get(message.toolCallId) : undefined;
-    if (call !== undefined) spans.push([call, index]);
-  });
-  return spans;
-}
-
-/**
- * The answer whose results the model has not seen; undefined where there is none. Once the user has spoken after a
- * request with them failed, they are the past like all else: kept for good, they could block every way on.
- */
-function unseenResultsFrom(messages: readonly Message[]): number | undefined {
-  const answer = latestAnswer(messages);
-  const behind = messages.slice(answer + 1);
-  const failed = behind.findIndex(isFailedAnswer);
-  const isGivenUp = failed >= 0 && behind.slice(failed).some(startsTurn);
-  const hasResults = behind.some((each) => each.role === "toolResult");
-  return answer >= 0 && hasResults && !isGivenUp ? answer : undefined;
-}
-
-/**
- * Where what the model has not answered yet begins, results, prompts and whatever else came behind its latest answer;
- * the list's length when it has answered everything. A request that failed and was followed by another is the past.
- */
-export function unseenFrom(messages: readonly Message[]): number {
-  const results = unseenResultsFrom(messages);
-  if (results !== undefined) return results;
-  const lastTurn = messages.findLastIndex(startsTurn);
-  const given = messages.findLastIndex((each, index) => index < lastTurn && each.role === "assistant");
-  return legalCuts(messages).indexOf(true, Math.max(given, latestAnswer(messages)) + 1);
-}
-
-/** The latest that did not fail; -1 where there is none. */
-export function latestAnswer(messages: readonly Message[]): number {
-  return messages.findLastIndex((each) => each.role === "assistant" && !isFailedAnswer(each));
-}
-
-/** An answer that failed or was stopped: what came before it is still to be answered, and nothing goes on from it. */
-function isFailedAnswer(message: Message): boolean {
-  return message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
 }
 
 /** An old output that is masked, or one of a command of the user that is shortened. */

@@ -12,6 +12,7 @@ import {
   sizesAfterRefusal,
   thresholdTokens,
 } from "./budget.ts";
+import { checkChosenCut } from "./chosen-cut.ts";
 import { digestSummariser } from "./digest.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import type { LadderState, Run } from "./ladder.ts";
@@ -42,6 +43,11 @@ export interface RunCompactionOptions {
   focus?: string | undefined;
   /** What every request holds beside its messages, system prompt and tools: counted until usage has taught how much that is. */
   fixedTexts?: (() => readonly string[]) | undefined;
+  /**
+   * The cut: with this entry the kept part begins. Default: where the budgets say. `cutPlaces` lists what is legal; all else
+   * is refused with `cut_not_allowed`.
+   */
+  firstKeptEntryId?: string | undefined;
   /** Texts to carry through this and all later compactions. */
   pinned?: readonly string[] | undefined;
   /** Default: nobody is asked and notified. */
@@ -98,13 +104,16 @@ export function decisionOf(request: CompactionRequest, reading = readContext(req
   };
 }
 
-/** @throws whatever reading the session throws */
+/** @throws BonsaiError `cut_not_allowed`, and whatever reading the session throws */
 export function prepareRun(request: CompactionRequest): Run {
   const { session, reason = "manual", settings, signal = new AbortController().signal } = request;
   const { reading, budgets, limitTokens, totalTokens } = currentDecision(request);
   const { leafId, projection } = reading;
   const { compaction: previous } = projection;
   const start = startOf(reading);
+  const { firstKeptEntryId } = request;
+  if (firstKeptEntryId !== undefined)
+    checkChosenCut({ session, leafId, items: besideSummary(start.view.items) }, firstKeptEntryId);
   const size = contextSizeOf({ reading, estimatedTokens: start.tokens, totalTokens });
   const aims = aimsOf(size, { ...budgets, limitTokens });
   const lowBy = totalTokens / Math.max(1, reading.tokens);
@@ -130,6 +139,7 @@ export function prepareRun(request: CompactionRequest): Run {
       keepsLess: keepsLess(previous, budgets),
       keepTokens,
       commandTokens: settings.mask.enabled ? commandShareTokens(keepTokens) : Number.POSITIVE_INFINITY,
+      firstKeptEntryId,
       leastTokens: reason === "threshold" ? LEAST_SPAN_TOKENS : 0,
     },
     summariser: request.summariser,

@@ -1,8 +1,9 @@
 import type { UserContent } from "@bonsai-agent/messages";
 import { latestRequestChars } from "./carry-over.ts";
 import { extensionRung } from "./custom-summary.ts";
+import { latestAnswer } from "./cut.ts";
 import type { LadderState, Run, Rung } from "./ladder.ts";
-import { freedBy, latestAnswer, type MaskedItem, planMasks } from "./plan.ts";
+import { freedBy, type MaskedItem, planMasks } from "./plan.ts";
 import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
 import {
   contentOf,

@@ -1,6 +1,7 @@
 import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import { summaryDetails } from "./carry-over.ts";
 import { type PreparedCompaction, preparedCompaction } from "./custom-summary.ts";
+import { unseenFrom } from "./cut.ts";
 import type { CompactionPreparation, CustomCompaction } from "./events.ts";
 import {
   CompactionCancelled,
@@ -10,7 +11,7 @@ import {
   type Run,
   type Rung,
 } from "./ladder.ts";
-import { type CompactionPlan, dividedAt, unseenFrom } from "./plan.ts";
+import { type CompactionPlan, dividedAt } from "./plan.ts";
 import type { Summariser } from "./summariser.ts";
 import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
 

@@ -24,6 +24,7 @@ interface Asked {
   foci: Set<string>;
   /** One of them did not want to wait for a model. */
   useDigest: boolean;
+  firstKeptEntryId?: string | undefined;
   /** One of them was a person, who wants a model that has just failed asked again. */
   asksAgain: boolean;
   outcome: PromiseWithResolvers<CompactionOutcome>;
@@ -87,10 +88,12 @@ export class CompactionTriggers {
    * Waits for its place; but one that wants nothing else has the outcome of the one that is being carried out, and the
    * digest does not wait for a model that somebody had asked before: that compaction is cancelled.
    */
-  ask({ focus, useDigest = false, asksAgain = true }: ManualCompaction): Promise<CompactionOutcome> {
+  ask(wanted: ManualCompaction): Promise<CompactionOutcome> {
+    const { focus, useDigest = false, asksAgain = true, firstKeptEntryId } = wanted;
     const underway = this.#underway;
     const isSame =
       (focus === undefined || focus === underway?.asked.focus) &&
+      (firstKeptEntryId === undefined || firstKeptEntryId === underway?.asked.firstKeptEntryId) &&
       (!useDigest || underway?.asked.useDigest === true);
     if (underway !== undefined && isSame) return underway.outcome;
     if (underway !== undefined && useDigest && !underway.asked.useDigest) this.cancel();
@@ -98,6 +101,7 @@ export class CompactionTriggers {
     if (focus !== undefined) this.#asked.foci.add(focus);
     this.#asked.useDigest ||= useDigest;
     this.#asked.asksAgain ||= asksAgain;
+    this.#asked.firstKeptEntryId = firstKeptEntryId ?? this.#asked.firstKeptEntryId;
     return this.#asked.outcome.promise;
   }
 
@@ -110,9 +114,12 @@ export class CompactionTriggers {
     const asked = this.#asked;
     if (asked === undefined) return;
     this.#asked = undefined;
-    const { foci, useDigest, asksAgain } = asked;
-    const focus = foci.size === 0 ? {} : { focus: [...foci].join("\n") };
-    asked.outcome.resolve(await this.manual({ ...focus, useDigest, asksAgain, isMidTask }, signal));
+    const { foci, useDigest, asksAgain, firstKeptEntryId } = asked;
+    const given = {
+      ...(foci.size > 0 && { focus: [...foci].join("\n") }),
+      ...(firstKeptEntryId !== undefined && { firstKeptEntryId }),
+    };
+    asked.outcome.resolve(await this.manual({ ...given, useDigest, asksAgain, isMidTask }, signal));
   }
 
   /** The user stopped the work: what has not begun does not begin. */

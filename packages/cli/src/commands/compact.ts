@@ -5,7 +5,13 @@ import { span } from "@bonsai-agent/app/line";
 import { withProgress } from "@bonsai-agent/app/output";
 import { planPicture } from "@bonsai-agent/app/plan-view";
 import { draftOf, trialCopy } from "@bonsai-agent/app/session-copy";
-import { leafOf, openNamedSession, outputExists, outputFile } from "@bonsai-agent/app/session-file";
+import {
+  leafOf,
+  openNamedSession,
+  outputExists,
+  outputFile,
+  resolveEntryId,
+} from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import {
   type CompactionResult,
@@ -134,12 +140,13 @@ function compacted(
 }
 
 function taskOf(session: Session, settings: CompactionSettings, { options }: Invocation) {
-  const { window, focus } = options;
+  const { window, focus, before } = options;
   return {
     session,
     settings,
     ...(typeof window === "number" ? { model: { contextWindow: window } } : {}),
     ...(typeof focus === "string" ? { focus } : {}),
+    ...(typeof before === "string" ? { firstKeptEntryId: resolveEntryId(session, before) } : {}),
   };
 }
 

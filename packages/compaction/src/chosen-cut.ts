@@ -1,0 +1,141 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { Entry, Session } from "@bonsai-agent/session";
+import { type CutFault, cutFaults } from "./cut.ts";
+import { type ReadContextOptions, readContext } from "./tokens.ts";
+import { besideSummary, type ViewItem, viewOf } from "./view.ts";
+
+/** An entry that the kept part may begin with. */
+export interface CutPlace {
+  entryId: string;
+  /** Estimated tokens of the messages from it on. */
+  keptTokens: number;
+}
+
+/**
+ * Where somebody may cut the context: the legal first kept entries, oldest first. None where nothing could be summarised.
+ * @throws what reading the session throws
+ */
+export function cutPlaces(options: ReadContextOptions): CutPlace[] {
+  return legalPlaces(contextItems(options));
+}
+
+/** Why the kept part may not begin with an entry. */
+export interface CutRefusal {
+  /** A sentence. */
+  reason: string;
+  /** The legal place that is nearest to it; undefined where there is none. */
+  nearest: CutPlace | undefined;
+}
+
+/**
+ * What speaks against keeping the context from an entry on; undefined where that is legal.
+ * @throws what reading the session throws
+ */
+export function cutRefusal(
+  options: ReadContextOptions & { firstKeptEntryId: string },
+): CutRefusal | undefined {
+  const { session, leafId = session.leafId, firstKeptEntryId } = options;
+  return refusalAt({ session, leafId, items: contextItems(options) }, firstKeptEntryId);
+}
+
+function contextItems(options: ReadContextOptions): readonly ViewItem[] {
+  const { projection, estimator } = readContext(options);
+  return besideSummary(viewOf(projection, estimator).items);
+}
+
+/** The context that is to be cut. */
+interface CutContext {
+  session: Session;
+  leafId: string | null;
+  /** Without an earlier summary. */
+  items: readonly ViewItem[];
+}
+
+/** @throws BonsaiError `cut_not_allowed` */
+export function checkChosenCut(context: CutContext, firstKeptEntryId: string): void {
+  const refusal = refusalAt(context, firstKeptEntryId);
+  if (refusal === undefined) return;
+  const { reason, nearest } = refusal;
+  throw new BonsaiError({
+    code: "cut_not_allowed",
+    message: `The kept part cannot begin with entry ${firstKeptEntryId}. ${reason}`,
+    hint:
+      nearest === undefined
+        ? "No place of this context can be cut yet."
+        : `The nearest place that can be cut is entry ${nearest.entryId}.`,
+  });
+}
+
+function refusalAt(context: CutContext, entryId: string): CutRefusal | undefined {
+  const { items } = context;
+  const at = items.findIndex((item) => item.entryId === entryId);
+  if (at < 0) return refusalOfUnseen(context, entryId);
+  const fault = faultsOf(items)[at];
+  return fault && { reason: REASONS[fault], nearest: nearestPlace(items, at) };
+}
+
+const REASONS: Readonly<Record<CutFault, string>> = {
+  "nothing before": "Nothing stands before it that could be summarised.",
+  "tool result": "It is a tool's result, which stays with the answer that called the tool.",
+  "torn pair": "It stands between a tool call and its result, which stay together.",
+  "failed answer": "It is an answer that failed or was stopped: nothing goes on from it.",
+  unseen: "What stands before it the model has not seen yet.",
+};
+
+/** The reason for an entry that is no message of the context. */
+function refusalOfUnseen({ session, leafId, items }: CutContext, entryId: string): CutRefusal {
+  const path = session.path(leafId);
+  const onPath = pathAncestor(session, path, entryId);
+  const at = path.findIndex(({ id }) => id === onPath);
+  const inView = new Map(items.map((item, index) => [item.entryId, index]));
+  const behind = path.slice(Math.max(0, at)).find(({ id }) => inView.has(id));
+  const nearest = nearestPlace(items, inView.get(behind?.id ?? "") ?? items.length);
+  const firstAt = path.findIndex(({ id }) => inView.has(id));
+  if (onPath !== entryId) return { reason: "It is not on the path that is compacted.", nearest };
+  const reason =
+    at < firstAt
+      ? "It stands before what the model sees: the latest compaction has hidden it already."
+      : "The model sees no message of it.";
+  return { reason, nearest };
+}
+
+/** The entry itself, or the nearest above it that the path has; undefined where there is none. */
+function pathAncestor(session: Session, path: readonly Entry[], entryId: string): string | undefined {
+  const onPath = new Set(path.map(({ id }) => id));
+  const seen = new Set<string>();
+  for (let id: string | null | undefined = entryId; typeof id === "string" && !seen.has(id); ) {
+    if (onPath.has(id)) return id;
+    seen.add(id);
+    id = session.entry(id)?.parentId;
+  }
+  return undefined;
+}
+
+function legalPlaces(items: readonly ViewItem[]): CutPlace[] {
+  return allPlaces(items).filter((place) => place !== undefined);
+}
+
+/** The nearest to an index; of two, the one that keeps more. */
+function nearestPlace(items: readonly ViewItem[], at: number): CutPlace | undefined {
+  const places = allPlaces(items);
+  for (let distance = 0; distance <= places.length; distance++) {
+    const place = places[at - distance] ?? places[at + distance];
+    if (place !== undefined) return place;
+  }
+  return undefined;
+}
+
+/** By index of the items; undefined where a cut is not legal. */
+function allPlaces(items: readonly ViewItem[]): Array<CutPlace | undefined> {
+  const faults = faultsOf(items);
+  let keptTokens = 0;
+  const newestFirst = items.toReversed().map(({ entryId, tokens }, fromEnd) => {
+    keptTokens += tokens;
+    return faults[items.length - 1 - fromEnd] === undefined ? { entryId, keptTokens } : undefined;
+  });
+  return newestFirst.reverse();
+}
+
+function faultsOf(items: readonly ViewItem[]): Array<CutFault | undefined> {
+  return cutFaults(items.map(({ message }) => message));
+}

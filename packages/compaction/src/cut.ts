@@ -1,0 +1,142 @@
+import { type Message, toolCalls } from "@bonsai-agent/messages";
+import { roleTraits, type ViewItem } from "./view.ts";
+
+/**
+ * Walks backwards until `keepTokens` is reached; the cut is the nearest legal place at or after the message
+ * that reached it. Where there is none before the end, the cut is the nearest legal place before it, so that
+ * the end keeps its owner. Where that would keep everything (the first message alone reaches the budget), the cut
+ * comes behind the first message. A budget of 0 keeps nothing.
+ *
+ * Invariant: results that the model has not seen are kept, with the answer that asked for them, whatever came behind.
+ */
+export function cutIndex(
+  items: readonly ViewItem[],
+  { keepTokens, commandTokens }: { keepTokens: number; commandTokens: number },
+): number {
+  const messages = items.map((item) => item.message);
+  const tokens = items.map((item) =>
+    item.message.role === "bashExecution" ? Math.min(item.tokens, commandTokens) : item.tokens,
+  );
+  const end = messages.length;
+  const unseen = unseenResultsFrom(messages) ?? end;
+  if (keepTokens <= 0) return unseen;
+  const reached = reachedAt(tokens, keepTokens);
+  if (reached === undefined) return 0;
+  const legal = legalCuts(messages);
+  const firstIsAll = reached === 0 && (tokens[0] ?? 0) >= keepTokens;
+  const after = legal.indexOf(true, firstIsAll ? 1 : reached);
+  const cut = after >= 0 && after < end ? after : Math.max(0, legal.lastIndexOf(true, reached));
+  return Math.min(cut, unseen);
+}
+
+function reachedAt(tokens: readonly number[], keepTokens: number): number | undefined {
+  let kept = 0;
+  for (let index = tokens.length - 1; index >= 0; index--) {
+    kept += tokens[index] ?? 0;
+    if (kept >= keepTokens) return index;
+  }
+  return undefined;
+}
+
+/**
+ * Where the kept part may begin: `legal[i]` is true when a cut before message `i` is legal. The last place,
+ * behind all messages, is legal unless a result is missing there only by the cut.
+ *
+ * Invariant: a legal cut never stands between a tool call and any of its results.
+ */
+export function legalCuts(messages: readonly Message[]): boolean[] {
+  const torn = tornPlaces(messages);
+  const legal = messages.map((message, index) => !torn[index] && startsKeptPart(message));
+  legal.push(true);
+  return legal;
+}
+
+function startsKeptPart(message: Message): boolean {
+  return roleTraits(message).mayStartKept === true && !isFailedAnswer(message);
+}
+
+/** The single predicate for "starts a turn". */
+export function startsTurn(message: Message): boolean {
+  return roleTraits(message).startsTurn === true;
+}
+
+/** True at each place that lies between a call and its last result. Linear: marks where pairs open and close. */
+function tornPlaces(messages: readonly Message[]): boolean[] {
+  const change = new Int32Array(messages.length + 1);
+  for (const [call, result] of callSpans(messages)) {
+    change[call + 1]! += 1;
+    change[result + 1]! -= 1;
+  }
+  let open = 0;
+  return messages.map((_, index) => {
+    open += change[index]!;
+    return open > 0;
+  });
+}
+
+/** Where each call and its result stand; a result belongs to the nearest earlier call of its id. */
+function callSpans(messages: readonly Message[]): Array<[call: number, result: number]> {
+  const lastCall = new Map<string, number>();
+  const spans: Array<[number, number]> = [];
+  messages.forEach((message, index) => {
+    for (const call of toolCalls(message)) lastCall.set(call.id, index);
+    const call = message.role === "toolResult" ? lastCall.get(message.toolCallId) : undefined;
+    if (call !== undefined) spans.push([call, index]);
+  });
+  return spans;
+}
+
+/**
+ * The answer whose results the model has not seen; undefined where there is none. Once the user has spoken after a
+ * request with them failed, they are the past like all else: kept for good, they could block every way on.
+ */
+function unseenResultsFrom(messages: readonly Message[]): number | undefined {
+  const answer = latestAnswer(messages);
+  const behind = messages.slice(answer + 1);
+  const failed = behind.findIndex(isFailedAnswer);
+  const isGivenUp = failed >= 0 && behind.slice(failed).some(startsTurn);
+  const hasResults = behind.some((each) => each.role === "toolResult");
+  return answer >= 0 && hasResults && !isGivenUp ? answer : undefined;
+}
+
+/**
+ * Where what the model has not answered yet begins, results, prompts and whatever else came behind its latest answer;
+ * the list's length when it has answered everything. A request that failed and was followed by another is the past.
+ */
+export function unseenFrom(messages: readonly Message[]): number {
+  const results = unseenResultsFrom(messages);
+  if (results !== undefined) return results;
+  const lastTurn = messages.findLastIndex(startsTurn);
+  const given = messages.findLastIndex((each, index) => index < lastTurn && each.role === "assistant");
+  return legalCuts(messages).indexOf(true, Math.max(given, latestAnswer(messages)) + 1);
+}
+
+/** The latest that did not fail; -1 where there is none. */
+export function latestAnswer(messages: readonly Message[]): number {
+  return messages.findLastIndex((each) => each.role === "assistant" && !isFailedAnswer(each));
+}
+
+/** An answer that failed or was stopped: what came before it is still to be answered, and nothing goes on from it. */
+function isFailedAnswer(message: Message): boolean {
+  return message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
+}
+
+/** Why the kept part may not begin at a place. */
+export type CutFault = "nothing before" | "tool result" | "failed answer" | "torn pair" | "unseen";
+
+/**
+ * For each message, what speaks against a cut of somebody's choice before it; undefined where it is legal.
+ *
+ * Invariant: what the model has not seen yet is kept.
+ */
+export function cutFaults(messages: readonly Message[]): Array<CutFault | undefined> {
+  const torn = tornPlaces(messages);
+  const unseen = unseenFrom(messages);
+  return messages.map((message, index) => {
+    if (index === 0) return "nothing before";
+    if (message.role === "toolResult") return "tool result";
+    if (torn[index]) return "torn pair";
+    if (!startsKeptPart(message)) return "failed answer";
+    return index > unseen ? "unseen" : undefined;
+  });
+}
