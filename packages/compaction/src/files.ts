@@ -41,6 +41,7 @@ export function fileOperations(messages: readonly Message[]): FileOperations {
 /** What one message, or one call of it, did; a call whose result is an error counts for nothing. */
 interface Touched extends FileOperations {
   failed: boolean;
+  entryId: string | undefined;
 }
 
 /** As `fileOperations`, of messages one after the other, oldest first: it holds the names of the files and no message. */
@@ -50,13 +51,15 @@ export class FileOperationCounter {
   /** The latest call of each id. */
   readonly #calls = new Map<string, Touched>();
 
-  add(message: Message): void {
+  /** @param entryId of the message, for `entries`. Default: none */
+  add(message: Message, entryId?: string): void {
     const listed = {
+      entryId,
       read: filesInDetails(message, "readFiles"),
       modified: filesInDetails(message, "modifiedFiles"),
       failed: false,
     };
-    const touched = [listed, ...toolCalls(message).map((call) => this.#called(call))];
+    const touched = [listed, ...toolCalls(message).map((call) => this.#called(call, entryId))];
     const failed = message.role === "toolResult" && message.isError;
     const call = failed ? this.#calls.get(message.toolCallId) : undefined;
     if (call !== undefined) call.failed = true;
@@ -76,8 +79,22 @@ export class FileOperationCounter {
     return { read: [...read].filter((file) => !modified.has(file)), modified: [...modified] };
   }
 
-  #called(call: ToolCall): Touched {
-    const touched = { read: readBy(call), modified: modifiedBy(call), failed: false };
+  /** The entries that read, or modified, each file, oldest first. */
+  entries(did: keyof FileOperations): ReadonlyMap<string, readonly string[]> {
+    const entries = new Map<string, string[]>();
+    for (const { failed, entryId, [did]: files } of this.#touched.flat()) {
+      if (failed || entryId === undefined) continue;
+      for (const file of new Set(files)) {
+        const known = entries.get(file);
+        if (known === undefined) entries.set(file, [entryId]);
+        else if (known.at(-1) !== entryId) known.push(entryId);
+      }
+    }
+    return entries;
+  }
+
+  #called(call: ToolCall, entryId: string | undefined): Touched {
+    const touched = { entryId, read: readBy(call), modified: modifiedBy(call), failed: false };
     this.#calls.set(call.id, touched);
     return touched;
   }
@@ -276,7 +293,7 @@ function hexEscape(code: number): string {
 }
 
 /** The name that `fileLine` wrote. */
-function fileIn(line: string): string {
+export function fileIn(line: string): string {
   const text = line.trim();
   if (!text.startsWith('"')) return text;
   try {

@@ -50,6 +50,12 @@ export {
   parseSettings,
 } from "./settings.ts";
 export {
+  readSummarySources,
+  type SummaryEntry,
+  type SummaryLine,
+  summarySources,
+} from "./sources.ts";
+export {
   type SummarisePreparationOptions,
   summarisePreparation,
 } from "./summarise-preparation.ts";

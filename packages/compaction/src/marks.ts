@@ -101,11 +101,48 @@ export function strippedSummary(summary: string, tags: readonly string[] = []): 
   return inert(readSummary(summary, tags).prose, tags).trim();
 }
 
+const FRAMES = [RECORD, BRANCH_RECORD] as const;
+
 /** A summary's text, taken apart. */
 interface SummaryParts {
   prose: string;
   /** The lines of each block of data, by tag. */
   carried: ReadonlyMap<string, readonly string[]>;
+}
+
+/** A line of a summary as it is stored. */
+export interface PlacedLine {
+  text: string;
+  /** The tag of the block of data that it stands in; `prose`; or `mark` for what frames these. */
+  place: string;
+}
+
+/**
+ * The lines of a summary, each with where it stands; joined they are the summary.
+ * @param tags those of extensions that may stand among the carry-over
+ */
+export function placedLines(summary: string, tags: readonly string[] = []): PlacedLine[] {
+  const { prose, carried } = readSummary(summary, tags);
+  const { begin = "" } = FRAMES.find((frame) => summary.trimStart().startsWith(frame.begin)) ?? {};
+  const from = summary.indexOf(prose, summary.indexOf(begin) + begin.length);
+  const first = lineAt(summary, from);
+  const end = prose === "" ? first : lineAt(summary, from + prose.length) + 1;
+  let open: string | undefined;
+  return summary.split("\n").map((text, at) => {
+    if (at < end) return { text, place: at < first ? "mark" : "prose" };
+    const inside = open;
+    const [, tag] = /^<([a-z][a-z-]*)>$/.exec(text) ?? [];
+    if (open === undefined && tag !== undefined && carried.has(tag)) open = tag;
+    else if (text === `</${open}>`) open = undefined;
+    return { text, place: inside !== undefined && open === inside ? inside : "mark" };
+  });
+}
+
+/** The number of the line that a place of a text is on. */
+function lineAt(text: string, at: number): number {
+  let lines = 0;
+  for (let next = text.indexOf("\n"); next >= 0 && next < at; next = text.indexOf("\n", next + 1)) lines += 1;
+  return lines;
 }
 
 /**
@@ -114,9 +151,8 @@ interface SummaryParts {
  */
 export function readSummary(summary: string, tags: readonly string[] = []): SummaryParts {
   let text = summary.trim();
-  for (const { begin } of [RECORD, BRANCH_RECORD])
-    if (text.startsWith(begin)) text = text.slice(begin.length);
-  for (const { end } of [RECORD, BRANCH_RECORD]) if (text.endsWith(end)) text = text.slice(0, -end.length);
+  for (const { begin } of FRAMES) if (text.startsWith(begin)) text = text.slice(begin.length);
+  for (const { end } of FRAMES) if (text.endsWith(end)) text = text.slice(0, -end.length);
   return setApartIn(text.trim()) ?? blocksAtEnd(text.trim(), [...ownTags, ...tags]);
 }
 

@@ -1,7 +1,7 @@
 import { byScript } from "@bonsai-agent/messages";
 import { clippedTexts } from "./clip.ts";
 import { type Closing, clippedClosings, closingLine } from "./closings.ts";
-import type { FailedCommand, IrreversibleCommand, Todo } from "./outcomes.ts";
+import type { FailedCommand, IrreversibleCommand, Outcomes, Todo } from "./outcomes.ts";
 import type { SpanRecord } from "./record.ts";
 import { reportShape } from "./sentence.ts";
 import { clippedWords, wordLines } from "./words.ts";
@@ -92,6 +92,25 @@ class Budget {
   }
 }
 
+/** True for a text of {@link digestText}: its lines are quotes of the record. */
+export function isDigest(text: string): boolean {
+  return text.startsWith(INTRODUCTION);
+}
+
+/** The lines that stand for what a span came to, wherever they are quoted, each with its entry. */
+export function outcomeLines({ irreversible, failing, openTodos }: Outcomes): OutcomeLine[] {
+  return [
+    ...irreversible.map((each) => ({ line: irreversibleLine(each), entryId: each.entryId })),
+    ...failing.map((each) => ({ line: failingLine(each), entryId: each.entryId })),
+    ...openTodos.map((each) => ({ line: todoLine(each), entryId: each.entryId })),
+  ];
+}
+
+interface OutcomeLine {
+  line: string;
+  entryId: string | undefined;
+}
+
 /** The last lines, as many as fit. */
 export function newestLines(lines: readonly string[], maxTokens: number): string[] {
   let tokens = 0;
@@ -130,7 +149,7 @@ function countsOf({ turns, terms }: SpanRecord): string {
 
 /** What is kept of a former summary; of a digest, the notes that it was made with: the rest is in the record. */
 function earlierNotes(summary: string, maxTokens: number): string[] {
-  const notes = summary.startsWith(INTRODUCTION) ? notesIn(summary) : summary;
+  const notes = isDigest(summary) ? notesIn(summary) : summary;
   const lines = notes.split("\n").filter((line) => line.trim() !== "");
   const said = lines.map((line) => (isHeading(line) ? "" : line));
   const options = { maxTokens, tokensBeside: () => 1, recency: 0, shapeOf: reportShape };

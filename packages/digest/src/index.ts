@@ -1,5 +1,5 @@
 export { type Closing, clippedClosings, closingLine } from "./closings.ts";
-export { type DigestOptions, digestText, lastAnswer } from "./digest.ts";
+export { type DigestOptions, digestText, isDigest, lastAnswer, outcomeLines } from "./digest.ts";
 export { checkLoss, type LossCheck, type LossCount, type LossReport } from "./loss.ts";
 export {
   emptyRecord,
@@ -9,7 +9,7 @@ export {
   storedClosings,
   storedRecord,
 } from "./record.ts";
-export { termsIn, textsIn } from "./sentence.ts";
+export { contentWords, termsIn, textsIn } from "./sentence.ts";
 export type { SourceMessage } from "./source.ts";
 export { termLines } from "./terms.ts";
 export { clippedWords, type SaidMessage, type UserWords, wordLines } from "./words.ts";
