@@ -40,6 +40,7 @@ export function fileOperations(messages: readonly Message[]): FileOperations {
 
 /** What one message, or one call of it, did; a call whose result is an error counts for nothing. */
 interface Touched extends FileOperations {
+  created: readonly string[];
   failed: boolean;
   entryId: string | undefined;
 }
@@ -57,12 +58,12 @@ export class FileOperationCounter {
       entryId,
       read: filesInDetails(message, "readFiles"),
       modified: filesInDetails(message, "modifiedFiles"),
+      created: [],
       failed: false,
     };
     const touched = [listed, ...toolCalls(message).map((call) => this.#called(call, entryId))];
-    const failed = message.role === "toolResult" && message.isError;
-    const call = failed ? this.#calls.get(message.toolCallId) : undefined;
-    if (call !== undefined) call.failed = true;
+    const call = message.role === "toolResult" ? this.#calls.get(message.toolCallId) : undefined;
+    if (call !== undefined) ended(call, message);
     const some = touched.filter(({ read, modified }) => read.length + modified.length > 0);
     if (some.length > 0) this.#touched.push(some);
   }
@@ -93,11 +94,25 @@ export class FileOperationCounter {
     return entries;
   }
 
+  /** Those of the modified files that did not exist before, as far as the call or its result says so; oldest first. */
+  created(): string[] {
+    const done = this.#touched.flat().filter(({ failed }) => !failed);
+    return [...new Set(done.flatMap(({ created }) => created))];
+  }
+
   #called(call: ToolCall, entryId: string | undefined): Touched {
-    const touched = { entryId, read: readBy(call), modified: modifiedBy(call), failed: false };
+    const created = patchTexts(call).flatMap(addedFiles);
+    const touched = { entryId, read: readBy(call), modified: modifiedBy(call), created, failed: false };
     this.#calls.set(call.id, touched);
     return touched;
   }
+}
+
+/** What the result says of its call. */
+function ended(call: Touched, message: Message): void {
+  const { isError, details } = message as { isError?: unknown; details?: unknown };
+  if (isError) call.failed = true;
+  if ((details as { created?: unknown } | null | undefined)?.created === true) call.created = call.modified;
 }
 
 function filesInDetails(message: Message, list: "readFiles" | "modifiedFiles"): string[] {
@@ -157,6 +172,14 @@ export function patchedFiles(text: string): string[] {
     return [...text.matchAll(envelope)].map((match) => (match[1] ?? match[2] ?? "").trim());
   if (!/^--- .+\n\+\+\+ /m.test(text)) return [];
   return [...text.matchAll(unified)].map((match) => match[1]!.trim()).filter((file) => file !== "/dev/null");
+}
+
+const added = /^\*\*\* Add File: (.+)$/gm;
+const unifiedNew = /^--- \/dev\/null\n\+\+\+ (?:b\/)?([^\t\n]+)/gm;
+
+/** The files that a patch makes. */
+function addedFiles(text: string): string[] {
+  return [...text.matchAll(added), ...text.matchAll(unifiedNew)].map((match) => match[1]!.trim());
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Message } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { compactionSettings, fileOperations, runCompaction } from "../src/index.ts";
+import { compactionSettings, FileOperationCounter, fileOperations, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const call = (name: string, args: Record<string, unknown>): Message => ({
@@ -147,4 +147,27 @@ test("a sub-agent's files are carried over two compactions, sorted, modified fir
   expect(await compact()).toMatchObject({ readFiles: ["b.ts", "z.ts"], modifiedFiles: ["m.ts"] });
   turn({ readFiles: ["a.ts", "m.ts"], modifiedFiles: ["b.ts"] });
   expect(await compact()).toMatchObject({ readFiles: ["a.ts", "z.ts"], modifiedFiles: ["b.ts", "m.ts"] });
+});
+
+test.each<[string, string, Record<string, unknown>, unknown, string[]]>([
+  ["a result that says so", "write", { path: "a.ts", content: "x" }, { created: true }, ["a.ts"]],
+  ["a result that says that it was there", "write", { path: "a.ts", content: "x" }, { created: false }, []],
+  ["a result that says nothing", "write", { path: "a.ts", content: "x" }, undefined, []],
+  ["a patch that adds it", "apply_patch", { input: PATCH }, undefined, ["b.md"]],
+  ["a unified diff against nothing", "patch", { patch: DIFF }, undefined, ["new.ts"]],
+])("a file is known as created by %s", (_, name, args, details, expected) => {
+  const counter = new FileOperationCounter();
+  const result = {
+    role: "toolResult",
+    toolCallId: "t1",
+    toolName: name,
+    content: [],
+    isError: false,
+    details,
+  };
+  counter.add(call(name, args));
+  counter.add({ ...result, timestamp: 2 } as Message);
+  expect(counter.created()).toEqual(expected);
+  counter.add({ ...result, isError: true, timestamp: 3 } as Message);
+  expect(counter.created()).toEqual([]);
 });

@@ -1,4 +1,5 @@
 export { type Closing, clippedClosings, closingLine } from "./closings.ts";
+export { type CommandRun, commandRuns } from "./command-runs.ts";
 export { type DigestOptions, digestText, isDigest, lastAnswer, outcomeLines } from "./digest.ts";
 export { checkLoss, type LossCheck, type LossCount, type LossReport } from "./loss.ts";
 export {

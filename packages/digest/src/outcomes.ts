@@ -1,8 +1,8 @@
-import { contentText, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import { contentText, type ToolCall } from "@bonsai-agent/messages";
+import { CallPairs, commandIn, counts, groupStates } from "./command-runs.ts";
 import { type Command, covers, isWholeRun, readCommands } from "./commands.ts";
 import { actOf, isIrreversible } from "./irreversible.ts";
-import { clipped, decisiveLine, type RunResult, resultOf, saysFailed } from "./run-result.ts";
-import type { CommandGroup } from "./shell.ts";
+import { clipped, decisiveLine, type RunResult, resultOf } from "./run-result.ts";
 import type { SourceMessage } from "./source.ts";
 import { afterTodos, boxesOf, type ListedTodo, listOf, type Todo } from "./todos.ts";
 
@@ -64,7 +64,7 @@ export function outcomesAfter(
 class Ledger {
   adds = true;
   outcomes: Outcomes;
-  readonly #calls = new Map<string, ToolCall>();
+  readonly #calls = new CallPairs();
   /** Keys, read again. */
   readonly #read = new Map<string, readonly Command[]>();
 
@@ -74,15 +74,12 @@ class Ledger {
 
   read({ message, entryId }: SourceMessage): void {
     const role = message?.role;
-    if (role === "assistant") for (const call of toolCalls(message)) this.#calls.set(call.id, call);
+    const call = this.#calls.callOf(message);
     if (role === "assistant" || role === "user")
       this.#listed(boxesOf(contentText(message.content)), undefined, entryId);
     else if (role === "bashExecution" && typeof message.command === "string")
       this.#ran(message.command, resultOf({ ...message }), entryId);
-    else if (role === "toolResult") {
-      const call = this.#calls.get(message.toolCallId);
-      if (call !== undefined) this.#called(call, { ...message }, entryId);
-    }
+    else if (call !== undefined) this.#called(call, { ...message }, entryId);
   }
 
   #called(call: ToolCall, message: Record<string, unknown>, entryId: string | undefined): void {
@@ -155,50 +152,10 @@ class Ledger {
   }
 }
 
-/** The shell command that a tool is given. Tools have other names in every agent: what a call does is told by its arguments. */
-function commandIn(fields: Readonly<Record<string, unknown>>): string | undefined {
-  // Some editors call their verb a command.
-  if ("path" in fields) return undefined;
-  const values = ["command", "cmd", "script", "shell_command", "CommandLine"].map((field) => fields[field]);
-  const value = values.find((one) => typeof one === "string" || Array.isArray(one));
-  if (!Array.isArray(value)) return value as string | undefined;
-  return /(?:^|\/)(?:ba|z)?sh$/.test(String(value[0])) ? String(value.at(-1)) : value.join(" ");
-}
-
 function keyOf({ text }: Pick<Command, "text">): string {
   return clipped(text, maxKeyChars);
 }
 
 function isSameFolder(a: string | undefined, b: string | undefined): boolean {
   return a === undefined || b === undefined || a === b || a.endsWith(`/${b}`) || b.endsWith(`/${a}`);
-}
-
-const counts = (command: Command): boolean => !command.isLookup || isIrreversible(command);
-const checks = ({ commands }: CommandGroup<Command>): boolean => commands.some(({ isCheck }) => isCheck);
-
-/** Searches for what errors look like: nothing found is good news. */
-const SEEKS_ERRORS = /grep.*(?:err|fail|warn|fatal|TS\d)/i;
-
-/** What came of each group; undefined where nothing tells: only the exit code of the last one is seen. */
-function groupStates(
-  all: readonly CommandGroup<Command>[],
-  result: RunResult,
-): Array<[CommandGroup<Command>, RunResult["state"] | undefined]> {
-  // `cargo test; echo $?` tells the exit code of what stands before.
-  const groups = all.filter(({ commands: [first] }) => !/^echo .*\$\?/.test(first?.text.slice(0, 200) ?? ""));
-  const last = groups.at(-1);
-  // What reads a pipe, or stands in after a failure, decides the exit code.
-  const isSeen =
-    last?.hasFallback === false && !last.commands.some(({ isPiped, isLookup }) => isPiped && isLookup);
-  const isLastToBlame = isSeen && result.state === "failed" && last.commands.some(counts);
-  const isBad = !isLastToBlame && saysFailed(result.lines);
-  const hasCheck = groups.some(checks);
-  return groups.map((group) => {
-    if (group === last && isSeen) return [group, result.state];
-    if (isLastToBlame) return [group, undefined];
-    if (isBad && checks(group) === hasCheck) return [group, "failed"];
-    const search = group.commands.find(({ isPiped, text }) => isPiped && /^(?:[ef]?grep|rg|wc)\b/.test(text));
-    if (search === undefined) return [group, group === last ? result.state : "passed"];
-    return [group, SEEKS_ERRORS.test(search.text) ? "passed" : undefined];
-  });
 }

@@ -1,0 +1,162 @@
+import { resolve } from "node:path";
+import { type CommandRun, commandRuns, type UserWords } from "@bonsai-agent/digest";
+import { type Message, messageText } from "@bonsai-agent/messages";
+import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-agent/session";
+import { undoneBy } from "@bonsai-agent/session/host";
+import { branchBeside, unknownPlace } from "./branch.ts";
+import { FileOperationCounter } from "./files.ts";
+import { manifestOf } from "./outcome.ts";
+import type { CompactionSettings } from "./settings.ts";
+import { recordOfItems } from "./span-record.ts";
+import { roleTraits } from "./view.ts";
+
+export interface BranchDiffOptions {
+  session: Session;
+  /** Its limit of the user's words holds for each side. */
+  settings: CompactionSettings;
+  /** Where the one side ends; null for the place before every entry. */
+  a: string | null;
+  /** Where the other side ends. */
+  b: string | null;
+}
+
+/** Where two places of a session part, and what was done on the way to each since then. */
+export interface BranchDiff {
+  /**
+   * `same`: one place; `ahead`: A comes after B, which has nothing of its own; `behind`: A is on the way to B; `parted`:
+   * both have something of their own; `unrelated`: they have no entry in common.
+   */
+  relation: "same" | "ahead" | "behind" | "parted" | "unrelated";
+  /** The deepest entry that both places descend from; null where there is none. */
+  commonAncestor: Entry | null;
+  /** Entries from the root down to it. */
+  commonEntries: number;
+  a: BranchSide;
+  b: BranchSide;
+  /** Files that both sides touched, sorted; under the names that A has for them. */
+  sharedFiles: string[];
+}
+
+/** What was done on the way to one place, since it parted from the other. Compactions hide nothing of it. */
+export interface BranchSide {
+  leafId: string | null;
+  /** All entries of the side, oldest first. */
+  entries: readonly Entry[];
+  /** Turns that were begun. */
+  turns: number;
+  files: SideFiles;
+  /** In order; each that came to its end. */
+  commands: CommandRun[];
+  /** In their own words, bounded. */
+  words: UserWords;
+  compactions: SideCompaction[];
+  /** Summaries of other branches that were taken along, or merged. */
+  branchSummaries: { entryId: string; fromId: string }[];
+  /** The last text of the agent. */
+  lastAnswer?: { entryId: string; text: string };
+}
+
+/** By tool calls; each list most recently touched first, no file in two of them. */
+interface SideFiles {
+  /** Those that did not exist before, as far as calls and their results say so. */
+  created: string[];
+  modified: string[];
+  read: string[];
+}
+
+interface SideCompaction {
+  entryId: string;
+  /** ISO 8601. */
+  timestamp: string;
+  tokensBefore: number;
+  /** Absent where nobody wrote it down. */
+  tokensAfter?: number;
+  /** True where it was taken back on this side. */
+  isUndone: boolean;
+}
+
+/**
+ * Compares two places of a session. Reads, and writes nothing.
+ *
+ * Invariant: the common entries and those of a side are the path to its place, in order; no entry is on both sides.
+ * @throws BonsaiError `tree_target_unknown`.
+ */
+export function branchDiff({ session, settings, a, b }: BranchDiffOptions): BranchDiff {
+  for (const id of [a, b]) if (id !== null && session.entry(id) === undefined) throw unknownPlace(id);
+  const branchA = branchBeside(session, a, b);
+  const sideA = sideOf(a, branchA.entries, settings);
+  const sideB = sideOf(b, branchBeside(session, b, a).entries, settings);
+  const { commonAncestorId } = branchA;
+  return {
+    relation: relationOf(sideA, sideB, commonAncestorId),
+    commonAncestor: commonAncestorId === null ? null : session.entry(commonAncestorId)!,
+    commonEntries: session.path(commonAncestorId).length,
+    a: sideA,
+    b: sideB,
+    sharedFiles: sharedFiles(session.cwd, sideA.files, sideB.files),
+  };
+}
+
+function relationOf(a: BranchSide, b: BranchSide, ancestorId: string | null): BranchDiff["relation"] {
+  if (a.leafId === b.leafId) return "same";
+  if (a.entries.length === 0) return "behind";
+  if (b.entries.length === 0) return "ahead";
+  return ancestorId === null ? "unrelated" : "parted";
+}
+
+function sideOf(leafId: string | null, entries: readonly Entry[], settings: CompactionSettings): BranchSide {
+  const items = ownItems(entries);
+  const messages = items.map(({ entry, message }) => (entry.type === "message" ? entry.message : message));
+  const answer = items.findLast(({ message }) => message.role === "assistant" && messageText(message) !== "");
+  return {
+    leafId,
+    entries,
+    turns: items.filter(({ message }) => roleTraits(message).startsTurn).length,
+    files: filesOfSide(messages),
+    commands: commandRuns(items.map(({ entryId }, at) => ({ entryId, message: messages[at]! }))),
+    words: recordOfItems({ items, settings }).words,
+    compactions: compactionsOf(entries),
+    branchSummaries: entries.flatMap((entry) =>
+      entry.type === "branch_summary" ? [{ entryId: entry.id, fromId: entry.fromId }] : [],
+    ),
+    ...(answer && { lastAnswer: { entryId: answer.entryId, text: messageText(answer.message) } }),
+  };
+}
+
+/** What was said and done on the side itself, as if nothing of it had been compacted. */
+function ownItems(entries: readonly Entry[]): ProjectionItem[] {
+  const own = entries.filter(({ type }) => type !== "compaction" && type !== "branch_summary");
+  return [...project(own).items];
+}
+
+function filesOfSide(messages: readonly Message[]): SideFiles {
+  const counter = new FileOperationCounter();
+  for (const message of messages) counter.add(message);
+  const { read, modified } = counter.operations();
+  const created = new Set(counter.created());
+  return {
+    created: modified.filter((file) => created.has(file)),
+    modified: modified.filter((file) => !created.has(file)),
+    read,
+  };
+}
+
+/** Agents name a file now from the folder, now from the root. */
+function sharedFiles(cwd: string, a: SideFiles, b: SideFiles): string[] {
+  const all = ({ created, modified, read }: SideFiles) => [...created, ...modified, ...read];
+  const inB = new Set(all(b).map((file) => resolve(cwd, file)));
+  return all(a)
+    .filter((file) => inB.has(resolve(cwd, file)))
+    .sort();
+}
+
+function compactionsOf(entries: readonly Entry[]): SideCompaction[] {
+  const undone = new Set(entries.map(undoneBy));
+  return entries.flatMap((entry) => {
+    if (entry.type !== "compaction") return [];
+    const { id: entryId, timestamp, tokensBefore } = entry;
+    const tokensAfter = manifestOf(entry)?.tokensAfter;
+    const after = tokensAfter === undefined ? {} : { tokensAfter };
+    return [{ entryId, timestamp, tokensBefore, ...after, isUndone: undone.has(entryId) }];
+  });
+}

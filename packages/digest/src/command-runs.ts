@@ -1,0 +1,94 @@
+import { type Message, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import { type Command, readCommands } from "./commands.ts";
+import { isIrreversible } from "./irreversible.ts";
+import { clipped, decisiveLine, type RunResult, resultOf, saysFailed } from "./run-result.ts";
+import type { CommandGroup } from "./shell.ts";
+import type { SourceMessage } from "./source.ts";
+
+/** A shell command that came to its end, whoever ran it. */
+export interface CommandRun {
+  /** On one line, without secrets. */
+  command: string;
+  state: RunResult["state"];
+  /** True where it only looked, or moved files about: nobody waits for that to pass. */
+  isLookup: boolean;
+  /** The decisive line of a failure, where there is one. */
+  line?: string | undefined;
+  /** Of its result. */
+  entryId?: string | undefined;
+}
+
+const maxCommandChars = 400;
+
+/** The commands that tools and the user ran, in order. A call without its result among the messages is left out. */
+export function commandRuns(messages: readonly SourceMessage[]): CommandRun[] {
+  const calls = new CallPairs();
+  return messages.flatMap(({ message, entryId }) => {
+    const call = calls.callOf(message);
+    const isByHand = message?.role === "bashExecution";
+    const written = isByHand ? message.command : call && commandIn(call.arguments);
+    return typeof written === "string" ? [commandRun(written, resultOf({ ...message }), entryId)] : [];
+  });
+}
+
+function commandRun(written: string, result: RunResult, entryId: string | undefined): CommandRun {
+  const groups = readCommands(written);
+  const isFailed = groupStates(groups, result).some(([, state]) => state === "failed");
+  const state = result.state === "aborted" ? "aborted" : isFailed ? "failed" : result.state;
+  const line = state === "failed" ? decisiveLine(result) : undefined;
+  const isLookup = !groups.some(({ commands }) => commands.some(counts));
+  const command = clipped(written, maxCommandChars);
+  return { command, state, isLookup, ...(line !== undefined && { line }), entryId };
+}
+
+/** Results with the calls that they belong to, as messages come. */
+export class CallPairs {
+  readonly #calls = new Map<string, ToolCall>();
+
+  /** The call that a result is of; undefined for any other message, and where the call is not known. */
+  callOf(message: Message): ToolCall | undefined {
+    if (message?.role === "assistant") for (const call of toolCalls(message)) this.#calls.set(call.id, call);
+    return message?.role === "toolResult" ? this.#calls.get(message.toolCallId) : undefined;
+  }
+}
+
+/** The shell command that a tool is given. Tools have other names in every agent: what a call does is told by its arguments. */
+export function commandIn(fields: Readonly<Record<string, unknown>>): string | undefined {
+  // Some editors call their verb a command.
+  if ("path" in fields) return undefined;
+  const values = ["command", "cmd", "script", "shell_command", "CommandLine"].map((field) => fields[field]);
+  const value = values.find((one) => typeof one === "string" || Array.isArray(one));
+  if (!Array.isArray(value)) return value as string | undefined;
+  return /(?:^|\/)(?:ba|z)?sh$/.test(String(value[0])) ? String(value.at(-1)) : value.join(" ");
+}
+
+/** False for what only looks, or moves files about. */
+export const counts = (command: Command): boolean => !command.isLookup || isIrreversible(command);
+const checks = ({ commands }: CommandGroup<Command>): boolean => commands.some(({ isCheck }) => isCheck);
+
+/** Searches for what errors look like: nothing found is good news. */
+const SEEKS_ERRORS = /grep.*(?:err|fail|warn|fatal|TS\d)/i;
+
+/** What came of each group; undefined where nothing tells: only the exit code of the last one is seen. */
+export function groupStates(
+  all: readonly CommandGroup<Command>[],
+  result: RunResult,
+): Array<[CommandGroup<Command>, RunResult["state"] | undefined]> {
+  // `cargo test; echo $?` tells the exit code of what stands before.
+  const groups = all.filter(({ commands: [first] }) => !/^echo .*\$\?/.test(first?.text.slice(0, 200) ?? ""));
+  const last = groups.at(-1);
+  // What reads a pipe, or stands in after a failure, decides the exit code.
+  const isSeen =
+    last?.hasFallback === false && !last.commands.some(({ isPiped, isLookup }) => isPiped && isLookup);
+  const isLastToBlame = isSeen && result.state === "failed" && last.commands.some(counts);
+  const isBad = !isLastToBlame && saysFailed(result.lines);
+  const hasCheck = groups.some(checks);
+  return groups.map((group) => {
+    if (group === last && isSeen) return [group, result.state];
+    if (isLastToBlame) return [group, undefined];
+    if (isBad && checks(group) === hasCheck) return [group, "failed"];
+    const search = group.commands.find(({ isPiped, text }) => isPiped && /^(?:[ef]?grep|rg|wc)\b/.test(text));
+    if (search === undefined) return [group, group === last ? result.state : "passed"];
+    return [group, SEEKS_ERRORS.test(search.text) ? "passed" : undefined];
+  });
+}
