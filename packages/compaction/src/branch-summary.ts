@@ -6,7 +6,7 @@ import {
   type TokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
-import { type Entry, type Projection, project, type Session } from "@bonsai-agent/session";
+import { type Entry, type Projection, project } from "@bonsai-agent/session";
 import { askSummary, type SummaryJob, type SummaryPart } from "./ask-summary.ts";
 import {
   type BranchSource,
@@ -23,7 +23,6 @@ import { clipUntil, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";
 import { branchSummaryText, changedBranchSummary } from "./summary-text.ts";
-import { readContext } from "./tokens.ts";
 import { originalMessage, type ViewItem } from "./view.ts";
 
 interface SummariseBranchOptions {
@@ -44,15 +43,6 @@ export interface BranchSummary {
   details: ReturnType<typeof summaryDetails>;
   /** What it cost; absent where nobody knows. */
   usage?: Usage;
-}
-
-/** A branch of a session. */
-export function branchSource(
-  { session, settings, model }: Pick<BranchSource, "settings" | "model"> & { session: Session },
-  { entries, oldLeafId }: Branch,
-): BranchSource {
-  const { projection, estimator } = readContext({ session, settings, leafId: oldLeafId });
-  return { entries, projection, estimator, settings, model };
 }
 
 /**
@@ -188,45 +178,6 @@ function branchFailure(cause: unknown): BonsaiError {
     hint: "Try again, move without a summary, or summarise with the built-in digest (`bonsai goto` does without --model).",
     cause,
   });
-}
-
-/** The part of the tree that is left by a move. */
-export interface Branch {
-  oldLeafId: string | null;
-  /** The deepest entry that both positions descend from; null where there is none. */
-  commonAncestorId: string | null;
-  /** From below the ancestor to the old leaf, oldest first. Read when they are first asked for. */
-  readonly entries: readonly Entry[];
-}
-
-/** What is left when the leaf moves from where it is to `targetId`. */
-export function leftBranch(session: Session, targetId: string | null): Branch {
-  const oldLeafId = session.leafId;
-  const commonAncestorId = commonAncestor(session, oldLeafId, targetId);
-  let entries: readonly Entry[] | undefined;
-  return {
-    oldLeafId,
-    commonAncestorId,
-    get entries() {
-      entries ??= entriesBelow(session, oldLeafId, commonAncestorId);
-      return entries;
-    },
-  };
-}
-
-/** By the index: neither path is parsed for it. */
-function commonAncestor(session: Session, oldLeafId: string | null, targetId: string | null): string | null {
-  if (oldLeafId === null || targetId === null) return null;
-  const index = session.index();
-  let at = index.commonAncestor(index.find(oldLeafId), index.find(targetId));
-  // One whose body turns out to be lost is no entry of either path.
-  while (at >= 0 && session.entryAt(at) === undefined) at = index.parent(at);
-  return at < 0 ? null : index.id(at);
-}
-
-function entriesBelow(session: Session, leafId: string | null, ancestorId: string | null): Entry[] {
-  const path = session.path(leafId);
-  return path.slice(path.findLastIndex(({ id }) => id === ancestorId) + 1);
 }
 
 interface BranchItemsOptions {

@@ -107,11 +107,11 @@ interface MaskedResult {
   tokens: number;
 }
 
-/** What leaving a branch is about to do. Read-only. */
+/** What leaving a branch, or merging one, is about to do. Read-only. */
 export interface TreePreparation {
-  /** The entry to go to. */
+  /** The entry to go to; of a merge, the leaf, under which the summary comes. */
   readonly targetId: string | null;
-  /** Where the leaf is now. */
+  /** Where the leaf is now; of a merge, the end of the branch that is summarised. */
   readonly oldLeafId: string | null;
   /** The deepest entry that both positions descend from; null where there is none. */
   readonly commonAncestorId: string | null;
@@ -124,6 +124,8 @@ export interface TreePreparation {
   readonly replaceInstructions?: boolean;
   /** The label that the user wants there. */
   readonly label?: string;
+  /** True for a merge: the leaf stays on its path, and the summary of another branch comes under it. Else absent. */
+  readonly isMerge?: boolean;
 }
 
 export interface BeforeTreeResult {
@@ -200,6 +202,8 @@ export interface CompactionEvents {
     oldLeafId: string | null;
     summaryEntry?: BranchSummaryEntry;
     fromExtension?: boolean;
+    /** True where another branch was merged: the new leaf is its summary, under the old leaf. Else absent. */
+    isMerge?: boolean;
   }>;
 }
 

@@ -1,52 +1,23 @@
-import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import { contentText } from "@bonsai-agent/messages";
 import {
   type BranchSummaryEntry,
   type EntryDraftWithId,
   pinChange,
   type Session,
 } from "@bonsai-agent/session";
-import {
-  type Branch,
-  type BranchSummary,
-  branchSource,
-  givenBranchSummary,
-  leftBranch,
-  rememberBranch,
-  summariseBranch,
-} from "./branch-summary.ts";
-import type { ModelSizes } from "./budget.ts";
-import { checkCustomSummary } from "./custom-summary.ts";
-import { digestSummariser } from "./digest.ts";
-import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "./events.ts";
-import type { CompactionSettings } from "./settings.ts";
-import type { Summariser } from "./summariser.ts";
+import { leftBranch, unknownPlace } from "./branch.ts";
+import { type BranchSummaryOptions, branchDrafts, decideBranch } from "./branch-decision.ts";
 
-export interface NavigateTreeOptions {
-  /** Its leaf is moved. */
-  session: Session;
-  /** As `compactionSettings` gives them. */
-  settings: CompactionSettings;
-  /** The session's model. Default: one whose window is unknown. */
-  model?: ModelSizes | undefined;
+export interface NavigateTreeOptions extends BranchSummaryOptions {
   /** The entry to go to. A user or extension message: to its parent, and its text is for the editor. */
   targetId: string;
   /** Summarise the branch that is left. Default false. */
   summarise?: boolean;
-  /** Who summarises. Default: the built-in digest. */
-  summariser?: Summariser | undefined;
-  /** What the summary should dwell on. */
-  focus?: string | undefined;
-  /** `focus` takes the place of the instructions. Default false. */
-  replaceInstructions?: boolean | undefined;
   /**
    * Put on the summary of the branch, else on the target, also where that is where one is. An extension's counts more; a
    * navigation that is cancelled puts none.
    */
   label?: string;
-  /** Default: nobody is asked and notified. */
-  lifecycle?: CompactionLifecycle;
-  /** Cancels it. Default: nothing does. */
-  signal?: AbortSignal;
 }
 
 export interface Navigation {
@@ -67,46 +38,33 @@ export interface Navigation {
  * @throws BonsaiError `tree_target_unknown`, `branch_summary_failed`, `extension_summary_empty`.
  */
 export async function navigateTree(options: NavigateTreeOptions): Promise<Navigation> {
-  const { session, lifecycle, signal = new AbortController().signal } = options;
-  const { leafId, editorText } = destination(session, options.targetId);
+  const { session, targetId, lifecycle, summarise = false, signal = new AbortController().signal } = options;
+  const { leafId, editorText } = destination(session, targetId);
   const branch = leftBranch(session, leafId);
-  const place = { leafId, previousLeafId: branch.oldLeafId };
-  const unmoved = { leafId: branch.oldLeafId, previousLeafId: branch.oldLeafId };
+  const previousLeafId = branch.leafId;
   const edited = editorText === undefined ? {} : { editorText };
-  if (leafId === branch.oldLeafId) {
+  if (leafId === previousLeafId) {
     // Nobody is asked about what does not happen; to label where one is happens.
-    putLabel(session, options.targetId, options.label);
-    return { status: "unchanged", ...place, ...edited };
+    putLabel(session, targetId, options.label);
+    return { status: "unchanged", leafId, previousLeafId, ...edited };
   }
-  const decision = await decide(options, branch, signal);
-  if (decision.cancel || signal.aborted) return { status: "cancelled", ...unmoved };
-  // Who wants to leave without a summary gets none, from extensions neither.
-  const given = options.summarise ? decision.summary : undefined;
-  if (given !== undefined) checkCustomSummary("session_before_tree", given.summary);
-  const summary = given ? givenBranchSummary(given) : await ownSummary(options, branch, decision, signal);
-  if (signal.aborted || summary === "cancelled") return { status: "cancelled", ...unmoved };
-  const label = decision.label ?? options.label;
-  const fromExtension = given !== undefined;
-  const { targetId } = options;
-  const summaryEntry = move(session, { leafId, targetId, branch, summary, label, fromExtension });
+  const decision = await decideBranch({ ...options, branch, targetId, summarise, signal });
+  if (decision === "cancelled") return { status: "cancelled", leafId: previousLeafId, previousLeafId };
+  const summaryEntry = move(session, leafId, branchDrafts(session, decision, { branch, targetId }));
+  const { fromExtension } = decision;
   await lifecycle?.notify("session_tree", {
     type: "session_tree",
     newLeafId: session.leafId,
-    oldLeafId: branch.oldLeafId,
+    oldLeafId: previousLeafId,
     ...(summaryEntry === undefined ? {} : { summaryEntry, fromExtension }),
   });
-  return { status: "moved", ...place, ...edited, ...(summaryEntry === undefined ? {} : { summaryEntry }) };
+  const summarised = summaryEntry === undefined ? {} : { summaryEntry };
+  return { status: "moved", leafId, previousLeafId, ...edited, ...summarised };
 }
 
 function destination(session: Session, targetId: string): { leafId: string | null; editorText?: string } {
   const entry = session.entry(targetId);
-  if (entry === undefined) {
-    throw new BonsaiError({
-      code: "tree_target_unknown",
-      message: `There is no entry ${targetId} in this session.`,
-      hint: "List the ids with `bonsai tree FILE`.",
-    });
-  }
+  if (entry === undefined) throw unknownPlace(targetId);
   if (entry.type === "message" && entry.message?.role === "user")
     return { leafId: entry.parentId, editorText: contentText(entry.message.content) };
   if (entry.type === "custom_message" && pinChange(entry) === undefined)
@@ -114,72 +72,12 @@ function destination(session: Session, targetId: string): { leafId: string | nul
   return { leafId: targetId };
 }
 
-async function decide(
-  options: NavigateTreeOptions,
-  branch: Branch,
-  signal: AbortSignal,
-): Promise<BeforeTreeResult> {
-  const { focus, replaceInstructions, label } = options;
-  const preparation: TreePreparation = {
-    targetId: options.targetId,
-    oldLeafId: branch.oldLeafId,
-    commonAncestorId: branch.commonAncestorId,
-    get entriesToSummarize() {
-      return rememberBranch(branch.entries, () => branchSource(options, branch));
-    },
-    userWantsSummary: options.summarise ?? false,
-    ...(focus === undefined ? {} : { customInstructions: focus }),
-    ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
-    ...(label === undefined ? {} : { label }),
-  };
-  const payload = { type: "session_before_tree" as const, preparation, signal };
-  const decision = await options.lifecycle?.decide("session_before_tree", payload, { signal });
-  return decision?.result ?? {};
-}
-
-async function ownSummary(
-  options: NavigateTreeOptions,
-  branch: Branch,
-  decision: BeforeTreeResult,
-  signal: AbortSignal,
-): Promise<BranchSummary | undefined | "cancelled"> {
-  const { summarise = false, summariser = digestSummariser() } = options;
-  if (!summarise) return undefined;
-  try {
-    return await summariseBranch({
-      source: () => branchSource(options, branch),
-      summariser,
-      focus: decision.customInstructions ?? options.focus,
-      replaceInstructions: decision.replaceInstructions ?? options.replaceInstructions,
-      signal,
-    });
-  } catch (error) {
-    if (signal.aborted) return "cancelled";
-    throw error;
-  }
-}
-
-interface Move {
-  leafId: string | null;
-  targetId: string;
-  branch: Branch;
-  summary: BeforeTreeResult["summary"];
-  label: string | undefined;
-  fromExtension: boolean;
-}
-
 /** Moves, with the summary and the label that are wanted there, in one write: nobody asked to arrive without them. */
 function move(
   session: Session,
-  { leafId, targetId, branch, summary, label, fromExtension }: Move,
+  leafId: string | null,
+  drafts: readonly EntryDraftWithId[],
 ): BranchSummaryEntry | undefined {
-  const drafts: EntryDraftWithId[] = [];
-  if (summary !== undefined && branch.oldLeafId !== null) {
-    const hook = fromExtension ? { fromHook: true } : {};
-    const fromId = branch.oldLeafId;
-    drafts.push({ type: "branch_summary", id: session.newId(), ...summary, fromId, ...hook });
-  }
-  if (label !== undefined) drafts.push({ type: "label", targetId: drafts[0]?.id ?? targetId, label });
   if (drafts.length === 0) session.moveTo(leafId);
   const [first] = session.append(drafts, { under: leafId });
   return first?.type === "branch_summary" ? first : undefined;
