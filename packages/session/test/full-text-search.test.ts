@@ -4,7 +4,7 @@ import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseSearchQuery, type SearchQuery, type SessionSearch } from "../src/full-text/index.ts";
-import { openSession, searchEntries } from "../src/index.ts";
+import { createSession, openSession, type Session, searchEntries } from "../src/index.ts";
 import { damagedFile } from "./random-file.ts";
 import { RecordedHome, snippets } from "./recorded-home.ts";
 
@@ -112,6 +112,26 @@ describe("where is searched", () => {
     expect(await found({ cwd: "/p" })).toEqual(["needle one", "needle two"]);
     expect(await found({ file: home.file("two") })).toEqual(["needle two"]);
     expect(await found({ cwd: "/nowhere" })).toEqual([]);
+  });
+
+  test("an open session, also one that is in memory only", async () => {
+    const { home, search } = await twoFolders();
+    const inMemory = createSession({ cwd: "/p" });
+    const said = (content: string) =>
+      inMemory.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
+    const [, wanted] = ["needle in memory", "another needle", "straw"].map(said);
+    const find = async (session: Session, isWanted = (_: { entryId: string }) => true) =>
+      (await search.find({ terms: ["needle"] }, { scope: { session }, isWanted })).hits;
+    expect((await find(inMemory)).map(({ snippet }) => snippet)).toEqual([
+      "another needle",
+      "needle in memory",
+    ]);
+    expect(await find(inMemory, ({ entryId }) => entryId === wanted!.id)).toMatchObject([
+      { file: "", entryId: wanted!.id, role: "user" },
+    ]);
+    const recorded = openSession(home.file("two"));
+    expect(await find(recorded)).toMatchObject([{ file: home.file("two"), snippet: "needle two" }]);
+    recorded.close();
   });
 
   test("a file that cannot be read is named; one outside the home folder can be searched", async () => {

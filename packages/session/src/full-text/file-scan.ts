@@ -1,4 +1,5 @@
 import { lineFilter } from "../search.ts";
+import type { Session } from "../session.ts";
 import { entryFacts, FILE_START, type FilePosition } from "./entry-lines.ts";
 import { type Found, foundIn } from "./hit.ts";
 import { isOfFile, turn } from "./index-writer.ts";
@@ -86,6 +87,26 @@ async function scan(
     await turn();
     signal?.throwIfAborted();
   }
+}
+
+const ENTRIES_AT_ONCE = 1000;
+
+/** The same of a session that has no file. Its hits name none. */
+export async function scannedInMemory(
+  matcher: TermMatcher,
+  { session, isWanted, signal }: { session: Session; isWanted: IsWanted; signal: AbortSignal | undefined },
+): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const [number, entry] of session.entries().entries()) {
+    if (number % ENTRIES_AT_ONCE === 0) {
+      await turn();
+      signal?.throwIfAborted();
+    }
+    const place = { file: "", entryId: entry.id, offset: number };
+    const match = isWanted(place) ? foundIn(entryFacts(entry), { matcher, ...place }) : undefined;
+    if (match !== undefined) found.push(match);
+  }
+  return found;
 }
 
 function filterOf({ terms, match, selects }: TermMatcher): (line: string) => boolean {

@@ -3,9 +3,9 @@ import { snippet } from "../search.ts";
 import type { EntryFacts } from "./entry-lines.ts";
 import type { TermMatcher } from "./search-query.ts";
 
-/** An entry that was found in a session file. */
+/** An entry that was found in a session. */
 export interface SessionHit {
-  /** Absolute path of the session. */
+  /** Absolute path of the session; empty for one that has no file. */
   file: string;
   entryId: string;
   type: Entry["type"];

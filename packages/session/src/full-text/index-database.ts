@@ -13,7 +13,8 @@ const OF_ANY_FORMAT = /^search-.*\.db$/;
 const BUSY_MS = 1000;
 
 // Only which sequences of three characters an entry has is kept, not where (`detail=none`): an eighth of the size of a full
-// index. The text itself is read from the session, which is the truth.
+// index. The text itself is read from the session, which is the truth. More of it is gathered in memory, and merged later,
+// than by default: that halves the time of indexing.
 const SCHEMA = `
   CREATE TABLE file (
     id INTEGER PRIMARY KEY, path TEXT NOT NULL UNIQUE, inode TEXT NOT NULL, size INTEGER NOT NULL,
@@ -30,6 +31,7 @@ const SCHEMA = `
     body, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 1'
   );
   CREATE VIRTUAL TABLE sequence USING fts5vocab (text, row);
+  INSERT INTO text (text, rank) VALUES ('hashsize', ${1 << 24}), ('automerge', 16);
   PRAGMA application_id = ${APPLICATION};
   PRAGMA user_version = ${FORMAT};
 `;

@@ -7,8 +7,8 @@ import { SessionSource } from "./session-source.ts";
 
 /** Read at once, before other things have their turn: some 20 ms. */
 const SLICE_BYTES = 1 << 16;
-/** Of one commit: more would hold up who else writes. */
-const CHANGE_BYTES = 1 << 19;
+/** Of one commit: less would take longer in all, more would hold up who else writes. */
+const CHANGE_BYTES = 1 << 22;
 /** An entry with more text, or a longer line, is looked at by each search instead. */
 const LONG_CHARACTERS = 1 << 18;
 const LONG_LINE_BYTES = 1 << 22;

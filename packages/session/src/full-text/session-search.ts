@@ -1,9 +1,10 @@
 import { existsSync } from "node:fs";
 import { basename, resolve } from "node:path";
+import type { Session } from "../session.ts";
 import { bonsaiHome } from "../session-file.ts";
 import { belongs, sessionFiles } from "../session-list.ts";
 import type { FilePosition } from "./entry-lines.ts";
-import { type IsWanted, scanned } from "./file-scan.ts";
+import { type IsWanted, scanned, scannedInMemory } from "./file-scan.ts";
 import { type Found, hitOf, type SessionHit } from "./hit.ts";
 import { IndexDatabase, indexFolder, isBusy, isDamage } from "./index-database.ts";
 import { IndexWriter, RETRY_MS, turn, type WriterPace } from "./index-writer.ts";
@@ -27,9 +28,11 @@ export interface SearchNotice {
   message: string;
 }
 
-/** Where to search: in one session file, among the sessions of a working folder, or, empty, among all recorded ones. */
+/** Where to search: in one session, among those of a working folder, or, empty, among all recorded ones. */
 export interface SearchScope {
   file?: string;
+  /** An open session, whether it has a file or is in memory only. */
+  session?: Session;
   cwd?: string;
 }
 
@@ -95,24 +98,21 @@ export class SessionSearch {
 
   /** @throws the signal's reason, and what the file system throws for a folder that cannot be listed */
   async find(query: SearchQuery, options: FindOptions = {}): Promise<SearchFindings> {
-    const { scope = {}, limit = USUAL_LIMIT, perSession = Number.POSITIVE_INFINITY, signal } = options;
-    const { isWanted = () => true } = options;
+    const { scope = {}, limit = USUAL_LIMIT, perSession = Number.POSITIVE_INFINITY } = options;
     const matcher = new TermMatcher(query);
     const unread = new Set<string>();
-    if (matcher.terms.length === 0) return { hits: [], more: false, unread: [] };
-    const sources = this.#sources(scope);
-    if (sources.length === 0) return { hits: [], more: false, unread: [] };
+    const sources = matcher.terms.length === 0 ? [] : this.#sources(scope);
     try {
-      const known = this.#lookUp(matcher, { sources, limit, isWanted, isOne: scope.file !== undefined });
-      const found = await scanned(matcher, { sources, indexed: known.indexed, unread, isWanted, signal });
-      const { candidates, sources: bySession } = known;
-      const best = await bestHits(matcher, {
-        found: [...known.found, ...found],
-        ...{ candidates, sources: bySession, limit, perSession, signal },
+      const { hits, isCut } = await this.#found(matcher, {
+        ...options,
+        scope,
+        limit,
+        perSession,
+        sources,
+        unread,
       });
-      const all = ranked(matcher, { hits: best.hits, perSession });
-      const more = all.length > limit || best.isCut || known.isCut;
-      return { hits: all.slice(0, limit).map(hitOf), more, unread: [...unread] };
+      const all = ranked(matcher, { hits, perSession });
+      return { hits: all.slice(0, limit).map(hitOf), more: all.length > limit || isCut, unread: [...unread] };
     } finally {
       for (const source of sources) source.close();
     }
@@ -146,7 +146,7 @@ export class SessionSearch {
         if (index === undefined) return "unavailable";
         const writer = new IndexWriter(index, { isOver, isBackground: pace.isBackground === true });
         const isComplete = await writer.catchUp(files);
-        const isAll = scope.file === undefined && scope.cwd === undefined;
+        const isAll = !isOfOne(scope) && scope.cwd === undefined;
         const isGone = (file: string) => !existsSync(file);
         return isComplete && (!isAll || (await writer.forget(isGone))) ? "complete" : "partial";
       } catch (error) {
@@ -158,8 +158,41 @@ export class SessionSearch {
     return "partial";
   }
 
-  #files({ file, cwd }: SearchScope): string[] {
-    if (file !== undefined) return [resolve(file)];
+  async #found(
+    matcher: TermMatcher,
+    {
+      scope,
+      sources,
+      unread,
+      limit,
+      perSession,
+      isWanted = () => true,
+      signal,
+    }: FindOptions &
+      Required<Pick<FindOptions, "scope" | "limit" | "perSession">> & {
+        sources: readonly SessionSource[];
+        unread: Set<string>;
+      },
+  ): Promise<{ hits: readonly Found[]; isCut: boolean }> {
+    const { session } = scope;
+    if (session !== undefined && session.file === undefined) {
+      const hits = await scannedInMemory(matcher, { session, isWanted, signal });
+      return { hits, isCut: false };
+    }
+    const known = this.#lookUp(matcher, { sources, limit, isWanted, isOne: isOfOne(scope) });
+    const { indexed } = known;
+    const found = await scanned(matcher, { sources, indexed, unread, isWanted, signal });
+    const best = await bestHits(matcher, {
+      found: [...known.found, ...found],
+      ...{ candidates: known.candidates, sources: known.sources, limit, perSession, signal },
+    });
+    return { hits: best.hits, isCut: best.isCut || known.isCut };
+  }
+
+  #files({ file, session, cwd }: SearchScope): string[] {
+    const one = session === undefined ? file : session.file;
+    if (one !== undefined) return [resolve(one)];
+    if (session !== undefined) return [];
     const files = sessionFiles(cwd === undefined ? { home: this.#home } : { home: this.#home, cwd });
     // Their names begin with when they were made: the newest entries get the highest numbers.
     return files.sort((a, b) => inOrder(basename(a), basename(b)) || inOrder(a, b));
@@ -248,6 +281,10 @@ export class SessionSearch {
       message: `The full-text index in ${indexFolder(this.#home)} cannot be used (${message}); the session files are read instead, which takes longer.`,
     });
   }
+}
+
+function isOfOne({ file, session }: SearchScope): boolean {
+  return file !== undefined || session !== undefined;
 }
 
 function endOf({ signal, budgetMs = Number.POSITIVE_INFINITY }: WriterPace): () => boolean {
