@@ -104,9 +104,17 @@ export const grammar: readonly CommandGrammar[] = [
     name: "show",
     summary: "Show a session: counts, tokens, cost, files, branches, latest compaction",
     args: [session],
+    options: [
+      {
+        flags: "--sources",
+        description: "the lines of the latest summary, each with the entries it rests on",
+      },
+      { flags: "--entry <id>", description: "with --sources: of this compaction or branch summary" },
+    ],
     examples: [
       ["bonsai show session.jsonl", "a session file at a glance"],
       ["bonsai show 3f2a --json", "the same of a recorded session, for a script"],
+      ["bonsai show session.jsonl --sources", "where each line of the summary comes from"],
     ],
     load: async () => (await import("./commands/show.ts")).run,
   },

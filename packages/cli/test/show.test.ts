@@ -1,7 +1,9 @@
 import { renderLine } from "@bonsai-agent/app/line";
+import { textWidth } from "@bonsai-agent/app/terminal-text";
 import { describe, expect, test } from "vitest";
-import { header, sampleLines, writeLines } from "../../app/test/sample-session.ts";
+import { header, longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import { type ShowReport, showView } from "../src/commands/show.ts";
+import type { SourcesReport } from "../src/commands/show-sources.ts";
 import { jsonOf, nowMs, runCli } from "./run-cli.ts";
 
 describe("bonsai show", () => {
@@ -55,6 +57,44 @@ describe("bonsai show", () => {
         /^ Carried as data: 3 messages of the user, 2 left out; 340 terms known\. Left out by the summary: 2 of 3 failing commands \(1 put back\), 20 of 100 terms\. Lost terms, the most used first: SESSION_TTL␛\[2J \(aaaa0001\), a\/.* and 18 more\.$/,
       );
     }
+  });
+
+  test("--sources has each line of the summary with its entries, as JSON and within 80 columns", async () => {
+    const file = longSession();
+    const { entryId } = await jsonOf<{ entryId: string }>(["compact", file, "--digest"]);
+    const report = await jsonOf<SourcesReport>(["show", file, "--sources"]);
+    expect(report).toMatchObject({ entryId, type: "compaction" });
+    const { compaction } = await jsonOf<ShowReport>(["show", file]);
+    expect(report.lines.map(({ text }) => text).join("\n")).toBe(compaction!.summary);
+    const named = new Set(report.lines.flatMap(({ entryIds }) => entryIds));
+    expect(report.entries.map((entry) => entry.entryId)).toEqual([...named]);
+    expect(named.size).toBeGreaterThan(10);
+    const { stdout } = await runCli(["show", file, "--sources"], { columns: 80 });
+    const [first] = report.entries;
+    expect(stdout).toContain(`      ${first!.entryId} ${first!.kind} ${first!.timestamp!.slice(0, 10)}`);
+    expect(stdout).toMatch(/\d+ of \d+ lines know their entries, 0 were matched\.\n$/);
+    for (const line of stdout.split("\n")) expect(textWidth(line)).toBeLessThanOrEqual(80);
+  });
+
+  test("--sources marks what is only matched, also of a summary that another program wrote", async () => {
+    const file = writeLines(sampleLines());
+    const { stdout } = await runCli(["show", file, "--sources"], { columns: 80 });
+    expect(stdout).toMatch(/≈ aaaa/);
+    const branch = sampleLines().find((line) => (line as { type?: string }).type === "branch_summary");
+    const { id } = branch as { id: string };
+    const report = await jsonOf<SourcesReport>(["show", file, "--sources", "--entry", id]);
+    expect(report).toMatchObject({ entryId: id, type: "branch_summary" });
+  });
+
+  test("--sources of what is no summary, or where there is none, says so", async () => {
+    const lines = [header, ...sampleLines().slice(1, 3)];
+    const file = writeLines(lines);
+    const none = await runCli(["show", file, "--sources", "--json"]);
+    expect(none.code).toBe(1);
+    expect(JSON.parse(none.stderr)).toMatchObject({ error: { code: "no_summary" } });
+    const { id } = lines[1] as { id: string };
+    const other = await runCli(["show", file, "--sources", "--entry", id, "--json"]);
+    expect(JSON.parse(other.stderr).error.message).toContain("is no summary: it is of the type message");
   });
 
   test("the shares of the entries add up to 100%", async () => {

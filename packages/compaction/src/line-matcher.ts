@@ -63,7 +63,9 @@ export class LineMatcher {
 
   /** The entries that a line rests on, oldest first; none where nothing specific is in both. */
   entriesOf(line: string): string[] {
-    const found = [...this.#fits(line)].filter(([, fit]) => fit.isSpecific || this.#isNoChance(fit.bits));
+    const found = [...this.#fits(line)].filter(
+      ([, fit]) => fit.isSpecific || fit.isWhole || this.#isNoChance(fit.bits),
+    );
     const best = found.reduce((most, [, { bits }]) => Math.max(most, bits), 0);
     const chosen = found
       .filter(([, { bits }]) => bits >= best * LEAST_SHARE)
@@ -76,13 +78,16 @@ export class LineMatcher {
   /** How much each entry has in common with a line. */
   #fits(line: string): Map<number, Fit> {
     const fits = new Map<number, Fit>();
-    for (const [name] of featuresOf(line)) {
+    const features = featuresOf(line);
+    for (const [name] of features) {
       const { kind, share, uses, entries } = this.#features.get(name) ?? UNKNOWN;
       const weight = kind === "term" ? TERM_WEIGHT : share;
       const bits = weight * Math.log2((this.#count + 1) / uses);
       for (const number of entries) {
-        const fit = fits.get(number) ?? { bits: 0, isSpecific: false };
+        const fit = fits.get(number) ?? { bits: 0, held: 0, isWhole: false, isSpecific: false };
         fit.bits += bits;
+        fit.held += 1;
+        fit.isWhole = fit.held >= LEAST_WHOLE && fit.held === features.size;
         fit.isSpecific ||= kind === "term" && uses <= SPECIFIC_USES;
         fits.set(number, fit);
       }
@@ -99,11 +104,16 @@ export class LineMatcher {
 interface Fit {
   /** How seldom is what it has in common. */
   bits: number;
+  held: number;
+  /** True where all that the line says is there. */
+  isWhole: boolean;
   /** True where a term alone tells it. */
   isSpecific: boolean;
 }
 
 const TERM_WEIGHT = 2;
+/** A line of fewer words can be anywhere. */
+const LEAST_WHOLE = 3;
 const UNKNOWN: Feature = { kind: "word", share: 0, uses: 0, entries: [] };
 
 /** Terms as they are written, the name of a file also without its folders; and words, in lower case. */

@@ -38,6 +38,7 @@ import type { Session } from "@bonsai-agent/session";
 import { type ContextSize, contextSize } from "./context.ts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
+  if (invocation.options.sources === true) return (await import("./show-sources.ts")).showSources(invocation);
   const session = openNamedSession(invocation);
   const { output, io } = invocation;
   const report = showReport(session, contextSize(session, invocation), await freeModels(io));

@@ -1,0 +1,77 @@
+import type { SummaryEntry } from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { Entry, Session } from "@bonsai-agent/session";
+import { liveCompactions } from "./compaction-record.ts";
+import { moment } from "./numbers.ts";
+import { kindOf, previewOf } from "./preview.ts";
+
+/** An entry that a line of a summary rests on, for a list. */
+export interface SourceEntry {
+  entryId: string;
+  /** In a word. */
+  kind: string;
+  /** ISO 8601; null where the entry does not say. */
+  timestamp: string | null;
+  /** On one line. */
+  preview: string;
+}
+
+/** Undefined where the body of the entry is damaged. */
+export function sourceEntry(session: Session, entryId: string): SourceEntry | undefined {
+  const entry = session.entry(entryId);
+  if (entry === undefined) return undefined;
+  const { timestamp = null } = entry as { timestamp?: string };
+  return { entryId, kind: kindOf(entry), timestamp, preview: previewOf(entry) };
+}
+
+const SHORT_ID = 8;
+
+/** `000002ec result 2025-11-21 00:41`. */
+export function sourceWords({ entryId, kind, timestamp }: SourceEntry): string {
+  return `${entryId.slice(0, SHORT_ID)} ${kind} ${moment(Date.parse(timestamp ?? ""))}`;
+}
+
+/** The summaries on the current path: the compactions that count and what was taken along of other branches, newest first. */
+export function summariesOf(session: Session): SummaryEntry[] {
+  const index = session.index();
+  const live = new Set(liveCompactions(session).map(({ id }) => id));
+  const leaf = session.leafId === null ? -1 : index.find(session.leafId);
+  const summaries: SummaryEntry[] = [];
+  for (let at = leaf; at >= 0; at = index.parent(at)) {
+    const type = index.type(at);
+    const entry = type === "compaction" || type === "branch_summary" ? session.entryAt(at) : undefined;
+    if (isSummary(entry) && (entry.type === "branch_summary" || live.has(entry.id))) summaries.push(entry);
+  }
+  return summaries;
+}
+
+/**
+ * The summary that is meant: that of the latest compaction that counts, else of the latest branch that was left.
+ * @param entryId of another one. Default: none
+ * @throws BonsaiError `no_summary`
+ */
+export function namedSummary(session: Session, entryId?: string): SummaryEntry {
+  if (entryId === undefined) {
+    const summaries = summariesOf(session);
+    return summaries.find(({ type }) => type === "compaction") ?? summaries[0] ?? noSummary(NONE_HERE);
+  }
+  const entry = session.entry(entryId);
+  if (isSummary(entry)) return entry;
+  return noSummary(
+    `Entry ${entryId} is no summary: it is of the type ${entry?.type ?? "that cannot be read"}.`,
+  );
+}
+
+const NONE_HERE = "No summary stands on the current branch.";
+
+function isSummary(entry: Entry | undefined): entry is SummaryEntry {
+  return entry?.type === "compaction" || entry?.type === "branch_summary";
+}
+
+function noSummary(message: string): never {
+  throw new BonsaiError({
+    code: "no_summary",
+    message,
+    hint: "`/compact` or `bonsai compact FILE` makes one; `bonsai tree FILE --all` lists those of other branches, for `--entry`.",
+  });
+}

@@ -1,0 +1,84 @@
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, quoted, span } from "@bonsai-agent/app/line";
+import { count } from "@bonsai-agent/app/numbers";
+import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
+import { namedSummary, type SourceEntry, sourceEntry, sourceWords } from "@bonsai-agent/app/summary-sources";
+import { printableLines, textWidth, wrap } from "@bonsai-agent/app/terminal-text";
+import { type SummaryLine, summarySources } from "@bonsai-agent/compaction";
+
+/** What `bonsai show --sources --json` prints. */
+export interface SourcesReport {
+  /** The summary. */
+  entryId: string;
+  type: "compaction" | "branch_summary";
+  /** Joined with newlines they are the summary as it is stored. */
+  lines: readonly SummaryLine[];
+  /** Those that the lines name, in the order in which they name them. */
+  entries: readonly SourceEntry[];
+}
+
+/** The lines of a summary, each with the entries that it rests on. */
+export function showSources(invocation: Invocation): undefined {
+  const { options, output } = invocation;
+  const session = openNamedSession(invocation);
+  const named = typeof options.entry === "string" ? resolveEntryId(session, options.entry) : undefined;
+  const summary = namedSummary(session, named);
+  const lines = summarySources(session, summary);
+  const entryIds = new Set(lines.flatMap((line) => line.entryIds));
+  const entries = [...entryIds].flatMap((id) => sourceEntry(session, id) ?? []);
+  const report: SourcesReport = { entryId: summary.id, type: summary.type, lines, entries };
+  output.result(report, () => sourcesView(report, output.width));
+  return undefined;
+}
+
+const indent = "      ";
+
+function* sourcesView({ entryId, type, lines, entries }: SourcesReport, width: number): Generator<Line> {
+  const byId = new Map(entries.map((entry) => [entry.entryId, entry]));
+  const name = type === "compaction" ? "Summary of the compaction" : "Summary of a branch,";
+  yield [span(`${name} ${entryId}`, "bold")];
+  yield [];
+  for (const [at, line] of lines.entries()) {
+    const wrapped = printableLines(line.text).flatMap((each) => wrap(each, width - 4));
+    yield* quoted(wrapped, "magenta");
+    const next = lines[at + 1];
+    // Said once, behind the last of the lines that rest on the same.
+    if (next === undefined || !restsOnSame(line, next)) yield* restingOn(line, byId, width);
+  }
+  yield* legend(lines, width);
+}
+
+function restsOnSame(line: SummaryLine, next: SummaryLine): boolean {
+  return line.isMatched === next.isMatched && line.entryIds.join() === next.entryIds.join();
+}
+
+function* restingOn(
+  { entryIds, isMatched }: SummaryLine,
+  byId: ReadonlyMap<string, SourceEntry>,
+  width: number,
+): Generator<Line> {
+  const words = entryIds.flatMap((id) => byId.get(id) ?? []).map(sourceWords);
+  if (words.length === 0) return;
+  const mark = isMatched ? MATCHED : "";
+  let shown = words.length;
+  const text = () => {
+    const others = words.length - shown;
+    return [...words.slice(0, shown), ...(others > 0 ? [`${count(others)} more`] : [])].join(", ");
+  };
+  while (shown > 1 && textWidth(`${indent}${mark}${text()}`) > width) shown -= 1;
+  yield [indent, span(mark, "yellow"), span(text(), "gray")];
+}
+
+const MATCHED = "≈ ";
+
+function* legend(lines: readonly SummaryLine[], width: number): Generator<Line> {
+  const known = lines.filter((line) => line.entryIds.length > 0 && !line.isMatched).length;
+  const matched = lines.filter((line) => line.isMatched).length;
+  yield [];
+  const counts = `${count(known)} of ${count(lines.length)} lines know their entries, ${count(matched)} were matched`;
+  for (const text of wrap(
+    `${counts}${matched === 0 ? "." : ` (${MATCHED.trim()}) by what is specific in both.`}`,
+    width,
+  ))
+    yield [span(text, "gray")];
+}
