@@ -1,7 +1,7 @@
 import { manifestOf, type SummaryLoss, summaryLoss } from "@bonsai-agent/compaction";
 import { BonsaiError, type TokenEstimator } from "@bonsai-agent/messages";
-import type { CompactionEntry, Session } from "@bonsai-agent/session";
-import { undoneBy } from "@bonsai-agent/session/host";
+import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
+import { compactionChange, UndoneCompactions } from "@bonsai-agent/session/host";
 
 /** The latest compaction of a path as a derived view: what the history lost to it and what stands for it. */
 export interface CompactionRecord {
@@ -65,18 +65,17 @@ function recordedCount(...ranges: ({ count: number } | undefined)[]): number | n
  */
 export function liveCompactions(session: Session): CompactionEntry[] {
   const live: CompactionEntry[] = [];
-  const undone = new Set<string>();
+  let undone = new UndoneCompactions();
   const index = session.index();
   const leaf = session.leafId === null ? -1 : index.find(session.leafId);
   for (let at = leaf; at >= 0; at = index.parent(at)) {
     const type = index.type(at);
     const entry = type === "compaction" || type === "custom" ? session.entryAt(at) : undefined;
-    const undoes = entry && undoneBy(entry);
-    if (undoes !== undefined) undone.add(undoes);
+    if (entry !== undefined) undone.older(entry);
     if (entry?.type !== "compaction" || undone.has(entry.id)) continue;
     live.push(entry);
     // What a later entry undid counts for the path that ends there, not for what stood before this compaction.
-    undone.clear();
+    undone = new UndoneCompactions();
   }
   return live;
 }
@@ -91,11 +90,11 @@ function compactedMessages(session: Session, live: CompactionEntry): number {
 
 const messageTypes: ReadonlySet<string> = new Set(["message", "custom_message"]);
 
-/** What `bonsai undo --json` prints. */
+/** What `bonsai undo --json` and `bonsai redo --json` print. */
 export interface UndoReport {
-  /** The compaction that counts no more. */
+  /** The compaction that counts no more, or again. */
   compactionId: string;
-  /** The entry that takes it back. */
+  /** The entry that says so. */
   entryId: string;
   /** Estimates of the context. */
   tokensBefore: number;
@@ -113,6 +112,72 @@ export function undoLatestCompaction(session: Session, contextTokens: () => numb
   const tokensBefore = contextTokens();
   const { id } = session.undoCompaction(compaction.id);
   return { compactionId: compaction.id, entryId: id, tokensBefore, tokensAfter: contextTokens() };
+}
+
+/**
+ * Makes the compaction count again that was undone last on the current branch. What came behind the undo stays, behind
+ * what the compaction keeps.
+ * @param contextTokens how large the context is at the moment
+ * @throws BonsaiError `nothing_to_redo`, `redo_not_possible`, and what appending throws; then nothing has changed.
+ */
+export function redoLatestUndo(session: Session, contextTokens: () => number): UndoReport {
+  const { compaction, since } = latestUndo(session) ?? nothingToRedo();
+  checkStillRight(session, compaction, since);
+  const tokensBefore = contextTokens();
+  const { id } = session.redoCompaction(compaction.id);
+  return { compactionId: compaction.id, entryId: id, tokensBefore, tokensAfter: contextTokens() };
+}
+
+/** What a redo would take back: the latest undo that stands, unless a compaction came behind it; and what came since. */
+function latestUndo(session: Session): { compaction: CompactionEntry; since: readonly Entry[] } | undefined {
+  const newestFirst = changesOnPath(session);
+  const undone = new UndoneCompactions();
+  for (const entry of newestFirst) undone.older(entry);
+  const latest = newestFirst.findIndex(({ type }) => type === "compaction");
+  for (const [at, entry] of newestFirst.slice(0, Math.max(0, latest)).entries()) {
+    const { compactionId = "", isUndone } = compactionChange(entry) ?? {};
+    if (!isUndone || !undone.has(compactionId)) continue;
+    const compaction = newestFirst.find(({ id }) => id === compactionId);
+    if (compaction?.type === "compaction") return { compaction, since: newestFirst.slice(0, at) };
+  }
+  return undefined;
+}
+
+const changingTypes: ReadonlySet<string> = new Set(["compaction", "context_edit", "custom"]);
+
+/** The entries of the path that can change what stands before them, newest first. */
+function changesOnPath(session: Session): Entry[] {
+  const index = session.index();
+  const found: Entry[] = [];
+  const leaf = session.leafId === null ? -1 : index.find(session.leafId);
+  for (let at = leaf; at >= 0; at = index.parent(at)) {
+    const entry = changingTypes.has(index.type(at)) ? session.entryAt(at) : undefined;
+    if (entry !== undefined) found.push(entry);
+  }
+  return found;
+}
+
+/** A summary cannot forget what was taken out of the context after it had been undone. */
+function checkStillRight(session: Session, compaction: CompactionEntry, since: readonly Entry[]): void {
+  const index = session.index();
+  const firstKept = index.find(compaction.firstKeptEntryId);
+  for (const entry of since) {
+    if (entry.type !== "context_edit" || entry.replacement !== null) continue;
+    if (index.find(entry.targetId) >= firstKept) continue;
+    throw new BonsaiError({
+      code: "redo_not_possible",
+      message: `The summary of compaction ${compaction.id} tells of entry ${entry.targetId}, which was taken out of the context after the undo.`,
+      hint: "Compact anew: `/compact`, or `bonsai compact FILE`.",
+    });
+  }
+}
+
+function nothingToRedo(): never {
+  throw new BonsaiError({
+    code: "nothing_to_redo",
+    message: "No undone compaction of the current branch can be redone.",
+    hint: "`/redo` and `bonsai redo FILE` take the latest undo back, as long as no other compaction came behind it.",
+  });
 }
 
 function nothingToUndo(): BonsaiError {

@@ -236,7 +236,16 @@ export const grammar: readonly CommandGrammar[] = [
     summary: "Undo the latest compaction",
     args: [session],
     examples: [["bonsai undo session.jsonl", "the whole history is back in the model's view"]],
-    load: async () => (await import("./commands/undo.ts")).run,
+    load: async () => (await import("./commands/undo.ts")).undo,
+  },
+  {
+    name: "redo",
+    summary: "Take the latest undo of a compaction back",
+    args: [session],
+    examples: [
+      ["bonsai redo session.jsonl", "the compaction counts again; what came since stands behind it"],
+    ],
+    load: async () => (await import("./commands/undo.ts")).redo,
   },
   {
     name: "fork",

@@ -15,3 +15,16 @@ test("bonsai undo brings the whole history back into view", async () => {
   expect(again.code).toBe(1);
   expect(JSON.parse(again.stderr).error.code).toBe("nothing_to_undo");
 });
+
+test("bonsai redo takes the latest undo back, once", async () => {
+  const file = writeLines(sampleLines());
+  const before = await jsonOf<ContextItem[]>(["context", file]);
+  const { compactionId } = await jsonOf<UndoReport>(["undo", file]);
+  const report = await jsonOf<UndoReport>(["redo", file]);
+  expect(Object.keys(report)).toEqual(["compactionId", "entryId", "tokensBefore", "tokensAfter"]);
+  expect(report.compactionId).toBe(compactionId);
+  expect(await jsonOf<ContextItem[]>(["context", file])).toEqual(before);
+  const again = await runCli(["redo", file, "--json"]);
+  expect(again.code).toBe(1);
+  expect(JSON.parse(again.stderr).error.code).toBe("nothing_to_redo");
+});

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { type CommandRun, commandRuns, type UserWords } from "@bonsai-agent/digest";
 import { type Message, messageText } from "@bonsai-agent/messages";
 import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-agent/session";
-import { undoneBy } from "@bonsai-agent/session/host";
+import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { branchBeside, unknownPlace } from "./branch.ts";
 import { FileOperationCounter } from "./files.ts";
 import { manifestOf } from "./outcome.ts";
@@ -151,7 +151,8 @@ function sharedFiles(cwd: string, a: SideFiles, b: SideFiles): string[] {
 }
 
 function compactionsOf(entries: readonly Entry[]): SideCompaction[] {
-  const undone = new Set(entries.map(undoneBy));
+  const undone = new UndoneCompactions();
+  for (const entry of entries.toReversed()) undone.older(entry);
   return entries.flatMap((entry) => {
     if (entry.type !== "compaction") return [];
     const { id: entryId, timestamp, tokensBefore } = entry;

@@ -157,7 +157,7 @@ class HiddenPath {
     const kind = this.#index.kind(number);
     const type = this.#index.type(number);
     const says =
-      type === "compaction" || (type === "custom" && (kind === undefined || kind.undoes !== undefined));
+      type === "compaction" || (type === "custom" && (kind === undefined || kind.change !== undefined));
     const entry = says ? this.#session.entryAt(number) : undefined;
     // All others only count, and so does one whose body is lost.
     return entry ?? { id: this.#index.id(number), type: "label" };

@@ -11,7 +11,7 @@ import {
   type Session,
   UNPIN_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
-import { undoneBy } from "@bonsai-agent/session/host";
+import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { inert } from "./marks.ts";
 import { digits, ownDetails, texts } from "./outcome.ts";
 
@@ -55,9 +55,9 @@ function changed(before: readonly string[], changes: readonly PinChange[]): stri
 /** What a path pins and unpins, oldest first, since the latest word on all that was pinned before. */
 function changesSince(session: Session, leafId: string | null) {
   const changes: PinChange[] = [];
-  const undone = new Set<string | undefined>();
+  const undone = new UndoneCompactions();
   for (const entry of session.tail(leafId)) {
-    undone.add(undoneBy(entry));
+    undone.older(entry);
     const before = undone.has(entry.id) ? undefined : pinnedBefore(entry);
     if (before !== undefined) return { before, changes: changes.reverse() };
     const change = pinChange(entry);

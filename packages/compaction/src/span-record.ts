@@ -16,7 +16,7 @@ import {
   RECORD_CUSTOM_TYPE,
   type Session,
 } from "@bonsai-agent/session";
-import { undoneBy } from "@bonsai-agent/session/host";
+import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { ownDetails } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import type { CompactionSettings } from "./settings.ts";
@@ -117,8 +117,9 @@ function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSour
 
 /** The latest record on a path that holds, and where that begins which it does not know. */
 function formerRecord(path: readonly Entry[]): { record?: SpanRecord; from: number } {
-  const undone = new Set(path.map(undoneBy));
+  const undone = new UndoneCompactions();
   for (const entry of path.toReversed()) {
+    undone.older(entry);
     if (undone.has(entry.id)) continue;
     const found = recordBeside(entry) ?? recordOfCompaction(entry);
     if (found === undefined) continue;

@@ -18,8 +18,8 @@ import {
   type ProjectionItem,
   pinChange,
   type Session,
-  UNDO_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
+import { compactionChange } from "@bonsai-agent/session/host";
 import { manifestOf } from "./outcome.ts";
 import type { CompactionSettings } from "./settings.ts";
 
@@ -113,7 +113,7 @@ function staleCount({ session, leafId, projection }: Place): number {
 }
 
 function changesContext(entry: Entry): boolean {
-  if (entry.type === "custom") return entry.customType === UNDO_CUSTOM_TYPE;
+  if (compactionChange(entry) !== undefined) return true;
   if (pinChange(entry)?.isPinned === false) return true;
   return entry.type === "compaction" || entry.type === "context_edit";
 }

@@ -31,6 +31,10 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   );
   terminal.type("/undo\n");
   await terminal.until("nothing_to_undo");
+  terminal.type("/redo\n");
+  await terminal.until(/The compaction counts again: .* → about/);
+  terminal.type("/redo\n");
+  await terminal.until("nothing_to_redo");
 });
 
 test("/compact of what is small says that there is nothing to compact", async () => {

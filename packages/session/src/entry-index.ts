@@ -1,6 +1,7 @@
 import type { EntryType } from "./entry.ts";
 import { EntryHead, type LineKind } from "./entry-head.ts";
 import { forEachLine, type Line, readBytes } from "./line-reader.ts";
+import type { CompactionChange } from "./own-entries.ts";
 import { IdTable, RecordColumns, type Stray, StrayParents } from "./records.ts";
 import type { SessionStore } from "./store.ts";
 
@@ -28,8 +29,8 @@ export interface RecordKind {
   readonly kind: string;
   /** True for the record of a moved leaf. */
   readonly isLeafRecord: boolean;
-  /** Id of the compaction that it takes back. */
-  readonly undoes?: string;
+  /** What it says of a compaction. */
+  readonly change?: CompactionChange;
 }
 
 /** A line that is no entry and no first header. */

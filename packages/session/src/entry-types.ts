@@ -7,7 +7,7 @@ import {
 } from "@bonsai-agent/messages";
 import type { Entry, EntryOf, EntryType } from "./entry.ts";
 import { amount, CONTENT, type FieldRule, flag, isContent, isText, optional, text } from "./field-rules.ts";
-import { pinChange, undoneBy } from "./own-entries.ts";
+import { compactionChange, pinChange } from "./own-entries.ts";
 
 /** All that is to be known of a type of entry. A type without a row does not compile. */
 interface EntryTypeRow<Stored extends Entry> {
@@ -89,7 +89,7 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
     essential: [],
     fields: [text("customType", "unknown")],
     message: unseen,
-    changesView: (entry) => undoneBy(entry) !== undefined,
+    changesView: (entry) => compactionChange(entry) !== undefined,
   },
   label: {
     word: "label",

@@ -171,6 +171,8 @@ export const PINNED_CUSTOM_TYPE = "bonsai.pinned";
 export const RECORD_CUSTOM_TYPE = "bonsai.record";
 /** `customType` of the entry that undoes a compaction; `data` is `{compactionId}`. */
 export const UNDO_CUSTOM_TYPE = "bonsai.undo";
+/** `customType` of the entry that takes such an undo back; `data` is `{compactionId}`. */
+export const REDO_CUSTOM_TYPE = "bonsai.redo";
 /**
  * `customType` of the messages that pin a text and that take the pin back. `details` is `{text, line}`: the text, and how
  * it stands in a summary that carries it.

@@ -1,4 +1,4 @@
 /** For programs that keep session files and read entries themselves; an agent needs `.` alone. */
-export { isLeafRecord, undoneBy } from "./own-entries.ts";
+export { compactionChange, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
 export { editedMessage, type KeptPart, projectEntry, ViewSeeker } from "./projection.ts";
 export { NewFile, writeSessionFile } from "./session-file.ts";

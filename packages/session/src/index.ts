@@ -16,6 +16,7 @@ export {
   PIN_CUSTOM_TYPE,
   PINNED_CUSTOM_TYPE,
   RECORD_CUSTOM_TYPE,
+  REDO_CUSTOM_TYPE,
   SESSION_VERSION,
   type SessionHeader,
   type StoredMessage,
@@ -39,6 +40,7 @@ export type { Problem, ProblemKind, SessionNotice } from "./problems.ts";
 export {
   type Projection,
   type ProjectionItem,
+  type ProjectOptions,
   project,
 } from "./projection.ts";
 export { diagnoseSession, repairSession } from "./repair.ts";

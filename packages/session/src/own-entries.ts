@@ -6,6 +6,7 @@ import {
   LEAF_CUSTOM_TYPE,
   PIN_CUSTOM_TYPE,
   PINNED_CUSTOM_TYPE,
+  REDO_CUSTOM_TYPE,
   UNDO_CUSTOM_TYPE,
   UNPIN_CUSTOM_TYPE,
 } from "./entry.ts";
@@ -24,13 +25,42 @@ export function leafAfter(entry: Entry): string | null {
   return isLeafRecord(entry) ? entry.parentId : entry.id;
 }
 
-/** The compaction that an entry undoes. */
-export function undoneBy(entry: Entry): string | undefined {
-  if (entry.type !== "custom" || entry.customType !== UNDO_CUSTOM_TYPE) return undefined;
-  const { data } = entry;
+/** What an entry says of a compaction: that it counts no more, or that it counts again. */
+export interface CompactionChange {
+  compactionId: string;
+  isUndone: boolean;
+}
+
+/** Undefined for an entry that neither undoes nor redoes a compaction. */
+export function compactionChange(entry: Entry): CompactionChange | undefined {
+  if (entry.type !== "custom") return undefined;
+  const { customType, data } = entry;
+  const isUndone = customType === UNDO_CUSTOM_TYPE;
+  if (!isUndone && customType !== REDO_CUSTOM_TYPE) return undefined;
   const id =
     typeof data === "object" && data !== null && "compactionId" in data ? data.compactionId : undefined;
-  return typeof id === "string" ? id : undefined;
+  return typeof id === "string" ? { compactionId: id, isUndone } : undefined;
+}
+
+/** Which compactions of a path are undone: of what was said of each, the latest counts. Takes the entries newest first. */
+export class UndoneCompactions {
+  readonly #isUndone = new Map<string, boolean>();
+
+  /** @param undone ids of compactions that are to count as undone, whatever the entries say */
+  constructor(undone: Iterable<string> = []) {
+    for (const id of undone) this.#isUndone.set(id, true);
+  }
+
+  /** Takes the next older entry. */
+  older(entry: Entry): void {
+    const change = compactionChange(entry);
+    if (change !== undefined && !this.#isUndone.has(change.compactionId))
+      this.#isUndone.set(change.compactionId, change.isUndone);
+  }
+
+  has(compactionId: string): boolean {
+    return this.#isUndone.get(compactionId) === true;
+  }
 }
 
 /** What an entry says of a pinned text. */
@@ -116,6 +146,7 @@ const PIN: Shape = { rules: [text("text"), text("line")] };
 /** By `customType`: what the entries of ours hold in `data`, and the messages in `details`. */
 const DATA = new Map<unknown, Shape>([
   [UNDO_CUSTOM_TYPE, { rules: [text("compactionId")] }],
+  [REDO_CUSTOM_TYPE, { rules: [text("compactionId")] }],
   [CALIBRATION_CUSTOM_TYPE, CALIBRATION],
   [PINNED_CUSTOM_TYPE, { rules: someTexts("pinned") }],
 ]);

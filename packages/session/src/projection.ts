@@ -1,7 +1,7 @@
 import type { Message } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry } from "./entry.ts";
 import { entryType, messageRole } from "./entry-types.ts";
-import { pinChange, undoneBy } from "./own-entries.ts";
+import { pinChange, UndoneCompactions } from "./own-entries.ts";
 
 /** One message that the model sees, with the entry that it came from. */
 export interface ProjectionItem {
@@ -19,13 +19,18 @@ export interface Projection {
   readonly compaction?: CompactionEntry;
 }
 
+export interface ProjectOptions {
+  without?: Iterable<string>;
+}
+
 /**
  * The only maker of model context.
  * @param path entries in order, oldest first: a whole path, or a part that reaches back at least to
  *   the first kept entry of its live compaction.
+ * @param options.without ids of compactions that are to count as undone. Default: none
  */
-export function project(path: readonly Entry[]): Projection {
-  const { compaction, firstKept } = findView(path);
+export function project(path: readonly Entry[], { without }: ProjectOptions = {}): Projection {
+  const { compaction, firstKept } = findView(path, without);
   const visible = compaction ? [compaction, ...path.slice(firstKept)] : path;
   const edits = new Map<string, ContextEditEntry>();
   for (const entry of visible) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
@@ -40,8 +45,11 @@ export function project(path: readonly Entry[]): Projection {
 }
 
 /** The live compaction of a path, and where what it keeps begins. */
-function findView(path: readonly Entry[]): { compaction?: CompactionEntry; firstKept: number } {
-  const seeker = new ViewSeeker();
+function findView(
+  path: readonly Entry[],
+  without: Iterable<string> | undefined,
+): { compaction?: CompactionEntry; firstKept: number } {
+  const seeker = new ViewSeeker(without);
   for (let at = path.length - 1; at >= 0; at -= 1) if (seeker.older(path[at]!)) break;
   const { compaction, keptCount } = seeker;
   return { ...(compaction && { compaction }), firstKept: path.length - keptCount };
@@ -86,23 +94,27 @@ interface Seeking {
 export class ViewSeeker {
   /** The live compaction, once it was met. */
   compaction: CompactionEntry | undefined;
-  readonly #undone = new Set<string>();
+  readonly #undone: UndoneCompactions;
   /** The live compaction, then those before it: how many entries each keeps, once that is known. */
   readonly #compactions: Seeking[] = [];
   /** Which of them wait for this entry. */
   readonly #awaited = new Map<string, Seeking[]>();
   #count = 0;
 
+  /** @param without ids of compactions that are to count as undone. Default: none */
+  constructor(without?: Iterable<string>) {
+    this.#undone = new UndoneCompactions(without);
+  }
+
   /**
    * Takes the next older entry of the path; true when the model sees nothing older. Of entries that are neither
-   * compactions nor undo one, the id is enough.
+   * compactions nor undo or redo one, the id is enough.
    */
   older(entry: Entry | { id: string; type: "label" }): boolean {
     this.#count += 1;
     for (const compaction of this.#awaited.get(entry.id) ?? []) compaction.keptCount = this.#count;
     this.#awaited.delete(entry.id);
-    const undone = entry.type === "custom" ? undoneBy(entry) : undefined;
-    if (undone !== undefined) this.#undone.add(undone);
+    if (entry.type === "custom") this.#undone.older(entry);
     if (entry.type === "compaction" && !this.#undone.has(entry.id)) this.#meet(entry);
     return this.#compactions[0]?.keptCount !== undefined;
   }

@@ -6,7 +6,7 @@ import { EntryIndex } from "./entry-index.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { readBytes } from "./line-reader.ts";
 import { openSession } from "./open-session.ts";
-import { LEAF_RECORD, leafAfter, undoneBy } from "./own-entries.ts";
+import { LEAF_RECORD, leafAfter, UndoneCompactions } from "./own-entries.ts";
 import type { Problem } from "./problems.ts";
 import { LineWriter, writeNewFile } from "./session-file.ts";
 import { readHeader } from "./session-header.ts";
@@ -155,12 +155,11 @@ class RepairedEntries {
 
   /** What a compaction keeps that names no entry before it: what the one before it kept, or everything. */
   #keptBefore(number: number): string {
-    const undone = new Set<string | undefined>();
+    const undone = new UndoneCompactions();
     let root = number;
     for (let at = this.#index.parent(number); at >= 0; at = this.#index.parent(at)) {
       root = at;
-      if (this.#index.type(at) === "custom")
-        undone.add(undoneBy(this.#placed(parseBytes(this.#bytes(at)), at)));
+      if (this.#index.type(at) === "custom") undone.older(this.#placed(parseBytes(this.#bytes(at)), at));
       const kept = this.#firstKept.get(at);
       if (kept !== undefined && !undone.has(this.#id(at))) return kept;
     }

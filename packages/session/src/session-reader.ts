@@ -138,11 +138,12 @@ export class SessionReader {
   }
 
   /** The end of the path to a leaf; undefined when there is no such entry. @param leafId default: as stored. */
-  tail(leafId?: string | null): Tail | undefined {
+  tail(leafId?: string | null, without?: Iterable<string>): Tail | undefined {
     const tail = readTail({
       store: this.store,
       version: this.version,
       ...(leafId !== undefined && { leafId }),
+      without,
     });
     return tail ?? this.wholePath(leafId);
   }

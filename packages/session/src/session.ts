@@ -1,6 +1,7 @@
 import {
   type Entry,
   type EntryDraftWithId,
+  REDO_CUSTOM_TYPE,
   SESSION_VERSION,
   type SessionHeader,
   UNDO_CUSTOM_TYPE,
@@ -16,7 +17,7 @@ import {
 import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
 import { LEAF_RECORD } from "./own-entries.ts";
 import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
-import { type Projection, project } from "./projection.ts";
+import { type Projection, type ProjectOptions, project } from "./projection.ts";
 import { restoreLost } from "./restore-entries.ts";
 import { entryNotFound, type ScannedEntry, SessionReader } from "./session-reader.ts";
 import { type Durability, SessionWriter } from "./session-writer.ts";
@@ -149,9 +150,14 @@ export class Session {
     this.#heldView = view;
   }
 
-  /** Makes a compaction on the current path count no more. */
+  /** Makes a compaction on the current path count no more, until it is redone. */
   undoCompaction(compactionId: string): Entry {
     return this.append({ type: "custom", customType: UNDO_CUSTOM_TYPE, data: { compactionId } });
+  }
+
+  /** Makes a compaction that was undone count again; what came behind the undo stays in view. */
+  redoCompaction(compactionId: string): Entry {
+    return this.append({ type: "custom", customType: REDO_CUSTOM_TYPE, data: { compactionId } });
   }
 
   /** The newest entry with this id. */
@@ -186,9 +192,11 @@ export class Session {
 
   /**
    * What the model sees at `leafId` (default: the current leaf).
+   * @param options.without ids of compactions that are to count as undone: what it would see without them. Default: none
    * @throws BonsaiError `entry_not_found`.
    */
-  projection(leafId: string | null = this.#leafId): Projection {
+  projection(leafId: string | null = this.#leafId, { without }: ProjectOptions = {}): Projection {
+    if (without !== undefined) return project(this.#tailOf(leafId, without).entries, { without });
     return leafId === this.#leafId ? this.#view.projection() : project(this.#tailOf(leafId).entries);
   }
 
@@ -369,7 +377,7 @@ export class Session {
     return this.#heldView;
   }
 
-  #tailOf(leafId: string | null): Tail {
-    return this.#reader.tail(leafId) ?? entryNotFound(leafId);
+  #tailOf(leafId: string | null, without?: Iterable<string>): Tail {
+    return this.#reader.tail(leafId, without) ?? entryNotFound(leafId);
   }
 }

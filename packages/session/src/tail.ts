@@ -2,7 +2,7 @@ import type { Entry } from "./entry.ts";
 import { EntryHead, parseLine } from "./entry-head.ts";
 import { entryType } from "./entry-types.ts";
 import { BackwardLines, type Line } from "./line-reader.ts";
-import { leafAfter, undoneBy } from "./own-entries.ts";
+import { compactionChange, leafAfter } from "./own-entries.ts";
 import { type Projection, type ProjectionItem, project, projectEntry, ViewSeeker } from "./projection.ts";
 import { entryFrom } from "./sound-entry.ts";
 import type { SessionStore } from "./store.ts";
@@ -26,6 +26,8 @@ export function readTail(options: {
   store: SessionStore;
   version: number;
   leafId?: string | null;
+  /** Compactions that are to count as undone. Default: none */
+  without?: Iterable<string> | undefined;
 }): Tail | undefined {
   if (options.version === 1) return undefined;
   if (options.leafId === null) return { leafId: null, entries: [], reachesRoot: true };
@@ -54,7 +56,7 @@ class TailReader {
   readonly #store: SessionStore;
   readonly #version: number;
   readonly #head = new EntryHead();
-  readonly #seeker = new ViewSeeker();
+  readonly #seeker: ViewSeeker;
   readonly #newestFirst: Entry[] = [];
   /** Undefined until it is known. */
   #leafId: string | null | undefined;
@@ -65,7 +67,13 @@ class TailReader {
   /** True once a line was met that only the index can place. */
   #unclear = false;
 
-  constructor(options: { store: SessionStore; version: number; leafId?: string | null }) {
+  constructor(options: {
+    store: SessionStore;
+    version: number;
+    leafId?: string | null;
+    without?: Iterable<string> | undefined;
+  }) {
+    this.#seeker = new ViewSeeker(options.without);
     this.#store = options.store;
     this.#version = options.version;
     this.#leafId = this.#wanted = this.#askedLeafId = options.leafId;
@@ -234,7 +242,7 @@ export class LiveView {
   }
 
   #needsOlder(added: readonly Entry[]): boolean {
-    if (added.some((entry) => undoneBy(entry) !== undefined)) return true;
+    if (added.some((entry) => compactionChange(entry) !== undefined)) return true;
     return seekView(this.#entries).lacksKeptEntry;
   }
 

@@ -1,9 +1,9 @@
-import { type Entry, type EntryType, LEAF_CUSTOM_TYPE, UNDO_CUSTOM_TYPE } from "./entry.ts";
+import { type Entry, type EntryType, LEAF_CUSTOM_TYPE, REDO_CUSTOM_TYPE, UNDO_CUSTOM_TYPE } from "./entry.ts";
 import { EntryHead } from "./entry-head.ts";
 import type { EntryIndex, RecordKind } from "./entry-index.ts";
 import { entryKind, kindWord, messageRole } from "./entry-types.ts";
 import { LineWindow } from "./line-reader.ts";
-import { isLeafRecord, undoneBy } from "./own-entries.ts";
+import { compactionChange, isLeafRecord } from "./own-entries.ts";
 import type { SessionReader } from "./session-reader.ts";
 
 /** An entry without its body: enough for a tree, and light enough for a hundred thousand of them. */
@@ -138,11 +138,12 @@ export class SessionTree {
   }
 
   #findUndone(): void {
-    for (const [at, { undoes }] of this.#kinds.entries()) {
-      const compaction = undoes === undefined ? NONE : this.#positionOf(undoes);
+    for (const [at, { change }] of this.#kinds.entries()) {
+      const compaction = change === undefined ? NONE : this.#positionOf(change.compactionId);
       // What was taken back on one branch counts on another.
-      if (compaction !== NONE && (this.#active[compaction] === 0 || this.#active[at] === 1))
-        this.#undone.add(compaction);
+      if (compaction === NONE || (this.#active[compaction] === 1 && this.#active[at] === 0)) continue;
+      if (change?.isUndone) this.#undone.add(compaction);
+      else this.#undone.delete(compaction);
     }
   }
 }
@@ -210,15 +211,15 @@ function* parsedKinds(reader: SessionReader): Generator<[number: number, kind: R
 function kindByHead(type: string, detail: string | undefined): RecordKind | undefined {
   if (detail === undefined) return undefined;
   if (type === "message" && messageRole(detail) !== undefined) return sharedKind(type, kindWord(detail));
-  if (type !== "custom" || detail === UNDO_CUSTOM_TYPE) return undefined;
+  if (type !== "custom" || detail === UNDO_CUSTOM_TYPE || detail === REDO_CUSTOM_TYPE) return undefined;
   return sharedKind(type, kindWord(type), detail === LEAF_CUSTOM_TYPE);
 }
 
 function parsedKind(entry: Entry | undefined): RecordKind | undefined {
   if (entry === undefined) return undefined;
   const kind = sharedKind(entry.type, entryKind(entry), isLeafRecord(entry));
-  const undoes = undoneBy(entry);
-  return undoes === undefined ? kind : { ...kind, undoes };
+  const change = compactionChange(entry);
+  return change === undefined ? kind : { ...kind, change };
 }
 
 /** There are a dozen; a damaged file can hold any number. */

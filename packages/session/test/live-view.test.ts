@@ -7,7 +7,7 @@ import { LiveView } from "../src/tail.ts";
 const step = fc.oneof(
   { weight: 6, arbitrary: fc.record({ does: fc.constant("say" as const), count: fc.nat({ max: 3 }) }) },
   fc.record({
-    does: fc.constantFrom("compact", "edit", "omit", "undo", "move", "label") as fc.Arbitrary<Choice>,
+    does: fc.constantFrom("compact", "edit", "omit", "undo", "redo", "move", "label") as fc.Arbitrary<Choice>,
     at: fc.nat(),
   }),
   fc.record({
@@ -21,7 +21,7 @@ const step = fc.oneof(
     ) as fc.Arbitrary<Plain>,
   }),
 );
-type Choice = "compact" | "edit" | "omit" | "undo" | "move" | "label";
+type Choice = "compact" | "edit" | "omit" | "undo" | "redo" | "move" | "label";
 type Plain = "keep nothing" | "keep a stranger" | "to the root" | "look" | "pin" | "unpin";
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never;
 
@@ -71,6 +71,9 @@ function take(session: Session, next: Step, number: number): void {
     case "undo":
       session.undoCompaction(pick(path.filter(({ type }) => type === "compaction")) ?? chosen);
       return;
+    case "redo":
+      session.redoCompaction(pick(path.filter(({ type }) => type === "compaction")) ?? chosen);
+      return;
     case "move":
       if (path.length > 0) session.moveTo(pick(session.entries())!);
       return;
@@ -103,6 +106,8 @@ test("Invariant: the projection equals project(path), however the path came to b
       // Going on from a tail, without what lies before it in memory.
       take(reopened, { does: "say", count: 1 }, 99);
       take(reopened, { does: "undo", at: 0 }, 100);
+      expect(reopened.projection()).toEqual(project(reopened.path()));
+      take(reopened, { does: "redo", at: 0 }, 101);
       expect(reopened.projection()).toEqual(project(reopened.path()));
     }),
     { numRuns: 400 },

@@ -3,7 +3,7 @@ import fc from "fast-check";
 /** Few ids, so that they are reused; some as this package writes them, some not. */
 const ids = ["0000000a", "0000000b", "0000000c", "0000000d", "long-id-e", "0000000f", "Ünï", "00000010"];
 
-const changes = ["compaction", "undo", "edit", "leaf", "label", "unknown"];
+const changes = ["compaction", "undo", "redo", "edit", "leaf", "label", "unknown"];
 const damages = [
   ...["torn head", "torn body", "garbage", "zeros", "number", "array", "no id", "no parent", "no message"],
   ...["no summary", "second header", "escaped", "body first", "blank"],
@@ -55,6 +55,8 @@ function lineOf(spec: LineSpec, line: number, reuse: boolean): string {
       });
     case "no summary":
       return text({ type: "compaction", ...base, firstKeptEntryId: target, tokensBefore: 1 });
+    case "redo":
+      return text({ type: "custom", ...base, customType: "bonsai.redo", data: { compactionId: target } });
     case "undo":
       return text({ type: "custom", ...base, customType: "bonsai.undo", data: { compactionId: target } });
     case "leaf":

@@ -3,6 +3,7 @@ import {
   createSession,
   type EntryDraftWithId,
   type ProjectionItem,
+  REDO_CUSTOM_TYPE,
   type Session,
   UNDO_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
@@ -34,7 +35,7 @@ const MASK_TEXT = "[Old tool result content cleared]";
  * - `U` user, `A` answer, `A(t1 t2=edit:a.ts)` with calls, `T1` result, `T1!` failed result
  * - `B` user's command, `B!` one kept out of the context, `X` extension message, `S` branch summary
  * - `C(u2)` compaction that keeps from u2, `C()` one that keeps nothing
- * - `E(u1)` omits, `E(u1)"text"` replaces, `M(t1)` masks, `Z(c1)` undoes a compaction
+ * - `E(u1)` omits, `E(u1)"text"` replaces, `M(t1)` masks, `Z(c1)` undoes a compaction, `Y(c1)` redoes it
  * - `m k l i p` metadata: model, thinking level, label, name, extension state
  * - `^u1` moves the leaf to u1, `^0` before every entry
  * - after a word: `"text"`, `:100` tokens (four characters each), `@9000` usage, `~aborted` stop reason, `*2` images
@@ -121,10 +122,12 @@ class HistoryBuilder implements History {
       case "E":
       case "M":
         return this.#editDraft(token, target);
+      case "Y":
       case "Z": {
         const compactionId = this.#pick(target, () => this.#compactionIds());
         if (compactionId === undefined) return undefined;
-        return { type: "custom", customType: UNDO_CUSTOM_TYPE, data: { compactionId } };
+        const customType = token.kind === "Z" ? UNDO_CUSTOM_TYPE : REDO_CUSTOM_TYPE;
+        return { type: "custom", customType, data: { compactionId } };
       }
       default:
         return undefined;
@@ -219,7 +222,7 @@ function metadataDraft(token: HistoryToken, names: History): EntryDraftWithId | 
     case "l":
       return labelDraft(token, names);
     default:
-      if (!"CEMZ".includes(token.kind)) throw new Error(`A history has no word ${token.kind}.`);
+      if (!"CEMYZ".includes(token.kind)) throw new Error(`A history has no word ${token.kind}.`);
       return undefined;
   }
 }

@@ -14,7 +14,7 @@ export interface TreeOptions {
 /**
  * Random sessions as history notation: build them with `history()`. A failing one prints as one line.
  * They hold tool calls with parallel and failed results, aborted answers, commands, extension messages, edits,
- * masks, metadata, and by default compactions, undo and branches.
+ * masks, metadata, and by default compactions, undo, redo and branches.
  */
 export function treeArbitrary(options: TreeOptions = {}): fc.Arbitrary<string> {
   const maxTokens = options.maxTokens ?? 60;
@@ -79,7 +79,7 @@ function changeArbitrary(): fc.Arbitrary<string> {
 
 function compactionArbitrary(): fc.Arbitrary<string> {
   return fc
-    .record({ word: fc.constantFrom("C", "C", "C", "C()", "Z"), pick: fc.nat(99) })
+    .record({ word: fc.constantFrom("C", "C", "C", "C()", "Z", "Y"), pick: fc.nat(99) })
     .map(({ word, pick }) => (word === "C()" ? word : `${word}(%${pick})`));
 }
 

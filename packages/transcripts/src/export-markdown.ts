@@ -9,7 +9,7 @@ import {
   type Usage,
 } from "@bonsai-agent/messages";
 import type { ContextEditEntry, Entry, SessionHeader } from "@bonsai-agent/session";
-import { isLeafRecord, undoneBy } from "@bonsai-agent/session/host";
+import { isLeafRecord, UndoneCompactions } from "@bonsai-agent/session/host";
 import { count, type EntryFate, entryMarkdown } from "./markdown-entry.ts";
 import { grouped } from "./markdown-text.ts";
 import { OutsideText } from "./outside-text.ts";
@@ -85,11 +85,9 @@ function pathMarkdown({
 
 function fatesOf(path: readonly Entry[]): (id: string) => EntryFate {
   const edits = new Map<string, ContextEditEntry>();
-  const undone = new Set<string | undefined>();
-  for (const entry of path) {
-    if (entry.type === "context_edit") edits.set(entry.targetId, entry);
-    undone.add(undoneBy(entry));
-  }
+  const undone = new UndoneCompactions();
+  for (const entry of path) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
+  for (const entry of path.toReversed()) undone.older(entry);
   const losses = new Map(path.map((entry, at) => [entry.id, lossOf(entry, path[at - 1])]));
   return (id) => ({ edit: edits.get(id), undone: undone.has(id), loss: losses.get(id) });
 }

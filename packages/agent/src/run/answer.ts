@@ -14,13 +14,8 @@ import {
   type ModelRequest,
   type StreamEvent,
 } from "@bonsai-agent/models";
-import {
-  type Entry,
-  pinChange,
-  type Session,
-  type StoredMessage,
-  UNDO_CUSTOM_TYPE,
-} from "@bonsai-agent/session";
+import { type Entry, pinChange, type Session, type StoredMessage } from "@bonsai-agent/session";
+import { compactionChange } from "@bonsai-agent/session/host";
 import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
 import { type AgentNotice, messageOf, modelNotice } from "../notice.ts";
@@ -167,7 +162,7 @@ function prefixChangedAtMs(session: Session): number | undefined {
 }
 
 function changesPrefix(session: Session, entry: Entry): boolean {
-  if (entry.type === "custom") return entry.customType === UNDO_CUSTOM_TYPE;
+  if (compactionChange(entry) !== undefined) return true;
   if (pinChange(entry)?.isPinned === false) return true;
   return entry.type === "context_edit" && !isBesideThinking(session.entry(entry.targetId));
 }

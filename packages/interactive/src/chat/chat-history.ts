@@ -1,6 +1,6 @@
 import { type SummaryLoss, summaryLoss } from "@bonsai-agent/compaction";
 import type { CompactionEntry, ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
-import { undoneBy } from "@bonsai-agent/session/host";
+import { UndoneCompactions } from "@bonsai-agent/session/host";
 
 /** What of a session is shown. Owner of where the history of each begins that is shown without reading the file. */
 export class ChatHistory {
@@ -67,14 +67,14 @@ export function chatPath(
   const items: ChatItem[] = [];
   // What later entries change of earlier ones: the first that is met is the latest.
   const edits = new Map<string, ContextEditEntry>();
-  const undone = new Set<string | undefined>();
+  const undone = new UndoneCompactions();
   const seen = new Set<string>();
   let id = session.leafId;
   while (id !== null && !seen.has(id) && items.length < maxItems) {
     seen.add(id);
     const entry = session.entry(id);
     if (entry === undefined) break;
-    undone.add(undoneBy(entry));
+    undone.older(entry);
     if (entry.type === "context_edit" && !edits.has(entry.targetId)) edits.set(entry.targetId, entry);
     if (isShown(entry) || (entry.type === "custom" && isDrawn(entry.customType)))
       items.push({

@@ -1,6 +1,6 @@
 import { type CompactOptions, fixedTexts, summariserSizes } from "@bonsai-agent/agent";
 import { compactView, plannedCost } from "@bonsai-agent/app/compact-view";
-import { undoLatestCompaction } from "@bonsai-agent/app/compaction-record";
+import { redoLatestUndo, type UndoReport, undoLatestCompaction } from "@bonsai-agent/app/compaction-record";
 import { type Line, span } from "@bonsai-agent/app/line";
 import { count, counted } from "@bonsai-agent/app/numbers";
 import { planPicture } from "@bonsai-agent/app/plan-view";
@@ -130,27 +130,40 @@ const NOTE = "What /compact would do; nothing is done yet.";
 export const undoCommand: SlashCommand = {
   name: "undo",
   description: "Take the latest compaction back: the whole history is in view again",
-  run(_args, { host, chat, notify, contextChanged }) {
-    const { session } = host.agent;
-    const { tokensBefore, tokensAfter } = undoLatestCompaction(
-      session,
-      () => host.agent.state.context.tokens,
-    );
-    chat.rebuild(session);
-    contextChanged();
-    const aboutEntryId = session.leafId ?? undefined;
-    const sizes = `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
-    notify(`The compaction was taken back: ${sizes}.`, "info", { aboutEntryId });
+  run(_args, context) {
+    const { host, notify } = context;
+    const tokensAfter = changeOfView(context, undoLatestCompaction, "The compaction was taken back");
     const limit = passedThreshold(host, tokensAfter);
     if (limit === undefined) return;
     const above = `That is above ${counted(limit, "token")}`;
     notify(
       `${above}: the next prompt compacts again, unless you go back (/tree) or choose a model with a larger window first.`,
       "warning",
-      { aboutEntryId },
+      { aboutEntryId: host.agent.session.leafId ?? undefined },
     );
   },
 };
+
+export const redoCommand: SlashCommand = {
+  name: "redo",
+  description: "Take the latest /undo back: the compaction counts again",
+  run: (_args, context) => void changeOfView(context, redoLatestUndo, "The compaction counts again"),
+};
+
+/** @returns how large the context is then */
+function changeOfView(
+  { host, chat, notify, contextChanged }: InteractiveContext,
+  change: (session: Session, contextTokens: () => number) => UndoReport,
+  done: string,
+): number {
+  const { session } = host.agent;
+  const { tokensBefore, tokensAfter } = change(session, () => host.agent.state.context.tokens);
+  chat.rebuild(session);
+  contextChanged();
+  const sizes = `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
+  notify(`${done}: ${sizes}.`, "info", { aboutEntryId: session.leafId ?? undefined });
+  return tokensAfter;
+}
 
 /** The size above which the context is compacted by itself, where it has `tokens` and is above; else undefined. */
 export function passedThreshold(host: InteractiveContext["host"], tokens: number): number | undefined {

@@ -4,7 +4,7 @@ import type { CommandInfo } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { SlashCommand } from "../interactive-context.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
-import { compactCommand, pinCommand, undoCommand } from "./compaction-commands.ts";
+import { compactCommand, pinCommand, redoCommand, undoCommand } from "./compaction-commands.ts";
 import { contextCommand } from "./context.ts";
 import { demoCommand } from "./demo.ts";
 import { helpCommand } from "./help.ts";
@@ -60,6 +60,7 @@ export const slashCommands: readonly SlashCommand[] = [
   contextCommand,
   pinCommand,
   undoCommand,
+  redoCommand,
   exportCommand,
   modelCommand,
   thinkingCommand,

@@ -5,7 +5,7 @@ import { freeAmong } from "@bonsai-agent/app/session-facts";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { undoneBy } from "@bonsai-agent/session/host";
+import { compactionChange } from "@bonsai-agent/session/host";
 import { isNoModel } from "../no-model.ts";
 import type { FooterFacts } from "./footer.ts";
 import { SessionCost } from "./session-cost.ts";
@@ -104,13 +104,13 @@ export class FooterSource {
     this.#branch = gitBranch(this.#options.cwd);
   }
 
-  /** No event reports that a compaction was taken back: the entry at the leaf does. */
+  /** No event reports that a compaction was taken back, or made to count again: the entry at the leaf does. */
   #checkUndo({ session }: Agent): void {
     const { leafId } = session;
     if (leafId === null || leafId === this.#leafId) return;
     this.#leafId = leafId;
     const entry = session.entry(leafId);
-    if (entry === undefined || undoneBy(entry) === undefined) return;
+    if (entry === undefined || compactionChange(entry) === undefined) return;
     this.#facts = undefined;
   }
 
