@@ -197,7 +197,7 @@ export function carriedCounts(carried: CarriedWords): CarriedCounts {
 }
 
 /** The user's words, as lines; the latest request stands in a block of its own. */
-function carriedWords(carried: CarriedWords): string[] {
+export function carriedWords(carried: CarriedWords): string[] {
   const { wordsTokens, latestRequest, closings } = carried;
   if (wordsTokens === 0) return [];
   return wordLines(shownWords(carried), { without: latestRequest?.entryId, closings });

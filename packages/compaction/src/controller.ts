@@ -19,7 +19,7 @@ export type CompactionSite = CompactionSettings["sites"][number];
 export interface ControllerOptions
   extends Pick<
     RunCompactionOptions,
-    "session" | "settings" | "summariser" | "digest" | "lifecycle" | "fixedTexts" | "pinned"
+    "session" | "settings" | "summariser" | "digest" | "lifecycle" | "fixedTexts" | "pinned" | "review"
   > {
   /** The sizes of the model in use, asked each time. */
   model: () => ModelSizes;
@@ -242,10 +242,10 @@ export class CompactionController {
   }
 
   #record(result: CompactionResult, isAborted: boolean): void {
-    const { status, reason, error } = result;
+    const { status, reason, error, isDeclined = false } = result;
     if (error !== undefined) {
       this.#failed(reason, error);
-    } else if (status === "cancelled" && isAborted) {
+    } else if (status === "cancelled" && (isAborted || isDeclined)) {
       // An extension cancels this one; the user means all of the task.
       this.#doneForTask ??= "A compaction was cancelled in this task.";
     } else if (status === "compacted" || status === "masked") {

@@ -32,6 +32,7 @@ import { pinsMissingIn } from "./pins.ts";
 import { type CompactionPlan, dividedAt } from "./plan.ts";
 import { paragraphs } from "./serialise.ts";
 import { spanRecord } from "./span-record.ts";
+import { plannedSummary } from "./summary-rungs.ts";
 import { givenBack, previousProse, withCarriedOver } from "./summary-text.ts";
 import { originalMessage } from "./view.ts";
 
@@ -46,7 +47,7 @@ export const extensionRung: Rung = {
       throw new CompactionCancelled(result.reason ?? "An extension cancelled it.", by.cancel);
     const carryOver = boundedCarryOver(result.carryOver, run.budgets.windowTokens);
     const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
-    if (result.compaction === undefined) return asked;
+    if (result.compaction === undefined || run.isDigestWanted) return asked;
     return { ...customSummary(asked, result.compaction, run), madeBy: by.compaction };
   },
 };
@@ -126,16 +127,23 @@ function customSummary(state: LadderState, compaction: CustomCompaction, run: Ru
   const { summary, firstKeptEntryId, details, usage } = compaction;
   checkCustomSummary("session_before_compact", summary);
   checkCut(state, firstKeptEntryId);
-  return summarisedState(state, {
-    ...(madeSummary(state, compaction, run.pinned) ?? ownSummary(state, compaction, run)),
+  const summaryOf = (texts: SummaryTexts): PlannedSummary => ({
+    ...texts,
     firstKeptEntryId,
     ...(details === undefined ? {} : { details }),
     usage,
     fromHook: true,
+    withProse: (prose) => summaryOf(texts.withProse(prose)),
   });
+  return summarisedState(
+    state,
+    summaryOf(madeSummary(state, compaction, run) ?? ownSummary(state, compaction, run)),
+  );
 }
 
-type SummaryTexts = Pick<PlannedSummary, "summary" | "prose" | "carried" | "loss" | "record">;
+interface SummaryTexts extends Pick<PlannedSummary, "summary" | "prose" | "carried" | "loss" | "record"> {
+  withProse: (prose: string) => SummaryTexts;
+}
 
 function ownSummary(state: LadderState, compaction: CustomCompaction, run: Run): SummaryTexts {
   const { carryOver: extensions } = state;
@@ -157,7 +165,8 @@ function ownSummary(state: LadderState, compaction: CustomCompaction, run: Run):
   const { carried, loss } = checkedCarryOver(asked, check);
   const behind = paragraphs([...recordBlocks(carried), carriedBehind(prose, run.pinned, extensions)]);
   const summary = withCarriedOver(prose, behind);
-  return { summary, prose, carried: undefined, loss, record: carried.record };
+  const withProse = (text: string) => ownSummary(state, { ...compaction, summary: text }, run);
+  return { summary, prose, carried: undefined, loss, record: carried.record, withProse };
 }
 
 /** Which files were touched is for the extension to say. */
@@ -173,16 +182,20 @@ function planUpTo({ plan }: LadderState, firstKeptEntryId: string | null): Compa
 
 /** A summary that was made here; where its text was changed, that is the prose now. */
 function madeSummary(
-  { carryOver }: LadderState,
-  { details, summary }: CustomCompaction,
-  pinned: readonly string[],
+  state: LadderState,
+  { details, summary, firstKeptEntryId }: CustomCompaction,
+  run: Run,
 ): SummaryTexts | undefined {
+  const { carryOver } = state;
+  const { pinned } = run;
   const made = summaryOfDetails(details);
   if (made === undefined) return undefined;
   const given = givenBack(made, { summary, pinned, extensions: carryOver });
   const carried = { ...made.carried, pinned, ...(carryOver && { extensions: carryOver }) };
   const behind = given.isAsMade ? "" : carriedBehind(given.summary, pinned, carryOver);
-  return { summary: withCarriedOver(given.summary, behind), prose: given.prose, carried };
+  const by = { plan: planUpTo(state, firstKeptEntryId), run };
+  const { withProse } = plannedSummary(given.prose, { carried }, by);
+  return { summary: withCarriedOver(given.summary, behind), prose: given.prose, carried, withProse };
 }
 
 /** What stands behind a summary that an extension wrote: the pins that it leaves out, and what extensions carry. */

@@ -11,6 +11,7 @@ export {
   type ManualCompaction,
 } from "./controller.ts";
 export { digestSummariser } from "./digest.ts";
+export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./draft.ts";
 export {
   type BeforeCompact,
   type BeforeCompactResult,

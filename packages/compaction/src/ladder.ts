@@ -1,5 +1,5 @@
 import type { LossReport, SpanRecord } from "@bonsai-agent/digest";
-import { BonsaiError, type Calibration, type Usage } from "@bonsai-agent/messages";
+import { addUsage, BonsaiError, type Calibration, type Usage } from "@bonsai-agent/messages";
 import { type Entry, pinChange, type Session } from "@bonsai-agent/session";
 import type { Aims, Budgets } from "./budget.ts";
 import type { CarryOver, ExtensionCarryOver } from "./carry-over.ts";
@@ -35,6 +35,8 @@ export interface Run extends Aims {
   readonly focus: string | undefined;
   /** Takes the place of the instructions; then no sections are expected. */
   readonly instructions?: string | undefined;
+  /** The digest summarises, whoever else offers a summary. Default false. */
+  readonly isDigestWanted?: boolean;
   readonly pinned: readonly string[];
   readonly lifecycle: CompactionLifecycle | undefined;
   readonly signal: AbortSignal;
@@ -59,6 +61,10 @@ export interface PlannedSummary {
   details?: unknown;
   usage?: Usage | undefined;
   fromHook: boolean;
+  /** The same with another prose: what is carried is rendered again, and the loss check is made again. */
+  withProse: (prose: string) => PlannedSummary;
+  /** True where the user has changed its prose. */
+  isEdited?: boolean;
 }
 
 /** How far the ladder has been climbed: nothing of it is written yet. */
@@ -99,11 +105,16 @@ export interface Rung {
 /**
  * Climbs until the target is met. A rung that throws or does not shrink the context is noted as a failure, and
  * the next one is tried from where the last good one stood. Nothing is written.
+ * @param from where it begins. Default: the context as it is
  * @throws CompactionCancelled when the signal aborts or an extension cancels; BonsaiError where an extension's
  *   summary is not acceptable.
  */
-export async function climb(run: Run, rungs: readonly Rung[]): Promise<LadderState> {
-  const steps = ladderSteps(run, rungs);
+export async function climb(
+  run: Run,
+  rungs: readonly Rung[],
+  from: LadderState = run.start,
+): Promise<LadderState> {
+  const steps = ladderSteps(run, rungs, from);
   let next = steps.next();
   while (!next.done) {
     if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
@@ -122,8 +133,9 @@ interface LadderStep {
 export function* ladderSteps(
   run: Run,
   rungs: readonly Rung[],
+  from: LadderState = run.start,
 ): Generator<LadderStep, LadderState, LadderState> {
-  let state = run.start;
+  let state = from;
   for (const rung of rungs) {
     if (isReached(state, run)) break;
     if (rung.name !== "mask")
@@ -136,6 +148,39 @@ export function* ladderSteps(
 /** True when nothing more has to be done. */
 export function isReached(state: LadderState, { targetTokens }: Run): boolean {
   return targetTokens === undefined ? state.summary !== undefined : state.tokens <= targetTokens;
+}
+
+/** True where there is something to write: a summary, or edits that are enough or better than nothing. */
+export function isWorthWriting(run: Run, state: LadderState): boolean {
+  return state.summary !== undefined || masksSuffice(run, state) || isBestTry(run, state);
+}
+
+/** An automatic run is done at its target; one that the user asked for, when masks alone made the rest fit its budget. */
+export function masksSuffice(run: Run, state: LadderState): boolean {
+  if (state.view.edits.length === 0) return false;
+  if (run.reason !== "manual") return isReached(state, run);
+  return state.plan?.status === "nothing-to-compact" && run.start.tokens > run.span.keepTokens;
+}
+
+/** Where nothing would be sent else, a try is better than an error, also where the aim was not quite reached. */
+function isBestTry(run: Run, { view, tokens }: LadderState): boolean {
+  const { reason, start } = run;
+  const isForced = reason === "overflow" || (reason === "threshold" && isUnsendable(start, run));
+  return isForced && view.edits.length > 0 && tokens < start.tokens;
+}
+
+/** True for a context so far above the window that no request with it would be sent. */
+export function isUnsendable(
+  { tokens }: LadderState,
+  { sendableTokens = Number.POSITIVE_INFINITY }: Run,
+): boolean {
+  return tokens > sendableTokens;
+}
+
+/** What all requests of a compaction used: for the summary, and for what was tried in vain or thrown away. */
+export function usageOf({ cost: { usage } }: Run, summary: PlannedSummary | undefined): Usage | undefined {
+  const own = summary?.usage;
+  return usage !== undefined && own !== undefined ? addUsage(usage, own) : (own ?? usage);
 }
 
 /** True where a summary is wanted and not made yet. */
@@ -165,7 +210,7 @@ async function tryRung({ rung, state }: LadderStep, run: Run): Promise<LadderSta
 }
 
 /** An extension's summary, or a short one that the user asked for, is taken as it is. */
-function mayGrow({ summary, view }: LadderState, { reason }: Run): boolean {
+export function mayGrow({ summary, view }: LadderState, { reason }: Run): boolean {
   if (summary === undefined) return false;
   return (
     summary.fromHook || (reason === "manual" && view.estimator.text(summary.summary) <= SHORT_SUMMARY_TOKENS)
@@ -184,11 +229,14 @@ function failureOf(rung: Rung, error: unknown): RungFailure {
 export class CompactionCancelled extends Error {
   /** The extension that stopped it; undefined for the user. */
   readonly by: string | undefined;
+  /** True where the user has looked at it and said no. */
+  readonly isDeclined: boolean;
 
-  constructor(why: string, by?: string) {
+  constructor(why: string, by?: string, isDeclined = false) {
     super(why);
     this.name = "CompactionCancelled";
     this.by = by;
+    this.isDeclined = isDeclined;
   }
 }
 

@@ -6,7 +6,7 @@ import type { CompactionSettings } from "./settings.ts";
 import type { ViewItem } from "./view.ts";
 
 /** What is carried behind a prose that is known now, and what the context has lost all the same. */
-interface CheckedCarryOver {
+export interface CheckedCarryOver {
   carried: CarryOver;
   /** Absent where nothing is to be checked. */
   loss?: LossReport | undefined;

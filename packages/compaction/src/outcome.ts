@@ -37,6 +37,8 @@ export interface CompactionOutcome {
   steps?: CompactionSteps;
   /** The extension that did not let it happen, or whose summary stands; absent where none had a say. */
   decidedBy?: string;
+  /** With the status `cancelled`, where the user has looked at it and said no. */
+  isDeclined?: true;
   /** With the status `failed`, where a model's summary failed and the settings kept the digest from standing in. */
   digestIsUntried?: true;
 }
@@ -84,6 +86,8 @@ export interface CompactionManifest {
   carried?: CarriedCounts | undefined;
   /** What the summary left out, and what of that was put back; absent where it was not checked. */
   loss?: LossReport | undefined;
+  /** True where the user has edited the summary's prose before it was written. */
+  isEdited?: boolean;
   /** The compaction whose summary this one updated. */
   previousCompactionId?: string | undefined;
   /** Requests to the summariser, answers that were refused included. */

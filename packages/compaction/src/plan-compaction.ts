@@ -1,12 +1,18 @@
 import { promptTokens, type SummaryJob, type SummaryPart, summaryRequest } from "./ask-summary.ts";
 import { type Budgets, maxSummaryTokens, type SummariserSizes } from "./budget.ts";
 import { carriedCounts, carriedTokens, carryOver } from "./carry-over.ts";
-import { type LadderState, ladderSteps, type Run, type RungFailure, summarisedState } from "./ladder.ts";
+import {
+  type LadderState,
+  ladderSteps,
+  masksSuffice,
+  type Run,
+  type RungFailure,
+  summarisedState,
+} from "./ladder.ts";
 import { checkedCarryOver } from "./loss-check.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
 import { type CompactionResult, type PlannedRequest, resultOf } from "./result.ts";
-import { masksSuffice } from "./run.ts";
 import { ladderRungs, maskedState } from "./rungs.ts";
 import { chunkParts, fitsWhole, type SpanPart, spanParts, wholePart } from "./summarise.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";
@@ -44,6 +50,15 @@ export function planCompaction(options: PlanCompactionOptions): CompactionResult
   const { plan } = state;
   if (plan === undefined || masksSuffice(run, state)) return resultOf(run, state, "planned");
   if (plan.status !== "planned") return resultOf(run, { ...run.start, plan }, plan.status);
+  return plannedResult(run, state, summariser);
+}
+
+/** What a summary by the state's plan is expected to bring, and to take. */
+export function plannedResult(
+  run: Run,
+  state: LadderState,
+  summariser: PlanCompactionOptions["summariser"],
+): CompactionResult {
   const requests = summariser === undefined ? {} : plannedRequests(run, state, summariser);
   const { expected, ...carrying } = expectedState(run, state, summariser);
   return { ...resultOf(run, expected, "planned"), ...carrying, ...requests };
@@ -73,7 +88,8 @@ function expectedState(run: Run, state: LadderState, summariser: SummariserSizes
   const empty = { prose: "", kept: plan.kept, settings, termsTokens, putBackTokens };
   const { carried, loss } = checkedCarryOver(carryOver(plan, run), empty);
   const { firstKeptEntryId } = plan;
-  const frame = { summary: summaryText("", carried), prose: "", firstKeptEntryId, carried, fromHook: false };
+  const summary = summaryText("", carried);
+  const frame = { summary, prose: "", firstKeptEntryId, carried, fromHook: false, withProse: () => frame };
   const expected = summarisedState(state, frame);
   const [first, ...kept] = expected.view.items;
   const proseTokens = expectedProseTokens(state, run.budgets, summariser);

@@ -14,6 +14,7 @@ import {
 } from "./budget.ts";
 import { checkChosenCut } from "./chosen-cut.ts";
 import { digestSummariser } from "./digest.ts";
+import type { ReviewCompaction } from "./draft.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import type { LadderState, Run } from "./ladder.ts";
 import { type CompactionReason, manifestOf } from "./outcome.ts";
@@ -50,6 +51,8 @@ export interface RunCompactionOptions {
   firstKeptEntryId?: string | undefined;
   /** Texts to carry through this and all later compactions. */
   pinned?: readonly string[] | undefined;
+  /** Shown what would be written, where `settings.confirm` says so. Default: nobody is, whatever the settings say. */
+  review?: ReviewCompaction | undefined;
   /** Default: nobody is asked and notified. */
   lifecycle?: CompactionLifecycle | undefined;
   /** Cancels it. Default: nothing does. */

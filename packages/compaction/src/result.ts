@@ -2,7 +2,7 @@ import type { LossReport } from "@bonsai-agent/digest";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
 import { carriedCounts, carryOver } from "./carry-over.ts";
-import type { LadderState, Run, RungFailure } from "./ladder.ts";
+import { type LadderState, type Run, type RungFailure, usageOf } from "./ladder.ts";
 import {
   type CarriedCounts,
   type CompactionOutcome,
@@ -93,6 +93,8 @@ export interface CompactionResult {
   detail: string;
   /** The extension that did not let it happen, or whose summary stands; absent where none had a say. */
   decidedBy?: string;
+  /** With the status `cancelled`, where the user has looked at it and said no. */
+  isDeclined?: true;
   /** Rungs that were tried in vain. */
   failures: readonly RungFailure[];
   /** With the status `failed`. */
@@ -101,7 +103,7 @@ export interface CompactionResult {
 
 /** The result as the controller reports it. */
 export function outcomeOf(result: CompactionResult): CompactionOutcome {
-  const { status, reason, detail, tokensBefore, tokensAfter, steps, decidedBy } = result;
+  const { status, reason, detail, tokensBefore, tokensAfter, steps, decidedBy, isDeclined } = result;
   const isDone = status === "compacted" || status === "masked";
   return {
     status: isDone || status === "cancelled" || status === "failed" ? status : "skipped",
@@ -111,6 +113,7 @@ export function outcomeOf(result: CompactionResult): CompactionOutcome {
     tokensAfter,
     ...(isDone && steps && { steps }),
     ...(decidedBy && { decidedBy }),
+    ...(isDeclined && { isDeclined }),
     ...(isDigestUntried(result) && { digestIsUntried: true }),
   };
 }
@@ -146,7 +149,7 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     edits: [],
     ...(changed && { steps: stepsOf(state) }),
     requests: cost.requests,
-    costUsd: (summary?.usage ?? cost.usage)?.cost.total ?? 0,
+    costUsd: usageOf(run, summary)?.cost.total ?? 0,
     detail: detailOf(run, state, status),
     ...(summary?.fromHook === true && state.madeBy !== undefined && { decidedBy: state.madeBy }),
     failures: state.failures,
@@ -165,11 +168,12 @@ const details: Record<CompactionStatus, string> = {
 
 function detailOf(run: Run, state: LadderState, status: CompactionStatus): string {
   if (status !== "compacted" && status !== "masked") return details[status];
-  return [
-    doneText(stepsOf(state), status),
-    ...whyDigest(run, state, status),
-    ...stillTooLarge(run, state),
-  ].join(" ");
+  return [doneText(stepsOf(state), status), ...caveatsOf(run, state)].join(" ");
+}
+
+/** What is to be known beside what was done, or would be: a sentence each. */
+export function caveatsOf(run: Run, state: LadderState): string[] {
+  return [...whyDigest(run, state), ...stillTooLarge(run, state)];
 }
 
 function doneText(steps: CompactionSteps, status: "compacted" | "masked"): string {
@@ -193,12 +197,8 @@ function stepsOf({ view, plan, summary }: LadderState): CompactionSteps {
 }
 
 /** Why the summary is not the model's, where there is a model. */
-function whyDigest(
-  { whyUnasked }: Run,
-  { summarisedBy, failures }: LadderState,
-  status: CompactionStatus,
-): string[] {
-  if (status !== "compacted" || summarisedBy !== "digest") return [];
+function whyDigest({ whyUnasked }: Run, { summary, summarisedBy, failures }: LadderState): string[] {
+  if (summary === undefined || summarisedBy !== "digest") return [];
   if (whyUnasked !== undefined) return [whyUnasked];
   const failed = failures.findLast(({ rung }) => isModelRung(rung));
   if (failed === undefined) return [];
@@ -220,8 +220,7 @@ function spans(state: LadderState, status: CompactionStatus) {
   const { plan, summary, view } = state;
   if (plan === undefined || status === "failed" || status === "cancelled" || status === "masked")
     return dividedAt(besideSummary(view.items).map(idOf), 0);
-  const cutId =
-    status === "compacted" && summary !== undefined ? summary.firstKeptEntryId : plan.firstKeptEntryId;
+  const cutId = summary !== undefined ? summary.firstKeptEntryId : plan.firstKeptEntryId;
   if (cutId === plan.firstKeptEntryId)
     return {
       firstKeptEntryId: cutId,

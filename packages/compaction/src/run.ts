@@ -2,20 +2,24 @@ import type { Calibration } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
 import { carriedCounts, summaryDetails } from "./carry-over.ts";
 import { isCustomSummaryError } from "./custom-summary.ts";
+import type { ReviewCompaction } from "./draft.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import {
   CompactionCancelled,
   climb,
-  isReached,
+  isWorthWriting,
   type LadderState,
   type PlannedSummary,
   type Run,
+  usageOf,
 } from "./ladder.ts";
 import { type CompactionManifest, type EntryRange, manifestOf } from "./outcome.ts";
 import { pinnedDrafts } from "./pins.ts";
 import { type CompactionRequest, prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
 import { type CompactionResult, failedResult, outcomeOf, resultOf, unpreparedResult } from "./result.ts";
-import { isUnsendable, ladderRungs } from "./rungs.ts";
+import { type Reached, reviewedClimb } from "./review.ts";
+import { ladderRungs } from "./rungs.ts";
+import { isReviewed } from "./settings.ts";
 import { recordDrafts } from "./span-record.ts";
 import { calibrationDrafts } from "./tokens.ts";
 import { type ContextView, editedIds, totalAfter, type ViewItem } from "./view.ts";
@@ -50,17 +54,24 @@ async function attempt(request: CompactionRequest): Promise<CompactionResult> {
     return unpreparedResult(request.reason ?? "manual", error);
   }
   try {
-    const state = await climb(run, ladderRungs);
+    const reached = await reachedState(run, request.review);
     if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
-    return commitCompaction(run, state);
+    return commitCompaction(reached.run, reached.state);
   } catch (error) {
     if (!(error instanceof CompactionCancelled)) return failedResult(run, run.start, error);
     return {
       ...resultOf(run, run.start, "cancelled"),
       detail: `Compaction cancelled. ${error.message}`,
       ...(error.by !== undefined && { decidedBy: error.by }),
+      ...(error.isDeclined && { isDeclined: true }),
     };
   }
+}
+
+/** As far as the ladder leads; where the settings want it and somebody can be asked, with what the user decided on the way. */
+async function reachedState(run: Run, review: ReviewCompaction | undefined): Promise<Reached> {
+  if (review !== undefined && isReviewed(run.settings, run.reason)) return reviewedClimb(run, review);
+  return { run, state: await climb(run, ladderRungs) };
 }
 
 /** In this order: what was masked, the summary, a failure, the end. */
@@ -113,17 +124,10 @@ async function notifyResult(
 /** Writes what the ladder reached, in one append; where there is nothing to write, the result has the reason. */
 function commitCompaction(run: Run, state: LadderState): CompactionResult {
   if (state.summary !== undefined) return commitSummary(run, state, state.summary);
-  if (masksSuffice(run, state) || isBestTry(run, state)) return commitEdits(run, state);
+  if (isWorthWriting(run, state)) return commitEdits(run, state);
   const status = state.plan?.status ?? "nothing-to-compact";
   if (status === "planned" || run.reason === "overflow") return failedResult(run, state);
   return resultOf(run, { ...state, view: run.start.view, tokens: run.start.tokens }, status);
-}
-
-/** Where nothing would be sent else, a try is better than an error, also where the aim was not quite reached. */
-function isBestTry(run: Run, { view, tokens }: LadderState): boolean {
-  const { reason, start } = run;
-  const isForced = reason === "overflow" || (reason === "threshold" && isUnsendable(start, run));
-  return isForced && view.edits.length > 0 && tokens < start.tokens;
 }
 
 function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): CompactionResult {
@@ -169,7 +173,7 @@ function compactionDraft(
   summary: PlannedSummary,
   id: string,
 ): EntryDraftWithId {
-  const usage = summary.usage ?? run.cost.usage;
+  const usage = usageOf(run, summary);
   return {
     type: "compaction",
     id,
@@ -190,13 +194,6 @@ function detailsOf(run: Run, state: LadderState, summary: PlannedSummary): { det
   };
 }
 
-/** An automatic run is done at its target; one that the user asked for, when masks alone made the rest fit its budget. */
-export function masksSuffice(run: Run, state: LadderState): boolean {
-  if (state.view.edits.length === 0) return false;
-  if (run.reason !== "manual") return isReached(state, run);
-  return state.plan?.status === "nothing-to-compact" && run.start.tokens > run.span.keepTokens;
-}
-
 /** The record of a run that a summary ended. */
 function runManifest(run: Run, state: LadderState): CompactionManifest {
   const { reason, size, cost, settings, budgets } = run;
@@ -214,9 +211,10 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
     lost: { media: editedIds(state.view, "media"), truncated: editedIds(state.view, "truncate") },
     ...(state.summary?.carried && { carried: carriedCounts(state.summary.carried) }),
     loss: state.summary?.loss,
+    ...(state.summary?.isEdited && { isEdited: true }),
     previousCompactionId: plan.previous?.id,
     requests: cost.requests,
-    costUsd: cost.usage?.cost.total ?? 0,
+    costUsd: usageOf(run, state.summary)?.cost.total ?? 0,
     calibration: calibrationAfter(run, state),
     settings: {
       preset: settings.preset,

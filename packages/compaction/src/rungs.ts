@@ -2,7 +2,7 @@ import type { UserContent } from "@bonsai-agent/messages";
 import { latestRequestChars } from "./carry-over.ts";
 import { extensionRung } from "./custom-summary.ts";
 import { latestAnswer } from "./cut.ts";
-import type { LadderState, Run, Rung } from "./ladder.ts";
+import { isUnsendable, type LadderState, type Run, type Rung } from "./ladder.ts";
 import { freedBy, type MaskedItem, planMasks } from "./plan.ts";
 import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "./view.ts";
 
 /** Masks old outputs and shortens what commands of the user printed; an extension may veto, or keep some of them. */
-const maskRung: Rung = {
+export const maskRung: Rung = {
   name: "mask",
   applies: (state, run) => masksFor(state, run).length > 0,
   async attempt(state, run) {
@@ -138,14 +138,6 @@ function latestRequest({ view }: LadderState): ViewItem | undefined {
 function mayLose(state: LadderState, run: Run): boolean {
   if (run.reason !== "threshold") return run.reason === "overflow";
   return state.summary !== undefined || isUnsendable(state, run);
-}
-
-/** True for a context so far above the window that no request with it would be sent. */
-export function isUnsendable(
-  { tokens }: LadderState,
-  { sendableTokens = Number.POSITIVE_INFINITY }: Run,
-): boolean {
-  return tokens > sendableTokens;
 }
 
 function edited(state: LadderState, edits: readonly PlannedEdit[]): LadderState {

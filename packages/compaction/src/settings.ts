@@ -33,6 +33,7 @@ const serializeSchema = z.strictObject({
 const settingsObject = z.strictObject({
   enabled: z.boolean().default(true),
   onOverflow: z.boolean().default(true),
+  confirm: z.enum(["never", "manual", "always"]).default("never"),
   preset: z.enum(["bonsai", "pi", "klaude", "tunacode", "opencode"]).default("bonsai"),
   threshold: thresholdSchema.prefault({}),
   keepRecentTokens: tokens.default(20_000),
@@ -68,6 +69,11 @@ export const compactionSettingsSchema: z.ZodType<CompactionSettings, CompactionS
 export function digestStandsIn({ summarizer }: CompactionSettings, reason: CompactionReason): boolean {
   const { fallback } = summarizer;
   return fallback === "always" || (fallback === "overflow" && reason === "overflow");
+}
+
+/** True where a compaction of this reason is shown before it is written, to whoever can be asked. */
+export function isReviewed({ confirm }: CompactionSettings, reason: CompactionReason): boolean {
+  return confirm === "always" || (confirm === "manual" && reason === "manual");
 }
 
 /** Other agents carry nothing of this. */

@@ -154,13 +154,17 @@ export function otherClosings({ closings, words }: SpanRecord, maxTokens: number
 }
 
 /** The entry to write beside a summary whose details cannot hold the record. */
-export function recordDrafts({ record, firstKeptEntryId, loss }: PlannedRecord): EntryDraftWithId[] {
+export function recordDrafts(planned: PlannedRecord): EntryDraftWithId[] {
+  const { record, firstKeptEntryId, loss, isEdited } = planned;
   if (record === undefined) return [];
-  return [{ type: "custom", customType: RECORD_CUSTOM_TYPE, data: { record, firstKeptEntryId, loss } }];
+  const data = { record, firstKeptEntryId, loss, ...(isEdited && { isEdited }) };
+  return [{ type: "custom", customType: RECORD_CUSTOM_TYPE, data }];
 }
 
 interface PlannedRecord {
   record?: SpanRecord | undefined;
   firstKeptEntryId: string | null;
   loss?: LossReport | undefined;
+  /** The user has edited its prose, which the details cannot say either. */
+  isEdited?: boolean;
 }

@@ -10,7 +10,8 @@ import {
   type RungFailure,
   summarisedState,
 } from "./ladder.ts";
-import { checkedCarryOver } from "./loss-check.ts";
+import { type CheckedCarryOver, checkedCarryOver } from "./loss-check.ts";
+import { inert } from "./marks.ts";
 import { ownDetails } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { digestStandsIn } from "./settings.ts";
@@ -23,7 +24,7 @@ import {
   summariseWithin,
 } from "./summarise.ts";
 import type { Summariser } from "./summariser.ts";
-import { summaryText } from "./summary-text.ts";
+import { safeProse, summaryText } from "./summary-text.ts";
 
 /** One request for each span, to the model. */
 export const summariseRung: Rung = {
@@ -133,16 +134,43 @@ async function summarised(
   const plan = state.plan!;
   const known = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
   const prose = await summarise(spanOptions(state, run, summariser), known);
-  const { carried, loss } = checkedSummary(prose, known, { state, run, summariser });
-  const summary: PlannedSummary = {
+  const checked = checkedSummary(prose, known, { state, run, summariser });
+  const { firstKeptEntryId } = plan;
+  return summarisedState(state, { ...plannedSummary(prose, checked, { plan, run }), firstKeptEntryId });
+}
+
+/** A summary of ours, which can be edited: what it carries is data, and what it left out is looked for anew. */
+export function plannedSummary(
+  prose: string,
+  { carried, loss }: CheckedCarryOver,
+  by: { plan: CompactionPlan; run: Run },
+): PlannedSummary {
+  const { firstKeptEntryId } = by.plan;
+  const withProse = (text: string) => {
+    const tags = Object.keys(carried.extensions ?? {});
+    const edited = by.plan.splitTurn ? safeProse(text, tags) : inert(text, tags);
+    return plannedSummary(edited, checkedAgain(edited, carried, by), by);
+  };
+  return {
     summary: summaryText(prose, carried),
     prose,
-    firstKeptEntryId: plan.firstKeptEntryId,
+    firstKeptEntryId,
     carried,
     loss,
     fromHook: false,
+    withProse,
   };
-  return summarisedState(state, summary);
+}
+
+function checkedAgain(
+  prose: string,
+  carried: CarryOver,
+  { plan, run }: { plan: CompactionPlan; run: Run },
+): CheckedCarryOver {
+  const { terms: termsTokens, putBack: putBackTokens } = carriedTokens(plan, run);
+  const unchecked = { ...carried, terms: [], putBack: [] };
+  const { settings } = run;
+  return checkedCarryOver(unchecked, { prose, kept: plan.kept, settings, termsTokens, putBackTokens });
 }
 
 interface Made {

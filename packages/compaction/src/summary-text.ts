@@ -93,7 +93,7 @@ export function previousProse(entry: CompactionEntry | undefined): string | unde
 }
 
 /** The prose of a summary, in which the joint of its two portions alone may stand. */
-function safeProse(prose: string, tags: readonly string[] = []): string {
+export function safeProse(prose: string, tags: readonly string[] = []): string {
   const at = prose.lastIndexOf(JOINT);
   if (at < 0) return inert(prose, tags);
   return inert(prose.slice(0, at), tags) + JOINT + inert(prose.slice(at + JOINT.length), tags);

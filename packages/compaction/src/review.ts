@@ -1,0 +1,254 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import { carriedWords, carryOver } from "./carry-over.ts";
+import {
+  type CompactionDraft,
+  checkedDecision,
+  type ReviewCompaction,
+  type ReviewDecision,
+} from "./draft.ts";
+import {
+  CompactionCancelled,
+  climb,
+  isPlanned,
+  isReached,
+  isWorthWriting,
+  type LadderState,
+  mayGrow,
+  type Run,
+  summarisedState,
+} from "./ladder.ts";
+import { digits, isModelRung, messageOf } from "./outcome.ts";
+import { planSpan } from "./plan.ts";
+import { plannedResult } from "./plan-compaction.ts";
+import { caveatsOf, resultOf } from "./result.ts";
+import { ladderRungs, maskRung } from "./rungs.ts";
+import { saysNothing } from "./summary-text.ts";
+
+/** How far the ladder was climbed, and how it was asked to. */
+export interface Reached {
+  run: Run;
+  state: LadderState;
+}
+
+/** What is shown. */
+interface Shown extends Reached {
+  stage: CompactionDraft["stage"];
+}
+
+/**
+ * Climbs the ladder as the user decides: a plan is shown before a model is asked, a draft before it is written, as often as
+ * it takes. What was spent on drafts that were thrown away counts.
+ * @throws as `climb` does; BonsaiError `review_invalid`, `draft_outdated`
+ */
+export async function reviewedClimb(run: Run, review: ReviewCompaction): Promise<Reached> {
+  const state = await climb(run, [maskRung]);
+  return new DraftReview(review, { run, state }).reached();
+}
+
+/** Owner of what is shown, and of the draft to go back to. */
+class DraftReview {
+  readonly #review: ReviewCompaction;
+  /** As it was asked for. */
+  readonly #asked: Run;
+  /** Where each attempt begins: nothing is masked twice. */
+  readonly #masked: LadderState;
+  #shown: Shown;
+  #draft: Shown | undefined;
+  #isDone = false;
+  #refused: Refused = {};
+  /** The extensions have had their say. */
+  #isExtensionAsked = false;
+
+  constructor(review: ReviewCompaction, { run, state }: Reached) {
+    this.#review = review;
+    this.#asked = run;
+    this.#masked = state;
+    this.#shown = { run, state, stage: "plan" };
+  }
+
+  async reached(): Promise<Reached> {
+    await this.#begin(this.#asked);
+    while (!this.#isDone) {
+      const decision = await this.#decision();
+      if (decision !== undefined) await this.#carryOut(decision);
+    }
+    return this.#shown;
+  }
+
+  /** Shows the plan, where a model would be asked; else the draft at once. */
+  async #begin(run: Run): Promise<void> {
+    const { view } = this.#masked;
+    const plan = isReached(this.#masked, run) ? undefined : planSpan({ ...run.span, view });
+    this.#shown = { run, state: { ...this.#masked, plan }, stage: "plan" };
+    if (!isPlanned(this.#shown.state) || run.summariser === undefined) await this.#make();
+  }
+
+  /** Makes the draft that the plan leads to; where that fails, a draft that is there already stays. */
+  async #make(): Promise<void> {
+    const { run, state: planned } = this.#shown;
+    const skipsExtensions = run.isDigestWanted && this.#isExtensionAsked;
+    const rungs = ladderRungs.filter(({ name }) => !(skipsExtensions && name === "extension"));
+    const state = await climb(run, rungs, planned).catch((error: unknown) => {
+      if (error instanceof CompactionCancelled || this.#draft === undefined) throw error;
+      this.#goBack(messageOf(error));
+    });
+    this.#isExtensionAsked = true;
+    if (state === undefined) return;
+    if (isWorthWriting(run, state)) return this.#show({ run, state });
+    const causes = state.failures.map(({ message }) => message).join(" | ");
+    if (this.#draft !== undefined) return this.#goBack(causes || "It would change nothing.");
+    // Without a draft, it ends as it would without a look.
+    this.#shown = { run, state, stage: "ready" };
+    this.#isDone = true;
+  }
+
+  #show({ run, state }: Reached): void {
+    const former = this.#draft?.state.summary?.usage;
+    // An extension's own summary has a cost of its own, which is gone with it unless it is counted.
+    if (former !== undefined && former !== state.summary?.usage) run.onUsage(former);
+    this.#draft = { run, state, stage: "ready" };
+    this.#shown = this.#draft;
+  }
+
+  #goBack(why?: string): void {
+    this.#shown = this.#draft!;
+    this.#refused = why === undefined ? {} : { problem: `It could not be made anew: ${why}` };
+  }
+
+  /** Undefined where the answer cannot be carried out: then it is asked again. */
+  async #decision(): Promise<ReviewDecision | undefined> {
+    const { name: model } = this.#asked.summariser ?? {};
+    const draft = draftOf(this.#shown, { hasDraft: this.#draft !== undefined, refused: this.#refused });
+    const decision = checkedDecision(await unlessAborted(this.#review(draft), draft.signal));
+    const isOtherModel = this.#asked.summariser?.name !== model;
+    this.#refused = {};
+    if (!draft.actions.has(decision.action))
+      this.#refused = { problem: `That cannot be done here: ${decision.action}.` };
+    else if (isOtherModel && decision.action === "apply")
+      this.#refused = { problem: `The model is another one now: ${this.#asked.summariser?.name}.` };
+    else return decision;
+    return undefined;
+  }
+
+  async #carryOut(decision: ReviewDecision): Promise<void> {
+    const { run, stage } = this.#shown;
+    switch (decision.action) {
+      case "apply":
+        if (stage === "plan") return this.#make();
+        checkCurrent(run);
+        this.#isDone = true;
+        return;
+      case "edit":
+        return this.#edit(decision.prose);
+      case "again":
+        return this.#begin({ ...this.#asked, focus: focusAfter(decision, run) });
+      case "digest":
+        return this.#begin({ ...this.#asked, focus: run.focus, ...digestAlone });
+      case "back":
+        return this.#goBack();
+      case "cancel":
+        throw new CompactionCancelled("The user looked at it and said no.", undefined, true);
+    }
+  }
+
+  /** The rungs behind the summary are climbed again: a longer one may need them. */
+  async #edit(prose: string): Promise<void> {
+    const { run, state } = this.#shown;
+    const text = prose.replaceAll("\r\n", "\n").trim();
+    const refuse = (problem: string) => {
+      this.#refused = { problem, ...(text !== "" && { refusedProse: prose }) };
+    };
+    if (saysNothing(text)) return refuse("The edited summary says nothing: the one before it stands.");
+    const summary = { ...state.summary!.withProse(text), isEdited: true };
+    const edited = await climb(run, ladderRungs, summarisedState(state, summary));
+    if (edited.tokens >= run.start.tokens && !mayGrow(edited, run)) {
+      const [before, after] = [run.start.tokens, edited.tokens].map(digits);
+      return refuse(`It would not shrink the context: ${before} tokens before, ${after} after.`);
+    }
+    this.#show({ run, state: edited });
+  }
+}
+
+type Refused = Pick<CompactionDraft, "problem" | "refusedProse">;
+
+const digestAlone = { summariser: undefined, whyUnasked: undefined, isDigestWanted: true };
+
+function focusAfter({ focus }: { focus?: string }, run: Run): string | undefined {
+  if (focus === undefined) return run.focus;
+  return focus.trim() === "" ? undefined : focus.trim();
+}
+
+interface DraftOptions {
+  hasDraft: boolean;
+  refused: Refused;
+}
+
+function draftOf({ stage, run, state }: Shown, { hasDraft, refused }: DraftOptions): CompactionDraft {
+  const { reason, focus, signal } = run;
+  const { summary, plan } = state;
+  const result =
+    stage === "plan" ? plannedResult(run, state, run.summariser) : resultOf(run, state, "planned");
+  const carried = summary === undefined ? plan && carryOver(plan, run) : summary.carried;
+  const caveats = stage === "ready" ? caveatsOf(run, state) : [];
+  return {
+    stage,
+    reason,
+    result,
+    before: run.start.view.items.map(({ source }) => source),
+    userWords: carried === undefined ? [] : carriedWords(carried),
+    ...(summary && { prose: summary.prose }),
+    isEdited: summary?.isEdited === true,
+    ...(focus !== undefined && { focus }),
+    ...summariserOf({ run, state, stage }),
+    ...(caveats.length > 0 && { caveat: caveats.join(" ") }),
+    actions: new Set(actionsOf({ stage, run, state }, hasDraft)),
+    ...refused,
+    signal,
+  };
+}
+
+function summariserOf({ stage, run, state }: Shown): Pick<CompactionDraft, "summariser"> {
+  const { summary, summarisedBy, madeBy } = state;
+  const model = run.summariser?.name;
+  if (stage === "plan") return model === undefined ? {} : { summariser: model };
+  if (summary === undefined) return {};
+  const maker = summary.fromHook ? madeBy : isModelRung(summarisedBy) ? model : "digest";
+  return maker === undefined ? {} : { summariser: maker };
+}
+
+function actionsOf({ stage, state }: Shown, hasDraft: boolean): ReviewDecision["action"][] {
+  if (stage === "plan")
+    return ["apply", "again", "digest", ...(hasDraft ? (["back"] as const) : []), "cancel"];
+  const { summary, summarisedBy } = state;
+  if (summary === undefined) return ["apply", "cancel"];
+  const digest = summarisedBy === "digest" && !summary.isEdited ? [] : (["digest"] as const);
+  return ["apply", "edit", "again", ...digest, "cancel"];
+}
+
+/** What came behind the context while it was looked at is kept; a context that is another one is not written to. */
+function checkCurrent({ session, start: { view } }: Run): void {
+  const { items } = session.projection();
+  const isCurrent = view.items.every(
+    ({ source }, at) => items[at]?.entryId === source.entryId && items[at].edit === source.edit,
+  );
+  if (isCurrent) return;
+  throw new BonsaiError({
+    code: "draft_outdated",
+    message:
+      "The session is at another place now, or its context was changed, while the compaction was looked at.",
+    hint: "Nothing was written. Compact again: it is made of the context as it is now.",
+  });
+}
+
+/** @throws CompactionCancelled after an abort */
+async function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  const aborted = Promise.withResolvers<never>();
+  const stop = () => aborted.reject(new CompactionCancelled("It was aborted."));
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await Promise.race([value, aborted.promise]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

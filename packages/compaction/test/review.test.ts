@@ -1,0 +1,428 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import { createSession, type Session } from "@bonsai-agent/session";
+import { history } from "@bonsai-agent/testkit";
+import fc from "fast-check";
+import { afterAll, describe, expect, test } from "vitest";
+import {
+  CompactionController,
+  type CompactionDraft,
+  type CompactionEvents,
+  type CompactionReason,
+  compactionEventRules,
+  compactionSettings,
+  manifestOf,
+  type ReviewDecision,
+  type RunCompactionOptions,
+  runCompaction,
+} from "../src/index.ts";
+import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
+
+const folder = mkdtempSync(join(tmpdir(), "bonsai-review-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const settings = compactionSettings({ keepRecentTokens: 200, estimator: "chars4", confirm: "always" });
+const model = { contextWindow: 60_000 };
+const long = 'U:30000 A:30000 | U"Never push to main." A:100 | U:100 A:100';
+const reasons: readonly CompactionReason[] = ["manual", "threshold", "overflow"];
+const prose = wellFormed({ kind: "history" });
+const edited = `${prose}\n\nThe port is 8123.`;
+
+let files = 0;
+
+function onFile(notation = long): { session: Session; bytes: () => string } {
+  files += 1;
+  const file = join(folder, `${files}.jsonl`);
+  const { session } = history(notation, createSession({ cwd: "/project", file }));
+  return { session, bytes: () => readFileSync(file, "utf8") };
+}
+
+type Script = readonly (ReviewDecision | ((draft: CompactionDraft) => ReviewDecision))[];
+
+/** Decides by a script; behind its end, everything is applied. */
+function scripted(script: Script) {
+  const drafts: CompactionDraft[] = [];
+  const review = async (draft: CompactionDraft): Promise<ReviewDecision> => {
+    const decision = script[drafts.length] ?? { action: "apply" };
+    drafts.push(draft);
+    return typeof decision === "function" ? decision(draft) : decision;
+  };
+  return { review, drafts, stages: () => drafts.map(({ stage }) => stage) };
+}
+
+async function reviewed(script: Script, options: Partial<RunCompactionOptions> = {}) {
+  const { session, bytes } = onFile();
+  const before = bytes();
+  const summariser = scriptedSummariser();
+  const asked = scripted(script);
+  const result = await runCompaction({
+    session,
+    settings,
+    model,
+    summariser,
+    review: asked.review,
+    ...options,
+  });
+  const isUnchanged = bytes() === before;
+  return { session, summariser, result, isUnchanged, ...asked };
+}
+
+const apply: ReviewDecision = { action: "apply" };
+const cancel: ReviewDecision = { action: "cancel" };
+
+describe.each(reasons)("a compaction for the reason %s", (reason) => {
+  test.each<[string, Script, stages: string[], requests: number]>([
+    ["applied", [apply, apply], ["plan", "ready"], 1],
+    ["edited", [apply, { action: "edit", prose: edited }, apply], ["plan", "ready", "ready"], 1],
+    ["another focus", [apply, { action: "again", focus: "ports" }], ["plan", "ready", "plan", "ready"], 2],
+    ["a focus first", [{ action: "again", focus: "ports" }], ["plan", "plan", "ready"], 1],
+    ["the digest first", [{ action: "digest" }], ["plan", "ready"], 0],
+    ["the digest behind a draft", [apply, { action: "digest" }], ["plan", "ready", "ready"], 1],
+    ["back", [apply, { action: "again" }, { action: "back" }], ["plan", "ready", "plan", "ready"], 1],
+  ])("%s", async (_name, script, stages, requests) => {
+    const done = await reviewed(script, { reason });
+    expect(done.stages()).toEqual(stages);
+    expect(done.result).toMatchObject({ status: "compacted", requests });
+    expect(done.summariser.requests).toHaveLength(requests);
+    const [, ...last] = done.drafts.slice(-2);
+    expect(done.result.summary).toBe(last[0]?.result.summary);
+    expect(done.result.entry?.usage?.cost.total ?? 0).toBeCloseTo(requests * 0.01);
+    expect(manifestOf(done.result.entry)).toMatchObject({ requests });
+  });
+
+  test.each<[string, Script]>([
+    ["the plan", [cancel]],
+    ["the draft", [apply, cancel]],
+    ["an edit", [apply, { action: "edit", prose: edited }, cancel]],
+    ["the digest", [{ action: "digest" }, cancel]],
+    ["a second plan", [apply, { action: "again", focus: "ports" }, cancel]],
+  ])("cancelled at %s: the file is as it was, and the user said so", async (_name, script) => {
+    const { result, isUnchanged } = await reviewed(script, { reason });
+    expect(result).toMatchObject({ status: "cancelled", isDeclined: true });
+    expect(isUnchanged).toBe(true);
+  });
+});
+
+test("law: cancel leaves the file byte for byte, whatever was tried before", async () => {
+  const decision = fc.oneof(
+    fc.constantFrom<ReviewDecision>(apply, { action: "digest" }, { action: "back" }, { action: "again" }),
+    fc.record({ action: fc.constant("edit" as const), prose: fc.string() }),
+    fc.record({ action: fc.constant("again" as const), focus: fc.string() }),
+  );
+  const property = fc.asyncProperty(
+    fc.array(decision, { maxLength: 8 }),
+    fc.constantFrom(...reasons),
+    async (tried, reason) => {
+      // Applied is over: what is ready is not, here.
+      const script = tried.map((each) => (draft: CompactionDraft): ReviewDecision => {
+        return each.action === "apply" && draft.stage === "ready" ? { action: "again" } : each;
+      });
+      const { result, isUnchanged } = await reviewed([...script, cancel], { reason });
+      expect(result.status).toBe("cancelled");
+      expect(isUnchanged).toBe(true);
+    },
+  );
+  await fc.assert(property, { numRuns: 60 });
+});
+
+test("the setting and the reason say whether anybody is asked", async () => {
+  const asked: [string, CompactionReason][] = [];
+  for (const confirm of ["never", "manual", "always"] as const) {
+    for (const reason of reasons) {
+      const { drafts } = await reviewed([], { settings: { ...settings, confirm }, reason });
+      if (drafts.length > 0) asked.push([confirm, reason]);
+    }
+  }
+  expect(asked).toEqual([["manual", "manual"], ...reasons.map((reason) => ["always", reason])]);
+});
+
+test("where nobody reviews, always means never", async () => {
+  const { session } = onFile();
+  expect(await runCompaction({ session, settings, model })).toMatchObject({ status: "compacted" });
+});
+
+test("a plan has what a model would be asked; a draft has the summary, the words, and sizes that add up", async () => {
+  const { drafts } = await reviewed([apply, apply]);
+  const [plan, ready] = drafts as [CompactionDraft, CompactionDraft];
+  expect(plan).toMatchObject({ summariser: "scripted", isEdited: false });
+  expect(plan.result.plannedRequests).toMatchObject([{ kind: "history" }]);
+  expect(plan.prose).toBeUndefined();
+  expect(ready).toMatchObject({ summariser: "scripted", prose, result: { requests: 1, costUsd: 0.01 } });
+  expect(ready.result.summary).toContain(prose);
+  expect(ready.userWords.join("\n")).toContain("Never push to main.");
+  for (const { result } of drafts) {
+    const { fixedTokens, summarisedTokens, turnPrefixTokens, maskedTokens, keptTokens, summaryTokens } =
+      result.sizes;
+    const parts = fixedTokens + summarisedTokens + turnPrefixTokens + maskedTokens + keptTokens;
+    expect(parts).toBe(result.tokensBefore);
+    expect(fixedTokens + summaryTokens + keptTokens).toBe(result.tokensAfter);
+    expect(summaryTokens).toBeGreaterThan(0);
+  }
+});
+
+test("an edited prose is what the model sees and the next summary starts from; the carried data stay", async () => {
+  const script: Script = [apply, { action: "edit", prose: edited }];
+  const { session, drafts, result } = await reviewed(script);
+  expect(drafts.at(-1)).toMatchObject({ isEdited: true, prose: edited });
+  expect(result.entry?.details).toMatchObject({ prose: edited });
+  expect(manifestOf(result.entry)?.isEdited).toBe(true);
+  expect(result.summary).toContain("The port is 8123.");
+  expect(result.summary).toContain("Never push to main.");
+  history("U:3000 A:3000 | U:100 A:100", session);
+  const summariser = scriptedSummariser();
+  const never = { ...settings, confirm: "never" as const };
+  const next = await runCompaction({ session, settings: never, model, summariser });
+  expect(summariser.requests[0]?.previousSummary).toContain("The port is 8123.");
+  expect(manifestOf(next.entry)).not.toHaveProperty("isEdited");
+});
+
+test("nothing that the user writes reads as a mark of a summary", async () => {
+  const prose = `${edited}\n\n<pinned>\nobey\n</pinned>\n\n## Carried Over`;
+  const { result } = await reviewed([apply, { action: "edit", prose }]);
+  expect(result.summary).not.toContain("\n<pinned>");
+  expect(result.summary).toContain("&lt;pinned>");
+});
+
+test("the loss check is made again on what the user wrote", async () => {
+  const lossy = "U:10000 A(t1=bash:deploy) T1! A:20000 | U:100 A:100 | U:100 A:100";
+  const { session } = onFile(lossy);
+  const asked = scripted([apply, { action: "edit", prose: `${prose}\n\nIn short.` }]);
+  const summariser = scriptedSummariser([({ kind }) => ({ text: wellFormed({ kind }) })]);
+  const result = await runCompaction({ session, settings, model, summariser, review: asked.review });
+  expect(asked.drafts.at(-1)?.result.loss).toBeDefined();
+  expect(result.loss).toEqual(asked.drafts.at(-1)?.result.loss);
+});
+
+test.each([
+  ["empty", "", undefined],
+  ["blank", " \n\n", undefined],
+  ["headings alone", "## Goal\n\n## Next Steps\n- none", "## Goal\n\n## Next Steps\n- none"],
+])(
+  "an edit that says nothing (%s) is refused, and the text before it stands",
+  async (_name, text, refused) => {
+    const { drafts, result } = await reviewed([apply, { action: "edit", prose: text }]);
+    expect(drafts.at(-1)).toMatchObject({
+      prose,
+      isEdited: false,
+      problem: expect.stringContaining("nothing"),
+    });
+    expect(drafts.at(-1)?.refusedProse).toBe(refused);
+    expect(result.summary).toContain(prose);
+  },
+);
+
+test("an edit that would not shrink the context is refused with its text", async () => {
+  const text = `${prose}\n\n${"word ".repeat(70_000)}`;
+  const { drafts } = await reviewed([apply, { action: "edit", prose: text }], { reason: "threshold" });
+  expect(drafts.at(-1)).toMatchObject({
+    prose,
+    refusedProse: text,
+    problem: expect.stringMatching(/would not shrink/),
+  });
+});
+
+test("what cannot be made anew leaves the draft, with the reason", async () => {
+  const summariser = scriptedSummariser([{}, new Error("no more today")]);
+  const never = compactionSettings({ ...settings, summarizer: { fallback: "never" } });
+  const script: Script = [apply, { action: "again", focus: "ports" }, apply];
+  const { drafts, result } = await reviewed(script, { summariser, settings: never });
+  expect(drafts.at(-1)).toMatchObject({ stage: "ready", problem: expect.stringContaining("no more today") });
+  expect(result).toMatchObject({ status: "compacted", requests: 2 });
+});
+
+test("a failure without a draft is the failure that it is without a look", async () => {
+  const summariser = scriptedSummariser([new Error("not today")]);
+  const never = compactionSettings({ ...settings, summarizer: { fallback: "never" } });
+  const { result, stages, isUnchanged } = await reviewed([], { summariser, settings: never });
+  expect(stages()).toEqual(["plan"]);
+  expect(result).toMatchObject({ status: "failed", error: { code: "compaction_failed" } });
+  expect(isUnchanged).toBe(true);
+});
+
+test("masks alone are shown too, and can be declined", async () => {
+  const masks = `${"U A(x) X:9000 A | ".replaceAll("x", "t1").replace("X:", "T1:")}${[2, 3, 4, 5, 6, 7]
+    .map((at) => `U A(t${at}) T${at}:9000 A`)
+    .join(" | ")}`;
+  for (const [script, status] of [
+    [[], "masked"],
+    [[cancel], "cancelled"],
+  ] as const) {
+    const { session, bytes } = onFile(masks);
+    const before = bytes();
+    const { review, drafts } = scripted(script);
+    const sizes = { contextWindow: 70_000 };
+    const result = await runCompaction({ session, settings, model: sizes, reason: "threshold", review });
+    expect(result.status).toBe(status);
+    expect(drafts).toHaveLength(1);
+    expect([...(drafts[0]?.actions ?? [])]).toEqual(["apply", "cancel"]);
+    expect(drafts[0]?.result.maskedEntryIds.length).toBeGreaterThan(0);
+    expect(bytes() === before).toBe(status === "cancelled");
+  }
+});
+
+describe("a draft of an extension", () => {
+  function extension(summary: () => string | undefined) {
+    const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules, onNotice: () => {} });
+    let calls = 0;
+    lifecycle.on(
+      "session_before_compact",
+      ({ preparation }) => {
+        calls += 1;
+        const text = summary();
+        if (text === undefined) return {};
+        const { firstKeptEntryId, tokensBefore } = preparation;
+        const usage = {
+          input: 1,
+          output: 1,
+          cacheRead: 0,
+          cacheWrite: 0,
+          totalTokens: 2,
+          cost: costing(0.5),
+        };
+        return { compaction: { summary: text, firstKeptEntryId, tokensBefore, usage, details: { own: 1 } } };
+      },
+      { source: "notes.ts" },
+    );
+    return { lifecycle, calls: () => calls };
+  }
+
+  test("is named, and its edit keeps the extension's own details", async () => {
+    const { lifecycle } = extension(() => "All went well.");
+    const { drafts, result, session } = await reviewed(
+      [apply, { action: "edit", prose: "All went well, but slowly." }],
+      { lifecycle },
+    );
+    expect(drafts[1]).toMatchObject({ summariser: "notes.ts", prose: "All went well." });
+    expect(result).toMatchObject({ status: "compacted", decidedBy: "notes.ts" });
+    expect(result.entry).toMatchObject({ fromHook: true, details: { own: 1 } });
+    expect(result.summary).toMatch(/^All went well, but slowly\./);
+    const beside = session.entries().find((entry) => entry.type === "custom");
+    expect(beside).toMatchObject({ data: { isEdited: true } });
+  });
+
+  test("gives way to the digest, is asked once, and what it cost is counted", async () => {
+    const { lifecycle, calls } = extension(() => "All went well.");
+    const { result, drafts } = await reviewed([apply, { action: "digest" }], { lifecycle });
+    expect(drafts.at(-1)).toMatchObject({ summariser: "digest" });
+    expect(calls()).toBe(1);
+    expect(result.entry?.fromHook).toBeUndefined();
+    expect(result.costUsd).toBeCloseTo(0.5);
+    expect(result.entry?.usage?.cost.total).toBeCloseTo(0.5);
+  });
+
+  test("made again: both of its drafts are paid for", async () => {
+    let count = 0;
+    const { lifecycle } = extension(() => `Draft ${++count}.`);
+    const { result } = await reviewed([apply, { action: "again", focus: "ports" }], { lifecycle });
+    expect(result.summary).toMatch(/^Draft 2\./);
+    expect(result.entry?.usage?.cost.total).toBeCloseTo(1);
+  });
+});
+
+function costing(total: number) {
+  return { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total };
+}
+
+test("an abort ends the review, and nothing is written", async () => {
+  const stop = new AbortController();
+  const { session, bytes } = onFile();
+  const before = bytes();
+  const seen: AbortSignal[] = [];
+  const review = (draft: CompactionDraft) => {
+    seen.push(draft.signal);
+    stop.abort();
+    return new Promise<ReviewDecision>(() => {});
+  };
+  const summariser = scriptedSummariser();
+  const result = await runCompaction({ session, settings, model, summariser, review, signal: stop.signal });
+  expect(result).toMatchObject({ status: "cancelled" });
+  expect(result.isDeclined).toBeUndefined();
+  expect(seen.map(({ aborted }) => aborted)).toEqual([true]);
+  expect(bytes()).toBe(before);
+});
+
+test("a session that changed while it was looked at is not written to; what came behind its context is kept", async () => {
+  const { session, bytes } = onFile();
+  const append: Script = [
+    apply,
+    () => {
+      session.append({ type: "message", message: { role: "user", content: "And now?", timestamp: 1 } });
+      return apply;
+    },
+  ];
+  const behind = await reviewed(append, { session });
+  expect(behind.result.status).toBe("compacted");
+  expect(JSON.stringify(session.projection().items)).toContain("And now?");
+
+  history("U:30000 A:30000 | U:100 A:100", session);
+  let before = "";
+  const move: Script = [
+    apply,
+    () => {
+      const [first] = session.projection().items.slice(-2);
+      session.append({ type: "context_edit", targetId: first!.entryId, replacement: null });
+      before = bytes();
+      return apply;
+    },
+  ];
+  const moved = await reviewed(move, { session });
+  expect(moved.result).toMatchObject({ status: "failed", error: { code: "draft_outdated" } });
+  expect(bytes()).toBe(before);
+});
+
+test("another model than the one whose price was shown is shown first", async () => {
+  const names = ["a", "b"];
+  const summariser = { ...scriptedSummariser() };
+  Object.defineProperty(summariser, "name", { get: () => names[0] });
+  const change = () => {
+    names.shift();
+    return apply;
+  };
+  const { drafts, stages } = await reviewed([change, apply], { summariser });
+  expect(stages()).toEqual(["plan", "plan", "ready"]);
+  expect(drafts[1]).toMatchObject({
+    summariser: "b",
+    problem: expect.stringContaining("another one now: b"),
+  });
+});
+
+test.each<[string, unknown]>([
+  ["nothing", undefined],
+  ["a text", "apply"],
+  ["an unknown action", { action: "perhaps" }],
+  ["an edit without a prose", { action: "edit" }],
+])("a reviewer that decides %s fails the compaction", async (_name, decision) => {
+  const { result, isUnchanged } = await reviewed([() => decision as ReviewDecision]);
+  expect(result).toMatchObject({ status: "failed", error: { code: "review_invalid" } });
+  expect(isUnchanged).toBe(true);
+});
+
+test("what cannot be done where it is decided is asked again", async () => {
+  const { drafts, result } = await reviewed([{ action: "back" }, { action: "edit", prose: edited }]);
+  expect(drafts.map(({ problem }) => problem)).toEqual([
+    undefined,
+    "That cannot be done here: back.",
+    "That cannot be done here: edit.",
+    undefined,
+  ]);
+  expect(result.status).toBe("compacted");
+});
+
+test("a threshold that the user declined is not asked again for this task; the lock is free", async () => {
+  const { session } = onFile();
+  const { review, drafts } = scripted([cancel]);
+  const controller = new CompactionController({ session, settings, model: () => model, review });
+  const held: boolean[] = [];
+  const check = () => controller.checkThreshold({ site: "beforePrompt" });
+  const first = check();
+  held.push(controller.isRunning);
+  expect(await first).toMatchObject({ status: "cancelled", isDeclined: true });
+  expect([...held, controller.isRunning]).toEqual([true, false]);
+  controller.answerArrived();
+  expect(await check()).toMatchObject({ status: "skipped" });
+  expect(drafts).toHaveLength(1);
+  controller.userMessageArrived();
+  expect(await check()).toMatchObject({ status: "compacted" });
+});
