@@ -1,4 +1,4 @@
-import { CompactionController, type Summariser } from "@bonsai-agent/compaction";
+import { CompactionController, type ReviewCompaction, type Summariser } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { ImageContent } from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
@@ -68,6 +68,11 @@ export interface AgentOptions {
   followers?: readonly RunFollower[];
   /** Asks whether a run may go on that has made `limits.runRequests` requests. Default: it ends. */
   confirmLongRun?: ConfirmLongRun | undefined;
+  /**
+   * Decides on compactions before they are written, where `compaction.confirm` wants that. Default: nobody does, and the
+   * first time there is a notice.
+   */
+  reviewCompaction?: ReviewCompaction | undefined;
   /** Must not throw. */
   onNotice?: (notice: AgentNotice) => void;
   /** Milliseconds since the epoch. Default: the clock. */
@@ -109,6 +114,7 @@ export function agentParts(options: AgentOptions): AgentParts {
       return parts.settings.compaction;
     },
     lifecycle: events,
+    review: options.reviewCompaction ?? unseenReview(onNotice),
     model: () => selection.model,
     summariser,
     now,
@@ -142,6 +148,23 @@ export function agentParts(options: AgentOptions): AgentParts {
   };
   return parts;
 }
+
+/** Where nobody can be asked, nothing waits: each compaction is made as it comes. */
+function unseenReview(onNotice: AgentParts["onNotice"]): ReviewCompaction {
+  let isNotified = false;
+  return async () => {
+    if (!isNotified) onNotice(notReviewed);
+    isNotified = true;
+    return { action: "apply" };
+  };
+}
+
+const notReviewed: AgentNotice = {
+  level: "info",
+  code: "compaction_not_reviewed",
+  message:
+    "The setting compaction.confirm wants compactions to be looked at first, and nobody can be asked here: they are made at once.",
+};
 
 function toolRegistry({ tools, settings }: AgentOptions): ToolRegistry {
   const registry = new ToolRegistry();

@@ -1,3 +1,4 @@
+import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
@@ -45,6 +46,8 @@ export interface OpenAgentOptions {
    * theirs ends, and their parent gets the error.
    */
   confirmLongRun?: ConfirmLongRun;
+  /** Decides on compactions before they are written, as in `AgentOptions`. Those of sub-agents are made at once. */
+  reviewCompaction?: ReviewCompaction;
   /** A sub-agent has no threshold compaction, no sub-agents of its own, and gets no title. Default false. */
   isSubAgent?: boolean;
 }
@@ -69,6 +72,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     followers: followersFor(options, lifecycle),
     isSubAgent: options.isSubAgent ?? false,
     confirmLongRun: options.isSubAgent ? undefined : options.confirmLongRun,
+    reviewCompaction: options.isSubAgent ? undefined : options.reviewCompaction,
     onNotice,
   });
   // A sub-agent lacks `task` on purpose, and its parent has notified of the others.

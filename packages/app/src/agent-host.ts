@@ -181,7 +181,7 @@ async function agentFor(
   choice: SessionChoice,
   { before, spareModel }: OpenHostOptions & { before?: Handover },
 ): Promise<Agent> {
-  const { call, home, cwd, models, lifecycle, onNotice, ui } = app;
+  const { call, home, cwd, models, lifecycle, onNotice, ui, reviewCompaction } = app;
   const { origin } = choice;
   const named =
     typeof call.options.model === "string" && before === undefined ? call.options.model : undefined;
@@ -207,6 +207,7 @@ async function agentFor(
     ...(smallModel && { smallModel }),
     ...(confirmPath && { confirmPath }),
     ...(confirmLongRun && { confirmLongRun }),
+    ...(reviewCompaction && { reviewCompaction }),
   });
 }
 

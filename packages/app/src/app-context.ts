@@ -5,6 +5,7 @@ import {
   type LifecycleEvents,
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
+import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import type { ExtensionHost, ExtensionMode, FrontEndUI, SessionControl } from "@bonsai-agent/extension/host";
 import { type HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
@@ -32,6 +33,8 @@ export interface AppContext {
   ending: AbortSignal;
   /** Undefined where nobody can be asked. */
   ui: FrontEndUI | undefined;
+  /** Decides on compactions before they are written; undefined where nobody does. */
+  reviewCompaction: ReviewCompaction | undefined;
   /** Notifies the user, and the debug log. */
   onNotice: (notice: AgentNotice) => void;
   /** The agent that extensions work with from now on: they are loaded before there is one, and stay when another comes. */
@@ -43,6 +46,8 @@ export interface AppContext {
 interface OpenAppContextOptions {
   onNotice: (notice: AgentNotice) => void;
   ui?: FrontEndUI | undefined;
+  /** Decides on compactions before they are written. Default: nobody does. */
+  reviewCompaction?: ReviewCompaction;
   /** Names of commands that the front end has itself. Default: none. */
   reservedCommands?: readonly string[];
   /** Interrupts the loading of extensions; `openAppContext` then throws its reason. Default: never aborts. */
@@ -62,7 +67,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   const { io } = call;
   const { cwd } = io;
   const { listen, reservedCommands, signal = new AbortController().signal } = options;
-  const { ui, setTimer } = pausedWhileAsking(options.ui);
+  const { ui, setTimer, counted } = pausedWhileAsking(options.ui);
   const home = bonsaiHome(io.env);
   const { log, onNotice } = withLog(call, home, options.onNotice);
   const warn = ({ code, message }: { code: string; message: string }) =>
@@ -105,6 +110,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
       extensions,
       ending: state.ending.signal,
       ui,
+      reviewCompaction: options.reviewCompaction && counted(options.reviewCompaction),
       onNotice,
       activate: (agent, control) => Object.assign(state, { agent, control }),
       close: () => extensions.unload(),

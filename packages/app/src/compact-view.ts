@@ -76,7 +76,8 @@ function writtenTo(file: string): Line {
   return ["Written to ", span(file, "cyan")];
 }
 
-function plannedText({ model, requests, costUsd, failure }: PlannedCost): string {
+/** What a model would be asked, and its price. */
+export function plannedText({ model, requests, costUsd, failure }: PlannedCost): string {
   if (requests.length === 0) return `${model} cannot be asked. ${failure ?? ""}`.trimEnd();
   const inputTokens = requests.reduce((sum, each) => sum + each.inputTokens, 0);
   const price =
@@ -95,7 +96,8 @@ function headline({ result, picture }: CompactViewOptions): Line {
   return [span(headings[result.status] ?? "", ["bold", "green"]), sizes];
 }
 
-function requestWords(result: CompactionResult): string {
+/** "2 requests for $0.03". */
+export function requestWords(result: Pick<CompactionResult, "requests" | "costUsd">): string {
   const cost = compactionCost(result);
   const words = cost.certainty === "unknown" ? ", cost unknown" : ` for ${costText(cost)}`;
   return `${counted(result.requests, "request")}${words}`;
@@ -183,7 +185,7 @@ function reportedDetail(result: CompactionResult): string | undefined {
 }
 
 /** A compaction that asked a model and has no cost has an unknown one. */
-function compactionCost({ requests, costUsd }: CompactionResult): KnownCost {
+function compactionCost({ requests, costUsd }: Pick<CompactionResult, "requests" | "costUsd">): KnownCost {
   return { usd: costUsd, certainty: requests > 0 && costUsd === 0 ? "unknown" : "known" };
 }
 

@@ -41,16 +41,21 @@ export function oneAfterTheOther(): <Answer>(ask: () => Promise<Answer>) => Prom
   };
 }
 
+/** Has timers stand still while such a question is open. */
+type CountAsked = <Args extends unknown[], Answer>(ask: Asked<Args, Answer>) => Asked<Args, Answer>;
+
 type Asked<Args extends unknown[], Answer> = (...args: Args) => Promise<Answer>;
 
 /**
  * A user interface whose questions are counted, and a timer for handlers that does not run out while one is open: no
  * extension is called slow because its user takes the time to think.
  */
-export function pausedWhileAsking<UI extends FrontEndUI | undefined>(ui: UI): { ui: UI; setTimer: SetTimer } {
+export function pausedWhileAsking<UI extends FrontEndUI | undefined>(
+  ui: UI,
+): { ui: UI; setTimer: SetTimer; counted: CountAsked } {
   let open = 0;
-  const counted =
-    <Args extends unknown[], Answer>(ask: Asked<Args, Answer>): Asked<Args, Answer> =>
+  const counted: CountAsked =
+    (ask) =>
     async (...args) => {
       open += 1;
       try {
@@ -68,7 +73,7 @@ export function pausedWhileAsking<UI extends FrontEndUI | undefined>(ui: UI): { 
     let timer = begin();
     return () => clearTimeout(timer);
   };
-  if (ui === undefined) return { ui, setTimer };
+  if (ui === undefined) return { ui, setTimer, counted };
   const { select, confirm, input, editor, custom } = ui;
   const asks = {
     ...(custom === undefined ? {} : { custom: counted(custom) as typeof custom }),
@@ -77,5 +82,5 @@ export function pausedWhileAsking<UI extends FrontEndUI | undefined>(ui: UI): { 
     input: counted(input),
     editor: counted(editor),
   };
-  return { ui: { ...ui, ...asks }, setTimer };
+  return { ui: { ...ui, ...asks }, setTimer, counted };
 }

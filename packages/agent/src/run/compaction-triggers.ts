@@ -195,7 +195,8 @@ export class CompactionTriggers {
       try {
         const outcome = await compact(own.signal);
         if (signal.aborted) return { outcome, stop: { status: "aborted" } };
-        const isCancelled = outcome.status === "cancelled" && own.signal.aborted;
+        const isCancelled =
+          outcome.status === "cancelled" && (own.signal.aborted || outcome.isDeclined === true);
         return { outcome, stop: isCancelled ? { status: "cancelled" } : undefined };
       } finally {
         if (this.#cancel === own) this.#cancel = undefined;

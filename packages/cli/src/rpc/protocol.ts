@@ -1,4 +1,5 @@
 import type { AgentState } from "@bonsai-agent/agent";
+import type { DraftReport } from "@bonsai-agent/app/draft-view";
 import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import type { CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
 import type { FlagOptions, LoadedExtension } from "@bonsai-agent/extension/host";
@@ -142,6 +143,8 @@ export type RpcNote =
   | { type: "notice"; level: "info" | "warning"; code: string; message: string }
   /** Texts that were queued and neither sent nor stored when the run had ended, oldest first. */
   | { type: "unsent"; inputs: readonly { message: string; images?: readonly ImageContent[] }[] }
+  /** What the question behind it is about: a compaction before it is written. */
+  | { type: "compaction_draft"; draft: DraftReport }
   /** The run ended without `agent_end`, for a reason beyond it, like a full disk. */
   | { type: "run_failed"; error: ErrorJson };
 

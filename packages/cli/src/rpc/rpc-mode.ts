@@ -1,7 +1,10 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { AgentHost } from "@bonsai-agent/app/agent-host";
 import { openAppContext } from "@bonsai-agent/app/app-context";
+import { dialogReview } from "@bonsai-agent/app/draft-dialog";
+import { draftReport } from "@bonsai-agent/app/draft-view";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
+import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import { refuseWords } from "../agent-call.ts";
 import { type EventJson, writeEvents } from "../modes/event-json.ts";
 import { JsonLinesOut, linesIn } from "../modes/json-lines.ts";
@@ -19,6 +22,8 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     const asked = new RpcUi((request) => void out.write(request));
     const runs = new RpcRuns(note);
     let host: AgentHost | undefined;
+    const shutdown = new AbortController();
+    const stopped = AbortSignal.any([signal, shutdown.signal]);
     const write = (event: EventJson) => {
       if (event.type === "session_start" && host !== undefined) void out.write(host.agent.session.header);
       return out.write(event);
@@ -26,6 +31,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     const app = await openAppContext(call, {
       onNotice: (notice) => note({ type: "notice", ...notice }),
       ui: asked.ui,
+      reviewCompaction: rpcReview({ asked, note, stopped, host: () => host }),
       signal,
       listen: (lifecycle) => {
         writeEvents(lifecycle, write);
@@ -35,7 +41,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     try {
       refuseWords(app.call);
       host = await AgentHost.open(app);
-      await work({ host, runs, asked, out, signal });
+      await work({ host, runs, asked, out, signal, shutdown });
     } finally {
       asked.close();
       await host?.close();
@@ -45,6 +51,27 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
   });
 }
 
+interface RpcReviewOptions {
+  asked: RpcUi;
+  note: (line: RpcNote) => void;
+  /** The work is stopped. */
+  stopped: AbortSignal;
+  host: () => AgentHost | undefined;
+}
+
+/** The draft as a line, then the dialogs about it. Where nobody answers any more, the work under way is finished. */
+function rpcReview({ asked, note, stopped, host }: RpcReviewOptions): ReviewCompaction {
+  const model = () => host()?.agent.model ?? { provider: "", id: "" };
+  const review = dialogReview({ ui: asked.ui, model });
+  return async (draft) => {
+    if (asked.isClosed) return { action: "apply" };
+    note({ type: "compaction_draft", draft: draftReport(draft, model()) });
+    const decision = await review(draft);
+    const isUnanswered = asked.isClosed && !stopped.aborted && decision.action === "cancel";
+    return isUnanswered ? { action: "apply" } : decision;
+  };
+}
+
 interface Working {
   host: AgentHost;
   runs: RpcRuns;
@@ -52,10 +79,11 @@ interface Working {
   out: JsonLinesOut;
   /** Interrupts at once. */
   signal: AbortSignal;
+  /** Aborted by the command of that name. */
+  shutdown: AbortController;
 }
 
-async function work({ host, runs, asked, out, signal }: Working): Promise<void> {
-  const shutdown = new AbortController();
+async function work({ host, runs, asked, out, signal, shutdown }: Working): Promise<void> {
   const stopped = AbortSignal.any([signal, shutdown.signal]);
   const dispatcher = new RpcDispatcher(
     {

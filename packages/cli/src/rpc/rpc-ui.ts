@@ -28,6 +28,11 @@ export class RpcUi {
     this.#open.get(response.id)?.(response);
   }
 
+  /** True when nobody answers any more. */
+  get isClosed(): boolean {
+    return this.#closed.signal.aborted;
+  }
+
   /** Nobody answers any more. */
   close(): void {
     this.#closed.abort();

@@ -1,0 +1,57 @@
+import {
+  type CompactionDraft,
+  lossLines,
+  type ReviewCompaction,
+  type ReviewDecision,
+} from "@bonsai-agent/compaction";
+import type { FrontEndUI } from "@bonsai-agent/extension/host";
+import type { Model } from "@bonsai-agent/messages";
+import { draftActions, draftFacts, draftTitle, sizesText } from "./draft-view.ts";
+import { counted } from "./numbers.ts";
+
+/** The facts of a draft as one text, for a dialog that has no picture. */
+function draftText(draft: CompactionDraft, model: Model): string {
+  const { stage, result, problem } = draft;
+  const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds, maskedEntryIds, sizes } = result;
+  const summarised = summarizedEntryIds.length + turnPrefixEntryIds.length;
+  const about = stage === "plan" ? "about " : "";
+  const parts = [
+    summarised === 0 ? "" : `summarised ${counted(summarised, "message")}`,
+    maskedEntryIds.length === 0 ? "" : `masked ${counted(maskedEntryIds.length, "old tool result")}`,
+    `kept ${counted(keptEntryIds.length, "message")} (${counted(sizes.keptTokens, "token")})`,
+    sizes.summaryTokens === 0 ? "" : `a summary of ${about}${counted(sizes.summaryTokens, "token")}`,
+  ];
+  const loss = lossLines(result, { isPlan: stage === "plan" }).map(({ text }) => text);
+  return [
+    ...(problem === undefined ? [] : [problem]),
+    draftTitle(draft),
+    `${sizesText(draft)}: ${parts.filter((each) => each !== "").join(", ")}.`,
+    ...draftFacts(draft, model),
+    ...loss,
+  ].join("\n");
+}
+
+interface DialogReviewOptions {
+  ui: Pick<FrontEndUI, "select" | "input" | "editor">;
+  /** Whose prices hold. */
+  model: () => Model;
+}
+
+/** Decides by the dialogs that every front end has; whoever leaves one is asked again, whoever leaves the choice cancels. */
+export function dialogReview({ ui, model }: DialogReviewOptions): ReviewCompaction {
+  const review: ReviewCompaction = async (draft) => {
+    const { signal } = draft;
+    const offered = draftActions(draft);
+    const labels = offered.map(({ label }) => label);
+    const label = await ui.select(draftText(draft, model()), labels, { signal });
+    const { action = "cancel" } = offered.find((each) => each.label === label) ?? {};
+    if (signal.aborted || (action !== "edit" && action !== "again")) return { action } as ReviewDecision;
+    const text =
+      action === "edit"
+        ? await ui.editor("The summary", draft.refusedProse ?? draft.prose)
+        : await ui.input("What should the summary dwell on?", draft.focus, { signal });
+    if (text === undefined) return review(draft);
+    return action === "edit" ? { action, prose: text } : { action, focus: text };
+  };
+  return review;
+}
