@@ -31,7 +31,8 @@ const zodOfExtensions = {
 };
 
 export default defineConfig({
-  entry: ["src/main.ts"],
+  // The second is the program of a thread: it has to keep its name, beside the file that begins it.
+  entry: { main: "src/main.ts", "search-worker": "../session/dist/full-text/search-worker.js" },
   format: "esm",
   platform: "node",
   dts: false,

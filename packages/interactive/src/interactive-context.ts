@@ -1,6 +1,7 @@
 import type { StreamingBehavior } from "@bonsai-agent/agent";
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
+import type { SearchThread } from "@bonsai-agent/session/search";
 import type { ChatView } from "./chat/chat-view.ts";
 import type { Notify } from "./chat/line-block.ts";
 import type { PromptEditor } from "./prompt/prompt-editor.ts";
@@ -17,6 +18,8 @@ export interface InteractiveContext {
   readonly editor: PromptEditor;
   /** Dialogs, as extensions have them too. */
   readonly ui: FrontEndUI;
+  /** Finds entries of all recorded sessions. */
+  readonly search: SearchThread;
   notify: Notify;
   /** Sends what was typed: a command, a `!` command, or a prompt; queued while the agent works, default "steer". */
   submit(text: string, behavior?: StreamingBehavior): void;

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { PickListModel } from "../src/panels/pick-list-model.ts";
+import { PickListModel, type PickListModelOptions } from "../src/panels/pick-list-model.ts";
 
-function model(items: readonly string[], rest: { query?: string; selected?: string } = {}) {
+function model(items: readonly string[], rest: Partial<PickListModelOptions<string>> = {}) {
   return new PickListModel<string>({ items, key: (item) => item, text: (item) => item, ...rest });
 }
 
@@ -49,12 +49,19 @@ test("one step goes round, a page stays at the ends", () => {
   expect(picks.selected).toBe("a");
 });
 
-test("items that are the answer to the query stand until it changes", () => {
-  const picks = model(["a", "b"], { query: "zebra" });
-  picks.setItems(["b"], true);
+test("items that are found otherwise stand beside those that hold the query, in their order", () => {
+  const found = new Set(["b"]);
+  const picks = model(["a zebra", "b", "c zebra", "z e b r a"], {
+    query: "zebra",
+    isFound: (item) => found.has(item),
+  });
+  expect(picks.matches).toEqual(["a zebra", "b", "c zebra"]);
+  expect(picks.matches.map((item) => picks.holdsQuery(item))).toEqual([true, false, true]);
+  picks.setQuery("nothing");
   expect(picks.matches).toEqual(["b"]);
-  picks.setQuery("zebr");
-  expect(picks.matches).toEqual([]);
+  found.clear();
+  picks.setQuery("zbr");
+  expect(picks.matches).toEqual(["a zebra", "z e b r a", "c zebra"]);
 });
 
 test("law: the selected item is always in the window, and the window is as full as it can be", () => {

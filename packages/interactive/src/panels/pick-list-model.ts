@@ -6,6 +6,8 @@ export interface PickListModelOptions<Item> {
   key: (item: Item) => string;
   /** What a search looks at. */
   text: (item: Item) => string;
+  /** True for one that was found in another way: it is a match whatever its text. Default: none is. */
+  isFound?: (item: Item) => boolean;
   query?: string;
   /** Key of the item that is selected at first. Default: the first item. */
   selected?: string | undefined;
@@ -13,22 +15,22 @@ export interface PickListModelOptions<Item> {
 
 /**
  * Owner of what a pick list shows and what is selected in it; knows no terminal. Items that hold every word of the
- * query stay in their order; where none does, those that hold its letters come, the best first.
+ * query, or are found otherwise, stay in their order; where none does, those that hold its letters come, the best first.
  */
 export class PickListModel<Item> {
   readonly #key: (item: Item) => string;
   readonly #text: (item: Item) => string;
+  readonly #isFound: (item: Item) => boolean;
   #items: readonly Item[];
   #query: string;
-  /** False where the items are the answer to the query already. */
-  #isFiltered = true;
   #matches: readonly Item[] = [];
   #at = 0;
   #first = 0;
 
-  constructor({ items, key, text, query = "", selected }: PickListModelOptions<Item>) {
+  constructor({ items, key, text, isFound = () => false, query = "", selected }: PickListModelOptions<Item>) {
     this.#key = key;
     this.#text = text;
+    this.#isFound = isFound;
     this.#items = items;
     this.#query = query;
     this.#match(selected);
@@ -56,11 +58,10 @@ export class PickListModel<Item> {
     return this.#at;
   }
 
-  /** Other items; the selection stays where its item is still there. @param isAnswer they stand, whatever the query */
-  setItems(items: readonly Item[], isAnswer = false): void {
+  /** Other items; the selection stays where its item is still there. */
+  setItems(items: readonly Item[]): void {
     const { selected } = this;
     this.#items = items;
-    this.#isFiltered = !isAnswer;
     this.#match(selected === undefined ? undefined : this.#key(selected));
   }
 
@@ -69,7 +70,6 @@ export class PickListModel<Item> {
     if (query === this.#query) return;
     const { selected } = this;
     this.#query = query;
-    this.#isFiltered = true;
     this.#match(query.trim() === "" && selected !== undefined ? this.#key(selected) : undefined);
   }
 
@@ -99,20 +99,26 @@ export class PickListModel<Item> {
   }
 
   #match(selected: string | undefined): void {
-    this.#matches = this.#isFiltered ? this.#found() : this.#items;
+    this.#matches = this.#found();
     const at = selected === undefined ? -1 : this.#matches.findIndex((item) => this.#key(item) === selected);
     // The one that was selected is gone: its neighbour takes its place.
     const fallback = selected === undefined ? 0 : Math.min(this.#at, this.#matches.length - 1);
     this.#at = Math.max(0, at >= 0 ? at : fallback);
   }
 
+  /** True where its text holds every word of the query. */
+  holdsQuery(item: Item): boolean {
+    const text = this.#text(item).toLowerCase();
+    return this.#words().every((word) => text.includes(word));
+  }
+
+  #words(): string[] {
+    return this.#query.toLowerCase().split(/\s+/).filter(Boolean);
+  }
+
   #found(): readonly Item[] {
-    const words = this.#query.toLowerCase().split(/\s+/).filter(Boolean);
-    if (words.length === 0) return this.#items;
-    const whole = this.#items.filter((item) => {
-      const text = this.#text(item).toLowerCase();
-      return words.every((word) => text.includes(word));
-    });
+    if (this.#words().length === 0) return this.#items;
+    const whole = this.#items.filter((item) => this.#isFound(item) || this.holdsQuery(item));
     return whole.length > 0 ? whole : fuzzyFilter([...this.#items], this.#query, this.#text);
   }
 }

@@ -93,9 +93,8 @@ export class PickList<Item> extends FieldPanel<TextField> {
     this.#options.place.redraw();
   }
 
-  /** @param isAnswer they stand as they are, whatever the query, until it changes */
-  setItems(items: readonly Item[], isAnswer = false): void {
-    this.model.setItems(items, isAnswer);
+  setItems(items: readonly Item[]): void {
+    this.model.setItems(items);
     this.#options.place.redraw();
   }
 

@@ -2,19 +2,21 @@ import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { counted } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { listSessions, openSession, type SessionSummary, searchEntries } from "@bonsai-agent/session";
+import { listSessions, openSession, type SessionSummary } from "@bonsai-agent/session";
 import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { askText, askYes } from "./ask.ts";
 import { wholePath } from "./panel-frame.ts";
 import { PickList } from "./pick-list.ts";
 import { type ListedSession, sessionPreview, sessionRow, sessionText, sessionTitle } from "./session-row.ts";
+import { type FindsTexts, SessionTextSearch } from "./session-text-search.ts";
 
 interface PickSessionOptions {
   screen: Screen;
   home: string;
   cwd: string;
   now: () => number;
+  search: FindsTexts;
   /** The file of the session that is worked in: it can be named, and not deleted. */
   inUse?: string | undefined;
   /** Names the session that is worked in. */
@@ -22,7 +24,7 @@ interface PickSessionOptions {
 }
 
 /**
- * Lets the user choose among the recorded sessions: of this folder, or of all; by name, first words and folder, or by
+ * Lets the user choose among the recorded sessions: of this folder, or of all; by name, first words and folder, and by
  * their whole text. They can be named there, and deleted. @returns undefined where the user left it
  */
 export async function pickSession(options: PickSessionOptions): Promise<SessionSummary | undefined> {
@@ -41,15 +43,15 @@ class SessionPicker {
   readonly #options: PickSessionOptions;
   #isEverywhere = false;
   #sessions: readonly ListedSession[] = [];
-  #searching = new AbortController();
+  #skipped = 0;
+  readonly #texts: SessionTextSearch;
   #isAsking = false;
   readonly #deleted: { file: string; inTrash: string }[] = [];
-  /** What a search of the texts has found; undefined where none stands. */
-  #hits: ListedSession[] | undefined;
 
   constructor(options: PickSessionOptions, done: (session: SessionSummary | undefined) => void) {
     const { screen, now, cwd, inUse } = options;
     this.#options = options;
+    this.#texts = new SessionTextSearch(options.search, () => this.#show());
     const nowMs = now();
     this.list = new PickList<ListedSession>({
       place: screen,
@@ -57,16 +59,18 @@ class SessionPicker {
       items: [],
       key: ({ file }) => file,
       text: sessionText,
-      row: (session) => sessionRow(session, { nowMs, inUse, cwd, hasFolders: this.#isEverywhere }),
+      isFound: ({ snippet }) => snippet !== undefined,
+      row: (session) => {
+        const isByText = session.snippet !== undefined && !this.list.model.holdsQuery(session);
+        return sessionRow(session, { nowMs, inUse, cwd, hasFolders: this.#isEverywhere, isByText });
+      },
       preview: (session, width) => sessionPreview(session, { theme: screen.theme, width, nowMs }),
-      noMatch: "Nothing matches; Ctrl-F looks through the whole texts.",
       picks: "open",
       onPick: done,
       onCancel: () => done(undefined),
-      onQuery: () => this.#queryChanged(),
+      onQuery: () => this.#lookInTexts(),
       actions: [
         { key: "tab", does: "this folder or all", run: () => this.#toggleFolders() },
-        { key: "ctrl+f", does: "search the whole text", run: () => this.#startSearch() },
         { key: "ctrl+r", does: "rename", run: (session) => this.#guard(() => this.#rename(session)) },
         { key: "ctrl+d", does: "delete", run: (session) => this.#guard(() => this.#delete(session)) },
         { key: "ctrl+z", does: "", run: () => this.#guard(() => this.#takeBack()) },
@@ -79,91 +83,51 @@ class SessionPicker {
     const { home, cwd } = this.#options;
     const { sessions, skipped } = listSessions(this.#isEverywhere ? { home } : { home, cwd });
     this.#sessions = sessions;
-    const place = this.#isEverywhere ? "all folders" : `in ${wholePath(cwd)}`;
-    const isPlural = skipped.length !== 1;
-    this.list.update({
-      title: `Sessions, ${place}`,
-      empty: this.#emptyWords(),
-      status:
-        skipped.length === 0
-          ? undefined
-          : `${counted(skipped.length, "file")} ${isPlural ? "are" : "is"} no session that can be read; \`bonsai sessions\` names ${isPlural ? "them" : "it"}.`,
-    });
+    this.#skipped = skipped.length;
     this.#show();
   }
 
-  /** The sessions; or, where their texts were searched, those that were found, as they are now. */
-  #show(): void {
-    const hits = this.#hits?.flatMap(({ file, snippet }) => {
-      const session = this.#sessions.find((each) => each.file === file);
-      return session === undefined ? [] : [{ ...session, snippet }];
+  /** The sessions as they are now, and where their texts hold what is typed. */
+  #show(status: string | undefined = this.#problems()): void {
+    const { filesToRead } = this.#texts;
+    const place = this.#isEverywhere ? "all folders" : `in ${wholePath(this.#options.cwd)}`;
+    const reading = filesToRead === 0 ? "" : ` · reading ${filesToRead} that are not all indexed yet …`;
+    this.list.update({
+      title: `Sessions, ${place}${reading}`,
+      empty: this.#isEverywhere
+        ? "No session was recorded yet."
+        : "No session was recorded in this folder; Tab shows those of all folders.",
+      status,
     });
-    this.#hits = hits;
-    this.list.setItems(hits ?? this.#sessions, hits !== undefined);
+    this.list.setItems(
+      this.#sessions.map((session) => ({ ...session, snippet: this.#texts.snippet(session.file) })),
+    );
   }
 
-  #emptyWords(): string {
-    if (this.#hits !== undefined) return "Nothing found.";
-    return this.#isEverywhere
-      ? "No session was recorded yet."
-      : "No session was recorded in this folder; Tab shows those of all folders.";
+  #problems(): string | undefined {
+    const { problem } = this.#texts;
+    if (problem !== undefined) return errorLine(problem);
+    const count = Math.max(this.#skipped, this.#texts.unread);
+    if (count === 0) return undefined;
+    const isPlural = count !== 1;
+    return `${counted(count, "file")} ${isPlural ? "are" : "is"} no session that can be read; \`bonsai sessions\` names ${isPlural ? "them" : "it"}.`;
   }
 
   #toggleFolders(): void {
-    this.#searching.abort();
-    this.#hits = undefined;
     this.#isEverywhere = !this.#isEverywhere;
+    this.#lookInTexts();
     this.#reload();
   }
 
-  #queryChanged(): void {
-    this.#searching.abort();
-    this.#hits = undefined;
-    this.list.update({ status: undefined, empty: this.#emptyWords() });
+  #lookInTexts(): void {
+    const { cwd } = this.#options;
+    const scope = this.#isEverywhere ? {} : { cwd };
+    this.#texts.look(this.list.model.query, { ...scope, most: this.#sessions.length });
     this.#show();
   }
 
   stopSearch(): void {
-    this.#searching.abort();
-  }
-
-  /** Other things can be done meanwhile. */
-  #startSearch(): void {
-    this.#searchTexts().catch((error: unknown) => this.list.update({ status: errorLine(error) }));
-  }
-
-  async #searchTexts(): Promise<void> {
-    const query = this.list.model.query.trim();
-    if (query === "") return this.list.update({ status: "Type what to look for, then search again." });
-    this.#searching.abort();
-    this.#searching = new AbortController();
-    const { signal } = this.#searching;
-    this.#hits = [];
-    const sessions = this.#sessions;
-    const status = `Searching ${counted(sessions.length, "session")} for “${query}” …`;
-    this.list.update({ status, empty: "Nothing found so far." });
-    this.#show();
-    let unread = 0;
-    for (const session of sessions) {
-      // Keys come between two of them.
-      await new Promise((resolve) => setImmediate(resolve));
-      if (signal.aborted) return;
-      try {
-        const snippet = firstHit(session.file, query);
-        if (snippet === undefined) continue;
-        this.#hits = [...(this.#hits ?? []), { ...session, snippet }];
-        this.#show();
-      } catch {
-        // A session that cannot be read is counted; the others are still looked through.
-        unread += 1;
-      }
-    }
-    const failed = unread === 0 ? "" : ` ${counted(unread, "session")} could not be read.`;
-    const found = counted(this.#hits.length, "session");
-    this.list.update({
-      empty: this.#emptyWords(),
-      status: `${found} with “${query}” in the text.${failed}`,
-    });
+    this.#texts.stop();
   }
 
   async #rename(session: ListedSession | undefined): Promise<void> {
@@ -227,17 +191,6 @@ function nameFile(file: string, name: string, onNotice: (message: string) => voi
   const session = openSession(file, { onNotice: ({ message }) => onNotice(message) });
   try {
     session.append({ type: "session_info", name });
-  } finally {
-    session.close();
-  }
-}
-
-/** The first place in the whole text of a session, branches included, with some text around it. */
-function firstHit(file: string, query: string): string | undefined {
-  const session = openSession(file, { onNotice: () => {} });
-  try {
-    for (const { snippet } of searchEntries(session, query)) return snippet;
-    return undefined;
   } finally {
     session.close();
   }

@@ -4,8 +4,9 @@ import type { Theme } from "../terminal/theme.ts";
 import { textLines, wholePath } from "./panel-frame.ts";
 import type { PickRow } from "./pick-list.ts";
 
-/** A session as the list has it: found by a search of the texts, with the place. */
+/** A session as the list has it. */
 export interface ListedSession extends SessionSummary {
+  /** The place in its texts that holds what is looked for. */
   snippet?: string | undefined;
 }
 
@@ -18,7 +19,10 @@ export function sessionText({ name = "", firstWords = "", cwd, id, digest }: Ses
   return [name, firstWords, cwd, id, digest?.summary ?? ""].join(" ");
 }
 
-/** @param hasFolders true where sessions of all folders are listed; `inUse` is the file of the session that is open */
+/**
+ * @param look `hasFolders`: sessions of all folders are listed; `inUse`: the file of the session that is open; `isByText`: only
+ *   its texts hold what is looked for
+ */
 export function sessionRow(
   session: ListedSession,
   {
@@ -26,14 +30,15 @@ export function sessionRow(
     hasFolders,
     cwd,
     inUse,
-  }: { nowMs: number; hasFolders: boolean; cwd: string; inUse?: string | undefined },
+    isByText,
+  }: { nowMs: number; hasFolders: boolean; cwd: string; inUse?: string | undefined; isByText: boolean },
 ): PickRow {
   const when = age(session.lastActivityMs, nowMs);
   const folder = hasFolders ? `${lastFolder(session.cwd, cwd)} · ` : "";
   return {
     label: sessionTitle(session),
     detail: `${folder}${when}`,
-    mark: session.file === inUse ? "●" : undefined,
+    mark: [...(session.file === inUse ? ["●"] : []), ...(isByText ? ["in its text"] : [])].join(" "),
   };
 }
 

@@ -5,6 +5,7 @@ import type { AgentCall } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
 import { resumeCommand, shownPath } from "@bonsai-agent/app/paths";
 import { bonsaiHome } from "@bonsai-agent/session";
+import { SearchThread } from "@bonsai-agent/session/search";
 import { ChatView } from "../chat/chat-view.ts";
 import { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { extensionUi } from "../extension-views/extension-ui.ts";
@@ -19,6 +20,7 @@ import { slashCommands } from "../slash/slash-commands.ts";
 import { Status } from "../status/status.ts";
 import { applyTheme } from "../terminal/capabilities.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
+import { indexInBackground } from "./background-index.ts";
 import type { FirstFrame } from "./first-frame.ts";
 import { GracePeriod } from "./grace-period.ts";
 import { KeyHandler } from "./key-handler.ts";
@@ -114,32 +116,41 @@ async function openSession(parts: Parts): Promise<void> {
       },
     ),
   );
+  const search = new SearchThread({
+    ...{ home, index: app.settings.index.enabled },
+    onNotice: ({ message }) => chat.notify(message, "warning"),
+  });
   try {
-    const chosen = await chosenCall(parts, app.call);
+    const chosen = await chosenCall(parts, app.call, search);
     if (chosen === undefined) return;
     const host = await AgentHost.open({ ...app, call: chosen }, { spareModel: noModel });
     try {
       opened.host = host;
       chat.rebuild(host.agent.session);
       if (call.words.length === 0) welcome(chat, host.agent, call.version);
-      await runSession(parts, host);
+      await runSession(parts, host, search);
     } finally {
       await host.close();
     }
   } finally {
+    search.close();
     app.close();
   }
 }
 
 /** `-r` without an id: the user picks. @returns undefined where the user left the list */
-async function chosenCall({ screen, home }: Parts, call: AgentCall): Promise<AgentCall | undefined> {
+async function chosenCall(
+  { screen, home }: Parts,
+  call: AgentCall,
+  search: SearchThread,
+): Promise<AgentCall | undefined> {
   if (call.options.resume !== true) return call;
   const { cwd, now } = call.io;
-  const picked = await pickSession({ screen, home, cwd, now });
+  const picked = await pickSession({ screen, search, home, cwd, now });
   return picked && { ...call, options: { ...call.options, resume: picked.file } };
 }
 
-async function runSession(parts: Parts, host: AgentHost): Promise<void> {
+async function runSession(parts: Parts, host: AgentHost, search: SearchThread): Promise<void> {
   const { screen, chat, status, editor, ui, quitting, submitting, keyHandler, completion } = parts;
   const context: InteractiveContext = {
     host,
@@ -148,6 +159,7 @@ async function runSession(parts: Parts, host: AgentHost): Promise<void> {
     chat,
     editor,
     ui,
+    search,
     notify: chat.notify,
     submit: (text, behavior) => submitting.submit(text, { behavior }),
     pressed: (command) => submitting.submit(command, { isKey: true }),
@@ -160,6 +172,7 @@ async function runSession(parts: Parts, host: AgentHost): Promise<void> {
   followSessions(context);
   readAhead(context, () => status.contextCounted());
   followCompactions(context);
+  const stopIndexing = host.app.settings.index.enabled ? indexInBackground(context, search) : () => {};
   host.app.ending.addEventListener("abort", () => quitting.quit(), { once: true });
   screen.redraw();
   keyHandler.begin(context);
@@ -167,6 +180,7 @@ async function runSession(parts: Parts, host: AgentHost): Promise<void> {
   await Promise.race([host.start(), quitting.asked]);
   if (!quitting.signal.aborted) submitting.begin(context, host.app.call.words);
   await quitting.asked;
+  stopIndexing();
   submitting.end();
   screen.leaveAll();
   await host.stop();

@@ -78,16 +78,13 @@ export const resumeCommand: SlashCommand = {
   name: "resume",
   description: "Open another session: search, name and delete them",
   argumentHint: "[id or file]",
-  async run(args, { host, screen, notify }) {
+  async run(args, { host, screen, search, notify }) {
     const { home, cwd, call } = host.app;
     const inUse = host.agent.session.file;
     const pick = () =>
       pickSession({
-        screen,
-        home,
-        cwd,
+        ...{ screen, search, home, cwd, inUse },
         now: () => call.io.now(),
-        inUse,
         nameInUse: (name) => host.setName(name),
       });
     const file = args === "" ? (await pick())?.file : args;

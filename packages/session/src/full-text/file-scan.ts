@@ -11,7 +11,7 @@ export type IsWanted = (entry: { file: string; entryId: string }) => boolean;
 
 const SCAN_BYTES = 1 << 20;
 
-/** Reads what the index does not know. */
+/** Reads what the index does not know of some files. */
 export async function scanned(
   matcher: TermMatcher,
   {
@@ -20,16 +20,20 @@ export async function scanned(
     unread,
     isWanted,
     signal,
+    onRead,
   }: {
     sources: readonly SessionSource[];
     indexed: ReadonlyMap<string, FilePosition>;
     unread: Set<string>;
     isWanted: IsWanted;
     signal: AbortSignal | undefined;
+    /** Called with the hits of each file. */
+    onRead: (hits: readonly Found[]) => void;
   },
 ): Promise<Found[]> {
   const found: Found[] = [];
   for (const source of sources) {
+    const before = found.length;
     try {
       const from = indexed.get(source.file) ?? FILE_START;
       await scan(source, { matcher, from, found, isWanted, signal });
@@ -39,6 +43,7 @@ export async function scanned(
     } finally {
       source.close();
     }
+    onRead(found.slice(before));
   }
   return found;
 }

@@ -16,15 +16,6 @@ const LONG_LINE_BYTES = 1 << 22;
 export const RETRY_MS = 100;
 const MOST_BUSY_MS = 30_000;
 
-/** How long one catch-up may go on. */
-export interface WriterPace {
-  signal?: AbortSignal | undefined;
-  /** Default: until all is done. */
-  budgetMs?: number | undefined;
-  /** Rests after each commit as long as it took: for work that nobody waits for. */
-  isBackground?: boolean | undefined;
-}
-
 /**
  * Brings the index up to date with session files, in small changes: of several processes at it, each goes on where the
  * others have come to, and one that is killed loses its last change.
@@ -32,17 +23,12 @@ export interface WriterPace {
 export class IndexWriter {
   readonly #index: SearchIndex;
   readonly #isOver: () => boolean;
-  readonly #isBackground: boolean;
   /** Entries that were added. */
   added = 0;
 
-  constructor(
-    index: SearchIndex,
-    { isOver, isBackground }: { isOver: () => boolean; isBackground: boolean },
-  ) {
+  constructor(index: SearchIndex, isOver: () => boolean) {
     this.#index = index;
     this.#isOver = isOver;
-    this.#isBackground = isBackground;
   }
 
   /**
@@ -135,13 +121,12 @@ export class IndexWriter {
   async #change(work: () => Promise<void>): Promise<boolean> {
     const lastMs = performance.now() + MOST_BUSY_MS;
     while (!this.#isOver() && performance.now() < lastMs) {
-      const startMs = performance.now();
       const { added } = this;
       try {
         this.#index.begin();
         await work();
         this.#index.commit();
-        await turn(this.#isBackground ? performance.now() - startMs : 0);
+        await turn();
         return true;
       } catch (error) {
         this.added = added;

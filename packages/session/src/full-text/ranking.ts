@@ -43,6 +43,7 @@ export async function bestHits(
     limit,
     perSession,
     signal,
+    onFound = () => {},
   }: {
     found: readonly Found[];
     candidates: readonly Candidate[];
@@ -51,24 +52,33 @@ export async function bestHits(
     limit: number;
     perSession: number;
     signal: AbortSignal | undefined;
+    /** Called with some hits at a time. */
+    onFound?: (hits: readonly Found[]) => void;
   },
 ): Promise<{ hits: Found[]; isCut: boolean }> {
   const items = firstRanking(matcher, { found, candidates, sources });
   const enough = Math.max(RANKED_PER_HIT * limit, LEAST_RANKED);
   const bySession = new BySession(RANKED_PER_HIT * perSession);
   const hits: Found[] = [];
-  let read = 0;
+  let [read, reported, isCut] = [0, 0, false];
+  const report = () => {
+    onFound(hits.slice(reported));
+    reported = hits.length;
+  };
   for (const { hit: known, candidate, file } of items) {
-    if (hits.length >= enough) return { hits, isCut: true };
+    isCut = hits.length >= enough;
+    if (isCut) break;
     if (bySession.isFull(file)) continue;
     const hit = known ?? readCandidate(candidate!, { matcher, source: sources.get(candidate!.file)! });
     if (hit !== undefined && bySession.take(hit.file)) hits.push(hit);
     if (candidate === undefined || ++read % READ_AT_ONCE > 0) continue;
     for (const open of sources.values()) open.close();
+    report();
     await turn();
     signal?.throwIfAborted();
   }
-  return { hits, isCut: false };
+  report();
+  return { hits, isCut };
 }
 
 /** Reads a candidate in its session; undefined for what is no hit, or not there any more. */

@@ -44,6 +44,7 @@ export interface IndexedEntry {
 /** Which candidates of a term are taken: the newest, of the files that are asked for. */
 export interface CandidateRange {
   mostPerTerm: number;
+  mostPerFile: number;
   isWanted: (file: number, entryId: string) => boolean;
   /** The only file that is asked for. */
   file: number | undefined;
@@ -111,8 +112,11 @@ export class SearchIndex {
       `SELECT entry.* FROM text CROSS JOIN entry ON entry.id = text.rowid WHERE text MATCH ? ${one} ORDER BY text.rowid DESC`,
     );
     let taken = 0;
+    const ofFile = new Map<number, number>();
     for (const row of statement.iterate(expression, ...(range.file === undefined ? [] : [range.file]))) {
-      if (!isOf(range, row as Row)) continue;
+      const before = ofFile.get(row.file as number) ?? 0;
+      if (before >= range.mostPerFile || !isOf(range, row as Row)) continue;
+      ofFile.set(row.file as number, before + 1);
       if (taken++ >= range.mostPerTerm) break;
       const known = found.get(row.id as number);
       if (known === undefined) found.set(row.id as number, candidateOf(row as Row, [...terms]));

@@ -7,7 +7,7 @@ import type { FilePosition } from "./entry-lines.ts";
 import { type IsWanted, scanned, scannedInMemory } from "./file-scan.ts";
 import { type Found, hitOf, type SessionHit } from "./hit.ts";
 import { IndexDatabase, indexFolder, isBusy, isDamage } from "./index-database.ts";
-import { IndexWriter, RETRY_MS, turn, type WriterPace } from "./index-writer.ts";
+import { IndexWriter, RETRY_MS, turn } from "./index-writer.ts";
 import { bestHits, inOrder, ranked, readCandidate } from "./ranking.ts";
 import { type Candidate, type CandidateRange, SearchIndex } from "./search-index.ts";
 import { type SearchQuery, TermMatcher } from "./search-query.ts";
@@ -44,7 +44,16 @@ export interface FindOptions {
   perSession?: number;
   /** False for an entry that is to be left out. Default: none is. */
   isWanted?: IsWanted;
-  signal?: AbortSignal;
+  /** Called with hits as they come, in no order, before the best of them are the result. */
+  onProgress?: (progress: SearchProgress) => void;
+  signal?: AbortSignal | undefined;
+}
+
+export interface SearchProgress {
+  /** What was found since the last call. */
+  hits: SessionHit[];
+  /** Session files that are still to be read, for the index does not know all of them. */
+  filesToRead: number;
 }
 
 export interface SearchFindings {
@@ -54,6 +63,14 @@ export interface SearchFindings {
   more: boolean;
   /** Session files that could not be read. */
   unread: string[];
+}
+
+/** How far a catch-up goes. */
+export interface CatchUpOptions {
+  scope?: SearchScope;
+  /** Default: until all is done. */
+  budgetMs?: number | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** How far the index is: of all files, of a part of them, or that there is none. */
@@ -77,6 +94,8 @@ const USUAL_LIMIT = 50;
 const MOST_ATTEMPTS = 5;
 /** Of a term that more entries have, the newest are looked at. */
 const MOST_CANDIDATES = 2000;
+/** Of each session, where so many hits of each are wanted: some candidates are no hits. */
+const CANDIDATES_PER_HIT = 50;
 
 /**
  * Finds entries in session files by their text. What the full-text index knows is looked up there and read again in the
@@ -122,8 +141,8 @@ export class SessionSearch {
    * Brings the index up to date, in small steps between which other things have their turn. Safe to be killed, and to be
    * done by several processes.
    */
-  async catchUp({ scope = {}, ...pace }: WriterPace & { scope?: SearchScope } = {}): Promise<IndexState> {
-    const next = this.#writing.then(() => this.#catchUp(scope, pace));
+  async catchUp(options: CatchUpOptions = {}): Promise<IndexState> {
+    const next = this.#writing.then(() => this.#catchUp(options));
     this.#writing = next.catch(() => {});
     return next;
   }
@@ -134,8 +153,8 @@ export class SessionSearch {
     this.#index = undefined;
   }
 
-  async #catchUp(scope: SearchScope, pace: WriterPace): Promise<IndexState> {
-    const isOver = endOf(pace);
+  async #catchUp({ scope = {}, ...end }: CatchUpOptions): Promise<IndexState> {
+    const isOver = endOf(end);
     for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
       const files = this.#files(scope);
       // Where there is nothing to be found, nothing is made.
@@ -144,7 +163,7 @@ export class SessionSearch {
       try {
         index = this.#open();
         if (index === undefined) return "unavailable";
-        const writer = new IndexWriter(index, { isOver, isBackground: pace.isBackground === true });
+        const writer = new IndexWriter(index, isOver);
         const isComplete = await writer.catchUp(files);
         const isAll = !isOfOne(scope) && scope.cwd === undefined;
         const isGone = (file: string) => !existsSync(file);
@@ -167,6 +186,7 @@ export class SessionSearch {
       limit,
       perSession,
       isWanted = () => true,
+      onProgress,
       signal,
     }: FindOptions &
       Required<Pick<FindOptions, "scope" | "limit" | "perSession">> & {
@@ -179,14 +199,22 @@ export class SessionSearch {
       const hits = await scannedInMemory(matcher, { session, isWanted, signal });
       return { hits, isCut: false };
     }
-    const known = this.#lookUp(matcher, { sources, limit, isWanted, isOne: isOfOne(scope) });
-    const { indexed } = known;
-    const found = await scanned(matcher, { sources, indexed, unread, isWanted, signal });
-    const best = await bestHits(matcher, {
-      found: [...known.found, ...found],
-      ...{ candidates: known.candidates, sources: known.sources, limit, perSession, signal },
+    const known = this.#lookUp(matcher, { sources, limit, perSession, isWanted, isOne: isOfOne(scope) });
+    // The newest first.
+    const toRead = sources.filter((source) => source.hasMore(known.indexed.get(source.file))).reverse();
+    let filesToRead = toRead.length;
+    const onFound = (hits: readonly Found[]) => onProgress?.({ hits: hits.map(hitOf), filesToRead });
+    const range = { limit, perSession, signal };
+    const early = await bestHits(matcher, { ...known, ...range, onFound });
+    const read = await scanned(matcher, {
+      ...{ sources: toRead, indexed: known.indexed, unread, isWanted, signal },
+      onRead: (hits) => {
+        filesToRead -= 1;
+        onFound(hits);
+      },
     });
-    return { hits: best.hits, isCut: best.isCut || known.isCut };
+    const best = await bestHits(matcher, { ...NOTHING, ...range, found: [...early.hits, ...read] });
+    return { hits: best.hits, isCut: early.isCut || best.isCut || known.isCut };
   }
 
   #files({ file, session, cwd }: SearchScope): string[] {
@@ -209,9 +237,16 @@ export class SessionSearch {
     {
       sources,
       limit,
+      perSession,
       isWanted,
       isOne,
-    }: { sources: readonly SessionSource[]; limit: number; isWanted: IsWanted; isOne: boolean },
+    }: {
+      sources: readonly SessionSource[];
+      limit: number;
+      perSession: number;
+      isWanted: IsWanted;
+      isOne: boolean;
+    },
   ): LookUp {
     let index: SearchIndex | undefined;
     try {
@@ -224,10 +259,14 @@ export class SessionSearch {
       });
       if (sound.length === 0) return NOTHING;
       const bySource = new Map(sound.map(({ row, source }) => [row.id, source]));
-      const mostPerTerm = limit === Number.POSITIVE_INFINITY ? limit : MOST_CANDIDATES;
+      const isBounded = limit !== Number.POSITIVE_INFINITY;
+      const ofEach = CANDIDATES_PER_HIT * perSession;
+      // The newest of all could be those of one session.
+      const mostPerTerm =
+        isBounded && ofEach === Number.POSITIVE_INFINITY ? MOST_CANDIDATES : Number.POSITIVE_INFINITY;
       const file = isOne ? sound[0]!.row.id : undefined;
       const range: CandidateRange = {
-        ...{ mostPerTerm, file },
+        ...{ mostPerTerm, mostPerFile: ofEach, file },
         isWanted: (id, entryId) => {
           const source = bySource.get(id);
           return source !== undefined && isWanted({ file: source.file, entryId });
@@ -287,7 +326,7 @@ function isOfOne({ file, session }: SearchScope): boolean {
   return file !== undefined || session !== undefined;
 }
 
-function endOf({ signal, budgetMs = Number.POSITIVE_INFINITY }: WriterPace): () => boolean {
+function endOf({ signal, budgetMs = Number.POSITIVE_INFINITY }: CatchUpOptions): () => boolean {
   const endMs = performance.now() + budgetMs;
   return () => signal?.aborted === true || performance.now() > endMs;
 }

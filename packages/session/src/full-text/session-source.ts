@@ -30,6 +30,15 @@ export class SessionSource implements LineSource {
     return fstatSync(this.#open()).size;
   }
 
+  /** True where there is something behind what was read, or it cannot be said: who reads it says why. */
+  hasMore(read: FilePosition | undefined): boolean {
+    try {
+      return statSync(this.file).size > (read?.offset ?? -1);
+    } catch {
+      return true;
+    }
+  }
+
   read(target: Uint8Array, offset: number): number {
     return readFrom(this.#open(), target, offset);
   }

@@ -1,0 +1,79 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, onTestFinished, test } from "vitest";
+import { type SearchProgress, SearchThread, type SessionSearchOptions } from "../src/full-text/index.ts";
+import { childSession } from "./child-session.ts";
+import { RecordedHome } from "./recorded-home.ts";
+
+function threadOf(home: RecordedHome, options: SessionSearchOptions = {}): SearchThread {
+  const onNotice = ({ code }: { code: string }) => home.notices.push(code);
+  const thread = new SearchThread({ home: home.path, onNotice, ...options });
+  onTestFinished(() => thread.close());
+  return thread;
+}
+
+const needle = { terms: ["needle"] };
+
+test("it indexes and finds as a search in this thread does", async () => {
+  const home = new RecordedHome();
+  home.write("one", "needle", "straw", "needle needle");
+  home.write("two", "another needle");
+  const thread = threadOf(home);
+  expect(await thread.catchUp()).toBe("complete");
+  for (const options of [{}, { limit: 1 }, { perSession: 1 }, { scope: { file: home.file("two") } }]) {
+    expect(await thread.find(needle, options)).toEqual(await home.search().find(needle, options));
+  }
+});
+
+test.each([true, false])(
+  "hits come as they are found, with what is to be read still (index: %s)",
+  async (index) => {
+    const home = new RecordedHome();
+    home.write("one", "needle 1");
+    home.write("two", "needle 2");
+    const thread = threadOf(home, { index });
+    await thread.catchUp({ scope: { file: home.file("one") } });
+    const seen: SearchProgress[] = [];
+    const { hits } = await thread.find(needle, { onProgress: (progress) => seen.push(progress) });
+    const told = seen.flatMap((progress) => progress.hits.map(({ snippet }) => snippet));
+    expect(told.toSorted()).toEqual(hits.map(({ snippet }) => snippet).toSorted());
+    expect(
+      seen.map(({ filesToRead }) => filesToRead).filter((count, at, all) => count !== all[at - 1]),
+    ).toEqual(index ? [1, 0] : [2, 1, 0]);
+  },
+);
+
+test("what is ended fails with its reason; another question begins anew", async () => {
+  const home = new RecordedHome();
+  home.write("one", "needle");
+  const thread = threadOf(home);
+  const reason = new Error("not any more");
+  await expect(thread.find(needle, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+  const controller = new AbortController();
+  const aborted = thread.find(needle, { signal: controller.signal });
+  controller.abort(reason);
+  await expect(aborted).rejects.toBe(reason);
+  const closed = thread.catchUp();
+  thread.close();
+  await expect(closed).rejects.toThrow("The search was closed.");
+  expect((await thread.find(needle)).hits).toHaveLength(1);
+});
+
+test("its notices and errors arrive", async () => {
+  const home = new RecordedHome();
+  home.write("one", "needle");
+  writeFileSync(join(home.path, "index"), "a file");
+  const thread = threadOf(home);
+  expect(await thread.catchUp()).toBe("unavailable");
+  expect((await thread.find(needle)).hits).toHaveLength(1);
+  expect(home.notices).toEqual(["index_unavailable"]);
+  writeFileSync(join(home.path, "no-folder"), "");
+  const unreadable = threadOf(home, { home: join(home.path, "no-folder") });
+  await expect(unreadable.find(needle)).rejects.toThrow("ENOTDIR");
+});
+
+test("it keeps no process, and prints nothing", async () => {
+  const home = new RecordedHome();
+  home.write("one", "needle");
+  expect(await childSession(["thread", home.path, "needle"])).toEqual({ state: "complete", hits: 1 });
+});
