@@ -96,6 +96,7 @@ describe("a session is shown", () => {
        Go on
 
        [compaction] Compacted from 123,456 tokens
+       Ctrl-S: where its lines come from
 
        Goal
 
@@ -108,6 +109,7 @@ describe("a session is shown", () => {
          b.ts
 
        [branch summary] Of the branch that was left
+       Ctrl-S: where its lines come from
 
        Tried yarn"
     `);
@@ -120,6 +122,23 @@ describe("a session is shown", () => {
     expect(text()).toContain("masked: not in the model's view (Ctrl-O)");
     expect(text()).not.toContain("the output");
     chat.toggleExpanded();
+    expect(text()).toContain("the output");
+  });
+
+  test("with masked outputs of the user's commands marked in the same way", () => {
+    const { session } = history('U A | B"the output" A');
+    const command = session.path()[2]!;
+    session.append({
+      type: "context_edit",
+      targetId: command.id,
+      replacement: { content: [{ type: "text", text: "[Old tool result content cleared]" }] },
+    });
+    const { chat, text } = opened(session);
+    chat.rebuild(session);
+    expect(text()).toContain("masked: not in the model's view (Ctrl-O)");
+    expect(text()).not.toContain("the output");
+    chat.toggleExpanded();
+    expect(text()).toContain("masked: not in the model's view");
     expect(text()).toContain("the output");
   });
 

@@ -106,4 +106,6 @@ export interface ChatLooks {
   readonly drawings?: ChatDrawings | undefined;
   /** The name of the key that unfolds, as the user has bound it. */
   readonly expandKey: () => string;
+  /** The same of the key that tells where the lines of a summary come from. */
+  readonly sourcesKey: () => string;
 }

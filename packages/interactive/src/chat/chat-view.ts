@@ -56,6 +56,7 @@ export class ChatView {
       images: this.#images,
       drawings,
       expandKey: () => keys.label("expand"),
+      sourcesKey: () => keys.label("sources"),
     };
     this.#tools = new ToolCalls(this.#looks, () => this.#isExpanded);
     this.#messages = new MessageBlocks(this.#looks, this.#tools);

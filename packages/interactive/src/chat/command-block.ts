@@ -4,12 +4,14 @@ import type { Screen } from "../terminal/screen.ts";
 import { type Component, truncateToWidth } from "../terminal/tui.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { outputLines, shownLine, wrapped } from "./chat-text.ts";
+import { type Masked, maskedLines } from "./tool-block.ts";
 
 const fold = { head: 5, tail: 15 };
 
 /** A command that the user ran by hand, with its output. */
 export class CommandBlock extends ChatBlock {
   #message: BashExecutionMessage;
+  #masked: Masked | undefined;
 
   constructor(message: BashExecutionMessage, looks: ChatLooks) {
     super(looks);
@@ -21,16 +23,25 @@ export class CommandBlock extends ChatBlock {
     this.changed();
   }
 
+  /** The model sees a placeholder, or a part; the user goes on seeing what is stored. */
+  mask(how: Masked): void {
+    this.#masked = how;
+    this.changed();
+  }
+
   protected lines(width: number): string[] {
     const { style } = this.looks.theme;
     const { command, output, excludeFromContext } = this.#message;
+    const isHidden = this.#masked === "whole" && !this.isExpanded;
+    const shown = isHidden || typeof output !== "string" ? "" : output;
     const draw = (part: readonly string[]) =>
       wrapped(this.cut(part.map(shownLine), width), width, style.muted, "   ");
     const title = ` ${style.accent("$")} ${style.bold(oneLine(typeof command === "string" ? command : "?"))}`;
     return [
       truncateToWidth(title, width, "…"),
       ...(excludeFromContext === true ? wrapped(["not in the model's view"], width, style.dim, "   ") : []),
-      ...this.folded(outputLines(typeof output === "string" ? output : ""), { fold, draw }),
+      ...maskedLines(this.#masked, { looks: this.looks, isExpanded: this.isExpanded, width }),
+      ...this.folded(outputLines(shown), { fold, draw }),
       ...wrapped(commandEnd(this.#message), width, style.error, "   "),
     ];
   }

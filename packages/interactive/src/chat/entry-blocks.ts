@@ -50,8 +50,11 @@ export class SummaryBlock extends ChatBlock {
         ? []
         : ["", ...wrapped([heading], width, style.bold), ...wrapped(paths, width, style.muted, "   ")];
     };
+    const sources = this.#isUndone
+      ? []
+      : [style.dim(`${this.looks.sourcesKey()}: where its lines come from`)];
     return [
-      ...wrapped([title], width),
+      ...wrapped([title, ...sources], width),
       "",
       ...new MarkdownText(this.looks).lines(text, width),
       ...this.#lossLines(width),

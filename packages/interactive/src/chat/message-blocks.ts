@@ -3,7 +3,7 @@ import { AnswerView } from "./answer-view.ts";
 import type { ChatLooks } from "./chat-block.ts";
 import { CommandBlock } from "./command-block.ts";
 import { NoteBlock } from "./entry-blocks.ts";
-import { ToolBlock } from "./tool-block.ts";
+import { type Masked, ToolBlock } from "./tool-block.ts";
 import { UserBlock } from "./user-block.ts";
 
 type MessageBlock = AnswerView | UserBlock | CommandBlock | NoteBlock;
@@ -43,8 +43,10 @@ export class MessageBlocks {
     this.#begun = undefined;
     if (message.role === "assistant" && begun instanceof AnswerView) begun.end(message);
     else if (message.role === "user" && begun instanceof UserBlock) begun.set(message.content);
-    else if (message.role === "bashExecution" && begun instanceof CommandBlock) begun.set(message);
-    else if (message.role === "custom" && begun instanceof NoteBlock) begun.set(message);
+    else if (message.role === "bashExecution" && begun instanceof CommandBlock) {
+      begun.set(message);
+      this.#tools.hold(entryId, begun);
+    } else if (message.role === "custom" && begun instanceof NoteBlock) begun.set(message);
     else if (message.role === "toolResult") return this.#tools.end(message, entryId);
     return undefined;
   }
@@ -68,12 +70,12 @@ export class MessageBlocks {
   }
 }
 
-/** Knows which block belongs to which call and which stored result. Some providers give the same ids again: the latest counts. */
+/** Knows which block belongs to which call and which stored output. Some providers give the same ids again: the latest counts. */
 export class ToolCalls {
   readonly #looks: ChatLooks;
   readonly #isExpanded: () => boolean;
   readonly #byCall = new Map<string, ToolBlock>();
-  readonly #byEntry = new Map<string, ToolBlock>();
+  readonly #byEntry = new Map<string, ToolBlock | CommandBlock>();
 
   constructor(looks: ChatLooks, isExpanded: () => boolean) {
     this.#looks = looks;
@@ -109,8 +111,13 @@ export class ToolCalls {
     return known === undefined ? block : undefined;
   }
 
-  /** The result of an entry is no longer in the model's view, or only in part. */
-  mask(entryId: string, how: "whole" | "part"): void {
+  /** Remembers what shows the output of a command. */
+  hold(entryId: string, block: CommandBlock): void {
+    this.#byEntry.set(entryId, block);
+  }
+
+  /** The output of an entry is no longer in the model's view, or only in part. */
+  mask(entryId: string, how: Masked): void {
     this.#byEntry.get(entryId)?.mask(how);
   }
 }

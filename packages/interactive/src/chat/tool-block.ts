@@ -31,13 +31,30 @@ const maskedTexts = {
   part: "shortened: the model sees a part of it",
 } as const;
 
+/** How much of an output the model does not see. */
+export type Masked = keyof typeof maskedTexts;
+
+/** Says what the model does not see of an output, and where that is folded away, how to see it here. */
+export function maskedLines(
+  masked: Masked | undefined,
+  {
+    looks: { theme, expandKey },
+    isExpanded,
+    width,
+  }: { looks: ChatLooks; isExpanded: boolean; width: number },
+): string[] {
+  if (masked === undefined) return [];
+  const key = masked === "whole" && !isExpanded ? ` (${expandKey()})` : "";
+  return wrapped([`${maskedTexts[masked]}${key}`], width, theme.style.muted, indent);
+}
+
 /** One call of a tool: a line of what is done, and below it what came of it. */
 export class ToolBlock extends ImageBlock {
   readonly #name: string;
   #args: unknown;
   #state: ToolState = "waiting";
   #output: ToolOutput | undefined;
-  #masked: "whole" | "part" | undefined;
+  #masked: Masked | undefined;
   readonly #drawing: ToolDrawing | undefined;
 
   constructor({ id, name, arguments: args }: Pick<ToolCall, "id" | "name" | "arguments">, looks: ChatLooks) {
@@ -68,7 +85,7 @@ export class ToolBlock extends ImageBlock {
   }
 
   /** The model sees a placeholder, or a part; the user goes on seeing what is stored. */
-  mask(how: "whole" | "part"): void {
+  mask(how: Masked): void {
     this.#masked = how;
     this.changed();
   }
@@ -80,7 +97,7 @@ export class ToolBlock extends ImageBlock {
     if (drawn !== undefined) return this.#drawnLines(drawn, width);
     return [
       this.#head(width),
-      ...this.#maskedLines(width),
+      ...maskedLines(this.#masked, { looks: this.looks, isExpanded: this.isExpanded, width }),
       ...(this.isExpanded ? wrapped(longCommand(this.#args), width, style.accent, indent) : []),
       ...(this.#isHidden ? [] : this.#body(width)),
     ];
@@ -89,12 +106,6 @@ export class ToolBlock extends ImageBlock {
   /** True where what the model does not see is not shown either, until it is expanded. */
   get #isHidden(): boolean {
     return this.#masked === "whole" && !this.isExpanded;
-  }
-
-  #maskedLines(width: number): string[] {
-    if (this.#masked === undefined) return [];
-    const key = this.#isHidden ? ` (${this.looks.expandKey()})` : "";
-    return wrapped([`${maskedTexts[this.#masked]}${key}`], width, this.looks.theme.style.muted, indent);
   }
 
   /** What an extension draws, and our own in the place of what it leaves out. */

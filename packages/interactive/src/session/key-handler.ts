@@ -160,6 +160,7 @@ export class KeyHandler {
 function doAction(data: string, context: InteractiveContext): boolean {
   if (keys.matches("expand", data)) context.chat.toggleExpanded();
   else if (keys.matches("tree", data)) context.pressed("/tree");
+  else if (keys.matches("sources", data)) context.pressed("/sources");
   else if (keys.matches("pickModel", data)) context.pressed("/model");
   else if (keys.matches("cycleThinking", data)) void nextThinking(context);
   else if (keys.matches("externalEditor", data)) void writeOutside(context);

@@ -22,7 +22,9 @@ export const newCommand: SlashCommand = {
 export const treeCommand: SlashCommand = {
   name: "tree",
   description: "Go to another place in the session's tree",
-  run: (_args, context) => openTree(context),
+  async run(_args, context) {
+    await openTree(context);
+  },
 };
 
 export const forkCommand: SlashCommand = {

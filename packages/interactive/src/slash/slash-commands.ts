@@ -22,6 +22,7 @@ import {
 } from "./session-commands.ts";
 import { sessionCommand } from "./session-facts.ts";
 import { settingsCommand, trustCommand } from "./settings-commands.ts";
+import { sourcesCommand } from "./summary-sources.ts";
 
 const quitCommand: SlashCommand = {
   name: "quit",
@@ -58,6 +59,7 @@ export const slashCommands: readonly SlashCommand[] = [
   sessionCommand,
   compactCommand,
   contextCommand,
+  sourcesCommand,
   pinCommand,
   undoCommand,
   redoCommand,

@@ -16,6 +16,7 @@ const table = {
   clearOrQuit: { keys: ["ctrl+c"], description: "Clear the editor; twice: end bonsai" },
   quit: { keys: ["ctrl+d"], description: "End bonsai, in an empty editor" },
   expand: { keys: ["ctrl+o"], description: "Show or fold tool output, thinking and summaries" },
+  sources: { keys: ["ctrl+s"], description: "Where the lines of the latest summary come from" },
   cycleThinking: { keys: ["shift+tab"], description: "Next thinking level" },
   pickModel: { keys: ["ctrl+l"], description: "Pick a model" },
   queueFollowUp: { keys: ["alt+enter"], description: "Send once the agent has ended" },

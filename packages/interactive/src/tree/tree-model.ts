@@ -5,8 +5,10 @@ import { filterAfter, isWork, type TreeFilter, TreeSearch } from "./tree-search.
 interface TreeModelOptions {
   tree: SessionTree;
   leafId: string | null;
-  /** Default "default". */
+  /** Default "default"; "all" where that does not show the entry to begin at. */
   filter?: TreeFilter;
+  /** The entry to begin at. Default: where the session stands. */
+  atEntryId?: string | undefined;
 }
 
 /**
@@ -23,13 +25,15 @@ export class TreeModel extends TreeSearch {
   #wanted: number;
   #selectedRow = none;
 
-  constructor({ tree, leafId, filter = "default" }: TreeModelOptions) {
+  constructor({ tree, leafId, filter = "default", atEntryId }: TreeModelOptions) {
     super(tree, filter);
+    const positionOf = (entryId: string) => tree.entries.findLastIndex(({ id }) => id === entryId);
     this.#shape = treeShape(tree);
-    this.#leaf = leafId === null ? none : tree.entries.findLastIndex(({ id }) => id === leafId);
-    this.#wanted = this.#leaf;
+    this.#leaf = leafId === null ? none : positionOf(leafId);
+    this.#wanted = atEntryId === undefined ? this.#leaf : positionOf(atEntryId);
     this.#layout = this.#newLayout();
     this.#place();
+    if (atEntryId !== undefined && this.selected !== this.#wanted) this.setFilter("all");
   }
 
   /** What is shown of the tree without folds. */

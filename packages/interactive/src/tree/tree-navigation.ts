@@ -7,16 +7,27 @@ import { TreeModel } from "./tree-model.ts";
 import { TreePanel, type TreePanelOptions } from "./tree-panel.ts";
 import type { TreeFilter } from "./tree-search.ts";
 
-/** `/tree`: shows the tree, and goes where the user wants to. */
-export async function openTree(context: InteractiveContext): Promise<void> {
-  const model = openTreeModel(context, "default");
+/**
+ * `/tree`: shows the tree, and goes where the user wants to.
+ * @param options.atEntryId the entry to begin at; default: where the session stands
+ * @returns false where the user left the tree by Esc
+ */
+export async function openTree(
+  context: InteractiveContext,
+  { atEntryId }: { atEntryId?: string } = {},
+): Promise<boolean> {
+  const model = openTreeModel(context, "default", atEntryId);
   const { panelsLeft } = context.screen;
   while (!panelsLeft.aborted) {
     const at = await pickEntry(context, model, { title: "Session tree", choice: "go there" });
-    if (at === undefined) return;
-    if (model.isHere(at)) return context.notify(alreadyHere);
-    if (await goTo(context, model, at)) return;
+    if (at === undefined) return false;
+    if (model.isHere(at)) {
+      context.notify(alreadyHere);
+      return true;
+    }
+    if (await goTo(context, model, at)) return true;
   }
+  return false;
 }
 
 /** @returns false where the user went back to the tree, by Esc at the question */
@@ -94,9 +105,13 @@ async function askSummary(
 }
 
 /** The tree of the session as it is now. */
-export function openTreeModel(context: InteractiveContext, filter: TreeFilter): TreeModel {
+export function openTreeModel(
+  context: InteractiveContext,
+  filter: TreeFilter,
+  atEntryId?: string,
+): TreeModel {
   const { session } = context.host.agent;
-  return new TreeModel({ tree: session.tree(), leafId: session.leafId, filter });
+  return new TreeModel({ tree: session.tree(), leafId: session.leafId, filter, atEntryId });
 }
 
 /** Shows the tree until an entry is chosen; undefined where the user left. The model keeps where the user was. */

@@ -1,0 +1,208 @@
+import { counted, moment } from "@bonsai-agent/app/numbers";
+import { type SourceEntry, sourceEntry, sourceWords, summariesOf } from "@bonsai-agent/app/summary-sources";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { readSummarySources, type SummaryEntry, type SummaryLine } from "@bonsai-agent/compaction";
+import type { Session } from "@bonsai-agent/session";
+import { betweenKeys } from "../between-keys.ts";
+import { errorLine } from "../error-text.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { askPick } from "../panels/ask.ts";
+import { textLines } from "../panels/panel-frame.ts";
+import { PickList, type PickRow } from "../panels/pick-list.ts";
+import { truncateToWidth } from "../terminal/tui.ts";
+import { openTree } from "../tree/tree-navigation.ts";
+
+export const sourcesCommand: SlashCommand = {
+  name: "sources",
+  description: "Walk the lines of the latest summary: each opens the entries it rests on in the tree",
+  async run(_args, context) {
+    const summaries = summariesOf(context.host.agent.session);
+    if (summaries.length === 0) return context.notify("No summary stands on this branch yet.");
+    let walk: SourcesWalk | undefined;
+    try {
+      await context.screen.show<void>((done) => {
+        walk = new SourcesWalk(context, summaries, () => done(undefined));
+        return walk.list;
+      });
+    } finally {
+      walk?.close();
+    }
+  },
+};
+
+/** A line of the summary that is shown; its entries are undefined until they were read. */
+interface ShownLine extends Pick<SummaryLine, "text"> {
+  at: number;
+  source?: SummaryLine;
+}
+
+const MATCHED = "≈";
+const LEGEND = `${MATCHED} found by what is specific in both, best effort`;
+
+/** Owner of which summary is walked through, and of what is known of its lines. */
+class SourcesWalk {
+  readonly list: PickList<ShownLine>;
+  readonly #context: InteractiveContext;
+  readonly #session: Session;
+  readonly #summaries: readonly SummaryEntry[];
+  readonly #leave: () => void;
+  readonly #entries = new Map<string, SourceEntry | undefined>();
+  #at = 0;
+  #stopReading = () => {};
+  #isOpening = false;
+
+  constructor(context: InteractiveContext, summaries: readonly SummaryEntry[], leave: () => void) {
+    this.#context = context;
+    this.#session = context.host.agent.session;
+    this.#summaries = summaries;
+    this.#leave = leave;
+    this.list = new PickList<ShownLine>({
+      place: context.screen,
+      title: "",
+      items: [],
+      key: ({ at }) => String(at),
+      text: ({ text }) => text,
+      row: (line) => this.#row(line),
+      preview: (line, width) => this.#preview(line, width),
+      picks: "open in the tree",
+      onPick: (line) => this.#open(line),
+      onCancel: leave,
+      actions:
+        summaries.length < 2
+          ? []
+          : [
+              {
+                key: "tab",
+                does: "the summary before",
+                run: () => this.#show((this.#at + 1) % summaries.length),
+              },
+            ],
+    });
+    this.#show(0);
+  }
+
+  close(): void {
+    this.#stopReading();
+  }
+
+  #show(at: number): void {
+    this.#stopReading();
+    this.#at = at;
+    const entry = this.#summaries[at]!;
+    const kind = entry.type === "compaction" ? "compaction" : "branch summary";
+    const which = this.#summaries.length < 2 ? "" : `, ${at + 1} of ${this.#summaries.length}`;
+    const title = `[${kind}] of ${moment(Date.parse(entry.timestamp))}${which}: where its lines come from`;
+    const lines = String(entry.summary).split("\n");
+    this.list.setItems(shownLines(lines.map((text) => ({ text }))));
+    this.list.update({ title, status: "Reading what was summarised …" });
+    this.#stopReading = betweenKeys(this.#reading(entry));
+  }
+
+  *#reading(entry: SummaryEntry): Generator<void> {
+    const reading = readSummarySources(this.#session, entry);
+    let shownPercent = 0;
+    try {
+      for (let step = reading.next(); ; step = reading.next()) {
+        if (step.done === true) return this.#read(step.value);
+        const percent = Math.floor(step.value * 100);
+        if (percent > shownPercent) this.list.update({ status: `Reading what was summarised … ${percent}%` });
+        shownPercent = percent;
+        yield;
+      }
+    } catch (error) {
+      this.list.update({ status: errorLine(error) });
+    }
+  }
+
+  #read(sources: readonly SummaryLine[]): void {
+    const hasMoved = this.list.model.position > 0 || this.list.model.query !== "";
+    const lines = shownLines(sources.map((source) => ({ text: source.text, source })));
+    this.list.setItems(lines);
+    const first = lines.find(({ source }) => source?.entryIds.length !== 0);
+    if (!hasMoved && first !== undefined) this.list.model.select(String(first.at));
+    const isMatched = sources.some((source) => source.isMatched);
+    this.list.update({ status: isMatched ? LEGEND : undefined });
+  }
+
+  #row({ text, source }: ShownLine): PickRow {
+    const { entryIds = [], isMatched = false } = source ?? {};
+    if (entryIds.length === 0) return { label: text, isDim: true };
+    const mark = isMatched ? `${MATCHED} ` : "";
+    const [only] = entryIds;
+    const detail =
+      entryIds.length === 1 ? this.#shortWords(only!) : counted(entryIds.length, "entry", "entries");
+    return { label: text, detail: `${mark}${detail}` };
+  }
+
+  #shortWords(entryId: string): string {
+    const entry = this.#entry(entryId);
+    return entry === undefined ? "" : `${entry.kind} ${entry.entryId.slice(0, 8)}`;
+  }
+
+  #preview({ text, source }: ShownLine, width: number): string[] {
+    const { style } = this.#context.screen.theme;
+    const { entryIds = [], isMatched = false } = source ?? {};
+    const entries = entryIds.flatMap((id) => this.#entry(id) ?? []);
+    const mark = isMatched ? MATCHED : " ";
+    return [
+      ...textLines(text.trim(), width).slice(0, 2),
+      ...entries.map((entry) =>
+        truncateToWidth(` ${mark} ${style.muted(sourceWords(entry))}  ${oneLine(entry.preview)}`, width, "…"),
+      ),
+    ];
+  }
+
+  /** Read once: a list draws its rows again and again. */
+  #entry(entryId: string): SourceEntry | undefined {
+    if (!this.#entries.has(entryId)) this.#entries.set(entryId, sourceEntry(this.#session, entryId));
+    return this.#entries.get(entryId);
+  }
+
+  #open({ source }: ShownLine): void {
+    if (source === undefined || source.entryIds.length === 0) {
+      const isKnown = source !== undefined;
+      this.list.update({
+        status: isKnown ? "No entry is known for this line." : "Its entries are still looked for.",
+      });
+    } else if (!this.#isOpening) {
+      this.#isOpening = true;
+      this.#openEntries(source)
+        .catch((error: unknown) => this.list.update({ status: errorLine(error) }))
+        .finally(() => {
+          this.#isOpening = false;
+        });
+    }
+  }
+
+  /** Of several entries, the one that is chosen. */
+  async #openEntries({ text, entryIds }: SummaryLine): Promise<void> {
+    const entries = entryIds.flatMap((id) => this.#entry(id) ?? []);
+    const { panelsLeft } = this.#context.screen;
+    while (!panelsLeft.aborted) {
+      const entry = entries.length > 1 ? await this.#pickEntry(text, entries) : entries[0];
+      if (entry === undefined) return;
+      const hasGone = await openTree(this.#context, { atEntryId: entry.entryId });
+      if (hasGone) this.#leave();
+      if (hasGone || entries.length === 1) return;
+    }
+  }
+
+  #pickEntry(text: string, entries: readonly SourceEntry[]): Promise<SourceEntry | undefined> {
+    return askPick(this.#context.screen, {
+      title: `Entries of: ${oneLine(text, 200)}`,
+      items: entries,
+      key: ({ entryId }) => entryId,
+      text: ({ kind, preview }) => `${kind} ${preview}`,
+      row: ({ kind, preview, timestamp }) => ({
+        label: `${kind}  ${preview}`,
+        detail: moment(Date.parse(timestamp ?? "")),
+      }),
+      picks: "open in the tree",
+    });
+  }
+}
+
+/** Without the blank ones, each with its number. */
+function shownLines(lines: readonly Omit<ShownLine, "at">[]): ShownLine[] {
+  return lines.map((line, at) => ({ ...line, at })).filter(({ text }) => text.trim() !== "");
+}

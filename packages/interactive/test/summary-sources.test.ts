@@ -1,0 +1,101 @@
+import { compactionSettings, digestSummariser, runCompaction } from "@bonsai-agent/compaction";
+import { createSession, openSession } from "@bonsai-agent/session";
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
+import { openInteractive } from "./harness.ts";
+
+const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200, mask: { enabled: false } });
+
+/** A session that was compacted twice; the second time its file list has several entries. */
+async function compactedFile(): Promise<string> {
+  const file = `${testFolder()}/compacted.jsonl`;
+  const session = createSession({ cwd: "/project", file });
+  const work = (name: string) =>
+    `U"Port the ${name}." A(r${name}=read:src/${name}.ts) Tr${name} A(e${name}=edit:src/shared.ts) Te${name} A"The ${name} is ported."`;
+  for (const name of ["parser", "printer"]) {
+    history(`${work(name)} | U:900 A:900 | U"Go on with the next." A:150`, session);
+    const result = await runCompaction({ session, settings, summariser: digestSummariser() });
+    expect(result.status).toBe("compacted");
+  }
+  session.close();
+  return file;
+}
+
+/** What is beside the first line with an entry. */
+const READ = /^ › .* assistant [0-9a-f]{8}$/m;
+
+async function openAt(file: string, columns = 90) {
+  const opened = openInteractive({ columns, rows: 40, argv: ["--session", file] });
+  await opened.terminal.until("[compaction]");
+  return opened;
+}
+
+test("the key of the unfolded summary walks its lines, and Enter opens the entry in the tree", async () => {
+  const { terminal } = await openAt(await compactedFile());
+  terminal.press("ctrl+o");
+  await terminal.until("Ctrl-S: where its lines come from");
+  terminal.press("ctrl+s");
+  await terminal.until(": where its lines come from\n › ");
+  await terminal.until(READ);
+  terminal.type("Port the parser");
+  await terminal.until(/› 1\. \[.*Port the parser/);
+  terminal.press("enter");
+  await terminal.until("Session tree");
+  expect(terminal.screen()).toMatch(/^› .*user +Port the parser/m);
+  terminal.press("esc");
+  await terminal.until(": where its lines come from\n › ");
+  terminal.press("esc");
+  await terminal.until((screen) => !screen.includes("type to search"));
+});
+
+test("of several entries one is chosen first; who goes there leaves the list", async () => {
+  const file = await compactedFile();
+  const { terminal } = await openAt(file);
+  terminal.type("/sources\n");
+  await terminal.until(READ);
+  terminal.type("src/shared.ts");
+  await terminal.until("2 entries");
+  terminal.press("enter");
+  await terminal.until("Entries of: src/shared.ts");
+  terminal.press("enter");
+  await terminal.until("Session tree");
+  expect(terminal.screen()).toMatch(/^› .*edit\(src\/shared\.ts\)/m);
+  terminal.press("enter");
+  await terminal.until("No summary");
+  terminal.press("enter");
+  await terminal.until((screen) => !screen.includes("type to search"));
+  const session = openSession(file);
+  const at = session.path().findLast(({ type }) => type === "message");
+  expect(JSON.stringify(at)).toContain("src/shared.ts");
+});
+
+test("Tab shows the summary before; a line without entries opens nothing", async () => {
+  const { terminal } = await openAt(await compactedFile());
+  terminal.type("/sources\n");
+  await terminal.until(", 1 of 2:");
+  await terminal.until(READ);
+  expect(terminal.screen()).toContain("The printer is ported.");
+  terminal.press("tab");
+  await terminal.until(", 2 of 2:");
+  await terminal.until(READ);
+  expect(terminal.screen()).not.toContain("The printer is ported.");
+  terminal.type("Carried Over");
+  await terminal.until("› ## Carried Over");
+  terminal.press("enter");
+  await terminal.until("No entry is known for this line.");
+});
+
+test("what was only matched is marked, in few columns too", async () => {
+  const { terminal } = await openAt(writeLines(sampleLines()), 60);
+  terminal.type("/sources\n");
+  await terminal.until(/Make the totals right\. +≈ user aaaa0001/);
+  expect(terminal.screen()).toContain("≈ found by what is specific in both, best effort");
+});
+
+test("without a summary there is nothing to walk", async () => {
+  const { terminal } = openInteractive({ columns: 80, rows: 30 });
+  await terminal.until("scripted");
+  terminal.type("/sources\n");
+  await terminal.until("No summary stands on this branch yet.");
+});
