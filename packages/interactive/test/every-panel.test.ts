@@ -7,6 +7,7 @@ const panels = [
   ["/tree", "Session tree"],
   ["/fork", "Fork"],
   ["/context", "Context"],
+  ["/recall", "Recall"],
   ["/resume", "Sessions"],
   ["/model", "Model"],
   ["/settings", "Settings,"],

@@ -10,6 +10,7 @@ import { demoCommand } from "./demo.ts";
 import { helpCommand } from "./help.ts";
 import { loginCommand } from "./login.ts";
 import { modelCommand, reloadModels, thinkingCommand } from "./model-commands.ts";
+import { recallCommand } from "./recall.ts";
 import {
   cloneCommand,
   exportCommand,
@@ -60,6 +61,7 @@ export const slashCommands: readonly SlashCommand[] = [
   compactCommand,
   contextCommand,
   sourcesCommand,
+  recallCommand,
   pinCommand,
   undoCommand,
   redoCommand,
