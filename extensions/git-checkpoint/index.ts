@@ -43,9 +43,10 @@ export default function gitCheckpoint(bonsai: ExtensionAPI): void {
     const entryId = toolResultEntryIds.at(-1);
     if (entryId !== undefined) await checkpoints.take(ctx, { entryId, label: `turn ${turn} of "${prompt}"` });
   });
-  bonsai.on("session_tree", ({ newLeafId, oldLeafId }, ctx) =>
-    checkpoints.giveBack(ctx, { leafId: newLeafId, oldLeafId }),
-  );
+  bonsai.on("session_tree", async ({ newLeafId, oldLeafId, isMerge }, ctx) => {
+    // A merge goes nowhere: the files belong to the place where it is told.
+    if (!isMerge) await checkpoints.giveBack(ctx, { leafId: newLeafId, oldLeafId });
+  });
 
   bonsai.registerCommand("checkpoints", {
     description: "List the checkpoints of the files",

@@ -1,7 +1,9 @@
 import {
+  type BranchMerge,
   type CompactionOutcome,
   digestSummariser,
   type ManualCompaction,
+  mergeBranch,
   type Navigation,
   navigateTree,
 } from "@bonsai-agent/compaction";
@@ -179,21 +181,33 @@ export class Agent {
    * @throws BonsaiError `agent_busy`, `agent_closed`, and what `navigateTree` throws; then nothing has changed.
    */
   async navigate(targetId: string, options: NavigateOptions = {}): Promise<Navigation> {
-    const { useDigest = false, summarise = false, signal: outer, ...given } = options;
-    const { session, settings, selection, summariser, events } = this.#parts;
+    const { useDigest = false, signal: outer, ...given } = options;
     const move = (signal: AbortSignal) =>
-      navigateTree({
-        ...given,
-        session,
-        targetId,
-        settings: settings.compaction,
-        summarise,
-        summariser: useDigest ? digestSummariser() : summariser,
-        model: selection.model,
-        lifecycle: events,
-        signal,
-      });
+      navigateTree({ ...given, ...this.#branchSummary(useDigest), targetId, signal });
     return this.#alone("navigation", move, outer);
+  }
+
+  /**
+   * Brings the outcome of another branch here, as `/merge` does: its summary becomes an entry under the leaf.
+   * @throws BonsaiError `agent_busy`, `agent_closed`, and what `mergeBranch` throws; then nothing has changed.
+   */
+  async merge(branchId: string, options: MergeOptions = {}): Promise<BranchMerge> {
+    const { useDigest = false, signal: outer, ...given } = options;
+    const merge = (signal: AbortSignal) =>
+      mergeBranch({ ...given, ...this.#branchSummary(useDigest), branchId, signal });
+    return this.#alone("navigation", merge, outer);
+  }
+
+  /** How the summary of a branch is made now. */
+  #branchSummary(useDigest: boolean) {
+    const { session, settings, selection, summariser, events } = this.#parts;
+    return {
+      session,
+      settings: settings.compaction,
+      summariser: useDigest ? digestSummariser() : summariser,
+      model: selection.model,
+      lifecycle: events,
+    };
   }
 
   /**
@@ -324,3 +338,6 @@ export interface NavigateOptions {
   /** Ends the move; then nothing has changed. */
   signal?: AbortSignal;
 }
+
+/** How to merge another branch. */
+export type MergeOptions = Omit<NavigateOptions, "summarise">;

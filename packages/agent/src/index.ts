@@ -1,4 +1,4 @@
-export { Agent, type CompactOptions, type NavigateOptions } from "./agent.ts";
+export { Agent, type CompactOptions, type MergeOptions, type NavigateOptions } from "./agent.ts";
 export type { AgentOptions, PromptOptions } from "./agent-parts.ts";
 export type { AgentState, ContextUsage } from "./agent-state.ts";
 export type {

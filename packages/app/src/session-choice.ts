@@ -133,16 +133,33 @@ export function sessionControl(mover: SessionMover): SessionControl {
       const id = resolveEntryId(mover.agent.session, entryId);
       return mover.fork(id, forkChoice(mover, id, position), position);
     },
-    navigateTree: async (targetId, { summarize, customInstructions, replaceInstructions, label }) => {
+    navigateTree: async (targetId, { summarize, ...options }) => {
       const target = resolveEntryId(mover.agent.session, targetId);
       const { status } = await mover.agent.navigate(target, {
         ...(summarize !== undefined && { summarise: summarize }),
-        ...(customInstructions !== undefined && { focus: customInstructions }),
-        ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
-        ...(label === undefined ? {} : { label }),
+        ...summaryWishes(options),
       });
       return status !== "cancelled";
     },
+    mergeBranch: async (branchId, options) => {
+      const { status, summaryEntry } = await mover.agent.merge(
+        resolveEntryId(mover.agent.session, branchId),
+        summaryWishes(options),
+      );
+      return { cancelled: status === "cancelled", summaryEntryId: summaryEntry?.id };
+    },
+  };
+}
+
+function summaryWishes({
+  customInstructions,
+  replaceInstructions,
+  label,
+}: Parameters<SessionControl["mergeBranch"]>[1]) {
+  return {
+    ...(customInstructions !== undefined && { focus: customInstructions }),
+    ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
+    ...(label === undefined ? {} : { label }),
   };
 }
 

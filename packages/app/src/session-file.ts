@@ -34,7 +34,7 @@ export function sessionPath(name: string, io: CliIo): string {
   return findSession({ session: name, cwd: io.cwd, home: bonsaiHome(io.env) });
 }
 
-/** The entry whose id is `id` or is the only one that begins so. */
+/** The entry whose id is `id` or is the only one that begins so; else the only one with that label. */
 export function resolveEntryId(session: Session, id: string): string {
   const index = session.index();
   if (session.entry(id) !== undefined) return id;
@@ -43,8 +43,14 @@ export function resolveEntryId(session: Session, id: string): string {
     const found = index.id(number);
     if (found.startsWith(id) && session.entryAt(number) !== undefined) matches.push(found);
   }
-  if (matches.length === 1) return matches[0]!;
-  throw matches.length === 0 ? noEntry(id) : ambiguousEntry(id, matches);
+  const found = matches.length > 0 ? matches : labelledEntries(session, id);
+  if (found.length === 1) return found[0]!;
+  throw found.length === 0 ? noEntry(id) : ambiguousEntry(id, found, matches.length > 0);
+}
+
+function labelledEntries(session: Session, label: string): string[] {
+  const labelled = [...session.labels()].filter(([, each]) => each === label);
+  return labelled.flatMap(([id]) => (session.entry(id) === undefined ? [] : [id]));
 }
 
 /** Where a command stands: the place that `--leaf` names, else the current position. */
@@ -55,19 +61,20 @@ export function leafOf(session: Session, { options }: Invocation): string | null
 function noEntry(id: string): BonsaiError {
   return new BonsaiError({
     code: "entry_not_found",
-    message: `No entry of this session has the id ${JSON.stringify(id)} or one that begins so.`,
+    message: `No entry of this session has the id ${JSON.stringify(id)}, one that begins so, or that label.`,
     hint: "List the ids with `bonsai tree FILE --all`.",
   });
 }
 
 const listedMatches = 4;
 
-function ambiguousEntry(id: string, matches: readonly string[]): BonsaiError {
+function ambiguousEntry(name: string, matches: readonly string[], isId: boolean): BonsaiError {
   const more = matches.length > listedMatches ? ", …" : "";
+  const what = isId ? `have ids that begin with ${name}` : `have the label ${JSON.stringify(name)}`;
   return new BonsaiError({
     code: "entry_ambiguous",
-    message: `${matches.length} entries have ids that begin with ${id}: ${matches.slice(0, listedMatches).join(", ")}${more}.`,
-    hint: "Give more characters of the id.",
+    message: `${matches.length} entries ${what}: ${matches.slice(0, listedMatches).join(", ")}${more}.`,
+    hint: isId ? "Give more characters of the id." : "Give the id of one of them.",
   });
 }
 

@@ -186,6 +186,48 @@ export const grammar: readonly CommandGrammar[] = [
     load: async () => (await import("./commands/goto.ts")).run,
   },
   {
+    name: "diff",
+    summary: "Compare two branches: where they part, and what was done on each",
+    args: [
+      session,
+      ["<a>", "where the one branch ends: the id of an entry (its beginning will do), or its label"],
+      ["[b]", "where the other ends; default: the current position"],
+    ],
+    examples: [
+      ["bonsai diff session.jsonl 0000010c 00000200", "two branches beside each other"],
+      ["bonsai diff session.jsonl 0000010c --json", "a branch and the current one, for a script"],
+    ],
+    load: async () => (await import("./commands/diff.ts")).run,
+  },
+  {
+    name: "merge",
+    summary: "Bring the outcome of another branch here, as a summary under the current position",
+    args: [
+      session,
+      ["<branch>", "where that branch ends: the id of an entry (its beginning will do), or its label"],
+    ],
+    options: [
+      {
+        flags: "--focus <text>",
+        description: "what the summary should dwell on",
+        kind: "text or nothing",
+      },
+      {
+        flags: "--digest",
+        description: "summarise without a model (the default)",
+        conflicts: ["model"],
+      },
+      { flags: "--model <provider/id>", description: "let this model summarise" },
+      { flags: "--label <text>", description: "a label for the summary" },
+      onlyExtension,
+    ],
+    examples: [
+      ["bonsai merge session.jsonl 0000010c", "what was done there, told here"],
+      ["bonsai merge session.jsonl 0000010c --json", "again: only what is new, or nothing"],
+    ],
+    load: async () => (await import("./commands/merge.ts")).run,
+  },
+  {
     name: "compact",
     summary: "Make the context small: summarise what is old, keep what is recent",
     args: [session],

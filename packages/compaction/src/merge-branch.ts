@@ -1,6 +1,7 @@
 import { type BranchSummaryEntry, pinChange, project } from "@bonsai-agent/session";
-import { unmergedBranch } from "./branch.ts";
+import { type UnmergedBranch, unmergedBranch } from "./branch.ts";
 import { type BranchSummaryOptions, branchDrafts, decideBranch } from "./branch-decision.ts";
+import { digits } from "./outcome.ts";
 
 export interface MergeBranchOptions extends BranchSummaryOptions {
   /** Where the branch ends that is merged: an entry beside the present path, or one that comes after the leaf. */
@@ -23,6 +24,8 @@ export interface BranchMerge {
   summaryEntry?: BranchSummaryEntry;
   /** The earlier summary on this path that holds the branch up to its end; where that is why nothing was merged. */
   mergedById?: string;
+  /** What happened, in words for people. */
+  detail: string;
 }
 
 /**
@@ -37,17 +40,12 @@ export async function mergeBranch(options: MergeBranchOptions): Promise<BranchMe
   const { leafId: previousLeafId } = session;
   const entryIds = branch.entries.map(({ id }) => id);
   const here = { leafId: previousLeafId, previousLeafId, branchId, entryIds };
-  const { mergedById } = branch;
-  const unchanged = {
-    status: "unchanged" as const,
-    ...here,
-    ...(mergedById !== undefined && { mergedById }),
-  };
+  const unchanged = { status: "unchanged" as const, ...here, ...nothingNew(branch, branchId) };
   // Nobody is asked about what does not happen.
   if (!project(branch.entries).items.some(({ entry }) => pinChange(entry) === undefined)) return unchanged;
   const place = { branch, targetId: previousLeafId };
   const decision = await decideBranch({ ...options, ...place, summarise: true, isMerge: true, signal });
-  if (decision === "cancelled") return { status: "cancelled", ...here };
+  if (decision === "cancelled") return { status: "cancelled", ...here, detail: CANCELLED };
   if (decision.summary === undefined) return unchanged;
   const [entry] = session.append(branchDrafts(session, decision, place));
   const summaryEntry = entry as BranchSummaryEntry;
@@ -59,5 +57,21 @@ export async function mergeBranch(options: MergeBranchOptions): Promise<BranchMe
     fromExtension: decision.fromExtension,
     isMerge: true,
   });
-  return { status: "merged", ...here, leafId: session.leafId, summaryEntry };
+  const news = entryIds.length === 1 ? "1 entry" : `${digits(entryIds.length)} entries`;
+  const detail = `The outcome of the branch that ends at ${branchId} is here now: ${news} as summary ${summaryEntry.id}.`;
+  return { status: "merged", ...here, leafId: session.leafId, summaryEntry, detail };
+}
+
+const CANCELLED = "The merge was cancelled, and nothing was changed.";
+
+function nothingNew(
+  { mergedById }: UnmergedBranch,
+  branchId: string,
+): Pick<BranchMerge, "mergedById" | "detail"> {
+  if (mergedById === undefined)
+    return {
+      detail: `The branch that ends at ${branchId} has nothing that is new to the model here: nothing was written.`,
+    };
+  const detail = `Nothing is new on the branch that ends at ${branchId}: summary ${mergedById} on this path holds it. Nothing was written.`;
+  return { mergedById, detail };
 }

@@ -43,6 +43,7 @@ describe("a merge", () => {
       previousLeafId: leafId,
       branchId: id("a3"),
       entryIds: ["u2", "a2", "t1", "a3"].map(id),
+      detail: expect.stringContaining(`4 entries as summary ${summaryEntry!.id}`),
     });
     expect(session.leafId).toBe(summaryEntry!.id);
     expect(summariser.requests).toHaveLength(1);

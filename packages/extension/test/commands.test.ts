@@ -64,6 +64,7 @@ test("a command's context goes where the front end lets it, and reads what is no
       fork: async (id, options) => moves.push(["fork", id, options]) > 0,
       switchSession: async () => false,
       navigateTree: async (id) => moves.push(["tree", id]) > 0,
+      mergeBranch: async () => ({ cancelled: true }),
     },
     extensions: (bonsai) =>
       void bonsai.registerCommand("go", {

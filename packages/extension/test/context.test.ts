@@ -235,6 +235,10 @@ test("a command goes to other places; what follows there gets a context, and wha
     fork: (id, options) => moved("fork", id, options),
     switchSession: (path) => moved("switch", path),
     navigateTree: async (id, options) => (await moved("tree", id, options)) && false,
+    mergeBranch: async (id, options) => ({
+      cancelled: !(await moved("merge", id, options)),
+      summaryEntryId: "s1",
+    }),
   };
   const { session, ctx } = await stage({ control });
   const followed: ExtensionCommandContext[] = [];
@@ -244,12 +248,14 @@ test("a command goes to other places; what follows there gets a context, and wha
   expect(await ctx.fork("e2", { position: "at" })).toEqual({ cancelled: false });
   expect(await ctx.switchSession("/s", { withSession })).toEqual({ cancelled: false });
   expect(await ctx.navigateTree("e3", { summarize: true })).toEqual({ cancelled: true });
+  expect(await ctx.mergeBranch("e4", { label: "tried" })).toEqual({ cancelled: false, summaryEntryId: "s1" });
   expect(moves).toEqual([
     ["new", { parentSession: "/p" }],
     ["fork", "e1", { position: "before" }],
     ["fork", "e2", { position: "at" }],
     ["switch", "/s"],
     ["tree", "e3", { summarize: true }],
+    ["merge", "e4", { label: "tried" }],
   ]);
   expect(followed).toHaveLength(3);
   expect(followed[0]?.sessionManager.getSessionId()).toBe(session.session.id);
@@ -258,13 +264,20 @@ test("a command goes to other places; what follows there gets a context, and wha
 
 test("nothing follows where the user, or an extension, did not let it happen", async () => {
   const refused = async () => false;
-  const control = { newSession: refused, fork: refused, switchSession: refused, navigateTree: refused };
+  const control = {
+    newSession: refused,
+    fork: refused,
+    switchSession: refused,
+    navigateTree: refused,
+    mergeBranch: async () => ({ cancelled: true }),
+  };
   const { session, ctx } = await stage({ control });
   const followed: unknown[] = [];
   const withSession = async (next: ExtensionCommandContext) => void followed.push(next);
   expect(await ctx.newSession({ withSession })).toEqual({ cancelled: true });
   expect(await ctx.fork("e1", { withSession })).toEqual({ cancelled: true });
   expect(await ctx.switchSession("/s", { withSession })).toEqual({ cancelled: true });
+  expect(await ctx.mergeBranch("e1")).toEqual({ cancelled: true });
   expect(followed).toEqual([]);
   await session.close();
 });

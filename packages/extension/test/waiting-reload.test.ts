@@ -86,6 +86,7 @@ test("what is kept of a context acts no more once its extension was unloaded; it
       fork: async () => true,
       switchSession: async () => true,
       navigateTree: async () => true,
+      mergeBranch: async () => ({ cancelled: false }),
     },
   });
   await session.command("/keep");

@@ -5,6 +5,7 @@ import { openInteractive } from "./harness.ts";
 const panels = [
   ["/help", "Commands"],
   ["/tree", "Session tree"],
+  ["/merge", "Merge: where"],
   ["/fork", "Fork"],
   ["/context", "Context"],
   ["/recall", "Recall"],

@@ -72,7 +72,7 @@ describe("the panel", () => {
       › │  ◉ assistant  Done: the total is computed.                 ◀ here   16 hours
         ╰─▾○ user       [dead end] Try a cache                                16 hours
            ○ assistant  A cache makes it worse.                               16 hours
-       Enter go there · ←→ fold, unfold · Tab filter · Ctrl-L label · Esc leave"
+       Enter go there · ←→ fold · Tab filter · Ctrl-L label · Ctrl-X mark · Esc leave"
     `);
   });
 
@@ -93,8 +93,8 @@ describe("the panel", () => {
       › ├─▸● branch A cache was tried: no … +6
         ╰─▾○ user [dead end] Try a cache
            ○ assistant A cache makes it worse.
-       Enter go there · ←→ fold, unfold
-       Tab filter · Ctrl-L label · Esc leave"
+       Enter go there · ←→ fold · Tab filter
+       Ctrl-L label · Ctrl-X mark · Esc leave"
     `);
     terminal.press("tab", "ctrl+f");
     expect(panelOf(await terminal.until("user only"))).toMatchInlineSnapshot(`
@@ -107,8 +107,8 @@ describe("the panel", () => {
 
 
 
-       Enter go there · ←→ fold, unfold
-       Tab filter · Ctrl-L label · Esc leave"
+       Enter go there · ←→ fold · Tab filter
+       Ctrl-L label · Ctrl-X mark · Esc leave"
     `);
   });
 

@@ -160,6 +160,7 @@ test("a command hands over to a new session, whose context can send messages", a
     fork: async () => false,
     switchSession: async () => false,
     navigateTree: async () => false,
+    mergeBranch: async () => ({ cancelled: true }),
   };
   const session = await openPiSession("handoff", { ui: {}, control, answers: ["I go on."] });
   await session.command("/handoff Go on.");

@@ -43,6 +43,7 @@ export const overlapping: ReadonlySet<RpcCommandName> = new Set([
   "follow_up",
   "compact",
   "navigate_tree",
+  "merge",
   "bash",
 ]);
 
@@ -61,6 +62,7 @@ export const rpcHandlers: Handlers = {
     return undefined;
   },
   navigate_tree: navigateTree,
+  merge: mergeBranch,
   get_state: ({ host: { agent } }) => ({ ...agent.state, model: modelJson(agent.state.model) }),
   get_messages: ({ host }) => ({
     messages: host.agent.session.projection().items.map(({ message }) => message),
@@ -191,6 +193,18 @@ async function navigateTree(
     ...(label === undefined ? {} : { label }),
   });
   return { ...moved, summaryEntryId: summaryEntry?.id };
+}
+
+async function mergeBranch(
+  { host: { agent } }: RpcWork,
+  { branchId, customInstructions: focus, useDigest = false, label }: RpcParams<"merge">,
+): Promise<RpcData["merge"]> {
+  const { summaryEntry, ...merged } = await agent.merge(resolveEntryId(agent.session, branchId), {
+    useDigest,
+    ...(focus === undefined ? {} : { focus }),
+    ...(label === undefined ? {} : { label }),
+  });
+  return { ...merged, summaryEntryId: summaryEntry?.id };
 }
 
 function sessionStats({ agent: { session, state }, app }: AgentHost): RpcSessionStats {

@@ -1,7 +1,7 @@
 import type { AgentState } from "@bonsai-agent/agent";
 import type { DraftReport } from "@bonsai-agent/app/draft-view";
 import type { TreeRow } from "@bonsai-agent/app/session-tree";
-import type { CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
+import type { BranchMerge, CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
 import type { FlagOptions, LoadedExtension } from "@bonsai-agent/extension/host";
 import type { BashExecutionMessage, ImageContent, Message, Usage } from "@bonsai-agent/messages";
 import { type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
@@ -26,6 +26,12 @@ export const rpcCommands = {
   navigate_tree: {
     targetId: name,
     summarize: z.boolean().optional(),
+    customInstructions: text.optional(),
+    useDigest: z.boolean().optional(),
+    label: name.optional(),
+  },
+  merge: {
+    branchId: name,
     customInstructions: text.optional(),
     useDigest: z.boolean().optional(),
     label: name.optional(),
@@ -70,6 +76,7 @@ export interface RpcData {
   navigate_tree: Pick<Navigation, "status" | "leafId" | "previousLeafId" | "editorText"> & {
     summaryEntryId: string | undefined;
   };
+  merge: Omit<BranchMerge, "summaryEntry"> & { summaryEntryId: string | undefined };
   get_state: Omit<AgentState, "model"> & { model: ModelJson };
   /** What the model sees, oldest first. */
   get_messages: { messages: readonly Message[] };

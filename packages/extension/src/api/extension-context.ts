@@ -73,9 +73,16 @@ export interface NavigateOptions {
   label?: string | undefined;
 }
 
+export type MergeOptions = Omit<NavigateOptions, "summarize">;
+
 interface Cancellable {
   /** True where an extension, or the user, did not let it happen. */
   cancelled: boolean;
+}
+
+export interface MergeResult extends Cancellable {
+  /** Absent where nothing of the branch is new. */
+  summaryEntryId?: string | undefined;
 }
 
 /** What follows when another session is worked in; `ctx` is of that session. */
@@ -96,6 +103,8 @@ export interface ExtensionCommandContext extends ExtensionContext {
   ): Promise<Cancellable>;
   /** Goes to another place of the session's tree, as `/tree` does. */
   navigateTree(targetId: string, options?: NavigateOptions): Promise<Cancellable>;
+  /** Brings the outcome of another branch, up to an entry of it, under the leaf, as `/merge` does. */
+  mergeBranch(branchId: string, options?: MergeOptions): Promise<MergeResult>;
   /** Opens the session of a file. */
   switchSession(sessionPath: string, options?: WithSession): Promise<Cancellable>;
   /** Loads all extensions anew. The code that called it is of the old ones: return right after. */

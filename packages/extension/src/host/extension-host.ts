@@ -4,7 +4,13 @@ import type { Catalogue, CatalogueModel, KeyFile, ModelClient } from "@bonsai-ag
 import type { CustomEntry, Session } from "@bonsai-agent/session";
 import type { Component, ComponentKeybindings, ComponentTui, Theme } from "../api/drawing.ts";
 import type { ExtensionAPI, FlagValue } from "../api/extension-api.ts";
-import type { ExtensionContext, ExtensionMode, NavigateOptions } from "../api/extension-context.ts";
+import type {
+  ExtensionContext,
+  ExtensionMode,
+  MergeOptions,
+  MergeResult,
+  NavigateOptions,
+} from "../api/extension-context.ts";
 import type { CustomOptions, ExtensionUI, FooterData, WidgetOptions } from "../api/extension-ui.ts";
 
 /** The models of the host, and who asks them. */
@@ -20,6 +26,7 @@ export interface SessionControl {
   fork(entryId: string, options: { position: "before" | "at" }): Promise<boolean>;
   switchSession(sessionPath: string): Promise<boolean>;
   navigateTree(targetId: string, options: NavigateOptions): Promise<boolean>;
+  mergeBranch(branchId: string, options: MergeOptions): Promise<MergeResult>;
 }
 
 /** What a front end gives to the extensions that it runs. Read when needed: sessions come and go. */

@@ -124,6 +124,9 @@ function sessionMoves(runtime: ExtensionRuntime): SessionMoves {
     async navigateTree(targetId, options = {}) {
       return { cancelled: !(await control("navigateTree").navigateTree(targetId, options)) };
     },
+    async mergeBranch(branchId, options = {}) {
+      return control("mergeBranch").mergeBranch(branchId, options);
+    },
     async switchSession(sessionPath, { withSession } = {}) {
       return followed(await control("switchSession").switchSession(sessionPath), withSession);
     },

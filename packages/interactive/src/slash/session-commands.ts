@@ -1,12 +1,13 @@
 import { bytes } from "@bonsai-agent/app/numbers";
 import { absolutePath, shownPath } from "@bonsai-agent/app/paths";
 import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
-import { writeOutput } from "@bonsai-agent/app/session-file";
+import { resolveEntryId, writeOutput } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import type { SlashCommand } from "../interactive-context.ts";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askText } from "../panels/ask.ts";
 import { pickSession } from "../panels/session-picker.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
+import { mergeFlow } from "../tree/branches.ts";
 import { askLabel, openTree, openTreeModel, pickEntry, writeLabel } from "../tree/tree-navigation.ts";
 import { isWork } from "../tree/tree-search.ts";
 
@@ -45,6 +46,30 @@ export const forkCommand: SlashCommand = {
     fillEditor(context, sent);
   },
 };
+
+export const mergeCommand: SlashCommand = {
+  name: "merge",
+  description:
+    "Bring the outcome of another branch here, as a summary; without a branch, pick one in the tree",
+  argumentHint: "[branch] [focus]",
+  async run(args, context) {
+    const [, name = "", focus = ""] = /^(\S*)\s*([\s\S]*)$/.exec(args) ?? [];
+    const { session } = context.host.agent;
+    const branchId = name === "" ? await pickBranch(context) : resolveEntryId(session, name);
+    if (branchId !== undefined) await mergeFlow(context, branchId, focus === "" ? {} : { focus });
+  },
+};
+
+async function pickBranch(context: InteractiveContext): Promise<string | undefined> {
+  const model = openTreeModel(context, "default");
+  if (model.rows.length === 0) {
+    context.notify("There is no other branch yet.");
+    return undefined;
+  }
+  const title = "Merge: where does the branch end?";
+  const at = await pickEntry(context, model, { title, choice: "merge" });
+  return at === undefined ? undefined : model.entryAt(at).id;
+}
 
 export const cloneCommand: SlashCommand = {
   name: "clone",

@@ -16,6 +16,7 @@ import {
   exportCommand,
   forkCommand,
   labelCommand,
+  mergeCommand,
   nameCommand,
   newCommand,
   resumeCommand,
@@ -52,6 +53,7 @@ const reloadCommand: SlashCommand = {
 export const slashCommands: readonly SlashCommand[] = [
   newCommand,
   treeCommand,
+  mergeCommand,
   forkCommand,
   cloneCommand,
   labelCommand,

@@ -19,6 +19,7 @@ export class TreeModel extends TreeSearch {
   readonly #shape: TreeShape;
   readonly #leaf: number;
   readonly #folded = new Set<number>();
+  #marks: number[] = [];
   #layout: TreeLayout;
   #rows: number[] = [];
   /** Where the user went last; what is selected is the nearest of it that is shown. */
@@ -58,6 +59,17 @@ export class TreeModel extends TreeSearch {
   /** The entry where the session stands: its leaf, or the nearest above that is shown; -1 for none. */
   get here(): number {
     return this.#layout.nearest(this.#leaf);
+  }
+
+  /** The entries that are marked to be compared, the one marked first first; two at most. */
+  get marks(): readonly number[] {
+    return this.#marks;
+  }
+
+  /** Marks an entry, or takes its mark away; a third mark takes the place of the first. */
+  toggleMark(at: number): void {
+    const others = this.#marks.filter((each) => each !== at);
+    this.#marks = others.length < this.#marks.length ? others : [...others, at].slice(-2);
   }
 
   isFolded(at: number): boolean {

@@ -3,6 +3,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
+import { showBranchDiff } from "./branches.ts";
 import { TreeModel } from "./tree-model.ts";
 import { TreePanel, type TreePanelOptions } from "./tree-panel.ts";
 import type { TreeFilter } from "./tree-search.ts";
@@ -128,10 +129,14 @@ export async function pickEntry(
     model.setLabel(at, label === "" ? undefined : label);
     panel?.changed();
   };
+  const onDiff = (marks: readonly number[]) => {
+    const [a, b = host.agent.session.leafId] = marks.map((at) => model.entryAt(at).id);
+    void showBranchDiff(context, a!, b);
+  };
   try {
     return await screen.show<number>((done) => {
       const { now } = host.app.call.io;
-      panel = new TreePanel({ ...words, screen, model, now, done, ...(canLabel && { onLabel }) });
+      panel = new TreePanel({ ...words, screen, model, now, done, ...(canLabel && { onLabel, onDiff }) });
       return panel;
     });
   } finally {

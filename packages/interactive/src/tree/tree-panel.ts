@@ -24,6 +24,8 @@ export interface TreePanelOptions {
   done: (at: number | undefined) => void;
   /** Asks for a label of the entry at a position. Default: entries cannot be labelled here. */
   onLabel?: (at: number) => void;
+  /** Compares two places: what is marked, and where nothing is, the selection. Default: nothing can be compared here. */
+  onDiff?: (marks: readonly number[]) => void;
 }
 
 /** Rows that stand around the list, at most: rules, title, search, hints and the footer. */
@@ -108,7 +110,7 @@ export class TreePanel extends FieldPanel<TextField> {
 
   /** @returns false for a key that belongs to the search */
   #act(data: string): boolean {
-    const { model, done, onLabel } = this.#options;
+    const { model, done, onLabel, onDiff } = this.#options;
     const keys = getKeybindings();
     const step = scrollStep(data, this.#page);
     const own: readonly (readonly [KeyId, () => void])[] = [
@@ -120,6 +122,8 @@ export class TreePanel extends FieldPanel<TextField> {
       ["ctrl+f", () => model.nextFilter()],
       ["shift+tab", () => model.nextFilter(-1)],
       ["ctrl+l", () => this.#withSelected(onLabel)],
+      ["ctrl+x", () => onDiff && this.#withSelected((at) => model.toggleMark(at))],
+      ["ctrl+d", () => this.#withSelected((at) => onDiff?.(model.marks.length > 0 ? model.marks : [at]))],
     ];
     if (step !== 0) model.move(step);
     else if (keys.matches(data, "tui.select.confirm")) this.#withSelected(done);
@@ -190,12 +194,14 @@ export class TreePanel extends FieldPanel<TextField> {
   }
 
   #hints(): KeyHint[] {
-    const { choice, onLabel, model } = this.#options;
+    const { choice, onLabel, onDiff, model } = this.#options;
     return [
       [keyName("tui.select.confirm"), choice],
-      ["←→", "fold, unfold"],
+      ["←→", "fold"],
       ["Tab", "filter"],
       ...(onLabel === undefined ? [] : [["Ctrl-L", "label"] as const]),
+      ...(onDiff === undefined ? [] : [["Ctrl-X", "mark"] as const]),
+      ...(model.marks.length === 0 ? [] : [["Ctrl-D", "diff"] as const]),
       [keyName("tui.select.cancel"), model.search === "" ? "leave" : "clear"],
     ];
   }

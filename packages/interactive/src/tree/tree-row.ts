@@ -23,7 +23,7 @@ export function treeRow(at: number, options: TreeRowOptions): string {
   const tail = rowTail(at, options);
   const columns = width - spansWidth(tail);
   const head: LookSpan[] = [
-    { text: isSelected ? "› " : "  ", style: theme.style.accent },
+    { text: `${isSelected ? "›" : " "}${sides[model.marks.indexOf(at)] ?? " "}`, style: theme.style.accent },
     { text: guides(model, at, Math.max(4, Math.floor(width / 4))), style: theme.style.border },
     ...mark(model, at, theme),
     ...content(model, at, options),
@@ -35,6 +35,9 @@ export function treeRow(at: number, options: TreeRowOptions): string {
   const whole = `${line}${end}`.trimEnd();
   return isSelected ? theme.style.selected(theme.style.bold(whole)) : whole;
 }
+
+/** What the marks are called: the first is side A of a comparison. */
+const sides = ["A", "B"];
 
 function rowTail(at: number, { model, theme, width, nowMs }: TreeRowOptions): LookSpan[] {
   const { style } = theme;

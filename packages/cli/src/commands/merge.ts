@@ -1,0 +1,71 @@
+import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, paragraph, quoted, span } from "@bonsai-agent/app/line";
+import { withProgress } from "@bonsai-agent/app/output";
+import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
+import { callSettings } from "@bonsai-agent/app/settings";
+import { printableLines, wrap } from "@bonsai-agent/app/terminal-text";
+import { type BranchMerge, mergeBranch } from "@bonsai-agent/compaction";
+import type { Session } from "@bonsai-agent/session";
+import { interruptibleDigest, withSummaryMakers } from "../summary-makers.ts";
+
+/** What `bonsai merge --json` prints. */
+export interface MergeReport extends Omit<BranchMerge, "summaryEntry"> {
+  summaryEntryId?: string | undefined;
+  /** As the model sees it. */
+  summary?: string | undefined;
+  /** The extension whose summary it is, or that did not let it happen. */
+  decidedBy?: string | undefined;
+}
+
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const session = openNamedSession(invocation);
+  const report = await merge(session, invocation);
+  const { output } = invocation;
+  output.result(report, () => mergeView(report, output.width));
+  return report.status === "cancelled" ? ExitCode.cancelled : ExitCode.done;
+}
+
+async function merge(session: Session, invocation: Invocation): Promise<MergeReport> {
+  const { args, io, options } = invocation;
+  const branchId = resolveEntryId(session, args[1]!);
+  return io.interruptible((signal) =>
+    withProgress(io, "Summarising the branch", (onShow) =>
+      withSummaryMakers({ invocation, session, signal, onShow }, async (makers) => {
+        const { summariser = interruptibleDigest(), lifecycle } = makers;
+        const { summaryEntry, ...merged } = await mergeBranch({
+          session,
+          settings: callSettings(invocation),
+          branchId,
+          summariser,
+          signal,
+          ...(lifecycle && { lifecycle }),
+          ...(typeof options.focus === "string" && { focus: options.focus }),
+          ...(typeof options.label === "string" && { label: options.label }),
+        });
+        const isTheirs = summaryEntry?.fromHook === true;
+        const field = merged.status === "cancelled" ? "cancel" : isTheirs ? "summary" : undefined;
+        return {
+          ...merged,
+          summaryEntryId: summaryEntry?.id,
+          summary: summaryEntry?.summary,
+          ...makers.decidedBy(field),
+        };
+      }),
+    ),
+  );
+}
+
+const shownSummaryLines = 24;
+
+function* mergeView(report: MergeReport, width: number): Generator<Line> {
+  const { status, summary, decidedBy } = report;
+  yield* paragraph(report.detail, width);
+  if (decidedBy !== undefined)
+    yield [`${status === "cancelled" ? "It was cancelled" : "The summary was made"} by ${decidedBy}.`];
+  if (summary === undefined) return;
+  yield [];
+  const lines = printableLines(summary).flatMap((line) => wrap(line, width - 4));
+  yield* quoted(lines.slice(0, shownSummaryLines), "magenta");
+  const more = lines.length - shownSummaryLines;
+  if (more > 0) yield [span(`  │ … ${more} more lines (--json has all)`, "gray")];
+}
