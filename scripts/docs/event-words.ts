@@ -15,8 +15,8 @@ export const eventWords: Readonly<Record<keyof LifecycleEvents, string>> = {
   session_compact: "the compaction is written, and the lock is free",
   session_compact_failed: "no compaction was written: it failed or was cancelled",
   session_before_tree:
-    "the user goes to another place in the tree: cancel it, or say how the branch that is left is summarised",
-  session_tree: "the leaf has moved",
+    "the user goes to another place in the tree, or merges another branch (`isMerge`): cancel it, or say how the branch is summarised",
+  session_tree: "the leaf has moved; after a merge (`isMerge`), to the summary that was written under it",
   input: "a text has come, before anything is done with it: change it, or take it over",
   before_agent_start: "a run is about to begin: change its system prompt, or add messages",
   agent_start: "a run begins; `agent_end` comes for sure",

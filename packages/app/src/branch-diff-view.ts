@@ -75,7 +75,7 @@ function sideSections(name: "a" | "b", width: number, { report, nowMs }: BranchD
     section("Files", fileLines(side, { shared: report.sharedFiles, width })),
     section("Commands", commandLines(side, width)),
     section("The user's words", wordLines(side, width)),
-    section("Summaries", summaryLines(side, width)),
+    section("Compactions and summaries", summaryLines(side, width)),
     section("Last answer", answerLines(side, width)),
   ];
 }

@@ -80,6 +80,32 @@ describe("--mode rpc: what a session says and does", () => {
     await rpc.end();
   });
 
+  test("merge brings another branch under the leaf, and nothing twice", async () => {
+    const rpc = new RpcSession(agentProject({ ...says("yes"), summary: [] }));
+    const said = async (message: string) => {
+      const from = rpc.lines.length;
+      await rpc.ask({ type: "prompt", message });
+      await rpc.wait(isEnd, from);
+      const { leafId } = (await rpc.ask({ type: "get_entries" })).data as { leafId: string };
+      return leafId;
+    };
+    const first = await said("one");
+    const branchId = await said("two");
+    await rpc.ask({ type: "navigate_tree", targetId: first });
+    const previousLeafId = await said("three");
+    const merge = { type: "merge", branchId, useDigest: true };
+    const merged = await rpc.ask(merge);
+    expect(merged).toMatchObject({ data: { status: "merged", previousLeafId, branchId } });
+    const { summaryEntryId, entryIds } = merged.data as { summaryEntryId: string; entryIds: string[] };
+    expect(entryIds).toHaveLength(2);
+    expect(await rpc.ask(merge)).toMatchObject({ data: { status: "unchanged", mergedById: summaryEntryId } });
+    expect(await rpc.ask({ type: "merge", branchId: first })).toMatchObject({
+      success: false,
+      error: { code: "merge_own_path" },
+    });
+    await rpc.end();
+  });
+
   test("a prompt that could not be stored is an error, and comes back as unsent", async () => {
     const project = agentProject(says("never"));
     const file = join(project.cwd, "later.jsonl");

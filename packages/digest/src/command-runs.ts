@@ -7,8 +7,10 @@ import type { SourceMessage } from "./source.ts";
 
 /** A shell command that came to its end, whoever ran it. */
 export interface CommandRun {
-  /** On one line, without secrets. */
+  /** On one line, without secrets, and without the change of folder in front. */
   command: string;
+  /** Where it ran, if the command says so. */
+  folder?: string | undefined;
   state: RunResult["state"];
   /** True where it only looked, or moved files about: nobody waits for that to pass. */
   isLookup: boolean;
@@ -19,6 +21,8 @@ export interface CommandRun {
 }
 
 const maxCommandChars = 400;
+/** `cd packages/tui && ` */
+const FOLDER_CHANGE = /^\s{0,9}cd\s{1,9}(?:"[^"\n]*"|'[^'\n]*'|[^\s;&|]+)\s{0,9}(?:&&|;)\s{0,9}(?=\S)/;
 
 /** The commands that tools and the user ran, in order. A call without its result among the messages is left out. */
 export function commandRuns(messages: readonly SourceMessage[]): CommandRun[] {
@@ -37,8 +41,10 @@ function commandRun(written: string, result: RunResult, entryId: string | undefi
   const state = result.state === "aborted" ? "aborted" : isFailed ? "failed" : result.state;
   const line = state === "failed" ? decisiveLine(result) : undefined;
   const isLookup = !groups.some(({ commands }) => commands.some(counts));
-  const command = clipped(written, maxCommandChars);
-  return { command, state, isLookup, ...(line !== undefined && { line }), entryId };
+  const command = clipped(written.replace(FOLDER_CHANGE, ""), maxCommandChars);
+  const folder = groups.at(-1)?.commands.at(-1)?.folder;
+  const where = folder === undefined ? {} : { folder };
+  return { command, ...where, state, isLookup, ...(line !== undefined && { line }), entryId };
 }
 
 /** Results with the calls that they belong to, as messages come. */

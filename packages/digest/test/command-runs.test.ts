@@ -35,6 +35,12 @@ test.each([
   expect(commandRuns(messages)).toEqual([expect.objectContaining({ command, entryId: "e1", ...expected })]);
 });
 
+test("a change of folder in front is where the command ran", () => {
+  const messages = [call("1", { command: "cd packages/tui && npm test" }), result("1", "3 passed")];
+  const [run] = commandRuns(messages.map((message) => ({ message })));
+  expect(run).toMatchObject({ command: "npm test", folder: "packages/tui", state: "passed" });
+});
+
 test("what is no command, and a call without its result, is left out; a user's command is not", () => {
   const ran = {
     role: "bashExecution",

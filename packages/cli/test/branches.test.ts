@@ -1,0 +1,122 @@
+import { readFileSync } from "node:fs";
+import type { BranchDiffReport } from "@bonsai-agent/app/branch-diff-report";
+import { openSession } from "@bonsai-agent/session";
+import { describe, expect, test } from "vitest";
+import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
+import type { MergeReport } from "../src/commands/merge.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+
+/** Two branches below aaaa0004; the session stands at the end of the second. */
+const [parting, deadEnd, here] = ["aaaa0004", "bbbb0002", "cccc0007"];
+
+describe("bonsai diff", () => {
+  test("says where two branches part and what each did", async () => {
+    const file = writeLines(sampleLines());
+    const before = readFileSync(file);
+    const report = await jsonOf<BranchDiffReport>(["diff", file, deadEnd, here]);
+    expect(report).toMatchObject({
+      relation: "parted",
+      commonAncestor: { entryId: parting, kind: "assistant" },
+      commonEntries: 4,
+      a: { leaf: { entryId: deadEnd }, turns: 1, lastAnswer: { entryId: deadEnd } },
+      b: { leaf: { entryId: here } },
+    });
+    const path = openSession(file).path(deadEnd);
+    expect(report.a.entryIds).toEqual(path.slice(report.commonEntries).map(({ id }) => id));
+    expect(report.a.words.said.map(({ text }) => text)).toEqual(["Try a cache"]);
+    expect(await jsonOf(["diff", file, deadEnd])).toEqual(report);
+    expect(await jsonOf(["diff", file, "dead end"])).toMatchObject({ a: { leaf: { label: "dead end" } } });
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("stands side by side from 120 columns on, else one below the other", async () => {
+    const file = writeLines(sampleLines());
+    const drawn = async (columns: number) =>
+      (await runCli(["diff", file, deadEnd, here], { columns })).stdout.split("\n");
+    for (const columns of [40, 119, 120, 200]) {
+      const lines = await drawn(columns);
+      const isBeside = lines.some((line) => /^A .* │ B /.test(line));
+      expect([columns, isBeside]).toEqual([columns, columns >= 120]);
+      expect(lines.every((line) => line.length <= columns)).toBe(true);
+      expect(lines[0]).toContain("A and B part");
+    }
+    expect(await drawn(120)).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^Last answer .*│ Last answer$/)]),
+    );
+  });
+
+  test.each([
+    [[here, here], "same", "A and B are the same place"],
+    [[here, parting], "ahead", "has nothing of its own"],
+    [[parting, here], "behind", "has nothing of its own"],
+  ])("%j is said clearly", async ([a, b], relation, words) => {
+    const file = writeLines(sampleLines());
+    expect(await jsonOf(["diff", file, a!, b!])).toMatchObject({ relation });
+    expect((await runCli(["diff", file, a!, b!], { columns: 200 })).stdout).toContain(words);
+  });
+
+  test("two roots have nothing in common", async () => {
+    const file = writeLines(sampleLines());
+    const session = openSession(file);
+    const message = { role: "user" as const, content: "from the start", timestamp: 1 };
+    const { id } = session.append({ type: "message", message }, { under: null });
+    session.close();
+    const { relation, commonAncestor, commonEntries } = await jsonOf<BranchDiffReport>([
+      "diff",
+      file,
+      deadEnd,
+      id,
+    ]);
+    expect([relation, commonAncestor, commonEntries]).toEqual(["unrelated", null, 0]);
+    expect((await runCli(["diff", file, deadEnd, id])).stdout).toContain("nothing in common");
+  });
+});
+
+/** The sample, whose path has a summary of the other branch already; that branch went on since. */
+function grownSample() {
+  const file = writeLines(sampleLines());
+  const session = openSession(file);
+  const message = { role: "user" as const, content: "Try a ledger", timestamp: 1 };
+  const { id } = session.append({ type: "message", message }, { under: deadEnd });
+  session.moveTo(here);
+  session.close();
+  return { file, end: id };
+}
+
+describe("bonsai merge", () => {
+  test("brings what is new of a branch, and then nothing", async () => {
+    const { file, end } = grownSample();
+    const report = await jsonOf<MergeReport>(["merge", file, end, "--label", "ledger"]);
+    expect(report).toMatchObject({ status: "merged", previousLeafId: here, branchId: end, entryIds: [end] });
+    expect(report.summary).toContain("Try a ledger");
+    expect(report.summary).not.toContain("Try a cache");
+    const session = openSession(file);
+    expect(session.entry(report.summaryEntryId!)).toMatchObject({ parentId: here, fromId: end });
+    expect(session.label(report.summaryEntryId!)).toBe("ledger");
+    const before = readFileSync(file);
+    const again = await jsonOf<MergeReport>(["merge", file, end]);
+    expect(again).toMatchObject({ status: "unchanged", entryIds: [], mergedById: report.summaryEntryId });
+    expect((await runCli(["merge", file, deadEnd])).stdout).toContain("Nothing is new");
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test.each([
+    [parting, "merge_own_path"],
+    [here, "merge_own_path"],
+    ["nosuch", "entry_not_found"],
+  ])("%s is refused, and the file stays as it is", async (branch, code) => {
+    const file = writeLines(sampleLines());
+    const before = readFileSync(file);
+    const { stderr, code: exit } = await runCli(["merge", file, branch, "--json"]);
+    expect([exit, JSON.parse(stderr).error.code]).toEqual([1, code]);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
+  test("Ctrl-C changes nothing", async () => {
+    const { file, end } = grownSample();
+    const before = readFileSync(file);
+    const signal = AbortSignal.abort();
+    expect((await runCli(["merge", file, end], { signal })).code).toBe(130);
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+});
