@@ -321,7 +321,10 @@ function refuseCommand(): Promise<never> {
 }
 
 /** How to compact because somebody asked for it. */
-export type CompactOptions = Pick<ManualCompaction, "focus" | "useDigest" | "asksAgain" | "firstKeptEntryId">;
+export type CompactOptions = Pick<
+  ManualCompaction,
+  "focus" | "useDigest" | "asksAgain" | "firstKeptEntryId" | "isAgain"
+>;
 
 /** How to move to another place in the tree. */
 export interface NavigateOptions {

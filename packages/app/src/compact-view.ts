@@ -93,7 +93,8 @@ export function plannedText({ model, requests, costUsd, failure }: PlannedCost):
 function headline({ result, picture }: CompactViewOptions): Line {
   const about = picture.isSummaryExpected ? "about " : "";
   const sizes = `  ${count(result.tokensBefore)} → ${about}${counted(result.tokensAfter, "token")}`;
-  return [span(headings[result.status] ?? "", ["bold", "green"]), sizes];
+  const anew = result.entry?.replacesCompactionId === undefined ? "" : " anew";
+  return [span(`${headings[result.status] ?? ""}${anew}`, ["bold", "green"]), sizes];
 }
 
 /** "2 requests for $0.03". */

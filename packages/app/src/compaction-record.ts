@@ -60,12 +60,13 @@ function recordedCount(...ranges: ({ count: number } | undefined)[]): number | n
 }
 
 /**
- * The compactions of the path that are not undone, newest first: each is the live one of what stands before the next. One
+ * The compactions of the path that are not undone and not made anew, newest first: each is the live one of what stands before the next. One
  * walk up the path, which reads only compactions and custom entries.
  */
 export function liveCompactions(session: Session): CompactionEntry[] {
   const live: CompactionEntry[] = [];
   let undone = new UndoneCompactions();
+  const replaced = new Set<string>();
   const index = session.index();
   const leaf = session.leafId === null ? -1 : index.find(session.leafId);
   for (let at = leaf; at >= 0; at = index.parent(at)) {
@@ -73,6 +74,8 @@ export function liveCompactions(session: Session): CompactionEntry[] {
     const entry = type === "compaction" || type === "custom" ? session.entryAt(at) : undefined;
     if (entry !== undefined) undone.older(entry);
     if (entry?.type !== "compaction" || undone.has(entry.id)) continue;
+    if (entry.replacesCompactionId !== undefined) replaced.add(entry.replacesCompactionId);
+    if (replaced.has(entry.id)) continue;
     live.push(entry);
     // What a later entry undid counts for the path that ends there, not for what stood before this compaction.
     undone = new UndoneCompactions();

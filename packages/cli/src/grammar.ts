@@ -236,6 +236,11 @@ export const grammar: readonly CommandGrammar[] = [
       { flags: "--dry-run", description: "show the plan and write nothing", conflicts: ["output"] },
       { flags: "--keep <tokens>", description: "tokens of recent context to keep, like 20k", kind: "tokens" },
       {
+        flags: "--again",
+        description: "make the latest compaction anew from the originals, not from its summary",
+        conflicts: ["keep"],
+      },
+      {
         flags: "--before <entry>",
         description: "the cut: summarise everything before this entry",
         conflicts: ["keep"],
@@ -268,6 +273,7 @@ export const grammar: readonly CommandGrammar[] = [
       ],
       ["bonsai compact session.jsonl --keep 10k --focus 'the parser'", "keep less, and say what matters"],
       ["bonsai compact session.jsonl --before 0000010c --dry-run", "say yourself where the kept part begins"],
+      ["bonsai compact session.jsonl --again --focus 'the parser'", "make the latest compaction anew"],
       ["bonsai compact session.jsonl --model anthropic/claude-haiku-4-5", "let a model summarise"],
       ["bonsai compact session.jsonl -e ./my-summary.ts", "let an extension summarise, or say no"],
     ],

@@ -176,6 +176,33 @@ describe("bonsai compact", () => {
     expect((await contextIds(file))[1]).toBe(prompt.entryId);
   });
 
+  test("--again makes the latest compaction anew from the originals, with another focus", async () => {
+    const file = writeLines(manyFacts());
+    const asked = ["compact", file, "--keep", "4k"];
+    expect((await runCli(["compact", file, "--again"], { columns: 400 })).stderr).toContain(
+      "No compaction stands on the current branch.",
+    );
+    const former = await jsonOf<CompactionReport>(asked);
+    const untold = factNames.filter((name) => !former.summary?.includes(name))[0]!;
+    const again = ["compact", file, "--again", "--focus", untold];
+    const planned = await jsonOf<CompactionReport>([...again, "--dry-run"]);
+    expect(planned.summary).toContain(untold);
+    const shown = await runCli([...again, "--dry-run"], { columns: 100 });
+    expect(shown.stdout).toContain("Plan");
+    const anew = await jsonOf<CompactionReport>(again);
+    expect(anew).toMatchObject({
+      tokensAfter: planned.tokensAfter,
+      firstKeptEntryId: former.firstKeptEntryId,
+    });
+    expect(anew.summary).toContain(untold);
+    expect((await jsonOf<ShowReport>(["show", file])).compaction).toMatchObject({
+      compactionCount: 1,
+      previousSummary: null,
+    });
+    expect(await jsonOf(["undo", file])).toMatchObject({ compactionId: anew.entryId });
+    expect((await contextIds(file))[0]).toBe(former.entryId);
+  });
+
   test("--leaf compacts at another place", async () => {
     const file = longSession();
     const ids = await contextIds(file);

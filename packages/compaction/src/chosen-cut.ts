@@ -1,6 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { type CutFault, cutFaults } from "./cut.ts";
+import { readOriginals } from "./originals.ts";
 import { type ReadContextOptions, readContext } from "./tokens.ts";
 import { besideSummary, type ViewItem, viewOf } from "./view.ts";
 
@@ -11,11 +12,16 @@ export interface CutPlace {
   keptTokens: number;
 }
 
+export interface CutOptions extends ReadContextOptions {
+  /** The context is the one that the latest compaction would be made anew of. Default false. */
+  isAgain?: boolean | undefined;
+}
+
 /**
  * Where somebody may cut the context: the legal first kept entries, oldest first. None where nothing could be summarised.
  * @throws what reading the session throws
  */
-export function cutPlaces(options: ReadContextOptions): CutPlace[] {
+export function cutPlaces(options: CutOptions): CutPlace[] {
   return legalPlaces(contextItems(options));
 }
 
@@ -31,14 +37,13 @@ export interface CutRefusal {
  * What speaks against keeping the context from an entry on; undefined where that is legal.
  * @throws what reading the session throws
  */
-export function cutRefusal(
-  options: ReadContextOptions & { firstKeptEntryId: string },
-): CutRefusal | undefined {
+export function cutRefusal(options: CutOptions & { firstKeptEntryId: string }): CutRefusal | undefined {
   const { session, leafId = session.leafId, firstKeptEntryId } = options;
   return refusalAt({ session, leafId, items: contextItems(options) }, firstKeptEntryId);
 }
 
-function contextItems(options: ReadContextOptions): readonly ViewItem[] {
+function contextItems(options: CutOptions): readonly ViewItem[] {
+  if (options.isAgain) return besideSummary(readOriginals(options).view.items);
   const { projection, estimator } = readContext(options);
   return besideSummary(viewOf(projection, estimator).items);
 }

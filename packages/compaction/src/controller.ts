@@ -41,6 +41,8 @@ export interface ManualCompaction {
   asksAgain?: boolean;
   /** The cut: with this entry the kept part begins; others than those of `cutPlaces` are refused. Default: as the budgets say. */
   firstKeptEntryId?: string;
+  /** The latest compaction is made anew from the originals, not from its summary. Default false. */
+  isAgain?: boolean;
   /** True while a task goes on: as much is kept as by threshold. Default false. */
   isMidTask?: boolean;
   /** Cancels it. Default: nothing does. */

@@ -121,6 +121,12 @@ function isFailedAnswer(message: Message): boolean {
   return message.role === "assistant" && (message.stopReason === "error" || message.stopReason === "aborted");
 }
 
+/** The latest legal place up to an index that keeps what an answer has called for and the model has not seen. */
+export function legalCutBefore(messages: readonly Message[], index: number): number {
+  const most = Math.min(index, unseenResultsFrom(messages) ?? messages.length);
+  return legalCuts(messages).lastIndexOf(true, most);
+}
+
 /** Why the kept part may not begin at a place. */
 export type CutFault = "nothing before" | "tool result" | "failed answer" | "torn pair" | "unseen";
 

@@ -3,7 +3,7 @@ export { type BranchDiff, type BranchSide, branchDiff } from "./branch-diff.ts";
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
 export { budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
 export type { ExtensionCarryOver } from "./carry-over.ts";
-export { type CutPlace, type CutRefusal, cutPlaces, cutRefusal } from "./chosen-cut.ts";
+export { type CutOptions, type CutPlace, type CutRefusal, cutPlaces, cutRefusal } from "./chosen-cut.ts";
 export {
   CompactionController,
   type CompactionSite,
@@ -27,6 +27,7 @@ export { type HiddenEntry, hiddenEntries, hiddenEntry, hidesEntries } from "./hi
 export { lossLines, type SummaryLoss, summaryLoss } from "./loss-text.ts";
 export { type BranchMerge, type MergeBranchOptions, mergeBranch } from "./merge-branch.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
+export { originalProjection } from "./originals.ts";
 export {
   type CarriedCounts,
   type CompactionManifest,

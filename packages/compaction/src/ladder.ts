@@ -1,6 +1,6 @@
 import type { LossReport, SpanRecord } from "@bonsai-agent/digest";
 import { addUsage, BonsaiError, type Calibration, type Usage } from "@bonsai-agent/messages";
-import { type Entry, pinChange, type Session } from "@bonsai-agent/session";
+import { type CompactionEntry, type Entry, pinChange, type Session } from "@bonsai-agent/session";
 import type { Aims, Budgets } from "./budget.ts";
 import type { CarryOver, ExtensionCarryOver } from "./carry-over.ts";
 import type { CompactionLifecycle } from "./events.ts";
@@ -25,6 +25,8 @@ export interface Run extends Aims {
   readonly overheadTokens: number;
   readonly calibration: Calibration | undefined;
   readonly start: LadderState;
+  /** The compaction that this one makes anew. */
+  readonly former: CompactionEntry | undefined;
   /** What planning needs beside the view. */
   readonly span: Omit<PlanOptions, "view">;
   /** Undefined where only the digest is there. */

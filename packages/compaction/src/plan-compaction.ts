@@ -29,6 +29,7 @@ export interface PlanCompactionOptions
     | "estimator"
     | "focus"
     | "firstKeptEntryId"
+    | "isAgain"
     | "fixedTexts"
     | "pinned"
   > {
@@ -41,7 +42,7 @@ export interface PlanCompactionOptions
 /**
  * What `runCompaction` would do, without asking anybody and without writing: the masks, the cut, the spans.
  * `tokensAfter` is with a summary of the size that is usual: how long it will be is not known yet.
- * @throws BonsaiError `cut_not_allowed`, and what reading the session throws
+ * @throws BonsaiError `cut_not_allowed`, `nothing_to_make_anew`, and what reading the session throws
  */
 export function planCompaction(options: PlanCompactionOptions): CompactionResult {
   const { summariser, ...asked } = options;

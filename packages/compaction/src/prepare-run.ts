@@ -17,12 +17,13 @@ import { digestSummariser } from "./digest.ts";
 import type { ReviewCompaction } from "./draft.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import type { LadderState, Run } from "./ladder.ts";
+import { readOriginals } from "./originals.ts";
 import { type CompactionReason, manifestOf } from "./outcome.ts";
 import { pinnedTexts } from "./pins.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { Summariser } from "./summariser.ts";
 import { type ContextReading, readContext } from "./tokens.ts";
-import { besideSummary, contextSizeOf, viewOf, viewTokens } from "./view.ts";
+import { besideSummary, type ContextView, contextSizeOf, viewOf, viewTokens } from "./view.ts";
 
 /** What is compacted, how, and by whom. */
 export interface RunCompactionOptions {
@@ -49,6 +50,11 @@ export interface RunCompactionOptions {
    * is refused with `cut_not_allowed`.
    */
   firstKeptEntryId?: string | undefined;
+  /**
+   * The latest compaction is made anew, from what it was made of and not from its summary, with the same cut unless another
+   * is given. Where there is none, that fails with `nothing_to_make_anew`. Default false.
+   */
+  isAgain?: boolean | undefined;
   /** Texts to carry through this and all later compactions. */
   pinned?: readonly string[] | undefined;
   /** Shown what would be written, where `settings.confirm` says so. Default: nobody is, whatever the settings say. */
@@ -107,16 +113,17 @@ export function decisionOf(request: CompactionRequest, reading = readContext(req
   };
 }
 
-/** @throws BonsaiError `cut_not_allowed`, and whatever reading the session throws */
+/** @throws BonsaiError `cut_not_allowed`, `nothing_to_make_anew`, and whatever reading the session throws */
 export function prepareRun(request: CompactionRequest): Run {
   const { session, reason = "manual", settings, signal = new AbortController().signal } = request;
-  const { reading, budgets, limitTokens, totalTokens } = currentDecision(request);
+  const originals = request.isAgain ? readOriginals(request) : undefined;
+  const decision = originals ? decisionOf(request, originals.reading) : currentDecision(request);
+  const { reading, budgets, limitTokens, totalTokens } = decision;
   const { leafId, projection } = reading;
   const { compaction: previous } = projection;
-  const start = startOf(reading);
-  const { firstKeptEntryId } = request;
-  if (firstKeptEntryId !== undefined)
-    checkChosenCut({ session, leafId, items: besideSummary(start.view.items) }, firstKeptEntryId);
+  const start = startOf(originals?.view ?? viewOf(projection, reading.estimator));
+  const cutId = request.firstKeptEntryId;
+  if (cutId !== undefined) checkChosenCut({ session, leafId, items: besideSummary(start.view.items) }, cutId);
   const size = contextSizeOf({ reading, estimatedTokens: start.tokens, totalTokens });
   const aims = aimsOf(size, { ...budgets, limitTokens });
   const lowBy = totalTokens / Math.max(1, reading.tokens);
@@ -136,13 +143,14 @@ export function prepareRun(request: CompactionRequest): Run {
     overheadTokens: reading.overheadTokens(),
     calibration: reading.calibration(),
     start,
+    former: originals?.former,
     span: {
       previous,
       justCompacted: isJustCompacted(session, reading),
       keepsLess: keepsLess(previous, budgets),
       keepTokens,
       commandTokens: settings.mask.enabled ? commandShareTokens(keepTokens) : Number.POSITIVE_INFINITY,
-      firstKeptEntryId,
+      firstKeptEntryId: cutId ?? originals?.firstKeptEntryId,
       leastTokens: reason === "threshold" ? LEAST_SPAN_TOKENS : 0,
     },
     summariser: request.summariser,
@@ -169,8 +177,7 @@ function currentDecision(request: CompactionRequest): Decision {
   return isCurrent ? decision : decisionOf(request);
 }
 
-function startOf({ projection, estimator }: ContextReading): LadderState {
-  const view = viewOf(projection, estimator);
+function startOf(view: ContextView): LadderState {
   const tokens = viewTokens(view.items);
   return { view, plan: undefined, summary: undefined, tokens, rung: undefined, failures: [] };
 }

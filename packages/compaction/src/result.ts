@@ -168,7 +168,7 @@ const details: Record<CompactionStatus, string> = {
 
 function detailOf(run: Run, state: LadderState, status: CompactionStatus): string {
   if (status !== "compacted" && status !== "masked") return details[status];
-  return [doneText(stepsOf(state), status), ...caveatsOf(run, state)].join(" ");
+  return [doneText(run, stepsOf(state), status), ...caveatsOf(run, state)].join(" ");
 }
 
 /** What is to be known beside what was done, or would be: a sentence each. */
@@ -176,13 +176,12 @@ export function caveatsOf(run: Run, state: LadderState): string[] {
   return [...whyDigest(run, state), ...stillTooLarge(run, state)];
 }
 
-function doneText(steps: CompactionSteps, status: "compacted" | "masked"): string {
+function doneText({ former }: Run, steps: CompactionSteps, status: "compacted" | "masked"): string {
   const done = stepsText(steps);
   const { masked, withoutMedia, shortened } = steps;
+  const anew = former === undefined ? "" : " anew, from the originals";
   if (status === "compacted")
-    return masked + withoutMedia + shortened === 0
-      ? details.compacted
-      : `The context was compacted: ${done}.`;
+    return `The context was compacted${anew}${masked + withoutMedia + shortened === 0 ? "" : `: ${done}`}.`;
   return `${done.slice(0, 1).toUpperCase()}${done.slice(1)}; no summary was needed.`;
 }
 

@@ -17,6 +17,7 @@ import {
   type Run,
   summarisedState,
 } from "./ladder.ts";
+import { originalProjection } from "./originals.ts";
 import { digits, isModelRung, messageOf } from "./outcome.ts";
 import { planSpan } from "./plan.ts";
 import { plannedResult } from "./plan-compaction.ts";
@@ -226,12 +227,15 @@ function actionsOf({ stage, state }: Shown, hasDraft: boolean): ReviewDecision["
 }
 
 /** What came behind the context while it was looked at is kept; a context that is another one is not written to. */
-function checkCurrent({ session, start: { view } }: Run): void {
-  const { items } = session.projection();
+function checkCurrent({ session, former, start: { view } }: Run): void {
+  const { compaction } = session.projection();
+  const isSameFormer = former === undefined || former.id === compaction?.id;
+  const { items } =
+    former === undefined || !isSameFormer ? session.projection() : originalProjection(session);
   const isCurrent = view.items.every(
-    ({ source }, at) => items[at]?.entryId === source.entryId && items[at].edit === source.edit,
+    ({ entryId, edit }, at) => items[at]?.entryId === entryId && items[at].edit?.id === edit?.id,
   );
-  if (isCurrent) return;
+  if (isSameFormer && isCurrent) return;
   throw new BonsaiError({
     code: "draft_outdated",
     message:

@@ -181,6 +181,7 @@ function compactionDraft(
     firstKeptEntryId: summary.firstKeptEntryId ?? id,
     tokensBefore: run.size.totalTokens,
     ...(usage === undefined ? {} : { usage }),
+    ...(run.former && { replacesCompactionId: run.former.id }),
     ...detailsOf(run, state, summary),
     ...(summary.fromHook ? { fromHook: true } : {}),
   };
@@ -246,13 +247,13 @@ function calibrationAfter(run: Run, { tokens }: LadderState): Calibration | unde
 }
 
 /** As far as the part in view has it; the rest from the manifest before. */
-function stateInForce({ session, leafId, span: { previous } }: Run): CompactionManifest["state"] {
+function stateInForce({ session, leafId, former, span: { previous } }: Run): CompactionManifest["state"] {
   let found: CompactionManifest["state"] = {};
   for (const entry of session.tail(leafId)) {
     if (found.modelId !== undefined && found.thinkingLevel !== undefined) break;
     found = { ...stateAt(entry), ...found };
   }
-  return { ...manifestOf(previous)?.state, ...found };
+  return { ...manifestOf(former ?? previous)?.state, ...found };
 }
 
 function stateAt(entry: Entry): CompactionManifest["state"] {

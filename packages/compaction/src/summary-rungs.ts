@@ -196,10 +196,10 @@ function checkedSummary(prose: string, known: CarryOver, { state, run, summarise
 }
 
 function spanOptions(state: LadderState, run: Run, summariser: Summariser): SpanOptions {
-  const { signal, focus, instructions, onUsage, settings, budgets, reason } = run;
+  const { signal, focus, instructions, onUsage, settings, budgets, reason, former } = run;
   const plan = state.plan!;
-  // What has just been refused as too long must not be sent again.
-  const mayUseContext = reason !== "overflow" && instructions === undefined;
+  // What has just been refused as too long must not be sent again; and what is made anew is not in the context.
+  const mayUseContext = reason !== "overflow" && instructions === undefined && former === undefined;
   const job: SummaryJob = {
     summariser,
     estimator: state.view.estimator,

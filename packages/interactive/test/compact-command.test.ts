@@ -37,6 +37,20 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   await terminal.until("nothing_to_redo");
 });
 
+test("/compact again makes the latest compaction anew from the originals; without one, it says so", async () => {
+  const opened = await openLong(play);
+  const { terminal } = opened;
+  terminal.type("/compact again\n");
+  await terminal.until("nothing_to_make_anew");
+  terminal.type("/compact\n");
+  await terminal.until("Compacted: ");
+  terminal.type("/compact again digest the tests\n");
+  await terminal.until("Compacted anew");
+  expect(flatScreen(opened)).toMatch(
+    /Compacted anew, from the originals: [\d,]+ → about [\d,]+ tokens, with the built-in digest/,
+  );
+});
+
 test("/compact of what is small says that there is nothing to compact", async () => {
   const { terminal } = openInteractive({ scenario: play });
   await terminal.until("/100k");
@@ -125,6 +139,13 @@ test.each([
   ["--", {}],
   ["digest -- digest", { useDigest: true, focus: "digest" }],
   ["--digests", { focus: "--digests" }],
+  ["again", { isAgain: true }],
+  ["--again the tests", { isAgain: true, focus: "the tests" }],
+  ["again digest the tests", { isAgain: true, useDigest: true, focus: "the tests" }],
+  ["digest again", { isAgain: true, useDigest: true }],
+  ["again again", { isAgain: true, focus: "again" }],
+  ["again -- digest", { isAgain: true, focus: "digest" }],
+  ["against the wall", { focus: "against the wall" }],
 ])("/compact %j", (args, asked) => {
   expect(askedCompaction(args)).toEqual(asked);
 });

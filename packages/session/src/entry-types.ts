@@ -43,7 +43,12 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
   compaction: {
     word: "compaction",
     essential: [essential("summary")],
-    fields: [text("firstKeptEntryId"), amount("tokensBefore"), flag("fromHook")],
+    fields: [
+      text("firstKeptEntryId"),
+      amount("tokensBefore"),
+      flag("fromHook"),
+      optional(text("replacesCompactionId")),
+    ],
     message: ({ summary, tokensBefore, timestamp }) => ({
       role: "compactionSummary",
       summary,

@@ -40,6 +40,8 @@ export interface CompactionFields {
   details?: unknown;
   /** True when an extension gave the summary. */
   fromHook?: boolean;
+  /** The compaction that this one was made anew of, from the same originals. */
+  replacesCompactionId?: string;
 }
 
 export interface BranchSummaryFields {

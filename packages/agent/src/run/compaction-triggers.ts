@@ -25,6 +25,8 @@ interface Asked {
   /** One of them did not want to wait for a model. */
   useDigest: boolean;
   firstKeptEntryId?: string | undefined;
+  /** One of them wanted the latest compaction made anew. */
+  isAgain: boolean;
   /** One of them was a person, who wants a model that has just failed asked again. */
   asksAgain: boolean;
   outcome: PromiseWithResolvers<CompactionOutcome>;
@@ -89,18 +91,26 @@ export class CompactionTriggers {
    * digest does not wait for a model that somebody had asked before: that compaction is cancelled.
    */
   ask(wanted: ManualCompaction): Promise<CompactionOutcome> {
-    const { focus, useDigest = false, asksAgain = true, firstKeptEntryId } = wanted;
+    const { focus, useDigest = false, asksAgain = true, firstKeptEntryId, isAgain = false } = wanted;
     const underway = this.#underway;
     const isSame =
       (focus === undefined || focus === underway?.asked.focus) &&
+      isAgain === (underway?.asked.isAgain ?? false) &&
       (firstKeptEntryId === undefined || firstKeptEntryId === underway?.asked.firstKeptEntryId) &&
       (!useDigest || underway?.asked.useDigest === true);
     if (underway !== undefined && isSame) return underway.outcome;
     if (underway !== undefined && useDigest && !underway.asked.useDigest) this.cancel();
-    this.#asked ??= { foci: new Set(), useDigest: false, asksAgain: false, outcome: Promise.withResolvers() };
+    this.#asked ??= {
+      foci: new Set(),
+      useDigest: false,
+      asksAgain: false,
+      isAgain: false,
+      outcome: Promise.withResolvers(),
+    };
     if (focus !== undefined) this.#asked.foci.add(focus);
     this.#asked.useDigest ||= useDigest;
     this.#asked.asksAgain ||= asksAgain;
+    this.#asked.isAgain ||= isAgain;
     this.#asked.firstKeptEntryId = firstKeptEntryId ?? this.#asked.firstKeptEntryId;
     return this.#asked.outcome.promise;
   }
@@ -114,12 +124,12 @@ export class CompactionTriggers {
     const asked = this.#asked;
     if (asked === undefined) return;
     this.#asked = undefined;
-    const { foci, useDigest, asksAgain, firstKeptEntryId } = asked;
+    const { foci, useDigest, asksAgain, firstKeptEntryId, isAgain } = asked;
     const given = {
       ...(foci.size > 0 && { focus: [...foci].join("\n") }),
       ...(firstKeptEntryId !== undefined && { firstKeptEntryId }),
     };
-    asked.outcome.resolve(await this.manual({ ...given, useDigest, asksAgain, isMidTask }, signal));
+    asked.outcome.resolve(await this.manual({ ...given, useDigest, asksAgain, isAgain, isMidTask }, signal));
   }
 
   /** The user stopped the work: what has not begun does not begin. */

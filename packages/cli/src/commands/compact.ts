@@ -16,6 +16,7 @@ import { callSettings } from "@bonsai-agent/app/settings";
 import {
   type CompactionResult,
   type CompactionSettings,
+  originalProjection,
   planCompaction,
   runCompaction,
 } from "@bonsai-agent/compaction";
@@ -55,7 +56,7 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
   const session = imported === undefined ? openNamedSession(invocation) : inMemory(imported);
   // Planned and tried in one copy, so that the context is in memory once.
   const { session: copy } = trialCopy(session, leafOf(session, invocation));
-  const before = copy.projection().items;
+  const before = contextBefore(copy, invocation);
   const asked = await askedModel(invocation);
   const planned = planCompaction({
     ...taskOf(copy, settings, invocation),
@@ -94,7 +95,7 @@ function compact(invocation: Invocation, settings: CompactionSettings): Promise<
     const target = openCompactionTarget(invocation);
     const { session, isCopy } = target;
     try {
-      const before = session.projection().items;
+      const before = contextBefore(session, invocation);
       const done = await withProgress(io, progressLabel, (onShow) =>
         withSummaryMakers({ invocation, session, signal, onShow }, async (makers) => {
           const result = await compacted(session, settings, { invocation, signal, makers });
@@ -140,14 +141,21 @@ function compacted(
 }
 
 function taskOf(session: Session, settings: CompactionSettings, { options }: Invocation) {
-  const { window, focus, before } = options;
+  const { window, focus, before, again } = options;
   return {
     session,
     settings,
     ...(typeof window === "number" ? { model: { contextWindow: window } } : {}),
     ...(typeof focus === "string" ? { focus } : {}),
+    ...(again === true && { isAgain: true }),
     ...(typeof before === "string" ? { firstKeptEntryId: resolveEntryId(session, before) } : {}),
   };
+}
+
+/** What is compacted; where nothing could be made anew, the result will say so. */
+function contextBefore(session: Session, { options }: Invocation): readonly ProjectionItem[] {
+  const { items, compaction } = session.projection();
+  return options.again === true && compaction !== undefined ? originalProjection(session).items : items;
 }
 
 interface Finished {

@@ -164,9 +164,17 @@ async function send(
   return { queued };
 }
 
-async function compact({ host }: RpcWork, params: RpcParams<"compact">): Promise<RpcData["compact"]> {
-  const { customInstructions: focus, useDigest = false } = params;
-  const outcome = await host.agent.compact({ useDigest, ...(focus === undefined ? {} : { focus }) });
+async function compact(
+  { host: { agent } }: RpcWork,
+  params: RpcParams<"compact">,
+): Promise<RpcData["compact"]> {
+  const { customInstructions: focus, useDigest = false, isAgain = false, firstKeptEntryId: cut } = params;
+  const outcome = await agent.compact({
+    useDigest,
+    isAgain,
+    ...(focus === undefined ? {} : { focus }),
+    ...(cut === undefined ? {} : { firstKeptEntryId: resolveEntryId(agent.session, cut) }),
+  });
   if (outcome.status !== "failed") return outcome;
   throw new BonsaiError({
     code: "rpc_compaction_failed",

@@ -21,7 +21,12 @@ export const rpcCommands = {
   steer: input,
   follow_up: input,
   abort: {},
-  compact: { customInstructions: text.optional(), useDigest: z.boolean().optional() },
+  compact: {
+    customInstructions: text.optional(),
+    useDigest: z.boolean().optional(),
+    isAgain: z.boolean().optional(),
+    firstKeptEntryId: name.optional(),
+  },
   abort_compaction: {},
   navigate_tree: {
     targetId: name,

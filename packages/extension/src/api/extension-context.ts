@@ -20,6 +20,10 @@ export interface ExtensionContextUsage {
 export interface CompactOptions {
   /** What the summary should dwell on. */
   customInstructions?: string | undefined;
+  /** The cut: with this entry the kept part begins. Where that is not legal, `onError` gets why. Default: as the budgets say. */
+  firstKeptEntryId?: string | undefined;
+  /** The latest compaction is made anew, from the originals and not from its summary. Default false. */
+  isAgain?: boolean | undefined;
   /** Called when the context has become smaller; without an entry where masks alone did it. */
   onComplete?(result: { outcome: CompactionOutcome; compactionEntry?: CompactionEntry }): void;
   /** Called when it has not, also when there was nothing to do. */

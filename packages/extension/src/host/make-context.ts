@@ -1,4 +1,4 @@
-import { modelNotice, summariserFor } from "@bonsai-agent/agent";
+import { type CompactOptions as AgentCompactOptions, modelNotice, summariserFor } from "@bonsai-agent/agent";
 import { type CompactionOutcome, compactionSettings, readContext } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type {
@@ -166,10 +166,14 @@ function contextUsage(host: ExtensionHost): ExtensionContextUsage | undefined {
  */
 function requestCompaction(
   { host, scope }: ExtensionRuntime,
-  { customInstructions, onComplete, onError }: CompactOptions = {},
+  { customInstructions: focus, onComplete, onError, firstKeptEntryId, isAgain }: CompactOptions = {},
 ): void {
   const run = async () => {
-    const result = await compacted(host, customInstructions);
+    const result = await compacted(host, {
+      ...(focus !== undefined && { focus }),
+      ...(firstKeptEntryId !== undefined && { firstKeptEntryId }),
+      ...(isAgain !== undefined && { isAgain }),
+    });
     if ("error" in result) await onError?.(result.error);
     else await onComplete?.(result);
   };
@@ -181,13 +185,13 @@ function requestCompaction(
 
 type Compacted = Parameters<NonNullable<CompactOptions["onComplete"]>>[0] | { error: Error };
 
-async function compacted(host: ExtensionHost, focus: string | undefined): Promise<Compacted> {
+async function compacted(host: ExtensionHost, asked: AgentCompactOptions): Promise<Compacted> {
   try {
     const agent = host.agent();
     // Nothing may be called before the caller's call is over.
     await Promise.resolve();
     if (agent === undefined) throw noAgent();
-    const outcome = await agent.requestCompaction({ focus, asksAgain: false });
+    const outcome = await agent.requestCompaction({ ...asked, asksAgain: false });
     if (outcome.status === "masked") return { outcome };
     if (outcome.status !== "compacted") return { error: notCompacted(outcome) };
     return { outcome, compactionEntry: agent.session.projection().compaction };

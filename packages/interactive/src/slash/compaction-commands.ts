@@ -29,8 +29,8 @@ import { compactionNotice, skippedNotice } from "./compaction-notices.ts";
 export const compactCommand: SlashCommand = {
   name: "compact",
   description:
-    "Compact now; a focus says what the summary must keep, digest asks no model, preview shows what would happen",
-  argumentHint: "[digest] [focus]",
+    "Compact now; a focus says what the summary must keep, digest asks no model, again makes the latest compaction anew, preview shows what would happen",
+  argumentHint: "[again] [digest] [focus]",
   worksWhileBusy: true,
   complete: (prefix) => words.filter(({ value }) => value.startsWith(prefix)),
   // `--dry-run` is how the command outside of a session calls it.
@@ -43,16 +43,29 @@ export const compactCommand: SlashCommand = {
 const words = [
   { value: "preview", label: "preview", description: "Show what would be done; nothing is" },
   { value: "digest", label: "digest", description: "Summarise at once, without a model" },
+  { value: "again", label: "again", description: "Make the latest compaction anew, from the originals" },
 ];
 
 /**
- * What stands behind `/compact`: the bare first word `digest` (or `--digest`, as outside of a session) asks for the digest,
- * all else is the focus. Behind `--` everything is, so that a focus can begin with any word.
+ * What stands behind `/compact`: of the bare words in front, `digest` (or `--digest`, as outside of a session) asks for the
+ * digest and `again` for the latest compaction made anew, each once and in any order; all else is the focus. Behind `--`
+ * everything is, so that a focus can begin with any word.
  */
 export function askedCompaction(args: string): CompactOptions {
-  const [, useDigest, text = ""] = /^((?:--)?digest(?!\S))?\s*(?:--(?!\S))?\s*([\s\S]*)$/.exec(args) ?? [];
-  const focus = text.trim();
-  return { ...(focus !== "" && { focus }), ...(useDigest !== undefined && { useDigest: true }) };
+  const asked = new Set<string>();
+  let rest = args;
+  for (;;) {
+    const [all = "", word = ""] = /^(?:--)?(digest|again)(?!\S)\s*/.exec(rest) ?? [];
+    if (word === "" || asked.has(word)) break;
+    asked.add(word);
+    rest = rest.slice(all.length);
+  }
+  const focus = rest.replace(/^\s*--(?!\S)/, "").trim();
+  return {
+    ...(focus !== "" && { focus }),
+    ...(asked.has("digest") && { useDigest: true }),
+    ...(asked.has("again") && { isAgain: true }),
+  };
 }
 
 async function showPreview({ host, screen, notify }: InteractiveContext): Promise<void> {

@@ -59,7 +59,8 @@ function compactedText({ outcome, entry, maskedResults = 0 }: EndedCompaction): 
   const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
   const cut = cutTexts(outcome);
   const how = [...(way === undefined ? [] : [way]), ...cost, ...masked, ...cut].join("; ");
-  const text = `Compacted: ${sizes(outcome)}${how === "" ? "" : `, ${how}`}.`;
+  const done = entry?.replacesCompactionId === undefined ? "Compacted" : "Compacted anew, from the originals";
+  const text = `${done}: ${sizes(outcome)}${how === "" ? "" : `, ${how}`}.`;
   return [text, ...caveat(outcome)].join(" ");
 }
 

@@ -1,0 +1,147 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import {
+  type CompactionEntry,
+  type ContextEditEntry,
+  type Entry,
+  type Projection,
+  type ProjectionItem,
+  project,
+  type Session,
+} from "@bonsai-agent/session";
+import { legalCutBefore } from "./cut.ts";
+import { type ContextReading, type ReadContextOptions, readContext } from "./tokens.ts";
+import { besideSummary, type ContextView, viewOf, viewTokens } from "./view.ts";
+
+/** What a compaction saw that is to be made anew, with what came since. */
+export interface Originals {
+  /** The compaction that is made anew. */
+  former: CompactionEntry;
+  reading: ContextReading;
+  /** Also what the former compaction cut or masked has its content, as far as it is summarised. */
+  view: ContextView;
+  /** The former cut, or the nearest legal place before it; null: nothing is kept. */
+  firstKeptEntryId: string | null;
+}
+
+/**
+ * The context as it would be without its latest compaction, and without those that that one was made anew of: what an
+ * earlier one left is its base, as it was then.
+ * @throws BonsaiError `nothing_to_make_anew`, and what reading the session throws
+ */
+export function readOriginals(options: ReadContextOptions): Originals {
+  const { session, leafId = session.leafId } = options;
+  const former = formerCompaction(session, leafId);
+  const projection = projectionWithout(session, leafId, former);
+  const asItIs = readContext(options);
+  const masked = viewOf(projection, asItIs.estimator);
+  const view = withOriginals(masked, ownEdits(session, former));
+  const tokens = Math.max(0, asItIs.overheadTokens() + viewTokens(view.items));
+  const { usageIndex: _ofAnotherContext, ...known } = asItIs;
+  const reading: ContextReading = {
+    ...known,
+    projection,
+    tokens,
+    source: "estimate",
+    trailingTokens: tokens,
+  };
+  return { former, reading, view, firstKeptEntryId: formerCut(session, leafId, view) };
+}
+
+/**
+ * What the model would see of a path without its latest compaction: what `again` compacts.
+ * @throws BonsaiError `nothing_to_make_anew`, and what reading the session throws
+ */
+export function originalProjection(session: Session, leafId: string | null = session.leafId): Projection {
+  return projectionWithout(session, leafId, formerCompaction(session, leafId));
+}
+
+function formerCompaction(session: Session, leafId: string | null): CompactionEntry {
+  const { compaction } = session.projection(leafId);
+  return compaction ?? nothingToMakeAnew("No compaction stands on the current branch.");
+}
+
+function projectionWithout(session: Session, leafId: string | null, former: CompactionEntry): Projection {
+  const without = replaced(session, former).map(({ id }) => id);
+  return session.projection(leafId, { without });
+}
+
+/** The compaction, and those that it was made anew of, latest first. */
+function replaced(session: Session, former: CompactionEntry): CompactionEntry[] {
+  const found = [former];
+  for (const { replacesCompactionId: id } of found) {
+    const entry = id === undefined || found.some((each) => each.id === id) ? undefined : session.entry(id);
+    if (entry?.type === "compaction") found.push(entry);
+  }
+  return found;
+}
+
+/** What a compaction wrote in front of itself: what it masked and cut, it saw whole. */
+interface OwnEdits {
+  /** Ids of the edits. */
+  ids: ReadonlySet<string>;
+  /** By the entry that is edited: the latest edit that stood before them. */
+  earlier: ReadonlyMap<string, ContextEditEntry>;
+}
+
+function ownEdits(session: Session, former: CompactionEntry): OwnEdits {
+  const ids = new Set<string>();
+  const targets = new Set<string>();
+  for (const { parentId } of replaced(session, former))
+    for (const edit of editsInFront(session, parentId)) {
+      ids.add(edit.id);
+      targets.add(edit.targetId);
+    }
+  const earlier = new Map<string, ContextEditEntry>();
+  if (targets.size === 0) return { ids, earlier };
+  for (const entry of session.tail(former.parentId))
+    if (entry.type === "context_edit" && targets.has(entry.targetId) && !ids.has(entry.id))
+      if (!earlier.has(entry.targetId)) earlier.set(entry.targetId, entry);
+  return { ids, earlier };
+}
+
+/** Written in one append with a compaction: edits, then what it keeps beside itself. */
+function* editsInFront(session: Session, parentId: string | null): Generator<ContextEditEntry> {
+  for (
+    let entry = entryAt(session, parentId);
+    entry !== undefined;
+    entry = entryAt(session, entry.parentId)
+  ) {
+    if (entry.type === "context_edit" && entry.replacement !== null) yield entry;
+    else if (entry.type !== "custom") return;
+  }
+}
+
+function entryAt(session: Session, id: string | null): Entry | undefined {
+  return id === null ? undefined : session.entry(id);
+}
+
+/** The view stays what it is; its sources are what the former compaction saw. */
+function withOriginals(view: ContextView, { ids, earlier }: OwnEdits): ContextView {
+  if (ids.size === 0) return view;
+  const items = view.items.map((item) => {
+    if (item.edit === undefined || !ids.has(item.edit.id)) return item;
+    const edit = earlier.get(item.entryId);
+    const source: ProjectionItem | undefined = project(edit ? [item.entry, edit] : [item.entry]).items[0];
+    return source === undefined ? item : { ...item, source };
+  });
+  return { ...view, items };
+}
+
+function formerCut(session: Session, leafId: string | null, view: ContextView): string | null {
+  const items = besideSummary(view.items);
+  // The tail ends with the first entry that the former compaction kept.
+  const kept = new Set(Array.from(session.tail(leafId), ({ id }) => id));
+  const first = items.findIndex(({ entryId }) => kept.has(entryId));
+  const messages = items.map(({ message }) => message);
+  const at = legalCutBefore(messages, first < 0 ? items.length : first);
+  if (at < 1) return nothingToMakeAnew("What the latest compaction stands for is not in this session.");
+  return items[at]?.entryId ?? null;
+}
+
+function nothingToMakeAnew(message: string): never {
+  throw new BonsaiError({
+    code: "nothing_to_make_anew",
+    message,
+    hint: "`/compact` and `bonsai compact FILE` make a compaction of what is in the context.",
+  });
+}
