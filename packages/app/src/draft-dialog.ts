@@ -1,12 +1,7 @@
-import {
-  type CompactionDraft,
-  lossLines,
-  type ReviewCompaction,
-  type ReviewDecision,
-} from "@bonsai-agent/compaction";
+import { type CompactionDraft, lossLines, type ReviewCompaction } from "@bonsai-agent/compaction";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import type { Model } from "@bonsai-agent/messages";
-import { draftActions, draftFacts, draftTitle, sizesText } from "./draft-view.ts";
+import { decisionOf, draftChoices, draftFacts, draftTitle, sizesText } from "./draft-view.ts";
 import { counted } from "./numbers.ts";
 
 /** The facts of a draft as one text, for a dialog that has no picture. */
@@ -41,17 +36,17 @@ interface DialogReviewOptions {
 export function dialogReview({ ui, model }: DialogReviewOptions): ReviewCompaction {
   const review: ReviewCompaction = async (draft) => {
     const { signal } = draft;
-    const offered = draftActions(draft);
+    const offered = draftChoices(draft);
     const labels = offered.map(({ label }) => label);
-    const label = await ui.select(draftText(draft, model()), labels, { signal });
-    const { action = "cancel" } = offered.find((each) => each.label === label) ?? {};
-    if (signal.aborted || (action !== "edit" && action !== "again")) return { action } as ReviewDecision;
+    const picked = await ui.select(draftText(draft, model()), labels, { signal });
+    const { choice } = offered.find(({ label }) => label === picked) ?? { choice: "cancel" };
+    if (choice !== "edit" && choice !== "again") return decisionOf(choice, draft);
     const text =
-      action === "edit"
+      choice === "edit"
         ? await ui.editor("The summary", draft.refusedProse ?? draft.prose)
         : await ui.input("What should the summary dwell on?", draft.focus, { signal });
     if (text === undefined) return review(draft);
-    return action === "edit" ? { action, prose: text } : { action, focus: text };
+    return choice === "edit" ? { action: choice, prose: text } : { action: choice, focus: text };
   };
   return review;
 }

@@ -13,22 +13,48 @@ import { count, counted } from "./numbers.ts";
 import { planPicture, planView } from "./plan-view.ts";
 import { oneLine, printable, wrap } from "./terminal-text.ts";
 
-type Action = ReviewDecision["action"];
+/** What can be done with a draft; the two ways to cut it are two choices. */
+export type DraftChoice = Exclude<ReviewDecision["action"], "cut"> | "earlier" | "later";
 
 /** In the order in which they are offered. */
-const order: readonly Action[] = ["apply", "edit", "again", "digest", "back", "cancel"];
+const order: readonly DraftChoice[] = [
+  "apply",
+  "edit",
+  "again",
+  "digest",
+  "earlier",
+  "later",
+  "back",
+  "cancel",
+];
 
 /** What can be decided on a draft, with a word for it. */
-export function draftActions({ stage, actions }: CompactionDraft): { action: Action; label: string }[] {
-  const labels: Readonly<Record<Action, string>> = {
+export function draftChoices(draft: CompactionDraft): { choice: DraftChoice; label: string }[] {
+  const { stage, actions, cuts } = draft;
+  const labels: Readonly<Record<DraftChoice, string>> = {
     apply: stage === "plan" ? "Ask the model" : "Apply",
     edit: "Edit the summary",
     again: "Another focus",
     digest: "Use the digest",
+    earlier: "Keep more",
+    later: "Keep less",
     back: "Back to the draft",
     cancel: "Cancel",
   };
-  return order.filter((action) => actions.has(action)).map((action) => ({ action, label: labels[action] }));
+  const isOpen = (choice: DraftChoice) =>
+    choice === "earlier" || choice === "later"
+      ? actions.has("cut") && cuts[choice] !== undefined
+      : actions.has(choice);
+  return order.filter(isOpen).map((choice) => ({ choice, label: labels[choice] }));
+}
+
+/** The decision that a choice is, where nothing has to be typed for it. */
+export function decisionOf(
+  choice: Exclude<DraftChoice, "edit" | "again">,
+  { cuts }: CompactionDraft,
+): ReviewDecision {
+  if (choice !== "earlier" && choice !== "later") return { action: choice };
+  return { action: "cut", firstKeptEntryId: cuts[choice]?.entryId ?? "" };
 }
 
 /** One line that says what is asked. */
@@ -88,7 +114,9 @@ export interface DraftReport {
   summariser?: string | undefined;
   caveat?: string | undefined;
   problem?: string | undefined;
-  actions: readonly Action[];
+  /** The nearest places where else it could be cut. */
+  cuts: CompactionDraft["cuts"];
+  actions: readonly ReviewDecision["action"][];
 }
 
 export function draftReport(draft: CompactionDraft, model: Model): DraftReport {
@@ -105,6 +133,7 @@ export function draftReport(draft: CompactionDraft, model: Model): DraftReport {
     summariser,
     caveat,
     problem,
-    actions: draftActions(draft).map(({ action }) => action),
+    cuts: draft.cuts,
+    actions: [...draft.actions],
   };
 }

@@ -55,8 +55,9 @@ describe("a compaction is looked at over RPC", () => {
       { value: text },
       { value: "Apply" },
     ]);
+    const plain = ["Ask the model", "Another focus", "Use the digest", "Keep more", "Keep less", "Cancel"];
     expect(questions).toMatchObject([
-      { method: "select", options: ["Ask the model", "Another focus", "Use the digest", "Cancel"] },
+      { method: "select", options: plain },
       { method: "select", title: expect.stringContaining("Nothing is written yet.") },
       { method: "editor", prefill: modelSummary() },
       { method: "select", title: expect.stringMatching(/edited by you/) },

@@ -116,7 +116,8 @@ function pathAncestor(session: Session, path: readonly Entry[], entryId: string)
   return undefined;
 }
 
-function legalPlaces(items: readonly ViewItem[]): CutPlace[] {
+/** The same among items without an earlier summary. */
+export function legalPlaces(items: readonly ViewItem[]): CutPlace[] {
   return allPlaces(items).filter((place) => place !== undefined);
 }
 

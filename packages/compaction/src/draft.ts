@@ -1,5 +1,6 @@
 import { BonsaiError, jsonText } from "@bonsai-agent/messages";
 import type { ProjectionItem } from "@bonsai-agent/session";
+import type { CutPlace } from "./chosen-cut.ts";
 import type { CompactionReason } from "./outcome.ts";
 import type { CompactionResult } from "./result.ts";
 
@@ -28,6 +29,8 @@ export interface CompactionDraft {
   summariser?: string;
   /** Why it is the digest's summary, or that it would still be too large. */
   caveat?: string;
+  /** Where else it could be cut: the nearest legal places before and behind the cut. Each keeps so many tokens by estimate. */
+  cuts: { earlier?: CutPlace; later?: CutPlace };
   /** What can be decided now. */
   actions: ReadonlySet<ReviewDecision["action"]>;
   /** Why the latest decision was not carried out, in a sentence. */
@@ -40,12 +43,13 @@ export interface CompactionDraft {
 
 /**
  * `apply`: take it as shown; a plan is carried out, what is ready is written. `edit`: another prose, shown again. `again`:
- * made anew, with what is given changed; where a model would be asked, its plan comes first. `digest`: made anew without a
- * model. `back`: from a plan to the draft before it. `cancel`: nothing is written.
+ * made anew, with another focus; where a model would be asked, its plan comes first. `cut`: the same with another cut, which
+ * any place of `cutPlaces` can be. `digest`: made anew without a model. `back`: from a plan to the draft before it. `cancel`: nothing is written.
  */
 export type ReviewDecision =
   | { action: "apply" | "digest" | "back" | "cancel" }
   | { action: "edit"; prose: string }
+  | { action: "cut"; firstKeptEntryId: string }
   /** A focus of "" is none. */
   | { action: "again"; focus?: string };
 
@@ -54,14 +58,15 @@ export type ReviewCompaction = (draft: CompactionDraft) => Promise<ReviewDecisio
 
 /** What a reviewer in plain JavaScript may give. @throws BonsaiError `review_invalid` */
 export function checkedDecision(decision: unknown): ReviewDecision {
-  const { action, prose, focus } = (decision ?? {}) as Record<string, unknown>;
+  const { action, prose, focus, firstKeptEntryId } = (decision ?? {}) as Record<string, unknown>;
   const isEdit = action !== "edit" || typeof prose === "string";
   const isAgain = action !== "again" || focus === undefined || typeof focus === "string";
-  if (ACTIONS.has(action) && isEdit && isAgain) return decision as ReviewDecision;
+  const isCut = action !== "cut" || typeof firstKeptEntryId === "string";
+  if (ACTIONS.has(action) && isEdit && isAgain && isCut) return decision as ReviewDecision;
   throw new BonsaiError({
     code: "review_invalid",
     message: `The review of a compaction gave ${jsonText(decision) || "nothing"} as its decision.`,
-    hint: `Decide by {action}, one of ${[...ACTIONS].join(", ")}; edit has the prose as a text, again may have a focus.`,
+    hint: `Decide by {action}, one of ${[...ACTIONS].join(", ")}; edit has the prose as a text, again may have a focus, cut has the firstKeptEntryId.`,
   });
 }
 
@@ -69,6 +74,7 @@ const ACTIONS: ReadonlySet<unknown> = new Set<ReviewDecision["action"]>([
   "apply",
   "edit",
   "again",
+  "cut",
   "digest",
   "back",
   "cancel",

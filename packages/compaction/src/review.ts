@@ -19,6 +19,8 @@ import {
 } from "./ladder.ts";
 import { originalProjection } from "./originals.ts";
 import { digits, isModelRung, messageOf } from "./outcome.ts";
+import { legalPlaces } from "./chosen-cut.ts";
+import { besideSummary } from "./view.ts";
 import { planSpan } from "./plan.ts";
 import { plannedResult } from "./plan-compaction.ts";
 import { caveatsOf, resultOf } from "./result.ts";
@@ -142,14 +144,25 @@ class DraftReview {
       case "edit":
         return this.#edit(decision.prose);
       case "again":
-        return this.#begin({ ...this.#asked, focus: focusAfter(decision, run) });
+        return this.#begin({ ...this.#asked, span: run.span, focus: focusAfter(decision, run) });
+      case "cut":
+        return this.#cut(decision.firstKeptEntryId);
       case "digest":
-        return this.#begin({ ...this.#asked, focus: run.focus, ...digestAlone });
+        return this.#begin({ ...run, ...digestAlone });
       case "back":
         return this.#goBack();
       case "cancel":
         throw new CompactionCancelled("The user looked at it and said no.", undefined, true);
     }
+  }
+
+  /** Whoever was to summarise does so for the other span. */
+  async #cut(firstKeptEntryId: string): Promise<void> {
+    const { run } = this.#shown;
+    const places = legalPlaces(besideSummary(this.#masked.view.items));
+    if (places.some(({ entryId }) => entryId === firstKeptEntryId))
+      return this.#begin({ ...run, span: { ...run.span, firstKeptEntryId } });
+    this.#refused = { problem: `It cannot be cut before entry ${firstKeptEntryId}.` };
   }
 
   /** The rungs behind the summary are climbed again: a longer one may need them. */
@@ -202,6 +215,7 @@ function draftOf({ stage, run, state }: Shown, { hasDraft, refused }: DraftOptio
     ...(focus !== undefined && { focus }),
     ...summariserOf({ run, state, stage }),
     ...(caveats.length > 0 && { caveat: caveats.join(" ") }),
+    cuts: cutsOf({ run, state }),
     actions: new Set(actionsOf({ stage, run, state }, hasDraft)),
     ...refused,
     signal,
@@ -217,13 +231,29 @@ function summariserOf({ stage, run, state }: Shown): Pick<CompactionDraft, "summ
   return maker === undefined ? {} : { summariser: maker };
 }
 
+/** None where there is no summary to be cut off. */
+function cutsOf({ run, state: { plan, summary } }: Reached): CompactionDraft["cuts"] {
+  if (plan?.status !== "planned") return {};
+  const items = besideSummary(run.start.view.items);
+  const order = new Map(items.map(({ entryId }, at) => [entryId, at]));
+  const { firstKeptEntryId } = summary ?? plan;
+  const cutAt = order.get(firstKeptEntryId ?? "") ?? items.length;
+  const places = legalPlaces(items);
+  const earlier = places.findLast(({ entryId }) => order.get(entryId)! < cutAt);
+  const later = places.find(({ entryId }) => order.get(entryId)! > cutAt);
+  return { ...(earlier && { earlier }), ...(later && { later }) };
+}
+
 function actionsOf({ stage, state }: Shown, hasDraft: boolean): ReviewDecision["action"][] {
-  if (stage === "plan")
-    return ["apply", "again", "digest", ...(hasDraft ? (["back"] as const) : []), "cancel"];
   const { summary, summarisedBy } = state;
+  if (stage === "plan") {
+    const back: ReviewDecision["action"][] = hasDraft ? ["back"] : [];
+    return ["apply", "again", "cut", "digest", ...back, "cancel"];
+  }
   if (summary === undefined) return ["apply", "cancel"];
-  const digest = summarisedBy === "digest" && !summary.isEdited ? [] : (["digest"] as const);
-  return ["apply", "edit", "again", ...digest, "cancel"];
+  const digest: ReviewDecision["action"][] =
+    summarisedBy === "digest" && !summary.isEdited ? [] : ["digest"];
+  return ["apply", "edit", "again", "cut", ...digest, "cancel"];
 }
 
 /** What came behind the context while it was looked at is kept; a context that is another one is not written to. */

@@ -69,6 +69,14 @@ async function reviewed(script: Script, options: Partial<RunCompactionOptions> =
   return { session, summariser, result, isUnchanged, ...asked };
 }
 
+/** Cuts at the nearest place. */
+function moved(to: "earlier" | "later") {
+  return ({ cuts }: CompactionDraft): ReviewDecision => ({
+    action: "cut",
+    firstKeptEntryId: cuts[to]?.entryId ?? "",
+  });
+}
+
 const apply: ReviewDecision = { action: "apply" };
 const cancel: ReviewDecision = { action: "cancel" };
 
@@ -80,6 +88,9 @@ describe.each(reasons)("a compaction for the reason %s", (reason) => {
     ["a focus first", [{ action: "again", focus: "ports" }], ["plan", "plan", "ready"], 1],
     ["the digest first", [{ action: "digest" }], ["plan", "ready"], 0],
     ["the digest behind a draft", [apply, { action: "digest" }], ["plan", "ready", "ready"], 1],
+    ["another cut, inside a turn", [apply, moved("earlier")], ["plan", "ready", "plan", "ready"], 3],
+    ["another cut first", [moved("later"), moved("earlier")], ["plan", "plan", "plan", "ready"], 1],
+    ["the digest with another cut", [{ action: "digest" }, moved("later")], ["plan", "ready", "ready"], 0],
     ["back", [apply, { action: "again" }, { action: "back" }], ["plan", "ready", "plan", "ready"], 1],
   ])("%s", async (_name, script, stages, requests) => {
     const done = await reviewed(script, { reason });
@@ -110,6 +121,8 @@ test("law: cancel leaves the file byte for byte, whatever was tried before", asy
     fc.constantFrom<ReviewDecision>(apply, { action: "digest" }, { action: "back" }, { action: "again" }),
     fc.record({ action: fc.constant("edit" as const), prose: fc.string() }),
     fc.record({ action: fc.constant("again" as const), focus: fc.string() }),
+    fc.record({ action: fc.constant("cut" as const), firstKeptEntryId: fc.string() }),
+    fc.constantFrom<"earlier" | "later">("earlier", "later"),
   );
   const property = fc.asyncProperty(
     fc.array(decision, { maxLength: 8 }),
@@ -117,6 +130,7 @@ test("law: cancel leaves the file byte for byte, whatever was tried before", asy
     async (tried, reason) => {
       // Applied is over: what is ready is not, here.
       const script = tried.map((each) => (draft: CompactionDraft): ReviewDecision => {
+        if (typeof each === "string") return moved(each)(draft);
         return each.action === "apply" && draft.stage === "ready" ? { action: "again" } : each;
       });
       const { result, isUnchanged } = await reviewed([...script, cancel], { reason });
@@ -160,6 +174,19 @@ test("a plan has what a model would be asked; a draft has the summary, the words
     expect(fixedTokens + summaryTokens + keptTokens).toBe(result.tokensAfter);
     expect(summaryTokens).toBeGreaterThan(0);
   }
+});
+
+test("the cut moves one legal place at a time, and comes back; an illegal one is refused", async () => {
+  const nowhere: ReviewDecision = { action: "cut", firstKeptEntryId: "nowhere" };
+  const { drafts, result } = await reviewed([moved("earlier"), moved("later"), nowhere, moved("later")]);
+  const cuts = drafts.map((draft) => draft.result.firstKeptEntryId);
+  const [planned, earlier, , refused] = drafts;
+  const { earlier: before, later: behind } = planned!.cuts;
+  const cut = planned!.result.firstKeptEntryId;
+  expect(cuts.slice(0, 5)).toEqual([cut, before?.entryId, cut, cut, behind?.entryId]);
+  expect(earlier!.result.keptEntryIds).toHaveLength(planned!.result.keptEntryIds.length + 1);
+  expect(refused?.problem).toContain("nowhere");
+  expect(result.firstKeptEntryId).toBe(behind?.entryId);
 });
 
 test("an edited prose is what the model sees and the next summary starts from; the carried data stay", async () => {
