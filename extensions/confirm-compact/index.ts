@@ -50,11 +50,14 @@ function picture({ messagesToSummarize, turnPrefixMessages, ...preparation }: Co
     [of("assistant").length, "answer"] as const,
     [of("toolResult").length, "tool result"] as const,
   ];
-  const parts = counts.filter(([number]) => number > 0).map(([number, noun]) => counted(number, noun));
+  const others = counts.reduce((left, [number]) => left - number, going.length);
+  const parts = [...counts, [others, "other message"] as const]
+    .filter(([number]) => number > 0)
+    .map(([number, noun]) => counted(number, noun));
   const become =
     preparation.previousSummary === undefined ? "become a summary" : "go into the earlier summary";
   return [
-    `${counted(going.length, "message")} of about ${count(tokens)} tokens would ${become}: ${parts.join(", ")}.`,
+    `${counted(going.length, "message")} of ~${count(tokens)} tokens would ${become}: ${parts.join(", ")}.`,
     ...listed("The latest requests:", requests.slice(-LISTED), requests.length),
     ...listed("Files modified:", modified.slice(0, LISTED), modified.length),
     ...listed("Files read:", read.slice(0, LISTED), read.length),

@@ -58,7 +58,7 @@ describe("the question", () => {
     expect(title).toMatch(/^Compact the context of 2\d,\d{3} tokens\? You asked for it\.$/);
     expect(message.split("\n")).toEqual([
       expect.stringMatching(
-        /^20 messages of about \d{3} tokens would become a summary: 7 requests, 10 answers, 3 tool results\.$/,
+        /^20 messages of ~\d{3} tokens would become a summary: 7 requests, 10 answers, 3 tool results\.$/,
       ),
       "The latest requests:",
       ...[1, 2, 3, 4, 5, 6].map((each) => `  Knock ${each}.`),

@@ -94,6 +94,7 @@ describe("when", () => {
       reason: "manual",
       detail: "",
       tokensBefore: 1,
+      estimatedTokensBefore: 0,
       tokensAfter: 1,
     } as const;
     const event = {

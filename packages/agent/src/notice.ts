@@ -58,7 +58,7 @@ function shownCount({
   const reported = Number.isNaN(reportedTokens) ? "no whole number from 0 up" : counted(reportedTokens);
   return estimatedTokens === undefined
     ? reported
-    : `${reported}, for a request of about ${counted(estimatedTokens)}`;
+    : `${reported}, for a request of ~${counted(estimatedTokens)}`;
 }
 
 /** Servers end their texts as they like, and another sentence follows. */

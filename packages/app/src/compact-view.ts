@@ -8,7 +8,7 @@ import {
   usdText,
 } from "@bonsai-agent/messages";
 import { type Line, paragraph, quoted, span } from "./line.ts";
-import { count, counted } from "./numbers.ts";
+import { counted, sizeChange, tokensText } from "./numbers.ts";
 import { type PlanPicture, planView } from "./plan-view.ts";
 import { printable, wrap } from "./terminal-text.ts";
 
@@ -86,15 +86,13 @@ export function plannedText({ model, requests, costUsd, failure }: PlannedCost):
       : costUsd.most === 0
         ? "free of charge"
         : `${usdText(costUsd.least)} to ${usdText(costUsd.most)}`;
-  const reads = `about ${counted(inputTokens, "token")} to read`;
+  const reads = `${tokensText(inputTokens, true)} to read`;
   return `${counted(requests.length, "request")} to ${model}: ${reads}; ${price}.`;
 }
 
-function headline({ result, picture }: CompactViewOptions): Line {
-  const about = picture.isSummaryExpected ? "about " : "";
-  const sizes = `  ${count(result.tokensBefore)} → ${about}${counted(result.tokensAfter, "token")}`;
+function headline({ result }: CompactViewOptions): Line {
   const anew = result.entry?.replacesCompactionId === undefined ? "" : " anew";
-  return [span(`${headings[result.status] ?? ""}${anew}`, ["bold", "green"]), sizes];
+  return [span(`${headings[result.status] ?? ""}${anew}`, ["bold", "green"]), `  ${sizeChange(result)}`];
 }
 
 /** "2 requests for $0.03". */
@@ -135,8 +133,10 @@ const reportedFields = [
   "reason",
   "rung",
   "tokensBefore",
+  "estimatedTokensBefore",
   "tokensAfter",
   "sizes",
+  "steps",
   "firstKeptEntryId",
   "splitTurn",
   "summarizedEntryIds",

@@ -2,6 +2,7 @@ import { manifestOf, type SummaryLoss, summaryLoss } from "@bonsai-agent/compact
 import { BonsaiError, type TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
 import { compactionChange, UndoneCompactions } from "@bonsai-agent/session/host";
+import type { TokenSize } from "./numbers.ts";
 
 /** The latest compaction of a path as a derived view: what the history lost to it and what stands for it. */
 export interface CompactionRecord {
@@ -11,6 +12,8 @@ export interface CompactionRecord {
   /** Messages of the context that it put into the summary; null where its maker did not record it. */
   summarisedCount: number | null;
   tokensBefore: number;
+  /** The estimated part of `tokensBefore`; null where its maker did not record it. */
+  estimatedTokensBefore: number | null;
   /** As it was recorded; else an estimate, with prompt and tools as far as usage taught them. */
   tokensAfter: number;
   /** Compactions on the path that are not undone, this one included. */
@@ -32,13 +35,14 @@ export function compactionRecord(
 ): CompactionRecord | null {
   const [live, ...earlier] = liveCompactions(session);
   if (live === undefined) return null;
-  const { tokensAfter, summarised, turnPrefix } = manifestOf(live) ?? {};
+  const { estimatedTokensBefore, tokensAfter, summarised, turnPrefix } = manifestOf(live) ?? {};
   const { carried = null, loss = null } = summaryLoss(live, session.entry(live.parentId ?? ""));
   return {
     summary: live.summary,
     compactedMessageCount: compactedMessages(session, live),
     summarisedCount: recordedCount(summarised, turnPrefix),
     tokensBefore: live.tokensBefore,
+    estimatedTokensBefore: typeof estimatedTokensBefore === "number" ? estimatedTokensBefore : null,
     tokensAfter: typeof tokensAfter === "number" ? tokensAfter : estimateAfter(),
     compactionCount: earlier.length + 1,
     previousSummary: earlier[0]?.summary ?? null,
@@ -99,36 +103,41 @@ export interface UndoReport {
   compactionId: string;
   /** The entry that says so. */
   entryId: string;
-  /** Estimates of the context. */
+  /** The context as it was; and the part of it that nobody reported. */
   tokensBefore: number;
+  estimatedTokensBefore: number;
+  /** As it is now: an estimate. */
   tokensAfter: number;
 }
 
 /**
  * Takes the latest compaction of the current branch back.
- * @param contextTokens how large the context is at the moment
+ * @param contextSize how large the context is at the moment
  * @throws BonsaiError `nothing_to_undo`, and what appending throws; then nothing has changed.
  */
-export function undoLatestCompaction(session: Session, contextTokens: () => number): UndoReport {
+export function undoLatestCompaction(session: Session, contextSize: () => TokenSize): UndoReport {
   const { compaction } = session.projection();
   if (compaction === undefined) throw nothingToUndo();
-  const tokensBefore = contextTokens();
-  const { id } = session.undoCompaction(compaction.id);
-  return { compactionId: compaction.id, entryId: id, tokensBefore, tokensAfter: contextTokens() };
+  return changed(compaction, () => session.undoCompaction(compaction.id), contextSize);
+}
+
+function changed(compaction: CompactionEntry, change: () => Entry, contextSize: () => TokenSize): UndoReport {
+  const { tokens: tokensBefore, estimatedTokens: estimatedTokensBefore } = contextSize();
+  const { id } = change();
+  const sizes = { tokensBefore, estimatedTokensBefore, tokensAfter: contextSize().tokens };
+  return { compactionId: compaction.id, entryId: id, ...sizes };
 }
 
 /**
  * Makes the compaction count again that was undone last on the current branch. What came behind the undo stays, behind
  * what the compaction keeps.
- * @param contextTokens how large the context is at the moment
+ * @param contextSize how large the context is at the moment
  * @throws BonsaiError `nothing_to_redo`, `redo_not_possible`, and what appending throws; then nothing has changed.
  */
-export function redoLatestUndo(session: Session, contextTokens: () => number): UndoReport {
+export function redoLatestUndo(session: Session, contextSize: () => TokenSize): UndoReport {
   const { compaction, since } = latestUndo(session) ?? nothingToRedo();
   checkStillRight(session, compaction, since);
-  const tokensBefore = contextTokens();
-  const { id } = session.redoCompaction(compaction.id);
-  return { compactionId: compaction.id, entryId: id, tokensBefore, tokensAfter: contextTokens() };
+  return changed(compaction, () => session.redoCompaction(compaction.id), contextSize);
 }
 
 /** What a redo would take back: the latest undo that stands, unless a compaction came behind it; and what came since. */

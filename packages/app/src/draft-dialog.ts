@@ -1,8 +1,8 @@
 import { type CompactionDraft, lossLines, type ReviewCompaction } from "@bonsai-agent/compaction";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import type { Model } from "@bonsai-agent/messages";
-import { decisionOf, draftChoices, draftFacts, draftTitle, sizesText } from "./draft-view.ts";
-import { counted } from "./numbers.ts";
+import { decisionOf, draftChoices, draftFacts, draftTitle } from "./draft-view.ts";
+import { counted, sizeChange } from "./numbers.ts";
 
 /** The facts of a draft as one text, for a dialog that has no picture. */
 function draftText(draft: CompactionDraft, model: Model): string {
@@ -20,7 +20,7 @@ function draftText(draft: CompactionDraft, model: Model): string {
   return [
     ...(problem === undefined ? [] : [problem]),
     draftTitle(draft),
-    `${sizesText(draft)}: ${parts.filter((each) => each !== "").join(", ")}.`,
+    `${sizeChange(draft.result)}: ${parts.filter((each) => each !== "").join(", ")}.`,
     ...draftFacts(draft, model),
     ...loss,
   ].join("\n");

@@ -9,7 +9,7 @@ import {
   requestWords,
 } from "./compact-view.ts";
 import { type Line, paragraph, quoted, span } from "./line.ts";
-import { count, counted } from "./numbers.ts";
+import { sizeChange } from "./numbers.ts";
 import { planPicture, planView } from "./plan-view.ts";
 import { oneLine, printable, wrap } from "./terminal-text.ts";
 
@@ -80,16 +80,11 @@ export function draftFacts(draft: CompactionDraft, model: Model): string[] {
   ];
 }
 
-/** "107,364 → about 21,000 tokens". */
-export function sizesText({ stage, result: { tokensBefore, tokensAfter } }: CompactionDraft): string {
-  return `${count(tokensBefore)} → ${stage === "plan" ? "about " : ""}${counted(tokensAfter, "token")}`;
-}
-
 /** All of a draft, for a screen. */
 export function* draftView(draft: CompactionDraft, model: Model, width: number): Generator<Line> {
   const { stage, result, before, problem, userWords } = draft;
   if (problem !== undefined) yield* paragraph(printable(problem), width, "yellow");
-  yield [span(stage === "plan" ? "Plan" : "Draft", ["bold", "green"]), `  ${sizesText(draft)}`];
+  yield [span(stage === "plan" ? "Plan" : "Draft", ["bold", "green"]), `  ${sizeChange(result)}`];
   for (const text of draftFacts(draft, model)) yield* paragraph(printable(text), width);
   yield [];
   yield* planView({ picture: planPicture(result, before), width });

@@ -1,3 +1,5 @@
+import { tokenDigits, tokensText } from "@bonsai-agent/messages";
+
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
 /** 1234567 as `1,234,567`; `?` for what is no number. */
@@ -42,24 +44,76 @@ export function wholeShares(parts: readonly number[], sum = 100): number[] {
   return shares;
 }
 
-/** The same, as `percent` writes them. */
+/** The same, as `percent` writes them. With another sum, they are shares of a part of the whole. */
 export function percents(parts: readonly number[], sum = 100): string[] {
   const whole = parts.reduce((all, part) => all + part, 0);
   return wholeShares(parts, sum).map((share, at) => {
     if (share === 0 && parts[at]! > 0) return "<1%";
-    return share === 100 && parts[at]! < whole ? ">99%" : `${share}%`;
+    return sum === 100 && share === 100 && parts[at]! < whole ? ">99%" : `${share}%`;
   });
 }
 
-/** Where a size is known from: what a provider reported, what was estimated since, or estimates alone. */
-export function sizeSource(size: { isEstimate: boolean; estimatedTokens: number }): string {
-  if (size.isEstimate) return "estimated";
-  return size.estimatedTokens === 0
-    ? "as reported"
-    : `as reported, ${count(size.estimatedTokens)} estimated since`;
+export { tokenDigits, tokensText, usdText as usd } from "@bonsai-agent/messages";
+
+/** A number of tokens, and how much of it is an estimate. */
+export interface TokenSize {
+  tokens: number;
+  estimatedTokens: number;
 }
 
-export { usdText as usd } from "@bonsai-agent/messages";
+/** True for a size that is marked as an estimate: a sum with an estimated part is one. */
+export function hasEstimate({ estimatedTokens }: Pick<TokenSize, "estimatedTokens">): boolean {
+  return estimatedTokens > 0;
+}
+
+/** `12,345 tokens`, as a provider reported it; `~12,345 tokens` with an estimated part. */
+export function sizeText(size: TokenSize): string {
+  return tokensText(size.tokens, hasEstimate(size));
+}
+
+/** Where a size is known from: what a provider reported, what was estimated since, or estimates alone. */
+export function sizeSource({
+  tokens,
+  estimatedTokens,
+  isEstimate,
+}: TokenSize & { isEstimate: boolean }): string {
+  if (isEstimate) return tokens === 0 ? "" : "estimated";
+  return estimatedTokens === 0
+    ? "as reported"
+    : `as reported, ${tokenDigits(estimatedTokens, true)} estimated since`;
+}
+
+/** What a compaction made of a context. */
+export interface SizeChange {
+  tokensBefore: number;
+  /** The estimated part of it; null where nobody recorded that. */
+  estimatedTokensBefore: number | null;
+  /** Always an estimate: nobody has reported it yet. */
+  tokensAfter: number;
+}
+
+/** `123,456 → ~20,000 tokens`. */
+export function sizeChange({ tokensBefore, estimatedTokensBefore, tokensAfter }: SizeChange): string {
+  const isEstimate = (estimatedTokensBefore ?? 0) > 0;
+  return `${tokenDigits(tokensBefore, isEstimate)} → ${tokensText(tokensAfter, true)}`;
+}
+
+/**
+ * What a size is of, where no part of it says so: system prompt and tools are in every request, but not always known.
+ * @param size.fixedTokens what is known beside the messages
+ */
+export function scopeText({
+  fixedTokens,
+  isEstimate,
+}: {
+  fixedTokens: number;
+  isEstimate: boolean;
+}): string | undefined {
+  if (fixedTokens > 0) return undefined;
+  return isEstimate
+    ? "Of the messages alone: no answer has told yet what system prompt and tools take."
+    : "As reported, with system prompt and tools: their share is not known.";
+}
 
 /** Bytes as `974 kB`, in powers of ten. */
 export function bytes(value: number): string {
@@ -102,11 +156,14 @@ export function moment(ms: number): string {
   return Number.isNaN(ms) ? "?" : new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 }
 
-/** 272000 as `272k`, 1048576 as `1.05M`. */
-export function tokens(count: number | null): string {
-  if (count === null) return "?";
-  if (count >= 999_500) return `${Number((count / 1_000_000).toFixed(2))}M`;
-  return count >= 1_000 ? `${Math.round(count / 1_000)}k` : String(count);
+/** Tokens in few columns: `950`, `9.5k`, `41k`, `1M`, `1.2M`; `?` where nobody knows. */
+export function shortTokens(tokens: number | null): string {
+  if (tokens === null || !Number.isFinite(tokens)) return "?";
+  if (tokens < 999.5) return String(Math.round(tokens));
+  const isThousands = tokens < 999_500;
+  const scaled = tokens / (isThousands ? 1_000 : 1_000_000);
+  const digits = scaled < 9.95 ? scaled.toFixed(1).replace(/\.0$/, "") : scaled.toFixed(0);
+  return `${digits}${isThousands ? "k" : "M"}`;
 }
 
 const dollars = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 4 });

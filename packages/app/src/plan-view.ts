@@ -7,11 +7,12 @@ import {
   kindStyle,
   type Line,
   lineWidth,
+  paragraph,
   type Span,
   type Style,
   span,
 } from "./line.ts";
-import { count, counted, percent, percents } from "./numbers.ts";
+import { counted, hasEstimate, percent, percents, scopeText, tokenDigits, tokensText } from "./numbers.ts";
 import { kindWord, messagePreview } from "./preview.ts";
 
 interface PlanViewOptions {
@@ -28,6 +29,7 @@ interface Look {
 const looks: Readonly<Record<Fate | "summary", Look>> = {
   fixed: { glyph: "▪", name: "fixed", style: "gray" },
   masked: { glyph: "·", name: "masked", style: "gray" },
+  shortened: { glyph: "╌", name: "shortened", style: "gray" },
   summarised: { glyph: "░", name: "summarised", style: "yellow" },
   turnPrefix: { glyph: "▒", name: "turn prefix", style: "yellow" },
   kept: { glyph: "█", name: "kept", style: "green" },
@@ -39,6 +41,7 @@ export function* planView({ picture, width }: PlanViewOptions): Generator<Line> 
   yield* stack(picture, width);
   yield [];
   yield* sizes(picture, width);
+  if (picture.scope !== undefined) yield* paragraph(picture.scope, width, "gray");
   yield* fileListLines("Files modified", picture.modifiedFiles, width);
   yield* fileListLines("Files read", picture.readFiles, width);
 }
@@ -51,7 +54,7 @@ function* stack(picture: PlanPicture, width: number): Generator<Line> {
   yield boxLine([`┌${"─".repeat(box)}┐`], place(picture.first), width);
   let isCut = false;
   for (const [at, part] of picture.parts.entries()) {
-    const isBehindCut = part.fate === "masked" || part.fate === "kept";
+    const isBehindCut = part.fate === "masked" || part.fate === "shortened" || part.fate === "kept";
     if (isBehindCut && !isCut) yield cutLine(picture, box, width);
     isCut ||= isBehindCut;
     yield* partLines(part, { box, total: picture.tokensBefore, width, share: shares[at]! });
@@ -86,11 +89,11 @@ function* partLines(part: PlanPart, size: PartSize): Generator<Line> {
 
 function legend(part: PlanPart, look: Look, { share, width }: PartSize): Line {
   const name = span(look.name.padEnd(11), ["bold", ...styles(look.style)]);
-  if (width < 60) return [name, ` ${count(part.tokens)} `, span(share, "gray")];
-  const items = part.fate === "fixed" || part.fate === "masked" ? "" : counted(part.items, "item");
+  if (width < 60) return [name, ` ${tokenDigits(part.tokens, true)} `, span(share, "gray")];
+  const items = part.items === 0 ? "" : counted(part.items, "item");
   return [
     name,
-    ` ${items.padStart(11)}  ${counted(part.tokens, "token").padStart(14)}  `,
+    ` ${items.padStart(11)}  ${tokensText(part.tokens, true).padStart(14)}  `,
     span(share.padStart(4), "gray"),
     span(noteOf(part), "gray"),
   ];
@@ -103,38 +106,42 @@ function noteOf({ fate }: PlanPart): string {
 const maxBarWidth = 60;
 
 function* sizes(picture: PlanPicture, width: number): Generator<Line> {
-  const { tokensBefore, tokensAfter, summaryTokens, maskedItems } = picture;
+  const { tokensBefore, tokensAfter, summaryTokens } = picture;
   const before = parts(picture);
   const [fixed, kept] = (["fixed", "kept"] as const).map((fate) =>
     before.filter((part) => part.fate === fate),
   );
   const after = [...fixed!, { value: summaryTokens, ...looks.summary }, ...kept!];
   const share = ` (${percent(tokensAfter, tokensBefore)})`;
-  const numberWidth = count(Math.max(tokensBefore, tokensAfter)).length;
+  const sizeBefore = tokenDigits(tokensBefore, picture.isEstimateBefore);
+  const sizeAfter = tokenDigits(tokensAfter, true);
+  const numberWidth = Math.max(sizeBefore.length, sizeAfter.length);
   const barWidth = Math.max(
     8,
     Math.min(maxBarWidth, width - label("").length - numberWidth - share.length - 1),
   );
   const size = { width: barWidth, whole: Math.max(tokensBefore, tokensAfter) };
-  yield [label("before"), ...bar(before, size), ` ${count(tokensBefore).padStart(numberWidth)}`];
+  yield [label("before"), ...bar(before, size), ` ${sizeBefore.padStart(numberWidth)}`];
   yield [
     label("after"),
     ...bar(after, size),
-    ` ${count(tokensAfter).padStart(numberWidth)}`,
+    ` ${sizeAfter.padStart(numberWidth)}`,
     span(share, ["bold", "green"]),
   ];
   if (summaryTokens > 0) yield sizeNote(looks.summary, summaryNote(picture), width);
-  if (maskedItems > 0) yield sizeNote(looks.masked, maskNote(picture), width);
+  for (const part of picture.parts)
+    if (part.fate === "masked" || part.fate === "shortened")
+      yield sizeNote(looks[part.fate], cutNote(part, picture), width);
 }
 
 function summaryNote({ summaryTokens, isSummaryExpected }: PlanPicture): string {
   const more = isSummaryExpected ? ": it is not written yet" : "";
-  return `summary, about ${counted(summaryTokens, "token")}${more}`;
+  return `summary, ${tokensText(summaryTokens, true)}${more}`;
 }
 
-function maskNote({ parts, maskedItems }: PlanPicture): string {
-  const tokens = parts.find(({ fate }) => fate === "masked")?.tokens ?? 0;
-  return `masked: ${counted(maskedItems, "old tool result")}, ${count(tokens)}`;
+function cutNote({ fate, tokens }: PlanPart, { maskedItems, shortenedItems }: PlanPicture): string {
+  const of = fate === "masked" ? counted(maskedItems, "old tool result") : counted(shortenedItems, "message");
+  return `${fate}: ${of}, ${tokenDigits(tokens, true)}`;
 }
 
 function label(text: string): string {
@@ -165,7 +172,7 @@ function styles(style: Style): Extract<Style, readonly unknown[]> {
 }
 
 /** What happens to a part of the context. */
-type Fate = "fixed" | "summarised" | "turnPrefix" | "masked" | "kept";
+type Fate = "fixed" | "summarised" | "turnPrefix" | "masked" | "shortened" | "kept";
 
 /** A stretch of the context with one fate. */
 interface PlanPart {
@@ -195,7 +202,13 @@ export interface PlanPicture {
   last: PlanPlace | undefined;
   splitsTurn: boolean;
   maskedItems: number;
+  /** Kept messages without their images, or cut to head and tail. */
+  shortenedItems: number;
   tokensBefore: number;
+  /** What both sizes are of, where no part says so. */
+  scope: string | undefined;
+  /** True where a part of it is an estimate. What it is divided into, and what is left, always is. */
+  isEstimateBefore: boolean;
   tokensAfter: number;
   /** What stands for the summarised parts. */
   summaryTokens: number;
@@ -207,7 +220,8 @@ export interface PlanPicture {
 
 /** The result of a compaction, or of a plan for one, as a picture of the context before it. */
 export function planPicture(result: CompactionResult, before: readonly ProjectionItem[]): PlanPicture {
-  const { sizes, keptEntryIds, turnPrefixEntryIds, maskedEntryIds } = result;
+  const { tokensBefore, estimatedTokensBefore } = result;
+  const { sizes, steps, keptEntryIds, turnPrefixEntryIds, maskedEntryIds } = result;
   const kept = result.status === "masked" ? before.length : keptEntryIds.length;
   const parts: PlanPart[] = [
     { fate: "fixed", items: 0, tokens: sizes.fixedTokens },
@@ -219,6 +233,7 @@ export function planPicture(result: CompactionResult, before: readonly Projectio
     },
     { fate: "turnPrefix", items: turnPrefixEntryIds.length, tokens: sizes.turnPrefixTokens },
     { fate: "masked", items: 0, tokens: sizes.maskedTokens },
+    { fate: "shortened", items: 0, tokens: sizes.shortenedTokens },
     { fate: "kept", items: kept, tokens: sizes.keptTokens },
   ];
   return {
@@ -228,7 +243,10 @@ export function planPicture(result: CompactionResult, before: readonly Projectio
     last: placeOf(before.at(-1)),
     splitsTurn: result.splitTurn,
     maskedItems: maskedEntryIds.length,
-    tokensBefore: result.tokensBefore,
+    shortenedItems: (steps?.shortened ?? 0) + (steps?.withoutMedia ?? 0),
+    tokensBefore,
+    scope: scopeText({ fixedTokens: sizes.fixedTokens, isEstimate: estimatedTokensBefore === tokensBefore }),
+    isEstimateBefore: hasEstimate({ estimatedTokens: estimatedTokensBefore }),
     tokensAfter: result.tokensAfter,
     summaryTokens: sizes.summaryTokens,
     isSummaryExpected: result.summary === undefined && sizes.summaryTokens > 0,

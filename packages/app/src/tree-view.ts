@@ -123,10 +123,13 @@ function content({ tree, width }: TreeViewOptions, at: number): Span[] {
 function* summary({ tree, all }: TreeViewOptions): Generator<Line> {
   if (tree.entries.length > 0) yield [];
   const branches = counted(Math.max(1, tree.branchCount), "branch", "branches");
+  const unshown = counted(tree.unshownCount, "move");
+  const unshownNote = `  (${unshown} that led nowhere ${tree.unshownCount === 1 ? "is" : "are"} not shown)`;
   yield [
     span(entries(tree.entries.length), "bold"),
     ", ",
     span(branches, "bold"),
+    tree.unshownCount === 0 ? "" : span(unshownNote, "gray"),
     all ? "" : span("  (--all unfolds)", "gray"),
   ];
 }

@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { redoLatestUndo, undoLatestCompaction } from "../src/compaction-record.ts";
 
-const tokens = () => 0;
+const tokens = () => ({ tokens: 0, estimatedTokens: 0 });
 const undo = (session: Session) => undoLatestCompaction(session, tokens).compactionId;
 const redo = (session: Session) => redoLatestUndo(session, tokens).compactionId;
 const seen = (session: Session) => session.projection().items.map(({ entryId }) => entryId);

@@ -13,8 +13,10 @@ const fields = [
   "reason",
   "rung",
   "tokensBefore",
+  "estimatedTokensBefore",
   "tokensAfter",
   "sizes",
+  "steps",
   "firstKeptEntryId",
   "splitTurn",
   "summarizedEntryIds",
@@ -46,7 +48,7 @@ describe("bonsai compact", () => {
     const { code, stdout } = await runCli(["compact", file, "--digest", "--window", "32k"], { columns: 100 });
     expect(code).toBe(0);
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
-      /It still holds [\d,]+ tokens, more than the model's window of 32,000: keep less/,
+      /It still holds ~[\d,]+ tokens, more than the model's window of 32,000: keep less/,
     );
   });
 
@@ -97,20 +99,11 @@ describe("bonsai compact", () => {
 
   test.each([80, 40])("draws the plan at %i columns", async (columns) => {
     const { stdout } = await runCli(["compact", longSession(), "--dry-run"], { columns });
-    expect(stdout).toMatch(/^Plan {2}[\d,]+ → [\d,]+ tokens/);
+    expect(stdout).toMatch(/^Plan {2}~?[\d,]+ → ~[\d,]+ tokens/);
     expect(stdout).toContain("summarised");
     expect(stdout).toMatch(/╞═+╡ {2}cut/);
     expect(stdout).toContain("kept");
     expect(stdout).toMatch(/^before .*\nafter /m);
-    const rows = [
-      ...stdout.matchAll(
-        /(?:fixed|summarised|turn prefix|masked|kept) +(?:\d+ items?)? +([\d,]+).*? (\d+)%/g,
-      ),
-    ];
-    const sum = (at: number) => rows.reduce((all, row) => all + Number(row[at]!.replaceAll(",", "")), 0);
-    const [, before] = /^Plan +([\d,]+) /.exec(stdout) ?? [];
-    expect(sum(1)).toBe(Number(before!.replaceAll(",", "")));
-    expect(sum(2)).toBe(100);
     expect(stdout).toMatch(/^Files modified/m);
     for (const line of stdout.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
   });

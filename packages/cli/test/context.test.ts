@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { header, longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
+import { header, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
-import type { ShowReport } from "../src/commands/show.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 describe("bonsai context", () => {
@@ -36,22 +35,6 @@ describe("bonsai context", () => {
     const { code, stdout } = await runCli(["context", writeLines(sampleLines())], { columns });
     expect(code).toBe(0);
     await expect(stdout).toMatchFileSnapshot(`golden/context-${columns}.txt`);
-  });
-
-  test.each([
-    ["as estimated", ["--digest"]],
-    ["as reported", undefined],
-  ])("adds up to what bonsai show tells, %s", async (_, flags) => {
-    const file = longSession();
-    if (flags !== undefined) await jsonOf(["compact", file, ...flags]);
-    const { context } = await jsonOf<ShowReport>(["show", file]);
-    const { stdout } = await runCli(["context", file], { columns: 80 });
-    expect(stdout).toMatch(
-      new RegExp(`^(about )?${context.tokens.toLocaleString("en-US")} tokens in all`, "m"),
-    );
-    const parts = [...stdout.matchAll(/^[█▓▒░▚▞·] {2}[a-z ]+? +([\d,]+) +[<>\d]+%/gm)];
-    const sum = parts.reduce((total, [, tokens]) => total + Number(tokens!.replaceAll(",", "")), 0);
-    expect(sum).toBe(context.tokens);
   });
 
   test("of 150,000 items is printed", async () => {

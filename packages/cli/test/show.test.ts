@@ -14,6 +14,7 @@ describe("bonsai show", () => {
       "compactedMessageCount",
       "summarisedCount",
       "tokensBefore",
+      "estimatedTokensBefore",
       "tokensAfter",
       "compactionCount",
       "previousSummary",

@@ -5,6 +5,7 @@ import {
   type Message,
   messageText,
   type TokenEstimator,
+  tokensText,
   toolCalls,
   type Usage,
   withoutReminders,
@@ -159,7 +160,7 @@ export function checkedAnswer(options: CheckAnswerOptions): string {
     const limit = digits(request.maxSummaryTokens);
     throw new SummaryFailure(
       "too-large",
-      `The summary has about ${digits(tokens)} tokens; ${limit} were asked for.`,
+      `The summary has ${tokensText(tokens, true)}; ${limit} were asked for.`,
     );
   }
   return text;

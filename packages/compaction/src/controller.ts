@@ -1,4 +1,4 @@
-import { BonsaiError, isGoodAnswer } from "@bonsai-agent/messages";
+import { BonsaiError, isGoodAnswer, tokensText } from "@bonsai-agent/messages";
 import { type ModelSizes, type Refusal, sendableTokens } from "./budget.ts";
 import { FailedSummary } from "./failed-summary.ts";
 import { type CompactionOutcome, type CompactionReason, digits } from "./outcome.ts";
@@ -136,7 +136,7 @@ export class CompactionController {
     } catch (cause) {
       const error = failureOf(reason, cause);
       this.#failed(reason, error);
-      return { status: "failed", reason, detail: error.message, tokensBefore: 0, tokensAfter: 0 };
+      return { status: "failed", reason, detail: error.message, ...noTokens };
     }
   }
 
@@ -275,8 +275,12 @@ export class CompactionController {
   }
 }
 
-function skipped(reason: CompactionReason, { tokens }: ContextReading, detail: string): CompactionOutcome {
-  return { status: "skipped", reason, detail, tokensBefore: tokens, tokensAfter: tokens };
+const noTokens = { tokensBefore: 0, estimatedTokensBefore: 0, tokensAfter: 0 };
+
+function skipped(reason: CompactionReason, reading: ContextReading, detail: string): CompactionOutcome {
+  const { tokens, trailingTokens } = reading;
+  const sizes = { tokensBefore: tokens, estimatedTokensBefore: trailingTokens, tokensAfter: tokens };
+  return { status: "skipped", reason, detail, ...sizes };
 }
 
 function failed(reading: ContextReading, cause: string): CompactionOutcome {
@@ -284,10 +288,10 @@ function failed(reading: ContextReading, cause: string): CompactionOutcome {
 }
 
 function unsendable(reading: ContextReading, { contextWindow = 0 }: ModelSizes): CompactionOutcome {
-  const left = digits(reading.tokens);
+  const left = tokensText(reading.tokens, true);
   return failed(
     reading,
-    `Cause: about ${left} tokens are left, far more than the model's window of ${digits(contextWindow)}.`,
+    `Cause: ${left} are left, far more than the model's window of ${digits(contextWindow)}.`,
   );
 }
 
@@ -302,7 +306,7 @@ function tooLargePrompt(reading: ContextReading, { contextWindow = 0 }: ModelSiz
   if (tokens <= mostTokens) return undefined;
   return new BonsaiError({
     code: "prompt_too_large",
-    message: `Your message was not sent: it has about ${digits(tokens)} tokens by itself, far more than the model's window of ${digits(contextWindow)}.`,
+    message: `Your message was not sent: it has ${tokensText(tokens, true)} by itself, far more than the model's window of ${digits(contextWindow)}.`,
     hint: "It is kept in the session. Send less of it, put it into a file that the model can read in parts, or choose a model with a larger window; /tree goes back to before it.",
   });
 }
@@ -313,7 +317,7 @@ function pausedError(reading: ContextReading, limitTokens: number, why: string):
   const overhead = tokens - estimated;
   const cause =
     overhead > limitTokens && (source === "estimate" || trailingTokens < limitTokens)
-      ? ` The system prompt and the tools alone take about ${digits(overhead)} tokens, more than the ${digits(limitTokens)} that are allowed.`
+      ? ` The system prompt and the tools alone take ${tokensText(overhead, true)}, more than the ${digits(limitTokens)} that are allowed.`
       : "";
   return new BonsaiError({
     code: "compaction_paused",

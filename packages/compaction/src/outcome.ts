@@ -30,8 +30,11 @@ export interface CompactionOutcome {
   reason: CompactionReason;
   /** One sentence for people. */
   detail: string;
+  /** Of the whole request: system prompt and tools with it, as far as they are known. */
   tokensBefore: number;
-  /** The same as before where nothing changed. */
+  /** The estimated part of `tokensBefore`; 0 where a provider reported all of it. */
+  estimatedTokensBefore: number;
+  /** Of the same, with the summary and all that it carries: always an estimate. The same as before where nothing changed. */
   tokensAfter: number;
   /** With the status `compacted` or `masked`. */
   steps?: CompactionSteps;
@@ -73,6 +76,8 @@ export interface CompactionManifest {
   reason: CompactionReason;
   rung: RungName;
   tokensBefore: number;
+  /** The estimated part of `tokensBefore`. Absent in older records. */
+  estimatedTokensBefore?: number | undefined;
   tokensAfter: number;
   splitTurn: boolean;
   summarised: EntryRange;

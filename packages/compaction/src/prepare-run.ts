@@ -92,7 +92,7 @@ export interface Decision {
   /** The most tokens that the context may hold; undefined for an unknown window, and where a summary is the goal itself. */
   readonly limitTokens: number | undefined;
   /** By the reading; more where a refusal showed that it was too low. */
-  readonly totalTokens: number;
+  readonly total: { tokens: number; estimatedTokens: number };
 }
 
 export function decisionOf(request: CompactionRequest, reading = readContext(request)): Decision {
@@ -100,7 +100,7 @@ export function decisionOf(request: CompactionRequest, reading = readContext(req
   if (reason !== "overflow") {
     const budgets = budgetsFor({ settings, model, reason: isMidTask ? "threshold" : reason });
     const limitTokens = reason === "manual" ? undefined : thresholdTokens(settings, budgets);
-    return { reading, budgets, limitTokens, totalTokens: reading.tokens };
+    return { reading, budgets, limitTokens, total: readTotal(reading) };
   }
   const { refusal = {} } = request;
   const budgets = budgetsFor({ settings, model: sizesAfterRefusal(model, refusal, reading), reason });
@@ -109,8 +109,23 @@ export function decisionOf(request: CompactionRequest, reading = readContext(req
     reading,
     budgets,
     limitTokens: limitAfterRefusal({ thresholdTokens: threshold, budgets, model, refusal, reading }),
-    totalTokens: refusedTokens(refusal, reading, budgets.windowTokens),
+    total: refusedTotal(refusal, reading, budgets.windowTokens),
   };
+}
+
+function readTotal({ tokens, trailingTokens }: ContextReading): Decision["total"] {
+  return { tokens, estimatedTokens: trailingTokens };
+}
+
+/** What the refusal counted is reported as much as a usage is; what is only known to be too much is an estimate. */
+function refusedTotal(
+  refusal: Refusal,
+  reading: ContextReading,
+  windowTokens: number | undefined,
+): Decision["total"] {
+  const tokens = refusedTokens(refusal, reading, windowTokens);
+  if (tokens === refusal.inputTokens) return { tokens, estimatedTokens: 0 };
+  return tokens === reading.tokens ? readTotal(reading) : { tokens, estimatedTokens: tokens };
 }
 
 /** @throws BonsaiError `cut_not_allowed`, `nothing_to_make_anew`, and whatever reading the session throws */
@@ -118,15 +133,15 @@ export function prepareRun(request: CompactionRequest): Run {
   const { session, reason = "manual", settings, signal = new AbortController().signal } = request;
   const originals = request.isAgain ? readOriginals(request) : undefined;
   const decision = originals ? decisionOf(request, originals.reading) : currentDecision(request);
-  const { reading, budgets, limitTokens, totalTokens } = decision;
+  const { reading, budgets, limitTokens, total } = decision;
   const { leafId, projection } = reading;
   const { compaction: previous } = projection;
   const start = startOf(originals?.view ?? viewOf(projection, reading.estimator));
   const cutId = request.firstKeptEntryId;
   if (cutId !== undefined) checkChosenCut({ session, leafId, items: besideSummary(start.view.items) }, cutId);
-  const size = contextSizeOf({ reading, estimatedTokens: start.tokens, totalTokens });
+  const size = contextSizeOf({ reading, estimatedTokens: start.tokens, total });
   const aims = aimsOf(size, { ...budgets, limitTokens });
-  const lowBy = totalTokens / Math.max(1, reading.tokens);
+  const lowBy = total.tokens / Math.max(1, reading.tokens);
   const keepTokens =
     reason === "overflow"
       ? keptAfterOverflow(start, aims.targetTokens, budgets.keepTokens / lowBy)

@@ -1,5 +1,5 @@
 import type { LossReport } from "@bonsai-agent/digest";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, tokensText } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
 import { carriedCounts, carryOver } from "./carry-over.ts";
 import { type LadderState, type Run, type RungFailure, usageOf } from "./ladder.ts";
@@ -18,6 +18,7 @@ import type { SummaryKind } from "./summariser.ts";
 import {
   besideSummary,
   type CompactionSizes,
+  type ContextView,
   compactionSizes,
   editedIds,
   totalAfter,
@@ -49,9 +50,11 @@ export interface CompactionResult {
   reason: CompactionReason;
   /** The step of the ladder that got furthest; null where none was needed or none did. */
   rung: RungName | null;
-  /** From the provider's last report where there is one, else estimated. */
+  /** Of the whole request, system prompt and tools with it: from the provider's last report where there is one, else estimated. */
   tokensBefore: number;
-  /** `tokensBefore`, without what goes and with the summary; in a plan, the summary's size is an estimate. */
+  /** The estimated part of `tokensBefore`; 0 where a provider reported all of it. */
+  estimatedTokensBefore: number;
+  /** `tokensBefore`, without what goes and with the summary: an estimate; in a plan, the summary's length is a guess. */
   tokensAfter: number;
   /** What both are of. */
   sizes: CompactionSizes;
@@ -103,13 +106,15 @@ export interface CompactionResult {
 
 /** The result as the controller reports it. */
 export function outcomeOf(result: CompactionResult): CompactionOutcome {
-  const { status, reason, detail, tokensBefore, tokensAfter, steps, decidedBy, isDeclined } = result;
+  const { status, reason, detail, tokensBefore, estimatedTokensBefore, tokensAfter } = result;
+  const { steps, decidedBy, isDeclined } = result;
   const isDone = status === "compacted" || status === "masked";
   return {
     status: isDone || status === "cancelled" || status === "failed" ? status : "skipped",
     reason,
     detail,
     tokensBefore,
+    estimatedTokensBefore,
     tokensAfter,
     ...(isDone && steps && { steps }),
     ...(decidedBy && { decidedBy }),
@@ -131,14 +136,16 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
   const summary = changed ? state.summary : undefined;
   const divided = spans(state, status);
   const { view, tokens } = changed ? state : start;
-  const { turnPrefixEntryIds } = divided;
+  const { summarizedEntryIds, turnPrefixEntryIds } = divided;
+  const steps = stepsOf(view, summarizedEntryIds.length + turnPrefixEntryIds.length);
   return {
     status,
     reason,
     rung: changed ? (state.rung ?? null) : null,
     tokensBefore: size.totalTokens,
+    estimatedTokensBefore: size.estimatedTokens,
     tokensAfter: totalAfter(size, tokens),
-    sizes: compactionSizes({ size, before: start.view.items, after: view.items, turnPrefixEntryIds }),
+    sizes: compactionSizes({ size, before: start.view.items, after: view, turnPrefixEntryIds }),
     ...divided,
     maskedEntryIds: changed ? editedIds(state.view, "mask") : [],
     ...(changed ? files(run, state) : { readFiles: [], modifiedFiles: [] }),
@@ -147,10 +154,10 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     ...(summary?.loss && { loss: summary.loss }),
     ...(summary?.carried && { carried: carriedCounts(summary.carried) }),
     edits: [],
-    ...(changed && { steps: stepsOf(state) }),
+    ...(changed && { steps }),
     requests: cost.requests,
     costUsd: usageOf(run, summary)?.cost.total ?? 0,
-    detail: detailOf(run, state, status),
+    detail: detailOf(run, state, { status, steps }),
     ...(summary?.fromHook === true && state.madeBy !== undefined && { decidedBy: state.madeBy }),
     failures: state.failures,
   };
@@ -166,9 +173,13 @@ const details: Record<CompactionStatus, string> = {
   failed: "Compaction failed.",
 };
 
-function detailOf(run: Run, state: LadderState, status: CompactionStatus): string {
+function detailOf(
+  run: Run,
+  state: LadderState,
+  { status, steps }: { status: CompactionStatus; steps: CompactionSteps },
+): string {
   if (status !== "compacted" && status !== "masked") return details[status];
-  return [doneText(run, stepsOf(state), status), ...caveatsOf(run, state)].join(" ");
+  return [doneText(run, steps, status), ...caveatsOf(run, state)].join(" ");
 }
 
 /** What is to be known beside what was done, or would be: a sentence each. */
@@ -185,11 +196,10 @@ function doneText({ former }: Run, steps: CompactionSteps, status: "compacted" |
   return `${done.slice(0, 1).toUpperCase()}${done.slice(1)}; no summary was needed.`;
 }
 
-function stepsOf({ view, plan, summary }: LadderState): CompactionSteps {
-  const isSummarised = summary !== undefined && plan !== undefined;
+function stepsOf(view: ContextView, summarised: number): CompactionSteps {
   return {
     masked: editedIds(view, "mask").length,
-    summarised: isSummarised ? plan.history.length + plan.turnPrefix.length : 0,
+    summarised,
     withoutMedia: editedIds(view, "media").length,
     shortened: editedIds(view, "truncate").length,
   };
@@ -210,7 +220,7 @@ function stillTooLarge({ budgets, size }: Run, { tokens }: LadderState): string[
   const tokensAfter = totalAfter(size, tokens);
   if (windowTokens === undefined || tokensAfter <= windowTokens) return [];
   return [
-    `It still holds ${digits(tokensAfter)} tokens, more than the model's window of ${digits(windowTokens)}: keep less, or choose a model with a larger window.`,
+    `It still holds ${tokensText(tokensAfter, true)}, more than the model's window of ${digits(windowTokens)}: keep less, or choose a model with a larger window.`,
   ];
 }
 
@@ -274,12 +284,14 @@ export function unpreparedResult(reason: CompactionReason, cause: unknown): Comp
     reason,
     rung: null,
     tokensBefore: 0,
+    estimatedTokensBefore: 0,
     tokensAfter: 0,
     sizes: {
       fixedTokens: 0,
       summarisedTokens: 0,
       turnPrefixTokens: 0,
       maskedTokens: 0,
+      shortenedTokens: 0,
       keptTokens: 0,
       summaryTokens: 0,
     },
@@ -346,8 +358,8 @@ function overheadAlone({ reason, budgets, size, start }: Run): string | undefine
   const { windowTokens } = budgets;
   if (reason !== "overflow" || windowTokens === undefined) return undefined;
   if (size.totalTokens - start.tokens * LOWEST_ESTIMATE <= windowTokens) return undefined;
-  const overhead = digits(size.totalTokens - start.tokens);
-  return `Cause: the system prompt and the tools alone take about ${overhead} tokens, more than the model's window of ${digits(windowTokens)}.`;
+  const overhead = tokensText(size.totalTokens - start.tokens, true);
+  return `Cause: the system prompt and the tools alone take ${overhead}, more than the model's window of ${digits(windowTokens)}.`;
 }
 
 /** Messages of servers and extensions end as they like, and another sentence follows. */

@@ -88,7 +88,7 @@ async function notifyResult(
     await lifecycle?.notify("session_mask", {
       type: "session_mask",
       entries: masks,
-      freedTokens: result.tokensBefore - result.tokensAfter,
+      freedTokens: result.sizes.maskedTokens,
       reason,
     });
   if (entry !== undefined)
@@ -203,6 +203,7 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
     reason,
     rung: state.rung!,
     tokensBefore: size.totalTokens,
+    estimatedTokensBefore: size.estimatedTokens,
     tokensAfter: totalAfter(size, state.tokens),
     splitTurn: plan.splitTurn,
     summarised: range(plan.history),

@@ -33,15 +33,15 @@ function masksFor({ view }: LadderState, { settings, span }: Run): readonly Mask
 
 async function decidedMasks(
   masks: readonly MaskedItem[],
-  { lifecycle, reason, signal }: Run,
+  { lifecycle, reason, signal, size }: Run,
 ): Promise<{ cancel?: boolean; keep?: readonly string[] }> {
   const results = masks.map(({ item: { entryId, message, tokens } }) => ({
     entryId,
     toolName: message.role === "toolResult" ? message.toolName : "",
-    tokens,
+    tokens: size.ofEstimate(tokens),
   }));
   const type = "session_before_mask" as const;
-  const payload = { type, results, freedTokens: freedBy(masks), reason, signal };
+  const payload = { type, results, freedTokens: size.ofEstimate(freedBy(masks)), reason, signal };
   const decision = await lifecycle?.decide(type, payload, { signal });
   return decision?.result ?? {};
 }

@@ -158,6 +158,8 @@ function isMaskedContent(content: unknown): boolean {
 export interface ContextSize {
   /** As reported, with estimates of what came later; else by estimate. */
   readonly totalTokens: number;
+  /** The estimated part of `totalTokens`. */
+  readonly estimatedTokens: number;
   readonly fixedTokens: number;
   /** Tokens of the total, for estimated tokens of messages. */
   ofEstimate(tokens: number): number;
@@ -172,11 +174,11 @@ interface ContextSizeOptions {
   /** The messages by estimate. */
   estimatedTokens: number;
   /** The total as a refusal taught it: then all of the reading was too low by the same factor. Default: as read. */
-  totalTokens?: number;
+  total?: { tokens: number; estimatedTokens: number };
 }
 
-export function contextSizeOf({ reading, estimatedTokens, ...known }: ContextSizeOptions): ContextSize {
-  const { totalTokens = reading.tokens } = known;
+export function contextSizeOf({ reading, estimatedTokens, total }: ContextSizeOptions): ContextSize {
+  const totalTokens = total?.tokens ?? reading.tokens;
   const share = Math.min(1, estimatedTokens / Math.max(1, reading.tokens));
   const messageTokens = Math.round(totalTokens * share);
   const fixedTokens = totalTokens - messageTokens;
@@ -184,6 +186,7 @@ export function contextSizeOf({ reading, estimatedTokens, ...known }: ContextSiz
   const ofEstimate = (tokens: number) => Math.round(tokens * scale);
   return {
     totalTokens,
+    estimatedTokens: total?.estimatedTokens ?? reading.trailingTokens,
     fixedTokens,
     ofEstimate,
     shares(estimated) {
@@ -201,7 +204,7 @@ export function contextSizeOf({ reading, estimatedTokens, ...known }: ContextSiz
 /**
  * What the tokens before and after a compaction are of.
  *
- * Invariant: before = fixed + summarised + turn prefix + masked + kept, and after = fixed + summary + kept.
+ * Invariant: before = fixed + summarised + turn prefix + masked + shortened + kept, and after = fixed + summary + kept.
  */
 export interface CompactionSizes {
   /** System prompt, tools, and what estimates miss. */
@@ -209,8 +212,10 @@ export interface CompactionSizes {
   /** With the summary of an earlier compaction, which the new one updates. */
   summarisedTokens: number;
   turnPrefixTokens: number;
-  /** What masks and cuts take from the messages that are kept. */
+  /** What masks take from the messages that are kept. */
   maskedTokens: number;
+  /** What they lose by images left out and by texts cut to head and tail. */
+  shortenedTokens: number;
   /** What stays of the messages that are kept. */
   keptTokens: number;
   /** Of the new summary: estimated until it is written; 0 without one. */
@@ -223,28 +228,40 @@ export const PLANNED_ENTRY_ID = "planned";
 interface CompactionSizesOptions {
   size: ContextSize;
   before: readonly ViewItem[];
-  /** A new summary among them has the id of an entry that is planned. */
-  after: readonly ViewItem[];
+  /** A new summary among its items has the id of an entry that is planned. */
+  after: ContextView;
   turnPrefixEntryIds: readonly string[];
 }
 
 /** Each part is what it adds to those that are counted before it, so that rounding loses no token. */
-export function compactionSizes(options: CompactionSizesOptions): CompactionSizes {
-  const { size, before, after } = options;
-  const keptIds = new Set(after.map(({ entryId }) => entryId));
-  const prefixIds = new Set(options.turnPrefixEntryIds);
-  const kept = viewTokens(after.filter(({ entryId }) => entryId !== PLANNED_ENTRY_ID));
-  const unmasked = viewTokens(before.filter(({ entryId }) => keptIds.has(entryId)));
+export function compactionSizes({
+  size,
+  before,
+  after,
+  turnPrefixEntryIds,
+}: CompactionSizesOptions): CompactionSizes {
+  const keptIds = new Set(after.items.map(({ entryId }) => entryId));
+  const prefixIds = new Set(turnPrefixEntryIds);
+  const maskedIds = new Set(editedIds(after, "mask"));
+  const kept = after.items.filter(({ entryId }) => entryId !== PLANNED_ENTRY_ID);
+  const whole = before.filter(({ entryId }) => keptIds.has(entryId));
   const isPrefix = ({ entryId }: ViewItem) => prefixIds.has(entryId) && !keptIds.has(entryId);
-  const withPrefix = unmasked + viewTokens(before.filter(isPrefix));
+  const ofMasked = (items: readonly ViewItem[]) =>
+    viewTokens(items.filter(({ entryId }) => maskedIds.has(entryId)));
+  // Where what is kept ends in the sum of the estimates, with what was cut, with what was masked, and with the turn prefix.
+  const keptTo = viewTokens(kept);
+  const unmaskedTo = viewTokens(whole);
+  const uncutTo = unmaskedTo - (ofMasked(whole) - ofMasked(kept));
+  const prefixTo = unmaskedTo + viewTokens(before.filter(isPrefix));
   const between = (from: number, to: number) => size.ofEstimate(to) - size.ofEstimate(from);
   return {
     fixedTokens: size.fixedTokens,
-    summarisedTokens: between(withPrefix, viewTokens(before)),
-    turnPrefixTokens: between(unmasked, withPrefix),
-    maskedTokens: between(kept, unmasked),
-    keptTokens: size.ofEstimate(kept),
-    summaryTokens: between(kept, viewTokens(after)),
+    summarisedTokens: between(prefixTo, viewTokens(before)),
+    turnPrefixTokens: between(unmaskedTo, prefixTo),
+    maskedTokens: between(uncutTo, unmaskedTo),
+    shortenedTokens: between(keptTo, uncutTo),
+    keptTokens: size.ofEstimate(keptTo),
+    summaryTokens: between(keptTo, viewTokens(after.items)),
   };
 }
 

@@ -45,8 +45,9 @@ function optionsFor({ keepTokens, estimator, reason, refused, window }: Case) {
 }
 
 function addsUp({ tokensBefore, tokensAfter, sizes }: CompactionResult): void {
-  const { fixedTokens, summarisedTokens, turnPrefixTokens, maskedTokens, keptTokens, summaryTokens } = sizes;
-  const gone = summarisedTokens + turnPrefixTokens + maskedTokens;
+  const { fixedTokens, summarisedTokens, turnPrefixTokens, keptTokens, summaryTokens } = sizes;
+  const { maskedTokens, shortenedTokens } = sizes;
+  const gone = summarisedTokens + turnPrefixTokens + maskedTokens + shortenedTokens;
   expect(fixedTokens + keptTokens + gone).toBe(tokensBefore);
   expect(tokensBefore - gone + summaryTokens).toBe(tokensAfter);
   for (const tokens of Object.values(sizes)) expect(tokens).toBeGreaterThanOrEqual(0);
@@ -65,7 +66,7 @@ function nextReading(session: Session, estimatorName: Case["estimator"]): number
   return readContext({ session, settings }).tokens;
 }
 
-test("Invariant: before = fixed + summarised + turn prefix + masked + kept, and after = fixed + summary + kept", async () => {
+test("Invariant: before = fixed + summarised + turn prefix + masked + shortened + kept, and after = fixed + summary + kept", async () => {
   await fc.assert(
     fc.asyncProperty(cases, async (each) => {
       const session = opened(each);

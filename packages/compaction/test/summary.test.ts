@@ -216,6 +216,7 @@ test("the manifest records what was kept, masked, summarised and lost, and what 
     reason: "manual",
     rung: "summarise",
     tokensBefore: 3_800,
+    estimatedTokensBefore: 3_800,
     tokensAfter,
     splitTurn: false,
     summarised: { count: 4, first: id("u1"), last: id("a2") },

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { compactionNotice } from "../src/slash/compaction-notices.ts";
 
 function outcome(fields: Partial<CompactionOutcome>): CompactionOutcome {
-  const sizes = { tokensBefore: 123_456, tokensAfter: 20_000 };
+  const sizes = { estimatedTokensBefore: 0, tokensBefore: 123_456, tokensAfter: 20_000 };
   return {
     status: "compacted",
     reason: "threshold",
@@ -28,7 +28,7 @@ function entry(fields: Partial<CompactionEntry>): CompactionEntry {
   };
 }
 
-const sizes = "Compacted: 123,456 → about 20,000 tokens";
+const sizes = "Compacted: 123,456 → ~20,000 tokens";
 
 describe("the notice of a compaction", () => {
   test.each<[string, Partial<CompactionEntry>, number, string]>([

@@ -73,7 +73,7 @@ describe("context report", () => {
     fc.assert(
       fc.property(treeArbitrary({ maxTokens: 4_000 }), fc.integer({ min: 1, max: 90_000 }), (tree, last) => {
         const text = textOf(reportOf(`${tree} | U:200 A:10@${last}`), 120);
-        const rows = [...text.matchAll(/^(?:[^ ] )? *([a-z ]+?) +[\d,]+ +([<>]?\d+)%/gm)];
+        const rows = [...text.matchAll(/^(?:[^ ] )? *([a-z ]+?) +~?[\d,]+ +([<>]?\d+)%/gm)];
         const shares = rows.map(([, name, share]) => ({
           name,
           share: share === "<1" ? 0 : share === ">99" ? 100 : Number(share),

@@ -49,7 +49,8 @@ test("a long session that does not end in an answer is shown before its context 
 
 test.each([
   [238_000, 150_000, "estimate"],
-  [238_000, 2_000, "reported"],
+  [238_000, 2_000, "estimate"],
+  [238_000, 0, "reported"],
   [0, 0, "reported"],
 ])("of %i tokens, %i estimated behind the last answer: %s", (tokens, estimatedTokens, certainty) => {
   const model = { provider: "stage", id: "actor", reasoning: false, contextWindow: 100_000 };

@@ -1,7 +1,8 @@
 import { stripVTControlCharacters } from "node:util";
+import { shortTokens } from "@bonsai-agent/app/numbers";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Footer, type FooterFacts, footerLines, shortTokens } from "../src/status/footer.ts";
+import { Footer, type FooterFacts, footerLines } from "../src/status/footer.ts";
 import { makeTheme } from "../src/terminal/theme.ts";
 import { visibleWidth } from "../src/terminal/tui.ts";
 

@@ -69,9 +69,9 @@ function steady(screen: string): string {
       .replaceAll(/\b(\d\d),\d{3}\b/g, "$1,000")
       // Behind the number, all is at the right end.
       .replaceAll(/~?\d(\.\d)?k\/100k +\d% */g, (size) => "~0.0k/100k 2%".padEnd(size.length))
-      .replaceAll(/(system prompt +)\d+/g, (_, label) => `${label}000`)
+      .replaceAll(/(system prompt +~)\d+/g, (_, label) => `${label}000`)
       // Where messages and all that stands before them share what was reported, that moves the others, too.
-      .replaceAll(/( {2}tools +)\d+(?= +\d+% )/g, (_, label) => `${label}000`)
+      .replaceAll(/( {2}tools +~)\d+(?= +\d+% )/g, (_, label) => `${label}000`)
       .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d\b/g, "2026-01-01 00:00")
       .replaceAll(/\d+(\.\d)? kB/g, "0 kB")
   );

@@ -67,6 +67,8 @@ export {
   knownUsd,
   MAX_REQUEST_TOKENS,
   promptTokens,
+  tokenDigits,
+  tokensText,
   type Usage,
   type UsageCost,
   usdText,

@@ -152,6 +152,17 @@ export function costText({ usd, certainty }: KnownCost): string {
   return certainty === "known" ? usdText(usd) : `at least ${usdText(usd)}`;
 }
 
+/** A number of tokens as people read it, marked where it or a part of it is an estimate: `12,345`, `~12,345`. */
+export function tokenDigits(tokens: number, isEstimate: boolean): string {
+  if (!Number.isFinite(tokens)) return "?";
+  return `${isEstimate ? "~" : ""}${Math.round(tokens).toLocaleString("en-US")}`;
+}
+
+/** The same with its unit: `12,345 tokens`, `~1 token`. */
+export function tokensText(tokens: number, isEstimate: boolean): string {
+  return `${tokenDigits(tokens, isEstimate)} token${tokens === 1 ? "" : "s"}`;
+}
+
 /** US dollars: to the cent from ten cents on, finer below; `?` for what is no number. */
 export function usdText(usd: number): string {
   if (!Number.isFinite(usd)) return "?";

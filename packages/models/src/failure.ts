@@ -1,4 +1,10 @@
-import { type AssistantMessage, messageText, promptTokens, toolCalls } from "@bonsai-agent/messages";
+import {
+  type AssistantMessage,
+  messageText,
+  promptTokens,
+  tokensText,
+  toolCalls,
+} from "@bonsai-agent/messages";
 import type { CatalogueModel } from "./model.ts";
 
 /** The six outcomes of a refused request. Only `inputTooLong` calls for compaction. */
@@ -115,7 +121,7 @@ function reasonOf({ model, answer, cutOffTokens }: SilentOverflowOptions): strin
   if (windowTokens <= 0) return undefined;
   const window = windowTokens.toLocaleString("en");
   if (cutOffTokens !== undefined)
-    return `The provider answered, but of about ${cutOffTokens.toLocaleString("en")} tokens it read only what its window of ${window} holds.`;
+    return `The provider answered, but of ${tokensText(cutOffTokens, true)} it read only what its window of ${window} holds.`;
   const inputTokens = promptTokens(usage);
   const isFull = stopReason === "length" && usage.output === 0 && inputTokens >= windowTokens * FULL;
   if (inputTokens <= windowTokens && !isFull) return undefined;

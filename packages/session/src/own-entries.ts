@@ -112,7 +112,7 @@ const CALIBRATION: Shape = {
 const MANIFEST: Shape = {
   rules: [
     ...someText("reason", "rung", "previousCompactionId"),
-    ...someAmounts("tokensBefore", "tokensAfter", "requests", "costUsd"),
+    ...someAmounts("tokensBefore", "estimatedTokensBefore", "tokensAfter", "requests", "costUsd"),
     ...someTexts("masked"),
     rule(isSwitch)("splitTurn"),
   ],

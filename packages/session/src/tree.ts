@@ -105,6 +105,11 @@ export class SessionTree {
     return this.#kinds.filter((kind, at) => !kind.isLeafRecord && !this.hasChildren(at)).length;
   }
 
+  /** Entries that are nobody's children here: records of a moved leaf on which nothing was written. */
+  get unshownCount(): number {
+    return this.#kinds.filter((kind, at) => kind.isLeafRecord && !this.hasChildren(at)).length;
+  }
+
   /** The position of the nearest record above that is in the tree. */
   #parentOf(number: number): number {
     let at = this.#index.parent(number);

@@ -137,12 +137,13 @@ export class CompactionTriggers {
     const asked = this.#asked;
     if (asked === undefined) return;
     this.#asked = undefined;
-    const { tokens } = contextUsage(this.#parts);
+    const { tokens, estimatedTokens } = contextUsage(this.#parts);
     asked.outcome.resolve({
       status: "cancelled",
       reason: "manual",
       detail: "Compaction cancelled. The user stopped the work before it began.",
       tokensBefore: tokens,
+      estimatedTokensBefore: estimatedTokens,
       tokensAfter: tokens,
     });
   }

@@ -5,7 +5,7 @@ import { contentText, jsonText, messageText } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { caveatOf } from "../compact-view.ts";
 import { type Line, marked, type Style, span } from "../line.ts";
-import { count } from "../numbers.ts";
+import { count, counted, sizeChange } from "../numbers.ts";
 import { wrap } from "../terminal-text.ts";
 import type { Act } from "./acts.ts";
 import type { DemoRun, DemoViewer, Moment } from "./demo-run.ts";
@@ -69,11 +69,10 @@ export class DemoView implements DemoViewer {
     });
     lifecycle.on("auto_compaction_start", ({ reason }) => this.#compacting(reason));
     lifecycle.on("auto_compaction_end", ({ outcome, result }) => {
-      const { status, detail, tokensBefore, tokensAfter } = outcome;
-      const size = `${count(tokensBefore)} → ${count(tokensAfter)} tokens`;
+      const { status, detail } = outcome;
       const done = status === "compacted" || status === "masked";
       this.#print(
-        [span(`  ⟲ ${status}`, ["bold", done ? "green" : "red"]), done ? `  ${size}` : ""],
+        [span(`  ⟲ ${status}`, ["bold", done ? "green" : "red"]), done ? `  ${sizeChange(outcome)}` : ""],
         // Why it failed, the notice behind it says.
         ...(status === "compacted" || status === "failed" ? [] : this.#paragraph(detail, "    ", "gray")),
       );
@@ -153,9 +152,9 @@ function howSummarised({ details }: CompactionEntry): string {
   if (manifest === undefined) return "";
   const by = manifest.rung === "digest" ? "The digest, without a model," : "The model";
   const { summarised, turnPrefix, kept } = manifest;
-  const older = summarised.count === 0 ? [] : [`${count(summarised.count)} messages`];
+  const older = summarised.count === 0 ? [] : [counted(summarised.count, "message")];
   const early = manifest.splitTurn ? [`the first ${count(turnPrefix.count)} of the turn that was cut`] : [];
-  return `${by} summarised ${[...older, ...early].join(" and ")}; ${count(kept.count)} are kept word for word.`;
+  return `${by} summarised ${[...older, ...early].join(" and ")}; ${count(kept.count)} ${kept.count === 1 ? "is" : "are"} kept word for word.`;
 }
 
 /** Nobody reads a long paste twice. */

@@ -1,6 +1,6 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { bar, kindStyle, type Line, paragraph, type Style, span, table } from "@bonsai-agent/app/line";
-import { count, counted, percents, sizeSource } from "@bonsai-agent/app/numbers";
+import { counted, percents, scopeText, sizeSource, sizeText, tokenDigits } from "@bonsai-agent/app/numbers";
 import { kindWord, messagePreview } from "@bonsai-agent/app/preview";
 import { leafOf, openNamedSession } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
@@ -91,7 +91,7 @@ function itemTable(items: readonly ContextItem[], width: number): Iterable<Line>
   const cellsOf = ({ entryId, role, tokens, message }: ContextItem): Line[] => {
     const kind = kindWord(role);
     const preview = span(messagePreview(message), kind === "result" ? "gray" : undefined);
-    const cells: Line[] = [[count(tokens)], [span(kind, kindStyle(kind))], [preview]];
+    const cells: Line[] = [[tokenDigits(tokens, true)], [span(kind, kindStyle(kind))], [preview]];
     return narrow ? cells : [[span(entryId, "gray")], ...cells];
   };
   const rows = {
@@ -125,24 +125,19 @@ function* shares(items: readonly ContextItem[], size: ContextSize, width: number
   const rows = parts.map(({ name, value, glyph, style }, at): Line[] => [
     [span(glyph, style)],
     [name],
-    [count(value)],
+    [tokenDigits(value, true)],
     [percentages[at]!],
     [name === besideName && width >= 60 ? span("and what estimates miss", "gray") : ""],
   ]);
   const columns = [{}, {}, { align: "right" }, { align: "right" }, {}] as const;
   yield bar(parts, { width: Math.min(width, 80) });
   yield* table(rows, { columns, width });
-  yield totalLine(size);
+  yield [span(sizeText(size), "bold"), " in all", span(`  ${sizeSource(size)}`, "gray")];
+  const scope = scopeText({ fixedTokens: beside, isEstimate: size.isEstimate });
+  if (scope !== undefined) yield* paragraph(scope, width, "gray");
 }
 
 const besideName = "prompt and tools";
-
-function totalLine(size: ContextSize): Line {
-  const text = counted(size.tokens, "token");
-  return size.isEstimate
-    ? [span(`about ${text}`, "bold"), " in all"]
-    : [span(text, "bold"), " in all", span(`  ${sizeSource(size)}`, "gray")];
-}
 
 /** Tokens by role, most first; beyond so many roles the rest is one. */
 function byRole(items: readonly ContextItem[]): Share[] {

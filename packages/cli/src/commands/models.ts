@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Column, fitLine, type Line, paragraph, type Style, span, table } from "@bonsai-agent/app/line";
 import { type ModelRegistry, openModels } from "@bonsai-agent/app/model-choice";
-import { counted, price, tokens } from "@bonsai-agent/app/numbers";
+import { counted, price, shortTokens } from "@bonsai-agent/app/numbers";
 import { type Notice, withProgress } from "@bonsai-agent/app/output";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
@@ -177,8 +177,8 @@ interface ValueColumn {
 
 /** On a narrow screen the output caps go first, then the prices. */
 const valueColumns: readonly ValueColumn[] = [
-  { name: "window", minWidth: 0, value: (row) => tokens(row.contextWindow) },
-  { name: "output", minWidth: 72, value: (row) => tokens(row.maxOutputTokens) },
+  { name: "window", minWidth: 0, value: (row) => shortTokens(row.contextWindow) },
+  { name: "output", minWidth: 72, value: (row) => shortTokens(row.maxOutputTokens) },
   { name: "$/M in", minWidth: 52, value: (row) => price(row.usdPerMillionTokens?.input) },
   { name: "$/M out", minWidth: 52, value: (row) => price(row.usdPerMillionTokens?.output) },
 ];

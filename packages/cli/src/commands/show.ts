@@ -25,7 +25,9 @@ import {
   largest,
   moment,
   percents,
+  sizeChange,
   sizeSource,
+  sizeText,
   usd,
 } from "@bonsai-agent/app/numbers";
 import { kindWord } from "@bonsai-agent/app/preview";
@@ -180,11 +182,8 @@ function factLines(name: string, value: Line, width: number): Line[] {
 }
 
 function contextFact({ context }: ShowReport): Line {
-  const tokens = counted(context.tokens, "token");
-  const items = ` in ${counted(context.items, "item")}`;
-  return context.isEstimate
-    ? [`about ${tokens}${items}`]
-    : [`${tokens}${items}`, span(`  ${sizeSource(context)}`, "gray")];
+  const items = counted(context.items, "item");
+  return [`${sizeText(context)} in ${items}`, span(`  ${sizeSource(context)}`, "gray")];
 }
 
 function activity({ firstActivity, lastActivity }: ShowReport, nowMs: number): Line {
@@ -268,7 +267,7 @@ function* compactionLines(record: CompactionRecord, { width, nowMs }: ShowViewOp
   if (lineWidth([title, when]) <= width) yield [title, when];
   else yield* [[title], [when]];
   yield* paragraph(becameSummary(record), width, undefined, 2);
-  yield [`  ${count(record.tokensBefore)} → ${counted(record.tokensAfter, "token")}`];
+  yield [`  ${sizeChange(record)}`];
   const { carried, loss } = record;
   const known = { carried: carried ?? undefined, loss: loss ?? undefined };
   yield* lossView(known, { width, indent: 2 });

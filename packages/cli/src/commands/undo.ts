@@ -1,25 +1,25 @@
 import { redoLatestUndo, type UndoReport, undoLatestCompaction } from "@bonsai-agent/app/compaction-record";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Line, span } from "@bonsai-agent/app/line";
-import { count, counted } from "@bonsai-agent/app/numbers";
+import { sizeChange } from "@bonsai-agent/app/numbers";
 import { openNamedSession } from "@bonsai-agent/app/session-file";
 import { contextSize } from "./context.ts";
 
 export async function undo(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
-  const report = undoLatestCompaction(session, () => contextSize(session, invocation).tokens);
+  const report = undoLatestCompaction(session, () => contextSize(session, invocation));
   invocation.output.result(report, () => lines(report, "Undone", "counts no more"));
 }
 
 export async function redo(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
-  const report = redoLatestUndo(session, () => contextSize(session, invocation).tokens);
+  const report = redoLatestUndo(session, () => contextSize(session, invocation));
   invocation.output.result(report, () => lines(report, "Redone", "counts again"));
 }
 
 function lines(report: UndoReport, done: string, effect: string): Line[] {
   return [
     [span(done, "bold"), `: compaction ${report.compactionId} ${effect}.`],
-    [`The context went from about ${count(report.tokensBefore)} to ${counted(report.tokensAfter, "token")}.`],
+    [`The context: ${sizeChange(report)}.`],
   ];
 }

@@ -3,7 +3,7 @@ import { caveatOf } from "@bonsai-agent/app/compact-view";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import type { OutStream } from "@bonsai-agent/app/io";
 import { fitLine, type Line, paragraph, span } from "@bonsai-agent/app/line";
-import { count, counted } from "@bonsai-agent/app/numbers";
+import { count, counted, sizeChange, tokensText } from "@bonsai-agent/app/numbers";
 import { resumeCommand } from "@bonsai-agent/app/paths";
 import { callPreview, failurePreview } from "@bonsai-agent/app/preview";
 import { freeAmong } from "@bonsai-agent/app/session-facts";
@@ -86,7 +86,7 @@ export class PrintProgress {
     });
     lifecycle.on("session_mask", ({ entries, freedTokens }) =>
       this.#print([
-        `Cleared ${counted(entries.length, "old tool result")}: ${count(freedTokens)} tokens less.`,
+        `Cleared ${counted(entries.length, "old tool result")}: ${tokensText(freedTokens, true)} less.`,
       ]),
     );
     // Not at its start: often there is nothing to compact.
@@ -148,8 +148,8 @@ function spentWords(cost: KnownCost): string {
 
 /** Undefined where another line says it: that of a mask, the warning or the error of a failure. */
 function compactionLine({ outcome }: PayloadOf<LifecycleEvents["auto_compaction_end"]>): Line | undefined {
-  const { status, tokensBefore, tokensAfter, detail, steps } = outcome;
-  const sizes = `${count(tokensBefore)} → ${count(tokensAfter)} tokens`;
+  const { status, detail, steps } = outcome;
+  const sizes = sizeChange(outcome);
   if (status === "compacted") return [`Compacted: ${sizes}.${stepsSentence(steps)}`];
   const isCut = steps !== undefined && steps.shortened + steps.withoutMedia > 0;
   if (status === "masked" && isCut) return [`Made smaller: ${sizes}.${stepsSentence(steps)}`];

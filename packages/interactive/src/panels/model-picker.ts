@@ -1,5 +1,5 @@
 import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
-import { price, tokens } from "@bonsai-agent/app/numbers";
+import { price, shortTokens } from "@bonsai-agent/app/numbers";
 import {
   type Catalogue,
   type CatalogueModel,
@@ -151,7 +151,7 @@ function modelRow({ reference, model, isUsable }: ModelItem, current: string): P
       : ` · $${price(usdPerMillionTokens.input)} / $${price(usdPerMillionTokens.output)}`;
   return {
     label: reference,
-    detail: `${tokens(contextWindow || null)}${cost}`,
+    detail: `${shortTokens(contextWindow || null)}${cost}`,
     mark: reference === current ? "●" : undefined,
     isDim: !isUsable,
   };
@@ -171,8 +171,8 @@ function modelWords({ model, isUsable }: ModelItem, keys: Pick<KeyFile, "source"
           : "no key, or no answer: /login";
   return [
     name,
-    `window ${tokens(contextWindow || null)}`,
-    ...(maxOutputTokens ? [`output up to ${tokens(maxOutputTokens)}`] : []),
+    `window ${shortTokens(contextWindow || null)}`,
+    ...(maxOutputTokens ? [`output up to ${shortTokens(maxOutputTokens)}`] : []),
     reasoning ? "thinks" : "does not think",
     input.includes("image") ? "sees images" : "text only",
     `${provider}: ${key}`,

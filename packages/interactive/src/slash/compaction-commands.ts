@@ -2,7 +2,7 @@ import { type CompactOptions, fixedTexts, summariserSizes } from "@bonsai-agent/
 import { compactView, plannedCost } from "@bonsai-agent/app/compact-view";
 import { redoLatestUndo, type UndoReport, undoLatestCompaction } from "@bonsai-agent/app/compaction-record";
 import { type Line, span } from "@bonsai-agent/app/line";
-import { count, counted } from "@bonsai-agent/app/numbers";
+import { counted, sizeChange, type TokenSize } from "@bonsai-agent/app/numbers";
 import { planPicture } from "@bonsai-agent/app/plan-view";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import {
@@ -166,16 +166,15 @@ export const redoCommand: SlashCommand = {
 /** @returns how large the context is then */
 function changeOfView(
   { host, chat, notify, contextChanged }: InteractiveContext,
-  change: (session: Session, contextTokens: () => number) => UndoReport,
+  change: (session: Session, contextSize: () => TokenSize) => UndoReport,
   done: string,
 ): number {
   const { session } = host.agent;
-  const { tokensBefore, tokensAfter } = change(session, () => host.agent.state.context.tokens);
+  const report = change(session, () => host.agent.state.context);
   chat.rebuild(session);
   contextChanged();
-  const sizes = `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
-  notify(`${done}: ${sizes}.`, "info", { aboutEntryId: session.leafId ?? undefined });
-  return tokensAfter;
+  notify(`${done}: ${sizeChange(report)}.`, "info", { aboutEntryId: session.leafId ?? undefined });
+  return report.tokensAfter;
 }
 
 /** The size above which the context is compacted by itself, where it has `tokens` and is above; else undefined. */

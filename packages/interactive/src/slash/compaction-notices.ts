@@ -1,5 +1,5 @@
 import { caveatOf } from "@bonsai-agent/app/compact-view";
-import { count, counted, usd } from "@bonsai-agent/app/numbers";
+import { counted, sizeChange, tokensText, usd } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { type CompactionOutcome, manifestOf, type RungName } from "@bonsai-agent/compaction";
 import type { CompactionEntry } from "@bonsai-agent/session";
@@ -60,7 +60,7 @@ function compactedText({ outcome, entry, maskedResults = 0 }: EndedCompaction): 
   const cut = cutTexts(outcome);
   const how = [...(way === undefined ? [] : [way]), ...cost, ...masked, ...cut].join("; ");
   const done = entry?.replacesCompactionId === undefined ? "Compacted" : "Compacted anew, from the originals";
-  const text = `${done}: ${sizes(outcome)}${how === "" ? "" : `, ${how}`}.`;
+  const text = `${done}: ${sizeChange(outcome)}${how === "" ? "" : `, ${how}`}.`;
   return [text, ...caveat(outcome)].join(" ");
 }
 
@@ -93,12 +93,8 @@ function maskedText({ outcome, maskedResults = 0 }: EndedCompaction): string {
   const freed = outcome.tokensBefore - outcome.tokensAfter;
   const masked = maskedResults === 0 ? [] : [`masked ${counted(maskedResults, "old tool result")}`];
   const done = [...masked, ...cutTexts(outcome)].join(" and ");
-  const text = `${done.slice(0, 1).toUpperCase()}${done.slice(1)}, freeing ${counted(freed, "token")}: ${sizes(outcome)}. The session keeps ${maskedResults + shortened + withoutMedia === 1 ? "it" : "them"} whole.`;
+  const text = `${done.slice(0, 1).toUpperCase()}${done.slice(1)}, freeing ${tokensText(freed, true)}: ${sizeChange(outcome)}. The session keeps ${maskedResults + shortened + withoutMedia === 1 ? "it" : "them"} whole.`;
   return [text, ...caveat(outcome)].join(" ");
-}
-
-function sizes({ tokensBefore, tokensAfter }: CompactionOutcome): string {
-  return `${count(tokensBefore)} → about ${counted(tokensAfter, "token")}`;
 }
 
 /** Why it was the digest's, that the context is too large still, or that there is more of it now. */

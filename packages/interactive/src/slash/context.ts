@@ -1,11 +1,18 @@
 import { basename, dirname, join } from "node:path";
 import { type BarPart, bar, kindStyle, type Line, type Style, span, table } from "@bonsai-agent/app/line";
-import { count, counted, percent, percents, sizeSource, wholeShares } from "@bonsai-agent/app/numbers";
+import {
+  count,
+  hasEstimate,
+  percent,
+  percents,
+  sizeSource,
+  tokenDigits,
+  tokensText,
+} from "@bonsai-agent/app/numbers";
 import { wrap } from "@bonsai-agent/app/terminal-text";
 import type { SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { showReport } from "../panels/report-panel.ts";
-import { isRough } from "../status/footer-source.ts";
 import { type ContextPart, type ContextReport, type ContextWindow, contextReport } from "./context-report.ts";
 
 export const contextCommand: SlashCommand = {
@@ -34,6 +41,7 @@ const MAX_BAR_COLUMNS = 100;
 interface Row {
   name: string;
   tokens: number;
+  isEstimate: boolean;
   glyph: string;
   style: Style | undefined;
   note: string;
@@ -45,31 +53,50 @@ export function* contextReportView(report: ContextReport, width: number): Genera
   yield* wrap(headline(report), width).map((line) => [span(line, "bold")]);
   const used = report.parts.map(partRow);
   const rows = [...used, ...unexplainedRow(report)];
-  const left = window === undefined ? [] : windowRows(window);
+  const left = windowRows(report);
   const barParts = [...rows, ...left].map(
     ({ tokens, glyph, style }): BarPart => ({ value: tokens, glyph, style }),
   );
   if (totalTokens > 0 || window !== undefined)
     yield bar(barParts, { width: Math.min(width, MAX_BAR_COLUMNS) });
   yield [];
-  const note = sizeSource(report);
-  const total: Row = { name: "in all", tokens: totalTokens, glyph: " ", style: "bold", note };
-  const outer = [totalTokens, ...left.map(({ tokens }) => tokens)];
-  const [all = "", ...others] = percents(outer);
-  const shares = percents(
-    rows.map(({ tokens }) => tokens),
-    wholeShares(outer)[0],
-  );
-  yield* rowTable([...rows, total, ...left], [...shares, all, ...others], width);
+  yield* rowTable([...rows, totalRow(report), ...left], sharesOf(report, { rows, left }), width);
   yield* window === undefined ? [] : thresholdLines(window, totalTokens, width);
   if (report.largest.length > 0) yield* largestTable(report, width);
 }
 
-function headline({ totalTokens, estimatedTokens, window }: ContextReport): string {
-  const mark = isRough({ tokens: totalTokens, estimatedTokens }) ? "~" : "";
-  const tokens = `${mark}${count(totalTokens)}`;
-  if (window === undefined) return `Context: ${tokens} tokens; the model's window is unknown`;
-  return `Context: ${tokens} of ${counted(window.windowTokens, "token")} (${percent(totalTokens, window.windowTokens)})`;
+function headline(report: ContextReport): string {
+  const { totalTokens, window } = report;
+  const isEstimate = hasEstimate(report);
+  if (window === undefined)
+    return `Context: ${tokensText(totalTokens, isEstimate)}; the model's window is unknown`;
+  const { windowTokens } = window;
+  const ofWindow = `${tokenDigits(totalTokens, isEstimate)} of ${tokensText(windowTokens, false)}`;
+  return `Context: ${ofWindow} (${percent(totalTokens, windowTokens)})`;
+}
+
+function totalRow(report: ContextReport): Row {
+  const { totalTokens: tokens, estimatedTokens, isEstimate } = report;
+  const note = sizeSource({ tokens, estimatedTokens, isEstimate });
+  return { name: "in all", tokens, isEstimate: hasEstimate(report), glyph: " ", style: "bold", note };
+}
+
+/**
+ * Of the window, where it is known: the parts add up to the share of all, which is that of the headline, and with what is
+ * left to 100%, unless there is more than the window holds.
+ */
+function sharesOf(
+  { totalTokens, window }: ContextReport,
+  { rows, left }: { rows: readonly Row[]; left: readonly Row[] },
+): string[] {
+  const whole = window?.windowTokens ?? totalTokens;
+  const all = whole === 0 ? 0 : Math.round((totalTokens / whole) * 100);
+  const tokensOf = (of: readonly Row[]) => of.map(({ tokens }) => tokens);
+  return [
+    ...percents(tokensOf(rows), all),
+    percent(totalTokens, whole),
+    ...percents(tokensOf(left), Math.max(0, 100 - all)),
+  ];
 }
 
 const labels: Readonly<Record<string, string>> = {
@@ -96,7 +123,14 @@ const glyphs: Readonly<Record<string, string>> = {
 function partRow(part: ContextPart): Row {
   const { name, tokens } = part;
   const glyph = glyphs[name] ?? "▩";
-  return { name: labels[name] ?? name, tokens, glyph, style: kindStyle(name), note: noteOf(part) };
+  return {
+    name: labels[name] ?? name,
+    tokens,
+    isEstimate: true,
+    glyph,
+    style: kindStyle(name),
+    note: noteOf(part),
+  };
 }
 
 function noteOf({ name, items, maskedItems, files }: ContextPart): string {
@@ -106,26 +140,46 @@ function noteOf({ name, items, maskedItems, files }: ContextPart): string {
   return maskedItems === 0 ? count(items) : `${count(items)}, ${count(maskedItems)} of them masked`;
 }
 
-function unexplainedRow({ unexplainedTokens: tokens, isEstimate }: ContextReport): Row[] {
+function unexplainedRow({ unexplainedTokens: tokens, ...report }: ContextReport): Row[] {
   if (tokens <= 0) return [];
-  const note = isEstimate ? "learned from earlier answers" : "reported beyond these estimates";
-  return [{ tokens, style: "gray", name: "not accounted for", glyph: "▪", note }];
+  const note = report.isEstimate ? "learned from earlier answers" : "reported beyond these estimates";
+  return [{ tokens, isEstimate: true, style: "gray", name: "not accounted for", glyph: "▪", note }];
 }
 
-function windowRows({ freeTokens, reserveTokens, thresholdTokens }: ContextWindow): Row[] {
-  const free = { name: "free", tokens: freeTokens, glyph: "·", style: "gray", note: "" } as const;
+function windowRows({ window, ...report }: ContextReport): Row[] {
+  if (window === undefined) return [];
+  const { freeTokens, reserveTokens, thresholdTokens } = window;
+  // Where the context is above the threshold, it takes of the reserve; else the settings alone say how large that is.
+  const [ofFree, ofReserve] = [freeTokens > 0, freeTokens === 0].map(
+    (ofContext) => ofContext && hasEstimate(report),
+  );
+  const free = {
+    name: "free",
+    tokens: freeTokens,
+    isEstimate: ofFree!,
+    glyph: "·",
+    style: "gray",
+    note: "",
+  } as const;
   if (thresholdTokens === undefined) return [free];
   return [
     { ...free, note: "before compaction begins" },
-    { name: "reserve", tokens: reserveTokens, glyph: "×", style: "gray", note: "kept free by compaction" },
+    {
+      name: "reserve",
+      tokens: reserveTokens,
+      isEstimate: ofReserve! && reserveTokens > 0,
+      glyph: "×",
+      style: "gray",
+      note: "kept free by compaction",
+    },
   ];
 }
 
 function rowTable(rows: readonly Row[], shares: readonly string[], width: number): Iterable<Line> {
-  const cells = rows.map(({ name, tokens, glyph, style, note }, at): Line[] => [
+  const cells = rows.map(({ name, tokens, isEstimate, glyph, style, note }, at): Line[] => [
     [span(glyph, style)],
     [span(name, name === "in all" ? "bold" : undefined)],
-    [count(tokens)],
+    [tokenDigits(tokens, isEstimate)],
     [shares[at]!],
     [span(width < WIDE_COLUMNS ? "" : note, "gray")],
   ]);
@@ -142,7 +196,7 @@ function thresholdText({ thresholdTokens, windowTokens }: ContextWindow, totalTo
   if (totalTokens > windowTokens)
     return "This is more than the window holds: /compact, or choose a larger model.";
   if (thresholdTokens === undefined) return "Automatic compaction is off; /compact works.";
-  const limit = counted(thresholdTokens, "token");
+  const limit = tokensText(thresholdTokens, false);
   if (totalTokens > thresholdTokens) return `Above ${limit}: compaction begins with the next request.`;
   return `Compaction begins above ${limit}.`;
 }
@@ -152,7 +206,7 @@ function* largestTable({ largest }: ContextReport, width: number): Generator<Lin
   yield [span(largest.length === 1 ? "The largest message" : "The largest messages", "bold")];
   const isWide = width >= WIDE_COLUMNS;
   const rows = largest.map(({ entryId, kind, tokens, preview }): Line[] => [
-    [count(tokens)],
+    [tokenDigits(tokens, true)],
     [span(kind, kindStyle(kind))],
     ...(isWide ? [[span(entryId, "gray")]] : []),
     [preview],

@@ -57,6 +57,7 @@ class RecallPanel {
       items: [],
       key: ({ entryId }) => entryId,
       text: ({ snippet }) => snippet,
+      isFound: () => true,
       row: ({ snippet, entryId }) => ({ label: snippet, detail: this.#entry(entryId)?.kind }),
       preview: (hit, width) => this.#preview(hit, width),
       picks: "open in the tree",
@@ -114,7 +115,7 @@ class RecallPanel {
   async #found(signal: AbortSignal): Promise<void> {
     const { terms } = parseSearchQuery(this.list.model.query);
     if (terms.length === 0) {
-      this.list.setItems([], true);
+      this.list.setItems([]);
       return this.list.update({ empty: "Type what to look for.", status: undefined });
     }
     this.list.update({ status: "Searching …" });
@@ -126,7 +127,7 @@ class RecallPanel {
     };
     const { hits, more } = await this.#search.find({ terms }, options);
     signal.throwIfAborted();
-    this.list.setItems(hits, true);
+    this.list.setItems(hits);
     this.list.update({
       empty: this.#emptyWords(),
       status: more ? "There are more: say more words." : undefined,

@@ -2,14 +2,13 @@ import { existsSync, statSync } from "node:fs";
 import type { AgentState } from "@bonsai-agent/agent";
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { liveCompactions } from "@bonsai-agent/app/compaction-record";
-import { age, bytes, count, counted, percent } from "@bonsai-agent/app/numbers";
+import { age, bytes, count, percent, sizeText } from "@bonsai-agent/app/numbers";
 import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
 import { costText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { wholePath } from "../panels/panel-frame.ts";
-import { isRough } from "../status/footer-source.ts";
 
 export const sessionCommand: SlashCommand = {
   name: "session",
@@ -71,8 +70,8 @@ function fileWords({ file }: Session): string {
 }
 
 function contextWords({ tokens, windowTokens, estimatedTokens }: AgentState["context"]): string {
-  const about = `${isRough({ tokens, estimatedTokens }) ? "~" : ""}${counted(tokens, "token")}`;
+  const size = sizeText({ tokens, estimatedTokens });
   return windowTokens === undefined
-    ? `${about}, window unknown`
-    : `${about} of ${count(windowTokens)} (${percent(tokens, windowTokens)})`;
+    ? `${size}, window unknown`
+    : `${size} of ${count(windowTokens)} (${percent(tokens, windowTokens)})`;
 }

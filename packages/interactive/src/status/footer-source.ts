@@ -1,6 +1,7 @@
 import { readFileSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import type { Agent, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
+import { hasEstimate } from "@bonsai-agent/app/numbers";
 import { freeAmong } from "@bonsai-agent/app/session-facts";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
@@ -138,7 +139,7 @@ export class FooterSource {
     if (this.#isUncounted && takesLongToCount(session))
       return { tokens: 0, windowTokens: state.model.contextWindow || undefined, certainty: "unknown" };
     const { tokens, windowTokens } = state.context;
-    return { tokens, windowTokens, certainty: isRough(state.context) ? "estimate" : "reported" };
+    return { tokens, windowTokens, certainty: hasEstimate(state.context) ? "estimate" : "reported" };
   }
 }
 
@@ -182,12 +183,4 @@ function textOf(file: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** An estimated part up to here does not show in the figure. */
-const UNSEEN_SHARE = 0.01;
-
-/** True for a size that is marked as an estimate: nobody has reported it, or not all of it. */
-export function isRough({ tokens, estimatedTokens }: { tokens: number; estimatedTokens: number }): boolean {
-  return estimatedTokens > tokens * UNSEEN_SHARE;
 }

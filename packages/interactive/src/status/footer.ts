@@ -1,4 +1,4 @@
-import { percent } from "@bonsai-agent/app/numbers";
+import { percent, shortTokens } from "@bonsai-agent/app/numbers";
 import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
 import { costText, usdText } from "@bonsai-agent/messages";
 import type { ThinkingLevel } from "@bonsai-agent/models";
@@ -142,9 +142,10 @@ function levelStyle(fullPercent: number, style: Theme["style"]): Theme["style"][
   return fullPercent > WARNING_PERCENT ? style.warning : style.muted;
 }
 
-/** Shapes differ, so that it can be read without colours. */
+/** Shapes differ, so that it can be read without colours. Something that is not nothing shows, and only what is full looks full. */
 function contextBar(share: number): string {
-  const full = Math.min(BAR_COLUMNS, share > 0 ? Math.max(1, Math.round(share * BAR_COLUMNS)) : 0);
+  const most = share >= 1 ? BAR_COLUMNS : BAR_COLUMNS - 1;
+  const full = share > 0 ? Math.min(most, Math.max(1, Math.round(share * BAR_COLUMNS))) : 0;
   return "━".repeat(full) + "┄".repeat(BAR_COLUMNS - full);
 }
 
@@ -199,14 +200,4 @@ function fitParts(parts: readonly Part[], width: number): string {
 function widthOf(parts: readonly Part[]): number {
   const texts = parts.map(({ forms: [[text]] }) => visibleWidth(text));
   return texts.reduce((sum, each) => sum + each, 0) + GAP.length * (parts.length - 1);
-}
-
-/** Tokens in few columns: `950`, `9.5k`, `41k`, `1M`, `1.2M`. */
-export function shortTokens(tokens: number): string {
-  if (!Number.isFinite(tokens)) return "?";
-  if (tokens < 999.5) return String(Math.round(tokens));
-  const isThousands = tokens < 999_500;
-  const scaled = tokens / (isThousands ? 1_000 : 1_000_000);
-  const digits = scaled < 9.95 ? scaled.toFixed(1).replace(/\.0$/, "") : scaled.toFixed(0);
-  return `${digits}${isThousands ? "k" : "M"}`;
 }
