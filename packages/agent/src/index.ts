@@ -16,6 +16,7 @@ export {
   type ProjectInstructionsOptions,
   projectInstructions,
 } from "./project-instructions.ts";
+export { type FindRecalledOptions, findRecalled, type RecallFindings } from "./recall/recall-search.ts";
 export type {
   ConfirmLongRun,
   CustomInput,

@@ -2,12 +2,14 @@ import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
+import { SessionSearch } from "@bonsai-agent/session/search";
 import { Agent } from "./agent.ts";
 import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { SessionBlurbs } from "./listing/session-blurb.ts";
 import { SessionTitles } from "./listing/session-title.ts";
 import type { AgentNotice } from "./notice.ts";
 import { type ProjectInstruction, projectInstructions } from "./project-instructions.ts";
+import { recallTool } from "./recall/recall-tool.ts";
 import type { ConfirmLongRun, RunFollower } from "./run/input.ts";
 import { commandRunner } from "./run-command.ts";
 import type { AgentSettings } from "./settings.ts";
@@ -85,7 +87,8 @@ function toolsFor(
   lifecycle: Lifecycle<LifecycleEvents>,
   { instructions, parent }: { instructions: readonly ProjectInstruction[]; parent: () => Agent },
 ): readonly Tool[] {
-  const { session, cwd, settings, models, confirmPath, isSubAgent = false, tools = [] } = options;
+  const { session, cwd, home = bonsaiHome(), settings, models, confirmPath, isSubAgent = false } = options;
+  const { tools = [] } = options;
   const { paths, bash } = settings;
   const builtin = builtinTools({
     cwd,
@@ -96,19 +99,26 @@ function toolsFor(
     secrets: () => models.secrets(),
     confirmPath,
   });
-  if (isSubAgent) return [...builtin, ...tools];
+  const search = new SessionSearch({ home, index: settings.index.enabled });
+  const recall = settings.recall.enabled
+    ? [recallTool({ session, home, settings: settings.recall, search })]
+    : [];
+  if (isSubAgent) return [...builtin, ...recall, ...tools];
   const task = taskTool({
     session,
     lifecycle,
-    startAgent: (own) => openAgent({ ...options, ...own, ...asNow(parent()), isSubAgent: true }),
+    startAgent: (own) => {
+      return openAgent({ ...options, ...own, ...asNow(parent(), [task, ...recall]), isSubAgent: true });
+    },
   });
-  return [...builtin, task, ...tools];
+  return [...builtin, task, ...recall, ...tools];
 }
 
 /** What a sub-agent takes over of its parent, as it is by then: who may not write has no sub-agent that may. */
-function asNow(parent: Agent): Pick<OpenAgentOptions, "model" | "settings" | "tools"> {
-  const tools = parent.tools.activeTools().filter(({ name }) => name !== "task");
-  const names = tools.map(({ name }) => name);
+function asNow(parent: Agent, own: readonly Tool[]): Pick<OpenAgentOptions, "model" | "settings" | "tools"> {
+  const names = parent.tools.active.filter((name) => name !== "task");
+  // Those that are about the parent's session are made anew.
+  const tools = parent.tools.activeTools().filter((tool) => !own.includes(tool));
   const { thinking } = parent.state;
   return { model: parent.model, tools, settings: { ...parent.settings, thinking, tools: names } };
 }

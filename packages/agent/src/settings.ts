@@ -32,6 +32,13 @@ export const settingsObject = z.strictObject({
   limits: limitsSchema.prefault({}),
   titles: z.boolean().default(true),
   index: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
+  recall: z
+    .strictObject({
+      enabled: z.boolean().default(true),
+      maxTokens: z.number().int().min(500).default(4_000),
+      sessions: z.boolean().default(false),
+    })
+    .prefault({}),
   theme: z.enum(["auto", "dark", "light"]).default("auto"),
   instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]),
 });

@@ -202,7 +202,7 @@ function followTask(
 }
 
 /** The tool and the first thing it was given: mostly a path or a command. */
-function callText(toolName: string, args: Readonly<Record<string, unknown>>): string {
+export function callText(toolName: string, args: Readonly<Record<string, unknown>>): string {
   const [first] = Object.values(args ?? {});
   if (first === undefined) return toolName;
   const text = typeof first === "string" ? first : jsonText(first);

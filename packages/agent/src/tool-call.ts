@@ -186,7 +186,8 @@ async function changedResult({ parts, call }: CallOptions, result: ToolResult): 
 }
 
 function unknownTool(name: string, { tools }: AgentParts): string {
-  return `There is no tool ${name}. The tools are: ${tools.active.join(", ") || "none"}.`;
+  const names = tools.activeTools().map((tool) => tool.name);
+  return `There is no tool ${name}. The tools are: ${names.join(", ") || "none"}.`;
 }
 
 type CheckedInput = { ok: true; input: unknown } | { ok: false; problem: string };

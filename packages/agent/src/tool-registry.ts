@@ -49,7 +49,8 @@ export class ToolRegistry {
 
   /** The tool of this name, where the model is offered it. */
   get(name: string): Tool | undefined {
-    return this.isActive(name) ? this.#standing(name) : undefined;
+    const tool = this.isActive(name) ? this.#standing(name) : undefined;
+    return tool !== undefined && isUseful(tool) ? tool : undefined;
   }
 
   /** All tools, offered or not. */
@@ -62,14 +63,14 @@ export class ToolRegistry {
     return [...new Set([...this.#registered].map(({ name }) => name))];
   }
 
-  /** Names of the tools that the model is offered. */
+  /** Names of the tools that the model is offered, with those that are of no use yet, see `Tool.isUseful`. */
   get active(): readonly string[] {
     return this.names.filter((name) => this.isActive(name));
   }
 
   /** The tools that the model is offered. */
   activeTools(): readonly Tool[] {
-    return this.active.map((name) => this.#standing(name)!);
+    return this.active.map((name) => this.#standing(name)!).filter(isUseful);
   }
 
   /** Offers only these; undefined offers all, also those that come later. */
@@ -95,6 +96,10 @@ export class ToolRegistry {
   declarations(): ToolDeclaration[] {
     return this.activeTools().map(declarationOf);
   }
+}
+
+function isUseful(tool: Tool): boolean {
+  return tool.isUseful?.() ?? true;
 }
 
 const declared = new WeakMap<Tool, ToolDeclaration>();
@@ -194,6 +199,11 @@ export interface Tool {
   promptSnippet?: string | undefined;
   /** Lines of advice in the system prompt, while the model is offered it; a line that two tools give stands once. */
   promptGuidelines?: readonly string[] | undefined;
+  /**
+   * False while there is nothing to do for it: then the model is not offered it. Asked often, and another answer costs the
+   * provider's cache. Default: it always is.
+   */
+  isUseful?: (() => boolean) | undefined;
   /** Mends the arguments before they are checked; gets a copy. What it throws is an error result. */
   prepareArguments?: ((args: unknown) => unknown) | undefined;
   /** "sequential": never beside another call. Default "parallel". */

@@ -142,6 +142,6 @@ test("a tool that nobody has is told of, once", async () => {
   expect(code).toBe(0);
   expect(stderr.match(/raed/g)).toHaveLength(1);
   expect(stderr.replaceAll(/\s+/g, " ")).toContain(
-    "there are: read, write, edit, bash, grep, find, ls, task.",
+    "there are: read, write, edit, bash, grep, find, ls, task, recall.",
   );
 });

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { byScript, type Message } from "@bonsai-agent/messages";
 import { openSession } from "@bonsai-agent/session";
-import { type BenchTable, recordedSession } from "@bonsai-agent/testkit";
+import { type BenchTable, neededTerms, recordedSession, specificTerms } from "@bonsai-agent/testkit";
 import { type CompactionSettingsInput, compactionPresets, compactionSettings } from "../src/index.ts";
 import { sketchOf, userSentences } from "./baselines.ts";
-import { neededTerms, specificTerms } from "./needed.ts";
+
 import { type Context, type MakeSummary, PlayedSession, visibleTexts } from "./played-session.ts";
 
 const CUTS = 10;

@@ -43,6 +43,15 @@ export function hiddenEntry(
   return hiddenPath(session, leafId).get(entryId);
 }
 
+/** The same for many in a row: as of now. */
+export function hiddenLookup(
+  session: Session,
+  leafId: string | null = session.leafId,
+): (entryId: string) => HiddenEntry | undefined {
+  const path = hiddenPath(session, leafId);
+  return (entryId) => path.get(entryId);
+}
+
 /** True where the path to the current leaf has something that the model's view hides. Reads nothing that is not in memory. */
 export function hidesEntries(session: Session): boolean {
   const projection = session.projection();

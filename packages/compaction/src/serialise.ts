@@ -3,6 +3,7 @@ import {
   contentText,
   jsonText,
   type Message,
+  recalledIds,
   type ToolCall,
   toolCalls,
   withoutReminders,
@@ -27,8 +28,9 @@ function serialiseMessage(message: Message, limits: Limits): string {
       return assistantPart(message, limits);
     case "toolResult": {
       const failed = message.isError ? ", failed" : "";
+      const copied = recalledIds(message) === undefined ? "" : ", a copy of what stood earlier";
       return marked(
-        `Tool result ${message.toolName}${failed}`,
+        `Tool result ${message.toolName}${failed}${copied}`,
         body(message.content, limits.toolResultChars),
       );
     }

@@ -1,4 +1,4 @@
-import { contentText, type ToolCall } from "@bonsai-agent/messages";
+import { contentText, recalledIds, type ToolCall } from "@bonsai-agent/messages";
 import { CallPairs, commandIn, counts, groupStates } from "./command-runs.ts";
 import { type Command, covers, isWholeRun, readCommands } from "./commands.ts";
 import { actOf, isIrreversible } from "./irreversible.ts";
@@ -79,7 +79,8 @@ class Ledger {
       this.#listed(boxesOf(contentText(message.content)), undefined, entryId);
     else if (role === "bashExecution" && typeof message.command === "string")
       this.#ran(message.command, resultOf({ ...message }), entryId);
-    else if (call !== undefined) this.#called(call, { ...message }, entryId);
+    else if (call !== undefined && message !== undefined && recalledIds(message) === undefined)
+      this.#called(call, { ...message }, entryId);
   }
 
   #called(call: ToolCall, message: Record<string, unknown>, entryId: string | undefined): void {

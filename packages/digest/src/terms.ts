@@ -1,4 +1,4 @@
-import { byScript, contentText, toolCalls } from "@bonsai-agent/messages";
+import { byScript, contentText, RECALL_TOOL, recalledIds, toolCalls } from "@bonsai-agent/messages";
 import { isNumber, termsIn, textsIn } from "./sentence.ts";
 import { ranCommand, type SourceMessage, typedText } from "./source.ts";
 
@@ -86,10 +86,12 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
       break;
     case "assistant":
       add(contentText(message.content), SPEAKER_WEIGHT.assistant);
-      for (const call of toolCalls(message))
+      // Looking for what was said before says nothing new.
+      for (const call of toolCalls(message).filter(({ name }) => name !== RECALL_TOOL))
         for (const text of textsIn(call.arguments)) add(text, SPEAKER_WEIGHT.assistant);
       break;
     case "toolResult":
+      if (recalledIds(message) !== undefined) break;
       add(contentText(message.content).slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
       break;
     case "bashExecution": {

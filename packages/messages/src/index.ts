@@ -19,7 +19,7 @@ export {
   isGoodAnswer,
   type TokenEstimator,
 } from "./estimate.ts";
-export { userContent } from "./frames.ts";
+export { RECALL_TOOL, recalledIds, userContent } from "./frames.ts";
 export type {
   AssistantContent,
   AssistantMessage,

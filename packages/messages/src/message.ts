@@ -83,6 +83,8 @@ export interface CompactionSummaryMessage {
   role: "compactionSummary";
   summary: string;
   tokensBefore: number;
+  /** True where the request offers the tool `recall`: then the model is told what the ids in the summary are good for. */
+  offersRecall?: boolean | undefined;
   timestamp: number;
 }
 

@@ -4,6 +4,7 @@ import {
   type CustomMessage,
   deepCopy,
   type Message,
+  RECALL_TOOL,
   type ToolResultMessage,
   type Usage,
 } from "@bonsai-agent/messages";
@@ -142,10 +143,13 @@ async function buildRequest(
 
 /** Extensions get a copy: what they do to it in place must not reach what the session holds. */
 async function contextMessages(
-  { events, session }: AgentParts,
+  { events, session, tools }: AgentParts,
   signal: AbortSignal,
 ): Promise<readonly Message[]> {
-  const projected = session.projection().items.map((item) => item.message);
+  const offersRecall = tools.get(RECALL_TOOL) !== undefined;
+  const projected = session.projection().items.map(({ message }) => {
+    return offersRecall && message.role === "compactionSummary" ? { ...message, offersRecall } : message;
+  });
   if (!events.hasHandlers("context")) return projected;
   const copy = deepCopy(projected);
   const { payload } = await events.decide("context", { type: "context", messages: copy }, { signal });

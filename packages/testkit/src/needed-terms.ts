@@ -6,8 +6,13 @@ import { type Message, messageText, toolCalls } from "@bonsai-agent/messages";
  */
 export function neededTerms(past: string, future: readonly Message[]): string[] {
   const known = specificTerms(past);
-  const used = future.flatMap((message) => [...userTexts(message), ...argumentTexts(message)]);
+  const used = future.flatMap(requestTexts);
   return [...specificTerms(used.join("\n"))].filter((term) => known.has(term));
+}
+
+/** What a message asks for in its own words: a user's sentences, the arguments of calls. */
+export function requestTexts(message: Message): string[] {
+  return [...userTexts(message), ...argumentTexts(message)];
 }
 
 const LEAST_CHARS = 4;

@@ -1,0 +1,259 @@
+import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { byScript, type Message, messageText, toolCalls } from "@bonsai-agent/messages";
+import { createSession, openSession, type Session } from "@bonsai-agent/session";
+import { SessionSearch } from "@bonsai-agent/session/search";
+import {
+  type BenchTable,
+  neededTerms,
+  type Plant,
+  plantedLanguages,
+  plantedSession,
+  recordedSession,
+  requestTexts,
+  specificTerms,
+} from "@bonsai-agent/testkit";
+import { recallTool } from "../src/recall/recall-tool.ts";
+import { agentSettings } from "../src/settings.ts";
+
+const HITS = 3;
+const KEPT_TOKENS = 8_000;
+const CUTS = 10;
+const [FIRST_CUT, LAST_CUT] = [0.25, 0.75];
+/** `BENCH_SEEDS=11,12 pnpm bench recall` measures on others. */
+const SEEDS = (process.env.BENCH_SEEDS ?? "1,2").split(",").map(Number);
+const STRETCHES = 4;
+
+/** A request, and what of the hidden past it needs. */
+interface Question {
+  query: string;
+  needed: readonly string[];
+}
+
+interface Measured {
+  needed: number;
+  found: number;
+  shown: number;
+  foundNaively: number;
+  queries: number;
+  tokens: number;
+  ms: number;
+}
+
+/** The share of what a later request needs that stands in the first hits of a query made of that request's own words. */
+export default async function bench(): Promise<BenchTable> {
+  const folder = mkdtempSync(join(tmpdir(), "bonsai-recall-"));
+  try {
+    const rows: string[][] = [];
+    for (const language of plantedLanguages) {
+      const of = { later: nothing(), without: nothing() };
+      for (const seed of SEEDS) {
+        const planted = plantedSession({ seed, language, stretches: STRETCHES });
+        const played = new Played(planted.messages, { folder });
+        await played.measure(laterRequests(planted.messages, planted.plants), of.later);
+        await played.measure(withoutValue(planted.messages, planted.plants), of.without);
+        played.close();
+      }
+      rows.push(row(`planted ${language}: later requests`, of.later));
+      rows.push(row(`planted ${language}: the statement without its value`, of.without));
+    }
+    const recorded = await recordedDay(folder);
+    if (recorded !== undefined) rows.push(row("recorded day: later requests", recorded));
+    return {
+      title: "Recall: what a later request needs, among the first three hits",
+      columns: ["asked for", "needed", "found", "in the lines shown", "newest first", "tokens a query", "ms"],
+      rows,
+      notes: [
+        `Hidden: all but the last ${KEPT_TOKENS} tokens before the request. A query is the request as it stands.`,
+        "newest first: the newest entries that hold the longest word of the query.",
+      ],
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+function nothing(): Measured {
+  return { needed: 0, found: 0, shown: 0, foundNaively: 0, queries: 0, tokens: 0, ms: 0 };
+}
+
+function row(name: string, { needed, queries, ...of }: Measured): string[] {
+  const share = (part: number) => (part / Math.max(1, needed)).toFixed(2);
+  return [
+    name,
+    `${needed} in ${queries}`,
+    ...[share(of.found), share(of.shown), share(of.foundNaively)],
+    (of.tokens / Math.max(1, queries)).toFixed(0),
+    (of.ms / Math.max(1, queries)).toFixed(0),
+  ];
+}
+
+/** Where in the session a question is asked: before this message. */
+interface Placed extends Question {
+  at: number;
+}
+
+/** A session that is compacted right before each question. */
+class Played {
+  readonly #messages: readonly Message[];
+  readonly #session: Session;
+  readonly #ids: string[];
+  readonly #search: SessionSearch;
+  static #files = 0;
+
+  constructor(messages: readonly Message[], { folder }: { folder: string }) {
+    this.#messages = messages;
+    Played.#files += 1;
+    const file = join(folder, `${Played.#files}.jsonl`);
+    this.#session = createSession({ cwd: folder, file });
+    this.#ids = this.#session
+      .append(messages.map((message) => ({ type: "message", message: message as never })))
+      .map(({ id }) => id);
+    this.#search = new SessionSearch({ home: folder, index: false });
+  }
+
+  close(): void {
+    this.#search.close();
+    this.#session.close();
+  }
+
+  /** First message that is kept where the context ends at another. */
+  keptFrom(at: number): number {
+    let tokens = 0;
+    let from = at;
+    while (from > 0 && tokens < KEPT_TOKENS) {
+      from -= 1;
+      tokens += byScript(JSON.stringify(this.#messages[from]));
+    }
+    while (from > 0 && this.#messages[from]!.role === "toolResult") from -= 1;
+    return from;
+  }
+
+  /** Texts of the hidden messages, by entry. */
+  hidden(at: number): ReadonlyMap<string, string> {
+    return new Map(
+      this.#messages.slice(0, this.keptFrom(at)).map((each, n) => [this.#ids[n]!, textOf(each)]),
+    );
+  }
+
+  async measure(questions: readonly Placed[], sum: Measured): Promise<void> {
+    const tool = recallTool({
+      session: this.#session,
+      home: this.#session.cwd,
+      settings: agentSettings().recall,
+      search: this.#search,
+    });
+    for (const { at, query, needed } of questions) {
+      const firstKeptEntryId = this.#ids[this.keptFrom(at)]!;
+      const draft = { type: "compaction", summary: "…", firstKeptEntryId, tokensBefore: 1 } as const;
+      this.#session.append(draft, { under: this.#ids[at - 1]! });
+      const texts = this.hidden(at);
+      const begun = performance.now();
+      const result = await tool.execute({
+        toolCallId: "bench",
+        input: { query, limit: HITS },
+        signal: new AbortController().signal,
+        onUpdate: () => {},
+      });
+      sum.ms += performance.now() - begun;
+      const shown = result.content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+      const { recalled } = result.details as { recalled: string[] };
+      const holds = (ids: readonly string[], term: string) => ids.some((id) => texts.get(id)!.includes(term));
+      const naive = newestFirst(texts, query);
+      sum.queries += 1;
+      sum.needed += needed.length;
+      sum.found += needed.filter((term) => holds(recalled, term)).length;
+      sum.shown += needed.filter((term) => shown.includes(term)).length;
+      sum.foundNaively += needed.filter((term) => holds(naive, term)).length;
+      sum.tokens += byScript(shown);
+      if (process.env.BENCH_MISSED !== undefined)
+        for (const term of needed)
+          if (!holds(recalled, term))
+            console.error(`missed ${JSON.stringify(term)} by ${JSON.stringify(query)}\n${shown}\n`);
+    }
+  }
+}
+
+function newestFirst(texts: ReadonlyMap<string, string>, query: string): string[] {
+  const words = query.match(/[\p{L}\p{N}_./-]+/gu) ?? [];
+  const [longest = ""] = words.toSorted((a, b) => b.length - a.length);
+  const holding = [...texts].filter(([, text]) => text.toLowerCase().includes(longest.toLowerCase()));
+  return holding
+    .slice(-HITS)
+    .reverse()
+    .map(([id]) => id);
+}
+
+function textOf(message: Message): string {
+  const calls = toolCalls(message).map(({ name, arguments: args }) => {
+    return `${name} ${Object.values(args)
+      .map((value) => (typeof value === "string" ? value : JSON.stringify(value)))
+      .join("\n")}`;
+  });
+  return [messageText(message), ...calls].join("\n");
+}
+
+/** What ends a plant later names it: the user takes it back, changes it, the command runs again. */
+function laterRequests(messages: readonly Message[], plants: readonly Plant[]): Placed[] {
+  return plants.flatMap(({ key, at, ended }) => {
+    if (ended === undefined) return [];
+    // Where a result ends it, the call before it is the request.
+    const from = messages[ended.at]!.role === "toolResult" ? ended.at - 1 : ended.at;
+    const request = messages[from]!;
+    const query = request.role === "user" ? requestTexts(request).join("\n") : textOf(request);
+    if (!isHidden(messages, { at, from })) return [];
+    return [{ at: from, query: query.slice(0, 600), needed: [key] }];
+  });
+}
+
+/** Each statement asked for by its other words. */
+function withoutValue(messages: readonly Message[], plants: readonly Plant[]): Placed[] {
+  return plants.flatMap(({ key, at }, n) => {
+    if (n % 3 > 0) return [];
+    const terms = [...specificTerms(key)];
+    const value = terms.at(-1) ?? key.split(/\s+/).at(-1)!;
+    const query = key.replace(value, " ").trim();
+    const from = messages.length;
+    return query.length > 5 && isHidden(messages, { at, from }) ? [{ at: from, query, needed: [key] }] : [];
+  });
+}
+
+function isHidden(messages: readonly Message[], { at, from }: { at: number; from: number }): boolean {
+  const between = messages.slice(at + 1, from).map((message) => JSON.stringify(message));
+  return byScript(between.join("\n")) > KEPT_TOKENS + 4_000;
+}
+
+async function recordedDay(folder: string): Promise<Measured | undefined> {
+  const source = recordedSession();
+  if (source === undefined) return undefined;
+  const file = join(folder, "recorded.jsonl");
+  copyFileSync(source, file);
+  const session = openSession(file);
+  const messages = session.projection().items.map(({ message }) => message);
+  session.close();
+  const sum = nothing();
+  const played = new Played(messages, { folder });
+  for (let cut = 0; cut < CUTS; cut += 1) {
+    const place = FIRST_CUT + ((LAST_CUT - FIRST_CUT) * cut) / (CUTS - 1);
+    const at = Math.floor(messages.length * place);
+    await played.measure(futureOf(messages, at, played), sum);
+  }
+  played.close();
+  return sum;
+}
+
+/** What the recorded future asked for, where the past had it and what is kept has not. */
+function futureOf(messages: readonly Message[], at: number, played: Played): Placed[] {
+  const keptFrom = played.keptFrom(at);
+  const hidden = messages.slice(0, keptFrom).map(textOf).join("\n");
+  const kept = messages.slice(keptFrom, at).map(textOf).join("\n");
+  const asked = new Set<string>();
+  return messages.slice(at).flatMap((message): Placed[] => {
+    const query = requestTexts(message).join("\n");
+    if (asked.has(query)) return [];
+    asked.add(query);
+    const needed = neededTerms(hidden, [message]).filter((term) => !kept.includes(term));
+    return needed.length === 0 ? [] : [{ at, query, needed }];
+  });
+}

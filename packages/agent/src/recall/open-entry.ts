@@ -1,0 +1,155 @@
+import { byScript } from "@bonsai-agent/messages";
+import { shownCount, shownLines } from "../tools/result-text.ts";
+import { foldedText } from "./query-terms.ts";
+import type { RecalledEntry } from "./recalled-entry.ts";
+
+/** Which part of an entry is wanted; all of it where nothing is said. */
+export interface EntryPart {
+  /** Lines, from 1, both included. */
+  fromLine?: number | undefined;
+  toLine?: number | undefined;
+  /** So many first lines; or last ones. */
+  head?: number | undefined;
+  tail?: number | undefined;
+  /** Lines around each place where this text stands, in any case. */
+  around?: string | undefined;
+}
+
+/** A part of an entry that fits. */
+export interface OpenedText {
+  text: string;
+  /** Of the text. */
+  tokens: number;
+  /** What of the entry is not in it, and how to get that; undefined where nothing is left. */
+  left: string | undefined;
+}
+
+/** Lines shown before and behind a place. */
+const CONTEXT_LINES = 8;
+
+/** The text of an entry, or the part of it that is wanted, within so many tokens. @throws where there is no such part */
+export function openedText({ text }: RecalledEntry, part: EntryPart, maxTokens: number): OpenedText {
+  const lines = text.split("\n");
+  const wanted = wantedLines(lines, part);
+  const shown =
+    part.tail === undefined ? fitting(lines, wanted, maxTokens) : fittingTail(lines, wanted, maxTokens);
+  if (shown.length === 0) return oneLongLine(lines, wanted[0]!, { part, maxTokens });
+  const ranges = rangesOf(shown);
+  const isAll = shown.length === lines.length;
+  const shownText = ranges.map(({ from, to }) => lines.slice(from, to + 1).join("\n")).join("\n[…]\n");
+  return {
+    text: shownText,
+    tokens: byScript(shownText),
+    left: isAll ? undefined : leftOf(lines, { ranges, wanted, shown: shown.length }),
+  };
+}
+
+/** Numbers of lines, from 0, in order. */
+function wantedLines(
+  lines: readonly string[],
+  { fromLine, toLine, head, tail, around }: EntryPart,
+): number[] {
+  const { length } = lines;
+  if (around !== undefined) return linesAround(lines, around);
+  if (head !== undefined) return numbers(0, Math.min(head, length));
+  if (tail !== undefined) return numbers(Math.max(0, length - tail), length);
+  const from = (fromLine ?? 1) - 1;
+  const to = Math.min(toLine ?? length, length);
+  if (from >= length) throw new Error(`fromLine is ${from + 1}, but the entry has ${shownLines(length)}.`);
+  if (to <= from) throw new Error(`toLine is ${toLine}, before fromLine, which is ${from + 1}.`);
+  return numbers(from, to);
+}
+
+function linesAround(lines: readonly string[], around: string): number[] {
+  const wanted = foldedText(around);
+  const found = new Set<number>();
+  lines.forEach((line, at) => {
+    if (!foldedText(line).includes(wanted)) return;
+    for (const near of numbers(
+      Math.max(0, at - CONTEXT_LINES),
+      Math.min(lines.length, at + CONTEXT_LINES + 1),
+    ))
+      found.add(near);
+  });
+  if (found.size === 0)
+    throw new Error(
+      `${JSON.stringify(around)} does not stand in the entry. Open it without around, or search with query.`,
+    );
+  return [...found].sort((a, b) => a - b);
+}
+
+function numbers(from: number, to: number): number[] {
+  return Array.from({ length: to - from }, (_, at) => from + at);
+}
+
+function fitting(lines: readonly string[], wanted: readonly number[], maxTokens: number): number[] {
+  const shown: number[] = [];
+  let tokens = 0;
+  for (const at of wanted) {
+    tokens += byScript(lines[at]!) + 1;
+    if (tokens > maxTokens) break;
+    shown.push(at);
+  }
+  return shown;
+}
+
+function fittingTail(lines: readonly string[], wanted: readonly number[], maxTokens: number): number[] {
+  return fitting(lines, wanted.toReversed(), maxTokens).reverse();
+}
+
+function rangesOf(shown: readonly number[]): Array<{ from: number; to: number }> {
+  const ranges: Array<{ from: number; to: number }> = [];
+  for (const at of shown) {
+    const last = ranges.at(-1);
+    if (last?.to === at - 1) last.to = at;
+    else ranges.push({ from: at, to: at });
+  }
+  return ranges;
+}
+
+function leftOf(
+  lines: readonly string[],
+  {
+    ranges,
+    wanted,
+    shown,
+  }: { ranges: ReadonlyArray<{ from: number; to: number }>; wanted: readonly number[]; shown: number },
+): string {
+  const named = ranges
+    .map(({ from, to }) => (from === to ? `${from + 1}` : `${from + 1} to ${to + 1}`))
+    .join(", ");
+  const which = `Lines ${named} of ${shownCount(lines.length)}.`;
+  const next = ranges.at(-1)!.to + 2;
+  const isCut = shown < wanted.length;
+  if (next <= lines.length)
+    return `${which} ${isCut ? "More does not fit. " : ""}Go on with fromLine ${next}.`;
+  return ranges[0]!.from > 0 ? `${which} What stands before: toLine ${ranges[0]!.from}.` : which;
+}
+
+/** A line that is too long by itself: the part of it where what is looked for stands, else its beginning. */
+function oneLongLine(
+  lines: readonly string[],
+  at: number,
+  { part, maxTokens }: { part: EntryPart; maxTokens: number },
+): OpenedText {
+  const hit =
+    part.around === undefined
+      ? -1
+      : lines.findIndex((each) => foldedText(each).includes(foldedText(part.around!)));
+  const line = lines[hit < 0 ? at : hit]!;
+  const place =
+    part.around === undefined ? 0 : Math.max(0, foldedText(line).indexOf(foldedText(part.around)));
+  let chars = Math.min(line.length, maxTokens * 4);
+  const piece = () => {
+    const from = Math.max(0, Math.min(place - Math.floor(chars / 2), line.length - chars));
+    return { from, text: line.slice(from, from + chars).toWellFormed() };
+  };
+  while (chars > 1 && byScript(piece().text) > maxTokens) chars = Math.floor(chars * 0.7);
+  const { from, text } = piece();
+  const number = (hit < 0 ? at : hit) + 1;
+  return {
+    text: `${from > 0 ? "…" : ""}${text}${from + chars < line.length ? "…" : ""}`,
+    tokens: maxTokens,
+    left: `Characters ${shownCount(from + 1)} to ${shownCount(from + chars)} of line ${number}, which has ${shownCount(line.length)}; the entry has ${shownLines(lines.length)}. Open other places of it with around, other lines with fromLine.`,
+  };
+}

@@ -1,0 +1,168 @@
+import { hiddenEntries, hiddenLookup } from "@bonsai-agent/compaction";
+import { toolCalls } from "@bonsai-agent/messages";
+import { type Entry, openSession, type Session } from "@bonsai-agent/session";
+import type { SearchScope, SessionSearch } from "@bonsai-agent/session/search";
+import { queryTerms } from "./query-terms.ts";
+import { type RankedEntry, rankedEntries } from "./ranking.ts";
+import { type RecalledEntry, recalledEntry } from "./recalled-entry.ts";
+
+/** What is looked through beside what the path to the leaf hides. */
+export interface RecallScope {
+  /** What stands on other branches of the session. */
+  branches: boolean;
+  /** Other sessions of its folder. */
+  sessions: boolean;
+}
+
+export interface FindRecalledOptions extends RecallScope {
+  session: Session;
+  /** In plain words. */
+  query: string;
+  search: SessionSearch;
+  /** At most so many hits. */
+  limit: number;
+  signal?: AbortSignal | undefined;
+}
+
+export interface RecallFindings {
+  /** Best first. */
+  hits: RankedEntry[];
+  /** Entries that hold something of the query, at most so many as are looked at. */
+  count: number;
+}
+
+/** So many entries that hold terms of the query are read and ranked, of the session and of all others. */
+const MOST_CANDIDATES = 1_000;
+/** Of each other session. */
+const MOST_OF_ANOTHER = 25;
+/** Results stand so soon behind their call. */
+const MOST_BEHIND = 24;
+
+/**
+ * Finds what a query in plain words is about, in a session and, if asked, beside it.
+ * @throws the signal's reason
+ */
+export async function findRecalled(options: FindRecalledOptions): Promise<RecallFindings> {
+  const { session, query, limit } = options;
+  const terms = queryTerms(query);
+  if (terms.length === 0) return { hits: [], count: 0 };
+  // As it was written first: a search takes so many texts, and no more.
+  const texts = [0, 1].flatMap((at) => terms.flatMap(({ variants }) => variants[at]?.text ?? []));
+  const own = await ownEntries(session, texts, options);
+  const others = options.sessions ? await othersEntries(session, texts, options) : [];
+  return rankedEntries([...others, ...own], { terms, limit });
+}
+
+/** Tells what of a session is looked through, as of now. */
+export function scopeOf(
+  session: Session,
+  { branches }: Pick<RecallScope, "branches">,
+): (entryId: string) => boolean {
+  const hidden = hiddenLookup(session);
+  if (!branches) return (entryId) => hidden(entryId) !== undefined;
+  const shown = new Set(session.projection().items.map(({ entryId }) => entryId));
+  return (entryId) => !shown.has(entryId) || hidden(entryId) !== undefined;
+}
+
+/** Entries that may be meant, oldest first. */
+async function ownEntries(
+  session: Session,
+  texts: readonly string[],
+  { branches, search, signal }: FindRecalledOptions,
+): Promise<RecalledEntry[]> {
+  const isWithin = scopeOf(session, { branches });
+  const calls = callsOfHiddenResults(session);
+  const { file } = session;
+  const isWanted = (entryId: string) => isWithin(entryId) || calls.has(entryId);
+  const ids =
+    file === undefined
+      ? idsInMemory(session, branches)
+      : await foundIds(search, texts, {
+          scope: { file },
+          isWanted: (each) => isWanted(each.entryId),
+          signal,
+        });
+  const found = new Map<number, RecalledEntry>();
+  for (const entry of ids.flatMap((id) => withResults(session, id))) {
+    const recalled = isWithin(entry.id) ? recalledEntry(session, entry) : undefined;
+    if (recalled !== undefined) found.set(session.index().find(entry.id), recalled);
+  }
+  return [...found].sort(([a], [b]) => a - b).map(([, recalled]) => recalled);
+}
+
+/** There is no file to look through, and what is in memory is soon read. */
+function idsInMemory(session: Session, branches: boolean): string[] {
+  if (!branches) return hiddenEntries(session).map(({ entryId }) => entryId);
+  return Array.from(session.index().records(), ({ id }) => id);
+}
+
+interface FoundIdsOptions {
+  scope: SearchScope;
+  isWanted: (entry: { file: string; entryId: string }) => boolean;
+  signal: AbortSignal | undefined;
+}
+
+async function foundIds(
+  search: SessionSearch,
+  terms: readonly string[],
+  { scope, isWanted, signal }: FoundIdsOptions,
+): Promise<string[]> {
+  const options = { scope, isWanted, limit: MOST_CANDIDATES, ...(signal && { signal }) };
+  const { hits } = await search.find({ terms, match: "any" }, options);
+  return hits.map(({ entryId }) => entryId);
+}
+
+async function othersEntries(
+  session: Session,
+  terms: readonly string[],
+  { search, signal }: FindRecalledOptions,
+): Promise<RecalledEntry[]> {
+  const isWanted = ({ file }: { file: string }) => file !== session.file;
+  const { hits } = await search.find(
+    { terms, match: "any" },
+    {
+      scope: { cwd: session.cwd },
+      ...{ isWanted, limit: MOST_CANDIDATES, perSession: MOST_OF_ANOTHER, ...(signal && { signal }) },
+    },
+  );
+  const byFile = Map.groupBy(hits, ({ file }) => file);
+  return [...byFile].flatMap(([file, found]) => {
+    const other = openSession(file);
+    try {
+      const entries = found.flatMap(({ entryId }) => withResults(other, entryId));
+      return entries.flatMap((entry) => recalledEntry(other, entry) ?? []);
+    } finally {
+      other.close();
+    }
+  });
+}
+
+/** Calls that the model sees while their results are hidden: what was asked for stands in the call. */
+function callsOfHiddenResults(session: Session): ReadonlySet<string> {
+  const isHidden = hiddenLookup(session);
+  const hidden = new Set<string>();
+  const calls = new Set<string>();
+  const { items } = session.projection();
+  for (const { entryId, message } of items)
+    if (message.role === "toolResult" && isHidden(entryId) !== undefined) hidden.add(message.toolCallId);
+  for (const { entryId, message } of items)
+    if (toolCalls(message).some(({ id }) => hidden.has(id))) calls.add(entryId);
+  return calls;
+}
+
+/** An entry, and the results of what it calls. */
+function withResults(session: Session, entryId: string): Entry[] {
+  const entry = session.entry(entryId);
+  if (entry === undefined) return [];
+  const calls = new Set(entry.type === "message" ? toolCalls(entry.message).map(({ id }) => id) : []);
+  const found = [entry];
+  const index = session.index();
+  const first = index.find(entryId) + 1;
+  const last = Math.min(index.count, first + MOST_BEHIND);
+  for (let number = first; calls.size > 0 && number < last; number += 1) {
+    const next = index.type(number) === "message" ? session.entryAt(number) : undefined;
+    if (next?.type !== "message" || next.message.role !== "toolResult") continue;
+    if (calls.delete(next.message.toolCallId)) found.push(next);
+  }
+  return found;
+}

@@ -1,0 +1,133 @@
+import {
+  bashExecutionText,
+  contentBlocks,
+  contentText,
+  type ImageContent,
+  isRecord,
+  jsonText,
+  RECALL_TOOL,
+  recalledIds,
+  type ToolCall,
+  toolCalls,
+} from "@bonsai-agent/messages";
+import type { Entry, Session } from "@bonsai-agent/session";
+import { callText } from "../task-tool.ts";
+
+/** An entry as it was, in words. */
+export interface RecalledEntry {
+  session: Session;
+  entryId: string;
+  /** Whose it is: `user`, `answer`, `result of bash npm test`. */
+  who: string;
+  /** When it was written, to the minute, in UTC; empty where it does not say. */
+  time: string;
+  /** All that it says. */
+  text: string;
+  images: readonly ImageContent[];
+  /** Of a tool's result: the entry that called it. */
+  calledBy?: string | undefined;
+  /** The same for all that is much the same: results of one call again and again. */
+  kind: string;
+}
+
+/** An entry in words; undefined for one that says nothing, and for a copy of other entries. */
+export function recalledEntry(session: Session, entry: Entry): RecalledEntry | undefined {
+  const said = saidBy(session, entry);
+  if (said === undefined || (said.text.trim() === "" && said.images.length === 0)) return undefined;
+  const timeMs = Date.parse(entry.timestamp);
+  const time = Number.isFinite(timeMs) ? new Date(timeMs).toISOString().slice(0, 16).replace("T", " ") : "";
+  return {
+    session,
+    entryId: entry.id,
+    time,
+    kind: `${said.who}\0${said.calledBy === undefined ? said.text : ""}`,
+    ...said,
+  };
+}
+
+type Said = Pick<RecalledEntry, "who" | "text" | "images" | "calledBy">;
+
+function saidBy(session: Session, entry: Entry): Said | undefined {
+  if (entry.type === "branch_summary")
+    return { who: "summary of another branch", text: String(entry.summary), images: [] };
+  if (entry.type === "custom_message") {
+    const { customType, content } = entry;
+    return { who: `message of ${customType}`, text: contentText(content), images: imagesOf(content) };
+  }
+  return entry.type === "message" ? messageSaid(session, entry) : undefined;
+}
+
+function messageSaid(session: Session, entry: Entry & { type: "message" }): Said | undefined {
+  const { message } = entry;
+  switch (message?.role) {
+    case "user":
+      return { who: "user", text: contentText(message.content), images: imagesOf(message.content) };
+    case "assistant":
+      return { who: "answer", text: answerText(message), images: [] };
+    case "bashExecution":
+      if (message.excludeFromContext) return undefined;
+      return { who: "command of the user", text: bashExecutionText(message), images: [] };
+    case "toolResult": {
+      if (recalledIds(message) !== undefined) return undefined;
+      const { call, entryId: calledBy } = callOf(session, entry) ?? {};
+      const failed = message.isError ? ", failed" : "";
+      const who = `result of ${call === undefined ? message.toolName : callText(call.name, call.arguments)}${failed}`;
+      return { who, text: contentText(message.content), images: imagesOf(message.content), calledBy };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** What it said, and what it called; a look back says nothing of its own. */
+function answerText(message: Parameters<typeof toolCalls>[0] & { role: "assistant" }): string {
+  const calls = toolCalls(message).filter(({ name }) => name !== RECALL_TOOL);
+  return [contentText(message.content), ...calls.map(wholeCall)].filter((text) => text !== "").join("\n\n");
+}
+
+/** Arguments of several lines are shown as they were meant, not as JSON writes them. */
+function wholeCall({ name, arguments: args }: ToolCall): string {
+  const shown = Object.entries(args ?? {}).map(([key, value]) => {
+    const text = typeof value === "string" ? value : isPlainList(value) ? listText(value) : jsonText(value);
+    return text.includes("\n") ? `${key}:\n${text}` : `${key}: ${text}`;
+  });
+  return [`Calls ${name}`, ...shown].join("\n");
+}
+
+function isPlainList(value: unknown): value is readonly Record<string, unknown>[] {
+  return Array.isArray(value) && value.length > 0 && value.every(isRecord);
+}
+
+function listText(items: readonly Record<string, unknown>[]): string {
+  return items
+    .flatMap((item) =>
+      Object.entries(item).map(
+        ([key, value]) => `${key}: ${typeof value === "string" ? value : jsonText(value)}`,
+      ),
+    )
+    .map((line) => `- ${line}`)
+    .join("\n");
+}
+
+function imagesOf(content: unknown): ImageContent[] {
+  return contentBlocks(content).filter((block) => block.type === "image") as unknown as ImageContent[];
+}
+
+/** So far behind its call a result may stand. */
+const MOST_STEPS = 64;
+
+function callOf(
+  session: Session,
+  entry: Entry & { type: "message" },
+): { call: ToolCall; entryId: string } | undefined {
+  const { message } = entry;
+  if (message.role !== "toolResult") return undefined;
+  let at: Entry | undefined = entry;
+  for (let step = 0; step < MOST_STEPS && at !== undefined; step += 1) {
+    at = at.parentId === null ? undefined : session.entry(at.parentId);
+    if (at?.type !== "message") continue;
+    const call = toolCalls(at.message).find(({ id }) => id === message.toolCallId);
+    if (call !== undefined) return { call, entryId: at.id };
+  }
+  return undefined;
+}

@@ -1,0 +1,124 @@
+import { hiddenLookup } from "@bonsai-agent/compaction";
+import { recalledIds } from "@bonsai-agent/messages";
+import { type Entry, findSession, kindWord, openSession, type Session } from "@bonsai-agent/session";
+import { scopeOf } from "./recall-search.ts";
+import { type RecalledEntry, recalledEntry } from "./recalled-entry.ts";
+
+interface RecalledIdsOptions {
+  session: Session;
+  /** Where the session files are. */
+  home: string;
+  mayLookElsewhere: boolean;
+  branches: boolean;
+}
+
+/** What ids stand for. */
+export interface ResolvedIds {
+  /** Each once, in order. */
+  found: RecalledEntry[];
+  /** Why others could not be opened, and what to do. */
+  problems: string[];
+}
+
+/** Finds the entries of ids as a model gives them: of entries, of tool calls, and `session/entry`. */
+export class RecalledIds {
+  readonly #options: RecalledIdsOptions;
+  readonly #isWithin: (entryId: string) => boolean;
+
+  constructor(options: RecalledIdsOptions) {
+    this.#options = options;
+    this.#isWithin = scopeOf(options.session, options);
+  }
+
+  resolve(ids: readonly string[]): ResolvedIds {
+    const found = new Map<string, RecalledEntry>();
+    const problems: string[] = [];
+    for (const id of ids) {
+      try {
+        for (const entry of this.#entries(bare(id))) found.set(`${entry.session.id}/${entry.entryId}`, entry);
+      } catch (error) {
+        problems.push((error as Error).message);
+      }
+    }
+    return { found: [...found.values()], problems };
+  }
+
+  #entries(id: string): RecalledEntry[] {
+    const [, sessionId, entryId] = /^([0-9a-f-]{4,36})\/(\S+)$/i.exec(id) ?? [];
+    if (sessionId !== undefined) return [this.#ofAnother(sessionId, entryId!)];
+    const { session } = this.#options;
+    const entry = session.entry(id) ?? this.#resultOf(id);
+    if (entry === undefined) throw new Error(`No entry ${shownId(id)} in this session. Find ids with query.`);
+    const copied = entry.type === "message" ? recalledIds(entry.message) : undefined;
+    // A copy leads to what it is a copy of.
+    if (copied !== undefined) return copied.flatMap((original) => this.#original(original));
+    return [this.#recalled(entry)];
+  }
+
+  #original(id: string): RecalledEntry[] {
+    const entry = this.#options.session.entry(id);
+    if (entry === undefined) return id.includes("/") ? this.#entries(id) : [];
+    return entry.type === "message" && recalledIds(entry.message) !== undefined
+      ? []
+      : [this.#recalled(entry)];
+  }
+
+  #recalled(entry: Entry): RecalledEntry {
+    const { session } = this.#options;
+    const id = shownId(entry.id);
+    const recalled = recalledEntry(session, entry);
+    if (recalled === undefined)
+      throw new Error(
+        `Entry ${id} (${kindWord(entry.type)}) has no text of its own. Find others with query.`,
+      );
+    if (this.#isWithin(entry.id)) return recalled;
+    const isShown = session.projection().items.some(({ entryId }) => entryId === entry.id);
+    throw new Error(
+      isShown
+        ? `Entry ${id} is not hidden: the conversation shows it as it was.`
+        : `Entry ${id} is on another branch of this session. Open it with branches: true.`,
+    );
+  }
+
+  /** The hidden result of a tool call that the model sees. */
+  #resultOf(toolCallId: string): Entry | undefined {
+    const hidden = hiddenLookup(this.#options.session);
+    const item = this.#options.session.projection().items.find(({ entryId, message }) => {
+      return (
+        message.role === "toolResult" && message.toolCallId === toolCallId && hidden(entryId) !== undefined
+      );
+    });
+    return item?.entry;
+  }
+
+  #ofAnother(sessionId: string, entryId: string): RecalledEntry {
+    const { session, mayLookElsewhere, home } = this.#options;
+    if (!mayLookElsewhere)
+      throw new Error(`${shownId(sessionId)} is another session, and the setting recall.sessions is off.`);
+    const file = findSession({ session: sessionId, cwd: session.cwd, home });
+    const other = openSession(file);
+    try {
+      const entry = other.cwd === session.cwd ? other.entry(entryId) : undefined;
+      const recalled = entry && recalledEntry(other, entry);
+      if (recalled === undefined)
+        throw new Error(
+          `Session ${shownId(sessionId)} has no entry ${shownId(entryId)} with a text. Find ids with query and sessions: true.`,
+        );
+      return recalled;
+    } finally {
+      other.close();
+    }
+  }
+}
+
+/** As it stands in a summary: in brackets. */
+function bare(id: string): string {
+  return id.replace(/^\[(.*)\]$/, "$1");
+}
+
+const LONGEST_ID = 80;
+
+/** An id as a text of ours may have it: those of damaged files can be anything. */
+export function shownId(id: string): string {
+  return id.slice(0, LONGEST_ID).replaceAll(/[^\p{L}\p{N}._:/|-]+/gu, "-");
+}

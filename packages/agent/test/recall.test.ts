@@ -1,0 +1,281 @@
+import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { contentText, type Message, userContent } from "@bonsai-agent/messages";
+import { RECALLED } from "@bonsai-agent/messages/frames";
+import { createSession, type Session } from "@bonsai-agent/session";
+import { SessionSearch } from "@bonsai-agent/session/search";
+import { adversarialTexts, history } from "@bonsai-agent/testkit";
+import fc from "fast-check";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { recallTool } from "../src/recall/recall-tool.ts";
+import { agentSettings } from "../src/settings.ts";
+import { checkedInput } from "../src/tool-call.ts";
+import type { ToolResult } from "../src/tool-registry.ts";
+
+let home: string;
+beforeEach(() => {
+  home = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-recall-")));
+});
+afterEach(() => rmSync(home, { recursive: true }));
+
+const LOG = Array.from({ length: 300 }, (_, at) =>
+  at === 210 ? "2026-01-05 deploy: staging listens on port 48213" : `2026-01-05 step ${at} is done`,
+).join("\n");
+/** A log, behind a compaction that keeps what came after it. */
+const COMPACTED = `U"deploy it" A(t1=bash:./deploy.sh) T1"${LOG}" A"Deployed." | U"go on" A"ok" C(u2)`;
+
+function recall(session: Session, settings: Record<string, unknown> = {}, index = false) {
+  const search = new SessionSearch({ home, index });
+  const tool = recallTool({ session, home, search, settings: agentSettings({ recall: settings }).recall });
+  return async (input: Record<string, unknown>): Promise<ToolResult> => {
+    const checked = checkedInput(tool, input);
+    if (!checked.ok) throw new Error(checked.problem);
+    const signal = new AbortController().signal;
+    return tool.execute({ toolCallId: "r", input: checked.input, signal, onUpdate: () => {} });
+  };
+}
+
+const textOf = ({ content }: ToolResult) => contentText(content);
+const idsOf = ({ details }: ToolResult) => (details as { recalled: string[] }).recalled;
+const onDisk = (notation: string, cwd = "/project", name = "1") =>
+  history(notation, createSession({ cwd, file: join(home, `${name}.jsonl`) }));
+
+describe("query", () => {
+  test.each([
+    ["in memory", () => history(COMPACTED), false],
+    ["in a file", () => onDisk(COMPACTED), false],
+    ["in a file, with an index", () => onDisk(COMPACTED), true],
+  ])("a value of a long log is a hit with its line, %s", async (_, made, index) => {
+    const { session, id } = made();
+    const result = await recall(session, {}, index)({ query: "which port does staging listen on" });
+    expect(idsOf(result)[0]).toBe(id("t1"));
+    expect(textOf(result)).toMatch(
+      /\[\w+\] result of bash \.\/deploy\.sh, [-\d: ]+, summarised\n {3}211: .*port 48213/,
+    );
+  });
+
+  test("a result that was cleared is found by what its call asked for", async () => {
+    const { session, id } = onDisk(
+      `U A(t1=read:src/cargo.ts t2=read:src/ledger.ts) T1"tens" T2"ones" A M(t1) M(t2)`,
+    );
+    const result = await recall(session)({ query: "src/ledger.ts" });
+    expect(idsOf(result)[0]).toBe(id("t2"));
+    expect(textOf(result)).toContain("cleared");
+  });
+
+  test("results of the same call are one hit", async () => {
+    const runs = [1, 2, 3, 4, 5]
+      .map((run) => `U A(r${run}=read:a.ts) T(r${run})"the port is ${run}"`)
+      .join(" | ");
+    const { session, id } = onDisk(`${runs} | U"the port matters" A | U A C(u7)`);
+    const result = await recall(session)({ query: "the port" });
+    expect(textOf(result).match(/result of read a\.ts/g)).toHaveLength(1);
+    expect(textOf(result)).toContain("the same again: ");
+    expect(idsOf(result)).toContain(id("u6"));
+  });
+
+  test("what is shown, kept out of the context, or on another branch is no hit", async () => {
+    const { session } = onDisk(`U"zebra one" A ^u1 A"zebra two" B"zebra three"! U A C(u2) U"zebra four"`);
+    const found = textOf(await recall(session)({ query: "zebra" }));
+    expect(found).toContain("zebra one");
+    expect(found).toContain("zebra two");
+    expect(found).not.toMatch(/zebra three|zebra four/);
+  });
+
+  test("other branches are looked through when that is asked for", async () => {
+    const { session, id } = onDisk(`U A U"the walrus" A ^a1 U A C(u3)`);
+    const ask = recall(session);
+    expect(textOf(await ask({ query: "walrus" }))).toContain("branches: true");
+    const result = await ask({ query: "walrus", branches: true });
+    expect(idsOf(result)).toEqual([id("u2")]);
+    expect(textOf(result)).toContain("another branch");
+    await expect(ask({ entries: [id("u2")] })).rejects.toThrow("branches: true");
+    expect(textOf(await ask({ entries: [id("u2")], branches: true }))).toContain("the walrus");
+  });
+
+  test("a hit costs few tokens, however long its lines are", async () => {
+    const { session } = onDisk(`U A(t1) T1"${"x".repeat(50_000)} needle ${"y".repeat(50_000)}" A | U C(u2)`);
+    const found = textOf(await recall(session)({ query: "needle" }));
+    expect(found).toContain(" needle ");
+    expect(found.length).toBeLessThan(1_500);
+  });
+});
+
+describe("entries", () => {
+  const part = async (input: Record<string, unknown>, settings = {}) => {
+    const { session, id } = history(COMPACTED);
+    return textOf(await recall(session, settings)({ entries: [id("t1")], ...input }));
+  };
+
+  test("an original is opened as it was", async () => {
+    expect(await part({})).toContain(LOG);
+  });
+
+  test.each([
+    [
+      { fromLine: 211, toLine: 212 },
+      "port 48213\n2026-01-05 step 211 is done",
+      "Lines 211 to 212 of 300. Go on with fromLine 213.",
+    ],
+    [{ head: 2 }, "step 0 is done\n2026-01-05 step 1 is done", "Lines 1 to 2 of 300."],
+    [{ tail: 1 }, "step 299 is done", "Lines 300 of 300. What stands before: toLine 299."],
+    [{ around: "PORT 48213" }, "step 202 is done\n", "Lines 203 to 219 of 300."],
+  ])("a part of it: %j", async (input, text, left) => {
+    const opened = await part(input);
+    expect(opened).toContain(text);
+    expect(opened).toContain(left);
+    expect(opened).not.toContain("step 100 is done");
+  });
+
+  test("what does not fit is counted, and the rest can be read on", async () => {
+    const opened = await part({}, { maxTokens: 500 });
+    const [, next] = /More does not fit. Go on with fromLine (\d+)/.exec(opened)!;
+    expect(opened).not.toContain(`step ${Number(next) - 1} is done`);
+    expect(await part({ fromLine: Number(next) }, { maxTokens: 500 })).toContain(
+      `step ${Number(next) - 1} is done`,
+    );
+  });
+
+  test("one line that is too long is shown around what is looked for", async () => {
+    const { session, id } = history(
+      `U A(t1) T1"${"x".repeat(90_000)} needle ${"y".repeat(90_000)}" A | U C(u2)`,
+    );
+    const open = recall(session);
+    expect(textOf(await open({ entries: id("t1"), around: "needle" }))).toContain(" needle ");
+    expect(textOf(await open({ entries: id("t1") }))).toMatch(
+      /Characters 1 to [\d,]+ of line 1, which has 180,008/,
+    );
+  });
+
+  test("a cleared result is opened by the id of its call, and by an id in brackets", async () => {
+    const { session, id } = history(`U A(t1=read:a.ts) T1"tens" A M(t1)`);
+    expect(textOf(await recall(session)({ entries: ["t1"] }))).toContain("tens");
+    expect(textOf(await recall(session)({ entries: [`[${id("t1")}]`] }))).toContain("tens");
+  });
+
+  test("a copy leads to what it is a copy of, and is no hit itself", async () => {
+    const { session, id } = history(COMPACTED);
+    const first = await recall(session)({ entries: [id("t1")] });
+    const copy = session.append([
+      { type: "message", message: { role: "user", content: "port?", timestamp: 1 } },
+      {
+        type: "message",
+        message: {
+          role: "toolResult",
+          toolCallId: "r1",
+          toolName: "recall",
+          content: first.content,
+          details: first.details,
+          isError: false,
+          timestamp: 2,
+        },
+      },
+    ]);
+    const { id: last } = session.append({
+      type: "message",
+      message: { role: "user", content: "x", timestamp: 3 },
+    });
+    session.append({ type: "compaction", summary: "s", firstKeptEntryId: last, tokensBefore: 1 });
+    const again = await recall(session)({ entries: [copy[1]!.id] });
+    expect(idsOf(again)).toEqual([id("t1")]);
+    expect(idsOf(await recall(session)({ query: "port 48213" }))).not.toContain(copy[1]!.id);
+  });
+
+  test("images come back within the budget", async () => {
+    const { session, id } = history("U A(t1) T1*2 A | U C(u2)");
+    const kinds = async (maxTokens: number) =>
+      (await recall(session, { maxTokens })({ entries: [id("t1")] })).content.map(({ type }) => type);
+    expect(await kinds(4_000)).toEqual(["text", "image", "image"]);
+    expect(await kinds(2_000)).toEqual(["text", "image", "text"]);
+  });
+});
+
+describe("other sessions", () => {
+  test("are looked through and opened only where the setting allows it", async () => {
+    const folder = join(home, "sessions", "-project");
+    const { session: other, id } = history(
+      `U"the narwhal port is 7" A`,
+      createSession({ cwd: "/project", file: join(folder, "2026_other.jsonl") }),
+    );
+    other.close();
+    const { session } = history(
+      COMPACTED,
+      createSession({ cwd: "/project", file: join(folder, "2027_own.jsonl") }),
+    );
+    await expect(recall(session)({ query: "narwhal", sessions: true })).rejects.toThrow("recall.sessions");
+    const name = `${other.id.slice(0, 8)}/${id("u1")}`;
+    await expect(recall(session)({ entries: [name] })).rejects.toThrow("recall.sessions");
+    const ask = recall(session, { sessions: true });
+    const found = await ask({ query: "narwhal", sessions: true });
+    expect(idsOf(found)).toEqual([name]);
+    expect(textOf(await ask({ entries: [name] }))).toContain("the narwhal port is 7");
+  });
+});
+
+describe("wrong arguments say what to do", () => {
+  test.each([
+    [{}, "Give query, to search, or entries"],
+    [{ query: "a b", entries: ["x"] }, "not both"],
+    [{ query: "  " }, "no word to look for"],
+    [{ query: "?! …" }, "no word to look for"],
+    [{ entries: [] }, "entries is empty"],
+    [{ entries: ["nowhere1"] }, "No entry nowhere1 in this session. Find ids with query."],
+    [{ query: "port", head: 3 }, "go with entries"],
+    [{ entries: ["t1"], head: 1, tail: 1 }, "Give one of"],
+    [{ entries: ["t1"], limit: 1 }, "limit goes with query"],
+    [{ query: "port", limit: 1000 }, "Wrong arguments"],
+  ])("%j", async (input, message) => {
+    const { session } = history(COMPACTED);
+    await expect(recall(session)(input)).rejects.toThrow(message);
+  });
+
+  test.each([
+    ["u2", {}, "is not hidden"],
+    ["c1", {}, "has no text of its own"],
+    ["t1", { fromLine: 400 }, "the entry has 300 lines"],
+    ["t1", { fromLine: 5, toLine: 4 }, "before fromLine"],
+    ["t1", { around: "nothing like it" }, "does not stand in the entry"],
+  ])("of %s with %j", async (name, input, message) => {
+    const { session, id } = history(COMPACTED);
+    await expect(recall(session)({ entries: [id(name)], ...input })).rejects.toThrow(message);
+  });
+});
+
+test("Invariant: nothing that a session holds begins or ends the frame of what is recalled", async () => {
+  const text = fc.oneof(
+    fc.constantFrom(...adversarialTexts(300).map(([, text]) => text), RECALLED.begin, RECALLED.end),
+    fc.string(),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(text, { minLength: 1, maxLength: 4 }), async (texts) => {
+      const session = createSession({ cwd: "/project" });
+      const content = [...texts, "needle"].join("\n");
+      const { id } = session.append({ type: "message", message: { role: "user", content, timestamp: 1 } });
+      const kept = session.append({ type: "message", message: { role: "user", content: "x", timestamp: 2 } });
+      session.append({ type: "compaction", summary: "s", firstKeptEntryId: kept.id, tokensBefore: 1 });
+      for (const input of [{ query: "needle" }, { entries: [id] }]) {
+        const [framed] = (await recall(session)(input)).content as Array<{ text: string }>;
+        expect(framed!.text.split(RECALLED.begin)).toHaveLength(2);
+        expect(framed!.text.split(RECALLED.end)).toHaveLength(2);
+        expect(framed!.text.startsWith(RECALLED.begin)).toBe(true);
+        expect(framed!.text.endsWith(RECALLED.end)).toBe(true);
+      }
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("the record before a summary names recall only where it is offered", () => {
+  const summary = {
+    role: "compactionSummary",
+    summary: "It was so.",
+    tokensBefore: 1,
+    timestamp: 1,
+  } as const;
+  const told = (message: Message) => contentText(userContent(message));
+  expect(told(summary)).not.toContain("recall");
+  const offered = told({ ...summary, offersRecall: true });
+  expect(offered).toContain("the tool recall opens them");
+  expect(told({ ...summary, summary: told(summary), offersRecall: true })).toBe(offered);
+});
