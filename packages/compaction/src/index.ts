@@ -55,6 +55,7 @@ export {
 } from "./settings.ts";
 export {
   readSummarySources,
+  type SourcesProgress,
   type SummaryEntry,
   type SummaryLine,
   summarySources,

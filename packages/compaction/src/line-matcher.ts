@@ -49,6 +49,7 @@ export class LineMatcher {
   read(entry: MatchedEntry, text: string): void {
     const number = this.#count;
     this.#count += 1;
+    if (this.#features.size === 0) return;
     for (const [name] of featuresOf(text.slice(0, READ_CHARS))) {
       const feature = this.#features.get(name);
       if (feature === undefined) continue;

@@ -42,36 +42,62 @@ export function summarySources(session: Session, entry: SummaryEntry): SummaryLi
   }
 }
 
-/** The same for who has other things to do meanwhile: an entry at a step. Yields how much is read, from 0 to 1. */
-export function* readSummarySources(session: Session, entry: SummaryEntry): Generator<number, SummaryLine[]> {
-  const summary = typeof entry.summary === "string" ? entry.summary : "";
-  const { carryOver } = ownDetails(entry);
-  const placed = placedLines(summary, Object.keys((carryOver ?? {}) as object));
+/** How far the sources of a summary are read. */
+export interface SourcesProgress {
+  /** From 0 to 1. */
+  share: number;
+  /** The lines with what is known without reading what was summarised: at once, and the same at each step. */
+  known: readonly SummaryLine[];
+}
+
+/** The same for who has other things to do meanwhile: an entry at a step. */
+export function* readSummarySources(
+  session: Session,
+  entry: SummaryEntry,
+): Generator<SourcesProgress, SummaryLine[]> {
   const span = new SummarisedSpan(session, entry);
-  const known = new KnownLines(entry, span);
-  const lines = placed.map((line) => ({ line, source: known.source(line) }));
-  const matcher = new LineMatcher(lines.flatMap(({ line, source }) => (source === "match" ? line.text : [])));
+  const lines = linesOf(entry, span);
+  const known = lines.map(({ text, source }) => knownLine(text, span.known(isList(source) ? source : NONE)));
+  yield { share: 0, known };
+  if (lines.every(({ source }) => isList(source))) return known;
+  const matcher = new LineMatcher(lines.flatMap(({ text, source }) => (source === "match" ? text : [])));
   const files = new FileOperationCounter();
   for (const [at, number] of span.numbers.entries()) {
     const original = session.entryAt(number);
     if (original !== undefined) readOriginal(original, { files, matcher });
-    yield (at + 1) / span.numbers.length;
+    yield { share: (at + 1) / span.numbers.length, known };
   }
   const touched = { read: files.entries("read"), modified: files.entries("modified") };
-  return lines.map(({ line: { text }, source }) => {
-    if (source === "match") {
-      const entryIds = unique([...span.cited(text), ...matcher.entriesOf(text)]);
-      return { text, entryIds, isMatched: entryIds.length > 0 };
-    }
-    const entryIds = source === "read" || source === "modified" ? touched[source].get(fileIn(text)) : source;
-    return { text, entryIds: span.known(entryIds ?? []), isMatched: false };
+  return lines.map(({ text, source }, at) => {
+    if (isList(source)) return known[at]!;
+    if (source !== "match") return knownLine(text, span.known(touched[source].get(fileIn(text)) ?? NONE));
+    const entryIds = unique([...span.cited(text), ...matcher.entriesOf(text)]);
+    return { text, entryIds, isMatched: entryIds.length > 0 };
   });
+}
+
+function knownLine(text: string, entryIds: readonly string[]): SummaryLine {
+  return { text, entryIds, isMatched: false };
+}
+
+/** The lines of a summary, each with where its entries come from. */
+function linesOf(entry: SummaryEntry, span: SummarisedSpan): Array<{ text: string; source: LineSource }> {
+  const summary = typeof entry.summary === "string" ? entry.summary : "";
+  const { carryOver } = ownDetails(entry);
+  const known = new KnownLines(entry, span);
+  const placed = placedLines(summary, Object.keys((carryOver ?? {}) as object));
+  return placed.map((line) => ({ text: line.text, source: known.source(line) }));
 }
 
 /** Where the entries of a line come from: they are known; or by the file that it names; or by what is specific in it. */
 type LineSource = readonly string[] | "read" | "modified" | "match";
 
 const NONE: readonly string[] = [];
+
+function isList(source: LineSource): source is readonly string[] {
+  return typeof source !== "string";
+}
+
 const SPEAKERS: Readonly<Record<string, number>> = { user: 3, bashExecution: 3, assistant: 2 };
 
 function readOriginal(
@@ -138,9 +164,9 @@ class SummarisedSpan {
   /** What stands before the first kept entry; all of the path where that is not on it. */
   #beforeCut({ id, parentId, firstKeptEntryId }: CompactionEntry): number[] {
     const path = this.#pathTo(parentId);
-    const kept =
-      firstKeptEntryId === id ? -1 : path.findIndex((at) => this.#index.id(at) === firstKeptEntryId);
-    return this.#originals(kept < 0 ? path : path.slice(0, kept), new Set());
+    let kept = firstKeptEntryId === id ? -1 : this.#index.find(firstKeptEntryId);
+    while (kept >= 0 && this.#nameable[kept] !== 1) kept = this.#index.earlierOfSameId(kept);
+    return this.#originals(kept < 0 ? path : path.slice(0, path.indexOf(kept)), new Set());
   }
 
   /** The entries of the branch that a summary is of. */

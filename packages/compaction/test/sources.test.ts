@@ -7,7 +7,9 @@ import {
   digestSummariser,
   navigateTree,
   pinMessage,
+  readSummarySources,
   runCompaction,
+  type SourcesProgress,
   type Summariser,
   type SummaryEntry,
   type SummaryLine,
@@ -122,6 +124,22 @@ test("each line of data knows its entries", async () => {
   expect(files).toEqual([known(id("a3")), known(id("a1"))]);
   expect(line(session, "<user-words>")).toEqual(nothing);
   expect(line(session, "What the user said, in order")).toEqual(nothing);
+});
+
+test("read in steps, data is known at the first one; files and prose follow", async () => {
+  const { session, id } = history(
+    `U"Move parseHeader into src/http/header.ts." A(e1=edit:src/http/header.ts) Te1 A:900 | U:100 A:150`,
+  );
+  await compacted(session, writing("- parseHeader was moved"));
+  const reading = readSummarySources(session, latest(session));
+  const first = reading.next().value as SourcesProgress;
+  let step = reading.next();
+  while (step.done !== true) step = reading.next();
+  expect(first.known.map(({ text }) => text)).toEqual(step.value.map(({ text }) => text));
+  const later = step.value.filter((each, at) => each !== first.known[at] && each.entryIds.length > 0);
+  expect(later).toEqual([matched(id("u1")), known(id("a1"))]);
+  const before = first.known.filter(({ entryIds }) => entryIds.length > 0);
+  expect(before.map(({ text }) => text)).toEqual([expect.stringMatching(/^1\. \[/)]);
 });
 
 test("commands that failed or cannot be taken back know their results, in a digest and put back behind a model's prose", async () => {

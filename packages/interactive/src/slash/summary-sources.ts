@@ -50,6 +50,8 @@ class SourcesWalk {
   #at = 0;
   #stopReading = () => {};
   #isOpening = false;
+  /** True once a line was selected of the summary that is shown. */
+  #isPlaced = false;
 
   constructor(context: InteractiveContext, summaries: readonly SummaryEntry[], leave: () => void) {
     this.#context = context;
@@ -94,17 +96,20 @@ class SourcesWalk {
     const title = `[${kind}] of ${moment(Date.parse(entry.timestamp))}${which}: where its lines come from`;
     const lines = String(entry.summary).split("\n");
     this.list.setItems(shownLines(lines.map((text) => ({ text }))));
+    this.#isPlaced = false;
     this.list.update({ title, status: "Reading what was summarised …" });
     this.#stopReading = betweenKeys(this.#reading(entry));
   }
 
   *#reading(entry: SummaryEntry): Generator<void> {
     const reading = readSummarySources(this.#session, entry);
-    let shownPercent = 0;
+    let shownPercent = -1;
     try {
       for (let step = reading.next(); ; step = reading.next()) {
         if (step.done === true) return this.#read(step.value);
-        const percent = Math.floor(step.value * 100);
+        const { share, known } = step.value;
+        const percent = Math.floor(share * 100);
+        if (shownPercent < 0) this.#showSources(known.map(withEntries));
         if (percent > shownPercent) this.list.update({ status: `Reading what was summarised … ${percent}%` });
         shownPercent = percent;
         yield;
@@ -115,13 +120,20 @@ class SourcesWalk {
   }
 
   #read(sources: readonly SummaryLine[]): void {
-    const hasMoved = this.list.model.position > 0 || this.list.model.query !== "";
-    const lines = shownLines(sources.map((source) => ({ text: source.text, source })));
+    this.#showSources(sources.map((source) => ({ text: source.text, source })));
+    this.list.update({ status: sources.some(({ isMatched }) => isMatched) ? LEGEND : undefined });
+  }
+
+  /** The first line with an entry is selected, where the user has gone to none yet. */
+  #showSources(sources: readonly Omit<ShownLine, "at">[]): void {
+    const { model } = this.list;
+    const hasMoved = model.position > 0 || model.query !== "";
+    const lines = shownLines(sources);
     this.list.setItems(lines);
-    const first = lines.find(({ source }) => source?.entryIds.length !== 0);
-    if (!hasMoved && first !== undefined) this.list.model.select(String(first.at));
-    const isMatched = sources.some((source) => source.isMatched);
-    this.list.update({ status: isMatched ? LEGEND : undefined });
+    const first = lines.find(({ source }) => (source?.entryIds.length ?? 0) > 0);
+    if (this.#isPlaced || hasMoved || first === undefined) return;
+    model.select(String(first.at));
+    this.#isPlaced = true;
   }
 
   #row({ text, source }: ShownLine): PickRow {
@@ -200,6 +212,11 @@ class SourcesWalk {
       picks: "open in the tree",
     });
   }
+}
+
+/** What has no entry yet is still looked for. */
+function withEntries(source: SummaryLine): Omit<ShownLine, "at"> {
+  return { text: source.text, ...(source.entryIds.length > 0 && { source }) };
 }
 
 /** Without the blank ones, each with its number. */
