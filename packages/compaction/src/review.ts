@@ -1,5 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { carriedWords, carryOver } from "./carry-over.ts";
+import { legalPlaces } from "./chosen-cut.ts";
 import {
   type CompactionDraft,
   checkedDecision,
@@ -19,13 +20,12 @@ import {
 } from "./ladder.ts";
 import { originalProjection } from "./originals.ts";
 import { digits, isModelRung, messageOf } from "./outcome.ts";
-import { legalPlaces } from "./chosen-cut.ts";
-import { besideSummary } from "./view.ts";
 import { planSpan } from "./plan.ts";
 import { plannedResult } from "./plan-compaction.ts";
 import { caveatsOf, resultOf } from "./result.ts";
 import { ladderRungs, maskRung } from "./rungs.ts";
 import { saysNothing } from "./summary-text.ts";
+import { besideSummary } from "./view.ts";
 
 /** How far the ladder was climbed, and how it was asked to. */
 export interface Reached {
@@ -172,6 +172,7 @@ class DraftReview {
     const refuse = (problem: string) => {
       this.#refused = { problem, ...(text !== "" && { refusedProse: prose }) };
     };
+    if (text === state.summary!.prose.trim()) return;
     if (saysNothing(text)) return refuse("The edited summary says nothing: the one before it stands.");
     const summary = { ...state.summary!.withProse(text), isEdited: true };
     const edited = await climb(run, ladderRungs, summarisedState(state, summary));
@@ -251,8 +252,7 @@ function actionsOf({ stage, state }: Shown, hasDraft: boolean): ReviewDecision["
     return ["apply", "again", "cut", "digest", ...back, "cancel"];
   }
   if (summary === undefined) return ["apply", "cancel"];
-  const digest: ReviewDecision["action"][] =
-    summarisedBy === "digest" && !summary.isEdited ? [] : ["digest"];
+  const digest: ReviewDecision["action"][] = summarisedBy === "digest" && !summary.isEdited ? [] : ["digest"];
   return ["apply", "edit", "again", "cut", ...digest, "cancel"];
 }
 

@@ -20,7 +20,7 @@ export interface OpenedLong extends OpenedInteractive {
   file: string;
 }
 
-export interface OpenLongOptions extends Pick<OpenInteractiveOptions, "env"> {
+export interface OpenLongOptions extends Pick<OpenInteractiveOptions, "env" | "columns" | "rows"> {
   /** The user's own. */
   settings?: AgentSettingsInput;
   /** Default `longPlay`. */
@@ -31,9 +31,10 @@ export interface OpenLongOptions extends Pick<OpenInteractiveOptions, "env"> {
 
 export async function openLong(options: OpenLongOptions = {}): Promise<OpenedLong> {
   const { scenario = longPlay, file = longSession(), env = {}, settings = {} } = options;
+  const { columns = 80, rows = 40 } = options;
   const project = agentProject(scenario);
   writeFileSync(join(project.home, "settings.json"), JSON.stringify(settings));
-  const opened = openInteractive({ project, env, argv: ["--session", file], rows: 40 });
+  const opened = openInteractive({ project, env, argv: ["--session", file], columns, rows });
   await opened.terminal.until("k/100k");
   return { ...opened, file };
 }

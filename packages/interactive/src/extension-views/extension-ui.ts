@@ -31,6 +31,8 @@ interface ExtensionUiOptions {
 interface ExtensionUi extends FrontEndUI {
   /** What extensions show beside the chat; the footer reads its statuses. */
   readonly extensionLines: ExtensionLines;
+  /** Resolves once keys may be taken from the user who types. */
+  untilRest(signal: AbortSignal): Promise<void>;
 }
 
 /** All that extensions ask and show; commands ask by it too. */
@@ -42,6 +44,7 @@ export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
   return {
     theme: extensionTheme(screen.theme),
     extensionLines: lines,
+    untilRest,
     ...dialogs({ screen, untilRest, signal }),
     custom: customView({ screen, notify, untilRest, signal }),
     ...standingViews({ screen, lines, cwd, notify }),

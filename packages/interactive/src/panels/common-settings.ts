@@ -48,6 +48,11 @@ export const commonSettings: readonly CommonSetting[] = [
   setting("compaction.enabled", onOff, "The context is compacted by itself when it grows full."),
   setting("compaction.onOverflow", onOff, "A request that was too large is compacted and sent again."),
   setting(
+    "compaction.confirm",
+    oneOf("never", "manual", "always"),
+    "When a compaction is shown before it happens: manual is /compact alone, always the automatic ones too.",
+  ),
+  setting(
     "compaction.preset",
     oneOf("bonsai", "pi", "klaude", "tunacode", "opencode"),
     "Whose policy the other compaction settings start from.",

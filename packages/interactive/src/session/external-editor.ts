@@ -8,22 +8,30 @@ import type { InteractiveContext } from "../interactive-context.ts";
 
 /** The text of the editor in the user's own one. What was typed stays, unless that one ends well. */
 export async function writeOutside(context: InteractiveContext): Promise<void> {
-  const { editor, host, screen } = context;
+  const text = context.editor.getExpandedText();
+  const written = await editedOutside(context, text);
+  // Folded pastes stay folded.
+  if (written !== undefined && written !== text) context.editor.setText(written);
+}
+
+/** A text as the user's own editor gives it back; undefined where it does not, which the user is told. */
+export async function editedOutside(
+  { host, screen, notify, interruptible }: InteractiveContext,
+  text: string,
+): Promise<string | undefined> {
   const { env } = host.app.call.io;
   const command = env.VISUAL || env.EDITOR;
   if (!command) {
-    context.notify("Neither VISUAL nor EDITOR names an editor.", "warning");
-    return;
+    notify("Neither VISUAL nor EDITOR names an editor.", "warning");
+    return undefined;
   }
-  await context.interruptible(async (signal) => {
-    const text = editor.getExpandedText();
+  return interruptible(async (signal) => {
     screen.stop();
     try {
-      const written = await writtenIn(command, text, signal);
-      // Folded pastes stay folded.
-      if (written !== text) editor.setText(written);
+      return await writtenIn(command, text, signal);
     } catch (error) {
-      if (!signal.aborted) context.notify(errorText(error), "error");
+      if (!signal.aborted) notify(errorText(error), "error");
+      return undefined;
     } finally {
       // Whoever quits has the terminal already.
       if (!signal.aborted) screen.resume();

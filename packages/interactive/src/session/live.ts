@@ -4,6 +4,7 @@ import { openAppContext } from "@bonsai-agent/app/app-context";
 import type { AgentCall } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
 import { resumeCommand, shownPath } from "@bonsai-agent/app/paths";
+import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { SearchThread } from "@bonsai-agent/session/search";
 import { ChatView } from "../chat/chat-view.ts";
@@ -21,6 +22,7 @@ import { Status } from "../status/status.ts";
 import { applyTheme } from "../terminal/capabilities.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
 import { indexInBackground } from "./background-index.ts";
+import { panelReview } from "./compaction-review.ts";
 import type { FirstFrame } from "./first-frame.ts";
 import { GracePeriod } from "./grace-period.ts";
 import { KeyHandler } from "./key-handler.ts";
@@ -50,7 +52,7 @@ function makeParts(firstFrame: FirstFrame) {
   const { cwd } = call.io;
   const home = bonsaiHome({ ...call.io.env });
   /** Undefined before the session is open. */
-  const opened: { host?: AgentHost } = {};
+  const opened: { host?: AgentHost; review?: ReviewCompaction } = {};
   const redraw = () => screen.redraw();
   const renderers = () => opened.host?.app.extensions.renderers;
   const chat = new ChatView(screen, new ChatDrawings({ cwd, theme: screen.theme, redraw, renderers }));
@@ -104,6 +106,7 @@ async function openSession(parts: Parts): Promise<void> {
       { ...call, options: { ...call.options, mode: "tui" } },
       {
         ui,
+        reviewCompaction: async (draft) => (await opened.review?.(draft)) ?? { action: "cancel" },
         signal: quitting.signal,
         reservedCommands: slashCommands.map(({ name }) => name),
         onWait: (wait) => status.onWait(wait),
@@ -167,6 +170,7 @@ async function runSession(parts: Parts, host: AgentHost, search: SearchThread): 
     contextChanged: () => status.contextChanged(),
     interruptible: (task) => keyHandler.interruptible(task),
   };
+  parts.opened.review = panelReview({ context, untilRest: (signal) => ui.untilRest(signal) });
   completion.begin(context);
   applyTheme(screen, host.app.settings.theme);
   followSessions(context);

@@ -51,14 +51,15 @@ const ways: Readonly<Record<RungName, string>> = {
 
 function compactedText({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
   // An extension's own details are no manifest.
-  const { rung, requests, costUsd } = manifestOf(entry) ?? {};
+  const { rung, requests, costUsd, isEdited } = manifestOf(entry) ?? {};
   const isForeign = entry?.fromHook === true;
   const way = isForeign ? foreignWay(outcome) : rung === undefined ? undefined : wayOf(rung, requests);
   const price = costUsd === 0 ? "" : ` for ${usd(costUsd ?? Number.NaN)}`;
   const cost = requests === undefined || requests === 0 ? [] : [`${counted(requests, "request")}${price}`];
   const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
   const cut = cutTexts(outcome);
-  const how = [...(way === undefined ? [] : [way]), ...cost, ...masked, ...cut].join("; ");
+  const edited = isEdited === true ? ["edited by you"] : [];
+  const how = [...(way === undefined ? [] : [way]), ...edited, ...cost, ...masked, ...cut].join("; ");
   const done = entry?.replacesCompactionId === undefined ? "Compacted" : "Compacted anew, from the originals";
   const text = `${done}: ${sizeChange(outcome)}${how === "" ? "" : `, ${how}`}.`;
   return [text, ...caveat(outcome)].join(" ");
@@ -115,6 +116,7 @@ export function skippedNotice({ status, detail }: { status: string; detail: stri
 }
 
 function cancelledText(outcome: CompactionOutcome): string {
+  if (outcome.isDeclined) return "Compaction cancelled by you; nothing was changed.";
   const by = outcome.decidedBy === undefined ? "" : ` by ${oneLine(outcome.decidedBy)}`;
   const text = `Compaction cancelled${by}; nothing was changed.`;
   const reason = refusalOf(outcome);
@@ -122,8 +124,8 @@ function cancelledText(outcome: CompactionOutcome): string {
 }
 
 /** Why somebody other than the user's key stopped a compaction; the user knows what the key was for. */
-function refusalOf({ status, detail }: CompactionOutcome): string | undefined {
-  if (status !== "cancelled") return undefined;
+function refusalOf({ status, detail, isDeclined }: CompactionOutcome): string | undefined {
+  if (status !== "cancelled" || isDeclined) return undefined;
   const reason = detail.replace(/^Compaction cancelled\.\s*/, "");
   return reason === "" || reason === "It was aborted." ? undefined : reason;
 }

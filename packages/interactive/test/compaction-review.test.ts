@@ -1,0 +1,137 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { flatScreen, play, summary } from "./compaction-setup.ts";
+import { type OpenLongOptions, openLong } from "./long-setup.ts";
+
+/** A summary is made, and no mask is enough. */
+function open(confirm: "manual" | "always", options: OpenLongOptions = {}) {
+  return openLong({ settings: { compaction: { confirm, mask: { enabled: false } } }, ...options });
+}
+
+const PLAN = "Nothing has been sent or written yet.";
+const READY = "Compact with this summary?";
+
+test("/compact: the plan with its price, the draft, applied", async () => {
+  const opened = await open("manual");
+  const { terminal, file } = opened;
+  const before = readFileSync(file, "utf8");
+  terminal.type("/compact the tests\n");
+  const plan = await terminal.until(PLAN);
+  expect(plan).toMatch(/Plan +107,364 → about [\d,]+ tokens/);
+  expect(plan.replaceAll(/\s+/g, " ")).toMatch(/1 request to .*about [\d,]+ tokens to read/);
+  expect(plan).toContain("Focus: the tests");
+  expect(plan).toContain("Compacting...");
+  terminal.press("enter");
+  const draft = await terminal.until(READY);
+  expect(draft).toMatch(/Draft +107,364 → [\d,]+ tokens/);
+  expect(draft).toMatch(/so far 1\s+request/);
+  expect(readFileSync(file, "utf8")).toBe(before);
+  terminal.press("enter");
+  await terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toMatch(/Compacted: 107,364 → about [\d,]+ tokens, with a summary; 1 request\./);
+});
+
+test("the report is scrolled to the summary as the model will see it", async () => {
+  const { terminal } = await open("manual", { rows: 24 });
+  terminal.type("/compact\n");
+  await terminal.until(PLAN);
+  terminal.press("enter");
+  await terminal.until(READY);
+  for (let page = 0; page < 40 && !terminal.screen().includes("Made it."); page++) {
+    terminal.press("pageDown");
+    await terminal.settle();
+  }
+  expect(terminal.screen()).toContain("Made it.");
+});
+
+test("an edit in the built-in editor is shown again, and said to be yours", async () => {
+  const opened = await open("manual");
+  const { terminal, file } = opened;
+  terminal.type("/compact\n");
+  await terminal.until(PLAN);
+  terminal.press("enter");
+  await terminal.until(READY);
+  terminal.press("e", "enter");
+  await terminal.until("The summary");
+  terminal.type(" The port is 8123.");
+  terminal.press("enter");
+  await terminal.until(/edited by\s+you/);
+  terminal.press("enter");
+  await terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toContain("with a summary; edited by you; 1 request.");
+  expect(readFileSync(file, "utf8")).toContain("The port is 8123.");
+});
+
+test("an edit in $EDITOR; one that says nothing is refused, and the text before it stands", async () => {
+  const opened = await open("manual", { env: { VISUAL: "printf '' >" } });
+  const { terminal } = opened;
+  terminal.type("/compact\n");
+  await terminal.until(PLAN);
+  terminal.press("enter");
+  await terminal.until(READY);
+  terminal.press("ctrl+g");
+  await terminal.until("says nothing");
+  terminal.press("e", "enter");
+  await terminal.until("The summary");
+  expect(terminal.screen()).toContain(summary.split("\n").at(-1));
+  terminal.press("esc");
+  await terminal.until(READY);
+  terminal.press("esc");
+  await terminal.until("Compaction cancelled by you; nothing was changed.");
+});
+
+test("another focus, the cut, back, the digest: cancelled, the file is as it was", async () => {
+  const { terminal, file } = await open("manual");
+  const before = readFileSync(file, "utf8");
+  terminal.type("/compact\n");
+  const first = await terminal.until(PLAN);
+  terminal.press("m", "enter");
+  await terminal.until((screen) => screen.includes(PLAN) && screen !== first);
+  terminal.press("f", "enter");
+  await terminal.until("dwell on?");
+  terminal.type("the ports\n");
+  await terminal.until("Focus: the ports");
+  terminal.press("a", "enter");
+  await terminal.until(READY);
+  terminal.press("f", "enter");
+  await terminal.until("dwell on?");
+  terminal.press("enter");
+  await terminal.until(PLAN);
+  terminal.press("b", "enter");
+  await terminal.until(READY);
+  terminal.press("d", "enter");
+  await terminal.until("The summary of digest");
+  terminal.press("esc");
+  await terminal.until("Compaction cancelled by you; nothing was changed.");
+  expect(readFileSync(file, "utf8")).toBe(before);
+});
+
+test("always: the agent waits, what is typed goes on to the prompt and is queued; declined, the task goes on", async () => {
+  const { terminal } = await open("always", { scenario: { ...play, turn: [{ text: "Well done." }] } });
+  terminal.type("go on\n");
+  await terminal.until(PLAN);
+  terminal.type("and be quick");
+  await terminal.until("What you type goes where you were typing.");
+  terminal.press("enter");
+  await terminal.until((screen) => screen.includes("and be quick") && !screen.includes("What you type goes"));
+  expect(terminal.screen()).toContain(PLAN);
+  terminal.press("esc");
+  await terminal.until("Well done.");
+  expect(terminal.scrollback()).toContain("Compaction cancelled by you");
+});
+
+test.for([
+  [60, 16],
+  [80, 24],
+  [120, 40],
+  [40, 12],
+])("it fits %i columns and %i rows", async ([columns, rows]) => {
+  const { terminal } = await open("manual", { columns: columns!, rows: rows! });
+  terminal.type("/compact\n");
+  await terminal.until("Compact? Nothing");
+  terminal.press("enter");
+  const screen = await terminal.until("Compact with this");
+  expect(screen).toContain("a Apply");
+  expect(screen).toContain("c Cancel");
+  expect(screen.split("\n").length).toBeLessThanOrEqual(rows!);
+});
