@@ -1,3 +1,4 @@
+import { sizeBeforeText } from "@bonsai-agent/compaction";
 import type { SessionTree } from "@bonsai-agent/session";
 import { fitLine, kindStyle, type Line, lineWidth, type Span, span } from "./line.ts";
 import { counted } from "./numbers.ts";
@@ -111,10 +112,8 @@ function content({ tree, width }: TreeViewOptions, at: number): Span[] {
   const entry = tree.entry(at)!;
   const muted = !tree.isActive(at) || kind === "result";
   const preview = span(previewOf(entry), muted ? "gray" : undefined);
-  const tokens =
-    entry.type === "compaction" && Number.isFinite(entry.tokensBefore)
-      ? [span(`of ${counted(entry.tokensBefore, "token")} `, "magenta")]
-      : [];
+  const size = entry.type === "compaction" ? sizeBeforeText(entry) : undefined;
+  const tokens = size === undefined ? [] : [span(`of ${size} `, "magenta")];
   const padded = width < 60 ? kind : kind.padEnd(9);
   const undone = tree.isUndone(at) ? [span("undone ", "yellow")] : [];
   return [span(padded, kindStyle(kind)), span(" "), ...undone, ...tokens, preview];

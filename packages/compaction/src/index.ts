@@ -36,6 +36,7 @@ export {
   type CompactionSteps,
   manifestOf,
   type RungName,
+  sizeBeforeText,
   stepsText,
 } from "./outcome.ts";
 export { pinMessage, pinnedSoon, pinnedTexts, unpinMessage } from "./pins.ts";

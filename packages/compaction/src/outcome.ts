@@ -1,5 +1,5 @@
 import type { LossReport } from "@bonsai-agent/digest";
-import type { Calibration } from "@bonsai-agent/messages";
+import { type Calibration, tokensText } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry } from "@bonsai-agent/session";
 
 /** Why a compaction was asked for. */
@@ -137,6 +137,13 @@ export interface EntryRange {
 export function manifestOf(compaction: CompactionEntry | undefined): Partial<CompactionManifest> | undefined {
   const { manifest } = ownDetails(compaction);
   return typeof manifest === "object" && manifest !== null ? manifest : undefined;
+}
+
+/** How large the context was before a compaction, with its unit; undefined where that is damaged. */
+export function sizeBeforeText(compaction: CompactionEntry): string | undefined {
+  const { tokensBefore } = compaction;
+  if (!Number.isFinite(tokensBefore)) return undefined;
+  return tokensText(tokensBefore, Number(manifestOf(compaction)?.estimatedTokensBefore) > 0);
 }
 
 /** The details of a summary that was made here; nothing of an extension's own. */

@@ -71,5 +71,6 @@ export {
   tokensText,
   type Usage,
   type UsageCost,
+  usdColumn,
   usdText,
 } from "./usage.ts";

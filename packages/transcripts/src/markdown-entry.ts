@@ -1,4 +1,4 @@
-import { lossLines, type SummaryLoss } from "@bonsai-agent/compaction";
+import { lossLines, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction";
 import {
   type AssistantMessage,
   contentBlocks,
@@ -171,7 +171,8 @@ function compactionMarkdown(
       ? "nothing above this line was kept"
       : `kept from ${outside.name(entry.firstKeptEntryId)} on`;
   const undone = fate.undone ? "; undone later" : "";
-  const title = `Compacted from ${count(entry.tokensBefore, "token")}; ${kept}${undone}`;
+  const size = sizeBeforeText(entry);
+  const title = `Compacted${size === undefined ? "" : ` from ${size}`}; ${kept}${undone}`;
   const known = lossLines(fate.loss ?? {}).map(({ text }) => `*${outside.plain(text)}*`);
   return summaryMarkdown(title, outside.markdown(entry.summary, "own"), known);
 }

@@ -28,14 +28,20 @@ import {
   sizeChange,
   sizeSource,
   sizeText,
-  usd,
 } from "@bonsai-agent/app/numbers";
 import { kindWord } from "@bonsai-agent/app/preview";
 import { FactCounter, freeModels, type IsFree } from "@bonsai-agent/app/session-facts";
 import { openNamedSession } from "@bonsai-agent/app/session-file";
 import { oneLine, printableLines, wrap } from "@bonsai-agent/app/terminal-text";
 import { FileOperationCounter } from "@bonsai-agent/compaction";
-import { contextTokens, costText, type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
+import {
+  contextTokens,
+  costText,
+  type KnownCost,
+  knownUsd,
+  type Usage,
+  usdColumn,
+} from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { type ContextSize, contextSize } from "./context.ts";
 
@@ -239,23 +245,28 @@ function usageRows({ usage, cost }: ShowReport): Line[][] {
     ["output", usage.output, usage.cost.output],
   ] as const;
   const tokens = kinds.reduce((sum, [, value]) => sum + value, 0);
+  const prices = usdColumn(
+    kinds.map(([, , part]) => part),
+    usage.cost.total,
+  );
+  const isKnown = isSplit(usage, cost);
   return [
-    ...kinds.map(([name, value, part]): Line[] => [
-      [name],
-      [count(value)],
-      [isSplit(usage, cost) ? usd(part) : "—"],
-    ]),
+    ...kinds.map(([name, value], at): Line[] => [[name], [count(value)], [isKnown ? prices[at]! : "—"]]),
     [[span("total", "bold")], [span(count(tokens), "bold")], [span(costText(cost), "bold")]],
   ];
 }
 
-/** Some programs store what a request cost without its parts. */
+/** Some programs store what a request cost without its parts, or parts that are not those of the total. */
 function isSplit(
   { cost: { input, output, cacheRead, cacheWrite, total } }: Usage,
   { certainty }: KnownCost,
 ): boolean {
-  return certainty === "known" && (total === 0 || input + output + cacheRead + cacheWrite > 0);
+  const difference = Math.abs(input + output + cacheRead + cacheWrite - total);
+  return certainty === "known" && difference <= total * SAME_SHARE;
 }
+
+/** Sums of many small numbers differ by so much of them. */
+const SAME_SHARE = 1e-6;
 
 const shownSummaryLines = 24;
 

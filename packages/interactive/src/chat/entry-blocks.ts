@@ -1,6 +1,5 @@
-import { count } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { lossLines, type SummaryLoss } from "@bonsai-agent/compaction";
+import { lossLines, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction";
 import { contentText } from "@bonsai-agent/messages";
 import {
   type BranchSummaryEntry,
@@ -75,9 +74,8 @@ export class SummaryBlock extends ChatBlock {
   /** `[compaction] Compacted from 123,456 tokens`. */
   #title(): string {
     if (this.#entry.type === "branch_summary") return "[branch summary] Of the branch that was left";
-    const { tokensBefore } = this.#entry;
-    const size = typeof tokensBefore === "number" ? ` from ${count(tokensBefore)} tokens` : "";
-    return `[compaction] Compacted${size}${this.#isUndone ? ", undone" : ""}`;
+    const size = sizeBeforeText(this.#entry);
+    return `[compaction] Compacted${size === undefined ? "" : ` from ${size}`}${this.#isUndone ? ", undone" : ""}`;
   }
 }
 

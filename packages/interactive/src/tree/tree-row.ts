@@ -101,7 +101,7 @@ const kindLooks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
 
 function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions): LookSpan[] {
   const kind = kindWord(model.entryAt(at).kind);
-  const { tokens } = model.preview(at);
+  const { size } = model.preview(at);
   const words = model.wordsOf(at);
   const look: Style = theme.style[kindLooks.get(kind) ?? "muted"];
   const isMuted = !model.isActive(at) || kind === "result" || words === "";
@@ -109,7 +109,7 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
     { text: width < columnsWithAges ? `${kind} ` : `${kind.padEnd(10)} `, style: look },
     ...labelSpans(model.labelOf(at), theme),
     ...(model.isUndone(at) ? [{ text: "undone ", style: theme.style.warning }] : []),
-    ...(tokens === undefined ? [] : [{ text: `of ${count(tokens)} tokens `, style: theme.style.toolName }]),
+    ...(size === undefined ? [] : [{ text: `of ${size} `, style: theme.style.toolName }]),
     { text: words === "" ? "(empty)" : words, style: isMuted ? theme.style.muted : undefined },
   ];
 }

@@ -1,5 +1,6 @@
 import { previewOf } from "@bonsai-agent/app/preview";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { sizeBeforeText } from "@bonsai-agent/compaction";
 import { messageText } from "@bonsai-agent/messages";
 import type { SessionTree, TreeEntry } from "@bonsai-agent/session";
 import { type Entry, entryTexts } from "@bonsai-agent/session";
@@ -218,7 +219,7 @@ interface Preview {
   searched: string;
   isOnlyCalls: boolean;
   /** Of a compaction: what was there before it. */
-  tokens?: number | undefined;
+  size?: string | undefined;
   /** NaN where the entry has no time that can be read. */
   timeMs: number;
 }
@@ -227,11 +228,11 @@ const damaged: Preview = { text: "(damaged)", searched: "damaged", isOnlyCalls: 
 
 function previewIn(entry: Entry, kind: string): Preview {
   const text = previewOf(entry);
-  const tokens = entry.type === "compaction" ? entry.tokensBefore : undefined;
+  const size = entry.type === "compaction" ? sizeBeforeText(entry) : undefined;
   return {
     text,
     searched: `${kind} ${text}`.toLowerCase(),
-    tokens,
+    size,
     isOnlyCalls: isOnlyCalls(entry),
     timeMs: Date.parse(entry.timestamp),
   };
