@@ -27,7 +27,13 @@ test("bonsai redo takes the latest undo back, once", async () => {
   const before = await jsonOf<ContextItem[]>(["context", file]);
   const { compactionId } = await jsonOf<UndoReport>(["undo", file]);
   const report = await jsonOf<UndoReport>(["redo", file]);
-  expect(Object.keys(report)).toEqual(["compactionId", "entryId", "tokensBefore", "estimatedTokensBefore", "tokensAfter"]);
+  expect(Object.keys(report)).toEqual([
+    "compactionId",
+    "entryId",
+    "tokensBefore",
+    "estimatedTokensBefore",
+    "tokensAfter",
+  ]);
   expect(report.compactionId).toBe(compactionId);
   expect(await jsonOf<ContextItem[]>(["context", file])).toEqual(before);
   const again = await runCli(["redo", file, "--json"]);
