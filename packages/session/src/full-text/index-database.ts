@@ -192,8 +192,8 @@ function openDatabase(file: string): DatabaseSync {
   const { DatabaseSync: Database } = sqlite();
   const database = new Database(file);
   try {
-    // Spilling would need the readers to be gone before the commit.
-    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = OFF`);
+    // Spilling would need the readers to be gone before the commit. The cache is in KiB: a query reads some of it again and again.
+    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16000`);
   } catch (error) {
     database.close();
     throw error;
