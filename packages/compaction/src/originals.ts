@@ -35,10 +35,14 @@ export function readOriginals(options: ReadContextOptions): Originals {
   const asItIs = readContext(options);
   const masked = viewOf(projection, asItIs.estimator);
   const view = withOriginals(masked, ownEdits(session, former));
-  const tokens = Math.max(0, asItIs.overheadTokens() + viewTokens(view.items));
-  const { usageIndex: _ofAnotherContext, ...known } = asItIs;
+  // What was reported is of the context in front of the first of them; what came since is estimated.
+  const oldest = replaced(session, former).at(-1)!;
+  const before = readContext({ ...options, leafId: oldest.parentId });
+  const known = new Set(before.projection.items.map(({ entryId }) => entryId));
+  const tokens = before.tokens + viewTokens(view.items.filter(({ entryId }) => !known.has(entryId)));
+  const { usageIndex: _ofAnotherContext, ...counted } = asItIs;
   const reading: ContextReading = {
-    ...known,
+    ...counted,
     projection,
     tokens,
     source: "estimate",

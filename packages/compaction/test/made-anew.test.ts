@@ -60,6 +60,18 @@ test("the latest compaction is made anew from the originals, with the same cut; 
   expect(session.projection().compaction?.id).toBe(former.entryId);
 });
 
+test("what was reported of the context in front of the former one counts, and what came since by estimate", async () => {
+  const { session } = history("U:100 A:100 | U:100 A:100 | U:100 A:100@9000");
+  const former = await compact(session);
+  expect(former.tokensBefore).toBe(9000);
+  expect((await again(session)).tokensBefore).toBe(9000);
+  history("U:100 A:100", session);
+  const anew = await again(session);
+  expect(anew.tokensBefore).toBe(9200);
+  const { fixedTokens, summarisedTokens, turnPrefixTokens, maskedTokens, keptTokens } = anew.sizes;
+  expect(fixedTokens + summarisedTokens + turnPrefixTokens + maskedTokens + keptTokens).toBe(9200);
+});
+
 test("made anew again and again, it is from the originals each time", async () => {
   const { session } = history('U"Use port 8443." A:100 | U:100 A:100 | U:100 A:100');
   const cuts = new Set([(await compact(session)).firstKeptEntryId]);

@@ -145,6 +145,9 @@ test.each([
   ["digest again", { isAgain: true, useDigest: true }],
   ["again again", { isAgain: true, focus: "again" }],
   ["again -- digest", { isAgain: true, focus: "digest" }],
+  ["--before 0000010c the tests", { firstKeptEntryId: "0000010c", focus: "the tests" }],
+  ["again --before 0000010c -- --before", { isAgain: true, firstKeptEntryId: "0000010c", focus: "--before" }],
+  ["before the tests", { focus: "before the tests" }],
   ["against the wall", { focus: "against the wall" }],
 ])("/compact %j", (args, asked) => {
   expect(askedCompaction(args)).toEqual(asked);

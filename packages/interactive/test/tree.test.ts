@@ -36,6 +36,13 @@ async function openSample(
       await terminal.until(/1\/1$/m);
       terminal.press("enter");
     },
+    /** Asks what can be done with the selected entry, and chooses it. */
+    async act(choice: number) {
+      terminal.press("ctrl+a");
+      await terminal.until("What is to be done");
+      for (let down = 0; down < choice; down += 1) terminal.press("down");
+      terminal.press("enter");
+    },
     async question(answer: number) {
       await terminal.until("Keep a summary");
       for (let down = 0; down < answer; down += 1) terminal.press("down");
@@ -72,7 +79,7 @@ describe("the panel", () => {
       › │  ◉ assistant  Done: the total is computed.                 ◀ here   16 hours
         ╰─▾○ user       [dead end] Try a cache                                16 hours
            ○ assistant  A cache makes it worse.                               16 hours
-       Enter go there · ←→ fold · Tab filter · Ctrl-L label · Ctrl-X mark · Esc leave"
+       Enter go there · ←→ fold · Tab filter · Ctrl-A more · Ctrl-X mark · Esc leave"
     `);
   });
 
@@ -94,7 +101,7 @@ describe("the panel", () => {
         ╰─▾○ user [dead end] Try a cache
            ○ assistant A cache makes it worse.
        Enter go there · ←→ fold · Tab filter
-       Ctrl-L label · Ctrl-X mark · Esc leave"
+       Ctrl-A more · Ctrl-X mark · Esc leave"
     `);
     terminal.press("tab", "ctrl+f");
     expect(panelOf(await terminal.until("user only"))).toMatchInlineSnapshot(`
@@ -108,7 +115,7 @@ describe("the panel", () => {
 
 
        Enter go there · ←→ fold · Tab filter
-       Ctrl-L label · Ctrl-X mark · Esc leave"
+       Ctrl-A more · Ctrl-X mark · Esc leave"
     `);
   });
 
@@ -122,6 +129,41 @@ describe("the panel", () => {
     await terminal.until("11/13");
     terminal.press("esc");
     await terminal.until((screen) => !screen.includes("Session tree"));
+  });
+
+  test("everything before an entry is summarised; where it cannot be cut, the nearest place is offered", async () => {
+    const { terminal, session, act } = await openSample();
+    terminal.type("/tree\n");
+    await terminal.until("Esc leave");
+    terminal.press("up", "up");
+    await act(3);
+    await terminal.until("The model sees no message of it.");
+    terminal.press("esc");
+    await terminal.until("Session tree");
+    terminal.press("up");
+    await act(3);
+    await terminal.until("It is a tool's result");
+    terminal.press("y", "enter");
+    await terminal.until("Compacted: ");
+    const [, first, second] = session().projection().items;
+    expect([first, second].map((item) => item?.message.role)).toEqual(["assistant", "toolResult"]);
+  });
+
+  test("one goes back with a summary of what follows by a name of its own, and labels", async () => {
+    const { terminal, session, act } = await openSample();
+    terminal.type("/tree\n");
+    await terminal.until("Esc leave");
+    await act(5);
+    await terminal.until("Label of this entry");
+    terminal.type("the end\n");
+    await terminal.until("[the end]");
+    terminal.press("up", "up", "up", "up");
+    await act(2);
+    await terminal.until("What should the summary dwell on?");
+    terminal.type("the money\n");
+    await terminal.until((screen) => !screen.includes("Session tree"));
+    await terminal.until(/edit src[\s\S]*\[branch summary\]/);
+    expect(session().entry(session().leafId!)).toMatchObject({ type: "branch_summary" });
   });
 
   test("a label is given in the tree, and found there", async () => {

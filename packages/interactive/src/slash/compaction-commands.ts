@@ -4,6 +4,7 @@ import { redoLatestUndo, type UndoReport, undoLatestCompaction } from "@bonsai-a
 import { type Line, span } from "@bonsai-agent/app/line";
 import { counted, sizeChange, type TokenSize } from "@bonsai-agent/app/numbers";
 import { planPicture } from "@bonsai-agent/app/plan-view";
+import { resolveEntryId } from "@bonsai-agent/app/session-file";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import {
   budgetsFor,
@@ -30,14 +31,14 @@ export const compactCommand: SlashCommand = {
   name: "compact",
   description:
     "Compact now; a focus says what the summary must keep, digest asks no model, again makes the latest compaction anew, preview shows what would happen",
-  argumentHint: "[again] [digest] [focus]",
+  argumentHint: "[again] [digest] [--before ENTRY] [focus]",
   worksWhileBusy: true,
   complete: (prefix) => words.filter(({ value }) => value.startsWith(prefix)),
   // `--dry-run` is how the command outside of a session calls it.
   run: (args, context) =>
     args === "preview" || args === "--dry-run"
       ? showPreview(context)
-      : compactNow(askedCompaction(args), context),
+      : compactNow(withWholeId(askedCompaction(args), context), context),
 };
 
 const words = [
@@ -48,24 +49,36 @@ const words = [
 
 /**
  * What stands behind `/compact`: of the bare words in front, `digest` (or `--digest`, as outside of a session) asks for the
- * digest and `again` for the latest compaction made anew, each once and in any order; all else is the focus. Behind `--`
+ * digest, `again` for the latest compaction made anew and `--before ENTRY` for a cut there, each once and in any order; all
+ * else is the focus. Behind `--`
  * everything is, so that a focus can begin with any word.
  */
 export function askedCompaction(args: string): CompactOptions {
-  const asked = new Set<string>();
+  const asked = new Map<string, string>();
   let rest = args;
   for (;;) {
-    const [all = "", word = ""] = /^(?:--)?(digest|again)(?!\S)\s*/.exec(rest) ?? [];
+    const [all = "", digest, again, before = ""] = ASKED_WORD.exec(rest) ?? [];
+    const word = digest ?? again ?? (before === "" ? "" : "before");
     if (word === "" || asked.has(word)) break;
-    asked.add(word);
+    asked.set(word, before);
     rest = rest.slice(all.length);
   }
   const focus = rest.replace(/^\s*--(?!\S)/, "").trim();
+  const firstKeptEntryId = asked.get("before");
   return {
     ...(focus !== "" && { focus }),
     ...(asked.has("digest") && { useDigest: true }),
     ...(asked.has("again") && { isAgain: true }),
+    ...(firstKeptEntryId !== undefined && { firstKeptEntryId }),
   };
+}
+
+const ASKED_WORD = /^(?:(?:--)?(?:(digest)|(again))|--before\s+(\S+))(?!\S)\s*/;
+
+/** An id can be typed in part. @throws BonsaiError `entry_not_found`, `entry_ambiguous` */
+function withWholeId(asked: CompactOptions, { host }: InteractiveContext): CompactOptions {
+  const { firstKeptEntryId: id } = asked;
+  return id === undefined ? asked : { ...asked, firstKeptEntryId: resolveEntryId(host.agent.session, id) };
 }
 
 async function showPreview({ host, screen, notify }: InteractiveContext): Promise<void> {

@@ -4,12 +4,13 @@ import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
 import { showBranchDiff } from "./branches.ts";
+import { askAction, summariseBefore, type TreeAction } from "./tree-actions.ts";
 import { TreeModel } from "./tree-model.ts";
 import { TreePanel, type TreePanelOptions } from "./tree-panel.ts";
 import type { TreeFilter } from "./tree-search.ts";
 
 /**
- * `/tree`: shows the tree, and goes where the user wants to.
+ * `/tree`: shows the tree, and does what the user wants to.
  * @param options.atEntryId the entry to begin at; default: where the session stands
  * @returns false where the user left the tree by Esc
  */
@@ -20,23 +21,45 @@ export async function openTree(
   const model = openTreeModel(context, "default", atEntryId);
   const { panelsLeft } = context.screen;
   while (!panelsLeft.aborted) {
-    const at = await pickEntry(context, model, { title: "Session tree", choice: "go there" });
+    let action: TreeAction = { does: "go" };
+    const onAction = (chosen: TreeAction) => {
+      action = chosen;
+    };
+    const at = await pickEntry(context, model, { title: "Session tree", choice: "go there", onAction });
     if (at === undefined) return false;
-    if (model.isHere(at)) {
-      context.notify(alreadyHere);
-      return true;
-    }
-    if (await goTo(context, model, at)) return true;
+    if (await actAt(context, { model, at }, action)) return true;
   }
   return false;
 }
 
-/** @returns false where the user went back to the tree, by Esc at the question */
-async function goTo(context: InteractiveContext, model: TreeModel, at: number): Promise<boolean> {
+/** @returns false where the user went back to the tree */
+async function actAt(
+  context: InteractiveContext,
+  { model, at }: { model: TreeModel; at: number },
+  { does, focus }: TreeAction,
+): Promise<boolean> {
+  if (does === "summariseBefore") return summariseBefore(context, model.entryAt(at).id, focus);
+  if (model.isHere(at)) {
+    context.notify(alreadyHere);
+    return true;
+  }
+  const summary = { summarise: true, ...(focus !== undefined && { focus }) };
+  return goTo(context, { model, at }, does === "summariseAfter" ? summary : undefined);
+}
+
+/**
+ * @param asked what is to be kept of the branch that is left, where the user has said so already
+ * @returns false where the user went back to the tree, by Esc at the question
+ */
+async function goTo(
+  context: InteractiveContext,
+  { model, at }: { model: TreeModel; at: number },
+  asked: SummaryChoice | undefined,
+): Promise<boolean> {
   const { id } = model.entryAt(at);
   if (!model.leavesWork(at)) return navigateFlow(context, id, {});
   for (let hasFailed = false; ; hasFailed = true) {
-    const options = await askSummary(context, hasFailed);
+    const options = (hasFailed ? undefined : asked) ?? (await askSummary(context, hasFailed));
     if (options === undefined) return false;
     if (await navigateFlow(context, id, options)) return true;
   }
@@ -115,11 +138,18 @@ export function openTreeModel(
   return new TreeModel({ tree: session.tree(), leafId: session.leafId, filter, atEntryId });
 }
 
+interface PickOptions extends Pick<TreePanelOptions, "title" | "choice"> {
+  /** Default true. */
+  canLabel?: boolean;
+  /** Called where an entry was chosen for something else than Enter does. Default: it cannot be. */
+  onAction?: (action: TreeAction) => void;
+}
+
 /** Shows the tree until an entry is chosen; undefined where the user left. The model keeps where the user was. */
 export async function pickEntry(
   context: InteractiveContext,
   model: TreeModel,
-  { canLabel = true, ...words }: Pick<TreePanelOptions, "title" | "choice"> & { canLabel?: boolean },
+  { canLabel = true, onAction, ...words }: PickOptions,
 ): Promise<number | undefined> {
   const { screen, host } = context;
   let panel: TreePanel | undefined;
@@ -133,10 +163,19 @@ export async function pickEntry(
     const [a, b = host.agent.session.leafId] = marks.map((at) => model.entryAt(at).id);
     void showBranchDiff(context, a!, b);
   };
+  const actOn = async (at: number, done: (at: number) => void) => {
+    const action = await askAction(context);
+    if (action?.does === "label") return onLabel(at);
+    if (action === undefined) return;
+    onAction?.(action);
+    done(at);
+  };
   try {
     return await screen.show<number>((done) => {
       const { now } = host.app.call.io;
-      panel = new TreePanel({ ...words, screen, model, now, done, ...(canLabel && { onLabel, onDiff }) });
+      const onActions = (at: number) => void actOn(at, done);
+      const keys = { ...(canLabel && { onLabel, onDiff }), ...(onAction && { onActions }) };
+      panel = new TreePanel({ ...words, screen, model, now, done, ...keys });
       return panel;
     });
   } finally {

@@ -26,6 +26,8 @@ export interface TreePanelOptions {
   onLabel?: (at: number) => void;
   /** Compares two places: what is marked, and where nothing is, the selection. Default: nothing can be compared here. */
   onDiff?: (marks: readonly number[]) => void;
+  /** Asks what to do with the entry at a position. Default: nothing but the choice. */
+  onActions?: (at: number) => void;
 }
 
 /** Rows that stand around the list, at most: rules, title, search, hints and the footer. */
@@ -110,7 +112,7 @@ export class TreePanel extends FieldPanel<TextField> {
 
   /** @returns false for a key that belongs to the search */
   #act(data: string): boolean {
-    const { model, done, onLabel, onDiff } = this.#options;
+    const { model, done, onLabel, onDiff, onActions } = this.#options;
     const keys = getKeybindings();
     const step = scrollStep(data, this.#page);
     const own: readonly (readonly [KeyId, () => void])[] = [
@@ -124,6 +126,7 @@ export class TreePanel extends FieldPanel<TextField> {
       ["ctrl+l", () => this.#withSelected(onLabel)],
       ["ctrl+x", () => onDiff && this.#withSelected((at) => model.toggleMark(at))],
       ["ctrl+d", () => this.#withSelected((at) => onDiff?.(model.marks.length > 0 ? model.marks : [at]))],
+      ["ctrl+a", () => this.#withSelected(onActions)],
     ];
     if (step !== 0) model.move(step);
     else if (keys.matches(data, "tui.select.confirm")) this.#withSelected(done);
@@ -194,12 +197,13 @@ export class TreePanel extends FieldPanel<TextField> {
   }
 
   #hints(): KeyHint[] {
-    const { choice, onLabel, onDiff, model } = this.#options;
+    const { choice, onLabel, onDiff, onActions, model } = this.#options;
     return [
       [keyName("tui.select.confirm"), choice],
       ["←→", "fold"],
       ["Tab", "filter"],
-      ...(onLabel === undefined ? [] : [["Ctrl-L", "label"] as const]),
+      ...(onLabel === undefined || onActions !== undefined ? [] : [["Ctrl-L", "label"] as const]),
+      ...(onActions === undefined ? [] : [["Ctrl-A", "more"] as const]),
       ...(onDiff === undefined ? [] : [["Ctrl-X", "mark"] as const]),
       ...(model.marks.length === 0 ? [] : [["Ctrl-D", "diff"] as const]),
       [keyName("tui.select.cancel"), model.search === "" ? "leave" : "clear"],

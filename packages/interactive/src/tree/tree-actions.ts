@@ -1,0 +1,88 @@
+import { counted } from "@bonsai-agent/app/numbers";
+import { previewOf } from "@bonsai-agent/app/preview";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { type CutPlace, cutRefusal } from "@bonsai-agent/compaction";
+import { errorText } from "../error-text.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
+
+/** What can be done with an entry of the tree. */
+export interface TreeAction {
+  /** `summariseAfter` goes there with a summary of what is left; `summariseBefore` compacts with the cut there. */
+  does: "go" | "summariseAfter" | "summariseBefore" | "label";
+  /** What the summary should dwell on. */
+  focus?: string;
+}
+
+const choices: readonly { text: string; does: TreeAction["does"]; hasFocus?: true }[] = [
+  { text: "Go there", does: "go" },
+  { text: "Go back here and take a summary of what follows", does: "summariseAfter" },
+  {
+    text: "Go back here and take a summary of what follows, with focus",
+    does: "summariseAfter",
+    hasFocus: true,
+  },
+  { text: "Summarise everything before this", does: "summariseBefore" },
+  { text: "Summarise everything before this, with focus", does: "summariseBefore", hasFocus: true },
+  { text: "Label", does: "label" },
+];
+
+/** Asks what to do with an entry; undefined where the user would rather go back to the tree. */
+export async function askAction(context: InteractiveContext): Promise<TreeAction | undefined> {
+  const { ui, screen } = context;
+  while (!screen.panelsLeft.aborted) {
+    const texts = choices.map(({ text }) => text);
+    const picked = await ui.select("What is to be done with this entry?", texts);
+    const choice = choices.find(({ text }) => text === picked);
+    if (choice === undefined) return undefined;
+    const { does, hasFocus } = choice;
+    if (hasFocus === undefined) return { does };
+    const focus = await ui.input("What should the summary dwell on?", "Empty: everything");
+    if (focus !== undefined) return focus.trim() === "" ? { does } : { does, focus: focus.trim() };
+  }
+  return undefined;
+}
+
+/**
+ * Compacts with the cut at an entry; where that is not legal, says why and offers the nearest place that is.
+ * @returns false where the user would rather go back to the tree
+ */
+export async function summariseBefore(
+  context: InteractiveContext,
+  entryId: string,
+  focus: string | undefined,
+): Promise<boolean> {
+  try {
+    const place = await legalPlace(context, entryId);
+    // As if it had been typed: the way to a compaction, and what is said of it, is one.
+    if (place !== undefined) context.pressed(`/compact --before ${place} -- ${focus ?? ""}`.trimEnd());
+    return place !== undefined;
+  } catch (error) {
+    context.notify(errorText(error), "error");
+    return false;
+  }
+}
+
+async function legalPlace(context: InteractiveContext, entryId: string): Promise<string | undefined> {
+  const { agent, app } = context.host;
+  const { session } = agent;
+  const settings = app.settings.compaction;
+  const refusal = cutRefusal({ session, settings, firstKeptEntryId: entryId });
+  if (refusal === undefined) return entryId;
+  const { reason, nearest } = refusal;
+  if (nearest === undefined) {
+    context.notify(`The context cannot be cut there. ${reason}`, "warning");
+    return undefined;
+  }
+  const question = `${reason} The nearest place that can be cut: ${placeText(context, nearest)}`;
+  const isTaken = await context.ui.confirm("Summarise everything before another entry?", question);
+  return isTaken ? nearest.entryId : undefined;
+}
+
+const previewLength = 60;
+
+function placeText({ host }: InteractiveContext, { entryId, keptTokens }: CutPlace): string {
+  const entry = host.agent.session.entry(entryId);
+  const preview = entry === undefined ? entryId : previewOf(entry);
+  const shown = preview.length > previewLength ? `${oneLine(preview, previewLength)}…` : preview;
+  return `“${shown}”, which keeps about ${counted(keptTokens, "token")}.`;
+}
