@@ -174,8 +174,8 @@ function branchFailure(cause: unknown): BonsaiError {
   if (BonsaiError.is(cause)) return cause;
   return new BonsaiError({
     code: "branch_summary_failed",
-    message: `The branch was not summarised, and nothing was moved: ${messageOf(cause)}`,
-    hint: "Try again, move without a summary, or summarise with the built-in digest (`bonsai goto` does without --model).",
+    message: `The branch was not summarised, and nothing was changed: ${messageOf(cause)}`,
+    hint: "Try again, or summarise with the built-in digest (`bonsai goto` and `bonsai merge` do without --model); /tree moves without a summary too.",
     cause,
   });
 }

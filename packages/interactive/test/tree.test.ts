@@ -318,7 +318,7 @@ describe("acceptance 34: the summary of the branch", () => {
     const screen = await terminal.until(
       (seen) => seen.includes("branch_summary_failed") && seen.includes("Summarise with the built-in digest"),
     );
-    expect(screen).toContain("nothing was moved");
+    expect(screen).toContain("nothing was changed");
     expect(screen).not.toContain("where you were");
     expect(session().leafId).toBe(oldLeaf);
     await question(3);
@@ -326,7 +326,7 @@ describe("acceptance 34: the summary of the branch", () => {
       (seen) => !seen.includes("Keep a summary") && seen.includes("makes it worse"),
     );
     // What failed before is no longer so.
-    expect(moved).not.toContain("nothing was moved");
+    expect(moved).not.toContain("nothing was changed");
     expect(session().entries().at(-1)).toMatchObject({ type: "branch_summary", fromId: oldLeaf });
   });
 });

@@ -3,6 +3,7 @@ import { absolutePath, shownPath } from "@bonsai-agent/app/paths";
 import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
 import { resolveEntryId, writeOutput } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
+import type { Session } from "@bonsai-agent/session";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askText } from "../panels/ask.ts";
 import { pickSession } from "../panels/session-picker.ts";
@@ -53,12 +54,20 @@ export const mergeCommand: SlashCommand = {
     "Bring the outcome of another branch here, as a summary; without a branch, pick one in the tree",
   argumentHint: "[branch] [focus]",
   async run(args, context) {
-    const [, name = "", focus = ""] = /^(\S*)\s*([\s\S]*)$/.exec(args) ?? [];
     const { session } = context.host.agent;
+    const name = branchName(session, args);
+    const focus = args.slice(name.length).trim();
     const branchId = name === "" ? await pickBranch(context) : resolveEntryId(session, name);
     if (branchId !== undefined) await mergeFlow(context, branchId, focus === "" ? {} : { focus });
   },
 };
+
+/** What names the branch: the longest label that the text begins with, else its first word. */
+function branchName(session: Session, text: string): string {
+  const labels = [...session.labels().values()].filter((label) => `${text} `.startsWith(`${label} `));
+  const [longest] = labels.sort((one, other) => other.length - one.length);
+  return longest ?? text.split(/\s/, 1)[0]!;
+}
 
 async function pickBranch(context: InteractiveContext): Promise<string | undefined> {
   const model = openTreeModel(context, "default");

@@ -5,6 +5,7 @@ import { freeAmong } from "@bonsai-agent/app/session-facts";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
+import { askYes } from "../panels/ask.ts";
 import { showReport } from "../panels/report-panel.ts";
 
 /** Shows where two places part, and what was done on the way to each. What goes wrong is a notice. */
@@ -37,10 +38,11 @@ export async function mergeFlow(
   branchId: string,
   choice: MergeChoice = {},
 ): Promise<void> {
-  const { screen, ui } = context;
+  const { screen } = context;
   let next: MergeChoice | undefined = choice;
   while (next !== undefined && !(await isMerged(context, branchId, next)) && !screen.panelsLeft.aborted) {
-    const isDigest = await ui.confirm("Merge with the built-in digest?", "It needs no model.");
+    const title = "Merge with the built-in digest?";
+    const isDigest = await askYes(screen, { title, message: "It needs no model." });
     next = isDigest ? { ...choice, useDigest: true } : undefined;
   }
 }

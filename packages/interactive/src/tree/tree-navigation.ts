@@ -90,7 +90,7 @@ export async function navigateFlow(
     else if (status === "unchanged") context.notify(alreadyHere);
   } catch (error) {
     const isSummary = BonsaiError.is(error) && error.code === "branch_summary_failed";
-    // Its message already has that nothing was moved.
+    // Its message already has that nothing was changed.
     const where = isSummary ? "" : "\nYou are where you were.";
     context.notify(`${errorText(error)}${where}`, "error", { attempt: "move" });
     return !isSummary;
