@@ -2,19 +2,18 @@ import { type CompactionDraft, lossLines, type ReviewCompaction } from "@bonsai-
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import type { Model } from "@bonsai-agent/messages";
 import { decisionOf, draftChoices, draftFacts, draftTitle } from "./draft-view.ts";
-import { counted, sizeChange } from "./numbers.ts";
+import { counted, sizeChange, tokensText } from "./numbers.ts";
 
 /** The facts of a draft as one text, for a dialog that has no picture. */
 function draftText(draft: CompactionDraft, model: Model): string {
   const { stage, result, problem } = draft;
   const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds, maskedEntryIds, sizes } = result;
   const summarised = summarizedEntryIds.length + turnPrefixEntryIds.length;
-  const about = stage === "plan" ? "about " : "";
   const parts = [
     summarised === 0 ? "" : `summarised ${counted(summarised, "message")}`,
     maskedEntryIds.length === 0 ? "" : `masked ${counted(maskedEntryIds.length, "old tool result")}`,
-    `kept ${counted(keptEntryIds.length, "message")} (${counted(sizes.keptTokens, "token")})`,
-    sizes.summaryTokens === 0 ? "" : `a summary of ${about}${counted(sizes.summaryTokens, "token")}`,
+    `kept ${counted(keptEntryIds.length, "message")} (${tokensText(sizes.keptTokens, true)})`,
+    sizes.summaryTokens === 0 ? "" : `a summary of ${tokensText(sizes.summaryTokens, true)}`,
   ];
   const loss = lossLines(result, { isPlan: stage === "plan" }).map(({ text }) => text);
   return [

@@ -1,4 +1,4 @@
-import { count, counted } from "@bonsai-agent/app/numbers";
+import { count, sizeText } from "@bonsai-agent/app/numbers";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { thinkingLevels } from "@bonsai-agent/models";
 import { errorText } from "../error-text.ts";
@@ -46,7 +46,7 @@ function notifyModel(reference: string, { host, notify }: InteractiveContext): v
   const { tokens } = host.agent.state.context;
   const limit = passedThreshold(host, tokens);
   if (limit === undefined) return;
-  const message = `The context of ${counted(tokens, "token")} is above ${count(limit)}, where compaction begins for this model: the next prompt compacts it first.`;
+  const message = `The context of ${sizeText(host.agent.state.context)} is above ${count(limit)}, where compaction begins for this model: the next prompt compacts it first.`;
   notify(message, "warning");
 }
 
