@@ -1,7 +1,8 @@
-import { type SourceEntry, sourceEntry, sourceWords } from "@bonsai-agent/app/summary-sources";
-import { type HiddenEntry, hiddenEntry } from "@bonsai-agent/compaction";
-import { entryTexts, type Session } from "@bonsai-agent/session";
-import { parseSearchQuery, type SessionHit, SessionSearch } from "@bonsai-agent/session/search";
+import { findRecalled, type RecallFindings } from "@bonsai-agent/agent";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { hiddenEntry } from "@bonsai-agent/compaction";
+import type { Session } from "@bonsai-agent/session";
+import { SessionSearch } from "@bonsai-agent/session/search";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { pickLines } from "../panels/line-picker.ts";
@@ -29,16 +30,17 @@ export const recallCommand: SlashCommand = {
 
 /** So long after a key that changes the query it is looked for: before that, another may come. */
 const RESTING_MS = 120;
-const MOST_HITS = 100;
+const MOST_HITS = 50;
+
+type Hit = RecallFindings["hits"][number];
 
 /** Owner of what is looked for in what the session hides from the model, and of what was found. */
 class RecallPanel {
-  readonly list: PickList<SessionHit>;
+  readonly list: PickList<Hit>;
   readonly #context: InteractiveContext;
   readonly #session: Session;
   readonly #search: SessionSearch;
   readonly #leave: () => void;
-  readonly #entries = new Map<string, SourceEntry | undefined>();
   #hasBranches = false;
   #searching = new AbortController();
   #timer: NodeJS.Timeout | undefined;
@@ -50,15 +52,15 @@ class RecallPanel {
     this.#session = context.host.agent.session;
     this.#search = new SessionSearch({ home, index: settings.index.enabled });
     this.#leave = leave;
-    this.list = new PickList<SessionHit>({
+    this.list = new PickList<Hit>({
       place: context.screen,
       title: "",
       query,
       items: [],
-      key: ({ entryId }) => entryId,
-      text: ({ snippet }) => snippet,
+      key: ({ entry }) => entry.entryId,
+      text: ({ entry }) => entry.text,
       isFound: () => true,
-      row: ({ snippet, entryId }) => ({ label: snippet, detail: this.#entry(entryId)?.kind }),
+      row: (hit) => ({ label: linesOf(hit).join(" … "), detail: oneLine(hit.entry.who, MOST_WHO) }),
       preview: (hit, width) => this.#preview(hit, width),
       picks: "open in the tree",
       onPick: (hit) => this.#guard(() => this.#open(hit)),
@@ -69,7 +71,7 @@ class RecallPanel {
         {
           key: "ctrl+t",
           does: "into the editor",
-          run: (hit) => hit && this.#insert(textOf(this.#session, hit)),
+          run: (hit) => hit && this.#insert(hit.entry.text),
         },
         {
           key: "ctrl+l",
@@ -113,35 +115,27 @@ class RecallPanel {
   }
 
   async #found(signal: AbortSignal): Promise<void> {
-    const { terms } = parseSearchQuery(this.list.model.query);
-    if (terms.length === 0) {
+    const { query } = this.list.model;
+    if (query.trim() === "") {
       this.list.setItems([]);
       return this.list.update({ empty: "Type what to look for.", status: undefined });
     }
-    this.list.update({ status: "Searching …" });
-    const options = {
-      scope: { session: this.#session },
+    this.list.update({ empty: "Nothing found so far.", status: "Searching …" });
+    const { hits, count } = await findRecalled({
+      session: this.#session,
+      search: this.#search,
+      query,
+      branches: this.#hasBranches,
+      sessions: false,
       limit: MOST_HITS,
-      isWanted: this.#isWanted(),
       signal,
-    };
-    const { hits, more } = await this.#search.find({ terms }, options);
+    });
     signal.throwIfAborted();
     this.list.setItems(hits);
-    this.list.update({
-      empty: this.#emptyWords(),
-      status: more ? "There are more: say more words." : undefined,
-    });
-  }
-
-  #isWanted(): (entry: { entryId: string }) => boolean {
-    if (!this.#hasBranches) return ({ entryId }) => this.#hidden(entryId) !== undefined;
-    const shown = new Set(this.#session.projection().items.map(({ entryId }) => entryId));
-    return ({ entryId }) => !shown.has(entryId) || this.#hidden(entryId) !== undefined;
-  }
-
-  #hidden(entryId: string): HiddenEntry | undefined {
-    return hiddenEntry(this.#session, entryId);
+    // Other words, other hits: the best of them is what was looked for.
+    if (hits[0] !== undefined) this.list.model.select(hits[0].entry.entryId);
+    const more = count > MOST_HITS ? "There are more: say more words." : undefined;
+    this.list.update({ empty: this.#emptyWords(), status: more });
   }
 
   #emptyWords(): string {
@@ -150,40 +144,32 @@ class RecallPanel {
       : "Nothing found in what this path hides; Tab looks on all branches too.";
   }
 
-  /** Read once: a list draws its rows again and again. */
-  #entry(entryId: string): SourceEntry | undefined {
-    if (!this.#entries.has(entryId)) this.#entries.set(entryId, sourceEntry(this.#session, entryId));
-    return this.#entries.get(entryId);
-  }
-
-  #words(entryId: string): string {
-    const entry = this.#entry(entryId);
-    return entry === undefined ? "" : sourceWords(entry);
-  }
-
-  #preview(hit: SessionHit, width: number): string[] {
+  #preview(hit: Hit, width: number): string[] {
     const { style } = this.#context.screen.theme;
-    const reason = this.#hidden(hit.entryId)?.reason ?? "on another branch";
-    const lines = textOf(this.#session, hit).split("\n");
-    const { terms } = parseSearchQuery(this.list.model.query);
-    const from = Math.max(0, lineOf(lines, terms) - LINES_BEFORE);
-    const around = lines.slice(from, from + PREVIEW_LINES).join("\n");
+    const { entryId, text } = hit.entry;
+    const reason = hiddenEntry(this.#session, entryId)?.reason ?? "on another branch";
+    const from = Math.max(0, firstLine(hit) - LINES_BEFORE);
+    const around = text
+      .split("\n")
+      .slice(from, from + PREVIEW_LINES)
+      .join("\n");
     return [
-      ...textLines(`${this.#words(hit.entryId)}, ${reason}`, width).map(style.muted),
-      ...textLines(around, width),
+      ...textLines(`${titleOf(hit)}, ${reason}`, width).map(style.muted),
+      ...textLines(around.slice(0, PREVIEW_CHARS), width),
     ];
   }
 
-  async #open({ entryId }: SessionHit): Promise<void> {
+  async #open({ entry: { entryId } }: Hit): Promise<void> {
     if (await openTree(this.#context, { atEntryId: entryId })) this.#leave();
   }
 
-  async #insertLines(hit: SessionHit): Promise<void> {
-    const text = textOf(this.#session, hit);
-    const { terms } = parseSearchQuery(this.list.model.query);
-    const at = Math.max(0, lineOf(text.split("\n"), terms));
-    const title = `Lines of ${this.#words(hit.entryId)}`;
-    const chosen = await pickLines(this.#context.screen, { title, text, at, picks: "into the editor" });
+  async #insertLines(hit: Hit): Promise<void> {
+    const chosen = await pickLines(this.#context.screen, {
+      title: `Lines of ${titleOf(hit)}`,
+      text: hit.entry.text,
+      at: firstLine(hit),
+      picks: "into the editor",
+    });
     if (chosen !== undefined) this.#insert(chosen);
   }
 
@@ -208,20 +194,21 @@ class RecallPanel {
 
 const LINES_BEFORE = 1;
 const PREVIEW_LINES = 12;
+/** A line may be a minified file. */
+const PREVIEW_CHARS = 4_000;
+const MOST_WHO = 24;
 
-function textOf(session: Session, { entryId }: SessionHit): string {
-  const entry = session.entry(entryId);
-  return entry === undefined ? "" : [...entryTexts(entry)].join("\n");
+/** The lines of a hit that say most of what was asked for. */
+function linesOf({ entry, lines }: Hit): string[] {
+  const all = entry.text.split("\n");
+  return lines.map((line) => oneLine(all[line - 1] ?? "", 200));
 }
 
-/** The first line that holds most of the terms; -1 for none. */
-function lineOf(lines: readonly string[], terms: readonly string[]): number {
-  const wanted = terms.map((term) => term.toLowerCase());
-  let best = { at: -1, count: 0 };
-  for (const [at, line] of lines.entries()) {
-    const lower = line.toLowerCase();
-    const count = wanted.filter((term) => lower.includes(term)).length;
-    if (count > best.count) best = { at, count };
-  }
-  return best.at;
+/** From 0. */
+function firstLine({ lines: [first = 1] }: Hit): number {
+  return first - 1;
+}
+
+function titleOf({ entry: { entryId, who, time } }: Hit): string {
+  return `${entryId.slice(0, 8)} ${oneLine(who, 60)} ${time}`;
 }
