@@ -65,6 +65,7 @@ export default async function bench(): Promise<BenchTable> {
       columns: ["asked for", "needed", "found", "in the lines shown", "newest first", "tokens a query", "ms"],
       rows,
       notes: [
+        "found: in the entry of a hit, or in what is shown of it; a result is shown with its call.",
         `Hidden: all but the last ${KEPT_TOKENS} tokens before the request. A query is the request as it stands.`,
         "newest first: the newest entries that hold the longest word of the query.",
       ],
@@ -163,13 +164,13 @@ class Played {
       const naive = newestFirst(texts, query);
       sum.queries += 1;
       sum.needed += needed.length;
-      sum.found += needed.filter((term) => holds(recalled, term)).length;
+      sum.found += needed.filter((term) => holds(recalled, term) || shown.includes(term)).length;
       sum.shown += needed.filter((term) => shown.includes(term)).length;
       sum.foundNaively += needed.filter((term) => holds(naive, term)).length;
       sum.tokens += byScript(shown);
       if (process.env.BENCH_MISSED !== undefined)
         for (const term of needed)
-          if (!holds(recalled, term))
+          if (!holds(recalled, term) && !shown.includes(term))
             console.error(`missed ${JSON.stringify(term)} by ${JSON.stringify(query)}\n${shown}\n`);
     }
   }

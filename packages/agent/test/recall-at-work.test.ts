@@ -82,7 +82,8 @@ describe("an agent that needs a value of a compacted log", () => {
     const [copy] = session.projection().items.filter(({ message }) => message.role === "toolResult");
     const content = "[Old tool result content cleared]";
     session.append({ type: "context_edit", targetId: copy!.entryId, replacement: { content } });
-    expect(JSON.stringify(session.projection().items)).not.toContain("ferry-91");
+    const messages = session.projection().items.map(({ message }) => message);
+    expect(JSON.stringify(messages)).not.toContain("ferry-91");
     const again = await agent.tools.get("recall")!.execute({
       toolCallId: "again",
       input: { entries: [copy!.entryId] },

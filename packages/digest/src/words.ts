@@ -269,7 +269,7 @@ export function wordLines({ said, leftOut }: UserWords, options: WordLinesOption
   const { without, closings = [] } = options;
   const own = said.filter(({ entryId }) => entryId === undefined || entryId !== without);
   if (own.length + closings.length + leftOut === 0) return [];
-  const others = `(${leftOut} ${leftOut === 1 ? "other message was" : "other messages were"} left out for want of room; the tool recall finds them, where there is one.)`;
+  const others = `(${leftOut} ${leftOut === 1 ? "other message was" : "other messages were"} left out: see recall.)`;
   const placed = [
     ...own.map((message) => ({ turn: message.turn, line: wordLine(message) })),
     ...closings.map((closing) => ({ turn: closing.turn, line: closingLine(closing) })),

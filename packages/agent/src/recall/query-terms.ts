@@ -11,6 +11,10 @@ const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Hangul}ー々]+/gu;
 /** Paths, identifiers, values and plain words, without the punctuation around them. */
 const WORD = /[\p{L}\p{N}_$#@~/\\.:+-]*[\p{L}\p{N}_$]/gu;
+/** Where in a file something stands. */
+const POSITION = /(?::\d+)+$/;
+/** A path's folders, an object and its method. */
+const BETWEEN_NAMES = /[./\\:#@+]+/;
 /** Words of one letter say nothing; two may be a name. */
 const LEAST_CHARS = 2;
 const LEAST_PART_CHARS = 3;
@@ -35,12 +39,17 @@ export function queryTerms(query: string): QueryTerm[] {
       add({ text: foldedText(quoted.trim()), weight: WEIGHT.quoted });
       return ` ${quoted} `;
     });
-  const words = rest.replaceAll(UNSPACED, " ").match(WORD) ?? [];
+  const words = (rest.replaceAll(UNSPACED, " ").match(WORD) ?? []).map((word) => word.replace(POSITION, ""));
   const specific = words.filter(isSpecific);
   for (const word of specific) add(...writings(word));
   for (const word of words) if (!isSpecific(word)) add(...inflections(word));
   for (const [run] of rest.matchAll(UNSPACED)) for (const pair of pairsOf(run)) add(pair);
-  for (const word of specific) for (const part of partsOf(word)) add({ text: part, weight: WEIGHT.part });
+  for (const word of specific) {
+    const names = word.split(BETWEEN_NAMES);
+    for (const name of names)
+      if (name !== word && isSpecific(name)) add({ text: foldedText(name), weight: WEIGHT.word });
+    for (const part of names.flatMap(partsOf)) add({ text: part, weight: WEIGHT.part });
+  }
   return [...terms.values()]
     .filter(
       ({ variants }) => variants[0]!.text.length >= LEAST_CHARS || !/^[\0-\x7f]*$/.test(variants[0]!.text),
