@@ -89,7 +89,7 @@ const workSection = [
 
 const contextSection = [
   "# Long sessions",
-  "- Earlier parts of the conversation may have been replaced by a summary, and old tool results by a note that they were cleared. Take the summary as a record; where you need the exact text of a file or an output, read or run it again, or open it with recall where you have that tool.",
+  "- Earlier parts of the conversation may have been replaced by a summary, and old tool results by a note that they were cleared. Take the summary as a record; where you need the exact text of a file or an output, read or run it again.",
   "- After a summary, go on with the user's latest request.",
 ].join("\n");
 
