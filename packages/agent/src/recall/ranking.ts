@@ -41,12 +41,17 @@ interface Scored {
  * The best entries for some terms: by how rare the terms are that stand there, how near each other, how often, and how
  * late; each hit counts for what those before it do not show. What is much the same is one hit.
  * @param entries oldest first
+ * @param options.turn called between two entries: others have theirs meanwhile
  */
-export function rankedEntries(
+export async function rankedEntries(
   entries: readonly RecalledEntry[],
-  { terms, limit }: { terms: readonly QueryTerm[]; limit: number },
-): { hits: RankedEntry[]; count: number } {
-  const scored = entries.flatMap((entry, at) => scoredEntry(entry, terms, at / entries.length));
+  { terms, limit, turn }: { terms: readonly QueryTerm[]; limit: number; turn: () => Promise<void> },
+): Promise<{ hits: RankedEntry[]; count: number }> {
+  const scored: Scored[] = [];
+  for (const [at, entry] of entries.entries()) {
+    await turn();
+    scored.push(...scoredEntry(entry, terms, at / entries.length));
+  }
   const rarity = terms.map((_, term) => {
     const holding = scored.filter(({ strengths }) => strengths[term]! > 0).length;
     // Squared: a few words that stand everywhere must not outweigh the one that hardly stands anywhere.
@@ -65,6 +70,7 @@ export function rankedEntries(
   const left = [...kinds.values()];
   const hits: RankedEntry[] = [];
   while (hits.length < limit && left.length > 0) {
+    await turn();
     const best = left.reduce((a, b) => (worth(b[0]!) > worth(a[0]!) ? b : a));
     left.splice(left.indexOf(best), 1);
     const [first, ...others] = best as [Scored, ...Scored[]];

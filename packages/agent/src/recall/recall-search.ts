@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { hiddenEntries, hiddenLookup } from "@bonsai-agent/compaction";
 import { toolCalls } from "@bonsai-agent/messages";
 import { type Entry, openSession, type Session } from "@bonsai-agent/session";
@@ -50,7 +51,7 @@ export async function findRecalled(options: FindRecalledOptions): Promise<Recall
   const texts = [0, 1].flatMap((at) => terms.flatMap(({ variants }) => variants[at]?.text ?? []));
   const own = await ownEntries(session, texts, options);
   const others = options.sessions ? await othersEntries(session, texts, options) : [];
-  return rankedEntries([...others, ...own], { terms, limit });
+  return rankedEntries([...others, ...own], { terms, limit, turn: turns(options.signal) });
 }
 
 /** Tells what of a session is looked through, as of now. */
@@ -83,11 +84,29 @@ async function ownEntries(
           signal,
         });
   const found = new Map<number, RecalledEntry>();
-  for (const entry of ids.flatMap((id) => withResults(session, id))) {
-    const recalled = isWithin(entry.id) ? recalledEntry(session, entry) : undefined;
-    if (recalled !== undefined) found.set(session.index().find(entry.id), recalled);
+  const turn = turns(signal);
+  for (const id of ids) {
+    await turn();
+    for (const entry of withResults(session, id)) {
+      const recalled = isWithin(entry.id) ? recalledEntry(session, entry) : undefined;
+      if (recalled !== undefined) found.set(session.index().find(entry.id), recalled);
+    }
   }
   return [...found].sort(([a], [b]) => a - b).map(([, recalled]) => recalled);
+}
+
+/** So long a search goes on in one go, in milliseconds: a key that is pressed meanwhile waits no longer. */
+const SLICE_MS = 8;
+
+/** Lets others have their turn, as often as it is due. */
+function turns(signal: AbortSignal | undefined): () => Promise<void> {
+  let untilMs = performance.now() + SLICE_MS;
+  return async () => {
+    if (performance.now() < untilMs) return;
+    await nextTurn();
+    signal?.throwIfAborted();
+    untilMs = performance.now() + SLICE_MS;
+  };
 }
 
 /** There is no file to look through, and what is in memory is soon read. */
