@@ -453,3 +453,11 @@ test("a threshold that the user declined is not asked again for this task; the l
   controller.userMessageArrived();
   expect(await check()).toMatchObject({ status: "compacted" });
 });
+
+test("a compaction that is made anew from the originals is reviewed like any other", async () => {
+  const { session } = onFile();
+  await runCompaction({ session, settings: { ...settings, confirm: "never" }, model });
+  const { drafts, result } = await reviewed([apply, { action: "digest" }], { session, isAgain: true });
+  expect(drafts.map(({ stage }) => stage)).toEqual(["plan", "ready", "ready"]);
+  expect(result).toMatchObject({ status: "compacted", summarisedBy: "digest" });
+});

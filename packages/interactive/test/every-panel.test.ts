@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { agentProject, says } from "../../app/test/agent-project.ts";
 import { openInteractive } from "./harness.ts";
@@ -16,10 +18,13 @@ const panels = [
   ["/name", "Name of this"],
   ["/login", "Whose key"],
   ["/trust", "Trust"],
+  ["/compact", "Compact?"],
 ] as const;
 
 test.each([20, 40, 200])("every panel opens, is drawn and closes in %i columns", async (columns) => {
   const project = agentProject(says("The answer is 日本語の長いテキスト, and it is 42."));
+  const compaction = { confirm: "manual", keepRecentTokens: 1 };
+  writeFileSync(join(project.home, "settings.json"), JSON.stringify({ compaction }));
   const { terminal } = openInteractive({ project, columns, rows: 50 });
   await terminal.until("─".repeat(columns));
   terminal.type("What is the question of 日本語の長いテキスト?\n");
