@@ -130,6 +130,10 @@ describe("the database", () => {
     ["of a future version", (_, file) => change(file, "PRAGMA user_version = 99")],
     ["of another program", (_, file) => change(file, "PRAGMA application_id = 1")],
     ["without a table", (_, file) => change(file, "DROP TABLE entry")],
+    ["without some of its entries", (_, file) => change(file, "DELETE FROM entry WHERE id % 2 = 0")],
+    ["with places that cannot be", (_, file) => change(file, "UPDATE entry SET offset = -7 WHERE id > 9")],
+    ["with places behind the end", (_, file) => change(file, "UPDATE entry SET offset = offset + 1e6")],
+    ["with texts for places", (_, file) => change(file, "UPDATE entry SET length = 'x', entry_id = 7.5")],
   ];
 
   test.each(damages)("%s: nothing is lost, and it is made anew", async (_, damage) => {
@@ -201,6 +205,30 @@ describe("the database", () => {
     expect(modes()).toEqual([0o600]);
     expect(statSync(join(home.path, "index")).mode & 0o777).toBe(0o700);
   });
+
+  test("a folder in its place is left there, and one is made beside it", async () => {
+    const home = new RecordedHome();
+    home.write("one", "needle");
+    const folder = join(home.path, "index/search-1-0000000000000000.db/in it");
+    mkdirSync(folder, { recursive: true });
+    const search = home.search();
+    expect(await search.catchUp()).toBe("complete");
+    expect(await snippets(search, "needle")).toEqual(["needle"]);
+    expect(existsSync(folder)).toBe(true);
+    expect(home.notices).toEqual([]);
+  });
+
+  test.runIf(process.getuid?.() === 0)(
+    "where it is another user's, the files are read, and the user knows it once",
+    async () => {
+      const home = new RecordedHome();
+      home.write("one", "needle 1");
+      await home.search().catchUp();
+      home.append("one", "needle 2");
+      const seen = await childSession(["search", home.path, "needle", "as nobody"]);
+      expect(seen).toEqual({ state: "unavailable", hits: 2, notices: ["index_unavailable"] });
+    },
+  );
 
   test("another version keeps its own beside it", async () => {
     const home = new RecordedHome();

@@ -138,7 +138,7 @@ export class IndexDatabase {
 
 function databaseNames(folder: string): string[] {
   try {
-    return readdirSync(folder)
+    return fileNames(folder)
       .filter((name) => NAME.test(name))
       .sort();
   } catch {
@@ -147,9 +147,15 @@ function databaseNames(folder: string): string[] {
   }
 }
 
+/** Folders are not ours, whatever their name. */
+function fileNames(folder: string): string[] {
+  const entries = readdirSync(folder, { withFileTypes: true });
+  return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
+}
+
 /** Under another name until it is complete. A process killed meanwhile leaves that behind; the next one takes it away. */
 function create(folder: string): void {
-  for (const name of readdirSync(folder)) {
+  for (const name of fileNames(folder)) {
     if (name.endsWith(".tmp")) removeUnused(join(folder, name), ABANDONED_MS);
     else if (OF_ANY_FORMAT.test(name)) removeUnused(join(folder, name), OUTDATED_MS);
   }
@@ -193,7 +199,9 @@ function openDatabase(file: string): DatabaseSync {
   const database = new Database(file);
   try {
     // Spilling would need the readers to be gone before the commit. The cache is in KiB: a query reads some of it again and again.
-    database.exec(`PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16000`);
+    database.exec(
+      `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16000`,
+    );
   } catch (error) {
     database.close();
     throw error;
@@ -239,6 +247,11 @@ const [ERROR, BUSY, LOCKED, CORRUPT, NOT_A_DATABASE] = [1, 5, 6, 11, 26];
 /** True for an error that says that the file is no sound index. */
 export function isDamage(error: unknown): boolean {
   return [ERROR, CORRUPT, NOT_A_DATABASE].includes(primaryCode(error));
+}
+
+/** What SQLite did not notice. */
+export function damaged(what: string): Error {
+  return Object.assign(new Error(`the index is damaged: ${what}`), { errcode: CORRUPT });
 }
 
 /** True for an error that says that another process writes. */

@@ -6,7 +6,7 @@ import { belongs, sessionFiles } from "../session-list.ts";
 import type { FilePosition } from "./entry-lines.ts";
 import { type IsWanted, scanned, scannedInMemory } from "./file-scan.ts";
 import { type Found, hitOf, type SessionHit } from "./hit.ts";
-import { IndexDatabase, indexFolder, isBusy, isDamage } from "./index-database.ts";
+import { damaged, IndexDatabase, indexFolder, isBusy, isDamage } from "./index-database.ts";
 import { IndexWriter, RETRY_MS, turn } from "./index-writer.ts";
 import { bestHits, inOrder, ranked, readCandidate } from "./ranking.ts";
 import { type Candidate, type CandidateRange, SearchIndex } from "./search-index.ts";
@@ -274,6 +274,9 @@ export class SessionSearch {
       };
       const candidates = index.candidates(matcher, range);
       if (candidates === undefined) return NOTHING;
+      const sizes = new Map(sound.map(({ row }) => [row.id, row.size]));
+      if (candidates.some(({ file, offset, lengthBytes }) => offset + lengthBytes > sizes.get(file)!))
+        throw damaged("an entry lies behind the end of its session");
       const found = index.longEntries(range).flatMap((long) => {
         return readCandidate(long, { matcher, source: bySource.get(long.file)! }) ?? [];
       });
