@@ -1,6 +1,7 @@
 // Runs in a process of its own: `node tasks.mjs '{"task": …}'`. It has no imports but types, so that a task
 // loads only what it measures.
 import { openSync, readdirSync, readFileSync, statSync, writeSync } from "node:fs";
+import { monitorEventLoopDelay } from "node:perf_hooks";
 
 type SessionPackage = typeof import("@bonsai-agent/session");
 type SearchPackage = typeof import("@bonsai-agent/session/search");
@@ -127,8 +128,14 @@ const tasks = {
     return () => `${listSessions({ folder: input.folder }).sessions.length} sessions`;
   },
   "search indexing": async (input) => {
-    const { SessionSearch } = await searchPackage(input);
-    return async () => await new SessionSearch({ home: input.folder }).catchUp();
+    const { SearchThread } = await searchPackage(input);
+    const search = new SearchThread({ home: input.folder });
+    return async () => {
+      const gaps = monitorEventLoopDelay({ resolution: 1 });
+      gaps.enable();
+      const state = await search.catchUp();
+      return `${state}, this thread held up for ${Math.round(gaps.max / 1e6)} ms at most`;
+    };
   },
   "search index": async (input) => {
     const { parseSearchQuery, SessionSearch } = await searchPackage(input);

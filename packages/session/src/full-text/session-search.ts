@@ -76,6 +76,16 @@ export interface CatchUpOptions {
 /** How far the index is: of all files, of a part of them, or that there is none. */
 export type IndexState = "complete" | "partial" | "unavailable";
 
+/** One search, with its defaults. */
+interface Asked extends FindOptions {
+  matcher: TermMatcher;
+  scope: SearchScope;
+  sources: readonly SessionSource[];
+  limit: number;
+  perSession: number;
+  isWanted: IsWanted;
+}
+
 /** What the index says to a query. */
 interface LookUp {
   /** From where each file is to be read beside; from its start where it is not in here. */
@@ -118,18 +128,13 @@ export class SessionSearch {
   /** @throws the signal's reason, and what the file system throws for a folder that cannot be listed */
   async find(query: SearchQuery, options: FindOptions = {}): Promise<SearchFindings> {
     const { scope = {}, limit = USUAL_LIMIT, perSession = Number.POSITIVE_INFINITY } = options;
+    const { isWanted = () => true } = options;
     const matcher = new TermMatcher(query);
-    const unread = new Set<string>();
     const sources = matcher.terms.length === 0 ? [] : this.#sources(scope);
+    const unread = new Set<string>();
     try {
-      const { hits, isCut } = await this.#found(matcher, {
-        ...options,
-        scope,
-        limit,
-        perSession,
-        sources,
-        unread,
-      });
+      const asked = { ...options, matcher, scope, sources, limit, perSession, isWanted };
+      const { hits, isCut } = await this.#found(asked, unread);
       const all = ranked(matcher, { hits, perSession });
       return { hits: all.slice(0, limit).map(hitOf), more: all.length > limit || isCut, unread: [...unread] };
     } finally {
@@ -177,29 +182,14 @@ export class SessionSearch {
     return "partial";
   }
 
-  async #found(
-    matcher: TermMatcher,
-    {
-      scope,
-      sources,
-      unread,
-      limit,
-      perSession,
-      isWanted = () => true,
-      onProgress,
-      signal,
-    }: FindOptions &
-      Required<Pick<FindOptions, "scope" | "limit" | "perSession">> & {
-        sources: readonly SessionSource[];
-        unread: Set<string>;
-      },
-  ): Promise<{ hits: readonly Found[]; isCut: boolean }> {
+  async #found(asked: Asked, unread: Set<string>): Promise<{ hits: readonly Found[]; isCut: boolean }> {
+    const { matcher, scope, sources, limit, perSession, isWanted, onProgress, signal } = asked;
     const { session } = scope;
     if (session !== undefined && session.file === undefined) {
       const hits = await scannedInMemory(matcher, { session, isWanted, signal });
       return { hits, isCut: false };
     }
-    const known = this.#lookUp(matcher, { sources, limit, perSession, isWanted, isOne: isOfOne(scope) });
+    const known = this.#lookUp(asked);
     // The newest first.
     const toRead = sources.filter((source) => source.hasMore(known.indexed.get(source.file))).reverse();
     let filesToRead = toRead.length;
@@ -232,22 +222,8 @@ export class SessionSearch {
     return cwd === undefined ? sources : sources.filter((source) => isOfFolder(source, cwd));
   }
 
-  #lookUp(
-    matcher: TermMatcher,
-    {
-      sources,
-      limit,
-      perSession,
-      isWanted,
-      isOne,
-    }: {
-      sources: readonly SessionSource[];
-      limit: number;
-      perSession: number;
-      isWanted: IsWanted;
-      isOne: boolean;
-    },
-  ): LookUp {
+  #lookUp(asked: Asked): LookUp {
+    const { matcher, sources } = asked;
     let index: SearchIndex | undefined;
     try {
       index = this.#open();
@@ -259,19 +235,7 @@ export class SessionSearch {
       });
       if (sound.length === 0) return NOTHING;
       const bySource = new Map(sound.map(({ row, source }) => [row.id, source]));
-      const isBounded = limit !== Number.POSITIVE_INFINITY;
-      const ofEach = CANDIDATES_PER_HIT * perSession;
-      // The newest of all could be those of one session.
-      const mostPerTerm =
-        isBounded && ofEach === Number.POSITIVE_INFINITY ? MOST_CANDIDATES : Number.POSITIVE_INFINITY;
-      const file = isOne ? sound[0]!.row.id : undefined;
-      const range: CandidateRange = {
-        ...{ mostPerTerm, mostPerFile: ofEach, file },
-        isWanted: (id, entryId) => {
-          const source = bySource.get(id);
-          return source !== undefined && isWanted({ file: source.file, entryId });
-        },
-      };
+      const range = rangeOf(asked, bySource);
       const candidates = index.candidates(matcher, range);
       if (candidates === undefined) return NOTHING;
       const sizes = new Map(sound.map(({ row }) => [row.id, row.size]));
@@ -281,7 +245,7 @@ export class SessionSearch {
         return readCandidate(long, { matcher, source: bySource.get(long.file)! }) ?? [];
       });
       const indexed = new Map(sound.map(({ row }) => [row.path, row]));
-      return { indexed, candidates, found, sources: bySource, isCut: candidates.length >= mostPerTerm };
+      return { indexed, candidates, found, sources: bySource, isCut: candidates.length >= range.mostPerTerm };
     } catch (error) {
       this.#failed(index, error);
       return NOTHING;
@@ -323,6 +287,25 @@ export class SessionSearch {
       message: `The full-text index in ${indexFolder(this.#home)} cannot be used (${message}); the session files are read instead, which takes longer.`,
     });
   }
+}
+
+/** Which candidates are looked at. */
+function rangeOf(
+  { scope, limit, perSession, isWanted }: Asked,
+  sources: ReadonlyMap<number, SessionSource>,
+): CandidateRange {
+  const mostPerFile = CANDIDATES_PER_HIT * perSession;
+  // Where each session has its hits, the newest of all could be those of one.
+  const isBounded = limit !== Number.POSITIVE_INFINITY && mostPerFile === Number.POSITIVE_INFINITY;
+  return {
+    mostPerTerm: isBounded ? MOST_CANDIDATES : Number.POSITIVE_INFINITY,
+    mostPerFile,
+    file: isOfOne(scope) ? [...sources.keys()][0] : undefined,
+    isWanted: (id, entryId) => {
+      const source = sources.get(id);
+      return source !== undefined && isWanted({ file: source.file, entryId });
+    },
+  };
 }
 
 function isOfOne({ file, session }: SearchScope): boolean {
