@@ -27,7 +27,8 @@ const USUAL_HITS = 5;
 const MOST_HITS = 20;
 const MOST_ENTRIES = 10;
 
-const line = z.int().min(1).optional();
+/** More lines no entry has; the bound keeps what the model is told of it short. */
+const line = z.int().min(1).max(1e8).optional();
 const parameters = toolInput({
   query: z.string().optional().describe('Words, names, paths, values; "quotes" for an exact text.'),
   entries: z
@@ -36,15 +37,15 @@ const parameters = toolInput({
       z.array(z.string()).max(MOST_ENTRIES),
     )
     .optional()
-    .describe("Ids to open, instead of query."),
+    .describe("Ids to open instead."),
   fromLine: line.describe("Of an entry."),
   toLine: line,
   head: line.describe("First lines of an entry."),
   tail: line,
   around: z.string().min(1).optional().describe("Lines of an entry around this text."),
   limit: z.int().min(1).max(MOST_HITS).optional().describe(`Hits of query. Default ${USUAL_HITS}.`),
-  branches: z.boolean().optional().describe("Other branches of the session too."),
-  sessions: z.boolean().optional().describe("Other sessions of the project too."),
+  branches: z.boolean().optional().describe("Other branches too."),
+  sessions: z.boolean().optional().describe("Other sessions too."),
 });
 
 type Input = z.output<typeof parameters>;
