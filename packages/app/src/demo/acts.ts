@@ -33,7 +33,7 @@ const house = Array.from({ length: 90 }, (_, at) => {
 export const acts: readonly Act[] = [
   {
     title: "The tests are red",
-    note: "The catalogue says that the model holds 32,000 tokens. Its server was started with 16,000.",
+    note: "The catalogue says that the model holds 32,000 tokens. Its server was started with 16,500.",
     user: "The tests are red. Find out why and mend it. Never change anything below test/, and keep all amounts in whole cents.",
     answers: [
       { text: "I run the tests first.", calls: [bash("node --test")] },
