@@ -164,7 +164,7 @@ test("files are completed behind an @, quoted where they have to be", async () =
 test("/help shows commands and the keys as they are called now, and Esc leaves it", async () => {
   const project = agentProject(says("Good."));
   writeFileSync(join(project.home, "keybindings.json"), '{"expand": "ctrl+t", "nothing": "f1"}');
-  const { terminal } = openInteractive({ project, rows: 90, columns: 100 });
+  const { terminal } = openInteractive({ project, rows: 110, columns: 100 });
   await terminal.until(/"nothing" is no action/);
   await terminal.until("thinking off");
   terminal.type("/help");

@@ -172,7 +172,7 @@ export const undoCommand: SlashCommand = {
 
 export const redoCommand: SlashCommand = {
   name: "redo",
-  description: "Take the latest /undo back: the compaction counts again",
+  description: "Take the latest undo back: the compaction counts again, and what came since stands behind it",
   run: (_args, context) => void changeOfView(context, redoLatestUndo, "The compaction counts again"),
 };
 
