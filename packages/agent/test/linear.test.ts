@@ -5,10 +5,10 @@ import { fixedContext } from "../src/system-prompt.ts";
 import { TerminalText } from "../src/tools/command-output.ts";
 import { matches } from "../src/tools/edit-plan.ts";
 
-// A reader that starts over at each place takes minutes for a megabyte.
+// A reader that starts over at each place takes minutes for that.
 
 test.each(adversarialTexts())(
-  "a megabyte of %s, from a tool, a model, a user or a file, is read once",
+  "half a megabyte of %s, from a tool, a model, a user or a file, is read once",
   (_name, text) => {
     const terminal = new TerminalText();
     expect(typeof (terminal.push(Buffer.from(text)) + terminal.end())).toBe("string");

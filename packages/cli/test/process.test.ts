@@ -86,7 +86,7 @@ describe("a compaction that a signal ends while it runs", () => {
   ] as const)("%s %j: 130, nothing written, nothing left behind", async (signal, flags) => {
     const folder = testFolder();
     const file = join(folder, "session.jsonl");
-    generateSession({ file, entries: 30_000, seed: 5 });
+    generateSession({ file, entries: 10_000, seed: 5 });
     // A torn last line is told of when the session is open: from then on the run can be interrupted.
     appendFileSync(file, '{"type":"mess');
     const before = readFileSync(file);

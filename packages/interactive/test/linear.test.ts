@@ -6,9 +6,9 @@ import { outputLines, shownLine } from "../src/chat/chat-text.ts";
 import { closerOf, isReadableMarkdown, markdownChunks } from "../src/chat/markdown-text.ts";
 import { diffLines } from "../src/chat/tool-block.ts";
 
-// A reader that starts over at each place takes minutes for a megabyte.
+// A reader that starts over at each place takes minutes for that.
 
-test.each(adversarialTexts())("a megabyte of %s is drawn after being read once", (_name, text) => {
+test.each(adversarialTexts())("half a megabyte of %s is drawn after being read once", (_name, text) => {
   expect(diffLines(text).length).toBeGreaterThan(0);
   expect(outputLines(text).map(shownLine).length).toBeGreaterThan(0);
   expect(markdownChunks(text).length).toBeGreaterThan(0);

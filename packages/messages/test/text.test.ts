@@ -13,7 +13,7 @@ test.each([
   expect(withoutTerminalControls(text)).toBe(kept);
 });
 
-// A reader that starts over at each place takes minutes for a megabyte.
-test.each(adversarialTexts())("a megabyte of %s for a terminal is read once", (_name, text) => {
+// A reader that starts over at each place takes minutes for that.
+test.each(adversarialTexts())("half a megabyte of %s for a terminal is read once", (_name, text) => {
   expect(withoutTerminalControls(text)).not.toContain("\u001b]");
 });
