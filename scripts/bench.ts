@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import type { BenchTable } from "@bonsai-agent/testkit";
 
@@ -17,7 +17,7 @@ if (only === "--file" && more[0] !== undefined) {
 } else {
   const names = process.argv.slice(2);
   const files = benchFiles().filter(
-    (file) => names.length === 0 || names.some((name) => file.includes(name)),
+    (file) => names.length === 0 || names.some((name) => basename(file).includes(name)),
   );
   if (files.length === 0) throw new Error(`No bench has ${names.join(" or ")} in its name.`);
   const failed = files.filter((file) => runOne(file) !== 0);
