@@ -191,6 +191,49 @@ describe("entries", () => {
   });
 });
 
+describe("what an edit took away on purpose stays away, however it is hidden since", () => {
+  const SECRET = 'U"deploy" A(t1=bash:./deploy.sh) T1"the key is zebra-4711, port 48213" A"Deployed."';
+  test.each([
+    ["replaced", `${SECRET} E(t1)"the key is hidden, port 48213"`],
+    ["replaced, then cleared", `${SECRET} E(t1)"the key is hidden, port 48213" M(t1)`],
+    ["replaced, then summarised", `${SECRET} E(t1)"the key is hidden, port 48213" | U A C(u2)`],
+    ["replaced on another branch only", `${SECRET} E(t1)"the key is hidden, port 48213" ^a2 U A C(u2)`],
+  ])("%s: the rest is found", async (_, notation) => {
+    const { session, id } = onDisk(notation);
+    const ask = recall(session);
+    expect(textOf(await ask({ query: "zebra-4711" }))).toContain("Nothing that is hidden");
+    const opened = textOf(await ask({ entries: [id("t1")] }));
+    expect(opened).toContain("the key is hidden, port 48213");
+    expect(opened).not.toContain("zebra");
+    expect(textOf(await ask({ query: "port 48213" }))).not.toContain("zebra");
+  });
+
+  test.each([
+    ["taken out", `${SECRET} E(t1)`],
+    ["taken out, then summarised", `${SECRET} E(t1) | U A C(u2)`],
+  ])("%s: nothing is found or opened", async (_, notation) => {
+    const { session, id } = onDisk(notation);
+    const ask = recall(session);
+    expect(idsOf(await ask({ query: "zebra-4711" }))).not.toContain(id("t1"));
+    await expect(ask({ entries: [id("t1")] })).rejects.toThrow("taken out of the conversation on purpose");
+  });
+
+  test("a call that was replaced does not name its result", async () => {
+    const { session } = onDisk(`U A(t1=bash:zebra-4711) T1"all is well" A E(a1)"called" | U A C(u2)`);
+    const found = textOf(await recall(session)({ query: "all is well" }));
+    expect(found).toContain("all is well");
+    expect(found).not.toContain("zebra");
+  });
+
+  test("what compaction itself cut or left out is opened whole", async () => {
+    const { session, id } = onDisk(`U A(t1=bash:./deploy.sh) T1"${LOG}" A"Deployed."`);
+    const cut = `${LOG.slice(0, 200)}\n[… ${LOG.length - 400} more characters …]\n${LOG.slice(-200)}`;
+    session.append({ type: "context_edit", targetId: id("t1"), replacement: { content: cut } });
+    expect(textOf(await recall(session)({ query: "staging port" }))).toContain("48213");
+    expect(textOf(await recall(session)({ entries: [id("t1")] }))).toContain(LOG);
+  });
+});
+
 describe("other sessions", () => {
   test("are looked through and opened only where the setting allows it", async () => {
     const folder = join(home, "sessions", "-project");

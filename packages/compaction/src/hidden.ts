@@ -6,8 +6,8 @@ import {
   type ProjectionItem,
   type Session,
 } from "@bonsai-agent/session";
-import { projectEntry, ViewSeeker } from "@bonsai-agent/session/host";
-import { isMasked } from "./view.ts";
+import { editedMessage, projectEntry, ViewSeeker } from "@bonsai-agent/session/host";
+import { isCompacted, isMasked } from "./view.ts";
 
 /** A message of a path that the model's view does not show as it was. */
 export interface HiddenEntry {
@@ -199,4 +199,48 @@ function reasonOf(
   if (item === undefined) return replacement === null ? "dropped" : undefined;
   if (item.edit === undefined || item.message.role === "branchSummary") return undefined;
   return isMasked(item.message) ? "masked" : "dropped";
+}
+
+/** The edits of a session that took something away on purpose, as far as its entries were looked through. */
+interface Redactions {
+  index: EntryIndex;
+  read: number;
+  /** By target, oldest first. */
+  readonly edits: Map<string, ContextEditEntry[]>;
+}
+
+const redactions = new WeakMap<Session, Redactions>();
+
+/**
+ * An entry as a model may be shown it again: with its content, though compaction masked or cut it; as an edit of somebody
+ * else left it, such as an extension that redacts, on whatever branch; undefined where one took it out.
+ */
+export function recallableEntry(session: Session, entry: Entry): Entry | undefined {
+  const original = projectEntry(entry)?.message;
+  const edit =
+    original &&
+    editsOf(session, entry.id).findLast(({ replacement }) => {
+      return replacement === null || !isCompacted(replacement?.content, original);
+    });
+  if (edit === undefined) return entry;
+  if (edit.replacement === null) return undefined;
+  const { content } = edit.replacement;
+  if (entry.type === "message") return { ...entry, message: editedMessage(entry.message, content) } as Entry;
+  return entry.type === "custom_message" ? ({ ...entry, content } as Entry) : entry;
+}
+
+function editsOf(session: Session, targetId: string): readonly ContextEditEntry[] {
+  const index = session.index();
+  let known = redactions.get(session);
+  if (known?.index !== index || known.read > index.count) {
+    known = { index, read: 0, edits: new Map() };
+    redactions.set(session, known);
+  }
+  for (; known.read < index.count; known.read += 1) {
+    const edit = index.type(known.read) === "context_edit" ? session.entryAt(known.read) : undefined;
+    // One without a replacement is damaged: it edits nothing.
+    if (edit?.type !== "context_edit" || edit.replacement === undefined) continue;
+    known.edits.set(edit.targetId, [...(known.edits.get(edit.targetId) ?? []), edit]);
+  }
+  return known.edits.get(targetId) ?? [];
 }

@@ -23,7 +23,14 @@ export {
   type TreePreparation,
 } from "./events.ts";
 export { FileOperationCounter, type FileOperations, fileOperations } from "./files.ts";
-export { type HiddenEntry, hiddenEntries, hiddenEntry, hiddenLookup, hidesEntries } from "./hidden.ts";
+export {
+  type HiddenEntry,
+  hiddenEntries,
+  hiddenEntry,
+  hiddenLookup,
+  hidesEntries,
+  recallableEntry,
+} from "./hidden.ts";
 export { lossLines, type SummaryLoss, summaryLoss } from "./loss-text.ts";
 export { type BranchMerge, type MergeBranchOptions, mergeBranch } from "./merge-branch.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";

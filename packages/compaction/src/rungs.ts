@@ -7,6 +7,7 @@ import { freedBy, type MaskedItem, planMasks } from "./plan.ts";
 import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
 import {
   contentOf,
+  imageMark,
   isOutput,
   type PlannedEdit,
   roleTraits,
@@ -155,7 +156,7 @@ function hasMedia({ message }: ViewItem): boolean {
 
 function withoutMedia(item: ViewItem): PlannedEdit {
   const content = contentOf(item.message).map((block): UserContent => {
-    return block.type === "image" ? { type: "text", text: `[image left out: ${block.mimeType}]` } : block;
+    return block.type === "image" ? { type: "text", text: imageMark(block) } : block;
   });
   return { entryId: item.entryId, kind: "media", content };
 }

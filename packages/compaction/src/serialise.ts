@@ -119,6 +119,16 @@ export function clip(text: string, maxChars: number): string {
   return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
 }
 
+const CLIPPED = /\n\[… \d+ more characters …\]\n/g;
+
+/** True where `clip` can have made the one of the other, or they are the same. */
+export function isClipOf(clipped: string, text: string): boolean {
+  if (clipped === text) return true;
+  return [...clipped.matchAll(CLIPPED)].some(({ 0: { length }, index }) => {
+    return text.startsWith(clipped.slice(0, index)) && text.endsWith(clipped.slice(index + length));
+  });
+}
+
 /** The text, or what clipping it to half as much, as often as it takes, leaves of it when that fits. */
 export function clipUntil(text: string, fits: (text: string) => boolean): string {
   let clipped = text;

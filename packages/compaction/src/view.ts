@@ -8,7 +8,7 @@ import {
 } from "@bonsai-agent/messages";
 import { type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
 import { editedMessage } from "@bonsai-agent/session/host";
-import { clip } from "./serialise.ts";
+import { clip, isClipOf } from "./serialise.ts";
 
 /** What every mask puts in the place of an old tool result, and of what a command of the user printed. */
 export const MASK_PLACEHOLDER = "[Old tool result content cleared]";
@@ -95,6 +95,29 @@ export function truncated(item: ViewItem, maxChars: number): PlannedEdit[] {
     return block.type === "text" ? { ...block, text: clip(block.text, share) } : block;
   });
   return [{ entryId: item.entryId, kind: "truncate", content }];
+}
+
+/** What stands for an image that was left out. */
+export function imageMark({ mimeType }: { mimeType: string }): string {
+  return `[image left out: ${mimeType}]`;
+}
+
+/**
+ * True where an edit's content is what compaction makes of a message: a mask, an image's mark, a text cut to head and tail.
+ * Any other edit was meant: what it took away is not to be shown to the model again.
+ */
+export function isCompacted(content: unknown, original: Message): boolean {
+  if (isMaskedContent(content)) return true;
+  const blocks = contentBlocks(content);
+  const before = contentOf(original);
+  return (
+    blocks.length === before.length &&
+    blocks.every((block, at) => block.type === "text" && isLeftOf(String(block.text), before[at]!))
+  );
+}
+
+function isLeftOf(text: string, before: UserContent): boolean {
+  return before.type === "image" ? text === imageMark(before) : isClipOf(text, before.text);
 }
 
 /** True for a message whose content a mask has replaced. */

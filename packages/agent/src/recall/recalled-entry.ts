@@ -1,3 +1,4 @@
+import { recallableEntry } from "@bonsai-agent/compaction";
 import {
   bashExecutionText,
   contentBlocks,
@@ -30,9 +31,13 @@ export interface RecalledEntry {
   kind: string;
 }
 
-/** An entry in words; undefined for one that says nothing, and for a copy of other entries. */
+/**
+ * An entry in words, without what an edit took away on purpose; undefined for one that says nothing, and for a copy of
+ * other entries.
+ */
 export function recalledEntry(session: Session, entry: Entry): RecalledEntry | undefined {
-  const said = saidBy(session, entry);
+  const recallable = recallableEntry(session, entry);
+  const said = recallable && saidBy(session, recallable);
   if (said === undefined || (said.text.trim() === "" && said.images.length === 0)) return undefined;
   const timeMs = Date.parse(entry.timestamp);
   const time = Number.isFinite(timeMs) ? new Date(timeMs).toISOString().slice(0, 16).replace("T", " ") : "";
@@ -126,8 +131,11 @@ function callOf(
   for (let step = 0; step < MOST_STEPS && at !== undefined; step += 1) {
     at = at.parentId === null ? undefined : session.entry(at.parentId);
     if (at?.type !== "message") continue;
-    const call = toolCalls(at.message).find(({ id }) => id === message.toolCallId);
-    if (call !== undefined) return { call, entryId: at.id };
+    if (!toolCalls(at.message).some(({ id }) => id === message.toolCallId)) continue;
+    const shown = recallableEntry(session, at);
+    const calls = shown?.type === "message" ? toolCalls(shown.message) : [];
+    const call = calls.find(({ id }) => id === message.toolCallId);
+    return call && { call, entryId: at.id };
   }
   return undefined;
 }

@@ -1,4 +1,4 @@
-import { hiddenLookup } from "@bonsai-agent/compaction";
+import { hiddenLookup, recallableEntry } from "@bonsai-agent/compaction";
 import { recalledIds } from "@bonsai-agent/messages";
 import { type Entry, findSession, kindWord, openSession, type Session } from "@bonsai-agent/session";
 import { scopeOf } from "./recall-search.ts";
@@ -67,6 +67,8 @@ export class RecalledIds {
     const { session } = this.#options;
     const id = shownId(entry.id);
     const recalled = recalledEntry(session, entry);
+    if (recalled === undefined && recallableEntry(session, entry) === undefined)
+      throw new Error(`Entry ${id} was taken out of the conversation on purpose, and is not opened again.`);
     if (recalled === undefined)
       throw new Error(
         `Entry ${id} (${kindWord(entry.type)}) has no text of its own. Find others with query.`,
