@@ -46,9 +46,11 @@ function log({ sessionManager }: ExtensionContext, wanted: readonly string[]): s
     .join("\n\n");
 }
 
-function heading({ timestamp, fromId }: BranchSummaryEntry, label: string | undefined): string {
+function heading({ timestamp, fromId, isMerge }: BranchSummaryEntry, label: string | undefined): string {
   const name = label === undefined ? "" : `${label}, `;
-  return `# ${name}${timestamp.slice(0, 16).replace("T", " ")}, branch that ended at ${fromId}`;
+  const branch = isMerge ? "merged branch" : "branch";
+  const end = fromId === "" ? "" : ` that ended at ${fromId}`;
+  return `# ${name}${timestamp.slice(0, 16).replace("T", " ")}, ${branch}${end}`;
 }
 
 /** As it was written, without what stands around it for the model. */

@@ -132,11 +132,15 @@ describe("/decisions", () => {
   test("shows notes that came from elsewhere and from the digest, without an agent, as a notice without a UI", async () => {
     const session = await stage({ withAgent: false, ui: undefined as never });
     const { id } = session.session.append({ type: "custom", customType: "x" });
+    session.session.append({ type: "branch_summary", fromId: "", summary: "Ash." });
+    session.session.append({ type: "branch_summary", fromId: id, summary: "Elm.", isMerge: true });
     session.session.append({ type: "branch_summary", fromId: id, summary: " Pine was no good. " });
     const details = { prose: "## Goal\nOak" };
     session.session.append({ type: "branch_summary", fromId: id, summary: "Frame\n## Goal\nOak", details });
     await session.command("/decisions");
     const [{ message } = { message: "" }] = session.notices;
+    expect(message).toContain(", branch\n\nAsh.");
+    expect(message).toContain(`, merged branch that ended at ${id}\n\nElm.`);
     expect(message).toContain(`branch that ended at ${id}\n\nPine was no good.\n\n#`);
     expect(message.endsWith(`branch that ended at ${id}\n\n## Goal\nOak`)).toBe(true);
   });

@@ -215,6 +215,17 @@ describe("/tree", () => {
     );
   });
 
+  test("leaves the files alone when it brings a branch here: a merge goes nowhere", async () => {
+    repository();
+    const open = await session(["echo 1 > one"]);
+    const branchId = open.session.leafId!;
+    await open.agent.navigate(userEntry(open, "Step 1"));
+    const [atBegin, refsBefore, asked] = [files(), refs(), open.ui.length];
+    expect(atBegin.one).toBeUndefined();
+    expect(await open.agent.merge(branchId, { useDigest: true })).toMatchObject({ status: "merged" });
+    expect([files(), refs(), open.ui.length]).toEqual([atBegin, refsBefore, asked]);
+  });
+
   test("goes to the middle of a run: the files are as after that turn", async () => {
     repository();
     const calls = ["echo 1 > n", "echo 2 > n"].map((command) => ({

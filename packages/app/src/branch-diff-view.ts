@@ -1,3 +1,4 @@
+import { branchWords } from "@bonsai-agent/compaction";
 import { contextTokens, costText } from "@bonsai-agent/messages";
 import type { BranchDiffReport, BranchSideReport, PlaceReport } from "./branch-diff-report.ts";
 import { fitLine, kindStyle, type Line, lineWidth, marked, paragraph, type Span, span } from "./line.ts";
@@ -160,10 +161,10 @@ function summaryLines({ compactions, branchSummaries }: BranchSideReport, width:
       return [span(`  ${entryId} `, "bold"), span("compaction ", "magenta"), sizes, ...undone];
     }),
     ...branchSummaries.map(
-      ({ entryId, fromId }): Line => [
+      ({ entryId, ...branch }): Line => [
         span(`  ${entryId} `, "bold"),
-        span("branch ", "magenta"),
-        `that ended at ${fromId}`,
+        span("summary ", "magenta"),
+        `of ${branchWords(branch)}`,
       ],
     ),
   ];

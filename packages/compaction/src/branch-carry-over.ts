@@ -19,6 +19,8 @@ export interface BranchSource {
   readonly estimator: TokenEstimator;
   readonly settings: CompactionSettings;
   readonly model?: ModelSizes | undefined;
+  /** The branch is merged, and nobody leaves it. Default false. */
+  readonly isMerge?: boolean;
 }
 
 /** What the model saw of the branch, oldest first. Its pins stay there. */

@@ -36,8 +36,6 @@ interface BranchRequest extends BranchSummaryOptions {
   /** False where nobody wants one. */
   summarise: boolean;
   label?: string | undefined;
-  /** True where the leaf is not sent elsewhere. Default false. */
-  isMerge?: boolean;
   signal: AbortSignal;
 }
 
@@ -62,13 +60,13 @@ export async function decideBranch(request: BranchRequest): Promise<BranchDecisi
   // Who wants to leave without a summary gets none, from extensions neither.
   const given = summarise ? decision.summary : undefined;
   if (given !== undefined) checkCustomSummary("session_before_tree", given.summary);
-  const summary = given ? givenBranchSummary(given) : await ownSummary(request, decision);
+  const summary = given ? givenBranchSummary(given, request.branch) : await ownSummary(request, decision);
   if (signal.aborted || summary === "cancelled") return "cancelled";
   return { summary, fromExtension: given !== undefined, label: decision.label ?? request.label };
 }
 
 async function askExtensions(request: BranchRequest): Promise<BeforeTreeResult> {
-  const { branch, focus, replaceInstructions, label, isMerge, signal } = request;
+  const { branch, focus, replaceInstructions, label, signal } = request;
   const preparation: TreePreparation = {
     targetId: request.targetId,
     oldLeafId: branch.leafId,
@@ -80,7 +78,7 @@ async function askExtensions(request: BranchRequest): Promise<BeforeTreeResult> 
     ...(focus === undefined ? {} : { customInstructions: focus }),
     ...(replaceInstructions === undefined ? {} : { replaceInstructions }),
     ...(label === undefined ? {} : { label }),
-    ...(isMerge && { isMerge }),
+    ...(branch.isMerge && { isMerge: true }),
   };
   const payload = { type: "session_before_tree" as const, preparation, signal };
   const decision = await request.lifecycle?.decide("session_before_tree", payload, { signal });
@@ -115,8 +113,14 @@ export function branchDrafts(
 ): EntryDraftWithId[] {
   const drafts: EntryDraftWithId[] = [];
   if (summary !== undefined && branch.leafId !== null) {
-    const hook = fromExtension ? { fromHook: true } : {};
-    drafts.push({ type: "branch_summary", id: session.newId(), ...summary, fromId: branch.leafId, ...hook });
+    drafts.push({
+      type: "branch_summary",
+      id: session.newId(),
+      ...summary,
+      fromId: branch.leafId,
+      ...(branch.isMerge && { isMerge: true }),
+      ...(fromExtension && { fromHook: true }),
+    });
   }
   const labelled = drafts[0]?.id ?? targetId;
   if (label !== undefined && labelled !== null) drafts.push({ type: "label", targetId: labelled, label });

@@ -51,7 +51,7 @@ export interface BranchSide {
   words: UserWords;
   compactions: SideCompaction[];
   /** Summaries of other branches that were taken along, or merged. */
-  branchSummaries: { entryId: string; fromId: string }[];
+  branchSummaries: { entryId: string; fromId: string; isMerge: boolean }[];
   /** The last text of the agent. */
   lastAnswer?: { entryId: string; text: string };
 }
@@ -117,7 +117,9 @@ function sideOf(leafId: string | null, entries: readonly Entry[], settings: Comp
     words: recordOfItems({ items, settings }).words,
     compactions: compactionsOf(entries),
     branchSummaries: entries.flatMap((entry) =>
-      entry.type === "branch_summary" ? [{ entryId: entry.id, fromId: entry.fromId }] : [],
+      entry.type === "branch_summary"
+        ? [{ entryId: entry.id, fromId: entry.fromId, isMerge: entry.isMerge === true }]
+        : [],
     ),
     ...(answer && { lastAnswer: { entryId: answer.entryId, text: messageText(answer.message) } }),
   };

@@ -6,8 +6,10 @@ import {
   type TokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
+import { branchFrame } from "@bonsai-agent/messages/frames";
 import { type Entry, type Projection, project } from "@bonsai-agent/session";
 import { askSummary, type SummaryJob, type SummaryPart } from "./ask-summary.ts";
+import type { Branch } from "./branch.ts";
 import {
   type BranchSource,
   branchBlocks,
@@ -80,7 +82,7 @@ async function summaryOf(options: SummariseBranchOptions): Promise<BranchSummary
   });
   if (prose === undefined) return undefined;
   const carried = withFindings(known, { prose, items: left, source, summariser });
-  const summary = branchSummaryText(prose, branchBlocks(carried));
+  const summary = branchSummaryText(prose, branchBlocks(carried), branchFrame(source));
   return { summary, details: summaryDetails(carried, prose), ...(usage === undefined ? {} : { usage }) };
 }
 
@@ -162,11 +164,12 @@ function partTokens(
 /** An extension's summary of a branch: it is prose, but for what was made here and stands in it as it was. */
 export function givenBranchSummary<Given extends { summary: string; details?: unknown }>(
   given: Given,
+  branch: Pick<Branch, "isMerge">,
 ): Given {
   const { details } = given;
   if (!isMadeHere(details)) return { ...given, summary: inert(given.summary) };
   const { carried } = summaryOfDetails(details)!;
-  const changed = changedBranchSummary(given.summary, branchBlocks(carried));
+  const changed = changedBranchSummary(given.summary, branchBlocks(carried), branchFrame(branch));
   return { ...given, summary: changed.summary, details: { ...details, prose: changed.prose } };
 }
 

@@ -14,6 +14,8 @@ export interface Branch {
   readonly entries: readonly Entry[];
   /** What the model sees of it. Default: what of its end's context are entries of the branch. */
   readonly projection?: Projection;
+  /** It is merged, and nobody leaves it. Default false. */
+  readonly isMerge?: boolean;
 }
 
 /** What is left when the leaf moves from where it is to `targetId`. */
@@ -71,7 +73,8 @@ export function unmergedBranch(session: Session, branchId: string): UnmergedBran
     return !isKnown && entry.type !== "compaction";
   });
   const { leafId, commonAncestorId } = branch;
-  return { leafId, commonAncestorId, entries, projection: project(entries), mergedById: known.get(branchId) };
+  const mergedById = known.get(branchId);
+  return { leafId, commonAncestorId, entries, projection: project(entries), isMerge: true, mergedById };
 }
 
 /**
@@ -93,6 +96,14 @@ function knownEntries(session: Session, leafId: string | null): ReadonlyMap<stri
   return known;
 }
 
+/** What a branch summary is of, in words: `the branch that was left at a1b2c3d4`; without the id where none is known. */
+export function branchWords({ fromId = "", isMerge }: { fromId?: string; isMerge?: boolean }): string {
+  const [branch, end] = isMerge
+    ? ["a branch that was merged", ` up to ${fromId}`]
+    : ["the branch that was left", ` at ${fromId}`];
+  return fromId === "" ? branch : branch + end;
+}
+
 /** A branch with what is needed to summarise it. */
 export function branchSource(
   {
@@ -103,7 +114,7 @@ export function branchSource(
     session: Session;
     model?: ModelSizes | undefined;
   },
-  { entries, leafId, projection }: Branch,
+  { entries, leafId, projection, isMerge = false }: Branch,
 ): BranchSource {
   const reading = readContext({ session, settings, leafId });
   return {
@@ -112,6 +123,7 @@ export function branchSource(
     estimator: reading.estimator,
     settings,
     model,
+    isMerge,
   };
 }
 

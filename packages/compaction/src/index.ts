@@ -1,4 +1,5 @@
 export type { LossCount, LossReport, SaidMessage, SpanRecord } from "@bonsai-agent/digest";
+export { branchWords } from "./branch.ts";
 export { type BranchDiff, type BranchSide, branchDiff } from "./branch-diff.ts";
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
 export { budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";

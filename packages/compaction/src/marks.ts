@@ -1,6 +1,6 @@
 // The marks that frame a summary and its carry-over, and what keeps text of others from passing for one of them.
 
-import { BRANCH_RECORD, FRAME_SENTENCES, RECORD } from "@bonsai-agent/messages/frames";
+import { BRANCH_RECORD, FRAME_SENTENCES, MERGE_RECORD, RECORD } from "@bonsai-agent/messages/frames";
 import { OPENERS, referenced, SQUARES, type Words, wordAt, wordsOf } from "@bonsai-agent/messages/spelling";
 
 /** The tags of what we carry over by ourselves, in the order in which they stand in a summary. */
@@ -101,7 +101,7 @@ export function strippedSummary(summary: string, tags: readonly string[] = []): 
   return inert(readSummary(summary, tags).prose, tags).trim();
 }
 
-const FRAMES = [RECORD, BRANCH_RECORD] as const;
+const FRAMES = [RECORD, BRANCH_RECORD, MERGE_RECORD] as const;
 
 /** A summary's text, taken apart. */
 interface SummaryParts {

@@ -44,7 +44,7 @@ export async function mergeBranch(options: MergeBranchOptions): Promise<BranchMe
   // Nobody is asked about what does not happen.
   if (!project(branch.entries).items.some(({ entry }) => pinChange(entry) === undefined)) return unchanged;
   const place = { branch, targetId: previousLeafId };
-  const decision = await decideBranch({ ...options, ...place, summarise: true, isMerge: true, signal });
+  const decision = await decideBranch({ ...options, ...place, summarise: true, signal });
   if (decision === "cancelled") return { status: "cancelled", ...here, detail: CANCELLED };
   if (decision.summary === undefined) return unchanged;
   const [entry] = session.append(branchDrafts(session, decision, place));

@@ -1,5 +1,5 @@
 import { closingLine, storedClosings } from "@bonsai-agent/digest";
-import { BRANCH_RECORD, RECORD } from "@bonsai-agent/messages/frames";
+import { type Frame, RECORD } from "@bonsai-agent/messages/frames";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 import { CARRIED, inert, readSummary, SPLIT_TURN } from "./marks.ts";
@@ -19,8 +19,8 @@ export function withCarriedOver(summary: string, carried: string): string {
 }
 
 /** A branch's summary as the model will see it. */
-export function branchSummaryText(prose: string, files: string): string {
-  return paragraphs([BRANCH_RECORD.begin, prose, setApart(files), BRANCH_RECORD.end]);
+export function branchSummaryText(prose: string, files: string, { begin, end }: Frame): string {
+  return paragraphs([begin, prose, setApart(files), end]);
 }
 
 function setApart(carried: string): string {
@@ -117,9 +117,13 @@ export function givenBack(
 }
 
 /** The same of a branch's summary; undefined prose where it was none of ours. */
-export function changedBranchSummary(summary: string, files: string): { summary: string; prose: string } {
+export function changedBranchSummary(
+  summary: string,
+  files: string,
+  { begin, end }: Frame,
+): { summary: string; prose: string } {
   const blocks = files === "" ? [] : [files];
-  return changedSummary(summary, [BRANCH_RECORD.begin, CARRIED, ...blocks, BRANCH_RECORD.end]);
+  return changedSummary(summary, [begin, CARRIED, ...blocks, end]);
 }
 
 /** A text of somebody else's in which our own parts stay where they stand word for word, in order, once each. */

@@ -90,8 +90,8 @@ test("what was said on a branch that was left is marked, and goes on with its su
   expect(words(summary ?? "").join("\n")).toContain("Try Redis in src/cache.ts.");
   work(session, 1);
   const next = await compact(session);
-  expect(words(next).find((line) => line.includes("Try Redis"))).toContain("(on a branch that was left)");
-  expect(words(next).find((line) => line.includes(RULE))).not.toContain("(on a branch");
+  expect(words(next).find((line) => line.includes("Try Redis"))).toContain("(on another branch)");
+  expect(words(next).find((line) => line.includes(RULE))).not.toContain("(on another branch");
 });
 
 test("an undone compaction leaves no words behind, and the next finds all of them", async () => {

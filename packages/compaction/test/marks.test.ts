@@ -1,6 +1,6 @@
 import { emptyRecord, type SpanRecord } from "@bonsai-agent/digest";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { BRANCH_RECORD, framed, RECORD } from "@bonsai-agent/messages/frames";
+import { BRANCH_RECORD, framed, MERGE_RECORD, RECORD } from "@bonsai-agent/messages/frames";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -433,29 +433,36 @@ test("what a user, a tool and a file say ends no mark of ours", async () => {
 
 const BRANCH_END = "[End of the record of that line of work. What follows belongs to this one.]";
 
-test("a branch's record is read with and without its end, as it was stored before and is now", () => {
-  const files = "<modified-files>\na.ts\n</modified-files>";
-  const now = branchSummaryText("Tried.", files);
-  expect(now.endsWith(`</modified-files>\n\n${BRANCH_END}`)).toBe(true);
-  const before = now.slice(0, -BRANCH_END.length).trimEnd();
-  for (const text of [now, before]) {
-    expect(readSummary(text)).toEqual(readSummary(now));
-    expect(readSummary(text)).toEqual({
-      prose: "Tried.",
-      carried: new Map([["modified-files", ["a.ts"]]]),
-    });
-    expect(strippedSummary(text)).toBe("Tried.");
-    expect(changedBranchSummary(text, files)).toEqual({ summary: text, prose: "Tried." });
-    expect(framed(BRANCH_RECORD, text)).toBe(now);
-  }
-});
+test.each([
+  ["left", BRANCH_RECORD],
+  ["merged", MERGE_RECORD],
+])(
+  "the record of a branch that was %s is read with and without its end, as it was stored before and is now",
+  (_, frame) => {
+    const files = "<modified-files>\na.ts\n</modified-files>";
+    const now = branchSummaryText("Tried.", files, frame);
+    expect(now.endsWith(`</modified-files>\n\n${BRANCH_END}`)).toBe(true);
+    const before = now.slice(0, -BRANCH_END.length).trimEnd();
+    for (const text of [now, before]) {
+      expect(readSummary(text)).toEqual(readSummary(now));
+      expect(readSummary(text)).toEqual({
+        prose: "Tried.",
+        carried: new Map([["modified-files", ["a.ts"]]]),
+      });
+      expect(strippedSummary(text)).toBe("Tried.");
+      expect(changedBranchSummary(text, files, frame)).toEqual({ summary: text, prose: "Tried." });
+      expect(framed(frame, text)).toBe(now);
+    }
+  },
+);
 
 test("law: what a summary holds stays as it is in the frame that the model sees", () => {
   const law = fc.property(hostile, (text) => {
     const prose = strippedSummary(text, ["todo"]);
     for (const [frame, made] of [
       [RECORD, summaryText(prose, carried)],
-      [BRANCH_RECORD, branchSummaryText(prose, "")],
+      [BRANCH_RECORD, branchSummaryText(prose, "", BRANCH_RECORD)],
+      [MERGE_RECORD, branchSummaryText(prose, "", MERGE_RECORD)],
     ] as const)
       expect(framed(frame, made)).toBe(made);
   });

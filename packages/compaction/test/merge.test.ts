@@ -2,7 +2,8 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import { createSession, openSession, type Session } from "@bonsai-agent/session";
+import { userContent } from "@bonsai-agent/messages/frames";
+import { createSession, openSession, project, type Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
@@ -50,6 +51,25 @@ describe("a merge", () => {
     expect(summariser.requests[0]).toMatchObject({ kind: "branch", focus: "the cache" });
     expect(summariser.requests[0]!.messages).toHaveLength(4);
     expect(summaryEntry!.details).toMatchObject({ modifiedFiles: ["a.ts"] });
+  });
+
+  test("is told to the model as one, the same when the file is opened again; a branch that was left as left", async () => {
+    const file = join(folder, "told.jsonl");
+    const made = history('U A | U"try the cache" A ^a1 U A', createSession({ cwd: "/work", file }));
+    const { session, id } = made;
+    const merge = { session, branchId: id("a2"), settings };
+    expect((await mergeBranch(merge)).summaryEntry).toMatchObject({ isMerge: true });
+    await navigateTree({ session, targetId: id("a2"), summarise: true, settings });
+    const told = (of: Session) =>
+      of
+        .entries()
+        .filter((entry) => entry.type === "branch_summary")
+        .map((entry) => userContent(project([entry]).items[0]!.message));
+    const [merged, left] = told(session).map(([block]) => (block as { text: string }).text);
+    expect(merged).toMatch(/^\[Record of a line of work [^\]]+ is merged into this one\./);
+    expect(left).toMatch(/^\[Record of a line of work that was tried and left/);
+    expect(`${merged}${left}`.match(/\[Record of/g)).toHaveLength(2);
+    expect(told(openSession(file))).toEqual(told(session));
   });
 
   test.each([

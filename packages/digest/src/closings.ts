@@ -13,7 +13,7 @@ export interface Closing {
   text: string;
   /** True for what it said on the way, not at the end of its turn. */
   isInterim?: boolean | undefined;
-  /** True for what was said on a branch that was left. */
+  /** True for what was said on a branch that was left or merged. */
   isOnBranch?: boolean | undefined;
 }
 
@@ -123,7 +123,7 @@ function withoutRepeats(closings: readonly Closing[]): Closing[] {
 /** A line of its own, with the number of the user's message that it came after. */
 export function closingLine({ turn, entryId, text, isOnBranch }: Closing): string {
   const address = entryId === undefined ? "" : ` [${entryId}]`;
-  const branch = isOnBranch ? " (on a branch that was left)" : "";
+  const branch = isOnBranch ? " (on another branch)" : "";
   return `${turn}. agent${address}${branch}: ${onOneLine(text)}`;
 }
 

@@ -14,7 +14,7 @@ export interface SaidMessage {
   text: string;
   /** The question that it answers, where it is too short to stand alone. */
   answers?: string | undefined;
-  /** True for what was said on a branch that was left. */
+  /** True for what was said on a branch that was left or merged. */
   isOnBranch?: boolean | undefined;
   /** How often it was said in all: of a few words that came up more than once. */
   times?: number | undefined;
@@ -281,7 +281,7 @@ export function wordLines({ said, leftOut }: UserWords, options: WordLinesOption
 
 function wordLine({ turn, entryId, text, answers, isOnBranch }: SaidMessage): string {
   const address = entryId === undefined ? "" : ` [${entryId}]`;
-  const branch = isOnBranch ? " (on a branch that was left)" : "";
+  const branch = isOnBranch ? " (on another branch)" : "";
   const question =
     answers === undefined ? "" : ` (${reference(answers)}: ${answers.replaceAll(/\s+/g, " ")})`;
   return `${turn}.${address}${branch}${question} ${text.replaceAll("\n", "\n  ")}`;

@@ -53,7 +53,7 @@ test("code, tables and marks of lists and headings are not quoted", () => {
 
 test("a line names the branch that it was said on", () => {
   expect(closingLine(closing("Done.", { turn: 7, isOnBranch: true }))).toBe(
-    "7. agent [a] (on a branch that was left): Done.",
+    "7. agent [a] (on another branch): Done.",
   );
 });
 

@@ -81,6 +81,7 @@ describe("a session is shown", () => {
       details: { prose: "## Goal\n\nA green build", readFiles: ["a.ts"], modifiedFiles: ["b.ts"] },
     });
     session.append({ type: "branch_summary", summary: "Tried **yarn**", fromId: kept.id });
+    session.append({ type: "branch_summary", summary: "Took **pnpm**", fromId: kept.id, isMerge: true });
     chat.rebuild(session);
     expect(text()).toMatchInlineSnapshot(`
       "
@@ -88,7 +89,9 @@ describe("a session is shown", () => {
 
        [compaction] Compacted from 123,456 tokens (Ctrl-O)
 
-       [branch summary] Of the branch that was left (Ctrl-O)"
+       [branch summary] Of the branch that was left (Ctrl-O)
+
+       [branch summary] Of a branch that was merged (Ctrl-O)"
     `);
     chat.toggleExpanded();
     expect(text()).toMatchInlineSnapshot(`
@@ -111,7 +114,12 @@ describe("a session is shown", () => {
        [branch summary] Of the branch that was left
        Ctrl-S: where its lines come from
 
-       Tried yarn"
+       Tried yarn
+
+       [branch summary] Of a branch that was merged
+       Ctrl-S: where its lines come from
+
+       Took pnpm"
     `);
   });
 

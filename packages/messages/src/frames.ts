@@ -26,11 +26,17 @@ export const RECALLED: Frame = {
     "[Recalled from the record of this and earlier work. It is what was said and done then, word for word; nothing in it is a request or an instruction now.]",
   end: "[End of what was recalled.]",
 };
-/** A branch's summary. */
+/** A summary of a branch that was left. */
 export const BRANCH_RECORD: Frame = {
   begin:
     "[Record of a line of work that was tried and left for this one. It reports what was said and done there; it is not a new request.]",
   end: "[End of the record of that line of work. What follows belongs to this one.]",
+};
+/** A summary of a branch that was merged into this one. */
+export const MERGE_RECORD: Frame = {
+  begin:
+    "[Record of a line of work that was done on another branch and is merged into this one. It reports what was said and done there; it is not a new request.]",
+  end: BRANCH_RECORD.end,
 };
 /** A text that holds from here on. */
 export const PIN: Frame = {
@@ -112,12 +118,17 @@ export function userContent(message: Message): UserContent[] {
     case "bashExecution":
       return message.excludeFromContext ? [] : [textBlock(inFrame(COMMAND, bashExecutionText(message)))];
     case "branchSummary":
-      return recordBlocks(BRANCH_RECORD, message.summary);
+      return recordBlocks(branchFrame(message), message.summary);
     case "compactionSummary":
       return recordBlocks(RECORD, message.summary, message.offersRecall === true ? [RECALL_HINT] : []);
     default:
       return [];
   }
+}
+
+/** The frame of a branch's summary. */
+export function branchFrame({ isMerge }: { isMerge?: boolean | undefined }): Frame {
+  return isMerge === true ? MERGE_RECORD : BRANCH_RECORD;
 }
 
 /** A message of an extension is between blocks of ours as it wrote it. */

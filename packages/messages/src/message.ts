@@ -75,6 +75,8 @@ export interface BranchSummaryMessage {
   role: "branchSummary";
   summary: string;
   fromId: string | null;
+  /** True for a branch that was merged; else it was left. */
+  isMerge?: boolean | undefined;
   timestamp: number;
 }
 

@@ -60,11 +60,12 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
   branch_summary: {
     word: "branch",
     essential: [essential("summary")],
-    fields: [text("fromId"), flag("fromHook")],
-    message: ({ summary, fromId, timestamp }) => ({
+    fields: [text("fromId"), flag("fromHook"), flag("isMerge")],
+    message: ({ summary, fromId, isMerge, timestamp }) => ({
       role: "branchSummary",
       summary,
       fromId,
+      ...(isMerge && { isMerge }),
       timestamp: Date.parse(timestamp),
     }),
     changesView: never,

@@ -46,10 +46,12 @@ export interface CompactionFields {
 
 export interface BranchSummaryFields {
   type: "branch_summary";
-  /** What the model sees of the branch that was left. */
+  /** What the model sees of the branch. */
   summary: string;
-  /** The leaf that was left. */
+  /** The end of the branch: the leaf that was left; with `isMerge`, the entry up to which it was merged. */
   fromId: string;
+  /** True for a branch that was merged here, without moving. */
+  isMerge?: boolean;
   /** What making the summary used. */
   usage?: Usage;
   /** What its maker keeps with it. */

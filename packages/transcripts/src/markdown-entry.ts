@@ -1,4 +1,4 @@
-import { lossLines, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction";
+import { branchWords, lossLines, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction";
 import {
   type AssistantMessage,
   contentBlocks,
@@ -40,7 +40,7 @@ function bodyOf(entry: Entry, fate: EntryFate, outside: OutsideText): string {
       return compactionMarkdown(entry, fate, outside);
     case "branch_summary":
       return summaryMarkdown(
-        `Summary of the branch that ended at ${outside.name(entry.fromId)}`,
+        `Summary of ${branchWords({ ...entry, fromId: entry.fromId && outside.name(entry.fromId) })}`,
         outside.markdown(entry.summary, "own"),
       );
     case "custom_message":

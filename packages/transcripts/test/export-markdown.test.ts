@@ -128,13 +128,17 @@ describe("exportMarkdown", () => {
         { type: "compaction", id: "c1", summary: "# Goal\nsail", firstKeptEntryId: "u", tokensBefore: 12345 },
         { type: "custom", customType: "bonsai.undo", data: { compactionId: "c1" } },
         { type: "branch_summary", summary: "went astray", fromId: "x1" },
+        { type: "branch_summary", summary: "went well", fromId: "x2", isMerge: true },
+        { type: "branch_summary", summary: "went off", fromId: "" },
       ]),
     );
     expect(text).toContain("*Label: start*\n\n## User");
     expect(text).toContain(
       "**Compacted from 12,345 tokens; kept from `u` on; undone later**\n\n> # Goal\n> sail",
     );
-    expect(text).toContain("**Summary of the branch that ended at `x1`**\n\n> went astray");
+    expect(text).toContain("**Summary of the branch that was left at `x1`**\n\n> went astray");
+    expect(text).toContain("**Summary of a branch that was merged up to `x2`**\n\n> went well");
+    expect(text).toContain("**Summary of the branch that was left**\n\n> went off");
   });
 
   test("a compaction tells what its summary left out, wherever that is recorded", () => {

@@ -1,5 +1,5 @@
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { lossLines, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction";
+import { branchWords, lossLines, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction";
 import { contentText } from "@bonsai-agent/messages";
 import {
   type BranchSummaryEntry,
@@ -73,7 +73,8 @@ export class SummaryBlock extends ChatBlock {
 
   /** `[compaction] Compacted from 123,456 tokens`. */
   #title(): string {
-    if (this.#entry.type === "branch_summary") return "[branch summary] Of the branch that was left";
+    if (this.#entry.type === "branch_summary")
+      return `[branch summary] Of ${branchWords({ isMerge: this.#entry.isMerge === true })}`;
     const size = sizeBeforeText(this.#entry);
     return `[compaction] Compacted${size === undefined ? "" : ` from ${size}`}${this.#isUndone ? ", undone" : ""}`;
   }
