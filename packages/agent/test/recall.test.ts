@@ -148,6 +148,23 @@ describe("entries", () => {
     );
   });
 
+  test.each([
+    ["a line that is too long by itself, with short ones before it", "short\n", 9_000, " needle "],
+    ["a line behind others that would take all the room", `${"words ".repeat(900)}\n`.repeat(8), 0, "needle"],
+  ])("what is looked for is shown before the lines around it: %s", async (_, before, chars, shown) => {
+    const long = "x".repeat(chars * 10);
+    const { session, id } = history(`U A(t1) T1"${before}${long} needle ${long}\nafter" A | U C(u2)`);
+    const opened = textOf(await recall(session)({ entries: id("t1"), around: "needle" }));
+    expect(opened).toContain(shown);
+    expect(opened).toMatch(/line \d|Lines \d/);
+  });
+
+  test("the end of an entry whose last line is too long is the beginning of that line", async () => {
+    const { session, id } = history(`U A(t1) T1"first\nsecond\n${"x".repeat(90_000)}" A | U C(u2)`);
+    const opened = textOf(await recall(session)({ entries: id("t1"), tail: 2 }));
+    expect(opened).toMatch(/Characters 1 to [\d,]+ of line 3, which has 90,000/);
+  });
+
   test("a cleared result is opened by the id of its call, and by an id in brackets", async () => {
     const { session, id } = history(`U A(t1=read:a.ts) T1"tens" A M(t1)`);
     expect(textOf(await recall(session)({ entries: ["t1"] }))).toContain("tens");

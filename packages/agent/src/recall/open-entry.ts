@@ -30,10 +30,8 @@ const CONTEXT_LINES = 8;
 /** The text of an entry, or the part of it that is wanted, within so many tokens. @throws where there is no such part */
 export function openedText({ text }: RecalledEntry, part: EntryPart, maxTokens: number): OpenedText {
   const lines = text.split("\n");
-  const wanted = wantedLines(lines, part);
-  const shown =
-    part.tail === undefined ? fitting(lines, wanted, maxTokens) : fittingTail(lines, wanted, maxTokens);
-  if (shown.length === 0) return oneLongLine(lines, wanted[0]!, { part, maxTokens });
+  const { wanted, shown, first } = fittingLines(lines, part, maxTokens);
+  if (shown.length === 0) return oneLongLine(lines, first, { part, maxTokens });
   const ranges = rangesOf(shown);
   const isAll = shown.length === lines.length;
   const shownText = ranges.map(({ from, to }) => lines.slice(from, to + 1).join("\n")).join("\n[…]\n");
@@ -44,13 +42,36 @@ export function openedText({ text }: RecalledEntry, part: EntryPart, maxTokens: 
   };
 }
 
+interface FittingLines {
+  wanted: number[];
+  /** Of those, as many as fit. */
+  shown: number[];
+  /** The one that is wanted most. */
+  first: number;
+}
+
+/** Lines around a place never take the room of the place itself. */
+function fittingLines(lines: readonly string[], part: EntryPart, maxTokens: number): FittingLines {
+  if (part.around !== undefined) {
+    const hits = linesWith(lines, part.around);
+    const first = hits[0]!;
+    for (const around of [CONTEXT_LINES, 1]) {
+      const wanted = linesAround(lines, hits, around);
+      const shown = fitting(lines, wanted, maxTokens);
+      if (shown.includes(first)) return { wanted, shown, first };
+    }
+    return { wanted: hits, shown: fitting(lines, hits, maxTokens), first };
+  }
+  const wanted = wantedLines(lines, part);
+  if (part.tail === undefined) return { wanted, shown: fitting(lines, wanted, maxTokens), first: wanted[0]! };
+  return { wanted, shown: fittingTail(lines, wanted, maxTokens), first: wanted.at(-1)! };
+}
+
 /** Numbers of lines, from 0, in order. */
 function wantedLines(
-  lines: readonly string[],
-  { fromLine, toLine, head, tail, around }: EntryPart,
+  { length }: readonly string[],
+  { fromLine, toLine, head, tail }: Omit<EntryPart, "around">,
 ): number[] {
-  const { length } = lines;
-  if (around !== undefined) return linesAround(lines, around);
   if (head !== undefined) return numbers(0, Math.min(head, length));
   if (tail !== undefined) return numbers(Math.max(0, length - tail), length);
   const from = (fromLine ?? 1) - 1;
@@ -60,22 +81,22 @@ function wantedLines(
   return numbers(from, to);
 }
 
-function linesAround(lines: readonly string[], around: string): number[] {
+/** Numbers of the lines that hold a text. @throws where none does */
+function linesWith(lines: readonly string[], around: string): number[] {
   const wanted = foldedText(around);
-  const found = new Set<number>();
-  lines.forEach((line, at) => {
-    if (!foldedText(line).includes(wanted)) return;
-    for (const near of numbers(
-      Math.max(0, at - CONTEXT_LINES),
-      Math.min(lines.length, at + CONTEXT_LINES + 1),
-    ))
-      found.add(near);
-  });
-  if (found.size === 0)
+  const found = lines.flatMap((line, at) => (foldedText(line).includes(wanted) ? [at] : []));
+  if (found.length === 0)
     throw new Error(
       `${JSON.stringify(around)} does not stand in the entry. Open it without around, or search with query.`,
     );
-  return [...found].sort((a, b) => a - b);
+  return found;
+}
+
+function linesAround({ length }: readonly string[], hits: readonly number[], around: number): number[] {
+  const wanted = new Set(
+    hits.flatMap((at) => numbers(Math.max(0, at - around), Math.min(length, at + around + 1))),
+  );
+  return [...wanted].sort((a, b) => a - b);
 }
 
 function numbers(from: number, to: number): number[] {
@@ -132,11 +153,7 @@ function oneLongLine(
   at: number,
   { part, maxTokens }: { part: EntryPart; maxTokens: number },
 ): OpenedText {
-  const hit =
-    part.around === undefined
-      ? -1
-      : lines.findIndex((each) => foldedText(each).includes(foldedText(part.around!)));
-  const line = lines[hit < 0 ? at : hit]!;
+  const line = lines[at]!;
   const place =
     part.around === undefined ? 0 : Math.max(0, foldedText(line).indexOf(foldedText(part.around)));
   let chars = Math.min(line.length, maxTokens * 4);
@@ -146,10 +163,9 @@ function oneLongLine(
   };
   while (chars > 1 && byScript(piece().text) > maxTokens) chars = Math.floor(chars * 0.7);
   const { from, text } = piece();
-  const number = (hit < 0 ? at : hit) + 1;
   return {
     text: `${from > 0 ? "…" : ""}${text}${from + chars < line.length ? "…" : ""}`,
     tokens: maxTokens,
-    left: `Characters ${shownCount(from + 1)} to ${shownCount(from + chars)} of line ${number}, which has ${shownCount(line.length)}; the entry has ${shownLines(lines.length)}. Open other places of it with around, other lines with fromLine.`,
+    left: `Characters ${shownCount(from + 1)} to ${shownCount(from + chars)} of line ${at + 1}, which has ${shownCount(line.length)}; the entry has ${shownLines(lines.length)}. Open other places of it with around, other lines with fromLine.`,
   };
 }
