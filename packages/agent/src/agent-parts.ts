@@ -75,6 +75,8 @@ export interface AgentOptions {
   reviewCompaction?: ReviewCompaction | undefined;
   /** Must not throw. */
   onNotice?: (notice: AgentNotice) => void;
+  /** Called once, when the agent is closed: what its tools work with ends. Must not throw. */
+  onClose?: (() => void) | undefined;
   /** Milliseconds since the epoch. Default: the clock. */
   now?: () => number;
 }

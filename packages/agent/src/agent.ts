@@ -40,10 +40,11 @@ export class Agent {
   readonly #prompting: Prompting;
   readonly #followers: readonly RunFollower[];
   readonly #runCommand: RunCommand;
+  readonly #onClose: () => void;
   #closed: Promise<void> | undefined;
 
   constructor(options: AgentOptions) {
-    const { followers = [], runCommand = refuseCommand } = options;
+    const { followers = [], runCommand = refuseCommand, onClose = () => {} } = options;
     this.#parts = agentParts(options);
     this.#compaction = new CompactionTriggers(this.#parts);
     this.#activity = new Activity(this.#parts.gracePeriod, (ended) => this.#prompting.ended(ended));
@@ -55,6 +56,7 @@ export class Agent {
     });
     this.#followers = followers;
     this.#runCommand = runCommand;
+    this.#onClose = onClose;
   }
 
   /** What it works in; `close` closes it. */
@@ -257,6 +259,7 @@ export class Agent {
     await events.notify("session_shutdown", { type: "session_shutdown", ...why });
     gracePeriod.reset();
     for (const follower of this.#followers) await follower.close();
+    this.#onClose();
     this.session.close();
   }
 

@@ -2,7 +2,7 @@ import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
-import { SessionSearch } from "@bonsai-agent/session/search";
+import { SearchThread } from "@bonsai-agent/session/search";
 import { Agent } from "./agent.ts";
 import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { SessionBlurbs } from "./listing/session-blurb.ts";
@@ -62,13 +62,17 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   for (const { problem: message } of instructions)
     if (message !== undefined) onNotice({ level: "warning", code: "instructions_unread", message });
   const date = new Date().toISOString().slice(0, 10);
+  const search = new SearchThread({
+    ...{ home, index: settings.index.enabled },
+    onNotice: (notice) => onNotice({ level: "warning", ...notice }),
+  });
   const agent: Agent = new Agent({
     session,
     models,
     model,
     settings,
     lifecycle,
-    tools: toolsFor(options, lifecycle, { instructions, parent: () => agent }),
+    tools: toolsFor(options, lifecycle, { instructions, search, parent: () => agent }),
     systemPrompt: (tools) => systemPrompt({ cwd, tools, instructions, date, platform: process.platform }),
     runCommand: commandRunner({ cwd, secrets: () => models.secrets() }),
     followers: followersFor(options, lifecycle),
@@ -76,6 +80,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     confirmLongRun: options.isSubAgent ? undefined : options.confirmLongRun,
     reviewCompaction: options.isSubAgent ? undefined : options.reviewCompaction,
     onNotice,
+    onClose: () => search.close(),
   });
   // A sub-agent lacks `task` on purpose, and its parent has notified of the others.
   if (!options.isSubAgent) reportUnknownTools(agent, settings, onNotice);
@@ -85,7 +90,11 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
 function toolsFor(
   options: OpenAgentOptions,
   lifecycle: Lifecycle<LifecycleEvents>,
-  { instructions, parent }: { instructions: readonly ProjectInstruction[]; parent: () => Agent },
+  {
+    instructions,
+    search,
+    parent,
+  }: { instructions: readonly ProjectInstruction[]; search: SearchThread; parent: () => Agent },
 ): readonly Tool[] {
   const { session, cwd, home = bonsaiHome(), settings, models, confirmPath, isSubAgent = false } = options;
   const { tools = [] } = options;
@@ -99,7 +108,6 @@ function toolsFor(
     secrets: () => models.secrets(),
     confirmPath,
   });
-  const search = new SessionSearch({ home, index: settings.index.enabled });
   const recall = settings.recall.enabled
     ? [recallTool({ session, home, settings: settings.recall, search })]
     : [];

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { hiddenEntries, hiddenLookup } from "@bonsai-agent/compaction";
 import { toolCalls } from "@bonsai-agent/messages";
 import { type Entry, openSession, type Session } from "@bonsai-agent/session";
-import type { SearchScope, SessionSearch } from "@bonsai-agent/session/search";
+import type { SearchThread, SessionHit } from "@bonsai-agent/session/search";
 import { queryTerms } from "./query-terms.ts";
 import { type RankedEntry, rankedEntries } from "./ranking.ts";
 import { type RecalledEntry, recalledEntry } from "./recalled-entry.ts";
@@ -15,11 +15,14 @@ export interface RecallScope {
   sessions: boolean;
 }
 
+/** A `SearchThread`, for whoever must not be held up, or a `SessionSearch`. */
+export type FindsEntries = Pick<SearchThread, "find">;
+
 export interface FindRecalledOptions extends RecallScope {
   session: Session;
   /** In plain words. */
   query: string;
-  search: SessionSearch;
+  search: FindsEntries;
   /** At most so many hits. */
   limit: number;
   signal?: AbortSignal | undefined;
@@ -34,6 +37,9 @@ export interface RecallFindings {
 
 /** So many entries that hold terms of the query are read and ranked, of the session and of all others. */
 const MOST_CANDIDATES = 1_000;
+/** Of so many on this path it is hardly another one. */
+const ENOUGH_CANDIDATES = 100;
+const MOST_ASKED = 16_000;
 /** Of each other session. */
 const MOST_OF_ANOTHER = 25;
 /** Results stand so soon behind their call. */
@@ -78,11 +84,7 @@ async function ownEntries(
   const ids =
     file === undefined
       ? idsInMemory(session, branches)
-      : await foundIds(search, texts, {
-          scope: { file },
-          isWanted: (each) => isWanted(each.entryId),
-          signal,
-        });
+      : await foundIds({ search, signal }, texts, { file, isWanted });
   const found = new Map<number, RecalledEntry>();
   const turn = turns(signal);
   for (const id of ids) {
@@ -115,20 +117,18 @@ function idsInMemory(session: Session, branches: boolean): string[] {
   return Array.from(session.index().records(), ({ id }) => id);
 }
 
-interface FoundIdsOptions {
-  scope: SearchScope;
-  isWanted: (entry: { file: string; entryId: string }) => boolean;
-  signal: AbortSignal | undefined;
-}
-
+/** Those that may be found best first: where others take the first places, more are asked for. */
 async function foundIds(
-  search: SessionSearch,
+  { search, signal }: Pick<FindRecalledOptions, "search" | "signal">,
   terms: readonly string[],
-  { scope, isWanted, signal }: FoundIdsOptions,
+  { file, isWanted }: { file: string; isWanted: (entryId: string) => boolean },
 ): Promise<string[]> {
-  const options = { scope, isWanted, limit: MOST_CANDIDATES, ...(signal && { signal }) };
-  const { hits } = await search.find({ terms, match: "any" }, options);
-  return hits.map(({ entryId }) => entryId);
+  for (let limit = MOST_CANDIDATES; ; limit *= 4) {
+    const { hits, more } = await search.find({ terms, match: "any" }, { scope: { file }, limit, signal });
+    const wanted = hits.flatMap(({ entryId }: SessionHit) => (isWanted(entryId) ? [entryId] : []));
+    if (!more || wanted.length >= ENOUGH_CANDIDATES || limit >= MOST_ASKED)
+      return wanted.slice(0, MOST_CANDIDATES);
+  }
 }
 
 async function othersEntries(
@@ -136,15 +136,12 @@ async function othersEntries(
   terms: readonly string[],
   { search, signal }: FindRecalledOptions,
 ): Promise<RecalledEntry[]> {
-  const isWanted = ({ file }: { file: string }) => file !== session.file;
   const { hits } = await search.find(
     { terms, match: "any" },
-    {
-      scope: { cwd: session.cwd },
-      ...{ isWanted, limit: MOST_CANDIDATES, perSession: MOST_OF_ANOTHER, ...(signal && { signal }) },
-    },
+    { scope: { cwd: session.cwd }, limit: MOST_CANDIDATES, perSession: MOST_OF_ANOTHER, signal },
   );
   const byFile = Map.groupBy(hits, ({ file }) => file);
+  if (session.file !== undefined) byFile.delete(session.file);
   return [...byFile].flatMap(([file, found]) => {
     const other = openSession(file);
     try {

@@ -2,7 +2,6 @@ import { hiddenLookup, hidesEntries } from "@bonsai-agent/compaction";
 import { type ImageContent, RECALL_TOOL, type UserContent } from "@bonsai-agent/messages";
 import { framed, RECALLED } from "@bonsai-agent/messages/frames";
 import type { Session } from "@bonsai-agent/session";
-import type { SessionSearch } from "@bonsai-agent/session/search";
 import { z } from "zod";
 import type { AgentSettings } from "../settings.ts";
 import { defineTool, type Tool, type ToolExecution, type ToolResult, toolInput } from "../tool-registry.ts";
@@ -10,7 +9,7 @@ import { shownCount } from "../tools/result-text.ts";
 import { type EntryPart, openedText } from "./open-entry.ts";
 import { foldedText, queryTerms } from "./query-terms.ts";
 import type { RankedEntry } from "./ranking.ts";
-import { findRecalled, type RecallScope } from "./recall-search.ts";
+import { type FindsEntries, findRecalled, type RecallScope } from "./recall-search.ts";
 import type { RecalledEntry } from "./recalled-entry.ts";
 import { RecalledIds, shownId } from "./recalled-ids.ts";
 
@@ -18,7 +17,7 @@ import { RecalledIds, shownId } from "./recalled-ids.ts";
 export interface RecallToolOptions {
   session: Session;
   settings: AgentSettings["recall"];
-  search: SessionSearch;
+  search: FindsEntries;
   /** Where session files are looked for. */
   home: string;
 }

@@ -2,7 +2,6 @@ import { findRecalled, type RecallFindings } from "@bonsai-agent/agent";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { hiddenEntry } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
-import { SessionSearch } from "@bonsai-agent/session/search";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { pickLines } from "../panels/line-picker.ts";
@@ -39,7 +38,6 @@ class RecallPanel {
   readonly list: PickList<Hit>;
   readonly #context: InteractiveContext;
   readonly #session: Session;
-  readonly #search: SessionSearch;
   readonly #leave: () => void;
   #hasBranches = false;
   #searching = new AbortController();
@@ -47,10 +45,8 @@ class RecallPanel {
   #isActing = false;
 
   constructor(context: InteractiveContext, query: string, leave: () => void) {
-    const { home, settings } = context.host.app;
     this.#context = context;
     this.#session = context.host.agent.session;
-    this.#search = new SessionSearch({ home, index: settings.index.enabled });
     this.#leave = leave;
     this.list = new PickList<Hit>({
       place: context.screen,
@@ -87,7 +83,6 @@ class RecallPanel {
   close(): void {
     this.#searching.abort();
     clearTimeout(this.#timer);
-    this.#search.close();
   }
 
   #titled(): void {
@@ -123,7 +118,7 @@ class RecallPanel {
     this.list.update({ empty: "Nothing found so far.", status: "Searching …" });
     const { hits, count } = await findRecalled({
       session: this.#session,
-      search: this.#search,
+      search: this.#context.search,
       query,
       branches: this.#hasBranches,
       sessions: false,

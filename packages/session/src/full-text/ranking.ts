@@ -8,7 +8,7 @@ import type { TermMatcher } from "./search-query.ts";
 import type { SessionSource } from "./session-source.ts";
 
 /** So many hits are ranked by their text, for each one asked for. */
-const RANKED_PER_HIT = 2;
+export const RANKED_PER_HIT = 2;
 const LEAST_RANKED = 100;
 const READ_AT_ONCE = 50;
 

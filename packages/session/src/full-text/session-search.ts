@@ -8,7 +8,7 @@ import { type IsWanted, scanned, scannedInMemory } from "./file-scan.ts";
 import { type Found, hitOf, type SessionHit } from "./hit.ts";
 import { damaged, IndexDatabase, indexFolder, isBusy, isDamage } from "./index-database.ts";
 import { IndexWriter, RETRY_MS, turn } from "./index-writer.ts";
-import { bestHits, inOrder, ranked, readCandidate } from "./ranking.ts";
+import { bestHits, inOrder, RANKED_PER_HIT, ranked, readCandidate } from "./ranking.ts";
 import { type Candidate, type CandidateRange, SearchIndex } from "./search-index.ts";
 import { type SearchQuery, TermMatcher } from "./search-query.ts";
 import { SessionSource } from "./session-source.ts";
@@ -102,7 +102,7 @@ const NOTHING: LookUp = { indexed: new Map(), candidates: [], found: [], sources
 const USUAL_LIMIT = 50;
 /** Of a catch-up, at an index that is deleted or damaged meanwhile. */
 const MOST_ATTEMPTS = 5;
-/** Of a term that more entries have, the newest are looked at. */
+/** Of a term that more entries have, the newest are looked at, unless more hits are asked for. */
 const MOST_CANDIDATES = 2000;
 /** Of each session, where so many hits of each are wanted: some candidates are no hits. */
 const CANDIDATES_PER_HIT = 50;
@@ -298,7 +298,7 @@ function rangeOf(
   // Where each session has its hits, the newest of all could be those of one.
   const isBounded = limit !== Number.POSITIVE_INFINITY && mostPerFile === Number.POSITIVE_INFINITY;
   return {
-    mostPerTerm: isBounded ? MOST_CANDIDATES : Number.POSITIVE_INFINITY,
+    mostPerTerm: isBounded ? Math.max(MOST_CANDIDATES, RANKED_PER_HIT * limit) : Number.POSITIVE_INFINITY,
     mostPerFile,
     file: isOfOne(scope) ? [...sources.keys()][0] : undefined,
     isWanted: (id, entryId) => {
