@@ -1,5 +1,5 @@
 import type { LossReport, SpanRecord } from "@bonsai-agent/digest";
-import { addUsage, BonsaiError, type Calibration, type Usage } from "@bonsai-agent/messages";
+import { addUsage, BonsaiError, type Calibration, tokenDigits, type Usage } from "@bonsai-agent/messages";
 import { type CompactionEntry, type Entry, pinChange, type Session } from "@bonsai-agent/session";
 import type { Aims, Budgets } from "./budget.ts";
 import type { CarryOver, ExtensionCarryOver } from "./carry-over.ts";
@@ -9,7 +9,14 @@ import { type CompactionPlan, type PlanOptions, planSpan } from "./plan.ts";
 import type { CompactionSettings } from "./settings.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";
 import { saysNothing } from "./summary-text.ts";
-import { type ContextSize, type ContextView, PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "./view.ts";
+import {
+  type ContextSize,
+  type ContextView,
+  PLANNED_ENTRY_ID,
+  totalAfter,
+  type ViewItem,
+  viewTokens,
+} from "./view.ts";
 
 /** One compaction under way: everything that is fixed when it begins, and what it costs. */
 export interface Run extends Aims {
@@ -200,15 +207,18 @@ async function tryRung({ rung, state }: LadderStep, run: Run): Promise<LadderSta
       throw new SummaryFailure("empty", "The summary says nothing.");
     const summarisedBy = next.summary === state.summary ? state.summarisedBy : rung.name;
     if (next.tokens < state.tokens || mayGrow(next, run)) return { ...next, rung: rung.name, summarisedBy };
-    throw new SummaryFailure(
-      "no-shorter",
-      `It would not shrink the context: ${state.tokens} tokens before, ${next.tokens} after.`,
-    );
+    throw new SummaryFailure("no-shorter", noShorterText(run, state, next));
   } catch (error) {
     if (error instanceof CompactionCancelled || BonsaiError.is(error)) throw error;
     if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
     return { ...state, failures: [...state.failures, failureOf(rung, error)] };
   }
+}
+
+/** Of whole contexts, as every other size before and after a compaction. */
+export function noShorterText({ size }: Run, before: LadderState, after: LadderState): string {
+  const [from, to] = [before, after].map(({ tokens }) => tokenDigits(totalAfter(size, tokens), true));
+  return `It would not shrink the context: ${from} tokens before, ${to} after.`;
 }
 
 /** An extension's summary, or a short one that the user asked for, is taken as it is. */

@@ -15,11 +15,12 @@ import {
   isWorthWriting,
   type LadderState,
   mayGrow,
+  noShorterText,
   type Run,
   summarisedState,
 } from "./ladder.ts";
 import { originalProjection } from "./originals.ts";
-import { digits, isModelRung, messageOf } from "./outcome.ts";
+import { isModelRung, messageOf } from "./outcome.ts";
 import { planSpan } from "./plan.ts";
 import { plannedResult } from "./plan-compaction.ts";
 import { caveatsOf, resultOf } from "./result.ts";
@@ -176,10 +177,8 @@ class DraftReview {
     if (saysNothing(text)) return refuse("The edited summary says nothing: the one before it stands.");
     const summary = { ...state.summary!.withProse(text), isEdited: true };
     const edited = await climb(run, ladderRungs, summarisedState(state, summary));
-    if (edited.tokens >= run.start.tokens && !mayGrow(edited, run)) {
-      const [before, after] = [run.start.tokens, edited.tokens].map(digits);
-      return refuse(`It would not shrink the context: ${before} tokens before, ${after} after.`);
-    }
+    if (edited.tokens >= run.start.tokens && !mayGrow(edited, run))
+      return refuse(noShorterText(run, run.start, edited));
     this.#show({ run, state: edited });
   }
 }

@@ -248,6 +248,8 @@ test("an edit that would not shrink the context is refused with its text", async
     refusedProse: text,
     problem: expect.stringMatching(/would not shrink/),
   });
+  const { tokensBefore } = drafts[0]!.result;
+  expect(drafts.at(-1)?.problem).toContain(`~${tokensBefore.toLocaleString("en-US")} tokens before`);
 });
 
 test("what cannot be made anew leaves the draft, with the reason", async () => {

@@ -21,7 +21,7 @@ test.for([
   await terminal.until(`─\n${written}\n─`);
 });
 
-test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :"])(
+test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :", "rm"])(
   "an editor that fails is notified, and the text stays: %s",
   async (editor) => {
     const terminal = await opened(editor);

@@ -48,19 +48,24 @@ export async function editedOutside(
 async function writtenIn(command: string, text: string, signal: AbortSignal): Promise<string> {
   const restoreInterrupts = ignoreInterrupts();
   try {
-    return await inFile(text, (file) => ended(command, file, signal));
+    return await inFile({ command, text }, (file) => ended(command, file, signal));
   } finally {
     restoreInterrupts();
   }
 }
 
-async function inFile(text: string, change: (file: string) => Promise<void>): Promise<string> {
+async function inFile(
+  { command, text }: { command: string; text: string },
+  change: (file: string) => Promise<void>,
+): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "bonsai-prompt-"));
   try {
     const file = join(folder, "prompt.md");
     await writeFile(file, text, { mode: 0o600 });
     await change(file);
-    const written = await readFile(file, "utf8");
+    const written = await readFile(file, "utf8").catch((cause: Error) => {
+      throw failed(command, `its file cannot be read (${cause.message})`, cause);
+    });
     // Many editors end a file with a new line of their own.
     return text.endsWith("\n") ? written : written.replace(/\r?\n$/, "");
   } finally {
