@@ -54,9 +54,10 @@ test("while the agent works, it waits for the end of the run", async () => {
 });
 
 test("once stopped, nothing is begun", async () => {
-  const { catchUp, opened, stop } = begun();
+  const { catchUp, opened, runEnded, stop } = begun();
   await opened();
   stop();
+  await runEnded();
   await vi.advanceTimersByTimeAsync(100_000);
   expect(catchUp).toHaveBeenCalledTimes(0);
 });

@@ -29,12 +29,14 @@ interface PickSessionOptions {
  */
 export async function pickSession(options: PickSessionOptions): Promise<SessionSummary | undefined> {
   let picker: SessionPicker | undefined;
-  const picked = await options.screen.show<SessionSummary>((done) => {
-    picker = new SessionPicker(options, done);
-    return picker.list;
-  });
-  picker?.stopSearch();
-  return picked;
+  try {
+    return await options.screen.show<SessionSummary>((done) => {
+      picker = new SessionPicker(options, done);
+      return picker.list;
+    });
+  } finally {
+    picker?.stopSearch();
+  }
 }
 
 /** Owner of which sessions are listed while one is picked. */

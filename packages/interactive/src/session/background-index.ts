@@ -36,7 +36,10 @@ export function indexInBackground(
         notBeforeMs = performance.now() + PAUSE_MS;
       });
   };
-  host.app.lifecycle.on("session_start", begin);
-  host.app.lifecycle.on("agent_end", begin);
-  return () => clearTimeout(timer);
+  const { lifecycle } = host.app;
+  const ends = [lifecycle.on("session_start", begin), lifecycle.on("agent_end", begin)];
+  return () => {
+    for (const end of ends) end();
+    clearTimeout(timer);
+  };
 }
