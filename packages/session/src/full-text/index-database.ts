@@ -10,7 +10,7 @@ const APPLICATION = 0x424e5358;
 const NAME = new RegExp(`^search-${FORMAT}-[0-9a-f]{16}\\.db$`);
 const OF_ANY_FORMAT = /^search-.*\.db$/;
 /** Readers take milliseconds, and a writer's commit too. */
-const BUSY_MS = 1000;
+export const BUSY_MS = 1000;
 
 // Only which sequences of three characters an entry has is kept, not where (`detail=none`): an eighth of the size of a full
 // index. The text itself is read from the session, which is the truth. More of it is gathered in memory, and merged later,

@@ -1,5 +1,5 @@
 import type { FilePosition } from "./entry-lines.ts";
-import { damaged, type IndexDatabase } from "./index-database.ts";
+import { BUSY_MS, damaged, type IndexDatabase } from "./index-database.ts";
 import { folded, type TermMatcher } from "./search-query.ts";
 
 /** Between two texts of an entry and behind the last, so that each of their characters begins a sequence of three. */
@@ -150,7 +150,7 @@ export class SearchIndex {
     try {
       this.place.database.exec("BEGIN IMMEDIATE");
     } finally {
-      this.place.database.exec("PRAGMA busy_timeout = 1000");
+      this.place.database.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
     }
   }
 
