@@ -110,21 +110,7 @@ export function agentParts(options: AgentOptions): AgentParts {
     now,
     onNotice: (notice) => onNotice(modelNotice(notice)),
   });
-  const controller = new CompactionController({
-    session,
-    get settings() {
-      return parts.settings.compaction;
-    },
-    lifecycle: events,
-    review: options.reviewCompaction ?? unseenReview(onNotice),
-    model: () => selection.model,
-    summariser,
-    now,
-    fixedTexts: () => parts.fixedTexts(),
-    isSubAgent: options.isSubAgent ?? false,
-    onWarning: ({ code, message, hint }) =>
-      onNotice({ level: "warning", code, message: `${message} ${hint}` }),
-  });
+  const controller = compactionController(options, () => parts);
   const systemPrompt = new SystemPromptInUse(
     typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools()),
   );
@@ -149,6 +135,35 @@ export function agentParts(options: AgentOptions): AgentParts {
     now,
   };
   return parts;
+}
+
+/** @param parts asked once they are made: settings and model change while it works */
+function compactionController(
+  { session, reviewCompaction, isSubAgent = false }: AgentOptions,
+  parts: () => AgentParts,
+): CompactionController {
+  const onNotice = (notice: AgentNotice) => parts().onNotice(notice);
+  // That nobody can be asked is no news of a sub-agent: its parent's compactions are those that the setting is about.
+  const review = reviewCompaction ?? (isSubAgent ? undefined : unseenReview(onNotice));
+  return new CompactionController({
+    session,
+    get settings() {
+      return parts().settings.compaction;
+    },
+    get lifecycle() {
+      return parts().events;
+    },
+    review,
+    model: () => parts().selection.model,
+    get summariser() {
+      return parts().summariser;
+    },
+    now: () => parts().now(),
+    fixedTexts: () => parts().fixedTexts(),
+    isSubAgent,
+    onWarning: ({ code, message, hint }) =>
+      onNotice({ level: "warning", code, message: `${message} ${hint}` }),
+  });
 }
 
 /** Where nobody can be asked, nothing waits: each compaction is made as it comes. */
