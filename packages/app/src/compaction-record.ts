@@ -64,8 +64,8 @@ function recordedCount(...ranges: ({ count: number } | undefined)[]): number | n
 }
 
 /**
- * The compactions of the path that are not undone and not made anew, newest first: each is the live one of what stands before the next. One
- * walk up the path, which reads only compactions and custom entries.
+ * The compactions of the path that are not undone and not made anew, newest first: each is the live one of what stands
+ * before the next. One walk up the path, which reads only compactions and custom entries.
  */
 export function liveCompactions(session: Session): CompactionEntry[] {
   const live: CompactionEntry[] = [];

@@ -137,21 +137,21 @@ export function sessionControl(mover: SessionMover): SessionControl {
       const target = resolveEntryId(mover.agent.session, targetId);
       const { status } = await mover.agent.navigate(target, {
         ...(summarize !== undefined && { summarise: summarize }),
-        ...summaryWishes(options),
+        ...summaryOptions(options),
       });
       return status !== "cancelled";
     },
     mergeBranch: async (branchId, options) => {
       const { status, summaryEntry } = await mover.agent.merge(
         resolveEntryId(mover.agent.session, branchId),
-        summaryWishes(options),
+        summaryOptions(options),
       );
       return { cancelled: status === "cancelled", summaryEntryId: summaryEntry?.id };
     },
   };
 }
 
-function summaryWishes({
+function summaryOptions({
   customInstructions,
   replaceInstructions,
   label,

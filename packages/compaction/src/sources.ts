@@ -255,7 +255,7 @@ class KnownLines {
       case "prose":
         return this.#proseSource(text);
       default:
-        return saysNothing(text) ? NONE : "match";
+        return isBlankOrHeading(text) ? NONE : "match";
     }
   }
 
@@ -278,7 +278,7 @@ class KnownLines {
 
   /** What a digest quotes of the record is known. */
   #proseSource(line: string): LineSource {
-    if (saysNothing(line)) return NONE;
+    if (isBlankOrHeading(line)) return NONE;
     if (!this.#isDigest) return "match";
     const outcome = this.#outcomes.get(line);
     if (outcome !== undefined) return [outcome];
@@ -292,7 +292,7 @@ function listOf(entryId: string | undefined): readonly string[] {
 }
 
 /** A heading stands over what others say. */
-function saysNothing(line: string): boolean {
+function isBlankOrHeading(line: string): boolean {
   return line.trim() === "" || /^\s{0,3}#{1,6}\s/.test(line);
 }
 
