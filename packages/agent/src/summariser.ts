@@ -4,6 +4,7 @@ import {
   addUsage,
   byScriptEstimator,
   contextTokens,
+  isFreeModel,
   type Message,
   type ModelPrices,
   messageText,
@@ -94,6 +95,9 @@ function summariserOf(
     },
     get maxOutputTokens() {
       return summariserSizes(model()).maxOutputTokens;
+    },
+    get isFree() {
+      return isFreeModel(model());
     },
     summarise,
   };

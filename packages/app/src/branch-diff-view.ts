@@ -1,5 +1,5 @@
 import { branchWords } from "@bonsai-agent/compaction";
-import { contextTokens, costText } from "@bonsai-agent/messages";
+import { contextTokens, costPhrase } from "@bonsai-agent/messages";
 import type { BranchDiffReport, BranchSideReport, PlaceReport } from "./branch-diff-report.ts";
 import { fitLine, kindStyle, type Line, lineWidth, marked, paragraph, type Span, span } from "./line.ts";
 import { age, count, counted, duration } from "./numbers.ts";
@@ -95,7 +95,7 @@ function factLines(side: BranchSideReport, width: number, nowMs: number): Line[]
     `${counted(side.entryIds.length, "entry", "entries")}, ${counted(turns, "turn")}${when}`,
     contextTokens(usage) === 0 && cost.certainty === "known"
       ? "no model was asked"
-      : `${count(contextTokens(usage) - usage.output)} tokens in, ${count(usage.output)} out, ${costText(cost)}`,
+      : `${count(contextTokens(usage) - usage.output)} tokens in, ${count(usage.output)} out, ${costPhrase(cost)}`,
     `context at its end ${context.isEstimate ? `about ${size}` : size}`,
   ].flatMap((text) => paragraph(text, width, undefined, 2));
 }

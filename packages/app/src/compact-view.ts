@@ -1,12 +1,5 @@
 import { type CompactionResult, lossLines, type SummaryLoss } from "@bonsai-agent/compaction";
-import {
-  costText,
-  type KnownCost,
-  knownUsd,
-  type Model,
-  type ModelPrices,
-  usdText,
-} from "@bonsai-agent/messages";
+import { costPhrase, type KnownCost, type Model, type ModelPrices } from "@bonsai-agent/messages";
 import { type Line, paragraph, quoted, span } from "./line.ts";
 import { counted, sizeChange, tokensText } from "./numbers.ts";
 import { type PlanPicture, planView } from "./plan-view.ts";
@@ -80,12 +73,8 @@ function writtenTo(file: string): Line {
 export function plannedText({ model, requests, costUsd, failure }: PlannedCost): string {
   if (requests.length === 0) return `${model} cannot be asked. ${failure ?? ""}`.trimEnd();
   const inputTokens = requests.reduce((sum, each) => sum + each.inputTokens, 0);
-  const price =
-    costUsd === null
-      ? "the price is unknown"
-      : costUsd.most === 0
-        ? "free of charge"
-        : `${usdText(costUsd.least)} to ${usdText(costUsd.most)}`;
+  const cost = costOfRequests(costUsd && costUsd.most);
+  const price = `${isPriced(cost) ? "at most " : ""}${costPhrase(cost)}`;
   const reads = `${tokensText(inputTokens, true)} to read`;
   return `${counted(requests.length, "request")} to ${model}: ${reads}; ${price}.`;
 }
@@ -95,11 +84,19 @@ function headline({ result }: CompactViewOptions): Line {
   return [span(`${headings[result.status] ?? ""}${anew}`, ["bold", "green"]), `  ${sizeChange(result)}`];
 }
 
-/** "2 requests for $0.03". */
-export function requestWords(result: Pick<CompactionResult, "requests" | "costUsd">): string {
-  const cost = compactionCost(result);
-  const words = cost.certainty === "unknown" ? ", cost unknown" : ` for ${costText(cost)}`;
-  return `${counted(result.requests, "request")}${words}`;
+/** What was asked for a compaction, and what that cost: `2 requests, $0.03`. */
+export function requestWords({ requests, costUsd }: Pick<CompactionResult, "requests" | "costUsd">): string {
+  return `${counted(requests, "request")}, ${costPhrase(costOfRequests(costUsd))}`;
+}
+
+function isPriced({ certainty, isFree }: KnownCost): boolean {
+  return certainty !== "unknown" && isFree !== true;
+}
+
+/** @param costUsd null where it is unknown */
+function costOfRequests(costUsd: number | null): KnownCost {
+  if (costUsd === null) return { usd: 0, certainty: "unknown" };
+  return { usd: costUsd, certainty: "known", isFree: costUsd === 0 };
 }
 
 function* written({ result, decidedBy, file, width }: CompactViewOptions): Generator<Line> {
@@ -172,7 +169,7 @@ export function compactionReport(
   const reported = Object.fromEntries(reportedFields.map((field) => [field, result[field]]));
   return {
     ...(reported as unknown as ReportedResult),
-    costUsd: knownUsd(compactionCost(result)),
+    costUsd: result.costUsd,
     decidedBy,
     planned: cost,
     detail: reportedDetail(result),
@@ -185,18 +182,16 @@ function reportedDetail(result: CompactionResult): string | undefined {
   return status === "compacted" || status === "masked" ? caveatOf(result) : undefined;
 }
 
-/** A compaction that asked a model and has no cost has an unknown one. */
-function compactionCost({ requests, costUsd }: Pick<CompactionResult, "requests" | "costUsd">): KnownCost {
-  return { usd: costUsd, certainty: requests > 0 && costUsd === 0 ? "unknown" : "known" };
-}
-
 /** What a compaction would ask of a model, and what that would cost. */
 export interface PlannedCost {
   /** `provider/id`. */
   model: string;
   /** Estimated. None where the model cannot be asked. */
   requests: { kind: string; inputTokens: number; maxOutputTokens: number }[];
-  /** US dollars: without a word of answer, and with answers of full length. Null where the prices are unknown. */
+  /**
+   * US dollars: without a word of answer, and with answers of full length; what a provider has cached makes it less. Null
+   * where the prices are unknown.
+   */
   costUsd: { least: number; most: number } | null;
   /** Why it cannot be asked. */
   failure: string | undefined;

@@ -9,7 +9,7 @@ import {
   requestWords,
 } from "./compact-view.ts";
 import { type Line, paragraph, quoted, span } from "./line.ts";
-import { counted, sizeChange } from "./numbers.ts";
+import { sizeChange } from "./numbers.ts";
 import { planPicture, planView } from "./plan-view.ts";
 import { oneLine, printable, wrap } from "./terminal-text.ts";
 
@@ -70,7 +70,7 @@ export function draftFacts(draft: CompactionDraft, model: Model): string[] {
   const { stage, result, summariser, isEdited, focus, caveat } = draft;
   const cost = plannedCost(result, model);
   const by = stage === "ready" && summariser !== undefined ? [`The summary of ${oneLine(summariser)}`] : [];
-  const spent = result.requests > 0 ? [`so far ${spentWords(result, model)}`] : [];
+  const spent = result.requests > 0 ? [`so far ${requestWords(result)}`] : [];
   const made = [...by, ...(isEdited ? ["edited by you"] : []), ...spent].join(", ");
   return [
     ...(cost === undefined ? [] : [plannedText(cost)]),
@@ -78,13 +78,6 @@ export function draftFacts(draft: CompactionDraft, model: Model): string[] {
     ...(focus === undefined ? [] : [`Focus: ${focus}`]),
     ...(caveat === undefined ? [] : [caveat]),
   ];
-}
-
-/** A model that costs nothing is known to; of any other, a cost of nothing is one that was not reported. */
-function spentWords(result: CompactionDraft["result"], { usdPerMillionTokens: prices }: Model): string {
-  const isFree = prices !== undefined && prices.input + prices.output === 0;
-  if (!isFree || result.costUsd > 0) return requestWords(result);
-  return `${counted(result.requests, "request")}, free of charge`;
 }
 
 /** All of a draft, for a screen. */

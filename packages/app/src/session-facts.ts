@@ -1,6 +1,12 @@
-import { addUsage, BonsaiError, CostSum, emptyUsage, type Model, type Usage } from "@bonsai-agent/messages";
+import { BonsaiError, type CostSum, isFreeModel, type Model, type Usage } from "@bonsai-agent/messages";
 import { loadCatalogue } from "@bonsai-agent/models";
-import { bonsaiHome, type Entry, type SessionHeader } from "@bonsai-agent/session";
+import {
+  answeringModel,
+  bonsaiHome,
+  type Entry,
+  type SessionHeader,
+  UsageCounter,
+} from "@bonsai-agent/session";
 import type { CliIo } from "./io.ts";
 
 /** What the entries of a session add up to, over all its branches. */
@@ -28,11 +34,8 @@ export class FactCounter {
   readonly #models = new Map<string, number>();
   readonly #activity = noTimes();
   readonly #writes = noTimes();
-  readonly #cost = new CostSum();
+  readonly #usage = new UsageCounter();
   #entryCount = 0;
-  #usage = emptyUsage();
-  /** Who answered last: the model of requests that do not name theirs. */
-  #model: string | undefined;
 
   /** A fork's copied entries are as old as the fork: what was done before is its origin's activity. */
   constructor({ timestamp = "", parentSession }: Partial<SessionHeader> = {}) {
@@ -43,12 +46,9 @@ export class FactCounter {
   add(entry: Entry): void {
     this.#entryCount += 1;
     increment(this.#counts, kind(entry));
-    const model = modelOf(entry);
+    const model = answeringModel(entry);
     if (model !== undefined) increment(this.#models, model);
-    const usage = usageOf(entry);
-    this.#usage = addUsage(this.#usage, usage);
-    this.#model = model ?? this.#model;
-    this.#cost.add(usage, entry.type === "usage" ? `${entry.provider}/${entry.model}` : this.#model);
+    this.#usage.add(entry);
     const writtenMs = Math.max(this.#startMs, Date.parse(entry.timestamp));
     noteTime(this.#writes, writtenMs);
     if (entry.type === "message" || entry.type === "custom_message") noteTime(this.#activity, writtenMs);
@@ -58,8 +58,8 @@ export class FactCounter {
     return {
       entryCount: this.#entryCount,
       counts: Object.fromEntries(mostFirst(this.#counts)),
-      usage: this.#usage,
-      cost: this.#cost,
+      usage: this.#usage.usage,
+      cost: this.#usage.cost,
       models: mostFirst(this.#models).map(([model, answers]) => ({ model, answers })),
       firstActivity: isoTime(this.#activity.first),
       lastActivity: isoTime(this.#activity.last),
@@ -75,36 +75,6 @@ function mostFirst(counts: ReadonlyMap<string, number>): [string, number][] {
 function kind(entry: Entry): string {
   if (entry.type !== "message") return entry.type;
   return typeof entry.message?.role === "string" ? entry.message.role : "damagedMessage";
-}
-
-function modelOf(entry: Entry): string | undefined {
-  if (entry.type !== "message" || entry.message?.role !== "assistant") return undefined;
-  const { provider, model } = entry.message;
-  return `${typeof provider === "string" ? provider : "?"}/${typeof model === "string" ? model : "?"}`;
-}
-
-function usageOf(entry: Entry): Usage {
-  if (entry.type === "message") {
-    const { message } = entry;
-    // A tool's own requests: those of a sub-agent.
-    const isAsked = message?.role === "assistant" || message?.role === "toolResult";
-    return wholeUsage(isAsked ? message.usage : undefined);
-  }
-  return wholeUsage("usage" in entry ? entry.usage : undefined);
-}
-
-/** Recordings can lack a usage or parts of it, or hold what is no number. */
-function wholeUsage(usage: Partial<Usage> | undefined): Usage {
-  const none = emptyUsage();
-  const cost = { ...none.cost, ...numbersOf(usage?.cost) };
-  return { ...none, ...numbersOf(usage), cost };
-}
-
-function numbersOf(value: unknown): Record<string, number> {
-  if (typeof value !== "object" || value === null) return {};
-  const numbers: Record<string, number> = {};
-  for (const [key, each] of Object.entries(value)) if (Number.isFinite(each)) numbers[key] = each;
-  return numbers;
 }
 
 interface Times {
@@ -137,10 +107,6 @@ export type IsFree = (model: string) => boolean;
 export function freeAmong(models: readonly Model[]): IsFree {
   const free = new Set(models.filter(isFreeModel).map(({ provider, id }) => `${provider}/${id}`));
   return (model) => free.has(model);
-}
-
-function isFreeModel({ usdPerMillionTokens: prices }: Model): boolean {
-  return prices !== undefined && Object.values(prices).every((price) => price === 0);
 }
 
 /** For commands that need models for nothing else: who cannot read the user's models knows of none that is free. */

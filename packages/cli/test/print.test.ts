@@ -28,7 +28,7 @@ describe("bonsai -p", () => {
     const { code, stdout, stderr } = await run(["-p", "what does a.md say?"]);
     expect([code, stdout]).toEqual([0, "It says hello.\n"]);
     expect(stderr).toContain("· read a.md\n");
-    expect(stderr).toMatch(/tokens in, \d+ out, \$0 · bonsai -r [0-9a-f-]{36}\n$/);
+    expect(stderr).toMatch(/tokens in, \d+ out, free of charge · bonsai -r [0-9a-f-]{36}\n$/);
     expect(stderr).not.toContain("I will look.");
   });
 

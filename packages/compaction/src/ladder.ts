@@ -192,6 +192,12 @@ export function usageOf({ cost: { usage } }: Run, summary: PlannedSummary | unde
   return usage !== undefined && own !== undefined ? addUsage(usage, own) : (own ?? usage);
 }
 
+/** US dollars of these requests; null where nobody knows what they cost. */
+export function costUsdOf(run: Run, summary: PlannedSummary | undefined): number | null {
+  const usd = usageOf(run, summary)?.cost.total ?? 0;
+  return usd === 0 && run.cost.requests > 0 && run.summariser?.isFree !== true ? null : usd;
+}
+
 /** True where a summary is wanted and not made yet. */
 export function isPlanned({ plan, summary }: LadderState): boolean {
   return plan?.status === "planned" && summary === undefined;

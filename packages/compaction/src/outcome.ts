@@ -97,7 +97,8 @@ export interface CompactionManifest {
   previousCompactionId?: string | undefined;
   /** Requests to the summariser, answers that were refused included. */
   requests: number;
-  costUsd: number;
+  /** Absent where nobody knows what these requests cost; older records have 0 then. */
+  costUsd?: number | undefined;
   /** What the session's usage had taught about its tokens; a compaction takes the evidence away. */
   calibration?: Calibration | undefined;
   /** What was asked for: a later compaction that asks for less may go on from here. */

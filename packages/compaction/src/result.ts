@@ -2,7 +2,7 @@ import type { LossReport } from "@bonsai-agent/digest";
 import { BonsaiError, tokensText } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
 import { carriedCounts, carryOver } from "./carry-over.ts";
-import { type LadderState, type Run, type RungFailure, usageOf } from "./ladder.ts";
+import { costUsdOf, type LadderState, type Run, type RungFailure } from "./ladder.ts";
 import {
   type CarriedCounts,
   type CompactionOutcome,
@@ -91,7 +91,8 @@ export interface CompactionResult {
   requests: number;
   /** In a plan for a given summariser: what would be asked of it; none where `failures` has the reason. */
   plannedRequests?: readonly PlannedRequest[];
-  costUsd: number;
+  /** Null where requests were made and nobody knows what they cost. */
+  costUsd: number | null;
   /** One sentence for people. */
   detail: string;
   /** The extension that did not let it happen, or whose summary stands; absent where none had a say. */
@@ -156,7 +157,7 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     edits: [],
     ...(changed && { steps }),
     requests: cost.requests,
-    costUsd: usageOf(run, summary)?.cost.total ?? 0,
+    costUsd: costUsdOf(run, summary),
     detail: detailOf(run, state, { status, steps }),
     ...(summary?.fromHook === true && state.madeBy !== undefined && { decidedBy: state.madeBy }),
     failures: state.failures,

@@ -7,6 +7,7 @@ import type { CompactionLifecycle } from "./events.ts";
 import {
   CompactionCancelled,
   climb,
+  costUsdOf,
   isWorthWriting,
   type LadderState,
   type PlannedSummary,
@@ -216,7 +217,7 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
     ...(state.summary?.isEdited && { isEdited: true }),
     previousCompactionId: plan.previous?.id,
     requests: cost.requests,
-    costUsd: usageOf(run, state.summary)?.cost.total ?? 0,
+    costUsd: costUsdOf(run, state.summary) ?? undefined,
     calibration: calibrationAfter(run, state),
     settings: {
       preset: settings.preset,

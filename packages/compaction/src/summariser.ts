@@ -60,6 +60,8 @@ export interface Summariser {
    * put back behind it. Default false.
    */
   readonly isExtract?: boolean | undefined;
+  /** True where its requests are known to cost nothing; else a request without a cost has an unknown one. Default false. */
+  readonly isFree?: boolean | undefined;
   summarise(request: SummaryRequest): Promise<SummaryAnswer>;
 }
 

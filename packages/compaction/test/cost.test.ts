@@ -1,6 +1,7 @@
+import { emptyUsage } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { compactionSettings, runCompaction } from "../src/index.ts";
+import { compactionSettings, manifestOf, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200 });
@@ -17,7 +18,19 @@ test("refused answers and requests that fail are counted, and what they cost", a
   const other = history(LONG).session;
   const failing = scriptedSummariser([new Error("no connection")]);
   const failed = await runCompaction({ session: other, settings: never, summariser: failing });
-  expect(failed).toMatchObject({ status: "failed", requests: 1, costUsd: 0 });
+  expect(failed).toMatchObject({ status: "failed", requests: 1, costUsd: null });
+});
+
+test.each([
+  ["of a free model cost nothing", true, 0],
+  ["of a model without a price have an unknown cost, and the record has none", undefined, null],
+])("requests %s", async (_, isFree, costUsd) => {
+  const { session } = history(LONG);
+  const usage = { ...emptyUsage(), input: 100, output: 10 };
+  const summariser = { ...scriptedSummariser([{ usage }]), isFree };
+  const result = await runCompaction({ session, settings, summariser });
+  expect(result).toMatchObject({ status: "compacted", requests: 1, costUsd });
+  expect(manifestOf(result.entry)?.costUsd).toBe(costUsd ?? undefined);
 });
 
 test("chunks are counted one by one, the request that was too long included", async () => {

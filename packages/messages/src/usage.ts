@@ -108,6 +108,17 @@ export interface KnownCost {
    * `known`: of all. `atLeast`: some used tokens whose price is not known. `unknown`: all that used tokens did.
    */
   certainty: "known" | "atLeast" | "unknown";
+  /** True where tokens were used, by models alone that are known to be free. Default false. */
+  isFree?: boolean;
+}
+
+/** True for a model whose prices are known, and are all 0. */
+export function isFreeModel({
+  usdPerMillionTokens: prices,
+}: {
+  usdPerMillionTokens?: Readonly<Omit<UsageCost, "total">> | undefined;
+}): boolean {
+  return prices !== undefined && Object.values(prices).every((price) => price === 0);
 }
 
 /**
@@ -136,7 +147,8 @@ export class CostSum {
   /** @param isFree true for a `provider/model` whose price is known to be 0. Default: of none. */
   cost(isFree: (model: string) => boolean = () => false): KnownCost {
     const unknown = [...this.#unpriced].filter((model) => model === undefined || !isFree(model));
-    if (unknown.length === 0) return { usd: this.#usd, certainty: "known" };
+    if (unknown.length === 0)
+      return { usd: this.#usd, certainty: "known", isFree: this.#usd === 0 && this.#unpriced.size > 0 };
     return { usd: this.#usd, certainty: this.#usd > 0 ? "atLeast" : "unknown" };
   }
 }
@@ -146,10 +158,16 @@ export function knownUsd({ usd, certainty }: KnownCost): number | null {
   return certainty === "known" ? usd : null;
 }
 
-/** The cost in words: `$1.20`, `at least $1.20` or `unknown`. */
-export function costText({ usd, certainty }: KnownCost): string {
+/** The cost in words: `$1.20`, `at least $1.20`, `free of charge` or `unknown`. */
+export function costText({ usd, certainty, isFree }: KnownCost): string {
   if (certainty === "unknown") return "unknown";
+  if (isFree) return "free of charge";
   return certainty === "known" ? usdText(usd) : `at least ${usdText(usd)}`;
+}
+
+/** The same behind something else: `cost unknown` says what is. */
+export function costPhrase(cost: KnownCost): string {
+  return cost.certainty === "unknown" ? "cost unknown" : costText(cost);
 }
 
 /** A number of tokens as people read it, marked where it or a part of it is an estimate: `12,345`, `~12,345`. */

@@ -30,7 +30,7 @@ const SUMS: Array<[what: string, usages: Array<[Usage, string?]>, words: string,
     "at least $1.00",
     null,
   ],
-  ["a free model", [[used(10, 0), "local/free"]], "$0", 0],
+  ["a free model", [[used(10, 0), "local/free"]], "free of charge", 0],
   [
     "a free model beside one with a cost",
     [

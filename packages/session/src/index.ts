@@ -81,3 +81,4 @@ export {
 export type { Durability } from "./session-writer.ts";
 export { MemoryStore, OverlayStore, type SessionStore } from "./store.ts";
 export type { SessionTree, TreeEntry } from "./tree.ts";
+export { answeringModel, UsageCounter } from "./usage-counter.ts";

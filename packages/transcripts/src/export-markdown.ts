@@ -1,14 +1,6 @@
 import { type SummaryLoss, summaryLoss } from "@bonsai-agent/compaction";
-import {
-  addUsage,
-  BonsaiError,
-  CostSum,
-  costText,
-  emptyUsage,
-  type KnownCost,
-  type Usage,
-} from "@bonsai-agent/messages";
-import type { ContextEditEntry, Entry, SessionHeader } from "@bonsai-agent/session";
+import { BonsaiError, costText, type KnownCost, type Usage } from "@bonsai-agent/messages";
+import { type ContextEditEntry, type Entry, type SessionHeader, UsageCounter } from "@bonsai-agent/session";
 import { isLeafRecord, UndoneCompactions } from "@bonsai-agent/session/host";
 import { count, type EntryFate, entryMarkdown } from "./markdown-entry.ts";
 import { grouped } from "./markdown-text.ts";
@@ -29,6 +21,8 @@ export interface MarkdownOptions {
   leafId?: string;
   /** All branches: after the chosen one the parts of the others that it does not have. Default: false. */
   all?: boolean;
+  /** Tells of a `provider/model` whether it is known to be free. Default: of none. */
+  isFree?: ((model: string) => boolean) | undefined;
 }
 
 /**
@@ -46,7 +40,7 @@ export function exportMarkdown(session: ExportedSession, options: MarkdownOption
   const labels = labelsOf(all);
   const outside = new OutsideText();
   const parts = [
-    documentHead(session, { all, entries, outside }),
+    documentHead(session, { all, entries, outside, isFree: options.isFree }),
     ...pathMarkdown({ path, labels, outside }),
   ];
   for (const branch of branches) {
@@ -131,8 +125,19 @@ function otherBranches(all: readonly Entry[], path: readonly Entry[]): Branch[] 
 
 function documentHead(
   session: ExportedSession,
-  { all, entries, outside }: { all: readonly Entry[]; entries: readonly Entry[]; outside: OutsideText },
+  {
+    all,
+    entries,
+    outside,
+    isFree,
+  }: Pick<MarkdownOptions, "isFree"> & {
+    all: readonly Entry[];
+    entries: readonly Entry[];
+    outside: OutsideText;
+  },
 ): string {
+  const used = new UsageCounter();
+  for (const entry of entries) used.add(entry);
   const { header } = session;
   const name = all.findLast((entry) => entry.type === "session_info")?.name;
   const rows = [
@@ -147,7 +152,7 @@ function documentHead(
         .join(", ") || "none",
     ],
     ["Messages", grouped(entries.filter((entry) => entry.type === "message").length)],
-    ...usageRows(totalUsage(entries), totalCost(entries)),
+    ...usageRows(used.usage, used.cost.cost(isFree)),
   ];
   const table = rows.map(([label, value]) => `| ${label} | ${value} |`);
   return `# ${outside.plain(name ?? "Session")}\n\n| | |\n| --- | --- |\n${table.join("\n")}`;
@@ -161,28 +166,6 @@ function modelNames(entries: readonly Entry[]): string[] {
     }
   }
   return [...names];
-}
-
-function totalUsage(entries: readonly Entry[]): Usage {
-  return entries
-    .map(usageOf)
-    .reduce((sum: Usage, usage) => (usage ? addUsage(sum, usage) : sum), emptyUsage());
-}
-
-function usageOf(entry: Entry): Usage | undefined {
-  if (entry.type === "message") {
-    const { message } = entry;
-    return message?.role === "assistant" || message?.role === "toolResult" ? message.usage : undefined;
-  }
-  return entry.type === "compaction" || entry.type === "branch_summary" || entry.type === "usage"
-    ? entry.usage
-    : undefined;
-}
-
-function totalCost(entries: readonly Entry[]): KnownCost {
-  const sum = new CostSum();
-  for (const entry of entries) sum.add(usageOf(entry));
-  return sum.cost();
 }
 
 function usageRows(usage: Usage, cost: KnownCost): string[][] {

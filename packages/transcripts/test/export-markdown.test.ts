@@ -120,6 +120,20 @@ describe("exportMarkdown", () => {
     expect(text).toContain("secret of the sea");
   });
 
+  test.each([
+    ["a model without a price", undefined, "unknown"],
+    ["a free model", (model: string) => model === "p/m", "free of charge"],
+  ])("the cost of %s, also for its summaries, is told as it is", (_, isFree, cost) => {
+    const summary = {
+      type: "branch_summary",
+      summary: "astray",
+      fromId: "x",
+      usage: { ...emptyUsage(), input: 9 },
+    };
+    const session = sessionOf([user("one"), answer([]), summary as EntryDraft]);
+    expect(exportMarkdown(session, { isFree })).toContain(`| Cost | ${cost} |`);
+  });
+
   test("compactions, undone ones, branch summaries and labels are marked", () => {
     const text = exportMarkdown(
       sessionOf([

@@ -1,6 +1,7 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
 import { bytes } from "@bonsai-agent/app/numbers";
+import { freeModels } from "@bonsai-agent/app/session-facts";
 import { openNamedSession, outputFile, resolveEntryId, writeOutput } from "@bonsai-agent/app/session-file";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
@@ -15,7 +16,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const file = outputFile(invocation);
   const session = openNamedSession(invocation);
   const leaf = typeof options.leaf === "string" ? { leafId: resolveEntryId(session, options.leaf) } : {};
-  const text = exportMarkdown(session, { ...leaf, all: options.all === true });
+  const text = exportMarkdown(session, { ...leaf, all: options.all === true, isFree: await freeModels(io) });
   if (file !== undefined) {
     writeOutput(file, text);
     const sizeBytes = Buffer.byteLength(text);

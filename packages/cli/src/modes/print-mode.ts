@@ -13,9 +13,8 @@ import type { Lifecycle, PayloadOf } from "@bonsai-agent/lifecycle";
 import {
   addUsage,
   CostSum,
-  costText,
+  costPhrase,
   emptyUsage,
-  type KnownCost,
   messageText,
   promptTokens,
   type Usage,
@@ -122,7 +121,7 @@ export class PrintProgress {
     // A command that asked no model took nothing.
     if (usage.totalTokens === 0 && (status === "handled" || (status === "aborted" && !isKept))) return;
     const known = cost.cost((each) => freeAmong([model])(each));
-    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${spentWords(known)}`;
+    const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${costPhrase(known)}`;
     const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not kept";
     this.#print([span(`${spent} · ${goOn}`, "gray")]);
   }
@@ -140,10 +139,6 @@ export class PrintProgress {
     const { output } = this.#call;
     output.note(fitLine(line, Math.max(output.noticeWidth, 100)));
   }
-}
-
-function spentWords(cost: KnownCost): string {
-  return cost.certainty === "unknown" ? "cost unknown" : costText(cost);
 }
 
 /** Undefined where another line says it: that of a mask, the warning or the error of a failure. */

@@ -1,5 +1,5 @@
-import { caveatOf } from "@bonsai-agent/app/compact-view";
-import { counted, sizeChange, tokensText, usd } from "@bonsai-agent/app/numbers";
+import { caveatOf, requestWords } from "@bonsai-agent/app/compact-view";
+import { counted, sizeChange, tokensText } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { type CompactionOutcome, manifestOf, type RungName } from "@bonsai-agent/compaction";
 import type { CompactionEntry } from "@bonsai-agent/session";
@@ -51,11 +51,10 @@ const ways: Readonly<Record<RungName, string>> = {
 
 function compactedText({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
   // An extension's own details are no manifest.
-  const { rung, requests, costUsd, isEdited } = manifestOf(entry) ?? {};
+  const { rung, requests = 0, costUsd = null, isEdited } = manifestOf(entry) ?? {};
   const isForeign = entry?.fromHook === true;
   const way = isForeign ? foreignWay(outcome) : rung === undefined ? undefined : wayOf(rung, requests);
-  const price = costUsd === 0 ? "" : ` for ${usd(costUsd ?? Number.NaN)}`;
-  const cost = requests === undefined || requests === 0 ? [] : [`${counted(requests, "request")}${price}`];
+  const cost = requests === 0 ? [] : [requestWords({ requests, costUsd })];
   const masked = maskedResults === 0 ? [] : [`${counted(maskedResults, "old tool result")} masked`];
   const cut = cutTexts(outcome);
   const edited = isEdited === true ? ["edited by you"] : [];

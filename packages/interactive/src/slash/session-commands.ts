@@ -1,6 +1,7 @@
 import { bytes } from "@bonsai-agent/app/numbers";
 import { absolutePath, shownPath } from "@bonsai-agent/app/paths";
 import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
+import { freeAmong } from "@bonsai-agent/app/session-facts";
 import { resolveEntryId, writeOutput } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import type { Session } from "@bonsai-agent/session";
@@ -160,12 +161,12 @@ export const exportCommand: SlashCommand = {
   argumentHint: "[file]",
   worksWhileBusy: true,
   async run(args, { host, notify }) {
-    const { session } = host.agent;
-    const { cwd } = host.app;
+    const { session, model } = host.agent;
+    const { cwd, models } = host.app;
     const file = absolutePath(args === "" ? `bonsai-${session.id.slice(0, 8)}.md` : args, cwd);
     // With it comes a parser of Markdown, which no start needs.
     const { exportMarkdown } = await import("@bonsai-agent/transcripts");
-    const text = exportMarkdown(session);
+    const text = exportMarkdown(session, { isFree: freeAmong([...models.catalogue.models, model]) });
     writeOutput(file, text);
     const size = bytes(Buffer.byteLength(text));
     notify(`Written to ${shownPath(file, cwd)}, ${size}`);
