@@ -64,8 +64,9 @@ function percentOf(text: string): number {
   return text === "<1%" ? 0 : text === ">99%" ? 100 : Number(text.slice(0, -1));
 }
 
-const law = (check: (each: Case) => Promise<void>, numRuns = 40) =>
-  fc.assert(fc.asyncProperty(cases, check), { numRuns });
+/** Each run is some ten commands. */
+const law = (check: (each: Case) => Promise<void>) =>
+  fc.assert(fc.asyncProperty(cases, check), { numRuns: 25 });
 
 test("Law: the rows of `bonsai context` add up to its total, which is that of `bonsai show`", () =>
   law(async (each) => {
@@ -188,7 +189,8 @@ test("Law: what a compaction reports of the size afterwards is what the next scr
       new RegExp(`The context: (${digits}) → (${digits}) tokens?\\.`),
     );
     expect(undo.map(figure)).toEqual([
-      { tokens: undone.tokensBefore, isEstimate: true },
+      // Of nothing, nothing is estimated.
+      { tokens: undone.tokensBefore, isEstimate: undone.tokensBefore > 0 },
       { tokens: undone.tokensAfter, isEstimate: true },
     ]);
   }));
