@@ -24,8 +24,8 @@ const folder = mkdtempSync(join(tmpdir(), "bonsai-review-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 const settings = compactionSettings({ keepRecentTokens: 200, estimator: "chars4", confirm: "always" });
-const model = { contextWindow: 60_000 };
-const long = 'U:30000 A:30000 | U"Never push to main." A:100 | U:100 A:100';
+const model = { contextWindow: 20_000 };
+const long = 'U:10000 A:10000 | U"Never push to main." A:100 | U:100 A:100';
 const reasons: readonly CompactionReason[] = ["manual", "threshold", "overflow"];
 const prose = wellFormed({ kind: "history" });
 const edited = `${prose}\n\nThe port is 8123.`;
@@ -125,7 +125,7 @@ test("law: cancel leaves the file byte for byte, whatever was tried before", asy
     fc.constantFrom<"earlier" | "later">("earlier", "later"),
   );
   const property = fc.asyncProperty(
-    fc.array(decision, { maxLength: 8 }),
+    fc.array(decision, { maxLength: 6 }),
     fc.constantFrom(...reasons),
     async (tried, reason) => {
       // Applied is over: what is ready is not, here.
@@ -138,7 +138,7 @@ test("law: cancel leaves the file byte for byte, whatever was tried before", asy
       expect(isUnchanged).toBe(true);
     },
   );
-  await fc.assert(property, { numRuns: 60 });
+  await fc.assert(property, { numRuns: 40 });
 });
 
 test("the setting and the reason say whether anybody is asked", async () => {
@@ -385,7 +385,7 @@ test("a session that changed while it was looked at is not written to; what came
   expect(behind.result.status).toBe("compacted");
   expect(JSON.stringify(session.projection().items)).toContain("And now?");
 
-  history("U:30000 A:30000 | U:100 A:100", session);
+  history("U:10000 A:10000 | U:100 A:100", session);
   let before = "";
   const move: Script = [
     apply,

@@ -47,7 +47,7 @@ test("undo then redo gives the projection of before, and what came between stand
       expect(seen(session)).toEqual([...before, ...added]);
       expect(seen(openSession({ store }))).toEqual(seen(session));
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });
 
@@ -56,18 +56,19 @@ test("of what was said of a compaction on a path, the latest counts", () => {
     fc.property(treeArbitrary({ maxSteps: 30 }), (notation) => {
       const { store, session } = newSession();
       history(notation, session);
-      const model = liveByModel(session.path());
+      const path = session.path();
+      const model = liveByModel(path);
       expect(session.projection().compaction?.id).toBe(model);
       expect(openSession({ store }).projection().compaction?.id).toBe(model);
       const tree = session.tree();
-      const onPath = new Set(session.path().map(({ id }) => id));
+      const onPath = new Set(path.map(({ id }) => id));
       for (const [at, { id, type }] of tree.entries.entries()) {
         if (type !== "compaction" || !onPath.has(id)) continue;
-        const upTo = session.path().filter((entry) => compactionChange(entry)?.compactionId === id);
+        const upTo = path.filter((entry) => compactionChange(entry)?.compactionId === id);
         expect(tree.isUndone(at)).toBe(upTo.length > 0 && compactionChange(upTo.at(-1)!)!.isUndone);
       }
     }),
-    { numRuns: 400 },
+    { numRuns: 150 },
   );
 });
 
@@ -92,6 +93,6 @@ test("a compaction can be left out of the view without a word in the file", () =
       session.undoCompaction(compaction!.id);
       expect(without).toEqual(session.projection());
     }),
-    { numRuns: 200 },
+    { numRuns: 100 },
   );
 });
