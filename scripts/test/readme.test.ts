@@ -52,7 +52,7 @@ const shown = [...readme.matchAll(/^```(console|sh)\n([\s\S]*?)^```$/gm)].flatMa
 test("the README shows enough to be worth the name", () => {
   expect(shown.length).toBeGreaterThan(8);
   expect(new Set(shown.map(({ line }) => line.split(" ")[1]))).toEqual(
-    new Set(["demo", "compact", "tree", "undo", "goto", "fork"]),
+    new Set(["demo", "compact", "tree", "undo", "redo", "diff", "merge", "goto", "fork"]),
   );
 });
 
