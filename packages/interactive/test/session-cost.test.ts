@@ -30,3 +30,22 @@ test("what is read in slices is what all entries have cost", async () => {
   expect(costUsd).toBeGreaterThan(0);
   expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
 });
+
+test("a long session is looked at between the keys, and not all at once before them", async () => {
+  const session = openSession(longSession());
+  const index = session.index();
+  let looks = 0;
+  const counted = new Proxy(index, {
+    get: (target, name) => {
+      const value = Reflect.get(target, name, target);
+      if (typeof value !== "function") return value;
+      looks += 1;
+      return value.bind(target);
+    },
+  });
+  const { promise, resolve } = Promise.withResolvers<number>();
+  readCost({ index: () => counted, entryAt: (number) => session.entryAt(number) }, (_, usd) => resolve(usd));
+  expect(looks).toBe(0);
+  await promise;
+  expect(looks).toBeGreaterThan(index.count);
+});

@@ -69,15 +69,17 @@ export function readCost(
   session: Pick<Session, "index" | "entryAt">,
   onDone: (cost: CostSum, costUsd: number) => void,
 ): () => void {
-  const records = [...session.index().records()].filter(({ type }) => costing.has(type));
+  const index = session.index();
+  const { count } = index;
   function* steps(): Generator<void> {
     const counter = new FactCounter();
     try {
-      for (const { number } of records) {
+      for (let number = 0; number < count; number += 1) {
+        yield;
+        if (index.isDamaged(number) || !costing.has(index.type(number))) continue;
         // By its number: for an id, the session would look each time whether the file has grown.
         const entry = session.entryAt(number);
         if (entry !== undefined) counter.add(entry);
-        yield;
       }
     } catch {
       return;
