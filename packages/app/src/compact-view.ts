@@ -3,7 +3,7 @@ import { costPhrase, type KnownCost, type Model, type ModelPrices } from "@bonsa
 import { type Line, paragraph, quoted, span } from "./line.ts";
 import { counted, sizeChange, tokensText } from "./numbers.ts";
 import { type PlanPicture, planView } from "./plan-view.ts";
-import { printable, wrap } from "./terminal-text.ts";
+import { printable, printableLines, wrap } from "./terminal-text.ts";
 
 interface CompactViewOptions {
   result: CompactionResult;
@@ -116,6 +116,16 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
       ? "Old tool results are masked in the model's view only: the file has them whole."
       : "Nothing is lost from the file: `bonsai undo FILE` takes the compaction back.";
   yield* paragraph(undo, width, "gray");
+}
+
+const EXCERPT_LINES = 24;
+
+/** The beginning of a summary, where `--json` has all of it. */
+export function* summaryExcerpt(summary: string, width: number): Generator<Line> {
+  const lines = printableLines(summary).flatMap((line) => wrap(line, width - 4));
+  yield* quoted(lines.slice(0, EXCERPT_LINES), "magenta");
+  const left = lines.length - EXCERPT_LINES;
+  if (left > 0) yield [span(`  │ … ${counted(left, "more line")} (--json has all)`, "gray")];
 }
 
 /** What stands in the detail behind its first sentence: that the context is too large still, why it was the digest's. */

@@ -1,9 +1,9 @@
+import { summaryExcerpt } from "@bonsai-agent/app/compact-view";
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, paragraph, quoted, span } from "@bonsai-agent/app/line";
+import { type Line, paragraph } from "@bonsai-agent/app/line";
 import { withProgress } from "@bonsai-agent/app/output";
 import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
-import { printableLines, wrap } from "@bonsai-agent/app/terminal-text";
 import { type BranchMerge, mergeBranch } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
 import { interruptibleDigest, withSummaryMakers } from "../summary-makers.ts";
@@ -55,8 +55,6 @@ async function merge(session: Session, invocation: Invocation): Promise<MergeRep
   );
 }
 
-const shownSummaryLines = 24;
-
 function* mergeView(report: MergeReport, width: number): Generator<Line> {
   const { status, summary, decidedBy } = report;
   yield* paragraph(report.detail, width);
@@ -64,8 +62,5 @@ function* mergeView(report: MergeReport, width: number): Generator<Line> {
     yield [`${status === "cancelled" ? "It was cancelled" : "The summary was made"} by ${decidedBy}.`];
   if (summary === undefined) return;
   yield [];
-  const lines = printableLines(summary).flatMap((line) => wrap(line, width - 4));
-  yield* quoted(lines.slice(0, shownSummaryLines), "magenta");
-  const more = lines.length - shownSummaryLines;
-  if (more > 0) yield [span(`  │ … ${more} more lines (--json has all)`, "gray")];
+  yield* summaryExcerpt(summary, width);
 }

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { basename } from "node:path";
-import { lossView } from "@bonsai-agent/app/compact-view";
+import { lossView, summaryExcerpt } from "@bonsai-agent/app/compact-view";
 import { type CompactionRecord, compactionRecord } from "@bonsai-agent/app/compaction-record";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import {
@@ -11,7 +11,6 @@ import {
   lineWidth,
   marked,
   paragraph,
-  quoted,
   type Style,
   span,
   table,
@@ -32,7 +31,7 @@ import {
 import { kindWord } from "@bonsai-agent/app/preview";
 import { FactCounter, freeModels, type IsFree } from "@bonsai-agent/app/session-facts";
 import { openNamedSession } from "@bonsai-agent/app/session-file";
-import { oneLine, printableLines, wrap } from "@bonsai-agent/app/terminal-text";
+import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import { FileOperationCounter } from "@bonsai-agent/compaction";
 import {
   contextTokens,
@@ -268,8 +267,6 @@ function isSplit(
 /** Sums of many small numbers differ by so much of them. */
 const SAME_SHARE = 1e-6;
 
-const shownSummaryLines = 24;
-
 function* compactionLines(record: CompactionRecord, { width, nowMs }: ShowViewOptions): Generator<Line> {
   yield [];
   const times = record.compactionCount > 1 ? `, the ${ordinal(record.compactionCount)} on this path` : "";
@@ -282,7 +279,7 @@ function* compactionLines(record: CompactionRecord, { width, nowMs }: ShowViewOp
   const { carried, loss } = record;
   const known = { carried: carried ?? undefined, loss: loss ?? undefined };
   yield* lossView(known, { width, indent: 2 });
-  yield* summaryLines(record.summary, width);
+  yield* summaryExcerpt(record.summary, width);
 }
 
 /** A compaction counts the messages of the context; those before an earlier one are in its summary already. */
@@ -297,14 +294,6 @@ function ordinal(value: number): string {
   const ending =
     value % 100 >= 11 && value % 100 <= 13 ? "th" : ({ 1: "st", 2: "nd", 3: "rd" }[value % 10] ?? "th");
   return `${value}${ending}`;
-}
-
-function* summaryLines(text: string, width: number): Generator<Line> {
-  const lines = printableLines(text).flatMap((line) => wrap(line, width - 4));
-  yield* quoted(lines.slice(0, shownSummaryLines), "magenta");
-  if (lines.length > shownSummaryLines) {
-    yield [span(`  │ … ${counted(lines.length - shownSummaryLines, "more line")} (--json has all)`, "gray")];
-  }
 }
 
 function* problemNotice(report: ShowReport): Generator<Line> {

@@ -36,10 +36,18 @@ export async function askAction(context: InteractiveContext): Promise<TreeAction
     if (choice === undefined) return undefined;
     const { does, hasFocus } = choice;
     if (hasFocus === undefined) return { does };
-    const focus = await ui.input("What should the summary dwell on?", "Empty: everything");
-    if (focus !== undefined) return focus.trim() === "" ? { does } : { does, focus: focus.trim() };
+    const focus = await askFocus(context);
+    if (focus !== undefined) return { does, ...focus };
   }
   return undefined;
+}
+
+/** Asks what a summary should dwell on; undefined where the user leaves the question. */
+export async function askFocus({ ui }: InteractiveContext): Promise<{ focus?: string } | undefined> {
+  const typed = await ui.input("What should the summary dwell on?", "Empty: everything");
+  if (typed === undefined) return undefined;
+  const focus = typed.trim();
+  return focus === "" ? {} : { focus };
 }
 
 /**

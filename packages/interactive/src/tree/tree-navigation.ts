@@ -4,7 +4,7 @@ import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
 import { showBranchDiff } from "./branches.ts";
-import { askAction, summariseBefore, type TreeAction } from "./tree-actions.ts";
+import { askAction, askFocus, summariseBefore, type TreeAction } from "./tree-actions.ts";
 import { TreeModel } from "./tree-model.ts";
 import { TreePanel, type TreePanelOptions } from "./tree-panel.ts";
 import type { TreeFilter } from "./tree-search.ts";
@@ -110,9 +110,13 @@ const withDigest = "Summarise with the built-in digest";
  * @param hasFailed a summary was asked for and failed: the digest, which needs no model, is among the choices
  */
 async function askSummary(
-  { ui, screen: { panelsLeft } }: InteractiveContext,
+  context: InteractiveContext,
   hasFailed: boolean,
 ): Promise<SummaryChoice | undefined> {
+  const {
+    ui,
+    screen: { panelsLeft },
+  } = context;
   while (!panelsLeft.aborted) {
     const choice = await ui.select("Keep a summary of the branch that you leave?", [
       ...choices,
@@ -122,8 +126,8 @@ async function askSummary(
     if (choice === "No summary") return { summarise: false };
     if (choice === "Summarise") return { summarise: true };
     if (choice === withDigest) return { summarise: true, useDigest: true };
-    const focus = await ui.input("What should the summary dwell on?", "Empty: everything");
-    if (focus !== undefined) return focus.trim() === "" ? { summarise: true } : { summarise: true, focus };
+    const focus = await askFocus(context);
+    if (focus !== undefined) return { summarise: true, ...focus };
   }
   return undefined;
 }
