@@ -118,8 +118,8 @@ describe("entries", () => {
       "port 48213\n2026-01-05 step 211 is done",
       "Lines 211 to 212 of 300. Go on with fromLine 213.",
     ],
-    [{ head: 2 }, "step 0 is done\n2026-01-05 step 1 is done", "Lines 1 to 2 of 300."],
-    [{ tail: 1 }, "step 299 is done", "Lines 300 of 300. What stands before: toLine 299."],
+    [{ toLine: 2 }, "step 0 is done\n2026-01-05 step 1 is done", "Lines 1 to 2 of 300."],
+    [{ fromLine: -1 }, "step 299 is done", "Lines 300 of 300. What stands before: toLine 299."],
     [{ around: "PORT 48213" }, "step 202 is done\n", "Lines 203 to 219 of 300."],
   ])("a part of it: %j", async (input, text, left) => {
     const opened = await part(input);
@@ -281,10 +281,15 @@ describe("wrong arguments say what to do", () => {
     [{ query: "?! …" }, "no word to look for"],
     [{ entries: [] }, "entries is empty"],
     [{ entries: ["nowhere1"] }, "No entry nowhere1 in this session. Find ids with query."],
-    [{ query: "port", head: 3 }, "go with entries"],
-    [{ entries: ["t1"], head: 1, tail: 1 }, "Give one of"],
+    [{ query: "port", toLine: 3 }, "go with entries"],
+    [{ entries: ["t1"], toLine: 1, around: "x" }, "Give either fromLine and toLine, or around"],
+    [{ entries: ["t1"], around: "" }, "around is empty"],
+    [{ entries: ["t1"], fromLine: 0 }, "fromLine is 0; it is to be a whole number"],
+    [{ entries: ["t1"], toLine: -1 }, "toLine is -1"],
+    [{ entries: ["t1"], fromLine: 1.5 }, "fromLine is 1.5"],
+    [{ entries: Array.from({ length: 11 }, (_, n) => `t${n}`) }, "at most 10"],
     [{ entries: ["t1"], limit: 1 }, "limit goes with query"],
-    [{ query: "port", limit: 1000 }, "Wrong arguments"],
+    [{ query: "port", limit: 1000 }, "at most 20 hits"],
   ])("%j", async (input, message) => {
     const { session } = history(COMPACTED);
     await expect(recall(session)(input)).rejects.toThrow(message);

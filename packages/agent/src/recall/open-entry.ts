@@ -5,12 +5,9 @@ import type { RecalledEntry } from "./recalled-entry.ts";
 
 /** Which part of an entry is wanted; all of it where nothing is said. */
 export interface EntryPart {
-  /** Lines, from 1, both included. */
+  /** Lines, from 1, both included; where the first is negative, it counts from the end, and the last lines come first. */
   fromLine?: number | undefined;
   toLine?: number | undefined;
-  /** So many first lines; or last ones. */
-  head?: number | undefined;
-  tail?: number | undefined;
   /** Lines around each place where this text stands, in any case. */
   around?: string | undefined;
 }
@@ -63,21 +60,20 @@ function fittingLines(lines: readonly string[], part: EntryPart, maxTokens: numb
     return { wanted: hits, shown: fitting(lines, hits, maxTokens), first };
   }
   const wanted = wantedLines(lines, part);
-  if (part.tail === undefined) return { wanted, shown: fitting(lines, wanted, maxTokens), first: wanted[0]! };
+  if ((part.fromLine ?? 1) > 0)
+    return { wanted, shown: fitting(lines, wanted, maxTokens), first: wanted[0]! };
   return { wanted, shown: fittingTail(lines, wanted, maxTokens), first: wanted.at(-1)! };
 }
 
 /** Numbers of lines, from 0, in order. */
 function wantedLines(
   { length }: readonly string[],
-  { fromLine, toLine, head, tail }: Omit<EntryPart, "around">,
+  { fromLine = 1, toLine }: Omit<EntryPart, "around">,
 ): number[] {
-  if (head !== undefined) return numbers(0, Math.min(head, length));
-  if (tail !== undefined) return numbers(Math.max(0, length - tail), length);
-  const from = (fromLine ?? 1) - 1;
+  const from = fromLine > 0 ? fromLine - 1 : Math.max(0, length + fromLine);
   const to = Math.min(toLine ?? length, length);
   if (from >= length) throw new Error(`fromLine is ${from + 1}, but the entry has ${shownLines(length)}.`);
-  if (to <= from) throw new Error(`toLine is ${toLine}, before fromLine, which is ${from + 1}.`);
+  if (to <= from) throw new Error(`toLine is ${toLine}, before fromLine, which is line ${from + 1}.`);
   return numbers(from, to);
 }
 
