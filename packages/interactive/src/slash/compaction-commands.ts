@@ -50,8 +50,7 @@ const words = [
 /**
  * What stands behind `/compact`: of the bare words in front, `digest` (or `--digest`, as outside of a session) asks for the
  * digest, `again` for the latest compaction made anew and `--before ENTRY` for a cut there, each once and in any order; all
- * else is the focus. Behind `--`
- * everything is, so that a focus can begin with any word.
+ * else is the focus. Behind `--` everything is, so that a focus can begin with any word.
  */
 export function askedCompaction(args: string): CompactOptions {
   const asked = new Map<string, string>();

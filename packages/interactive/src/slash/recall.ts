@@ -193,10 +193,16 @@ const PREVIEW_LINES = 12;
 const PREVIEW_CHARS = 4_000;
 const MOST_WHO = 24;
 
-/** The lines of a hit that say most of what was asked for. */
-function linesOf({ entry, lines }: Hit): string[] {
-  const all = entry.text.split("\n");
-  return lines.map((line) => oneLine(all[line - 1] ?? "", 200));
+const bestLines = new WeakMap<Hit, string[]>();
+
+/** The lines of a hit that say most of what was asked for. Found once: a list draws its rows again and again. */
+function linesOf(hit: Hit): string[] {
+  const known = bestLines.get(hit);
+  if (known !== undefined) return known;
+  const all = hit.entry.text.split("\n");
+  const best = hit.lines.map((line) => oneLine(all[line - 1] ?? "", 200));
+  bestLines.set(hit, best);
+  return best;
 }
 
 /** From 0. */
