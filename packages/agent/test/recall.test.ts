@@ -161,7 +161,7 @@ describe("entries", () => {
 
   test("the end of an entry whose last line is too long is the beginning of that line", async () => {
     const { session, id } = history(`U A(t1) T1"first\nsecond\n${"x".repeat(90_000)}" A | U C(u2)`);
-    const opened = textOf(await recall(session)({ entries: id("t1"), tail: 2 }));
+    const opened = textOf(await recall(session)({ entries: id("t1"), fromLine: -2 }));
     expect(opened).toMatch(/Characters 1 to [\d,]+ of line 3, which has 90,000/);
   });
 
