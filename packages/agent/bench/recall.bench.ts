@@ -204,8 +204,13 @@ function laterRequests(messages: readonly Message[], plants: readonly Plant[]): 
     const request = messages[from]!;
     const query = request.role === "user" ? requestTexts(request).join("\n") : textOf(request);
     if (!isHidden(messages, { at, from })) return [];
-    return [{ at: from, query: query.slice(0, 600), needed: [key] }];
+    return [{ at: from, query: ends(query), needed: [key] }];
   });
+}
+
+/** Where a paste stands before what is asked, its beginning would ask for nothing. */
+function ends(text: string): string {
+  return text.length <= 600 ? text : `${text.slice(0, 300)}\n${text.slice(-300)}`;
 }
 
 /** Each statement asked for by its other words. */

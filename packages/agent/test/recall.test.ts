@@ -75,6 +75,30 @@ describe("query", () => {
     expect(idsOf(result)).toContain(id("u6"));
   });
 
+  test("what would show only lines of an earlier hit is the same again, whoever said it", async () => {
+    const paste = "error at line 7: the walrus is missing\nsee the log";
+    const { session, id } = onDisk(
+      `U"${paste}" A | U"${paste}\nagain" A(t1=bash:make) T1"${paste}" A"it is a walrus" | U A C(u3)`,
+    );
+    const result = await recall(session)({ query: "walrus is missing" });
+    expect(textOf(result).match(/the walrus is missing/g)).toHaveLength(1);
+    expect(textOf(result)).toContain("the same again: ");
+    for (const name of ["u1", "u2", "t1"]) expect(textOf(result)).toContain(id(name));
+    expect(idsOf(result)).toContain(id("a3"));
+  });
+
+  test("newer entries of another branch do not take the places of this path's", async () => {
+    const { session, id } = onDisk(`U"the walrus" A | U A C(u2)`);
+    const { leafId } = session;
+    const other = Array.from({ length: 3_000 }, () => ({
+      type: "message" as const,
+      message: { role: "user" as const, content: "the walrus", timestamp: 1 },
+    }));
+    session.append(other, { under: id("a1") });
+    session.moveTo(leafId);
+    expect(idsOf(await recall(session, {}, true)({ query: "walrus" }))).toContain(id("u1"));
+  });
+
   test("what is shown, kept out of the context, or on another branch is no hit", async () => {
     const { session } = onDisk(`U"zebra one" A ^u1 A"zebra two" B"zebra three"! U A C(u2) U"zebra four"`);
     const found = textOf(await recall(session)({ query: "zebra" }));

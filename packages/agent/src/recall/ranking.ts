@@ -10,6 +10,16 @@ export interface RankedEntry {
   also: readonly string[];
 }
 
+interface Hit extends RankedEntry {
+  also: string[];
+  /** Its lines: who would show only such is the same again. */
+  said: ReadonlySet<string>;
+}
+
+function textLines({ text }: RecalledEntry): string[] {
+  return text.split("\n").map((line) => line.trim());
+}
+
 /** How soon a term that comes again counts little more, and how much a long text counts less (BM25). */
 const SATURATION = 1.2;
 const LENGTH_WEIGHT = 0.3;
@@ -68,24 +78,28 @@ export async function rankedEntries(
   for (const one of scored.toSorted((a, b) => worth(b) - worth(a)))
     kinds.set(one.entry.kind, [...(kinds.get(one.entry.kind) ?? []), one]);
   const left = [...kinds.values()];
-  const hits: RankedEntry[] = [];
+  const hits: Hit[] = [];
   while (hits.length < limit && left.length > 0) {
     await turn();
     const best = left.reduce((a, b) => (worth(b[0]!) > worth(a[0]!) ? b : a));
     left.splice(left.indexOf(best), 1);
     const [first, ...others] = best as [Scored, ...Scored[]];
+    const ids = others.map(({ entry }) => entry.entryId);
+    const lines = shownLines(first, terms, rarity);
+    const shown = textLines(first.entry);
+    const same = hits.find((hit) => lines.every((line) => hit.said.has(shown[line - 1]!)));
+    if (same !== undefined) {
+      same.also.push(first.entry.entryId, ...ids);
+      continue;
+    }
     first.weights.forEach((weight, term) => {
       // What stands there in another way only may be meant as it was asked for.
       const isWhole = weight >= terms[term]!.variants[0]!.weight * INSIDE;
       if (weight > 0) known[term] = Math.min(known[term]!, isWhole ? KNOWN : 1 - KNOWN);
     });
-    hits.push({
-      entry: first.entry,
-      lines: shownLines(first, terms, rarity),
-      also: others.map(({ entry }) => entry.entryId),
-    });
+    hits.push({ entry: first.entry, lines, also: ids, said: new Set(shown) });
   }
-  return { hits, count: scored.length };
+  return { hits: hits.map(({ said: _, ...hit }) => hit), count: scored.length };
 }
 
 function scoredEntry(entry: RecalledEntry, terms: readonly QueryTerm[], place: number): Scored[] {

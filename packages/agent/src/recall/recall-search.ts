@@ -36,7 +36,7 @@ export interface RecallFindings {
 }
 
 /** So many entries that hold terms of the query are read and ranked, of the session and of all others. */
-const MOST_CANDIDATES = 1_000;
+const MOST_CANDIDATES = 500;
 /** Of so many on this path it is hardly another one. */
 const ENOUGH_CANDIDATES = 100;
 const MOST_ASKED = 16_000;

@@ -183,7 +183,7 @@ function weightsOf({ terms, match }: TermMatcher, hits: readonly { counts: reado
   for (const { counts } of hits) {
     for (const [term, count] of counts.entries()) among[term]! += count > 0 ? 1 : 0;
   }
-  return among.map((count) => 1 / Math.log2(2 + count));
+  return among.map((count) => 1 / Math.log2(2 + count) ** 2);
 }
 
 /** BM25: how well an entry fits, by how often each term stands in it, their weight, and its length. */
