@@ -115,7 +115,8 @@ function content({ tree, width }: TreeViewOptions, at: number): Span[] {
   const size = entry.type === "compaction" ? sizeBeforeText(entry) : undefined;
   const tokens = size === undefined ? [] : [span(`of ${size} `, "magenta")];
   const padded = width < 60 ? kind : kind.padEnd(9);
-  const undone = tree.isUndone(at) ? [span("undone ", "yellow")] : [];
+  const state = tree.isUndone(at) ? "undone " : tree.isReplaced(at) ? "replaced " : "";
+  const undone = state === "" ? [] : [span(state, "yellow")];
   return [span(padded, kindStyle(kind)), span(" "), ...undone, ...tokens, preview];
 }
 

@@ -204,7 +204,7 @@ test("a summary that failed is said once; the next compaction asks no model, and
   terminal.type("go on\n");
   await terminal.until("Compacted: ");
   expect(flatScreen(opened)).toMatch(
-    /digest; 1 request\. The model's own summary failed: .*no summary today/,
+    /digest; 1 request, free of charge\. The model's own summary failed: .*no summary today/,
   );
   await terminal.until("Well.");
   const compactions = () => times(readFileSync(file, "utf8"), '"type":"compaction"');

@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
+import { createSession } from "@bonsai-agent/session";
+import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { agentProject } from "../../app/test/agent-project.ts";
-import { longSession } from "../../app/test/sample-session.ts";
+import { longSession, testFolder } from "../../app/test/sample-session.ts";
 import { askedCompaction } from "../src/slash/compaction-commands.ts";
 import {
   flatScreen,
@@ -21,7 +23,7 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   terminal.type("/compact the tests\n");
   await terminal.until("Compacted: ");
   expect(flatScreen(opened)).toMatch(
-    /\[compaction\] Compacted from ~?107,364 tokens.*Compacted: ~?107,364 → ~[\d,]+ tokens, with a summary; 1 request\./,
+    /\[compaction\] Compacted from ~?107,364 tokens.*Compacted: ~?107,364 → ~[\d,]+ tokens, with a summary; 1 request, free of charge\./,
   );
   terminal.type("/undo\n");
   await terminal.until("taken back");
@@ -102,9 +104,21 @@ test("a /compact whose summary fails goes to the digest without a question, and 
   opened.terminal.type("/compact\n");
   await opened.terminal.until("Compacted: ");
   expect(flatScreen(opened)).toMatch(
-    /with the built-in digest; 1 request\. The model's own summary failed: .*no summary today/,
+    /with the built-in digest; 1 request, free of charge\. The model's own summary failed: .*no summary today/,
   );
   expect(opened.terminal.screen()).not.toContain("Compact with the built-in digest?");
+});
+
+test("without a model, none is asked: /compact makes the digest at once, and counts no request", async () => {
+  const file = `${testFolder()}/modelless.jsonl`;
+  const session = createSession({ cwd: "/project", file });
+  history('U"Port the parser." A:90000 | U:9000 A:90000 | U"Go on." A:900', session);
+  session.close();
+  const opened = openInteractive({ withModel: false, argv: ["--session", file], columns: 120 });
+  await opened.terminal.until("No model can be used yet");
+  opened.terminal.type("/compact\n");
+  await opened.terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toMatch(/tokens, with the built-in digest\.(?! The model)/);
 });
 
 test("/compact digest asks no model", async () => {
@@ -147,6 +161,13 @@ test.each([
   ["again -- digest", { isAgain: true, focus: "digest" }],
   ["--before 0000010c the tests", { firstKeptEntryId: "0000010c", focus: "the tests" }],
   ["again --before 0000010c -- --before", { isAgain: true, firstKeptEntryId: "0000010c", focus: "--before" }],
+  ["preview", { isPreview: true }],
+  ["--dry-run again", { isPreview: true, isAgain: true }],
+  [
+    "preview again --before 0000010c digest -- preview",
+    { isPreview: true, isAgain: true, firstKeptEntryId: "0000010c", useDigest: true, focus: "preview" },
+  ],
+  ["previews of the day", { focus: "previews of the day" }],
   ["before the tests", { focus: "before the tests" }],
   ["against the wall", { focus: "against the wall" }],
 ])("/compact %j", (args, asked) => {

@@ -1,5 +1,5 @@
 import { renderLine } from "@bonsai-agent/app/line";
-import { type CompactionSettingsInput, compactionSettings } from "@bonsai-agent/compaction";
+import { type CompactionSettingsInput, compactionSettings, runCompaction } from "@bonsai-agent/compaction";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
@@ -21,6 +21,24 @@ test("/compact preview shows requests and price; an unknown price is not free", 
   const text = shown({ input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 });
   expect(text).toMatch(/tokens to read; at most \$[\d.]+\./);
   expect(text).toMatch(/→ ~[\d,]+ tokens/);
+});
+
+test("/compact preview is of what is asked: a cut of one's own, the digest, the latest made anew", async () => {
+  const { session, id } = history("U:8000 A:8000 | U:300 A:400 | U:30000 A:4000");
+  const settings = compactionSettings({ keepRecentTokens: 2_000 });
+  const asked = { session, settings, model: undefined, fixedTexts: () => [] };
+  const shown = (more: object) =>
+    [...compactionPreview({ ...asked, ...more }).lines(120)]
+      .map((line) => renderLine(line, false))
+      .join("\n");
+  expect(compactionPreview({ ...asked, firstKeptEntryId: id("u2") }).result.firstKeptEntryId).toBe(id("u2"));
+  expect(() => compactionPreview({ ...asked, firstKeptEntryId: id("u1") })).toThrow(
+    /cannot begin with entry/,
+  );
+  await runCompaction({ session, settings, firstKeptEntryId: id("u2") });
+  const again = compactionPreview({ ...asked, isAgain: true, firstKeptEntryId: id("u3") }).result;
+  expect(again.summarizedEntryIds).toEqual(["u1", "a1", "u2", "a2"].map(id));
+  expect(shown({ isAgain: true, firstKeptEntryId: id("u3") })).toMatch(/summarised +4 items/);
 });
 
 test("/compact preview says what is carried, and what only the words of the summary can keep", () => {

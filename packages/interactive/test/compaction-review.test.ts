@@ -29,7 +29,7 @@ test("/compact: the plan with its price, the draft, applied", async () => {
   terminal.press("enter");
   await terminal.until("Compacted: ");
   expect(flatScreen(opened)).toMatch(
-    /Compacted: ~?107,364 → (?:~|about )[\d,]+ tokens, with a summary; 1 request\./,
+    /Compacted: ~?107,364 → (?:~|about )[\d,]+ tokens, with a summary; 1 request, free of charge\./,
   );
 });
 
@@ -60,7 +60,7 @@ test("an edit in the built-in editor is shown again, and said to be yours", asyn
   await terminal.until(/edited by\s+you/);
   terminal.press("enter");
   await terminal.until("Compacted: ");
-  expect(flatScreen(opened)).toContain("with a summary; edited by you; 1 request.");
+  expect(flatScreen(opened)).toContain("with a summary; edited by you; 1 request, free of charge.");
   expect(readFileSync(file, "utf8")).toContain("The port is 8123.");
 });
 

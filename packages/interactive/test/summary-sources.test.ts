@@ -1,9 +1,11 @@
 import { compactionSettings, digestSummariser, runCompaction } from "@bonsai-agent/compaction";
+import type { Scenario } from "@bonsai-agent/models";
 import { createSession, openSession } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import { openInteractive } from "./harness.ts";
+import { longStory } from "./long-story.ts";
 
 const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200, mask: { enabled: false } });
 
@@ -30,6 +32,22 @@ async function openAt(file: string, columns = 90) {
   await opened.terminal.until("[compaction]");
   return opened;
 }
+
+test("while the agent works, lines are walked and entries seen; going there has to wait", async () => {
+  const file = await compactedFile();
+  const scenario: Scenario = { contextWindow: 100_000, turn: [longStory], atEnd: "repeat" };
+  const { terminal } = openInteractive({ columns: 90, rows: 40, scenario, argv: ["--session", file] });
+  await terminal.until("[compaction]");
+  terminal.type("Tell me a story\n");
+  await terminal.until("Begun word");
+  terminal.type("/sources\n");
+  await terminal.until(READ);
+  terminal.press("enter");
+  await terminal.until("Session tree");
+  terminal.press("enter");
+  await terminal.until("Going to another entry has to wait until the agent is done; Esc stops it.");
+  expect(terminal.screen()).not.toContain("Session tree");
+});
 
 test("the key of the unfolded summary walks its lines, and Enter opens the entry in the tree", async () => {
   const { terminal } = await openAt(await compactedFile());

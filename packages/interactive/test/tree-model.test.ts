@@ -127,6 +127,29 @@ test("a tree of many branches one in the other is laid out without recursion", (
   expect(model.rows).toHaveLength(1);
 });
 
+test("a compaction that was made anew is marked, until the new one is taken back; on another branch it counts", () => {
+  const { session, id } = history("U A U A C(u2) U");
+  const former = id("c1");
+  const isReplaced = () => {
+    const tree = session.tree();
+    return tree.isReplaced(tree.entries.findIndex((entry) => entry.id === former));
+  };
+  expect(isReplaced()).toBe(false);
+  const anew = {
+    summary: "Anew.",
+    firstKeptEntryId: id("u2"),
+    tokensBefore: 9,
+    replacesCompactionId: former,
+  };
+  const { id: anewId } = session.append({ type: "compaction", ...anew });
+  expect(isReplaced()).toBe(true);
+  session.moveTo(former);
+  expect(isReplaced()).toBe(false);
+  session.moveTo(anewId);
+  session.undoCompaction(anewId);
+  expect(isReplaced()).toBe(false);
+});
+
 test("a compaction that was taken back is marked: on its own path, and on a branch that was left with it", () => {
   const undone = (notation: string) => {
     const { model, at } = treeOf(notation);

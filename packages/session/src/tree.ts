@@ -33,6 +33,7 @@ export class SessionTree {
   readonly #active: Uint8Array;
   readonly #links: ChildLinks;
   readonly #undone = new Set<number>();
+  #replaced: ReadonlySet<number> | undefined;
   #entries: readonly TreeEntry[] | undefined;
 
   /** @param isParsed true to read every entry, so that one whose body turns out to be damaged is left out. */
@@ -95,6 +96,12 @@ export class SessionTree {
     return this.#undone.has(at);
   }
 
+  /** True for a compaction that was made anew by one that was not taken back: where it is on the active path, by one there. */
+  isReplaced(at: number): boolean {
+    this.#replaced ??= this.#findReplaced();
+    return this.#replaced.has(at);
+  }
+
   /** The whole entry, read anew; undefined where its body turns out to be damaged. */
   entry(at: number): Entry | undefined {
     return this.#reader.entryAt(this.#numbers[at]!);
@@ -140,6 +147,16 @@ export class SessionTree {
         if (this.#active[at] === isActive && isShown) links.putFirst(at, this.#parents[at]!);
       }
     return links;
+  }
+
+  #findReplaced(): ReadonlySet<number> {
+    const replaced = new Set<number>();
+    for (const [at, { type }] of this.#kinds.entries()) {
+      const entry = type === "compaction" && !this.#undone.has(at) ? this.entry(at) : undefined;
+      const former = entry?.type === "compaction" ? this.#positionOf(entry.replacesCompactionId ?? "") : NONE;
+      if (former !== NONE && !(this.#active[former] === 1 && this.#active[at] === 0)) replaced.add(former);
+    }
+    return replaced;
   }
 
   #findUndone(): void {

@@ -11,6 +11,7 @@ import {
   type CompactionOutcome,
   type CompactionResult,
   type CompactionSettings,
+  originalProjection,
   pinMessage,
   pinnedSoon,
   planCompaction,
@@ -31,14 +32,14 @@ export const compactCommand: SlashCommand = {
   name: "compact",
   description:
     "Compact now; a focus says what the summary must keep, digest asks no model, again makes the latest compaction anew, preview shows what would happen",
-  argumentHint: "[again] [digest] [--before ENTRY] [focus]",
+  argumentHint: "[preview] [again] [digest] [--before ENTRY] [focus]",
   worksWhileBusy: true,
   complete: (prefix) => words.filter(({ value }) => value.startsWith(prefix)),
-  // `--dry-run` is how the command outside of a session calls it.
-  run: (args, context) =>
-    args === "preview" || args === "--dry-run"
-      ? showPreview(context)
-      : compactNow(withWholeId(askedCompaction(args), context), context),
+  run: (args, context) => {
+    const { isPreview, ...asked } = askedCompaction(args);
+    const whole = withDigestAlone(withWholeId(asked, context), context);
+    return isPreview ? showPreview(whole, context) : compactNow(whole, context);
+  },
 };
 
 const words = [
@@ -48,23 +49,24 @@ const words = [
 ];
 
 /**
- * What stands behind `/compact`: of the bare words in front, `digest` (or `--digest`, as outside of a session) asks for the
- * digest, `again` for the latest compaction made anew and `--before ENTRY` for a cut there, each once and in any order; all
- * else is the focus. Behind `--` everything is, so that a focus can begin with any word.
+ * What stands behind `/compact`: of the bare words in front, `preview` (or `--dry-run`, as outside of a session) asks what would
+ * be done, `digest` (or `--digest`) for the digest, `again` for the latest compaction made anew and `--before ENTRY` for a cut
+ * there, each once and in any order; all else is the focus. Behind `--` everything is, so that a focus can begin with any word.
  */
-export function askedCompaction(args: string): CompactOptions {
+export function askedCompaction(args: string): CompactOptions & { isPreview?: true } {
   const asked = new Map<string, string>();
   let rest = args;
   for (;;) {
-    const [all = "", digest, again, before = ""] = ASKED_WORD.exec(rest) ?? [];
-    const word = digest ?? again ?? (before === "" ? "" : "before");
+    const [all = "", bare, dryRun, before] = ASKED_WORD.exec(rest) ?? [];
+    const word = bare ?? (dryRun && "preview") ?? (before && "before") ?? "";
     if (word === "" || asked.has(word)) break;
-    asked.set(word, before);
+    asked.set(word, before ?? "");
     rest = rest.slice(all.length);
   }
   const focus = rest.replace(/^\s*--(?!\S)/, "").trim();
   const firstKeptEntryId = asked.get("before");
   return {
+    ...(asked.has("preview") && { isPreview: true }),
     ...(focus !== "" && { focus }),
     ...(asked.has("digest") && { useDigest: true }),
     ...(asked.has("again") && { isAgain: true }),
@@ -72,7 +74,7 @@ export function askedCompaction(args: string): CompactOptions {
   };
 }
 
-const ASKED_WORD = /^(?:(?:--)?(?:(digest)|(again))|--before\s+(\S+))(?!\S)\s*/;
+const ASKED_WORD = /^(?:(?:--)?(digest|again|preview)|--(dry-run)|--before\s+(\S+))(?!\S)\s*/;
 
 /** An id can be typed in part. @throws BonsaiError `entry_not_found`, `entry_ambiguous` */
 function withWholeId(asked: CompactOptions, { host }: InteractiveContext): CompactOptions {
@@ -80,13 +82,23 @@ function withWholeId(asked: CompactOptions, { host }: InteractiveContext): Compa
   return id === undefined ? asked : { ...asked, firstKeptEntryId: resolveEntryId(host.agent.session, id) };
 }
 
-async function showPreview({ host, screen, notify }: InteractiveContext): Promise<void> {
+/** Where there is no model, none is asked. */
+function withDigestAlone(asked: CompactOptions, { host }: InteractiveContext): CompactOptions {
+  return isNoModel(host.agent.model) ? { ...asked, useDigest: true } : asked;
+}
+
+async function showPreview(
+  { useDigest = false, ...asked }: CompactOptions,
+  { host, screen, notify }: InteractiveContext,
+): Promise<void> {
   const { agent, app } = host;
   const { session, model } = agent;
   const { result, lines } = compactionPreview({
+    ...asked,
     session,
     settings: app.settings.compaction,
     model: isNoModel(model) ? undefined : model,
+    useDigest,
     fixedTexts: fixedTexts(() => ({ systemPrompt: agent.systemPrompt, tools: agent.tools.declarations() })),
   });
   if (result.status !== "planned") return notify(skippedNotice(result).message);
@@ -134,13 +146,23 @@ export function compactionPreview(asked: {
   settings: CompactionSettings;
   /** It would summarise; undefined where there is none. */
   model: CatalogueModel | undefined;
+  /** The digest would, whatever model there is. Default false. */
+  useDigest?: boolean;
+  focus?: string;
+  firstKeptEntryId?: string;
+  isAgain?: boolean;
   /** What every request holds beside its messages. */
   fixedTexts: () => readonly string[];
 }): { result: CompactionResult; lines: (width: number) => Iterable<Line> } {
-  const { session, model } = asked;
+  const { session, isAgain = false } = asked;
+  const model = asked.useDigest === true ? undefined : asked.model;
   const summariser = model && { summariser: summariserSizes(model) };
-  const result = planCompaction({ ...asked, model: model ?? {}, reason: "manual", ...summariser });
-  const picture = planPicture(result, session.projection().items);
+  const result = planCompaction({ ...asked, model: asked.model ?? {}, reason: "manual", ...summariser });
+  const before =
+    isAgain && session.projection().compaction !== undefined
+      ? originalProjection(session)
+      : session.projection();
+  const picture = planPicture(result, before.items);
   const cost = model && plannedCost(result, model);
   return { result, lines: (width) => previewLines(width) };
 

@@ -14,6 +14,7 @@ export const recallCommand: SlashCommand = {
   name: "recall",
   description: "Find what left the model's view: open it in the tree, or put it into the editor",
   argumentHint: "[text]",
+  worksWhileBusy: true,
   async run(text, context) {
     let recall: RecallPanel | undefined;
     try {

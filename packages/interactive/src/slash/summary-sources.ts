@@ -15,6 +15,7 @@ import { openTree } from "../tree/tree-navigation.ts";
 export const sourcesCommand: SlashCommand = {
   name: "sources",
   description: "Walk the lines of the latest summary: each opens the entries it rests on in the tree",
+  worksWhileBusy: true,
   async run(_args, context) {
     const summaries = summariesOf(context.host.agent.session);
     if (summaries.length === 0) return context.notify("No summary stands on this branch yet.");

@@ -5,6 +5,7 @@ import { freeAmong } from "@bonsai-agent/app/session-facts";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
 import { askYes } from "../panels/ask.ts";
 import { showReport } from "../panels/report-panel.ts";
 
@@ -56,7 +57,7 @@ async function isMerged(
   const { agent } = context.host;
   try {
     const { status, detail } = await context.interruptible((signal) =>
-      agent.merge(branchId, { ...choice, signal }),
+      agent.merge(branchId, { ...choice, ...(isNoModel(agent.model) && { useDigest: true }), signal }),
     );
     if (status === "merged") context.chat.rebuild(agent.session, "move");
     context.notify(detail, "info", status === "cancelled" ? { attempt: "move" } : {});

@@ -2,7 +2,9 @@ import type { NavigateOptions } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
+import { keys } from "../terminal/keys.ts";
 import { showBranchDiff } from "./branches.ts";
 import { askAction, askFocus, summariseBefore, type TreeAction } from "./tree-actions.ts";
 import { TreeModel } from "./tree-model.ts";
@@ -44,6 +46,14 @@ async function actAt(
     return true;
   }
   const summary = { summarise: true, ...(focus !== undefined && { focus }) };
+  if (context.host.agent.isBusy) {
+    const stop = keys.label("interrupt");
+    context.notify(
+      `Going to another entry has to wait until the agent is done; ${stop} stops it.`,
+      "warning",
+    );
+    return true;
+  }
   return goTo(context, { model, at }, does === "summariseAfter" ? summary : undefined);
 }
 
@@ -77,7 +87,7 @@ export async function navigateFlow(
   const { agent } = context.host;
   try {
     const { status, editorText } = await context.interruptible((signal) =>
-      agent.navigate(targetId, { ...options, signal }),
+      agent.navigate(targetId, { ...options, ...(isNoModel(agent.model) && { useDigest: true }), signal }),
     );
     if (status === "cancelled") {
       context.notify("Cancelled: you are where you were.", "info", { attempt: "move" });

@@ -108,10 +108,16 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
   return [
     { text: width < columnsWithAges ? `${kind} ` : `${kind.padEnd(10)} `, style: look },
     ...labelSpans(model.labelOf(at), theme),
-    ...(model.isUndone(at) ? [{ text: "undone ", style: theme.style.warning }] : []),
+    ...stateSpans(model, at, theme),
     ...(size === undefined ? [] : [{ text: `of ${size} `, style: theme.style.toolName }]),
     { text: words === "" ? "(empty)" : words, style: isMuted ? theme.style.muted : undefined },
   ];
+}
+
+/** A compaction that counts no more. */
+function stateSpans(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
+  if (model.isUndone(at)) return [{ text: "undone ", style: style.warning }];
+  return model.isReplaced(at) ? [{ text: "replaced ", style: style.warning }] : [];
 }
 
 /** A piece of a line in one look. Its text may be anything: what is unsafe is made visible. */

@@ -52,6 +52,10 @@ export class TreeSearch {
   }
 
   /** True for a compaction that counts no more. */
+  isReplaced(at: number): boolean {
+    return this.#tree.isReplaced(at);
+  }
+
   isUndone(at: number): boolean {
     return this.#tree.isUndone(at);
   }
