@@ -3,10 +3,9 @@ import { type Branch, branchSource } from "./branch.ts";
 import { type BranchSummary, givenBranchSummary, rememberBranch, summariseBranch } from "./branch-summary.ts";
 import type { ModelSizes } from "./budget.ts";
 import { checkCustomSummary } from "./custom-summary.ts";
-import { digestSummariser } from "./digest.ts";
 import type { BeforeTreeResult, CompactionLifecycle, TreePreparation } from "./events.ts";
 import type { CompactionSettings } from "./settings.ts";
-import type { Summariser } from "./summariser.ts";
+import { digestSummariser, type Summariser } from "./summariser.ts";
 
 /** How the summary of a branch is made, and who has a say in it. */
 export interface BranchSummaryOptions {

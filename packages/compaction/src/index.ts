@@ -11,7 +11,6 @@ export {
   type ControllerOptions,
   type ManualCompaction,
 } from "./controller.ts";
-export { digestSummariser } from "./digest.ts";
 export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./draft.ts";
 export {
   type BeforeCompact,
@@ -74,6 +73,7 @@ export {
   summarisePreparation,
 } from "./summarise-preparation.ts";
 export {
+  digestSummariser,
   type Summariser,
   type SummaryAnswer,
   type SummaryKind,

@@ -13,7 +13,7 @@ import { type ContextReading, type ReadContextOptions, readContext } from "./tok
 import { besideSummary, type ContextView, viewOf, viewTokens } from "./view.ts";
 
 /** What a compaction saw that is to be made anew, with what came since. */
-export interface Originals {
+interface Originals {
   /** The compaction that is made anew. */
   former: CompactionEntry;
   reading: ContextReading;

@@ -13,7 +13,6 @@ import {
   thresholdTokens,
 } from "./budget.ts";
 import { checkChosenCut } from "./chosen-cut.ts";
-import { digestSummariser } from "./digest.ts";
 import type { ReviewCompaction } from "./draft.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import type { LadderState, Run } from "./ladder.ts";
@@ -21,7 +20,7 @@ import { readOriginals } from "./originals.ts";
 import { type CompactionReason, manifestOf } from "./outcome.ts";
 import { pinnedTexts } from "./pins.ts";
 import type { CompactionSettings } from "./settings.ts";
-import type { Summariser } from "./summariser.ts";
+import { digestSummariser, type Summariser } from "./summariser.ts";
 import { type ContextReading, readContext } from "./tokens.ts";
 import { besideSummary, type ContextView, contextSizeOf, viewOf, viewTokens } from "./view.ts";
 
