@@ -84,7 +84,7 @@ export function sizeSource({
 }
 
 /** What a compaction made of a context. */
-export interface SizeChange {
+interface SizeChange {
   tokensBefore: number;
   /** The estimated part of it; null where nobody recorded that. */
   estimatedTokensBefore: number | null;

@@ -31,7 +31,7 @@ export interface Candidate {
 }
 
 /** An entry to be indexed. */
-export interface IndexedEntry {
+interface IndexedEntry {
   entryId: string;
   offset: number;
   lengthBytes: number;

@@ -23,7 +23,7 @@ export function parseSearchQuery(text: string, match: "all" | "any" = "all"): Se
 }
 
 /** Where the terms of a query stand in the texts of an entry. */
-export interface TermMatches {
+interface TermMatches {
   /** How often each term stands there, by its number; 0 for not at all. */
   counts: number[];
   characters: number;

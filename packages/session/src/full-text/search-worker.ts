@@ -30,7 +30,7 @@ export type ThreadReply =
   | { notice: SearchNotice };
 
 /** What else a search in a thread is made with; its notices are sent. */
-export type ThreadOptions = Omit<SessionSearchOptions, "onNotice">;
+type ThreadOptions = Omit<SessionSearchOptions, "onNotice">;
 
 const port = parentPort!;
 const running = new Map<number, AbortController>();

@@ -5,7 +5,7 @@ import { readHeader } from "../session-header.ts";
 import { EntryLines, type FilePosition } from "./entry-lines.ts";
 
 /** What tells a session file, read up to a byte, from what has its name later. */
-export interface FileMark {
+interface FileMark {
   inode: string;
   /** When it was looked at. */
   size: number;
@@ -111,7 +111,7 @@ const SAMPLES = 8;
 const SAMPLE_BYTES = 1024;
 
 /** Of the beginning of a file up to a byte: of samples of it, the first and the last among them. */
-export function fingerprintOf(source: LineSource, until: number): string {
+function fingerprintOf(source: LineSource, until: number): string {
   let [one, other] = [0x811c9dc5, 0x01000193];
   const room = Math.max(0, until - SAMPLE_BYTES);
   for (let sample = 0; sample <= SAMPLES; sample += 1) {
