@@ -103,6 +103,12 @@ test("where nobody reviews, compactions are made at once, with one notice", asyn
   expect(codes.filter((code) => code === "compaction_not_reviewed")).toHaveLength(1);
 });
 
+test("a sub-agent's compactions are made at once, and nothing is said of that", async () => {
+  const run = await filled({ isSubAgent: true });
+  expect(await run.agent.compact()).toMatchObject({ status: "compacted" });
+  expect(run.notices).toEqual([]);
+});
+
 test("a setting of now holds: switched off, nobody is asked", async () => {
   const { drafts, reviewCompaction } = reviewer();
   const run = await filled({ reviewCompaction });
