@@ -16,7 +16,12 @@ export {
   type ProjectInstructionsOptions,
   projectInstructions,
 } from "./project-instructions.ts";
-export { type FindRecalledOptions, findRecalled, type RecallFindings } from "./recall/recall-search.ts";
+export {
+  type FindRecalledOptions,
+  type FindsEntries,
+  findRecalled,
+  type RecallFindings,
+} from "./recall/recall-search.ts";
 export type {
   ConfirmLongRun,
   CustomInput,

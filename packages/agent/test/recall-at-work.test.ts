@@ -5,8 +5,9 @@ import { contentText, type Message, userContent } from "@bonsai-agent/messages";
 import { RECALLED } from "@bonsai-agent/messages/frames";
 import { ModelClient, type ProviderCall, type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models";
 import { createSession } from "@bonsai-agent/session";
+import { SearchThread } from "@bonsai-agent/session/search";
 import { type History, history } from "@bonsai-agent/testkit";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Agent } from "../src/agent.ts";
 import { openAgent } from "../src/open-agent.ts";
 import { agentSettings } from "../src/settings.ts";
@@ -70,6 +71,18 @@ describe("an agent that needs a value of a compacted log", () => {
     const [summary] = asked[0]!.messages as Message[];
     expect(contentText(userContent(summary!))).toContain("the tool recall opens them");
     expect(session.projection().items.filter(({ message }) => message.role === "toolResult")).toHaveLength(2);
+  });
+
+  test("the thread that searched ends with the agent", async () => {
+    const close = vi.spyOn(SearchThread.prototype, "close");
+    onTestFinished(() => close.mockRestore());
+    const play: Play = (_, count) =>
+      count === 1 ? { calls: [{ name: "recall", arguments: { query: "token" } }] } : { text: "done" };
+    const { agent } = await atWork(notation, play);
+    await agent.prompt("Where was it?");
+    expect(close).not.toHaveBeenCalled();
+    await agent.close();
+    expect(close).toHaveBeenCalledTimes(1);
   });
 
   test("what it recalled is masked and recalled again, from the original", async () => {
