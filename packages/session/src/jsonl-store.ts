@@ -190,8 +190,8 @@ function unusedName(file: string): string {
   }
 }
 
-/** To read from a pipe or a terminal would wait for somebody to write. */
-function refusePipe(file: string): void {
+/** To read from a pipe or a terminal would wait for somebody to write. @throws BonsaiError `session_unreadable` */
+export function refusePipe(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
   throw openFailure(file, "it is no file but a pipe or a device");

@@ -1,4 +1,4 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -159,6 +159,24 @@ test("the best first: often and short before seldom and long, the newest among e
     timeMs: expect.any(Number),
   });
   expect(more).toBe(true);
+});
+
+test.each([
+  ["a folder", (file: string, home: RecordedHome) => symlinkSync(home.path, file)],
+  ["a device", (file: string) => symlinkSync("/dev/null", file)],
+  ["nothing", (file: string, home: RecordedHome) => symlinkSync(`${home.path}/gone`, file)],
+])("a link to %s is a file that cannot be read, and the others are searched", async (_, link) => {
+  const home = new RecordedHome();
+  home.write("one", "a needle");
+  const notOne = home.file("not-one");
+  link(notOne, home);
+  for (const index of [true, false]) {
+    const search = home.search({ index });
+    await search.catchUp();
+    const { hits, unread } = await search.find({ terms: ["needle"] });
+    expect([hits.map(({ file }) => file), unread]).toEqual([[home.file()], [notOne]]);
+  }
+  expect(home.notices).toEqual([]);
 });
 
 test("equals of several sessions stand in the same order, whoever found them", async () => {

@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync, type Stats, statSync } from "node:fs";
-import { readFrom } from "../jsonl-store.ts";
+import { readFrom, refusePipe } from "../jsonl-store.ts";
 import { type LineSource, readBytes } from "../line-reader.ts";
 import { readHeader } from "../session-header.ts";
 import { EntryLines, type FilePosition } from "./entry-lines.ts";
@@ -90,9 +90,10 @@ export class SessionSource implements LineSource {
   }
 
   #open(): number {
-    // A pipe would wait for its writer.
-    if (this.#fd < 0 && !statSync(this.file).isFile()) throw new Error(`${this.file} is no file`);
-    if (this.#fd < 0) this.#fd = openSync(this.file, "r");
+    if (this.#fd < 0) {
+      refusePipe(this.file);
+      this.#fd = openSync(this.file, "r");
+    }
     return this.#fd;
   }
 
