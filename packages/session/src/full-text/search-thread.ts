@@ -45,7 +45,8 @@ export class SearchThread {
     query: SearchQuery,
     { signal, onProgress, ...options }: ThreadFindOptions & Pick<FindOptions, "signal" | "onProgress"> = {},
   ): Promise<SearchFindings> {
-    return (await this.#ask({ find: query, options }, { signal, onProgress })) as SearchFindings;
+    const request = { find: query, options, reports: onProgress !== undefined };
+    return (await this.#ask(request, { signal, onProgress })) as SearchFindings;
   }
 
   /** As `SessionSearch.catchUp`. @throws the same, and what ended the thread */

@@ -14,7 +14,13 @@ import {
 
 /** What a thread is asked. What has no meaning elsewhere is left out. */
 export type ThreadRequest =
-  | { id: number; find: SearchQuery; options: ThreadFindOptions }
+  | {
+      id: number;
+      find: SearchQuery;
+      options: ThreadFindOptions;
+      /** Whether somebody wants the hits as they come: of a million, reading them holds up whoever gets them. */
+      reports: boolean;
+    }
   | { id: number; catchUp: ThreadCatchUpOptions }
   | { id: number; abort: true };
 
@@ -55,7 +61,7 @@ async function answer(request: Exclude<ThreadRequest, { abort: true }>): Promise
         ? await search.find(request.find, {
             ...request.options,
             signal,
-            onProgress: (progress) => reply({ id, progress }),
+            ...(request.reports && { onProgress: (progress) => reply({ id, progress }) }),
           })
         : await search.catchUp({ ...request.catchUp, signal });
     reply({ id, value });
