@@ -13,8 +13,23 @@ import { sizeChange } from "./numbers.ts";
 import { planPicture, planView } from "./plan-view.ts";
 import { oneLine, printable, wrap } from "./terminal-text.ts";
 
-/** What can be done with a draft; the two ways to cut it are two choices. */
-export type DraftChoice = Exclude<ReviewDecision["action"], "cut"> | "earlier" | "later";
+/** A way to cut a draft elsewhere. */
+type CutChoice = keyof CompactionDraft["cuts"];
+
+/** What can be done with a draft; each way to cut it is a choice. */
+export type DraftChoice = Exclude<ReviewDecision["action"], "cut"> | CutChoice;
+
+const cutLabels: Readonly<Record<CutChoice, string>> = {
+  earlier: "Keep more",
+  later: "Keep less",
+  earlierTurn: "A turn more",
+  laterTurn: "A turn less",
+};
+
+/** True for a choice that moves the cut. */
+export function isCutChoice(choice: DraftChoice): choice is CutChoice {
+  return Object.hasOwn(cutLabels, choice);
+}
 
 /** In the order in which they are offered. */
 const order: readonly DraftChoice[] = [
@@ -24,28 +39,31 @@ const order: readonly DraftChoice[] = [
   "digest",
   "earlier",
   "later",
+  "earlierTurn",
+  "laterTurn",
   "back",
   "cancel",
 ];
 
-/** What can be decided on a draft, with a word for it. */
-export function draftChoices(draft: CompactionDraft): { choice: DraftChoice; label: string }[] {
+/** What can be decided on a draft, with a word for it; of a cut, with what it keeps by estimate. */
+export function draftChoices(
+  draft: CompactionDraft,
+): { choice: DraftChoice; label: string; keptTokens?: number | undefined }[] {
   const { stage, actions, cuts } = draft;
-  const labels: Readonly<Record<DraftChoice, string>> = {
+  const labels: Readonly<Record<Exclude<DraftChoice, CutChoice>, string>> = {
     apply: stage === "plan" ? "Ask the model" : "Apply",
     edit: "Edit the summary",
     again: "Another focus",
     digest: "Use the digest",
-    earlier: "Keep more",
-    later: "Keep less",
     back: "Back to the draft",
     cancel: "Cancel",
   };
   const isOpen = (choice: DraftChoice) =>
-    choice === "earlier" || choice === "later"
-      ? actions.has("cut") && cuts[choice] !== undefined
-      : actions.has(choice);
-  return order.filter(isOpen).map((choice) => ({ choice, label: labels[choice] }));
+    isCutChoice(choice) ? actions.has("cut") && cuts[choice] !== undefined : actions.has(choice);
+  return order.filter(isOpen).map((choice) => {
+    if (!isCutChoice(choice)) return { choice, label: labels[choice] };
+    return { choice, label: cutLabels[choice], keptTokens: cuts[choice]?.keptTokens };
+  });
 }
 
 /** The decision that a choice is, where nothing has to be typed for it. */
@@ -53,7 +71,7 @@ export function decisionOf(
   choice: Exclude<DraftChoice, "edit" | "again">,
   { cuts }: CompactionDraft,
 ): ReviewDecision {
-  if (choice !== "earlier" && choice !== "later") return { action: choice };
+  if (!isCutChoice(choice)) return { action: choice };
   return { action: "cut", firstKeptEntryId: cuts[choice]?.entryId ?? "" };
 }
 

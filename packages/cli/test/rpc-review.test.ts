@@ -55,7 +55,16 @@ describe("a compaction is looked at over RPC", () => {
       { value: text },
       { value: "Apply" },
     ]);
-    const plain = ["Ask the model", "Another focus", "Use the digest", "Keep more", "Keep less", "Cancel"];
+    const plain = [
+      "Ask the model",
+      "Another focus",
+      "Use the digest",
+      "Keep more",
+      "Keep less",
+      "A turn more",
+      "A turn less",
+      "Cancel",
+    ];
     expect(questions).toMatchObject([
       { method: "select", options: plain },
       { method: "select", title: expect.stringContaining("Nothing is written yet.") },

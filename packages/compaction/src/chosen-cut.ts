@@ -84,7 +84,8 @@ const REASONS: Readonly<Record<CutFault, string>> = {
   "tool result": "It is a tool's result, which stays with the answer that called the tool.",
   "torn pair": "It stands between a tool call and its result, which stay together.",
   "failed answer": "It is an answer that failed or was stopped: nothing goes on from it.",
-  unseen: "What stands before it the model has not seen yet.",
+  unseen:
+    "Before it stand results that the model has not seen yet: they stay with the answer that asked for them.",
 };
 
 /** The reason for an entry that is no message of the context. */

@@ -131,13 +131,14 @@ export function legalCutBefore(messages: readonly Message[], index: number): num
 export type CutFault = "nothing before" | "tool result" | "failed answer" | "torn pair" | "unseen";
 
 /**
- * For each message, what speaks against a cut of somebody's choice before it; undefined where it is legal.
+ * For each message, what speaks against a cut of somebody's choice before it; undefined where it is legal. By the rule of
+ * `cutIndex`: a place that is cut at by default can be chosen.
  *
- * Invariant: what the model has not seen yet is kept.
+ * Invariant: results that the model has not seen are kept.
  */
 export function cutFaults(messages: readonly Message[]): Array<CutFault | undefined> {
   const torn = tornPlaces(messages);
-  const unseen = unseenFrom(messages);
+  const unseen = unseenResultsFrom(messages) ?? messages.length;
   return messages.map((message, index) => {
     if (index === 0) return "nothing before";
     if (message.role === "toolResult") return "tool result";

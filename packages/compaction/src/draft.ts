@@ -29,8 +29,8 @@ export interface CompactionDraft {
   summariser?: string;
   /** Why it is the digest's summary, or that it would still be too large. */
   caveat?: string;
-  /** Where else it could be cut: the nearest legal places before and behind the cut. Each keeps so many tokens by estimate. */
-  cuts: { earlier?: CutPlace; later?: CutPlace };
+  /** Where else it could be cut. */
+  cuts: OtherCuts;
   /** What can be decided now. */
   actions: ReadonlySet<ReviewDecision["action"]>;
   /** Why the latest decision was not carried out, in a sentence. */
@@ -39,6 +39,17 @@ export interface CompactionDraft {
   refusedProse?: string;
   /** Aborted when nobody waits for the decision any more. */
   signal: AbortSignal;
+}
+
+/**
+ * The nearest legal places before and behind a cut; and the nearest that begin a turn, where those are others. Each keeps so
+ * many tokens by estimate.
+ */
+export interface OtherCuts {
+  earlier?: CutPlace;
+  later?: CutPlace;
+  earlierTurn?: CutPlace;
+  laterTurn?: CutPlace;
 }
 
 /**

@@ -1,6 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { carriedWords, carryOver } from "./carry-over.ts";
-import { legalPlaces } from "./chosen-cut.ts";
+import { type CutPlace, legalPlaces } from "./chosen-cut.ts";
+import { startsTurn } from "./cut.ts";
 import {
   type CompactionDraft,
   checkedDecision,
@@ -239,9 +240,17 @@ function cutsOf({ run, state: { plan, summary } }: Reached): CompactionDraft["cu
   const { firstKeptEntryId } = summary ?? plan;
   const cutAt = order.get(firstKeptEntryId ?? "") ?? items.length;
   const places = legalPlaces(items);
-  const earlier = places.findLast(({ entryId }) => order.get(entryId)! < cutAt);
-  const later = places.find(({ entryId }) => order.get(entryId)! > cutAt);
-  return { ...(earlier && { earlier }), ...(later && { later }) };
+  const isTurn = ({ entryId }: CutPlace) => startsTurn(items[order.get(entryId)!]!.message);
+  const before = places.filter(({ entryId }) => order.get(entryId)! < cutAt);
+  const behind = places.filter(({ entryId }) => order.get(entryId)! > cutAt);
+  const [earlier, later] = [before.at(-1), behind[0]];
+  const [earlierTurn, laterTurn] = [before.findLast(isTurn), behind.find(isTurn)];
+  return {
+    ...(earlier && { earlier }),
+    ...(later && { later }),
+    ...(earlierTurn && earlierTurn !== earlier && { earlierTurn }),
+    ...(laterTurn && laterTurn !== later && { laterTurn }),
+  };
 }
 
 function actionsOf({ stage, state }: Shown, hasDraft: boolean): ReviewDecision["action"][] {

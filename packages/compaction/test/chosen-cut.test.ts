@@ -21,7 +21,11 @@ test.each([
     "a1 85, a2 30, u2 20, a3 10",
   ],
   ["no answer that was stopped", "U A:10 A~aborted:10 | U:10 A:10", "a1 40, u2 20, a3 10"],
-  ["nothing behind what the model has not seen", "U A:10 | U:10 X:10 X:10", "a1 70, u2 60"],
+  [
+    "what the model has not answered, as by default",
+    "U A:10 | U:10 A:10 U:10 U:10",
+    "a1 50, u2 40, a2 30, u3 20, u4 10",
+  ],
   [
     "nothing behind results that the model has not seen",
     "U A:10 | U:10 A(t1):10 T1:10 U:10",
@@ -47,7 +51,12 @@ test.each([
   ],
   ["x1", "U A(t1) X T1 A", "It stands between a tool call and its result, which stay together.", "a1"],
   ["a2", "U A A~aborted U A", "It is an answer that failed or was stopped: nothing goes on from it.", "a1"],
-  ["x2", "U A U X X", "What stands before it the model has not seen yet.", "u2"],
+  [
+    "u3",
+    "U A U A(t1) T1 U",
+    "Before it stand results that the model has not seen yet: they stay with the answer that asked for them.",
+    "a2",
+  ],
   [
     "a1",
     "U A | U A C(u2) U A",
@@ -97,6 +106,22 @@ test("a cut right after a compaction goes on from its summary", async () => {
     "u3",
     "a3",
   ]);
+});
+
+test("law: where the context is cut by default is a place that somebody can choose", async () => {
+  const law = fc.property(
+    treeArbitrary({ maxSteps: 40 }),
+    fc.integer({ min: 1, max: 400 }),
+    (notation, keep) => {
+      const { session } = history(notation);
+      const keeping = compactionSettings({ ...settings, keepRecentTokens: keep });
+      const { status, firstKeptEntryId } = planCompaction({ session, settings: keeping });
+      if (status !== "planned" || firstKeptEntryId === null) return;
+      const places = cutPlaces({ session, settings: keeping }).map(({ entryId }) => entryId);
+      expect(places).toContain(firstKeptEntryId);
+    },
+  );
+  fc.assert(law, { numRuns: 500 });
 });
 
 test("each place can be planned and committed, summarised and kept are the projection; all else is refused", async () => {

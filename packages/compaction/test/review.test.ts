@@ -52,8 +52,8 @@ function scripted(script: Script) {
   return { review, drafts, stages: () => drafts.map(({ stage }) => stage) };
 }
 
-async function reviewed(script: Script, options: Partial<RunCompactionOptions> = {}) {
-  const { session, bytes } = onFile();
+async function reviewed(script: Script, options: Partial<RunCompactionOptions> = {}, notation = long) {
+  const { session, bytes } = onFile(notation);
   const before = bytes();
   const summariser = scriptedSummariser();
   const asked = scripted(script);
@@ -187,6 +187,24 @@ test("the cut moves one legal place at a time, and comes back; an illegal one is
   expect(earlier!.result.keptEntryIds).toHaveLength(planned!.result.keptEntryIds.length + 1);
   expect(refused?.problem).toContain("nowhere");
   expect(result.firstKeptEntryId).toBe(behind?.entryId);
+});
+
+test("the cut moves a turn at a time too, where that is farther than one place", async () => {
+  const to = (way: "earlierTurn" | "laterTurn") => (draft: CompactionDraft) => {
+    const { entryId = "" } = draft.cuts[way] ?? {};
+    return { action: "cut" as const, firstKeptEntryId: entryId };
+  };
+  const turns = "U:30000 A:30000 | U:10 A:10 | U:20 A:10 A:10 A:100 A:20 | U:20 A:100";
+  const made = await reviewed([to("earlierTurn"), to("laterTurn")], {}, turns);
+  const [planned, earlier, back] = made.drafts;
+  const roles = ({ result, before }: CompactionDraft) => {
+    const item = before.find(({ entryId }) => entryId === result.firstKeptEntryId);
+    return item?.message.role;
+  };
+  expect([roles(earlier!), roles(back!)]).toEqual(["user", "user"]);
+  expect(earlier!.result.firstKeptEntryId).toBe(planned!.cuts.earlierTurn?.entryId);
+  expect(earlier!.result.sizes.keptTokens).toBe(planned!.cuts.earlierTurn?.keptTokens);
+  expect(planned!.cuts.earlierTurn?.entryId).not.toBe(planned!.cuts.earlier?.entryId);
 });
 
 test("an edited prose is what the model sees and the next summary starts from; the carried data stay", async () => {

@@ -1,4 +1,5 @@
 import { type DraftChoice, draftChoices, draftTitle, draftView } from "@bonsai-agent/app/draft-view";
+import { shortTokens } from "@bonsai-agent/app/numbers";
 import type { CompactionDraft } from "@bonsai-agent/compaction";
 import type { Model } from "@bonsai-agent/messages";
 import { keys } from "../terminal/keys.ts";
@@ -35,6 +36,8 @@ const letters: Readonly<Record<DraftChoice, string>> = {
   digest: "d",
   earlier: "m",
   later: "l",
+  earlierTurn: "t",
+  laterTurn: "u",
   back: "b",
   cancel: "c",
 };
@@ -45,6 +48,8 @@ const previous: readonly KeyId[] = ["left", "shift+tab"];
 /** The footer, the line of what goes on, and a line of the chat. */
 const ROWS_AROUND = 5;
 const LEAST_ROWS = 2;
+/** With fewer, choices take no more than they must. */
+const LOW_ROWS = 16;
 
 /**
  * A compaction before it happens: all that there is to know, scrolled, and what can be done with it. It comes by itself: a
@@ -142,8 +147,9 @@ export class DraftPanel implements Panel {
   #choiceLines(width: number): string[] {
     const { selected, muted } = this.#options.screen.theme.style;
     const lines: { text: string; columns: number }[] = [{ text: "", columns: 0 }];
-    for (const [at, { choice, label }] of this.#choices.entries()) {
-      const text = ` ${letters[choice]} ${label} `;
+    for (const [at, { choice, label, keptTokens }] of this.#choices.entries()) {
+      const words = keptTokens === undefined ? label : this.#cutWords(label, keptTokens);
+      const text = ` ${letters[choice]} ${words} `;
       const columns = visibleWidth(text);
       const drawn = at === this.#at ? selected(text) : muted(text);
       const line = lines.at(-1)!;
@@ -153,6 +159,12 @@ export class DraftPanel implements Panel {
       } else lines.push({ text: drawn, columns });
     }
     return lines.map(({ text }) => ` ${text}`);
+  }
+
+  /** `Keep more, ~20k`; on a low screen `more`, so that there is room for the draft. */
+  #cutWords(label: string, keptTokens: number): string {
+    const isLow = this.#options.screen.rows < LOW_ROWS;
+    return isLow ? label.slice(label.indexOf(" ") + 1) : `${label}, ~${shortTokens(keptTokens)}`;
   }
 
   #hints(): (readonly [string, string])[] {

@@ -1,4 +1,4 @@
-import { type DraftChoice, decisionOf } from "@bonsai-agent/app/draft-view";
+import { type DraftChoice, decisionOf, isCutChoice } from "@bonsai-agent/app/draft-view";
 import { untilAborted } from "@bonsai-agent/app/questions";
 import type { CompactionDraft, ReviewCompaction, ReviewDecision } from "@bonsai-agent/compaction";
 import type { InteractiveContext } from "../interactive-context.ts";
@@ -20,7 +20,7 @@ export function panelReview({ context, untilRest }: PanelReviewOptions): ReviewC
   const review: ReviewCompaction = async (draft) => {
     await untilRest(draft.signal);
     const { model } = context.host.agent;
-    const selected = latest === "earlier" || latest === "later" ? latest : undefined;
+    const selected = latest !== undefined && isCutChoice(latest) ? latest : undefined;
     const answer = await screen.show<DraftAnswer>(
       (done) => new DraftPanel({ screen, draft, model, selected, onAnswer: done }),
       draft.signal,
