@@ -143,6 +143,17 @@ describe("a compaction is looked at over RPC", () => {
     expect(rpc.lines.some(isEnd)).toBe(true);
   });
 
+  test("a client that goes away before it has answered has not said yes to what it asked for", async () => {
+    const { rpc, isUnchanged } = opened("manual");
+    rpc.send({ id: "c", type: "compact" });
+    await answer(rpc, [{ value: "Ask the model" }]);
+    await rpc.wait((line) => isQuestion(line) && String(line.title).includes("Nothing is written yet."));
+    expect(await rpc.end()).toMatchObject({ code: 0 });
+    const { data } = rpc.lines.find(({ id }) => id === "c")!;
+    expect(data).toMatchObject({ status: "cancelled" });
+    expect(isUnchanged()).toBe(true);
+  });
+
   test("shutdown stops it: nothing is written for the question", async () => {
     const { rpc } = opened("always");
     rpc.send({ id: "p", type: "prompt", message: "go on" });

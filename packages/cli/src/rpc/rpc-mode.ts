@@ -59,7 +59,10 @@ interface RpcReviewOptions {
   host: () => AgentHost | undefined;
 }
 
-/** The draft as a line, then the dialogs about it. Where nobody answers any more, the work under way is finished. */
+/**
+ * The draft as a line, then the dialogs about it. Where nobody answers any more, the work under way is finished; a
+ * compaction that was asked for by itself is no part of it, and is not done without the answer.
+ */
 function rpcReview({ asked, note, stopped, host }: RpcReviewOptions): ReviewCompaction {
   const model = () => host()?.agent.model ?? { provider: "", id: "" };
   const review = dialogReview({ ui: asked.ui, model });
@@ -68,7 +71,7 @@ function rpcReview({ asked, note, stopped, host }: RpcReviewOptions): ReviewComp
     note({ type: "compaction_draft", draft: draftReport(draft, model()) });
     const decision = await review(draft);
     const isUnanswered = asked.isClosed && !stopped.aborted && decision.action === "cancel";
-    return isUnanswered ? { action: "apply" } : decision;
+    return isUnanswered && draft.reason !== "manual" ? { action: "apply" } : decision;
   };
 }
 
