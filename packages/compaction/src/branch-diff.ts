@@ -90,11 +90,18 @@ export function branchDiff({ session, settings, a, b }: BranchDiffOptions): Bran
   return {
     relation: relationOf(sideA, sideB, commonAncestorId),
     commonAncestor: commonAncestorId === null ? null : session.entry(commonAncestorId)!,
-    commonEntries: session.path(commonAncestorId).length,
+    commonEntries: pathLength(session, commonAncestorId),
     a: sideA,
     b: sideB,
     sharedFiles: sharedFiles(session.cwd, sideA.files, sideB.files),
   };
+}
+
+/** Of a path that was read before: which bodies are lost is known, and nothing is parsed again. */
+function pathLength(session: Session, entryId: string | null): number {
+  const index = session.index();
+  const path = entryId === null ? [] : index.ancestry(index.find(entryId));
+  return path.filter((number) => !index.isDamaged(number)).length;
 }
 
 function relationOf(a: BranchSide, b: BranchSide, ancestorId: string | null): BranchDiff["relation"] {
