@@ -8,6 +8,7 @@ import { SessionSearch } from "@bonsai-agent/session/search";
 import { adversarialTexts, history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { findRecalled } from "../src/recall/recall-search.ts";
 import { recallTool } from "../src/recall/recall-tool.ts";
 import { agentSettings } from "../src/settings.ts";
 import { checkedInput } from "../src/tool-call.ts";
@@ -124,6 +125,24 @@ describe("query", () => {
     expect(found).toContain(" needle ");
     expect(found.length).toBeLessThan(1_500);
   });
+});
+
+test("another session that is deleted while it is searched is passed over", async () => {
+  const { session } = onDisk(COMPACTED);
+  const { session: other, id } = onDisk(`U"a narwhal" A"seen"`, "/project", "2");
+  const file = other.file!;
+  other.close();
+  const search = new SessionSearch({ home, index: false });
+  const find: typeof search.find = async (...asked) => {
+    const found = await SessionSearch.prototype.find.apply(search, asked);
+    rmSync(file, { force: true });
+    const hit = { ...found.hits[0]!, file, entryId: id("u1") };
+    return { ...found, hits: asked[1]?.scope?.cwd === undefined ? found.hits : [hit] };
+  };
+  search.find = find;
+  const options = { query: "port 48213 narwhal", limit: 5, search, branches: false, sessions: true };
+  const { hits } = await findRecalled({ session, ...options });
+  expect(hits.map(({ entry }) => entry.session)).toEqual([session]);
 });
 
 describe("entries", () => {

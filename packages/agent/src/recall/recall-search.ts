@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { hiddenEntries, hiddenLookup } from "@bonsai-agent/compaction";
-import { toolCalls } from "@bonsai-agent/messages";
+import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
 import { type Entry, openSession, type Session } from "@bonsai-agent/session";
 import type { SearchThread, SessionHit } from "@bonsai-agent/session/search";
 import { queryTerms } from "./query-terms.ts";
@@ -142,15 +142,23 @@ async function othersEntries(
   );
   const byFile = Map.groupBy(hits, ({ file }) => file);
   if (session.file !== undefined) byFile.delete(session.file);
-  return [...byFile].flatMap(([file, found]) => {
-    const other = openSession(file);
-    try {
-      const entries = found.flatMap(({ entryId }) => withResults(other, entryId));
-      return entries.flatMap((entry) => recalledEntry(other, entry) ?? []);
-    } finally {
-      other.close();
-    }
-  });
+  return [...byFile].flatMap(([file, found]) => entriesOf(file, found));
+}
+
+/** A session that was deleted or damaged since it was searched is passed over: the others are as good as before. */
+function entriesOf(file: string, found: readonly SessionHit[]): RecalledEntry[] {
+  let other: Session | undefined;
+  try {
+    other = openSession(file);
+    const opened = other;
+    const entries = found.flatMap(({ entryId }) => withResults(opened, entryId));
+    return entries.flatMap((entry) => recalledEntry(opened, entry) ?? []);
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    return [];
+  } finally {
+    other?.close();
+  }
 }
 
 /** Calls that the model sees while their results are hidden: what was asked for stands in the call. */
