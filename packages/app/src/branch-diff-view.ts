@@ -2,7 +2,7 @@ import { branchWords } from "@bonsai-agent/compaction";
 import { contextTokens, costPhrase } from "@bonsai-agent/messages";
 import type { BranchDiffReport, BranchSideReport, PlaceReport } from "./branch-diff-report.ts";
 import { fitLine, kindStyle, type Line, lineWidth, marked, paragraph, type Span, span } from "./line.ts";
-import { age, count, counted, duration } from "./numbers.ts";
+import { age, count, counted, duration, tokensText } from "./numbers.ts";
 import { oneLine, printableLines, truncate, wrap } from "./terminal-text.ts";
 
 interface BranchDiffViewOptions {
@@ -90,13 +90,12 @@ function factLines(side: BranchSideReport, width: number, nowMs: number): Line[]
   const lastMs = Date.parse(lastActivity ?? "");
   const time = duration(lastMs - Date.parse(firstActivity ?? ""));
   const when = lastActivity === null ? "" : `, ${age(lastMs, nowMs)}${time === "" ? "" : `, for ${time}`}`;
-  const size = counted(context.tokens, "token");
   return [
     `${counted(side.entryIds.length, "entry", "entries")}, ${counted(turns, "turn")}${when}`,
     contextTokens(usage) === 0 && cost.certainty === "known"
       ? "no model was asked"
       : `${count(contextTokens(usage) - usage.output)} tokens in, ${count(usage.output)} out, ${costPhrase(cost)}`,
-    `context at its end ${context.isEstimate ? `about ${size}` : size}`,
+    `context at its end ${tokensText(context.tokens, context.isEstimate)}`,
   ].flatMap((text) => paragraph(text, width, undefined, 2));
 }
 

@@ -73,7 +73,7 @@ function writtenTo(file: string): Line {
 export function plannedText({ model, requests, costUsd, failure }: PlannedCost): string {
   if (requests.length === 0) return `${model} cannot be asked. ${failure ?? ""}`.trimEnd();
   const inputTokens = requests.reduce((sum, each) => sum + each.inputTokens, 0);
-  const cost = costOfRequests(costUsd && costUsd.most);
+  const cost = costOfRequests(costUsd === null ? null : costUsd.most);
   const price = `${isPriced(cost) ? "at most " : ""}${costPhrase(cost)}`;
   const reads = `${tokensText(inputTokens, true)} to read`;
   return `${counted(requests.length, "request")} to ${model}: ${reads}; ${price}.`;

@@ -128,7 +128,7 @@ export function doesNotFit(job: SummaryJob, tokens: number): SummaryFailure {
   const capacity = digits(requestCapacity(job.summariser));
   return new SummaryFailure(
     "does-not-fit",
-    `A request of ${digits(tokens)} tokens does not fit the ${capacity} that ${job.summariser.name} can read.`,
+    `A request of ${tokensText(tokens, true)} does not fit the ${capacity} that ${job.summariser.name} can read.`,
   );
 }
 

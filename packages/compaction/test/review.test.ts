@@ -264,7 +264,7 @@ test("an edit that would not shrink the context is refused with its text", async
   expect(drafts.at(-1)).toMatchObject({
     prose,
     refusedProse: text,
-    problem: expect.stringMatching(/would not shrink/),
+    problem: expect.stringMatching(/would not shrink the context: ~[\d,]+ tokens before, ~[\d,]+ after\./),
   });
   const { tokensBefore } = drafts[0]!.result;
   expect(drafts.at(-1)?.problem).toContain(`~${tokensBefore.toLocaleString("en-US")} tokens before`);

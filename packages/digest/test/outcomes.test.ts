@@ -114,13 +114,16 @@ test("damaged messages are read as far as they go", () => {
   ).toEqual(noOutcomes);
 });
 
-test.each(adversarialTexts())("half a megabyte of %s is read once, as command, output and text", (_name, text) => {
-  const messages = [
-    ...ran(text, text, 1),
-    ...ran("npm test 2>&1 | tail", text),
-    ...ran(`git commit -m "${text}`, "ok"),
-    ...toolRun(text, { [text]: text, todos: [{ text, done: false }] }),
-    said("user", `- [ ] ${text}\n${text}`),
-  ];
-  expect(outcomesAfter(noOutcomes, messages).openTodos.length).toBeLessThan(61);
-});
+test.each(adversarialTexts())(
+  "half a megabyte of %s is read once, as command, output and text",
+  (_name, text) => {
+    const messages = [
+      ...ran(text, text, 1),
+      ...ran("npm test 2>&1 | tail", text),
+      ...ran(`git commit -m "${text}`, "ok"),
+      ...toolRun(text, { [text]: text, todos: [{ text, done: false }] }),
+      said("user", `- [ ] ${text}\n${text}`),
+    ];
+    expect(outcomesAfter(noOutcomes, messages).openTodos.length).toBeLessThan(61);
+  },
+);
