@@ -68,7 +68,7 @@ function fakeWork(typed: string, agent: object) {
   const notices: string[] = [];
   let text = typed;
   const work = {
-    host: { agent: { session: { entry: () => undefined }, ...agent }, app: { cwd: "." } },
+    host: { agent: { session: { entry: () => undefined }, model: { id: "m" }, ...agent }, app: { cwd: "." } },
     screen: { redraw: () => {} },
     chat: { rebuild: () => notices.push("rebuilt") },
     editor: {

@@ -48,7 +48,7 @@ const previous: readonly KeyId[] = ["left", "shift+tab"];
 /** The footer, the line of what goes on, and a line of the chat. */
 const ROWS_AROUND = 5;
 const LEAST_ROWS = 2;
-/** With fewer, choices take no more than they must. */
+/** With fewer, choices and hints take no more than they must. */
 const LOW_ROWS = 16;
 
 /**
@@ -163,20 +163,20 @@ export class DraftPanel implements Panel {
 
   /** `Keep more, ~20k`; on a low screen `more`, so that there is room for the draft. */
   #cutWords(label: string, keptTokens: number): string {
-    const isLow = this.#options.screen.rows < LOW_ROWS;
-    return isLow ? label.slice(label.indexOf(" ") + 1) : `${label}, ~${shortTokens(keptTokens)}`;
+    return this.#isLow ? label.slice(label.indexOf(" ") + 1) : `${label}, ~${shortTokens(keptTokens)}`;
+  }
+
+  get #isLow(): boolean {
+    return this.#options.screen.rows < LOW_ROWS;
   }
 
   #hints(): (readonly [string, string])[] {
+    const confirm = [keyName("tui.select.confirm"), "take it"] as const;
+    const cancel = [keyName("tui.select.cancel"), "cancel"] as const;
+    if (this.#isLow) return [confirm, cancel];
     const outside: [string, string][] = this.#has("edit")
       ? [[keys.label("externalEditor"), "edit in $EDITOR"]]
       : [];
-    return [
-      ["Tab or letter", "choose"],
-      [keyName("tui.select.confirm"), "take it"],
-      ...outside,
-      ...this.#report.hints(),
-      [keyName("tui.select.cancel"), "cancel"],
-    ];
+    return [["Tab or letter", "choose"], confirm, ...outside, ...this.#report.hints(), cancel];
   }
 }
