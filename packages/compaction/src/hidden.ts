@@ -7,7 +7,7 @@ import {
   type Session,
 } from "@bonsai-agent/session";
 import { editedMessage, projectEntry, ViewSeeker } from "@bonsai-agent/session/host";
-import { isCompacted, isMasked } from "./view.ts";
+import { isMasked, isMeant } from "./view.ts";
 
 /** A message of a path that the model's view does not show as it was. */
 export interface HiddenEntry {
@@ -218,10 +218,7 @@ const redactions = new WeakMap<Session, Redactions>();
 export function recallableEntry(session: Session, entry: Entry): Entry | undefined {
   const original = projectEntry(entry)?.message;
   const edit =
-    original &&
-    editsOf(session, entry.id).findLast(({ replacement }) => {
-      return replacement === null || !isCompacted(replacement?.content, original);
-    });
+    original && editsOf(session, entry.id).findLast(({ replacement }) => isMeant(replacement, original));
   if (edit === undefined) return entry;
   if (edit.replacement === null) return undefined;
   const { content } = edit.replacement;
@@ -240,7 +237,9 @@ function editsOf(session: Session, targetId: string): readonly ContextEditEntry[
     const edit = index.type(known.read) === "context_edit" ? session.entryAt(known.read) : undefined;
     // One without a replacement is damaged: it edits nothing.
     if (edit?.type !== "context_edit" || edit.replacement === undefined) continue;
-    known.edits.set(edit.targetId, [...(known.edits.get(edit.targetId) ?? []), edit]);
+    const own = known.edits.get(edit.targetId);
+    if (own === undefined) known.edits.set(edit.targetId, [edit]);
+    else own.push(edit);
   }
   return known.edits.get(targetId) ?? [];
 }

@@ -6,7 +6,7 @@ import {
   type TokenEstimator,
   type UserContent,
 } from "@bonsai-agent/messages";
-import { type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
+import { type ContextEditEntry, type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
 import { editedMessage } from "@bonsai-agent/session/host";
 import { clip, isClipOf } from "./serialise.ts";
 
@@ -78,11 +78,23 @@ export function viewTokens(items: readonly ViewItem[]): number {
 
 /**
  * The message that a summary is made of: a masked result with its full content; any other edit (an omission,
- * a redaction) as it was edited, for that was meant.
+ * a redaction) as it was edited, for that was meant, also where a mask came later.
  */
 export function originalMessage({ source }: Pick<ViewItem, "source">): Message {
-  if (source.edit === undefined || !isMaskedContent(source.edit.replacement?.content)) return source.message;
-  return project([source.entry]).items[0]?.message ?? source.message;
+  const { edit, entry, message, formerEdits = [] } = source;
+  if (edit === undefined || !isMaskedContent(edit.replacement?.content)) return message;
+  const original = project([entry]).items[0]?.message ?? message;
+  const meant = formerEdits.findLast(({ replacement }) => isMeant(replacement, original));
+  if (meant === undefined) return original;
+  return meant.replacement ? editedMessage(original, meant.replacement.content) : message;
+}
+
+/** True for an edit that somebody made on purpose: what it took away is not to be shown to the model again. */
+export function isMeant(
+  replacement: ContextEditEntry["replacement"] | undefined,
+  original: Message,
+): boolean {
+  return replacement === null || (replacement !== undefined && !isCompacted(replacement.content, original));
 }
 
 /** Head and tail of each text of a message; none where all are short enough as they are. */
@@ -102,11 +114,8 @@ export function imageMark({ mimeType }: { mimeType: string }): string {
   return `[image left out: ${mimeType}]`;
 }
 
-/**
- * True where an edit's content is what compaction makes of a message: a mask, an image's mark, a text cut to head and tail.
- * Any other edit was meant: what it took away is not to be shown to the model again.
- */
-export function isCompacted(content: unknown, original: Message): boolean {
+/** True where an edit's content is what compaction makes of a message: a mask, an image's mark, a text cut to head and tail. */
+function isCompacted(content: unknown, original: Message): boolean {
   if (isMaskedContent(content)) return true;
   const blocks = contentBlocks(content);
   const before = contentOf(original);

@@ -32,6 +32,20 @@ test("a summary too long for one request is made in chunks, oldest first, each u
   );
 });
 
+test.each([
+  ["replaced", 'E(t1)"the key is hidden" M(t1)', "the key is hidden"],
+  ["replaced, masked twice", 'E(t1)"the key is hidden" M(t1) M(t1)', "the key is hidden"],
+  ["taken out", "E(t1) M(t1)", "[Old tool result content cleared]"],
+  ["masked alone", "M(t1)", "key=ferry-91"],
+])("what somebody %s before a mask, the summariser gets as that left it", async (_how, edits, shown) => {
+  const { session } = history(`U A(t1) T1"key=ferry-91" A | U:400 A:400 ${edits} | U:100 A:300`);
+  const summariser = scriptedSummariser();
+  await runCompaction({ session, settings: keeping(100), summariser });
+  const asked = JSON.stringify(summariser.requests.map(({ messages }) => messages));
+  expect(asked).toContain(shown);
+  expect(asked.includes("ferry-91")).toBe(shown.includes("ferry-91"));
+});
+
 test("a summariser that finds the whole too long gets it in chunks", async () => {
   const { session } = history("U:4000 A:4000 | U:4000 A:4000 | U:100 A:100");
   const tooLong = { stopReason: "error" as const, errorMessage: "prompt is too long", overflow: true };

@@ -10,6 +10,8 @@ export interface ProjectionItem {
   readonly message: Message;
   /** The context edit that made this view differ from what is stored. */
   readonly edit?: ContextEditEntry;
+  /** Edits in the view that it took the place of, oldest first; absent where there were none. */
+  readonly formerEdits?: readonly ContextEditEntry[];
 }
 
 /** What the model sees of a path, oldest first. */
@@ -32,14 +34,20 @@ export interface ProjectOptions {
 export function project(path: readonly Entry[], { without }: ProjectOptions = {}): Projection {
   const { compaction, firstKept } = findView(path, without);
   const visible = compaction ? [compaction, ...path.slice(firstKept)] : path;
-  const edits = new Map<string, ContextEditEntry>();
-  for (const entry of visible) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
+  const edits = new Map<string, ContextEditEntry[]>();
+  for (const entry of visible) {
+    if (entry.type !== "context_edit") continue;
+    const known = edits.get(entry.targetId);
+    if (known === undefined) edits.set(entry.targetId, [entry]);
+    else known.push(entry);
+  }
   const needless = needlessPins(visible, compaction);
   const items: ProjectionItem[] = [];
   visible.forEach((entry, index) => {
     if ((entry.type === "compaction" && index > 0) || needless.has(entry)) return;
-    const item = projectEntry(entry, edits.get(entry.id));
-    if (item !== undefined) items.push(item);
+    const own = edits.get(entry.id) ?? [];
+    const item = projectEntry(entry, own.at(-1));
+    if (item !== undefined) items.push(own.length > 1 ? { ...item, formerEdits: own.slice(0, -1) } : item);
   });
   return compaction ? { items, compaction } : { items };
 }
