@@ -2,9 +2,11 @@ import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
 import { EntryHead } from "./entry-head.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { BackwardLines } from "./line-reader.ts";
+import { earlierCopy, migratedText } from "./migrated-copy.ts";
 import type { SessionNotice } from "./problems.ts";
 import { Session } from "./session.ts";
 import { type HeaderReading, readHeader } from "./session-header.ts";
+import { SessionReader } from "./session-reader.ts";
 import type { Durability } from "./session-writer.ts";
 import { MemoryStore, type SessionStore } from "./store.ts";
 
@@ -16,7 +18,8 @@ export interface OpenSessionOptions {
 }
 
 /**
- * Opens a session. Reads its header, and so much of its end as tells where it stands; writes nothing.
+ * Opens a session. Reads its header, and so much of its end as tells where it stands; writes nothing. A file of an older
+ * version that has gone on in a copy is opened there, with the notice `migrated_copy`.
  * @param source path of a session file, or a store.
  * @throws BonsaiError `session_not_found`, `session_unreadable`, `session_empty`, `not_a_session`.
  */
@@ -27,6 +30,14 @@ export function openSession(
   const store = typeof source === "string" ? JsonlStore.open(source) : source.store;
   try {
     const reading = readHeader(store);
+    const copy = typeof source === "string" ? copyOf(store, reading) : undefined;
+    if (copy !== undefined) {
+      const session = new Session({ ...options, ...copy, version: SESSION_VERSION });
+      const message = migratedText({ original: store.file, copy: copy.store.file, isEarlier: true });
+      store.close();
+      session.notify({ code: "migrated_copy", message });
+      return session;
+    }
     const session = new Session({
       ...options,
       store,
@@ -45,6 +56,12 @@ export function openSession(
     if (typeof source === "string") store.close();
     throw error;
   }
+}
+
+/** Where a file of an older version has gone on already. */
+function copyOf(store: SessionStore, { header, version, damage }: HeaderReading) {
+  if (damage !== undefined || version >= SESSION_VERSION) return undefined;
+  return earlierCopy({ header, reader: new SessionReader({ store, version }) });
 }
 
 function readOnlyReason(reading: HeaderReading): string | undefined {

@@ -14,7 +14,7 @@ import {
   type RecentSettings,
   recentSettings,
 } from "./latest-entries.ts";
-import { earlierCopy, migratedCopy } from "./migrated-copy.ts";
+import { earlierCopy, migratedCopy, migratedText } from "./migrated-copy.ts";
 import { LEAF_RECORD } from "./own-entries.ts";
 import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
 import { type Projection, type ProjectOptions, project } from "./projection.ts";
@@ -334,7 +334,7 @@ export class Session {
     this.#reader = new SessionReader({ store, version: SESSION_VERSION });
     this.#writer = this.#newWriter();
     this.#latest = new LatestEntries(this.#reader);
-    const message = `${original ?? "The session"} has an older format and stays as it is; the session goes on in ${store.file ?? "a copy"}${earlier ? ", which was made of it before" : ""}.`;
+    const message = migratedText({ original, copy: store.file, isEarlier: earlier !== undefined });
     this.notify({ code: "migrated_copy", message });
   }
 

@@ -174,15 +174,15 @@ describe("going on from an old version", () => {
     const one = first.append(said("one"));
     first.close();
     const second = openSession(file);
+    expect([second.file, second.leafId]).toEqual([first.file, one.id]);
     const two = second.append(said("two"));
-    expect(second.file).toBe(first.file);
     expect(second.notices).toEqual([
       { code: "migrated_copy", message: expect.stringContaining("made of it before") },
     ]);
     const copy = openSession(first.file!);
     expect(copy.problems()).toEqual([]);
     expect([copy.entry(one.id), copy.entry(two.id)]).toEqual([one, two]);
-    expect(two.parentId).toBe(one.parentId);
+    expect(two.parentId).toBe(one.id);
     expect(texts(copy)).toEqual(texts(second));
     openSession(file).moveTo("00000001");
     expect(openSession(first.file!).leafId).toBe("00000001");
