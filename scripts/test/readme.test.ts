@@ -22,7 +22,8 @@ afterAll(() => rmSync(folder, { recursive: true }));
 function bonsai(line: string): { status: number | null; stdout: string; stderr: string } {
   const main = join(root, "packages/cli/src/main.ts");
   const argv = ["--conditions=@bonsai-agent/source", "--no-warnings", main, ...line.split(" ").slice(1)];
-  const env = { PATH: process.env.PATH, HOME: folder, COLUMNS: String(columns) };
+  const { PATH, NODE_COMPILE_CACHE } = process.env;
+  const env = { PATH, NODE_COMPILE_CACHE, HOME: folder, COLUMNS: String(columns) };
   return spawnSync(process.execPath, argv, { cwd: folder, encoding: "utf8", input: "", env });
 }
 
