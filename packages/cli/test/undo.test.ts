@@ -4,16 +4,12 @@ import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
+const reported = ["compactionId", "entryId", "tokensBefore", "estimatedTokensBefore", "tokensAfter"];
+
 test("bonsai undo brings the whole history back into view", async () => {
   const file = writeLines(sampleLines());
   const report = await jsonOf<UndoReport>(["undo", file]);
-  expect(Object.keys(report)).toEqual([
-    "compactionId",
-    "entryId",
-    "tokensBefore",
-    "estimatedTokensBefore",
-    "tokensAfter",
-  ]);
+  expect(Object.keys(report)).toEqual(reported);
   expect(report.compactionId).toBe("cccc0005");
   const items = await jsonOf<ContextItem[]>(["context", file]);
   expect(items[0]!.entryId).toBe("aaaa0001");
@@ -27,13 +23,7 @@ test("bonsai redo takes the latest undo back, once", async () => {
   const before = await jsonOf<ContextItem[]>(["context", file]);
   const { compactionId } = await jsonOf<UndoReport>(["undo", file]);
   const report = await jsonOf<UndoReport>(["redo", file]);
-  expect(Object.keys(report)).toEqual([
-    "compactionId",
-    "entryId",
-    "tokensBefore",
-    "estimatedTokensBefore",
-    "tokensAfter",
-  ]);
+  expect(Object.keys(report)).toEqual(reported);
   expect(report.compactionId).toBe(compactionId);
   expect(await jsonOf<ContextItem[]>(["context", file])).toEqual(before);
   const again = await runCli(["redo", file, "--json"]);

@@ -67,7 +67,6 @@ export async function rankedEntries(
     // Squared: a few words that stand everywhere must not outweigh the one that hardly stands anywhere.
     return Math.log(1 + (entries.length - holding + 0.5) / (holding + 0.5)) ** 2;
   });
-  const kinds = new Map<string, Scored[]>();
   const known = terms.map(() => 1);
   const worth = ({ strengths, window, factor }: Scored) =>
     factor *
@@ -75,15 +74,14 @@ export async function rankedEntries(
       (sum, _, term) => sum + (strengths[term]! + window.strengths[term]!) * rarity[term]! * known[term]!,
       0,
     );
-  for (const one of scored.toSorted((a, b) => worth(b) - worth(a)))
-    kinds.set(one.entry.kind, [...(kinds.get(one.entry.kind) ?? []), one]);
-  const left = [...kinds.values()];
+  const best = scored.toSorted((a, b) => worth(b) - worth(a));
+  const left = [...Map.groupBy(best, ({ entry }) => entry.kind).values()];
   const hits: Hit[] = [];
   while (hits.length < limit && left.length > 0) {
     await turn();
-    const best = left.reduce((a, b) => (worth(b[0]!) > worth(a[0]!) ? b : a));
-    left.splice(left.indexOf(best), 1);
-    const [first, ...others] = best as [Scored, ...Scored[]];
+    const next = left.reduce((a, b) => (worth(b[0]!) > worth(a[0]!) ? b : a));
+    left.splice(left.indexOf(next), 1);
+    const [first, ...others] = next as [Scored, ...Scored[]];
     const ids = others.map(({ entry }) => entry.entryId);
     const lines = shownLines(first, terms, rarity);
     const shown = textLines(first.entry);
