@@ -187,7 +187,8 @@ export class HeadlessTerminal implements Terminal {
   /** Waits until the keys that were pressed are answered on the screen; not for what takes its time. */
   async settle(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
-    await this.until(() => true);
+    // Its own empty write comes back last: `until` would be content with the first of several.
+    await new Promise<void>((resolve) => this.#xterm.write("", resolve));
   }
 
   /** Nothing more comes: who waits gets the reason. */
