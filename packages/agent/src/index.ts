@@ -46,6 +46,7 @@ export {
   type FixedContext,
   fixedContext,
   fixedTexts,
+  type GivenPrompt,
   type SystemPromptOptions,
   systemPrompt,
 } from "./system-prompt.ts";

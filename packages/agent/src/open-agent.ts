@@ -13,7 +13,7 @@ import { recallTool } from "./recall/recall-tool.ts";
 import type { ConfirmLongRun, RunFollower } from "./run/input.ts";
 import { commandRunner } from "./run-command.ts";
 import type { AgentSettings } from "./settings.ts";
-import { systemPrompt } from "./system-prompt.ts";
+import { type GivenPrompt, systemPrompt } from "./system-prompt.ts";
 import { taskTool } from "./task-tool.ts";
 import type { Tool } from "./tool-registry.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
@@ -37,6 +37,8 @@ export interface OpenAgentOptions {
   smallModel?: CatalogueModel;
   /** Default: one without handlers. */
   lifecycle?: Lifecycle<LifecycleEvents>;
+  /** What the user has of the system prompt. Default: it is Bonsai's own. Sub-agents have the same. */
+  givenPrompt?: GivenPrompt;
   /** Beside the built-in ones; one of the same name takes their place. */
   tools?: readonly Tool[];
   /** Must not throw. */
@@ -73,7 +75,15 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     settings,
     lifecycle,
     tools: toolsFor(options, lifecycle, { instructions, search, parent: () => agent }),
-    systemPrompt: (tools) => systemPrompt({ cwd, tools, instructions, date, platform: process.platform }),
+    systemPrompt: (tools) =>
+      systemPrompt({
+        cwd,
+        tools,
+        instructions,
+        date,
+        platform: process.platform,
+        given: options.givenPrompt,
+      }),
     runCommand: commandRunner({ cwd, secrets: () => models.secrets() }),
     followers: followersFor(options, lifecycle),
     isSubAgent: options.isSubAgent ?? false,

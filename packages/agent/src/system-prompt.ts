@@ -14,6 +14,16 @@ export interface SystemPromptOptions {
   date: string;
   /** As `process.platform`. */
   platform: string;
+  /** What the user has of the prompt. Default: nothing. */
+  given?: GivenPrompt | undefined;
+}
+
+/** What a user puts in the place of a part of the system prompt, and behind it. */
+export interface GivenPrompt {
+  /** In place of Bonsai's own sections: what it is, its tools, how to work. Empty: nothing. */
+  replaced?: string | undefined;
+  /** Behind them, each a section of its own; before the working folder and the instructions of the project. */
+  appended?: readonly string[] | undefined;
 }
 
 /** Advice that is given only when its tools are there. */
@@ -38,20 +48,28 @@ const toolAdvice: readonly { needs: readonly string[]; text: string }[] = [
 ];
 
 /** What stands before every request. The same all day for the same tools and instructions. */
-export function systemPrompt({ cwd, tools, instructions, date, platform }: SystemPromptOptions): string {
+export function systemPrompt(options: SystemPromptOptions): string {
+  const { cwd, tools, instructions, date, platform, given: { replaced, appended = [] } = {} } = options;
+  const sections = [
+    ...(replaced === undefined ? ownSections(tools) : [replaced]),
+    ...appended,
+    `Working folder: ${cwd}\nPlatform: ${platform}\nDate: ${date}`,
+    ...instructionSection(instructions),
+  ];
+  return sections.filter((section) => section.trim() !== "").join("\n\n");
+}
+
+function ownSections(tools: readonly Tool[]): string[] {
   const names = new Set(tools.map((tool) => tool.name));
   const advice = toolAdvice
     .filter(({ needs }) => needs.every((name) => names.has(name)))
     .map(({ text }) => text);
-  const sections = [
+  return [
     "You are Bonsai, a coding agent. You work in a user's project through tools: you look into files, change them, run commands, and tell the user briefly what came of it.",
     names.size === 0 ? "You have no tools in this session." : toolSection([...advice, ...ownAdvice(tools)]),
     workSection,
     contextSection,
-    `Working folder: ${cwd}\nPlatform: ${platform}\nDate: ${date}`,
-    ...instructionSection(instructions),
   ];
-  return sections.join("\n\n");
 }
 
 function toolSection(advice: readonly string[]): string {

@@ -4,7 +4,8 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
-import { chooseModel, findModel } from "./model-choice.ts";
+import { givenPrompt } from "./given-prompt.ts";
+import { chooseModel, findChoice, findModel, namedReference } from "./model-choice.ts";
 import { shownPath } from "./paths.ts";
 import { chooseSession, type SessionChoice, sessionControl } from "./session-choice.ts";
 
@@ -68,10 +69,11 @@ export class AgentHost {
     await this.#whileMoving(() => this.app.lifecycle.notify("session_info_changed", event, { signal }));
   }
 
-  /** @throws BonsaiError, where the model is unknown; then nothing has changed. */
+  /** With its level of thinking, where the reference has one. @throws BonsaiError, where the model is unknown; then nothing has changed. */
   async setModel(reference: string): Promise<CatalogueModel> {
-    const model = await findModel(this.app.models, reference);
+    const { model, thinking } = await findChoice(this.app.models, reference);
     await this.#agent.setModel(model);
+    if (thinking !== undefined) await this.#agent.setThinking(thinking);
     return model;
   }
 
@@ -183,11 +185,13 @@ async function agentFor(
 ): Promise<Agent> {
   const { call, home, cwd, models, lifecycle, onNotice, ui, reviewCompaction } = app;
   const { origin } = choice;
-  const named =
-    typeof call.options.model === "string" && before === undefined ? call.options.model : undefined;
+  const named = before === undefined ? namedReference(models, call.options) : undefined;
   const usual = app.settings.model;
-  const model = await chooseModel(models, { named, origin, before: before?.model, usual, spare: spareModel });
-  const settings = { ...app.settings, thinking: thinkingFor(app, origin, before) };
+  const wish = { named, origin, before: before?.model, usual, spare: spareModel };
+  const { model, thinking: level } = await chooseModel(models, wish);
+  const isNamed = named !== undefined;
+  const settings = { ...app.settings, thinking: thinkingFor(app, origin, { before, level, isNamed }) };
+  const prompt = givenPrompt(call);
   const smallModel = await smallModelOf(app);
   const session = choice.open();
   noticeOtherFolder(session, app);
@@ -204,6 +208,7 @@ async function agentFor(
     model,
     lifecycle,
     onNotice,
+    ...(prompt && { givenPrompt: prompt }),
     ...(smallModel && { smallModel }),
     ...(confirmPath && { confirmPath }),
     ...(confirmLongRun && { confirmLongRun }),
@@ -211,16 +216,27 @@ async function agentFor(
   });
 }
 
+interface LevelWish {
+  before: Handover | undefined;
+  /** Behind the name of the model. */
+  level: ThinkingLevel | undefined;
+  /** True where the call names the model; false where the settings do. */
+  isNamed: boolean;
+}
+
+/** The flag, else what the call's model says, else the session's own, else that of the session before, else the usual one. */
 function thinkingFor(
   { call, settings }: AppContext,
   origin: Session | undefined,
-  before?: Handover,
+  { before, level, isNamed }: LevelWish,
 ): ThinkingLevel {
   if (before === undefined && call.options.thinking !== undefined) return settings.thinking;
-  if (origin === undefined) return before?.thinking ?? settings.thinking;
+  if (isNamed && level !== undefined) return level;
+  const usual = level ?? settings.thinking;
+  if (origin === undefined) return before?.thinking ?? usual;
   // A file can name any.
   const { thinkingLevel } = origin.settings();
-  return thinkingLevels.find((level) => level === thinkingLevel) ?? settings.thinking;
+  return thinkingLevels.find((each) => each === thinkingLevel) ?? usual;
 }
 
 /** Titles are not worth an error. */

@@ -11,6 +11,7 @@ import {
   loadCatalogue,
   ModelClient,
   scenarioModel,
+  type ThinkingLevel,
   whyUnusable,
 } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
@@ -27,6 +28,12 @@ export interface ModelRegistry {
   /** Where the path of a scenario file starts. */
   cwd: string;
   onNotice: (notice: Notice) => void;
+}
+
+/** A model, and how much it shall think where its name said so. */
+export interface ModelChoice {
+  model: CatalogueModel;
+  thinking?: ThinkingLevel;
 }
 
 interface ModelWish {
@@ -47,21 +54,22 @@ interface ModelWish {
  * usual one, else the first that can be used. A session's own that cannot be asked now is passed over with a notice.
  * @throws BonsaiError `no_model` where there is no spare one, and what the catalogue throws for one that was named.
  */
-export async function chooseModel(models: ModelRegistry, wish: ModelWish): Promise<CatalogueModel> {
-  if (wish.named !== undefined) return findModel(models, wish.named);
+export async function chooseModel(models: ModelRegistry, wish: ModelWish): Promise<ModelChoice> {
+  if (wish.named !== undefined) return findChoice(models, wish.named);
   const own = wish.origin?.settings().model;
   if (own === undefined) return otherModel(models, wish, { mustAnswer: false });
   const reference = `${own.provider}/${own.modelId}`;
   const found = await usableModel(models, reference);
-  if (typeof found !== "string") return found;
+  if (typeof found !== "string") return { model: found };
   const gone = `This session was worked on with ${reference}, which cannot be used now: ${found}`;
-  const model = await otherModel(models, wish, { mustAnswer: true }).catch((error: unknown) => {
+  const other = await otherModel(models, wish, { mustAnswer: true }).catch((error: unknown) => {
     models.onNotice({ code: "session_model_gone", message: gone });
     throw error;
   });
+  const { model } = other;
   const goesOn = model === wish.spare ? "" : ` It goes on with ${model.provider}/${model.id}.`;
   models.onNotice({ code: "session_model_gone", message: `${gone}${goesOn}` });
-  return model;
+  return other;
 }
 
 /** @param mustAnswer passes over a usual one that could not be asked, where another can */
@@ -69,15 +77,18 @@ async function otherModel(
   models: ModelRegistry,
   { before, usual, spare }: ModelWish,
   { mustAnswer }: { mustAnswer: boolean },
-): Promise<CatalogueModel> {
-  if (before !== undefined) return before;
-  const usualModel = usual === undefined ? undefined : await findModel(models, usual);
-  if (usualModel !== undefined && !(mustAnswer && (await whyUnusable(usualModel, models)) !== undefined))
-    return usualModel;
+): Promise<ModelChoice> {
+  if (before !== undefined) return { model: before };
+  const usualChoice = usual === undefined ? undefined : await findChoice(models, usual);
+  if (
+    usualChoice !== undefined &&
+    !(mustAnswer && (await whyUnusable(usualChoice.model, models)) !== undefined)
+  )
+    return usualChoice;
   const usable = await defaultModel(models);
-  const other = usable?.model ?? usualModel;
-  if (other !== undefined) return other;
-  if (spare !== undefined) return spare;
+  if (usable !== undefined) return { model: usable.model };
+  if (usualChoice !== undefined) return usualChoice;
+  if (spare !== undefined) return { model: spare };
   throw new BonsaiError({
     code: "no_model",
     message: "No model can be used: no key was found, and no local server answers.",
@@ -87,14 +98,37 @@ async function otherModel(
   });
 }
 
-/** @throws BonsaiError `model_unknown`, `model_ambiguous`, `provider_unknown`, and of a scenario file what reading it throws. */
-export async function findModel(
-  { catalogue, keys, cwd }: ModelRegistry,
-  reference: string,
-): Promise<CatalogueModel> {
+/** @throws BonsaiError as `findChoice` */
+export async function findModel(models: ModelRegistry, reference: string): Promise<CatalogueModel> {
+  return (await findChoice(models, reference)).model;
+}
+
+/**
+ * The model that is named, with the level of thinking that stands behind its name.
+ * @throws BonsaiError `model_unknown`, `model_ambiguous`, `provider_unknown`, and of a scenario file what reading it throws.
+ */
+export async function findChoice(models: ModelRegistry, wanted: string): Promise<ModelChoice> {
+  const { reference, ...level } = models.catalogue.divide(wanted);
+  return { model: await modelOf(models, reference), ...level };
+}
+
+async function modelOf({ catalogue, keys, cwd }: ModelRegistry, reference: string): Promise<CatalogueModel> {
   const [name] = reference.split("/", 1);
   if (name === "scripted") return scenarioModel(resolve(cwd, reference.slice("scripted/".length)));
   return catalogue.find(reference, { apiKey: (provider) => keys.key(provider) });
+}
+
+/** What `--model` names, in the provider of `--provider`, however often that is said. */
+export function namedReference(
+  { catalogue }: ModelRegistry,
+  { model, provider }: Invocation["options"],
+): string | undefined {
+  if (typeof model !== "string") return undefined;
+  if (typeof provider !== "string") return model;
+  const whole = `${provider}/${model}`;
+  const { reference } = catalogue.divide(whole);
+  const isKnown = catalogue.models.some((each) => `${each.provider}/${each.id}` === reference);
+  return !isKnown && model.startsWith(`${provider}/`) ? model : whole;
 }
 
 /** The model of an earlier day, or why it cannot be asked now: it may be gone, or its key, or its server. */

@@ -18,7 +18,7 @@ import {
 } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
 import { pathInMemory } from "./session-copy.ts";
-import { openSessionFile, resolveEntryId, sessionPath } from "./session-file.ts";
+import { openSessionFile, resolveEntryId, sessionPath, sessionPlace } from "./session-file.ts";
 
 /** Which session a call works in. Nothing is written before `open`. */
 export interface SessionChoice {
@@ -47,7 +47,7 @@ export function chooseSession(app: AppContext): SessionChoice {
 }
 
 function openNamed(name: string, app: AppContext): Session {
-  return opened(sessionPath(name, app.call.io), app);
+  return opened(sessionPath(name, app.call), app);
 }
 
 /** Opens a session file; notices name it, for often the user did not. */
@@ -63,7 +63,7 @@ function existing(session: Session): SessionChoice {
 
 /** A new session, in memory or in a file among the recorded ones: it is there from the first entry on. */
 export function newSession(
-  { cwd, home, models: { onNotice } }: AppContext,
+  { cwd, call, models: { onNotice } }: AppContext,
   isKept: boolean,
   parentSession?: string,
 ): SessionChoice {
@@ -71,7 +71,7 @@ export function newSession(
     const id = crypto.randomUUID();
     const parent = parentSession === undefined ? {} : { parentSession };
     const store = isKept
-      ? new LateFileStore(newSessionFile({ id, cwd, home, now: new Date() }))
+      ? new LateFileStore(newSessionFile({ id, cwd, ...sessionPlace(call), now: new Date() }))
       : new MemoryStore();
     return createSessionIn(store, { cwd, id, onNotice, ...parent });
   };
@@ -82,14 +82,14 @@ export function newSession(
 export function forkedSession(
   origin: Session,
   at: string | null,
-  { home, cwd, models: { onNotice } }: AppContext,
+  { call, cwd, models: { onNotice } }: AppContext,
 ): SessionChoice {
-  const open = () => openSession(forkSession(origin, { at, home, cwd }), { onNotice });
+  const open = () => openSession(forkSession(origin, { at, cwd, ...sessionPlace(call) }), { onNotice });
   return { origin, reason: "fork", open };
 }
 
-function latestFile({ home, cwd, models }: AppContext): string {
-  const { sessions, skipped } = listSessions({ home, cwd });
+function latestFile({ call, cwd, models }: AppContext): string {
+  const { sessions, skipped } = listSessions({ ...sessionPlace(call), cwd });
   const [latest] = sessions;
   for (const { file, reason } of skipped.filter(isNewerThan(latest)))
     models.onNotice({

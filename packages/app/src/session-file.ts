@@ -4,7 +4,6 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
 import { NewFile } from "@bonsai-agent/session/host";
 import type { Invocation } from "./invocation.ts";
-import type { CliIo } from "./io.ts";
 import { type Notice, withReadingProgress } from "./output.ts";
 import { absolutePath } from "./paths.ts";
 
@@ -23,15 +22,28 @@ export function openSessionFile(
 }
 
 /** The absolute path of the session that a command's first argument names. */
-export function sessionFile({ args, io }: Invocation): string {
-  return sessionPath(args[0]!, io);
+export function sessionFile(invocation: Invocation): string {
+  return sessionPath(invocation.args[0]!, invocation);
+}
+
+/** Where a call finds sessions and makes new ones: among Bonsai's own, or in the folder of `--session-dir`. */
+export interface SessionPlace {
+  home: string;
+  folder?: string;
+}
+
+export function sessionPlace({ io, options }: Pick<Invocation, "io" | "options">): SessionPlace {
+  const home = bonsaiHome(io.env);
+  const { sessionDir } = options;
+  return typeof sessionDir === "string" ? { home, folder: absolutePath(sessionDir, io.cwd) } : { home };
 }
 
 /** The absolute path of the session that a name means: a file, or the id of a recorded one. */
-export function sessionPath(name: string, io: CliIo): string {
-  const path = absolutePath(name, io.cwd);
+export function sessionPath(name: string, call: Pick<Invocation, "io" | "options">): string {
+  const { cwd } = call.io;
+  const path = absolutePath(name, cwd);
   if (existsSync(path)) return path;
-  return findSession({ session: name, cwd: io.cwd, home: bonsaiHome(io.env) });
+  return findSession({ session: name, cwd, ...sessionPlace(call) });
 }
 
 /** The entry whose id is `id` or is the only one that begins so; else the only one with that label. */

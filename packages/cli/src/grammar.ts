@@ -36,6 +36,11 @@ const extensionFlags: readonly OptionGrammar[] = [
   { flags: "--no-extensions", description: "load no extensions but those of -e" },
 ];
 
+const sessionDir: OptionGrammar = {
+  flags: "--session-dir <folder>",
+  description: "find sessions in this folder, and make new ones there",
+};
+
 /** The flags of `bonsai [prompt…]`, in the order of the overview. */
 export const agentFlags: readonly OptionGrammar[] = [
   { flags: "-p, --print", description: "print the answer and end" },
@@ -61,8 +66,23 @@ export const agentFlags: readonly OptionGrammar[] = [
     flags: "--no-session",
     description: "keep the session in memory; nothing is written",
   },
-  { flags: "--model <provider/id>", description: "the model to work with" },
+  sessionDir,
+  {
+    flags: "--model <provider/id>",
+    description: "the model to work with; a level of thinking may follow, as :high",
+  },
+  { flags: "--provider <name>", description: "the provider of the model that --model names" },
   { flags: "--thinking <level>", description: "off, minimal, low, medium, high or xhigh" },
+  {
+    flags: "--system-prompt <text>",
+    description: "in place of Bonsai's own instructions; a text, or the file that has it",
+    kind: "text or nothing",
+  },
+  {
+    flags: "--append-system-prompt <text>",
+    description: "behind the instructions; a text, or the file that has it; may be repeated",
+    kind: "list",
+  },
   { flags: "--tools <names>", description: "offer the model only these tools, like read,grep" },
   { flags: "--no-tools", description: "offer the model no tools" },
   { flags: "--name <name>", description: "name the session" },
@@ -92,6 +112,7 @@ export const grammar: readonly CommandGrammar[] = [
     args: [],
     options: [
       { flags: "--cwd <folder>", description: "only sessions that worked in this folder" },
+      { ...sessionDir, description: "the sessions that lie in this folder" },
       { flags: "-n, --limit <count>", description: "at most so many", kind: "count" },
     ],
     examples: [

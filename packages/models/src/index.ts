@@ -1,6 +1,7 @@
 export { AnswerBuilder, MALFORMED_ARGUMENTS } from "./answer-builder.ts";
 export {
   type Catalogue,
+  type DividedReference,
   type FindModelOptions,
   type LoadCatalogueOptions,
   loadCatalogue,

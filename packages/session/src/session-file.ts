@@ -37,11 +37,13 @@ export interface SessionFileOptions extends SessionFolderOptions {
   id: string;
   /** When the session began. */
   now: Date;
+  /** Where it is to be. Default: the folder of its working directory among `home`'s. */
+  folder?: string;
 }
 
 /** The path for a new session's file; its folder is made, private to the user. @throws BonsaiError `session_not_created`. */
-export function newSessionFile({ id, now, ...place }: SessionFileOptions): string {
-  const folder = sessionFolder(place);
+export function newSessionFile({ id, now, folder: named, ...place }: SessionFileOptions): string {
+  const folder = named === undefined ? sessionFolder(place) : resolve(named);
   try {
     makeFolder(folder);
   } catch (cause) {

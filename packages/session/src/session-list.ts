@@ -8,9 +8,9 @@ import { readHeader } from "./session-header.ts";
 import { type SessionSummary, type SkipReason, summarizeSession } from "./session-summary.ts";
 
 export interface ListSessionsOptions {
-  /** List one folder, whatever its sessions belong to. */
+  /** List what lies in this folder, in place of `home`'s. */
   folder?: string;
-  /** List the sessions of one working directory. Without `folder` and `cwd`, all are listed. */
+  /** List only the sessions of this working directory. */
   cwd?: string;
   /** Default: `bonsaiHome()`. */
   home?: string;
@@ -77,10 +77,8 @@ function summarized(file: string, window: Buffer): SessionSummary | SkippedFile 
 }
 
 /** Two working directories can share a folder. */
-export function belongs(session: Pick<SessionSummary, "cwd">, { folder, cwd }: ListSessionsOptions): boolean {
-  return (
-    folder !== undefined || cwd === undefined || session.cwd === "" || resolve(session.cwd) === resolve(cwd)
-  );
+export function belongs(session: Pick<SessionSummary, "cwd">, { cwd }: ListSessionsOptions): boolean {
+  return cwd === undefined || session.cwd === "" || resolve(session.cwd) === resolve(cwd);
 }
 
 export interface FindSessionOptions {
@@ -88,6 +86,8 @@ export interface FindSessionOptions {
   session: string;
   /** Look among the sessions of this working directory first. */
   cwd?: string;
+  /** Look here, in place of `home`. */
+  folder?: string;
   /** Default: `bonsaiHome()`. */
   home?: string;
 }
@@ -96,10 +96,10 @@ export interface FindSessionOptions {
  * The absolute path of the session that a user means.
  * @throws BonsaiError `session_not_found`, `session_ambiguous`
  */
-export function findSession({ session, cwd, home }: FindSessionOptions): string {
+export function findSession({ session, cwd, ...place }: FindSessionOptions): string {
   if (looksLikePath(session)) return existingPath(session);
-  const place = home === undefined ? {} : { home };
-  const near = cwd === undefined ? [] : matches(session, sessionFiles({ ...place, cwd }));
+  const near =
+    cwd === undefined || place.folder !== undefined ? [] : matches(session, sessionFiles({ ...place, cwd }));
   const found = near.length > 0 ? near : matches(session, sessionFiles(place));
   if (found.length === 1) return found[0]!;
   if (found.length === 0 && existsSync(session)) return resolve(session);

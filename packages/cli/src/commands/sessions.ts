@@ -3,9 +3,9 @@ import { type AgentCall, ExitCode, type Invocation } from "@bonsai-agent/app/inv
 import { fitLine, type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { age, bytes, count, counted, largest } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
+import { sessionPlace } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import {
-  bonsaiHome,
   type ChangedLines,
   listSessions,
   type SessionSummary,
@@ -13,15 +13,20 @@ import {
 } from "@bonsai-agent/session";
 
 export async function run({ options, io, output }: Invocation): Promise<undefined> {
-  const home = bonsaiHome(io.env);
+  const from = sessionPlace({ io, options });
   const place = typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {};
   const { sessions, skipped } = await withProgress(io, "Listing sessions", async () =>
-    listSessions({ home, ...place }),
+    listSessions({ ...from, ...place }),
   );
   const limited = typeof options.limit === "number" ? sessions.slice(0, options.limit) : sessions;
   await output.list(
     () => limited.map(row),
-    () => sessionsView(limited, skipped, { home, width: output.width, nowMs: io.now() }),
+    () =>
+      sessionsView(limited, skipped, {
+        place: from.folder ?? from.home,
+        width: output.width,
+        nowMs: io.now(),
+      }),
   );
 }
 
@@ -82,10 +87,10 @@ function shortIdWidth(sessions: readonly SessionSummary[]): number {
 function* sessionsView(
   sessions: readonly SessionSummary[],
   skipped: readonly SkippedFile[],
-  { home, width, nowMs }: { home: string; width: number; nowMs: number },
+  { place, width, nowMs }: { place: string; width: number; nowMs: number },
 ): Generator<Line> {
   if (sessions.length === 0) {
-    yield* paragraph(`No sessions in ${home}.`, width);
+    yield* paragraph(`No sessions in ${place}.`, width);
     yield* paragraph("Make one of another agent's transcript with `bonsai import`.", width, "gray");
   }
   yield* sessionTable(sessions, width, nowMs);
@@ -136,8 +141,8 @@ function changes({ digest }: SessionSummary): Line {
 const listed = 10;
 
 /** What `-r` without an id prints: the latest sessions of this folder, and how to name one. */
-export function listToResume({ io, output }: AgentCall): ExitCode {
-  const { sessions } = listSessions({ home: bonsaiHome(io.env), cwd: io.cwd });
+export function listToResume({ io, options, output }: AgentCall): ExitCode {
+  const { sessions } = listSessions({ ...sessionPlace({ io, options }), cwd: io.cwd });
   const latest = sessions.slice(0, listed);
   const rows = latest.map(({ id, name, firstWords, lastActivityMs }) => ({
     id,

@@ -50,6 +50,11 @@ function checkFlags(call: AgentCall): void {
       "--leaf says up to where --fork copies, and --fork is not there.",
       "Add --fork, or leave --leaf out.",
     );
+  if (options.provider !== undefined && options.model === undefined)
+    throw wrongUsage(
+      "--provider says whose model --model names, and --model is not there.",
+      "Add --model, or leave --provider out. `bonsai models` lists what can be used.",
+    );
   if (options.mode === "rpc" && unknownFlags.length === 0) refuseWords(call);
   if (options.resume === true && words.length > 0)
     throw wrongUsage(

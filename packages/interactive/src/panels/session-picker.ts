@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { counted } from "@bonsai-agent/app/numbers";
+import type { SessionPlace } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { listSessions, openSession, type SessionSummary } from "@bonsai-agent/session";
 import { errorLine } from "../error-text.ts";
@@ -13,7 +14,7 @@ import { type FindsTexts, SessionTextSearch } from "./session-text-search.ts";
 
 interface PickSessionOptions {
   screen: Screen;
-  home: string;
+  place: SessionPlace;
   cwd: string;
   now: () => number;
   search: FindsTexts;
@@ -82,8 +83,8 @@ class SessionPicker {
   }
 
   #reload(): void {
-    const { home, cwd } = this.#options;
-    const { sessions, skipped } = listSessions(this.#isEverywhere ? { home } : { home, cwd });
+    const { place, cwd } = this.#options;
+    const { sessions, skipped } = listSessions(this.#isEverywhere ? place : { ...place, cwd });
     this.#sessions = sessions;
     this.#skipped = skipped.length;
     this.#show();
@@ -122,8 +123,9 @@ class SessionPicker {
   }
 
   #lookInTexts(): void {
-    const { cwd } = this.#options;
-    const scope = this.#isEverywhere ? {} : { cwd };
+    const { place, cwd } = this.#options;
+    const folder = place.folder === undefined ? {} : { folder: place.folder };
+    const scope = this.#isEverywhere ? folder : { ...folder, cwd };
     this.#texts.look(this.list.model.query, { ...scope, most: this.#sessions.length });
     this.#show();
   }
@@ -152,7 +154,8 @@ class SessionPicker {
 
   async #delete(session: ListedSession | undefined): Promise<void> {
     if (session === undefined) return;
-    const { screen, home, inUse } = this.#options;
+    const { screen, place, inUse } = this.#options;
+    const { home } = place;
     if (session.file === inUse)
       return this.list.update({ status: "This session is in use: open another, then delete it from there." });
     const isSure = await askYes(screen, {

@@ -9,6 +9,13 @@ const TOO_SHORT = /^[\0-\x7f]{0,2}$/;
 
 export type FindsTexts = Pick<SearchThread, "find">;
 
+interface TextScope {
+  cwd?: string;
+  folder?: string;
+  /** How many sessions there are. */
+  most: number;
+}
+
 /** Looks through the texts of sessions while something is typed. Owner of which of them hold it, and where. */
 export class SessionTextSearch {
   readonly #search: FindsTexts;
@@ -47,8 +54,8 @@ export class SessionTextSearch {
     return this.#problem;
   }
 
-  /** Looks for something else. @param options.most how many sessions there are */
-  look(query: string, options: { cwd?: string; most: number }): void {
+  /** Looks for something else. */
+  look(query: string, options: TextScope): void {
     this.stop();
     this.#snippets.clear();
     this.#unread = 0;
@@ -65,7 +72,7 @@ export class SessionTextSearch {
     this.#filesToRead = 0;
   }
 
-  async #find(query: string, { most, ...scope }: { cwd?: string; most: number }): Promise<void> {
+  async #find(query: string, { most, ...scope }: TextScope): Promise<void> {
     this.#running = new AbortController();
     const { signal } = this.#running;
     try {

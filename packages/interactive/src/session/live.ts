@@ -4,6 +4,7 @@ import { openAppContext } from "@bonsai-agent/app/app-context";
 import type { AgentCall } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
 import { resumeCommand, shownPath } from "@bonsai-agent/app/paths";
+import { sessionPlace } from "@bonsai-agent/app/session-file";
 import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { SearchThread } from "@bonsai-agent/session/search";
@@ -143,13 +144,13 @@ async function openSession(parts: Parts): Promise<void> {
 
 /** `-r` without an id: the user picks. @returns undefined where the user left the list */
 async function chosenCall(
-  { screen, home }: Parts,
+  { screen }: Parts,
   call: AgentCall,
   search: SearchThread,
 ): Promise<AgentCall | undefined> {
   if (call.options.resume !== true) return call;
   const { cwd, now } = call.io;
-  const picked = await pickSession({ screen, search, home, cwd, now });
+  const picked = await pickSession({ screen, search, place: sessionPlace(call), cwd, now });
   return picked && { ...call, options: { ...call.options, resume: picked.file } };
 }
 

@@ -2,7 +2,7 @@ import { bytes } from "@bonsai-agent/app/numbers";
 import { absolutePath, shownPath } from "@bonsai-agent/app/paths";
 import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
 import { freeAmong } from "@bonsai-agent/app/session-facts";
-import { resolveEntryId, writeOutput } from "@bonsai-agent/app/session-file";
+import { resolveEntryId, sessionPlace, writeOutput } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import type { Session } from "@bonsai-agent/session";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
@@ -116,11 +116,11 @@ export const resumeCommand: SlashCommand = {
   description: "Open another session: search, name and delete them",
   argumentHint: "[id or file]",
   async run(args, { host, screen, search, notify }) {
-    const { home, cwd, call } = host.app;
+    const { cwd, call } = host.app;
     const inUse = host.agent.session.file;
     const pick = () =>
       pickSession({
-        ...{ screen, search, home, cwd, inUse },
+        ...{ screen, search, place: sessionPlace(call), cwd, inUse },
         now: () => call.io.now(),
         nameInUse: (name) => host.setName(name),
       });

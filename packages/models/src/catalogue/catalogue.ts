@@ -1,6 +1,13 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { nearest } from "@bonsai-agent/messages/nearest";
-import { type CatalogueModel, canThink, localProviders, type ProviderConfig } from "../model.ts";
+import {
+  type CatalogueModel,
+  canThink,
+  localProviders,
+  type ProviderConfig,
+  type ThinkingLevel,
+  thinkingLevels,
+} from "../model.ts";
 import { scenarioModel } from "../scenario-file.ts";
 import {
   type AddedProvider,
@@ -31,6 +38,13 @@ export interface FindModelOptions {
   fetch?: typeof fetch | undefined;
 }
 
+/** A reference to a model without what stood behind it. */
+export interface DividedReference {
+  reference: string;
+  /** Absent where none was named. */
+  thinking?: ThinkingLevel;
+}
+
 /** The models that are known by name, and how to come by one that is not. */
 export interface Catalogue {
   /** The day of the built-in prices and sizes, as `2026-11-10`. */
@@ -46,6 +60,11 @@ export interface Catalogue {
    * @throws BonsaiError `model_unknown`, `model_ambiguous`, `provider_unknown`
    */
   find(reference: string, options?: FindModelOptions): Promise<CatalogueModel>;
+  /**
+   * Takes a level of thinking off the end of a reference: `provider/id:high`. Colons of the model itself stay, as in
+   * `ollama/llama3:8b`; so does a last part that is a level where a known model is called so.
+   */
+  divide(reference: string): DividedReference;
   /** Adds a provider, or changes one, until the function returned is called. */
   add(provider: AddedProvider): () => void;
   /**
@@ -75,6 +94,7 @@ export async function loadCatalogue({ home, env }: LoadCatalogueOptions): Promis
     get models() {
       return added.data.models;
     },
+    divide: (reference) => divided(reference, added.data.models),
     find: (reference, options) => findModel(added.data, reference, options),
     add: (provider) => added.add(provider),
     reload: () => added.rebase(merged()),
@@ -83,6 +103,16 @@ export async function loadCatalogue({ home, env }: LoadCatalogueOptions): Promis
 
 /** The provider whose ids are paths of scenario files. */
 const scenarios: ProviderConfig = { provider: "scripted", api: "scripted", baseUrl: "" };
+
+function divided(reference: string, models: readonly CatalogueModel[]): DividedReference {
+  const wanted = reference.trim();
+  const at = wanted.lastIndexOf(":");
+  const thinking = thinkingLevels.find((level) => level === wanted.slice(at + 1).toLowerCase());
+  if (at < 1 || thinking === undefined) return { reference };
+  const isCalled = (name: string) => name.toLowerCase() === wanted.toLowerCase();
+  if (models.some((model) => isCalled(model.id) || isCalled(referenceOf(model)))) return { reference };
+  return { reference: wanted.slice(0, at), thinking };
+}
 
 async function findModel(
   data: CatalogueData,

@@ -34,6 +34,8 @@ export interface SearchScope {
   /** An open session, whether it has a file or is in memory only. */
   session?: Session;
   cwd?: string;
+  /** The sessions that lie in this folder, in place of the recorded ones. */
+  folder?: string;
 }
 
 export interface FindOptions {
@@ -170,7 +172,7 @@ export class SessionSearch {
         if (index === undefined) return "unavailable";
         const writer = new IndexWriter(index, isOver);
         const isComplete = await writer.catchUp(files);
-        const isAll = !isOfOne(scope) && scope.cwd === undefined;
+        const isAll = !isOfOne(scope) && scope.cwd === undefined && scope.folder === undefined;
         const isGone = (file: string) => !existsSync(file);
         return isComplete && (!isAll || (await writer.forget(isGone))) ? "complete" : "partial";
       } catch (error) {
@@ -207,11 +209,16 @@ export class SessionSearch {
     return { hits: best.hits, isCut: early.isCut || best.isCut || known.isCut };
   }
 
-  #files({ file, session, cwd }: SearchScope): string[] {
+  #files({ file, session, cwd, folder }: SearchScope): string[] {
     const one = session === undefined ? file : session.file;
     if (one !== undefined) return [resolve(one)];
     if (session !== undefined) return [];
-    const files = sessionFiles(cwd === undefined ? { home: this.#home } : { home: this.#home, cwd });
+    const place = {
+      home: this.#home,
+      ...(cwd !== undefined && { cwd }),
+      ...(folder !== undefined && { folder }),
+    };
+    const files = sessionFiles(place);
     // Their names begin with when they were made: the newest entries get the highest numbers.
     return files.sort((a, b) => inOrder(basename(a), basename(b)) || inOrder(a, b));
   }

@@ -1,0 +1,45 @@
+import { readFileSync, statSync } from "node:fs";
+import type { GivenPrompt } from "@bonsai-agent/agent";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { AgentCall } from "./invocation.ts";
+import { absolutePath } from "./paths.ts";
+
+/**
+ * What `--system-prompt` and `--append-system-prompt` give, each a text or the file that has it; undefined without them.
+ * @throws BonsaiError `wrong_usage` for what can only be a file and is none, or cannot be read
+ */
+export function givenPrompt({ options, io }: Pick<AgentCall, "options" | "io">): GivenPrompt | undefined {
+  const { systemPrompt: replaced, appendSystemPrompt: appended } = options;
+  if (replaced === undefined && appended === undefined) return undefined;
+  return {
+    ...(typeof replaced === "string" && { replaced: textOf("--system-prompt", replaced, io.cwd) }),
+    ...(Array.isArray(appended) && {
+      appended: appended.map((each: string) => textOf("--append-system-prompt", each, io.cwd)),
+    }),
+  };
+}
+
+/** A word that begins as paths do, or ends as files of text do. */
+const onlyPath = /^(\.{1,2}|~)?\/\S+$|^\S+\.(md|txt)$/i;
+
+function textOf(flag: string, value: string, cwd: string): string {
+  const path = absolutePath(value, cwd);
+  try {
+    if (value !== "" && statSync(path).isFile()) return readFileSync(path, "utf8");
+  } catch (cause) {
+    const { code = "", message } = cause as NodeJS.ErrnoException;
+    // What is too long for a path is a text.
+    if (!["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(code)) throw unread(flag, value, message, cause);
+  }
+  if (onlyPath.test(value)) throw unread(flag, value, "there is no such file");
+  return value;
+}
+
+function unread(flag: string, value: string, why: string, cause?: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "wrong_usage",
+    message: `${flag} ${JSON.stringify(value)} cannot be read: ${why}.`,
+    hint: "Name a file that can be read, or give the text itself.",
+    ...(cause !== undefined && { cause }),
+  });
+}

@@ -1,0 +1,150 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { listSessions } from "@bonsai-agent/session";
+import { loopbackServer, sseChunks, wires } from "@bonsai-agent/testkit";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { type AgentProject, agentProject, says } from "./agent-project.ts";
+import { type CliRun, jsonOf, runCli } from "./run-cli.ts";
+
+/** What the tests look at in a request to Chat Completions. */
+interface Sent {
+  model: string;
+  reasoning_effort?: string;
+  messages: { role: string; content: string }[];
+}
+
+/** A project whose models are served on the loopback device; nothing else is known there. */
+async function servedProject(models: readonly object[], files: Record<string, string> = {}) {
+  const server = await loopbackServer(() => ({
+    headers: { "content-type": "text/event-stream" },
+    chunks: sseChunks(wires["openai-chat"].answer({ text: "ok" })),
+  }));
+  onTestFinished(() => server.close());
+  const { cwd, home, env } = agentProject(says("-"), files);
+  const providers = [{ provider: "box", baseUrl: `${server.url}/v1`, models }];
+  writeFileSync(join(home, "models.json"), JSON.stringify({ providers }));
+  return {
+    home,
+    run: (...argv: string[]): Promise<CliRun> => runCli(argv, { cwd, env }),
+    /** The last request. */
+    sent: () => server.requests.at(-1)?.body as Sent,
+  };
+}
+
+const thinker = { id: "llama3:8b", contextWindow: 32_000, compat: { thinking: "reasoning_effort" } };
+
+describe("the model of a prompt", () => {
+  test.each([
+    [["--model", "box/llama3:8b"], "llama3:8b", "low"],
+    [["--model", "box/llama3:8b:high"], "llama3:8b", "high"],
+    [["--model", "box/llama3:8b:HIGH", "--thinking", "low"], "llama3:8b", "low"],
+    [["--model", "llama3:8b:medium"], "llama3:8b", "medium"],
+    [["--provider", "box", "--model", "llama3:8b:low"], "llama3:8b", "low"],
+    [["--provider", "box", "--model", "box/llama3:8b"], "llama3:8b", "low"],
+    [["--provider", "box", "--model", "a/b:free"], "a/b:free", undefined],
+    [["--model", "box/odd:high"], "odd:high", undefined],
+    [["--provider", "box", "--model", "box/x"], "box/x", undefined],
+  ])("%j", async (flags, model, effort) => {
+    const project = await servedProject([
+      thinker,
+      { id: "odd:high", contextWindow: 32_000 },
+      { id: "box/x", contextWindow: 32_000 },
+    ]);
+    const { code, stderr } = await project.run("-p", "hi", ...flags);
+    expect(code, stderr).toBe(0);
+    expect([project.sent().model, project.sent().reasoning_effort]).toEqual([model, effort]);
+  });
+
+  test("a level of thinking behind the model of the settings holds for sessions that begin with it", async () => {
+    const project = await servedProject([thinker]);
+    const settings = { model: "box/llama3:8b:high", thinking: "low" };
+    writeFileSync(join(project.home, "settings.json"), JSON.stringify(settings));
+    await project.run("-p", "hi");
+    expect(project.sent().reasoning_effort).toBe("high");
+    await project.run("-p", "hi", "--thinking", "medium");
+    expect(project.sent().reasoning_effort).toBe("medium");
+    await project.run("-p", "hi", "-c");
+    expect(project.sent().reasoning_effort).toBe("medium");
+  });
+
+  test("--provider needs --model", async () => {
+    const project = await servedProject([thinker]);
+    const { code, stderr } = await project.run("-p", "hi", "--provider", "box");
+    expect(code).toBe(2);
+    expect(stderr).toContain("--model is not there");
+  });
+});
+
+describe("the system prompt of a prompt", () => {
+  const system = (sent: Sent) => sent.messages.find(({ role }) => role === "system")?.content ?? "";
+  const files = { "AGENTS.md": "Speak Welsh.", "role.md": "You are a reviewer.\n" };
+
+  test("--system-prompt stands in the place of Bonsai's own; the project's instructions stay", async () => {
+    const project = await servedProject([thinker], files);
+    await project.run("-p", "hi", "--model", "box/llama3:8b", "--system-prompt", "Be a poet.");
+    expect(system(project.sent())).toMatch(/^Be a poet\.\n\nWorking folder: /);
+    expect(system(project.sent())).toContain("Speak Welsh.");
+    expect(system(project.sent())).not.toContain("You are Bonsai");
+  });
+
+  test("--append-system-prompt stands behind it, each in its turn; a file's name means what it holds", async () => {
+    const project = await servedProject([thinker], files);
+    const flags = ["--append-system-prompt", "role.md", "--append-system-prompt", "Be brief: it's late."];
+    await project.run("-p", "hi", "--model", "box/llama3:8b", ...flags);
+    expect(system(project.sent())).toMatch(
+      /You are Bonsai.*You are a reviewer\.\n\n\nBe brief: it's late\.\n\nWorking folder: /s,
+    );
+  });
+
+  test("an empty one leaves Bonsai's own out", async () => {
+    const project = await servedProject([thinker]);
+    await project.run("-p", "hi", "--model", "box/llama3:8b", "--system-prompt", "");
+    expect(system(project.sent())).toMatch(/^Working folder: /);
+  });
+
+  test.each(["./missing.txt", "missing.md", "/nowhere/at/all"])("%s can only be a file", async (name) => {
+    const project = await servedProject([thinker]);
+    const { code, stderr } = await project.run(
+      "-p",
+      "hi",
+      "--model",
+      "box/llama3:8b",
+      "--system-prompt",
+      name,
+    );
+    expect(code).toBe(2);
+    expect(stderr).toContain("there is no such file");
+    expect(project.sent()).toBeUndefined();
+  });
+});
+
+describe("--session-dir", () => {
+  const inFolder = (project: AgentProject, folder: string) =>
+    listSessions({ folder: join(project.cwd, folder) });
+
+  test("new sessions, -c and -r, forks and lists are there, and nowhere else", async () => {
+    const project = agentProject(says("ok"));
+    const at = ["--session-dir", "kept/here"];
+    await project.run(["one", ...at]);
+    await project.run(["-c", "two", ...at]);
+    expect(inFolder(project, "kept/here").sessions.map(({ firstWords }) => firstWords)).toEqual(["one"]);
+    expect(listSessions(project).sessions).toEqual([]);
+    const [{ id }] = inFolder(project, "kept/here").sessions as [{ id: string }];
+    expect((await project.run(["-r", ...at])).stdout).toContain(id);
+    await project.run(["--fork", id, "three", ...at]);
+    expect(inFolder(project, "kept/here").sessions).toHaveLength(2);
+    const { cwd, env } = project;
+    expect(await jsonOf<unknown[]>(["sessions", ...at], { cwd, env })).toHaveLength(2);
+    expect(await jsonOf<unknown[]>(["sessions"], { cwd, env })).toEqual([]);
+  });
+
+  test("-c goes on with one of this folder only, though others lie there", async () => {
+    const project = agentProject(says("ok"));
+    const other = agentProject(says("ok"));
+    const at = ["--session-dir", join(project.cwd, "all")];
+    await other.run(["theirs", ...at]);
+    const { code, stderr } = await project.run(["-c", "mine", ...at]);
+    expect(code).toBe(1);
+    expect(stderr).toContain("[nothing_to_continue]");
+  });
+});
