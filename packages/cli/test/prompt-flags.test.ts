@@ -129,7 +129,7 @@ describe("--session-dir", () => {
     await project.run(["-c", "two", ...at]);
     expect(inFolder(project, "kept/here").sessions.map(({ firstWords }) => firstWords)).toEqual(["one"]);
     expect(listSessions(project).sessions).toEqual([]);
-    const [{ id }] = inFolder(project, "kept/here").sessions as [{ id: string }];
+    const id = inFolder(project, "kept/here").sessions[0]!.id;
     expect((await project.run(["-r", ...at])).stdout).toContain(id);
     await project.run(["--fork", id, "three", ...at]);
     expect(inFolder(project, "kept/here").sessions).toHaveLength(2);
