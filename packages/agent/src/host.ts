@@ -1,4 +1,11 @@
-// For programs around an agent: processes, files and searches as its own tools have them.
+// For programs around an agent: processes, files and searches as its own tools have them, and the system's clipboard.
+export {
+  type ClipboardContent,
+  type ClipboardOptions,
+  clipboardWriters,
+  readClipboard,
+  writeClipboard,
+} from "./clipboard.ts";
 export { AwaitedCalls } from "./run/activity.ts";
 export { inFileQueue } from "./tools/file-change.ts";
 export { FolderWalk, type WalkedEntry } from "./tools/folder-walk.ts";

@@ -1,7 +1,6 @@
-import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { extname } from "node:path";
-import { startProcess } from "@bonsai-agent/agent/host";
+import { clipboardWriters, writeClipboard } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, SESSION_VERSION } from "@bonsai-agent/session";
 import { parse } from "yaml";
@@ -85,42 +84,14 @@ export function initTheme(): void {}
 export const CustomEditor = terminalOnly("CustomEditor");
 export const Theme = terminalOnly("Theme");
 
-/** Programs that take a text on their input, the likeliest first. */
-const programs: readonly (readonly [string, ...string[]])[] =
-  process.platform === "darwin"
-    ? [["pbcopy"]]
-    : process.platform === "win32"
-      ? [["clip"]]
-      : [
-          ["wl-copy"],
-          ["xclip", "-selection", "clipboard"],
-          ["xsel", "--clipboard", "--input"],
-          ["termux-clipboard-set"],
-        ];
-
 /** @throws BonsaiError `pi_clipboard_missing` where no program of the system takes a text */
 export async function copyToClipboard(text: string): Promise<void> {
-  for (const program of programs) if (await copied(program, text)) return;
+  if ((await writeClipboard(text)) !== undefined) return;
   throw new BonsaiError({
     code: "pi_clipboard_missing",
-    message: `No clipboard took the text; tried ${programs.map(([name]) => name).join(", ")}.`,
+    message: `No clipboard took the text; tried ${clipboardWriters().join(", ")}.`,
     hint: "Install one of them.",
   });
-}
-
-async function copied([command, ...args]: readonly [string, ...string[]], text: string): Promise<boolean> {
-  const child = await startProcess({ command, args, stdio: ["pipe", "ignore", "ignore"] }).catch(notThere);
-  if (child === undefined) return false;
-  // A program that ends before it has read shows in its exit.
-  child.stdin!.end(text);
-  const [code] = await once(child, "exit");
-  return code === 0;
-}
-
-/** Another program may be there; where none could be started, no other could. */
-function notThere(error: Error): undefined {
-  const { code } = error.cause as NodeJS.ErrnoException;
-  if (code !== "ENOENT" && code !== "EACCES" && code !== "ENOEXEC") throw error;
 }
 
 type Listener = (data: unknown) => void;

@@ -1,0 +1,143 @@
+import { chmodSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type ClipboardOptions, readClipboard, writeClipboard } from "../src/clipboard.ts";
+
+/** A folder with programs of these names, each a script of the shell; the only ones that are found there. */
+function programs(scripts: Record<string, string>): string {
+  const folder = mkdtempSync(join(tmpdir(), "bonsai-clipboard-"));
+  for (const [name, script] of Object.entries(scripts)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\nPATH=/usr/bin:/bin\n${script}\n`);
+    chmodSync(join(folder, name), 0o755);
+  }
+  return folder;
+}
+
+interface Desk extends ClipboardOptions {
+  scripts: Record<string, string>;
+  variables?: Record<string, string>;
+}
+
+function on({ scripts, variables = { WAYLAND_DISPLAY: "wayland-0" }, ...options }: Desk): ClipboardOptions {
+  return { platform: "linux", ...options, env: { PATH: programs(scripts), ...variables } };
+}
+
+const wlPaste = (types: string, data: string) =>
+  `case "$1" in --list-types) printf '${types}\\n';; *) printf '${data}';; esac`;
+
+test("an image is preferred to the text beside it, PNG to other formats", async () => {
+  const asked = `case "$1" in --list-types) printf 'text/plain\\nimage/jpeg\\nimage/png\\n';; *) printf '%s' "$3";; esac`;
+  expect(await readClipboard(on({ scripts: { "wl-paste": asked } }))).toEqual({
+    kind: "image",
+    bytes: Buffer.from("image/png"),
+  });
+});
+
+test.for(["text/plain;charset=utf-8", "UTF8_STRING", "STRING", "text/uri-list"])(
+  "text as %s",
+  async (type) => {
+    const content = await readClipboard(on({ scripts: { "wl-paste": wlPaste(type, "grün\\nzwei") } }));
+    expect(content).toEqual({ kind: "text", text: "grün\nzwei" });
+  },
+);
+
+test("X11 is asked with xclip", async () => {
+  const xclip = `case "$4" in TARGETS) printf 'TARGETS\\nimage/webp\\n';; *) printf '%s' "$*";; esac`;
+  expect(await readClipboard(on({ scripts: { xclip }, variables: { DISPLAY: ":0" } }))).toEqual({
+    kind: "image",
+    bytes: Buffer.from("-selection clipboard -t image/webp -o"),
+  });
+});
+
+test("where the program of one desktop is missing or has nothing, the other is asked", async () => {
+  const variables = { WAYLAND_DISPLAY: "wayland-0", DISPLAY: ":0" };
+  const xclip = `case "$4" in TARGETS) echo STRING;; *) printf there;; esac`;
+  const there = { kind: "text", text: "there" };
+  expect(await readClipboard(on({ scripts: { xclip }, variables }))).toEqual(there);
+  const scripts = { xclip, "wl-paste": "echo 'Nothing is copied' >&2; exit 1" };
+  expect(await readClipboard(on({ scripts, variables }))).toEqual(there);
+});
+
+test.for([
+  ["echo 'Nothing is copied' >&2; exit 1", { kind: "nothing", words: "wl-paste: Nothing is copied" }],
+  ["exit 1", { kind: "nothing", words: "wl-paste gave nothing" }],
+  [wlPaste("text/plain", ""), { kind: "nothing", words: "wl-paste gave nothing" }],
+  [wlPaste("image/bmp\\nimage/tiff", "x"), { kind: "other", types: ["image/bmp", "image/tiff"] }],
+] as const)("what holds nothing to be pasted: %s", async ([script, content]) => {
+  expect(await readClipboard(on({ scripts: { "wl-paste": script } }))).toEqual(content);
+});
+
+test.for([
+  [{ WAYLAND_DISPLAY: "wayland-0" }, "linux", "wl-clipboard"],
+  [{ DISPLAY: ":0" }, "linux", "xclip is not installed"],
+  [{ WAYLAND_DISPLAY: "w", DISPLAY: ":0" }, "linux", "wl-clipboard) or xclip"],
+  [{}, "linux", "neither WAYLAND_DISPLAY nor DISPLAY"],
+  [{}, "darwin", "pngpaste or osascript"],
+  [{}, "win32", "powershell.exe"],
+] as const)("what is missing is named: %j on %s", async ([variables, platform, named]) => {
+  const reading = readClipboard(on({ scripts: {}, variables, platform }));
+  await expect(reading).rejects.toMatchObject({
+    code: "clipboard_missing",
+    message: expect.stringContaining(named),
+  });
+});
+
+test("a program that hangs is ended, with what it started", async () => {
+  const reading = readClipboard(on({ scripts: { "wl-paste": "sleep 1000" }, timeoutMs: 100 }));
+  await expect(reading).rejects.toMatchObject({
+    code: "clipboard_failed",
+    message: expect.stringContaining("wl-paste has not answered within 0.1 s"),
+  });
+});
+
+test("an abort ends the program", async () => {
+  const stop = new AbortController();
+  const reading = readClipboard(on({ scripts: { "wl-paste": "sleep 1000" }, signal: stop.signal }));
+  stop.abort(new Error("Enough."));
+  await expect(reading).rejects.toThrow("Enough.");
+});
+
+test("more than any image has is not read to its end", async () => {
+  const endless = `case "$1" in --list-types) echo image/png;; *) cat /dev/zero;; esac`;
+  const reading = readClipboard(on({ scripts: { "wl-paste": endless } }));
+  await expect(reading).rejects.toMatchObject({ message: expect.stringContaining("more than 64 MB") });
+});
+
+test.for([
+  [{ pngpaste: "printf PNG" }, { kind: "image", bytes: Buffer.from("PNG") }],
+  [
+    { pngpaste: "exit 1", pbpaste: "printf text" },
+    { kind: "text", text: "text" },
+  ],
+  [{ osascript: "echo '«data PNGf504E47»'" }, { kind: "image", bytes: Buffer.from("PNG") }],
+  [
+    { osascript: "exit 1", pbpaste: "printf text" },
+    { kind: "text", text: "text" },
+  ],
+] as const)("macOS: %j", async ([scripts, content]) => {
+  expect(await readClipboard(on({ scripts, variables: {}, platform: "darwin" }))).toEqual(content);
+});
+
+test.for([
+  ["echo 'image UE5H'", { kind: "image", bytes: Buffer.from("PNG") }],
+  ["echo 'text Z3LDvG4='", { kind: "text", text: "grün" }],
+  ["echo 'text '", { kind: "nothing", words: "powershell.exe gave nothing" }],
+] as const)("Windows, and Linux within it: %s", async ([script, content]) => {
+  const scripts = { "powershell.exe": script };
+  expect(await readClipboard(on({ scripts, platform: "win32", variables: {} }))).toEqual(content);
+  expect(await readClipboard(on({ scripts, variables: { WSL_DISTRO_NAME: "Ubuntu" } }))).toEqual(content);
+});
+
+test("the first program that takes a text has it; one that fails or hangs is passed over", async () => {
+  const scripts = { "wl-copy": "exit 1", xclip: "sleep 1000", xsel: 'cat > "$(dirname "$0")/copied"' };
+  const options = on({ scripts, timeoutMs: 200 });
+  expect(await writeClipboard("grün\n", options)).toBe("xsel");
+  expect(readFileSync(join(options.env!.PATH!, "copied"), "utf8")).toBe("grün\n");
+});
+
+test("what serves the clipboard on does not keep the writer waiting", async () => {
+  const scripts = { "wl-copy": "cat > /dev/null; sleep 20 & exit 0" };
+  expect(await writeClipboard("text", on({ scripts }))).toBe("wl-copy");
+  expect(await writeClipboard("text", on({ scripts: {} }))).toBeUndefined();
+});
