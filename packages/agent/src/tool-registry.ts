@@ -53,9 +53,12 @@ export class ToolRegistry {
     return tool !== undefined && isUseful(tool) ? tool : undefined;
   }
 
-  /** All tools, offered or not. */
-  allTools(): readonly Tool[] {
-    return this.names.map((name) => this.#standing(name)!);
+  /** All tools, offered or not, each with its declaration. */
+  allTools(): readonly { tool: Tool; declaration: ToolDeclaration }[] {
+    return this.names.map((name) => {
+      const tool = this.#standing(name)!;
+      return { tool, declaration: declarationOf(tool) };
+    });
   }
 
   /** Names of all tools, offered or not. */

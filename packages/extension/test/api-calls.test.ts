@@ -227,11 +227,16 @@ test("the model is offered the tools that an extension chose, and those that com
     .getAllTools()
     .filter(({ extensionPath }) => extensionPath !== undefined);
   expect(own).toMatchObject([{ name: "mine", extensionPath: "inline:extension-1" }]);
-  expect(
+  const bash = () =>
     api()
       .getAllTools()
-      .find(({ name }) => name === "bash")?.description,
-  ).toMatch(/\w/);
+      .find(({ name }) => name === "bash")!;
+  expect(bash()).toMatchObject({
+    description: expect.stringMatching(/\w/),
+    parameters: { type: "object", properties: { command: { type: "string" } }, required: ["command"] },
+  });
+  (bash().parameters.properties as { command?: unknown }).command = undefined;
+  expect(bash().parameters.properties).toMatchObject({ command: { type: "string" } });
   session.extensions.unload();
   expect(session.agent.tools.active).toEqual(all);
 });

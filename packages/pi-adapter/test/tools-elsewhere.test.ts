@@ -123,3 +123,45 @@ test("changes of one file wait for each other, also after a failure", async () =
   await second;
   expect(order).toEqual(["first", "second"]);
 });
+
+test.each([
+  ["of this machine", {}],
+  ["through operations", { operations: createLocalBashOperations() }],
+])("a wrapped bash %s rejects where the command fails, with what it wrote", async (_where, options) => {
+  const bash = createBashTool(folder(), options);
+  const failing = (input: object, signal?: AbortSignal) => bash.execute("1", input, signal);
+  await expect(failing({ command: "echo so far; exit 3" })).rejects.toThrow(/^so far\n[^]*code 3\b/i);
+  await expect(failing({ command: "echo so far; sleep 60", timeout: 0.3 })).rejects.toThrow(
+    /^so far\n[^]*timed out after 0\.3 s/i,
+  );
+  const abort = new AbortController();
+  const aborted = bash.execute("1", { command: "echo so far; sleep 60" }, abort.signal, () => abort.abort());
+  await expect(aborted).rejects.toThrow(/^so far\n[^]*aborted/i);
+});
+
+test("what a wrapped bash could not show is in its details", async () => {
+  const shapes = [{}, { operations: createLocalBashOperations() }].map(async (options) => {
+    const { details } = await createBashTool(folder(), options).execute("1", { command: "seq 2500" });
+    return details;
+  });
+  for (const details of await Promise.all(shapes))
+    expect(details).toMatchObject({
+      truncation: {
+        truncated: true,
+        truncatedBy: "lines",
+        totalLines: expect.any(Number),
+        content: expect.stringContaining("2500"),
+      },
+    });
+});
+
+test("a wrapped tool has JSON Schema, and mends what models write in the place of it", async () => {
+  const { parameters, prepareArguments } = createEditTool(folder());
+  expect(parameters).toMatchObject({ type: "object", required: ["path"] });
+  const edits = [{ oldText: "a", newText: "b" }];
+  expect(prepareArguments({ path: "f", edits: JSON.stringify(edits), newText: null })).toEqual({
+    path: "f",
+    edits,
+  });
+  expect(prepareArguments({})).toEqual({});
+});

@@ -2,12 +2,15 @@ import type { NamedSecret } from "@bonsai-agent/models";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
 import {
+  countLines,
   MAX_RESULT_BYTES,
   MAX_RESULT_LINES,
   shownBytes,
   shownCount,
   shownLines,
+  type Truncation,
   tailOf,
+  truncationTo,
 } from "./result-text.ts";
 import { type ShellOutcome, shellCommand } from "./shell-command.ts";
 
@@ -42,6 +45,7 @@ export interface BashDetails {
   end: ShellOutcome["end"];
   elapsedMs: number;
   truncated: boolean;
+  truncation?: Truncation | undefined;
   fullOutputPath?: string | undefined;
   background: { pid: number; name: string }[];
 }
@@ -99,10 +103,19 @@ function result(outcome: ShellOutcome, timeoutSeconds: number): ToolResult<BashD
       end,
       elapsedMs: Math.round(elapsedMs),
       truncated: output.isLong,
+      ...(output.isLong ? { truncation: truncationOf(output) } : {}),
       fullOutputPath: output.path,
       background,
     },
   };
+}
+
+function truncationOf({ tail, lines, bytes }: ShellOutcome["output"]): Truncation {
+  const isOneLine = !tail.slice(0, -1).includes("\n");
+  // A character that was cut in two can have cost three bytes.
+  const lastLinePartial = isOneLine && Buffer.byteLength(tail) > MAX_RESULT_BYTES - 4;
+  const truncatedBy = countLines(tail) === MAX_RESULT_LINES ? "lines" : "bytes";
+  return truncationTo(tail, { truncatedBy, totalLines: lines, totalBytes: bytes, lastLinePartial });
 }
 
 function shownOutput({ output, isBinary }: ShellOutcome): string[] {

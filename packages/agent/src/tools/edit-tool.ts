@@ -37,6 +37,8 @@ type Input = z.output<typeof parameters>;
 /** What people and programs see of an edit. */
 interface EditDetails extends FileDiff {
   path: string;
+  /** The difference as the program `patch` takes it, with the file's name; empty as `diff`. */
+  patch: string;
 }
 
 export function editTool(guard: PathGuard): Tool {
@@ -93,8 +95,12 @@ async function editFile(
   const diff = fileDiff(before, after);
   return {
     content: [{ type: "text", text: report(file.shown, diff, { count: edits.length, tolerated }) }],
-    details: { path: file.shown, ...diff },
+    details: { path: file.shown, ...diff, patch: patchOf(file.shown, diff) },
   };
+}
+
+function patchOf(shown: string, { diff }: FileDiff): string {
+  return diff === "" ? "" : `--- ${shown}\n+++ ${shown}\n${diff}`;
 }
 
 async function readWhole(file: GuardedPath): Promise<{ text: string; format: TextFormat }> {

@@ -5,7 +5,7 @@ import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
 import { FolderWalk, gapNotes } from "./folder-walk.ts";
 import { globMatcher } from "./glob-matcher.ts";
 import { existingPath, type PathGuard } from "./path-guard.ts";
-import { MAX_RESULT_BYTES, shownCount } from "./result-text.ts";
+import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "./result-text.ts";
 
 /** About 10,000 tokens of paths: who needs more is better served by a narrower glob. */
 const DEFAULT_LIMIT = 1_000;
@@ -38,7 +38,7 @@ export function findTool(guard: PathGuard): Tool {
       );
       return {
         content: [{ type: "text", text }],
-        details: { found: found.count, shown: found.paths.length },
+        details: detailsOf(found, limit),
       };
     },
   });
@@ -54,6 +54,27 @@ function relativePattern(pattern: string, folder: string): string {
 interface Found {
   paths: string[];
   count: number;
+  /** Of all paths, one a line. */
+  bytes: number;
+}
+
+/** What people and programs see of a search. */
+interface FindDetails {
+  found: number;
+  shown: number;
+  /** The limit, where there are more. */
+  resultLimitReached?: number;
+  truncation?: Truncation;
+}
+
+function detailsOf({ paths, count, bytes }: Found, limit: number): FindDetails {
+  const details: FindDetails = { found: count, shown: paths.length };
+  if (count === paths.length) return details;
+  if (paths.length === limit) return { ...details, resultLimitReached: limit };
+  return {
+    ...details,
+    truncation: truncationTo(paths.join("\n"), { totalLines: Math.min(count, limit), totalBytes: bytes }),
+  };
 }
 
 async function collect(
@@ -72,7 +93,7 @@ async function collect(
     bytes += Buffer.byteLength(line) + 1;
     if (paths.length < limit && bytes <= MAX_RESULT_BYTES) paths.push(line);
   }
-  return { paths, count };
+  return { paths, count, bytes };
 }
 
 function listing({ paths, count, pattern, shown }: Found & { pattern: string; shown: string }): string[] {

@@ -5,7 +5,7 @@ import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
 import { type LineSearch, type SearchedLine, scriptSearch } from "./line-search.ts";
 import { existingPath, type GuardedPath, type PathGuard } from "./path-guard.ts";
 import { programPath } from "./process.ts";
-import { MAX_RESULT_BYTES, shownCount } from "./result-text.ts";
+import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "./result-text.ts";
 import { ripgrepSearch } from "./ripgrep.ts";
 
 const DEFAULT_LIMIT = 100;
@@ -67,7 +67,7 @@ export function grepTool(guard: PathGuard, env: NodeJS.ProcessEnv): Tool {
       const listing = new Listing(input, stats.isDirectory() ? root.shown : dirname(root.shown));
       for await (const line of lines) if (!listing.add(line)) break;
       const text = [...listing.lines(root), ...notes.slice(0, 10)].join("\n");
-      return { content: [{ type: "text", text }], details: { matches: listing.matches } };
+      return { content: [{ type: "text", text }], details: listing.details };
     },
   });
 }
@@ -84,6 +84,16 @@ function searchFor(env: NodeJS.ProcessEnv): LineSearch {
   return program === undefined ? scriptSearch : ripgrepSearch(program);
 }
 
+/** What people and programs see of a search. */
+interface GrepDetails {
+  matches: number;
+  /** The limit, where there are more matches. */
+  matchLimitReached?: number;
+  /** True: of long lines only a part is shown. */
+  linesTruncated?: boolean;
+  truncation?: Truncation;
+}
+
 /** The result as it grows. */
 class Listing {
   readonly #limit: number;
@@ -93,6 +103,8 @@ class Listing {
   #bytes = 0;
   #shownMatches = 0;
   #isFull = false;
+  #isTooLarge = false;
+  #hasCutLine = false;
   #last: SearchedLine | undefined;
   matches = 0;
 
@@ -111,6 +123,17 @@ class Listing {
     return this.matches - this.#shownMatches <= MAX_COUNTED_MORE;
   }
 
+  get details(): GrepDetails {
+    const isLimited = this.matches > this.#limit && this.#shownMatches === this.#limit;
+    return {
+      matches: this.matches,
+      ...(isLimited ? { matchLimitReached: this.#limit } : {}),
+      ...(this.#hasCutLine ? { linesTruncated: true } : {}),
+      // How long the lines are that were not shown, nobody has counted.
+      ...(this.#isTooLarge ? { truncation: truncationTo(this.#lines.join("\n"), {}) } : {}),
+    };
+  }
+
   lines({ shown }: GuardedPath): string[] {
     if (this.matches === 0) return [`No matches in ${shown === "." ? "the working folder" : shown}.`];
     const more = this.matches - this.#shownMatches;
@@ -125,15 +148,18 @@ class Listing {
   #show(line: SearchedLine, isMatch: boolean): void {
     const mark = isMatch ? ":" : "-";
     const path = this.#folder === "." ? line.path : join(this.#folder, line.path);
-    const shown = `${path}${mark}${line.line ?? "?"}${mark} ${shortLine(line)}`;
+    const text = shortLine(line);
+    const shown = `${path}${mark}${line.line ?? "?"}${mark} ${text}`;
     this.#bytes += Buffer.byteLength(shown) + 1;
     if (this.#bytes > MAX_RESULT_BYTES) {
       this.#isFull = true;
+      this.#isTooLarge = true;
       return;
     }
     if (this.#hasContext && this.#isApart(line)) this.#lines.push("--");
     this.#lines.push(shown);
     this.#last = line;
+    if (text.length < line.text.length) this.#hasCutLine = true;
     if (isMatch) this.#shownMatches += 1;
   }
 

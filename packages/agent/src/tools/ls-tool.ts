@@ -4,7 +4,14 @@ import { join } from "node:path";
 import { z } from "zod";
 import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
 import { existingPath, type GuardedPath, type PathGuard } from "./path-guard.ts";
-import { errorCode, fileProblem, MAX_RESULT_BYTES, shownCount } from "./result-text.ts";
+import {
+  errorCode,
+  fileProblem,
+  MAX_RESULT_BYTES,
+  shownCount,
+  type Truncation,
+  truncationTo,
+} from "./result-text.ts";
 
 /** A folder of more is a store of data, whose names tell little. */
 const DEFAULT_LIMIT = 500;
@@ -24,16 +31,35 @@ export function lsTool(guard: PathGuard): Tool {
     async execute({ input: { path = ".", limit = DEFAULT_LIMIT }, signal }) {
       const folder = await existingPath(guard, { toolName: "ls", path, access: "read", signal });
       const entries = await list(folder);
-      const shown = withinBytes(
-        await Promise.all(entries.slice(0, limit).map((entry) => line(folder, entry))),
-      );
+      const wanted = await Promise.all(entries.slice(0, limit).map((entry) => line(folder, entry)));
+      const shown = withinBytes(wanted);
       const more = entries.length - shown.length;
       const lines =
         more > 0 ? [...shown, `[${shownCount(more)} more. Raise limit, or use find with a glob.]`] : shown;
       const text = lines.join("\n") || "(an empty folder)";
-      return { content: [{ type: "text", text }], details: { entries: entries.length, shown: shown.length } };
+      const details: LsDetails = {
+        entries: entries.length,
+        shown: shown.length,
+        ...(entries.length > limit ? { entryLimitReached: limit } : {}),
+        ...(shown.length < wanted.length ? { truncation: truncationOf(shown, wanted) } : {}),
+      };
+      return { content: [{ type: "text", text }], details };
     },
   });
+}
+
+/** What people and programs see of a listing. */
+interface LsDetails {
+  entries: number;
+  shown: number;
+  /** The limit, where there are more. */
+  entryLimitReached?: number;
+  truncation?: Truncation;
+}
+
+function truncationOf(shown: readonly string[], wanted: readonly string[]): Truncation {
+  const totalBytes = Buffer.byteLength(wanted.join("\n"));
+  return truncationTo(shown.join("\n"), { totalLines: wanted.length, totalBytes });
 }
 
 async function list({ real, shown }: GuardedPath): Promise<Dirent[]> {

@@ -10,6 +10,8 @@ import {
   shownBytes,
   shownCount,
   shownLines,
+  type Truncation,
+  truncationTo,
 } from "./result-text.ts";
 
 /** The smallest limit among the providers is 5 MB. */
@@ -36,6 +38,8 @@ interface ReadDetails {
   lastLine?: number;
   totalLines?: number | undefined;
   truncated?: boolean;
+  /** What the limits of a result left out; a limit of the call is none of them. */
+  truncation?: Truncation | undefined;
 }
 
 export function readTool(guard: PathGuard): Tool {
@@ -102,6 +106,7 @@ async function readText(
     throw new Error(`${shown} has ${shownLines(totalLines ?? 0)}; there is no line ${shownCount(offset)}.`);
   }
   const notices = noticesOf(shown, window, options);
+  const truncation = truncationOf(window, options);
   const texts = [text, notices.join("\n")].filter((part) => part !== "");
   return {
     // The notice is a block of its own, so that the first is the file's text and nothing else.
@@ -114,8 +119,24 @@ async function readText(
       lastLine,
       totalLines,
       truncated: !isEnd || window.cutLines.length > 0,
+      ...(truncation === undefined ? {} : { truncation }),
     },
   };
+}
+
+function truncationOf(
+  { text, lastLine, isEnd, cutLines, totalLines, wantedBytes }: LineWindow,
+  { offset, maxLines }: LineWindowOptions,
+): Truncation | undefined {
+  const isByLines = lastLine - offset + 1 === maxLines;
+  const isAsWanted = isEnd || (isByLines && maxLines < MAX_RESULT_LINES);
+  if (isAsWanted && cutLines.length === 0) return undefined;
+  return truncationTo(text, {
+    truncatedBy: !isAsWanted && isByLines ? "lines" : "bytes",
+    totalLines: totalLines === undefined ? undefined : totalLines - offset + 1,
+    totalBytes: wantedBytes,
+    firstLineExceedsLimit: cutLines[0] === offset,
+  });
 }
 
 function noticesOf(
@@ -169,6 +190,8 @@ interface LineWindow {
   isEnd: boolean;
   /** Absent where counting would take too long. */
   totalLines?: number | undefined;
+  /** From the first line asked for to the end of the file; absent as `totalLines`. */
+  wantedBytes?: number | undefined;
   cutLines: number[];
   hasCrlf: boolean;
 }
@@ -197,6 +220,7 @@ class LineReader {
   #line = 1;
   #start: Buffer[] = [];
   #lineBytes = 0;
+  #wantedBytes = 0;
   /** True once there is something that is not shown. */
   isBeyond = false;
 
@@ -218,11 +242,13 @@ class LineReader {
 
   end(mayCount: boolean): LineWindow {
     if (this.#lineBytes > 0) this.#endLine(false);
+    const isCounted = mayCount || !this.isBeyond;
     return {
       text: Buffer.concat(this.#kept).toString(),
       lastLine: this.#lastLine,
       isEnd: !this.isBeyond,
-      totalLines: mayCount || !this.isBeyond ? this.#line - 1 : undefined,
+      totalLines: isCounted ? this.#line - 1 : undefined,
+      wantedBytes: isCounted ? this.#wantedBytes : undefined,
       cutLines: this.#cutLines,
       hasCrlf: this.#hasCrlf,
     };
@@ -240,6 +266,7 @@ class LineReader {
 
   #endLine(hasNewline: boolean): void {
     if (this.#isWanted) this.#keep(hasNewline);
+    if (this.#line >= this.#offset) this.#wantedBytes += this.#lineBytes + (hasNewline ? 1 : 0);
     if (this.#isFull) this.isBeyond = true;
     if (this.#lastLine - this.#offset + 1 >= this.#maxLines) this.#isFull = true;
     this.#line += 1;

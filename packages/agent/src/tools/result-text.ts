@@ -5,6 +5,42 @@ export const MAX_RESULT_LINES = 2_000;
 /** Bytes of one result, about 12,000 tokens: lines alone bound nothing where lines are long. */
 export const MAX_RESULT_BYTES = 50 * 1024;
 
+/** What of a text did not fit into a result: in the details of a tool, in pi's shape but for the content, which the result has. */
+export interface Truncation {
+  truncated: true;
+  /** The limit that was reached. */
+  truncatedBy: "lines" | "bytes";
+  /** Of all that was asked for; absent where counting would take too long, as `totalBytes`. */
+  totalLines?: number | undefined;
+  totalBytes?: number | undefined;
+  outputLines: number;
+  outputBytes: number;
+  /** True: the output begins within a line, for that alone is too long. */
+  lastLinePartial: boolean;
+  /** True: the first line alone is too long. */
+  firstLineExceedsLimit: boolean;
+  maxLines: number;
+  maxBytes: number;
+}
+
+/**
+ * @param output what the result has of the text
+ * @param known default: the limit of bytes was reached, at the end of a line
+ */
+export function truncationTo(output: string, known: Partial<Truncation>): Truncation {
+  return {
+    truncated: true,
+    truncatedBy: "bytes",
+    outputLines: countLines(output),
+    outputBytes: Buffer.byteLength(output),
+    lastLinePartial: false,
+    firstLineExceedsLimit: false,
+    maxLines: MAX_RESULT_LINES,
+    maxBytes: MAX_RESULT_BYTES,
+    ...known,
+  };
+}
+
 /** The end of a text within both limits; whole lines unless the last alone is too long. */
 export function tailOf(text: string): string {
   const byLines = text.slice(startOfLastLines(text, MAX_RESULT_LINES));

@@ -81,7 +81,10 @@ export function defineTool<Schema extends ToolParameters, Details = unknown>(
 export interface ToolInfo {
   name: string;
   description: string;
-  parameters: ToolParameters;
+  /** JSON Schema, as the model is given it. */
+  parameters: Readonly<Record<string, unknown>>;
+  /** Lines of advice in the system prompt, while the tool is active. */
+  promptGuidelines?: string[];
   /** The path of the extension that registered it; absent for a built-in tool. */
   extensionPath?: string;
 }

@@ -6,7 +6,7 @@ import {
   type RunResult,
 } from "@bonsai-agent/agent";
 import type { Handler } from "@bonsai-agent/lifecycle";
-import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import { BonsaiError, contentText, deepCopy } from "@bonsai-agent/messages";
 import { nearest } from "@bonsai-agent/messages/nearest";
 import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import { thinkingLevels } from "@bonsai-agent/models";
@@ -196,12 +196,12 @@ function toolCalls(
     getActiveTools: () => [...agentFor(runtime, "getActiveTools").tools.active],
     getAllTools() {
       const all = agentFor(runtime, "getAllTools").tools.allTools();
-      return all.map(({ name, description, parameters }) => {
-        const own = registry.tools.get(name);
+      return all.map(({ tool: { promptGuidelines }, declaration }) => {
+        const own = registry.tools.get(declaration.name);
         return {
-          name,
-          description,
-          parameters,
+          // What an extension does to it must not reach the requests.
+          ...deepCopy(declaration),
+          ...(promptGuidelines === undefined ? {} : { promptGuidelines: [...promptGuidelines] }),
           ...(own === undefined ? {} : { extensionPath: own.path }),
         };
       });

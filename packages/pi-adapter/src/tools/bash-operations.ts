@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import type { ToolResult } from "@bonsai-agent/agent";
 import { startProcess } from "@bonsai-agent/agent/host";
-import { DEFAULT_MAX_BYTES, formatSize, truncateTail } from "./truncate.ts";
+import { DEFAULT_MAX_BYTES, formatSize, type TruncationResult, truncateTail } from "./truncate.ts";
 
 /** Where commands run, as extensions of pi give it. */
 export interface BashOperations {
@@ -32,18 +32,32 @@ interface BashRun {
 export async function runThrough(operations: BashOperations, run: BashRun): Promise<ToolResult> {
   const { command, cwd, onOutput, timeout, signal, env } = run;
   const end = new OutputEnd();
-  const { exitCode } = await operations.exec(command, cwd, {
-    onData(data) {
+  const options = {
+    onData(data: Buffer) {
       end.push(data);
       onOutput(end.text);
     },
     ...(timeout === undefined ? {} : { timeout }),
     ...(signal === undefined ? {} : { signal }),
     ...(env === undefined ? {} : { env }),
+  };
+  const failure = (why: string, cause?: unknown) =>
+    new Error([end.text, why].filter((part) => part !== "").join("\n\n"), { cause });
+  const { exitCode } = await operations.exec(command, cwd, options).catch((error: unknown) => {
+    throw failure(whyEnded(error), error);
   });
-  const output = end.text || "(no output)";
-  if (exitCode !== 0) throw new Error(`${output}\n\nThe command ended with code ${exitCode ?? "unknown"}.`);
-  return { content: [{ type: "text", text: output }], details: { exitCode } };
+  if (exitCode !== 0) throw failure(`The command exited with code ${exitCode ?? "unknown"}.`);
+  const { truncation } = end;
+  const details = { exitCode, ...(truncation.truncated ? { truncation } : {}) };
+  return { content: [{ type: "text", text: end.text || "(no output)" }], details };
+}
+
+/** Operations of pi reject with these words where a command did not end by itself. */
+function whyEnded(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const [, seconds] = /^timeout:(.+)$/.exec(message) ?? [];
+  if (seconds !== undefined) return `The command timed out after ${seconds} seconds.`;
+  return message === "aborted" ? "The command was aborted." : message;
 }
 
 /** Commands in a shell of this machine. */
@@ -72,14 +86,12 @@ type ExecOptions = Parameters<BashOperations["exec"]>[2];
 
 function ended(child: ChildProcess, { onData, signal, timeout }: ExecOptions): Promise<number | null> {
   return new Promise((done, failed) => {
-    const end = (why: Error) => {
+    const end = (why: string) => {
       killGroup(child.pid!);
-      failed(why);
+      failed(new Error(why));
     };
-    const onAbort = () => end(new Error("The command was aborted."));
-    const timer =
-      timeout &&
-      setTimeout(() => end(new Error(`The command took longer than ${timeout} s.`)), timeout * 1_000);
+    const onAbort = () => end("aborted");
+    const timer = timeout && setTimeout(() => end(`timeout:${timeout}`), timeout * 1_000);
     signal?.addEventListener("abort", onAbort, { once: true });
     if (signal?.aborted) onAbort();
     child.stdout!.on("data", onData);
@@ -108,20 +120,30 @@ export class OutputEnd {
   readonly #decoder = new TextDecoder();
   #held = "";
   #bytes = 0;
+  #newlines = 0;
   #isCut = false;
 
   push(data: Uint8Array): void {
     this.#bytes += data.length;
-    this.#held += this.#decoder.decode(data, { stream: true });
+    const text = this.#decoder.decode(data, { stream: true });
+    this.#newlines += text.split("\n").length - 1;
+    this.#held += text;
     if (this.#held.length <= MAX_HELD_CHARS) return;
     this.#held = truncateTail(this.#held).content;
     this.#isCut = true;
   }
 
+  get truncation(): TruncationResult {
+    const held = truncateTail(this.#held);
+    if (!this.#isCut) return held;
+    const truncatedBy = held.truncatedBy ?? "bytes";
+    return { ...held, truncated: true, truncatedBy, totalLines: this.#newlines + 1, totalBytes: this.#bytes };
+  }
+
   /** What a model may be shown of it. */
   get text(): string {
-    const { content, truncated } = truncateTail(this.#held);
-    if (!truncated && !this.#isCut) return content;
+    const { content, truncated } = this.truncation;
+    if (!truncated) return content;
     return `[The last part of ${formatSize(this.#bytes)} of output]\n${content}`;
   }
 }

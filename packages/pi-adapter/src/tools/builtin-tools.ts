@@ -1,6 +1,6 @@
 import { dirname, resolve } from "node:path";
-import { builtinTools, type Tool, type ToolResult } from "@bonsai-agent/agent";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { builtinTools, type Tool, ToolRegistry, type ToolResult } from "@bonsai-agent/agent";
+import { BonsaiError, contentText } from "@bonsai-agent/messages";
 import { formatSize, truncateHead } from "./truncate.ts";
 
 /** What a tool reports while it works and when it is done. */
@@ -11,7 +11,10 @@ export interface PiTool {
   name: string;
   label: string;
   description: string;
-  parameters: Tool["parameters"];
+  /** JSON Schema. */
+  parameters: Readonly<Record<string, unknown>>;
+  /** Mends what models write in the place of what the schema says. */
+  prepareArguments(args: unknown): unknown;
   execute(
     toolCallId: string,
     params: unknown,
@@ -39,21 +42,40 @@ export function builtinTool(name: BuiltinToolName, { cwd, env }: BuiltinToolOpti
   return piTool(tools.find((tool) => tool.name === name)!);
 }
 
+/** Bonsai's own tools have one of zod. */
+interface InputSchema {
+  parse(input: unknown): unknown;
+  safeParse(input: unknown): { data?: unknown };
+}
+
 function piTool(tool: Tool): PiTool {
-  const { name, label = name, description, parameters } = tool;
+  const { name, label = name, description } = tool;
+  const parameters = tool.parameters as InputSchema;
+  const registry = new ToolRegistry();
+  registry.register(tool);
   return {
     name,
     label,
     description,
-    parameters,
-    execute: async (toolCallId, params, signal = new AbortController().signal, onUpdate = () => {}) =>
-      tool.execute({ toolCallId, input: checked(parameters, params), signal, onUpdate }),
+    parameters: registry.allTools()[0]!.declaration.parameters,
+    prepareArguments: (args) => parameters.safeParse(args).data ?? args,
+    // Extensions call it themselves, so that nobody has checked the input yet.
+    async execute(toolCallId, params, signal = new AbortController().signal, onUpdate = () => {}) {
+      const result = await tool.execute({ toolCallId, input: parameters.parse(params), signal, onUpdate });
+      if (result.isError !== true) return withTruncatedContent(result);
+      throw new Error(
+        signal.aborted ? `${contentText(result.content)}\nAborted.` : contentText(result.content),
+      );
+    },
   };
 }
 
-/** Extensions call the tools themselves, so that nobody has checked the input yet. */
-function checked(parameters: Tool["parameters"], params: unknown): unknown {
-  return "parse" in parameters && typeof parameters.parse === "function" ? parameters.parse(params) : params;
+/** pi has the text that is left in `details.truncation` too; stored it would stand in the session twice. */
+function withTruncatedContent(result: ToolResult): ToolResult {
+  const { truncation } = (result.details ?? {}) as { truncation?: object };
+  if (truncation === undefined) return result;
+  const content = contentText(result.content);
+  return { ...result, details: { ...(result.details as object), truncation: { content, ...truncation } } };
 }
 
 /** Files that are somewhere else, as extensions of pi reach them: over SSH, in a container. */

@@ -11,7 +11,7 @@ interface TruncationOptions {
   maxBytes?: number;
 }
 
-interface TruncationResult {
+export interface TruncationResult {
   content: string;
   truncated: boolean;
   /** The limit that was reached first. */
