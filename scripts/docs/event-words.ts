@@ -21,7 +21,7 @@ export const eventWords: Readonly<Record<keyof LifecycleEvents, string>> = {
   before_agent_start: "a run is about to begin: change its system prompt, or add messages",
   agent_start: "a run begins; `agent_end` comes for sure",
   agent_end: "the run is over, and what it added is stored",
-  turn_start: "a request is about to be made",
+  turn_start: "a request is about to be made; what was said for it comes next",
   turn_end: "its answer and the results of all its calls are stored",
   message_start: "a message begins; an answer is empty yet",
   message_update: "a piece of an answer came; a second `start` voids what came before it",

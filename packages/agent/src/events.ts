@@ -93,7 +93,7 @@ export interface RunEvents {
   agent_start: NotifyEvent<{ type: "agent_start" }>;
   /** `messages`: what the run added, oldest first. */
   agent_end: NotifyEvent<{ type: "agent_end"; messages: readonly Message[]; result: RunResult }>;
-  /** Before a request; `turnIndex` counts from 0 in each run. */
+  /** Before a request, and before what was said for it is stored; `turnIndex` counts from 0 in each run. */
   turn_start: NotifyEvent<{ type: "turn_start"; turnIndex: number; timestamp: number }>;
   /** An answer and the results of its calls are stored. */
   turn_end: NotifyEvent<{

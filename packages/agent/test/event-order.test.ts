@@ -17,8 +17,8 @@ async function orderOf(
 }
 
 const message = (role: string) => [`message_start ${role}`, `message_end ${role}`, `message_stored ${role}`];
-const opening = ["input", "before_agent_start", "agent_start", ...message("user")];
-const asked = ["turn_start", "context", "message_start assistant", "before_provider_request"];
+const opening = ["input", "before_agent_start", "agent_start", "turn_start", ...message("user")];
+const asked = ["context", "message_start assistant", "before_provider_request"];
 const told = [
   "after_provider_response",
   "message_update assistant",
@@ -51,8 +51,28 @@ test("a prompt with a tool", async () => {
   expect(order).toEqual([
     ...opening,
     ...[...asked, ...told, ...call, ...message("toolResult"), "turn_end"],
-    ...[...asked, ...told, "turn_end"],
+    ...["turn_start", ...asked, ...told, "turn_end"],
     "agent_end",
+  ]);
+});
+
+test("a text that steers belongs to the turn that it begins", async () => {
+  const order = await orderOf(
+    { turn: [{ text: "hello" }, { text: "done" }] },
+    {
+      act: ({ agent, lifecycle }) => {
+        const undo = lifecycle.on("message_update", () => {
+          undo();
+          void agent.prompt("and this", { behavior: "steer" });
+        });
+        return agent.prompt("hi");
+      },
+    },
+  );
+  const turns = order.filter((name) => name.startsWith("turn_") || name === "message_stored user");
+  expect(turns).toEqual([
+    ...["turn_start", "message_stored user", "turn_end"],
+    ...["turn_start", "message_stored user", "turn_end"],
   ]);
 });
 
@@ -63,7 +83,7 @@ test("a threshold compaction between tools", async () => {
     ...opening,
     ...[...asked, ...told, ...call, ...message("toolResult"), "turn_end"],
     ...compaction,
-    ...[...asked, ...told, "turn_end"],
+    ...["turn_start", ...asked, ...told, "turn_end"],
     "agent_end",
   ]);
 });
@@ -80,7 +100,7 @@ test("an overflow and its retry", async () => {
     ...opening,
     ...refused,
     ...compaction,
-    ...[...asked, ...told, "turn_end"],
+    ...["turn_start", ...asked, ...told, "turn_end"],
     "agent_end",
   ]);
 });

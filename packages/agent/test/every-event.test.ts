@@ -126,7 +126,7 @@ const cases: Record<Name, Case> = {
   turn_start: {
     act: prompt,
     payload: () => ({ turnIndex: 0, timestamp: expect.any(Number) }),
-    behind: "message_stored user",
+    behind: "agent_start",
   },
   turn_end: {
     act: prompt,
@@ -142,7 +142,7 @@ const cases: Record<Name, Case> = {
   message_start: {
     act: prompt,
     payload: () => ({ message: { role: "user", content: "go" } }),
-    behind: "agent_start",
+    behind: "turn_start",
   },
   message_update: {
     act: prompt,
@@ -164,7 +164,7 @@ const cases: Record<Name, Case> = {
   context: {
     act: prompt,
     payload: () => ({ messages: [{}, {}, {}, {}, { content: "go" }] }),
-    behind: "turn_start",
+    behind: "message_stored user",
     answer: () => ({ messages: [{ role: "user", content: "else", timestamp: 0 }] }),
     holds: (run) => expect(run.turns[2]!.messages).toMatchObject([{ content: "else" }]),
   },

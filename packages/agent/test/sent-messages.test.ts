@@ -48,8 +48,8 @@ test("with triggerTurn an idle agent works on it: a run without the event input"
   });
   expect(prompts).toEqual(["go on"]);
   expect(events.slice(0, 6)).toEqual([
-    ...["before_agent_start", "agent_start", "message_start custom", "message_end custom"],
-    ...["message_stored custom", "turn_start"],
+    ...["before_agent_start", "agent_start", "turn_start", "message_start custom", "message_end custom"],
+    ...["message_stored custom"],
   ]);
   expect(said(run.session)).toEqual(["custom go on", "assistant"]);
 });

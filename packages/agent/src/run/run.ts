@@ -112,6 +112,7 @@ async function resultOf(
   try {
     await answerOpenCalls(parts);
     parts.selection.record();
+    await loop.beginTurn();
     if (isMessage(start)) await recordCustom(parts, start.message);
     else await recordMessage(parts, userMessage(start, parts.now()));
     parts.controller.userMessageArrived();
@@ -203,6 +204,7 @@ const aborted: RunResult = { status: "aborted" };
 class RunLoop {
   readonly #options: RunLoopOptions;
   #turnIndex = 0;
+  #isInTurn = false;
   /**
    * Since the user last said something, or let the run go on. Text beside tool calls counts for nothing here: nobody has
    * to read it for the run to go on.
@@ -219,6 +221,18 @@ class RunLoop {
   /** The latest answer; absent before the first. */
   get answer(): AssistantMessage | undefined {
     return this.#answer;
+  }
+
+  /** A turn begins with what the user said, or with a request where nobody said anything. */
+  async beginTurn(): Promise<void> {
+    const { events, now } = this.#options.parts;
+    if (this.#isInTurn) return;
+    this.#isInTurn = true;
+    await events.notify("turn_start", {
+      type: "turn_start",
+      turnIndex: this.#turnIndex,
+      timestamp: now(),
+    });
   }
 
   /** @throws what appending to the session throws. */
@@ -290,12 +304,13 @@ class RunLoop {
     const { parts, compaction, systemPrompt, signal } = this.#options;
     const notSendable = await compaction.makeSendable(signal);
     if (notSendable !== undefined) return this.#afterRecovery(notSendable);
-    const turnIndex = this.#turnIndex++;
-    await parts.events.notify("turn_start", { type: "turn_start", turnIndex, timestamp: parts.now() });
+    await this.beginTurn();
     const answer = await requestAnswer({ parts, systemPrompt, signal });
     this.#answer = answer.message;
     const results: Recorded<ToolResultMessage>[] = [];
     const isLast = answer.status !== "good" || (await this.#runTools(answer.message, results));
+    const turnIndex = this.#turnIndex++;
+    this.#isInTurn = false;
     await parts.events.notify("turn_end", {
       type: "turn_end",
       turnIndex,
@@ -354,10 +369,12 @@ class RunLoop {
         return false;
       }
       if (isMessage(next)) {
+        await this.beginTurn();
         await recordQueued(parts, next);
         isDelivered = true;
       }
       if (text === undefined) continue;
+      await this.beginTurn();
       await recordMessage(parts, userMessage(text, parts.now()));
       controller.userMessageArrived();
       if (text.source !== "extension") this.#requests = 0;
