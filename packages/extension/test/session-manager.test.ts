@@ -1,7 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { createSession, openSession, type Session } from "@bonsai-agent/session";
+import { createSession, type Entry, MemoryStore, openSession, type Session } from "@bonsai-agent/session";
+import { isLeafRecord } from "@bonsai-agent/session/host";
 import { generateSession, history, treeArbitrary } from "@bonsai-agent/testkit";
 import * as fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
@@ -9,6 +10,7 @@ import type { SessionTreeNode } from "../src/host/index.ts";
 import { sessionManagerOf } from "../src/host/session-manager.ts";
 
 const of = (session: Session) => sessionManagerOf(() => session);
+const isShown = (entry: Entry) => !isLeafRecord(entry);
 
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), "bonsai-manager-"));
@@ -51,14 +53,15 @@ test("branches, entries, labels and the tree", () => {
   expect(manager.getEntry("nowhere")).toBeUndefined();
   expect(manager.getEntry(id("u2"))).toEqual(session.entry(id("u2")));
   expect(manager.getLeafEntry()?.id).toBe(manager.getLeafId());
-  expect(manager.getEntries()).toEqual(session.entries());
+  expect(manager.getEntries()).toEqual(session.entries().filter(isShown));
   const label = session.label(id("u2"));
   expect(label).toBeTypeOf("string");
   expect(manager.getLabel(id("u2"))).toBe(label);
   const [root] = manager.getTree();
   expect(root?.entry.id).toBe(id("u1"));
   const [first, second] = root!.children[0]!.children;
-  expect(first).toMatchObject({ entry: { id: id("u2") }, label });
+  const labelTimestamp = session.entries().find(({ type }) => type === "label")!.timestamp;
+  expect(first).toMatchObject({ entry: { id: id("u2") }, label, labelTimestamp });
   expect(second).not.toHaveProperty("label");
 });
 
@@ -80,6 +83,69 @@ test("the context is what the model sees; its entries are the summary, then all 
   const nothingKept = history("U A C() U");
   expect(of(nothingKept.session).buildContextEntries()).toHaveLength(2);
   expect(id("c1")).toBe(entries[0]!.id);
+});
+
+test("the projection is the context with the entry of each message, the model and the thinking level", () => {
+  const { session, id } = history("U A C(a1) U m");
+  session.append({ type: "thinking_level_change", thinkingLevel: "high" });
+  const manager = of(session);
+  const { entries, ...context } = manager.buildSessionProjection();
+  expect(manager.buildSessionContext()).toEqual(context);
+  expect(entries.map(({ sourceEntry }) => sourceEntry)).toEqual(manager.buildContextEntries());
+  expect(entries.flatMap(({ messages }) => messages)).toEqual(context.messages);
+  const [summary, answer] = entries;
+  expect(summary).toMatchObject({ sourceEntry: { id: id("c1") }, messages: [{ role: "compactionSummary" }] });
+  expect(answer!.sourceEntry.id).toBe(id("a1"));
+  const settings = session.settings();
+  expect(context).toMatchObject({ thinkingLevel: "high", model: settings.model });
+  expect(of(createSession({ cwd: "/project" })).buildSessionContext()).toEqual({
+    messages: [],
+    thinkingLevel: "off",
+    model: null,
+  });
+});
+
+test("a record of a moved leaf is in no list, and what others hung on it hangs where the leaf was", () => {
+  const line = (fields: object) => `${JSON.stringify(fields)}\n`;
+  const entry = (id: string, parentId: string | null, rest: object) =>
+    line({ id, parentId, timestamp: "2026-01-01T00:00:00.000Z", ...rest });
+  const say = (content: string) => ({ type: "message", message: { role: "user", content, timestamp: 0 } });
+  const moved = { type: "custom", customType: "bonsai.leaf" };
+  const content = [
+    line({ type: "session", version: 3, id: "s", timestamp: "2026-01-01T00:00:00.000Z", cwd: "/" }),
+    entry("a", null, say("a")),
+    entry("b", "a", say("b")),
+    entry("toA", "a", moved),
+    entry("c", "toA", say("c")),
+    entry("again", "toA", moved),
+    entry("d", "again", { type: "label", targetId: "c", label: "here" }),
+    entry("toNone", null, moved),
+    entry("e", "toNone", say("e")),
+  ].join("");
+  const session = openSession({ store: new MemoryStore(content) });
+  const manager = of(session);
+  const parents = (entries: readonly Entry[]) =>
+    entries.map(({ id, parentId }) => `${id}<${parentId}`).join(" ");
+  expect(parents(manager.getEntries())).toBe("a<null b<a c<a d<a e<null");
+  for (const { id, parentId } of manager.getEntries()) expect(manager.getEntry(id)!.parentId).toBe(parentId);
+  expect(parents(manager.getBranch("d"))).toBe("a<null d<a");
+  expect(parents(manager.getBranch())).toBe("e<null");
+  expect(manager.getLeafEntry()).toMatchObject({ id: "e", parentId: null });
+  expect(parents(manager.buildContextEntries())).toBe("e<null");
+  expect(manager.getEntry("toA")).toBeUndefined();
+  const [a, e] = manager.getTree();
+  expect(a!.children.map((node) => node.entry.id)).toEqual(["b", "c", "d"]);
+  expect(a!.children[1]).toMatchObject({ label: "here" });
+  expect(e!.entry.id).toBe("e");
+  session.moveTo("b");
+  session.append({ type: "message", message: { role: "user", content: "f", timestamp: 0 } });
+  expect(
+    manager
+      .getBranch()
+      .map(({ id }) => id)
+      .slice(0, 2),
+  ).toEqual(["a", "b"]);
+  expect(manager.getEntry("c")).toBe(manager.getEntries().find(({ id }) => id === "c"));
 });
 
 test("whatever an extension does to what it is given, the session stays as it is", () => {
@@ -134,7 +200,8 @@ test("on any tree the branches and the tree are those of the session", () => {
     fc.property(treeArbitrary(), (notation) => {
       const { session } = history(notation);
       const manager = of(session);
-      for (const { id } of session.entries())
+      const shown = session.entries().filter(isShown);
+      for (const { id } of shown)
         expect(manager.getBranch(id).map((entry) => entry.id)).toEqual(
           session.path(id).map((entry) => entry.id),
         );
@@ -142,12 +209,7 @@ test("on any tree the branches and the tree are those of the session", () => {
         entry.id,
         ...children.flatMap(below),
       ];
-      expect(manager.getTree().flatMap(below).sort()).toEqual(
-        session
-          .entries()
-          .map(({ id }) => id)
-          .sort(),
-      );
+      expect(manager.getTree().flatMap(below).sort()).toEqual(shown.map(({ id }) => id).sort());
       for (const { entry, children } of nodesOf(manager.getTree()))
         for (const child of children) expect(child.entry.parentId).toBe(entry.id);
     }),
@@ -164,7 +226,7 @@ test("a long session is read from its file as it is", () => {
   generateSession({ file, entries: 2_000, averageBytes: 600, compactions: 2, branchiness: 0.1 });
   const session = openSession(file);
   const manager = of(session);
-  expect(manager.getEntries()).toEqual(session.entries());
+  expect(manager.getEntries()).toEqual(session.entries().filter(isShown));
   expect(manager.getBranch()).toEqual(session.path());
   expect(manager.buildSessionContext().messages).toEqual(
     session.projection().items.map(({ message }) => message),

@@ -1,4 +1,5 @@
 /** For programs that keep session files and read entries themselves; an agent needs `.` alone. */
+export { recentSettings } from "./latest-entries.ts";
 export { compactionChange, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
 export { editedMessage, type KeptPart, projectEntry, ViewSeeker } from "./projection.ts";
 export { NewFile, writeSessionFile } from "./session-file.ts";

@@ -119,6 +119,23 @@ export interface SessionTreeNode {
   entry: Entry;
   children: SessionTreeNode[];
   label?: string;
+  /** When it was labelled, ISO 8601. */
+  labelTimestamp?: string;
+}
+
+/** What the model sees, and what it is asked with. */
+export interface SessionContext {
+  messages: Message[];
+  /** "off" where the session does not say. */
+  thinkingLevel: string;
+  /** Null where the session does not say. */
+  model: { provider: string; modelId: string } | null;
+}
+
+/** A context with where each message comes from. */
+export interface SessionProjection extends SessionContext {
+  /** As `buildContextEntries` gives them; `messages` is empty where the model sees nothing of the entry. */
+  entries: { sourceEntry: Entry; messages: Message[] }[];
 }
 
 /** The session that is worked in, for reading. */
@@ -139,12 +156,14 @@ export interface ReadonlySessionManager {
   getLabel(id: string): string | undefined;
   /** From the root to an entry; default the leaf. */
   getBranch(fromId?: string): Entry[];
-  /** All entries of all branches, in file order. */
+  /** All entries of all branches, in file order. Records of moved leaves are the session's own: no method has them. */
   getEntries(): Entry[];
   /** The roots; an entry whose parent is missing is one. */
   getTree(): SessionTreeNode[];
   /** What the model sees at the leaf. */
-  buildSessionContext(): { messages: Message[] };
+  buildSessionContext(): SessionContext;
+  /** The same, with the entry that each message comes from. */
+  buildSessionProjection(): SessionProjection;
   /** The entries that what the model sees comes from. */
   buildContextEntries(): Entry[];
 }

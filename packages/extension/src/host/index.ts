@@ -16,6 +16,8 @@ export type {
   ModelRegistry,
   NavigateOptions,
   ReadonlySessionManager,
+  SessionContext,
+  SessionProjection,
   SessionTreeNode,
 } from "../api/extension-context.ts";
 export type {
@@ -60,4 +62,4 @@ export {
   findExtensions,
 } from "./find-extensions.ts";
 export { loadExtensions } from "./running-extensions.ts";
-export { sessionManagerOf } from "./session-manager.ts";
+export { contextEntries, sessionManagerOf, sessionProjection } from "./session-manager.ts";

@@ -1,6 +1,7 @@
 import { dirname } from "node:path";
-import type { Entry, Session } from "@bonsai-agent/session";
-import type { ReadonlySessionManager, SessionTreeNode } from "../api/extension-context.ts";
+import type { Entry, PathSettings, Projection, Session } from "@bonsai-agent/session";
+import { isLeafRecord } from "@bonsai-agent/session/host";
+import type { ReadonlySessionManager, SessionProjection, SessionTreeNode } from "../api/extension-context.ts";
 
 /** The session of now, for reading. @param session throws where there is none */
 export function sessionManagerOf(session: () => Session): ReadonlySessionManager {
@@ -22,48 +23,126 @@ export function sessionManagerOf(session: () => Session): ReadonlySessionManager
     getEntry: (id) => entryOf(session(), id),
     getLabel: (id) => session().label(id),
     getBranch: (fromId) => branchOf(session(), fromId),
-    getEntries: () => session().entries().map(ownCopy),
+    getEntries: () => withoutLeafRecords(session().entries()),
     getTree: () => treeOf(session()),
-    buildSessionContext: () => ({
-      messages: session()
-        .projection()
-        .items.map(({ message }) => ownCopy(message)),
-    }),
-    buildContextEntries: () => contextEntries(session()).map(ownCopy),
+    buildSessionContext() {
+      const { messages, thinkingLevel, model } = projectionOf(session());
+      return { messages, thinkingLevel, model };
+    },
+    buildSessionProjection: () => projectionOf(session()),
+    buildContextEntries: () => contextOf(session(), session().projection()),
   };
 }
 
 function entryOf(session: Session, id: string): Entry | undefined {
   const entry = session.entry(id);
-  return entry === undefined ? undefined : ownCopy(entry);
+  if (entry === undefined || isLeafRecord(entry)) return undefined;
+  return hungCopy(entry, placeOf(session, entry.parentId));
+}
+
+/** The id itself; of the record of a moved leaf, where the leaf was. */
+function placeOf(session: Session, id: string | null): string | null {
+  const seen = new Set<string>();
+  for (let at = id; at !== null && !seen.has(at); ) {
+    seen.add(at);
+    const entry = session.entry(at);
+    if (entry === undefined || !isLeafRecord(entry)) return at;
+    at = entry.parentId;
+  }
+  return null;
+}
+
+/**
+ * Copies of entries, oldest first, without the records of moved leaves, which are the session's own: what another program
+ * hung on such a record hangs where the leaf was.
+ */
+function withoutLeafRecords(entries: Iterable<Entry>): Entry[] {
+  const places = new Map<string | null, string | null>();
+  const copies: Entry[] = [];
+  for (const entry of entries) {
+    const place = places.get(entry.parentId);
+    const parentId = place === undefined ? entry.parentId : place;
+    if (isLeafRecord(entry)) places.set(entry.id, parentId);
+    else copies.push(hungCopy(entry, parentId));
+  }
+  return copies;
+}
+
+/** Copies that hang elsewhere, by what they are copies of: an entry that is asked for again is the same one. */
+const hung = new WeakMap<Entry, Entry>();
+
+function hungCopy(entry: Entry, parentId: string | null): Entry {
+  if (entry.parentId === parentId) return ownCopy(entry);
+  const known = hung.get(entry) ?? ownCopy({ ...entry, parentId });
+  hung.set(entry, known);
+  return known;
 }
 
 /** An id that the session does not have is no branch. */
 function branchOf(session: Session, fromId: string | undefined): Entry[] {
   if (fromId === undefined || fromId === session.leafId) return branchCopies(session);
-  return session.entry(fromId) === undefined ? [] : session.path(fromId).map(ownCopy);
+  return session.entry(fromId) === undefined ? [] : withoutLeafRecords(session.path(fromId));
 }
 
-/** The summary first, then what is kept and what came after it, whatever the entries are. */
-function contextEntries(session: Session): Entry[] {
-  const { compaction } = session.projection();
-  if (compaction === undefined) return session.path();
-  const tail = [...session.tail()].reverse();
-  const from = tail.findIndex(({ id }) => id === compaction.firstKeptEntryId);
-  return [compaction, ...tail.slice(Math.max(0, from)).filter(({ id }) => id !== compaction.id)];
+function contextOf(session: Session, projection: Projection): Entry[] {
+  const { compaction } = projection;
+  const path = compaction === undefined ? session.path() : [...session.tail(undefined, projection)].reverse();
+  return withoutLeafRecords(contextEntries(path, projection));
+}
+
+/**
+ * The summary first, then what is kept and what came after it, whatever the entries are.
+ * @param path oldest first, at least from the first kept entry on
+ */
+export function contextEntries(path: readonly Entry[], { compaction }: Projection): Entry[] {
+  if (compaction === undefined) return [...path];
+  const from = path.findIndex(({ id }) => id === compaction.firstKeptEntryId);
+  return [compaction, ...path.slice(Math.max(0, from)).filter(({ id }) => id !== compaction.id)];
+}
+
+function projectionOf(session: Session): SessionProjection {
+  const projection = session.projection();
+  return sessionProjection({
+    entries: contextOf(session, projection),
+    projection,
+    settings: session.settings(),
+  });
+}
+
+/** What the model sees, with the entry that each message is of, and what it is to be asked with. */
+export function sessionProjection(parts: {
+  /** As `contextEntries` gives them. */
+  entries: readonly Entry[];
+  projection: Projection;
+  settings: PathSettings;
+}): SessionProjection {
+  const { entries, projection, settings } = parts;
+  const messages = new Map(projection.items.map(({ entryId, message }) => [entryId, ownCopy(message)]));
+  return {
+    entries: entries.map((sourceEntry) => {
+      const message = messages.get(sourceEntry.id);
+      return { sourceEntry, messages: message === undefined ? [] : [message] };
+    }),
+    messages: projection.items.map(({ message }) => ownCopy(message)),
+    thinkingLevel: settings.thinkingLevel ?? "off",
+    model: settings.model ?? null,
+  };
 }
 
 /** Every entry below its parent, the oldest child first. An entry whose parent is not there is a root. */
 function treeOf(session: Session): SessionTreeNode[] {
   const labels = session.labels();
+  const entries = withoutLeafRecords(session.entries());
+  const labelled = new Map<string, string>();
+  for (const entry of entries) if (entry.type === "label") labelled.set(entry.targetId, entry.timestamp);
   const nodes = new Map<string, SessionTreeNode>();
-  const ordered: SessionTreeNode[] = [];
-  for (const entry of session.entries()) {
+  const ordered = entries.map((entry): SessionTreeNode => {
     const label = labels.get(entry.id);
-    const node = { entry: ownCopy(entry), children: [], ...(label === undefined ? {} : { label }) };
+    const labelTimestamp = labelled.get(entry.id)!;
+    const node = { entry, children: [], ...(label === undefined ? {} : { label, labelTimestamp }) };
     nodes.set(entry.id, node);
-    ordered.push(node);
-  }
+    return node;
+  });
   const roots: SessionTreeNode[] = [];
   for (const node of ordered) {
     const { id, parentId } = node.entry;
@@ -87,7 +166,7 @@ const latest = new WeakMap<Session, WeakRef<readonly Entry[]>>();
  */
 function branchCopies(session: Session): Entry[] {
   const known = latest.get(session)?.deref() ?? [];
-  const branch = grown(session, known) ?? session.path().map(ownCopy);
+  const branch = grown(session, known) ?? withoutLeafRecords(session.path());
   latest.set(session, new WeakRef(branch));
   return [...branch];
 }
@@ -103,10 +182,10 @@ function grown(session: Session, known: readonly Entry[]): readonly Entry[] | un
   for (let id = session.leafId; id !== end; ) {
     const entry = id === null || later.length === MOST_STEPS ? undefined : session.entry(id);
     if (entry === undefined) return undefined;
-    later.push(ownCopy(entry));
+    later.push(entry);
     id = entry.parentId;
   }
-  return later.length === 0 ? known : [...known, ...later.reverse()];
+  return later.length === 0 ? known : [...known, ...withoutLeafRecords(later.reverse())];
 }
 
 /** Copies by what they are copies of: an entry that is asked for again costs nothing. */
