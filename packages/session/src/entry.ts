@@ -86,7 +86,15 @@ export interface CustomFields {
   customType: string;
   /** The state; the model does not see it. */
   data?: unknown;
+  /**
+   * What programs read in its place that know only the format's own types: its line in the file is of that type. For those
+   * entries of ours alone whose `customType` says so.
+   */
+  inFormat?: FormatFields;
 }
+
+/** What changes the view of every program that reads the format. */
+export type FormatFields = CompactionFields | ContextEditFields;
 
 export interface LabelFields {
   type: "label";
@@ -173,6 +181,8 @@ export const PINNED_CUSTOM_TYPE = "bonsai.pinned";
  * `{record, firstKeptEntryId}`.
  */
 export const RECORD_CUSTOM_TYPE = "bonsai.record";
+/** `customType` of the entry that only other programs read: `inFormat` is all that it says. */
+export const COMPANION_CUSTOM_TYPE = "bonsai.companion";
 /** `customType` of the entry that undoes a compaction; `data` is `{compactionId}`. */
 export const UNDO_CUSTOM_TYPE = "bonsai.undo";
 /** `customType` of the entry that takes such an undo back; `data` is `{compactionId}`. */

@@ -1,6 +1,7 @@
 import { isRecord } from "@bonsai-agent/messages";
 import {
   CALIBRATION_CUSTOM_TYPE,
+  COMPANION_CUSTOM_TYPE,
   type Entry,
   type EntryDraft,
   LEAF_CUSTOM_TYPE,
@@ -18,6 +19,11 @@ export const LEAF_RECORD: EntryDraft = { type: "custom", customType: LEAF_CUSTOM
 /** True for the record of a moved leaf. */
 export function isLeafRecord(entry: Entry): boolean {
   return entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE;
+}
+
+/** True for an entry that says nothing to us: only other programs read it. */
+export function isCompanion(entry: Entry): boolean {
+  return entry.type === "custom" && entry.customType === COMPANION_CUSTOM_TYPE;
 }
 
 /** The position that an entry leaves a session at when it is the last of the file. */

@@ -2,6 +2,7 @@ import { unlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { asStored } from "./companions.ts";
 import type { Entry, EntryDraftWithId } from "./entry.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { forEachLine, readBytes } from "./line-reader.ts";
@@ -212,7 +213,7 @@ function holdsMessage(entry: Entry): boolean {
 
 function serialized(entry: Entry): string {
   try {
-    return JSON.stringify(entry);
+    return JSON.stringify(asStored(entry));
   } catch (cause) {
     const problem = cause instanceof RangeError ? "it is nested too deep, or too long" : String(cause);
     throw new BonsaiError({

@@ -1,3 +1,4 @@
+import { needsCompanions, withCompanions } from "./companions.ts";
 import {
   type Entry,
   type EntryDraftWithId,
@@ -15,14 +16,14 @@ import {
   recentSettings,
 } from "./latest-entries.ts";
 import { earlierCopy, migratedCopy, migratedText } from "./migrated-copy.ts";
-import { LEAF_RECORD } from "./own-entries.ts";
+import { compactionChange, isCompanion, LEAF_RECORD } from "./own-entries.ts";
 import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
 import { type Projection, type ProjectOptions, project } from "./projection.ts";
 import { restoreLost } from "./restore-entries.ts";
 import { entryNotFound, type ScannedEntry, SessionReader } from "./session-reader.ts";
 import { type Durability, SessionWriter } from "./session-writer.ts";
 import { readOnlyFailure, type SessionStore } from "./store.ts";
-import { LiveView, type Tail } from "./tail.ts";
+import { LiveView, lacksKeptEntry, type Tail } from "./tail.ts";
 import { recordKinds, SessionTree } from "./tree.ts";
 
 /** What the session is made of; `openSession` and `createSession` put it together. */
@@ -110,7 +111,8 @@ export class Session {
   }
 
   /**
-   * Appends entries as one chain, in one write; the last becomes the leaf.
+   * Appends entries as one chain, in one write; the last becomes the leaf. What other programs have to read to see the
+   * same is appended with them, before the last, and not returned.
    * @param options.under the entry that the chain hangs on, null for none; default: the leaf
    * @throws BonsaiError `append_failed`, `session_read_only`, `entry_not_serializable`, `entry_not_found`: then nothing
    *   changed.
@@ -128,10 +130,11 @@ export class Session {
     if (drafts.length === 0) return [];
     // Before the write: what was read can be written again, should the file lose it.
     const view = under === this.#leafId ? this.#view : this.#viewElsewhere(under);
-    const entries = this.#write(drafts, under);
+    const entries = this.#write(drafts, { parentId: under, view });
     this.#leafId = entries.at(-1)!.id;
     this.#heldView = view.append(entries) ? view : this.#viewOf(this.#leafId);
-    return Array.isArray(draft) ? entries : entries[0]!;
+    const appended = entries.filter((entry) => !isCompanion(entry));
+    return Array.isArray(draft) ? appended : appended[0]!;
   }
 
   /** An id that no entry of this session has: for a draft that must name itself. */
@@ -145,7 +148,7 @@ export class Session {
    */
   moveTo(id: string | null): void {
     const view = this.#viewElsewhere(id);
-    this.#write([LEAF_RECORD], id);
+    this.#write([LEAF_RECORD], { parentId: id });
     this.#leafId = id;
     this.#heldView = view;
   }
@@ -296,10 +299,16 @@ export class Session {
     this.#onNotice?.(notice);
   }
 
-  #write(drafts: readonly EntryDraftWithId[], parentId: string | null): Entry[] {
+  /** @param options.view what the model sees at the parent; without it, the drafts change nobody's view */
+  #write(
+    drafts: readonly EntryDraftWithId[],
+    { parentId, view }: { parentId: string | null; view?: LiveView },
+  ): Entry[] {
     if (this.#readOnly !== undefined) throw readOnlyFailure(this.#readOnly);
     if (this.#reader.version < SESSION_VERSION) this.#continueInCopy();
-    const entries = this.#writer.make(drafts, parentId);
+    const made = this.#writer.make(drafts, parentId);
+    const needs = view !== undefined && made.some(needsCompanions);
+    const entries = needs ? this.#withCompanions(made, view) : made;
     try {
       this.#writer.write(entries);
     } catch (error) {
@@ -311,6 +320,20 @@ export class Session {
     return entries;
   }
 
+  #withCompanions(made: readonly Entry[], view: LiveView): Entry[] {
+    const { parentId } = made[0]!;
+    const undone = made.flatMap((entry) => {
+      const change = compactionChange(entry);
+      return change?.isUndone ? [change.compactionId] : [];
+    });
+    const isWhole = view.reachesRoot || parentId === null;
+    let before: readonly Entry[] =
+      isWhole || undone.length === 0 ? view.entries : this.#tailOf(parentId, undone).entries;
+    if (!isWhole && lacksKeptEntry([...before, ...made]))
+      before = this.#reader.path(parentId!, view.entries) ?? before;
+    return withCompanions(before, made, () => this.newId());
+  }
+
   /** The first entries of an append that failed may be stored: the next opening is not to go on behind those. */
   #keepLeaf(): void {
     const { store } = this.#reader;
@@ -318,7 +341,7 @@ export class Session {
     this.#failedBytes = undefined;
     if (failedBytes === undefined || failedBytes !== store.size()) return;
     try {
-      if (this.#reader.leaf().leafId !== this.#leafId) this.#write([LEAF_RECORD], this.#leafId);
+      if (this.#reader.leaf().leafId !== this.#leafId) this.#write([LEAF_RECORD], { parentId: this.#leafId });
     } catch {
       // The disk is as full as it was.
     }

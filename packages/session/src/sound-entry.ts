@@ -1,3 +1,4 @@
+import { asStored, asUnderstood } from "./companions.ts";
 import type { Entry } from "./entry.ts";
 import { chainedId, unnamedId } from "./entry-index.ts";
 import { entryType, messageRole } from "./entry-types.ts";
@@ -86,7 +87,7 @@ export function entryFrom(
   // Whatever the header says: programs wrote old entries under new headers, and new ones under old.
   renameHookMessage(entry);
   nameFirstKept(entry, place.version);
-  return soundEntry(placed(entry, place), odd) as unknown as Entry;
+  return soundEntry(asUnderstood(placed(entry, place)), odd) as unknown as Entry;
 }
 
 function placed(
@@ -115,7 +116,7 @@ function nameFirstKept(entry: Record<string, unknown>, version: number): void {
 /** The line that stores an entry. Values that are nested deeper than JSON can be written are left out. */
 export function entryLine(entry: Entry): string {
   try {
-    return JSON.stringify(entry);
+    return JSON.stringify(asStored(entry));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const { type, id, parentId, timestamp } = entry;

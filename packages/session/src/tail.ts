@@ -243,7 +243,7 @@ export class LiveView {
 
   #needsOlder(added: readonly Entry[]): boolean {
     if (added.some((entry) => compactionChange(entry) !== undefined)) return true;
-    return seekView(this.#entries).lacksKeptEntry;
+    return lacksKeptEntry(this.#entries);
   }
 
   /** Lets go of what a compaction hid, once there is much of it. */
@@ -255,6 +255,11 @@ export class LiveView {
     for (const entry of this.#entries.splice(0, hidden)) this.#byId.delete(entry.id);
     this.#reachesRoot = false;
   }
+}
+
+/** True where the live compaction at the end of a path names a first kept entry that the path does not have. */
+export function lacksKeptEntry(path: readonly Entry[]): boolean {
+  return seekView(path).lacksKeptEntry;
 }
 
 function seekView(entries: readonly Entry[]): ViewSeeker {
