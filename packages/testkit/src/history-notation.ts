@@ -2,11 +2,14 @@ import { contentText, toolCalls, userContent } from "@bonsai-agent/messages";
 import {
   createSession,
   type EntryDraftWithId,
+  PIN_CUSTOM_TYPE,
   type ProjectionItem,
   REDO_CUSTOM_TYPE,
   type Session,
   UNDO_CUSTOM_TYPE,
+  UNPIN_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
+import { isCompanion } from "@bonsai-agent/session/host";
 import {
   assistantMessage,
   contentOf,
@@ -33,10 +36,11 @@ const MASK_TEXT = "[Old tool result content cleared]";
  * the names u1, u2, …, a1, …; a tool result has its call's id in lower case (`t1`).
  *
  * - `U` user, `A` answer, `A(t1 t2=edit:a.ts)` with calls, `T1` result, `T1!` failed result
- * - `B` user's command, `B!` one kept out of the context, `X` extension message, `S` branch summary
- * - `C(u2)` compaction that keeps from u2, `C()` one that keeps nothing
+ * - `B` user's command, `B!` one kept out of the context, `X` extension message, `S` branch summary, `S!` merged branch
+ * - `P"text"` pins a text, `Q"text"` takes the pin back
+ * - `C(u2)` compaction that keeps from u2, `C()` one that keeps nothing, `C(u2)!` one made anew of the live one
  * - `E(u1)` omits, `E(u1)"text"` replaces, `M(t1)` masks, `Z(c1)` undoes a compaction, `Y(c1)` redoes it
- * - `m k l i p` metadata: model, thinking level, label, name, extension state
+ * - `m k l i p` metadata: model, thinking level, label, name, extension state (`p"type"`: of that `customType`)
  * - `^u1` moves the leaf to u1, `^0` before every entry
  * - after a word: `"text"`, `:100` tokens (four characters each), `@9000` usage, `~aborted` stop reason, `*2` images
  * - `%7` in the place of a name picks by number among what fits there (nothing, where nothing fits)
@@ -108,7 +112,15 @@ class HistoryBuilder implements History {
       case "X":
         return { type: "custom_message", customType: "note", content: textOf(token, name), display: true };
       case "S":
-        return { type: "branch_summary", summary: textOf(token, name), fromId: "root" };
+        return {
+          type: "branch_summary",
+          summary: textOf(token, name),
+          fromId: "root",
+          ...(token.flagged && { isMerge: true }),
+        };
+      case "P":
+      case "Q":
+        return pinDraft(token, name);
       default:
         return undefined;
     }
@@ -139,7 +151,15 @@ class HistoryBuilder implements History {
     const firstKeptEntryId = target === undefined ? id : this.#pick(target, () => turnStarts(this.#items()));
     if (firstKeptEntryId === undefined) return undefined;
     const summary = token.text ?? "A summary of what came before.";
-    return { type: "compaction", id, summary, firstKeptEntryId, tokensBefore: token.usageTokens ?? 1000 };
+    const replaced = token.flagged ? this.session.projection().compaction?.id : undefined;
+    return {
+      type: "compaction",
+      id,
+      summary,
+      firstKeptEntryId,
+      tokensBefore: token.usageTokens ?? 1000,
+      ...(replaced !== undefined && { replacesCompactionId: replaced }),
+    };
   }
 
   #editDraft(token: HistoryToken, target: string | undefined): EntryDraftWithId | undefined {
@@ -150,7 +170,8 @@ class HistoryBuilder implements History {
   }
 
   #move(target: string): void {
-    const anywhere = () => this.session.entries().map((entry) => entry.id);
+    const anywhere = () =>
+      this.session.entries().flatMap((entry) => (isCompanion(entry) ? [] : [entry.id]));
     const id = target === "0" ? null : this.#pick(target, anywhere);
     if (id !== undefined) this.session.moveTo(id);
   }
@@ -191,6 +212,13 @@ function editable(items: readonly ProjectionItem[], forMask: boolean): string[] 
   return items.filter(fits).map((item) => item.entryId);
 }
 
+function pinDraft(token: HistoryToken, name: string): EntryDraftWithId {
+  const text = textOf(token, name);
+  const customType = token.kind === "P" ? PIN_CUSTOM_TYPE : UNPIN_CUSTOM_TYPE;
+  const content = `${token.kind === "P" ? "Pinned" : "Unpinned"}: ${text}`;
+  return { type: "custom_message", customType, content, display: true, details: { text, line: text } };
+}
+
 function commandMessage(token: HistoryToken, name: string, timestamp: number) {
   const run = {
     role: "bashExecution" as const,
@@ -218,7 +246,7 @@ function metadataDraft(token: HistoryToken, names: History): EntryDraftWithId | 
     case "i":
       return { type: "session_info", name: token.text ?? "A session" };
     case "p":
-      return { type: "custom", customType: "extension-state", data: { step: 1 } };
+      return { type: "custom", customType: token.text ?? "extension-state", data: { step: 1 } };
     case "l":
       return labelDraft(token, names);
     default:

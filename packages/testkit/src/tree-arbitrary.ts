@@ -9,6 +9,8 @@ export interface TreeOptions {
   branches?: boolean;
   /** Whether there are compactions and their undoing. Default true. */
   compactions?: boolean;
+  /** Whether there is all else that we write: pins, merged branches, compactions made anew, records. Default false. */
+  own?: boolean;
 }
 
 /**
@@ -25,6 +27,7 @@ export function treeArbitrary(options: TreeOptions = {}): fc.Arbitrary<string> {
     { weight: 2, arbitrary: changeArbitrary() },
   ];
   if (options.compactions ?? true) choices.push({ weight: 2, arbitrary: compactionArbitrary() });
+  if (options.own) choices.push({ weight: 4, arbitrary: ownArbitrary() });
   if (options.branches ?? true) choices.push({ weight: 1, arbitrary: fc.nat(99).map((pick) => `^%${pick}`) });
   return fc
     .array(fc.oneof(...choices), { minLength: 1, maxLength: options.maxSteps ?? 14 })
@@ -81,6 +84,17 @@ function compactionArbitrary(): fc.Arbitrary<string> {
   return fc
     .record({ word: fc.constantFrom("C", "C", "C", "C()", "Z", "Y"), pick: fc.nat(99) })
     .map(({ word, pick }) => (word === "C()" ? word : `${word}(%${pick})`));
+}
+
+/** Few texts, so that a pin is met again: pinned twice, taken back, carried by a summary. */
+function ownArbitrary(): fc.Arbitrary<string> {
+  const pinned = fc.constantFrom("one", "two");
+  return fc.oneof(
+    fc.tuple(fc.constantFrom("P", "P", "Q"), pinned).map(([word, text]) => `${word}"${text}"`),
+    fc.tuple(fc.nat(99), pinned).map(([pick, text]) => `C(%${pick})"${text}"`),
+    fc.nat(99).map((pick) => `C(%${pick})"made anew"!`),
+    fc.constantFrom("S!", 'p"bonsai.record"', 'p"bonsai.pinned"', 'p"bonsai.calibration"'),
+  );
 }
 
 /** Gives the calls of every round ids of their own: `#0` of the third round becomes `t300`. */
