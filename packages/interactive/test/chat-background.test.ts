@@ -14,7 +14,7 @@ test("an answer of the terminal that comes late changes the colours, and stands 
   terminal.send(white);
   terminal.send(white);
   await terminal.until(() => terminal.written.join("").includes(border("light")));
-  expect(terminal.screen()).toMatch(/^ *typed *$/m);
+  await terminal.until(/^ *typed *$/m);
   terminal.send("\x1b]11;no colour\x07");
   terminal.type(" on");
   await terminal.until(/^ *typed on *$/m);

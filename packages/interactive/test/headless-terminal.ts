@@ -31,6 +31,8 @@ export class HeadlessTerminal implements Terminal {
   readonly #waiting = new Set<() => void>();
   #left: string | undefined;
   #cursor = true;
+  /** Of `written`, so many are on the screen. */
+  #drawn = 0;
 
   constructor({ columns = 80, rows = 24, background, before }: HeadlessTerminalOptions = {}) {
     this.#xterm = new xterm.Terminal({
@@ -84,6 +86,7 @@ export class HeadlessTerminal implements Terminal {
   write(data: string): void {
     this.written.push(data);
     this.#xterm.write(data, () => {
+      this.#drawn += 1;
       for (const look of [...this.#waiting]) look();
     });
   }
@@ -200,7 +203,7 @@ export class HeadlessTerminal implements Terminal {
   /** The next write that comes, done: its screen. */
   async nextFrame(): Promise<string> {
     const before = this.written.length;
-    return this.until(() => this.written.length > before);
+    return this.until(() => this.#drawn > before);
   }
 
   #lines(from: number, to: number): string {

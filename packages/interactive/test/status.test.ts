@@ -122,7 +122,7 @@ test("the window is called after the session, else after its folder", async () =
   await terminal.until(() => terminal.title === "bonsai – project");
   terminal.type("/name Prune the apples\n");
   await terminal.until(() => terminal.title === "bonsai – Prune the apples");
-  expect(terminal.screen()).toContain("Prune the apples");
+  await terminal.until("Prune the apples");
 });
 
 test("right after a compaction the size of the context is an estimate, marked alike wherever it is shown", async () => {
