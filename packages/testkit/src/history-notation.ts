@@ -170,8 +170,7 @@ class HistoryBuilder implements History {
   }
 
   #move(target: string): void {
-    const anywhere = () =>
-      this.session.entries().flatMap((entry) => (isCompanion(entry) ? [] : [entry.id]));
+    const anywhere = () => this.session.entries().flatMap((entry) => (isCompanion(entry) ? [] : [entry.id]));
     const id = target === "0" ? null : this.#pick(target, anywhere);
     if (id !== undefined) this.session.moveTo(id);
   }
