@@ -104,15 +104,22 @@ export function clipboardWriters(options: ClipboardOptions = {}): readonly strin
 }
 
 function writersFor(platform: NodeJS.Platform, env: NodeJS.ProcessEnv): readonly Command[] {
+  const ofTmux: readonly Command[] = env.TMUX ? [["tmux", "load-buffer", "-w", "-"]] : [];
+  return [...ofDesktop(platform, env), ...ofTmux];
+}
+
+const ofX11: readonly Command[] = [
+  ["xclip", "-selection", "clipboard"],
+  ["xsel", "--clipboard", "--input"],
+];
+
+/** Over SSH, only the display that it forwards is the one that the user sees. */
+function ofDesktop(platform: NodeJS.Platform, env: NodeJS.ProcessEnv): readonly Command[] {
+  if (env.SSH_CONNECTION || env.SSH_TTY) return env.DISPLAY ? ofX11 : [];
   if (platform === "darwin") return [["pbcopy"]];
   if (platform === "win32") return [["clip"]];
-  const ofSystem: readonly Command[] = [
-    ["wl-copy"],
-    ["xclip", "-selection", "clipboard"],
-    ["xsel", "--clipboard", "--input"],
-    ["termux-clipboard-set"],
-  ];
-  return isInWindows(env) ? [["clip.exe"], ...ofSystem] : ofSystem;
+  const ofWindows: readonly Command[] = isInWindows(env) ? [["clip.exe"]] : [];
+  return [...ofWindows, ["wl-copy"], ...ofX11, ["termux-clipboard-set"]];
 }
 
 /** Linux within Windows: what the user copies is on the clipboard of Windows. */
@@ -225,7 +232,7 @@ function missing(readers: readonly Reader[]): never {
     hint:
       needs === ""
         ? "Save the image on this machine and name it with @; text is pasted by the terminal's own key."
-        : `Install ${needs}; or save the image and name it with @.`,
+        : "Install it; or save the image and name it with @.",
   });
 }
 

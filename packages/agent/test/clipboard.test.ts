@@ -141,3 +141,15 @@ test("what serves the clipboard on does not keep the writer waiting", async () =
   expect(await writeClipboard("text", on({ scripts }))).toBe("wl-copy");
   expect(await writeClipboard("text", on({ scripts: {} }))).toBeUndefined();
 });
+
+test.for([
+  [{}, "wl-copy"],
+  [{ SSH_TTY: "/dev/pts/1" }, undefined],
+  [{ SSH_CONNECTION: "1 2 3 4", DISPLAY: "localhost:10.0" }, "xclip"],
+  [{ SSH_TTY: "/dev/pts/1", TMUX: "/tmp/tmux,1,0" }, "tmux"],
+  [{ WSL_INTEROP: "/run/WSL/1" }, "clip.exe"],
+] as const)("the clipboard that the user sees is written: %j", async ([variables, by]) => {
+  const takes = "cat > /dev/null";
+  const scripts = { "wl-copy": takes, xclip: takes, "clip.exe": takes, tmux: takes };
+  expect(await writeClipboard("text", on({ scripts, variables }))).toBe(by);
+});

@@ -9,7 +9,7 @@ import { absolutePath } from "./paths.ts";
 /** What the model reads of a longer file, it reads by its tools, in parts. */
 const mostTextBytes = 1_000_000;
 /** The most that providers take of one image. */
-const mostImageBytes = 5_000_000;
+export const mostImageBytes = 5_000_000;
 
 interface MentionedFiles {
   /** Text files in full, each with its path. */
@@ -124,7 +124,7 @@ export function mentionsIn(word: string, exists: (path: string) => boolean): Men
 }
 
 /** The media type of an image that models take, by its first bytes; undefined for anything else. */
-function imageType(bytes: Buffer): string | undefined {
+export function imageType(bytes: Buffer): string | undefined {
   const head = bytes.toString("latin1", 0, 12);
   if (head.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
   if (head.startsWith("\xff\xd8\xff")) return "image/jpeg";

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
 import { expect, test } from "vitest";
 import { agentProject, says } from "../../app/test/agent-project.ts";
-import { lostImagesText, typedMessage } from "../src/prompt/typed-message.ts";
+import { markOf, PastedImages } from "../src/prompt/pasted-images.ts";
+import { typedMessage } from "../src/prompt/typed-message.ts";
 import { openInteractive } from "./harness.ts";
 import { longStory } from "./long-story.ts";
 
@@ -26,8 +27,8 @@ test.for([
 ])("sent and taken back, it is as it was typed: %s", (text) => {
   const cwd = project();
   const { quotes, images } = mentionedFiles([text], { cwd });
-  const sent = { text: [text, ...quotes].join("\n\n"), images: images.length };
-  expect(typedMessage(sent, cwd)).toEqual({ text, lostImages: 0 });
+  const sent = { text: [text, ...quotes].join("\n\n"), images };
+  expect(typedMessage(sent, cwd, new PastedImages())).toBe(text);
 });
 
 test.for([
@@ -37,16 +38,33 @@ test.for([
   'See @notes.md and @gone.md\n\n<file path="notes.md">\nA.\n</file>\n\n<file path="gone.md">\nB.\n</file>',
   'See @notes.md\n\n<file path="notes.md">\nA.\n</file> and more',
 ])("what sending would not quote again stays: %s", (text) => {
-  expect(typedMessage({ text, images: 0 }, project()).text).toBe(text);
+  expect(typedMessage({ text, images: [] }, project(), new PastedImages())).toBe(text);
 });
 
-test("images that nothing names are notified", () => {
+const image = (text: string) => ({
+  type: "image" as const,
+  data: Buffer.from(text).toString("base64"),
+  mimeType: "image/png",
+});
+
+test("an image that no file names has a mark, which is held; one with its mark has no other", () => {
   const cwd = project();
-  const lost = (text: string, images: number) => lostImagesText(typedMessage({ text, images }, cwd));
-  expect(lost("See @shot.png", 1)).toBeUndefined();
-  expect(lost("See @shot.png", 2)).toContain("An image of this message cannot come back");
-  expect(lost("See @gone.png", 1)).toContain("An image of");
-  expect(lost("", 3)).toContain("3 images of");
+  const [one, two] = [image("one"), image("two")];
+  const typed = (text: string, images: (typeof one)[]) => {
+    const pasted = new PastedImages();
+    const message = typedMessage({ text, images }, cwd, pasted);
+    return { message, held: pasted.in(message) };
+  };
+  const marked = `Here ${markOf(one)} is it`;
+  expect(typed("See @shot.png", [one])).toEqual({ message: "See @shot.png", held: [] });
+  expect(typed("See @shot.png", [one, two])).toEqual({
+    message: `See @shot.png ${markOf(two)}`,
+    held: [two],
+  });
+  expect(typed("See @gone.png", [one])).toEqual({ message: `See @gone.png ${markOf(one)}`, held: [one] });
+  expect(typed("", [one, two])).toEqual({ message: `${markOf(one)} ${markOf(two)}`, held: [one, two] });
+  expect(typed(marked, [one])).toEqual({ message: marked, held: [one] });
+  expect(typed(`${marked}: @shot.png`, [two, one])).toEqual({ message: `${marked}: @shot.png`, held: [one] });
 });
 
 test("a message that /fork brings back names its files, and does not quote them", async () => {
@@ -60,10 +78,10 @@ test("a message that /fork brings back names its files, and does not quote them"
   terminal.press("enter");
   const screen = await terminal.until(/new session[\s\S]*─\nWhat is in @notes\.md and @shot\.png\s*\n─/);
   expect(screen).not.toContain("All my secrets");
-  expect(screen).not.toContain("cannot come back");
+  expect(screen).not.toContain("[image-");
 });
 
-test("what is taken back from the queue names its image; one that nothing names is notified", async () => {
+test("what is taken back from the queue names its image; one that nothing names has a mark", async () => {
   const project = agentProject({ contextWindow: 100_000, turn: [longStory], atEnd: "repeat" }, files);
   mkdirSync(join(project.home, "extensions"), { recursive: true });
   writeFileSync(
@@ -84,11 +102,11 @@ test("what is taken back from the queue names its image; one that nothing names 
   await terminal.until("Next: Look at");
   terminal.press("alt+up");
   const screen = await terminal.until(/─\nLook at @shot\.png\s*\n─/);
-  expect(screen).not.toContain("cannot come back");
+  expect(screen).not.toContain("[image-");
   terminal.send("\x1b[17~");
   await terminal.until("from afar");
   terminal.press("alt+up");
-  await terminal.until("An image of this message cannot come back");
+  await terminal.until(/from afar \[image-[0-9a-f]{8}\]/);
 });
 
 function project(): string {

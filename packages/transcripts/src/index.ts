@@ -7,5 +7,6 @@ export {
   type ImportResult,
   importTranscript,
 } from "./import-transcript.ts";
+export { type CodeBlock, codeBlocks } from "./markdown-text.ts";
 export type { ImportNotice, NoticeKind } from "./notices.ts";
 export { redactSecrets } from "./outside-text.ts";

@@ -43,6 +43,22 @@ export function foreignMarkdown(text: string, headings: "own" | "below"): string
   return page.text();
 }
 
+/** A block of code in a Markdown text. */
+export interface CodeBlock {
+  /** Without the fence, and without the new line at its end. */
+  code: string;
+  /** As it was written behind the fence; empty where nothing was. */
+  language: string;
+}
+
+/** The blocks of code of a text, in their order, those in quotes and lists too. Linear. */
+export function codeBlocks(text: string): CodeBlock[] {
+  return parser
+    .parse(text, {})
+    .filter(({ type }) => type === "fence" || type === "code_block")
+    .map(({ content, info }) => ({ code: content.replace(/\n$/, ""), language: info.trim() }));
+}
+
 /** Owner of the lines and of what becomes of each. */
 class Page {
   readonly lines: string[];

@@ -2,11 +2,13 @@ import { statSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import type { ImageContent } from "@bonsai-agent/messages";
 import { OpenEditor } from "../terminal/open-editor.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Style } from "../terminal/theme.ts";
 import { type AutocompleteProvider, getKeybindings, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import { asPaste, isSteering, pastedText, typableText } from "../terminal/typed-input.ts";
+import { imageMark, PastedImages } from "./pasted-images.ts";
 
 const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the model " } as const;
 
@@ -25,6 +27,8 @@ interface EarlierPrompts {
 
 /** Where the user types. Nothing that stands in it is ever overwritten from outside. */
 export class PromptEditor extends OpenEditor {
+  /** Those that stand in it as marks, and those that did. */
+  readonly images = new PastedImages();
   readonly #screen: Screen;
   #history: EarlierPrompts | undefined;
   /** A list of completions for a text that has changed since: the one for what stands there now is on its way. */
@@ -33,6 +37,7 @@ export class PromptEditor extends OpenEditor {
   constructor(screen: Screen) {
     super(screen.tui, screen.theme.editor, { autocompleteMaxVisible: 8 });
     this.#screen = screen;
+    this.keepWhole(imageMark);
   }
 
   get isEmpty(): boolean {
@@ -88,6 +93,18 @@ export class PromptEditor extends OpenEditor {
     this.setText(text);
     this.#screen.redraw();
     return true;
+  }
+
+  /** Puts the mark of an image where the cursor is. */
+  insertImage(image: ImageContent): void {
+    this.insertTextAtCursor(`${this.#isBehindWord ? " " : ""}${this.images.hold(image)} `);
+    this.#screen.redraw();
+  }
+
+  /** Puts a text where the cursor is, as if the terminal had pasted it. */
+  paste(text: string): void {
+    this.handleInput(asPaste(typableText(text)));
+    this.#screen.redraw();
   }
 
   /** Gives back what was not sent after all, in front of what was typed since. */
@@ -149,9 +166,12 @@ export class PromptEditor extends OpenEditor {
     // Behind a command, a path is one.
     const image = /^\s*[!/]/.test(this.getText()) ? undefined : droppedImage(pasted);
     if (image === undefined) return asPaste(pasted);
+    return asPaste(`${this.#isBehindWord ? " " : ""}${image} `);
+  }
+
+  get #isBehindWord(): boolean {
     const { line, col } = this.getCursor();
-    const isBehindWord = /\S$/.test((this.getLines()[line] ?? "").slice(0, col));
-    return asPaste(`${isBehindWord ? " " : ""}${image} `);
+    return /\S$/.test((this.getLines()[line] ?? "").slice(0, col));
   }
 
   get #isStale(): boolean {

@@ -1,33 +1,31 @@
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
-import { messageText } from "@bonsai-agent/messages";
+import { type ImageContent, messageText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { quotedFiles } from "../chat/user-block.ts";
+import { markOf, type PastedImages } from "./pasted-images.ts";
 import type { PromptEditor } from "./prompt-editor.ts";
 
-/** A message of the user's as it was typed. */
-interface TypedMessage {
-  text: string;
-  /** Images that went along and that nothing in the text names: sent again, the message is without them. */
-  lostImages: number;
-}
-
+/** A message of the user's as it was sent. */
 interface SentMessage {
   text: string;
-  images: number;
+  images: readonly ImageContent[];
 }
 
-/** Undoes what sending did to a message: its files are named once more, and not quoted. @param cwd the project's folder */
-export function typedMessage({ text, images }: SentMessage, cwd: string): TypedMessage {
+/**
+ * Undoes what sending did to a message: its files are named once more, and not quoted; an image that no file names has a
+ * mark, which is held from then on.
+ * @param cwd the project's folder
+ */
+export function typedMessage({ text, images }: SentMessage, cwd: string, pasted: PastedImages): string {
   const typed = withoutQuotes(text, cwd);
-  return { text: typed, lostImages: Math.max(0, images - (filesOf(typed, cwd)?.images.length ?? 0)) };
-}
-
-/** The notice of images that do not come back; undefined where there are none. */
-export function lostImagesText({ lostImages }: TypedMessage): string | undefined {
-  if (lostImages === 0) return undefined;
-  const what = lostImages === 1 ? "An image" : `${lostImages} images`;
-  return `${what} of this message cannot come back into the editor; name the file with @ to send it again.`;
+  const marked = images.filter((image) => typed.includes(markOf(image)));
+  // Those of files stand first; a file can have changed since.
+  const named = filesOf(typed, cwd)?.images.length ?? 0;
+  const unnamed = images.filter((image) => !marked.includes(image)).slice(named);
+  for (const image of marked) pasted.hold(image);
+  const marks = unnamed.map((image) => pasted.hold(image));
+  return [typed, ...marks].filter((part) => part !== "").join(" ");
 }
 
 /** Only where sending would quote the same files again: what cannot be read any more stays as it was read. */
@@ -51,25 +49,26 @@ function filesOf(text: string, cwd: string): ReturnType<typeof mentionedFiles> |
 /** The user's message that an entry is; empty for every other entry. */
 export function sentMessage(session: Session, entryId: string): SentMessage {
   const entry = session.entry(entryId);
-  if (entry?.type !== "message" || entry.message.role !== "user") return { text: "", images: 0 };
+  if (entry?.type !== "message" || entry.message.role !== "user") return { text: "", images: [] };
   const { content } = entry.message;
-  const images = Array.isArray(content) ? content.filter(({ type }) => type === "image").length : 0;
+  const images = Array.isArray(content) ? content.filter(isImage) : [];
   return { text: messageText(entry.message), images };
 }
 
-/**
- * Puts a message of the user's into the editor as it was typed, where nothing is typed yet. What cannot come back is a
- * notice.
- */
+/** In an edited file, its fields can be anything. */
+function isImage(block: { type: string }): block is ImageContent {
+  const { type, data, mimeType } = block as Partial<ImageContent>;
+  return type === "image" && typeof data === "string" && typeof mimeType === "string";
+}
+
+/** Puts a message of the user's into the editor as it was typed, where nothing is typed yet; else that is a notice. */
 export function fillEditor({ editor, host, notify }: FillEditorContext, sent: SentMessage): void {
-  const message = typedMessage(sent, host.app.cwd);
-  if (message.text !== "" && !editor.offerText(message.text)) notify(editorKept);
-  const lost = lostImagesText(message);
-  if (lost !== undefined) notify(lost);
+  const text = typedMessage(sent, host.app.cwd, editor.images);
+  if (text !== "" && !editor.offerText(text)) notify(editorKept);
 }
 
 interface FillEditorContext {
-  editor: Pick<PromptEditor, "offerText">;
+  editor: Pick<PromptEditor, "offerText" | "images">;
   host: Pick<AgentHost, "app">;
   notify(message: string): void;
 }

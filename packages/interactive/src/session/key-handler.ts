@@ -8,6 +8,7 @@ import { isKeyRelease, type KeyId, matchesKey } from "../terminal/tui.ts";
 import { writeOutside } from "./external-editor.ts";
 import type { Quitting } from "./first-frame.ts";
 import type { GracePeriod } from "./grace-period.ts";
+import { pasteClipboard } from "./pasting.ts";
 import type { Submitting } from "./submitting.ts";
 
 interface KeyHandlerOptions {
@@ -163,6 +164,8 @@ function doAction(data: string, context: InteractiveContext): boolean {
   else if (keys.matches("sources", data)) context.pressed("/sources");
   else if (keys.matches("pickModel", data)) context.pressed("/model");
   else if (keys.matches("cycleThinking", data)) void nextThinking(context);
+  else if (keys.matches("paste", data)) void pasteClipboard(context);
+  else if (keys.matches("copy", data)) context.pressed("/copy");
   else if (keys.matches("externalEditor", data)) void writeOutside(context);
   else return runShortcut(data, context);
   return true;

@@ -6,7 +6,7 @@ import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import type { PromptEditor } from "../prompt/prompt-editor.ts";
-import { lostImagesText, typedMessage } from "../prompt/typed-message.ts";
+import { typedMessage } from "../prompt/typed-message.ts";
 import { reloadModels } from "../slash/model-commands.ts";
 import { slashCommandOf, unknownCommand } from "../slash/slash-commands.ts";
 import { keys } from "../terminal/keys.ts";
@@ -175,7 +175,8 @@ export class Submitting {
   /** In an object: who waits for the beginning does not wait for the end. */
   async #begin(typed: Typed, context: InteractiveContext): Promise<{ run?: Promise<RunResult> }> {
     const { text, behavior = "steer", words = [text] } = typed;
-    const { quotes, images } = mentionedFiles(words, context.host.app.call.io);
+    const files = mentionedFiles(words, context.host.app.call.io);
+    const images = [...files.images, ...this.#options.editor.images.in(text)];
     const isAnswered = await hasModel(context);
     await untilStopped(() => context.host.agent);
     if (!this.#release(typed)) return {};
@@ -183,7 +184,7 @@ export class Submitting {
       this.#options.editor.giveBack(...typedTexts([typed]));
       return {};
     }
-    const sent = [text, ...quotes].join("\n\n");
+    const sent = [text, ...files.quotes].join("\n\n");
     if (sent !== text) this.#typedOf.set(sent, text);
     const more = images.length === 0 ? {} : { images };
     return { run: context.host.agent.prompt(sent, { source: "interactive", behavior, ...more }) };
@@ -211,14 +212,13 @@ export class Submitting {
     if (!this.#context?.host.agent.isBusy) this.#typedOf.clear();
   }
 
-  /** Without the files that they name. Images that nothing names, as extensions send them, are lost, which is a notice. */
+  /** Without the files that they name. */
   #asTyped(sent: readonly PromptInput[]): string[] {
     const cwd = this.#context?.host.app.cwd ?? ".";
+    const { images: pasted } = this.#options.editor;
     return sent.map(({ text, images = [] }) => {
-      const message = typedMessage({ text, images: images.length }, cwd);
-      const lost = lostImagesText(message);
-      if (lost !== undefined) this.#options.notify(lost);
-      return this.#typedOf.get(text) ?? message.text;
+      const message = typedMessage({ text, images }, cwd, pasted);
+      return this.#typedOf.get(text) ?? message;
     });
   }
 }

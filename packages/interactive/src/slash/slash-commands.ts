@@ -6,6 +6,7 @@ import type { SlashCommand } from "../interactive-context.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
 import { compactCommand, pinCommand, redoCommand, undoCommand } from "./compaction-commands.ts";
 import { contextCommand } from "./context.ts";
+import { copyCommand } from "./copy.ts";
 import { demoCommand } from "./demo.ts";
 import { helpCommand } from "./help.ts";
 import { loginCommand } from "./login.ts";
@@ -68,6 +69,7 @@ export const slashCommands: readonly SlashCommand[] = [
   undoCommand,
   redoCommand,
   exportCommand,
+  copyCommand,
   modelCommand,
   thinkingCommand,
   settingsCommand,

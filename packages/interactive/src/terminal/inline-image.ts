@@ -36,10 +36,15 @@ const HEAD_CHARS = 400_000;
 export function inlineImage(data: unknown, mimeType: unknown): InlineImage | undefined {
   if (typeof data !== "string" || typeof mimeType !== "string") return undefined;
   if (data.length > MAX_BASE64_CHARS || !isBase64(data)) return undefined;
-  const size = getImageDimensions(data.slice(0, HEAD_CHARS), mimeType);
-  if (size === null || size.widthPx * size.heightPx > MAX_PIXELS) return undefined;
+  const size = imageSize(data, mimeType);
+  if (size === undefined || size.widthPx * size.heightPx > MAX_PIXELS) return undefined;
   if (size.widthPx < 1 || size.heightPx < 1 || !hasItsEnd(data, mimeType)) return undefined;
   return { data, mimeType, ...size, id: allocateImageId() };
+}
+
+/** The size in pixels that an image says it has. @param data base64 */
+export function imageSize(data: string, mimeType: string): { widthPx: number; heightPx: number } | undefined {
+  return getImageDimensions(data.slice(0, HEAD_CHARS), mimeType) ?? undefined;
 }
 
 /** Whatever else stands in it would reach the terminal as it is. */

@@ -21,6 +21,8 @@ const table = {
   pickModel: { keys: ["ctrl+l"], description: "Pick a model" },
   queueFollowUp: { keys: ["alt+enter"], description: "Send once the agent has ended" },
   takeBackQueued: { keys: ["alt+up"], description: "Queued messages back into the editor" },
+  paste: { keys: ["ctrl+v", "alt+v"], description: "Paste an image from the clipboard, or its text" },
+  copy: { keys: ["ctrl+x"], description: "Copy the last answer, or its code" },
   externalEditor: { keys: ["ctrl+g"], description: "Write in $VISUAL or $EDITOR" },
   suspend: { keys: ["ctrl+z"], description: "Suspend bonsai" },
 } as const satisfies Record<string, Action>;

@@ -9,6 +9,14 @@ interface Inside {
   cancelAutocomplete(): void;
   tryTriggerAutocomplete(): void;
   expandPasteMarkers(text: string): string;
+  segment(text: string, mode: "word" | "grapheme"): Iterable<Segment>;
+}
+
+/** A piece of a line that the cursor does not go into. */
+interface Segment {
+  segment: string;
+  index: number;
+  input: string;
 }
 
 /**
@@ -46,7 +54,27 @@ export class OpenEditor extends Editor {
     this.#inside.cancelAutocomplete();
   }
 
+  /** The cursor goes over each match as over one letter, and a key deletes all of it. @param pattern with the flag `g` */
+  protected keepWhole(pattern: RegExp): void {
+    const inside = this.#inside;
+    const segments = inside.segment.bind(this);
+    inside.segment = (text, mode) => joined(segments(text, mode), text, pattern);
+  }
+
   get #inside(): Inside {
     return this as unknown as Inside;
   }
+}
+
+/** The segments of a text, those within a match of a pattern as one. */
+function joined(segments: Iterable<Segment>, text: string, pattern: RegExp): Iterable<Segment> {
+  const matches = [...text.matchAll(pattern)].map(({ 0: segment, index }) => ({
+    ...{ segment, index, input: text },
+    isWordLike: true,
+  }));
+  if (matches.length === 0) return segments;
+  const isInside = ({ index }: Segment) =>
+    matches.some((match) => index >= match.index && index < match.index + match.segment.length);
+  const outside = [...segments].filter((segment) => !isInside(segment));
+  return [...outside, ...matches].sort((one, other) => one.index - other.index);
 }

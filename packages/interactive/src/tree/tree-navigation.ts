@@ -95,7 +95,7 @@ export async function navigateFlow(
     }
     if (status === "moved") context.chat.rebuild(agent.session, "move");
     const { images } = sentMessage(agent.session, targetId);
-    if (editorText !== undefined && (editorText !== "" || images > 0))
+    if (editorText !== undefined && (editorText !== "" || images.length > 0))
       fillEditor(context, { text: editorText, images });
     else if (status === "unchanged") context.notify(alreadyHere);
   } catch (error) {

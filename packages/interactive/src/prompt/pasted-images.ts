@@ -1,0 +1,44 @@
+import { createHash } from "node:crypto";
+import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
+import { imageSize } from "../terminal/inline-image.ts";
+
+/** Finds the marks of images in a text. No blanks: a line is not broken within one. */
+export const imageMark = /\[image-(?:\d+x\d+-)?[0-9a-f]{8}\]/g;
+
+/**
+ * Owner of the images that no file names, by the mark that stands for each in the editor and in the text that is sent.
+ * The mark is made of the image itself: the same image has the same mark, in every session.
+ */
+export class PastedImages {
+  readonly #images = new Map<string, ImageContent>();
+
+  /** Keeps an image as long as the program runs. @returns its mark, like `[image-640x480-3fa2c1d0]` */
+  hold(image: ImageContent): string {
+    const mark = markOf(image);
+    this.#images.set(mark, image);
+    return mark;
+  }
+
+  /**
+   * The images that a text has the marks of, each once, in their order.
+   * @throws BonsaiError `image_gone` for a mark of which nothing is known: it is of an earlier call of the program
+   */
+  in(text: string): ImageContent[] {
+    const marks = new Set(Array.from(text.matchAll(imageMark), ([mark]) => mark));
+    return [...marks].map((mark) => this.#images.get(mark) ?? gone(mark));
+  }
+}
+
+export function markOf({ data, mimeType }: ImageContent): string {
+  const id = createHash("sha256").update(data).digest("hex").slice(0, 8);
+  const size = imageSize(data, mimeType);
+  return size === undefined ? `[image-${id}]` : `[image-${size.widthPx}x${size.heightPx}-${id}]`;
+}
+
+function gone(mark: string): never {
+  throw new BonsaiError({
+    code: "image_gone",
+    message: `The image of ${mark} is not here any more: images are kept until bonsai ends.`,
+    hint: "Paste it again, or delete the mark.",
+  });
+}

@@ -1,0 +1,54 @@
+import { type ClipboardContent, readClipboard } from "@bonsai-agent/agent/host";
+import { imageType, mostImageBytes } from "@bonsai-agent/app/file-mentions";
+import { bytes as size } from "@bonsai-agent/app/numbers";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { errorText } from "../error-text.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
+
+/** Puts what the system's clipboard holds into the editor: an image as its mark, a text as a paste. Esc ends the reading. */
+export async function pasteClipboard(context: InteractiveContext): Promise<void> {
+  const { host, notify, interruptible } = context;
+  await interruptible(async (signal) => {
+    try {
+      insert(await readClipboard({ env: { ...host.app.call.io.env }, signal }), context);
+    } catch (error) {
+      if (!signal.aborted) notify(errorText(error), "warning");
+    }
+  });
+}
+
+function insert(content: ClipboardContent, context: InteractiveContext): void {
+  const refusal = refusalOf(content);
+  if (refusal !== undefined) context.notify(refusal, "warning");
+  else if (content.kind === "text") context.editor.paste(content.text);
+  else if (content.kind === "image") insertImage(content.bytes, context);
+}
+
+/** Why what is there cannot be pasted; undefined where it can. */
+function refusalOf(content: ClipboardContent): string | undefined {
+  switch (content.kind) {
+    case "text":
+      return undefined;
+    case "nothing":
+      return `There is nothing on the clipboard that could be pasted (${oneLine(content.words, 120)}).`;
+    case "other":
+      return `The clipboard holds neither text nor ${taken}; it has ${oneLine(content.types.join(", "), 120)}.`;
+    case "image": {
+      const { bytes } = content;
+      if (imageType(bytes) === undefined) return `What the clipboard holds as an image is not ${taken}.`;
+      if (bytes.length <= mostImageBytes) return undefined;
+      return `The image on the clipboard has ${size(bytes.length)}; models take ${size(mostImageBytes)}. Copy a part of it, or save it smaller and name it with @.`;
+    }
+  }
+}
+
+const taken = "an image as PNG, JPEG, WebP or GIF";
+
+function insertImage(bytes: Buffer, { editor, host, notify }: InteractiveContext): void {
+  const mimeType = imageType(bytes) ?? "";
+  editor.insertImage({ type: "image", data: bytes.toString("base64"), mimeType });
+  const { model } = host.agent;
+  if (isNoModel(model) || model.input.includes("image")) return;
+  notify(`${model.name} takes text only and will not see the image; /model chooses another.`, "warning");
+}

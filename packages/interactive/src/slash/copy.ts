@@ -1,0 +1,111 @@
+import { writeClipboard } from "@bonsai-agent/agent/host";
+import { bytes, counted } from "@bonsai-agent/app/numbers";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { BonsaiError, messageText } from "@bonsai-agent/messages";
+import type { Session } from "@bonsai-agent/session";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { askPick } from "../panels/ask.ts";
+import { textLines } from "../panels/panel-frame.ts";
+import { mostCopiedBytes, textForTerminal } from "../terminal/terminal-clipboard.ts";
+
+export const copyCommand: SlashCommand = {
+  name: "copy",
+  description: "Copy the last answer, or one of its code blocks; a number names the block, all the answer",
+  argumentHint: "[number|all]",
+  worksWhileBusy: true,
+  async run(args, context) {
+    const answer = lastAnswer(context.host.agent.session);
+    if (answer === undefined) return context.notify("There is no answer to copy yet.");
+    const part = await chosenPart(await partsOf(answer), args, context);
+    if (part !== undefined) await copy(part, context);
+  },
+};
+
+/** What can be copied of an answer. */
+interface AnswerPart {
+  name: string;
+  text: string;
+}
+
+function lastAnswer(session: Session): string | undefined {
+  const texts = session
+    .path()
+    .map((entry) =>
+      entry.type === "message" && entry.message.role === "assistant" ? messageText(entry.message) : "",
+    );
+  return texts.findLast((text) => text.trim() !== "")?.trim();
+}
+
+/** The whole answer first, then its code blocks, in their order. */
+async function partsOf(answer: string): Promise<readonly [AnswerPart, ...AnswerPart[]]> {
+  // With it comes a parser of Markdown, which no start needs.
+  const { codeBlocks } = await import("@bonsai-agent/transcripts");
+  const blocks = codeBlocks(answer).map(({ code, language }, at) => ({
+    name: `code block ${at + 1}${language === "" ? "" : `, ${oneLine(language, 20)}`}`,
+    text: code,
+  }));
+  return [{ name: "the last answer", text: answer }, ...blocks];
+}
+
+async function chosenPart(
+  parts: readonly [AnswerPart, ...AnswerPart[]],
+  args: string,
+  { screen }: InteractiveContext,
+): Promise<AnswerPart | undefined> {
+  if (args === "all" || (args === "" && parts.length === 1)) return parts[0];
+  if (args !== "") return numbered(parts, args);
+  return askPick(screen, {
+    title: "Copy what?",
+    items: parts,
+    key: ({ name }) => name,
+    text: ({ name, text }) => `${name} ${text}`,
+    row: ({ name, text }) => ({ label: name, detail: counted(text.split("\n").length, "line") }),
+    picks: "copy",
+    preview: ({ text }, width) => textLines(text.slice(0, 2_000), width),
+  });
+}
+
+function numbered(parts: readonly AnswerPart[], args: string): AnswerPart {
+  const part = /^[1-9]\d{0,5}$/.test(args) ? parts[Number(args)] : undefined;
+  if (part !== undefined) return part;
+  const blocks = parts.length - 1;
+  throw new BonsaiError({
+    code: "wrong_usage",
+    message: `/copy ${oneLine(args, 40)}: the last answer has ${blocks === 0 ? "no code block" : counted(blocks, "code block")}.`,
+    hint: `Write /copy${blocks === 0 ? "" : `, /copy ${blocks === 1 ? "1" : `1 to ${blocks}`}`} or /copy all.`,
+  });
+}
+
+/** By the program of the desktop, or by tmux; where neither takes it, as over SSH, by the terminal. */
+async function copy({ name, text }: AnswerPart, context: InteractiveContext): Promise<void> {
+  const { host, screen, notify, interruptible } = context;
+  const env = { ...host.app.call.io.env };
+  const what = `${name} (${bytes(Buffer.byteLength(text))})`;
+  const by = await interruptible((signal) =>
+    writeClipboard(text, { env, signal }).catch(unlessAborted(signal)),
+  );
+  if (by === "aborted") return;
+  if (by !== undefined)
+    return notify(
+      `Copied ${what}${by === "tmux" ? " to the buffer of tmux; its set-clipboard says whether the terminal has it too" : ""}.`,
+    );
+  const sequence = textForTerminal(text, env);
+  if (sequence === undefined) throw tooLong(what);
+  screen.tui.terminal.write(sequence);
+  notify(`Handed ${what} to the terminal (OSC 52), which has to allow it; not all do.`);
+}
+
+function unlessAborted(signal: AbortSignal): (error: unknown) => "aborted" {
+  return (error) => {
+    if (signal.aborted) return "aborted";
+    throw error;
+  };
+}
+
+function tooLong(what: string): BonsaiError {
+  return new BonsaiError({
+    code: "copy_too_long",
+    message: `No program took ${what}, and a terminal takes ${bytes(mostCopiedBytes)} at most.`,
+    hint: "Install wl-clipboard, xclip or xsel on the machine that you sit at; or copy one of its code blocks, or /export.",
+  });
+}
