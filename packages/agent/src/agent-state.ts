@@ -1,5 +1,10 @@
 import { readContext } from "@bonsai-agent/compaction";
-import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
+import {
+  type AskedThinking,
+  askedThinking,
+  type CatalogueModel,
+  type ThinkingLevel,
+} from "@bonsai-agent/models";
 import type { AgentParts } from "./agent-parts.ts";
 import type { QueuedInput } from "./run/input.ts";
 
@@ -29,8 +34,10 @@ export interface AgentState {
   leafId: string | null;
   /** As `Agent.model`. */
   model: CatalogueModel;
-  /** As `setThinking` was last given it. */
+  /** As `setThinking` was last given it; another model may be asked for it again. */
   thinking: ThinkingLevel;
+  /** What the model is asked for at that level; undefined where it is told nothing. */
+  askedThinking: AskedThinking | undefined;
   /** True while anything is going on. */
   isBusy: boolean;
   /** True while a compaction is under way. */
@@ -54,6 +61,7 @@ export function stateOf(parts: AgentParts, doing: Pick<AgentState, "isBusy" | "i
     leafId: session.leafId,
     model: selection.model,
     thinking: selection.thinking,
+    askedThinking: askedThinking(selection.model, selection.thinking),
     ...doing,
     steering: [...queue.texts("steer")],
     followUps: [...queue.texts("followUp")],

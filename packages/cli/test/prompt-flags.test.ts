@@ -31,16 +31,16 @@ async function servedProject(models: readonly object[], files: Record<string, st
   };
 }
 
-const thinker = { id: "llama3:8b", contextWindow: 32_000, compat: { thinking: "reasoning_effort" } };
+const thinker = { id: "llama3:8b", contextWindow: 32_000, reasoning: true };
 
 describe("the model of a prompt", () => {
   test.each([
-    [["--model", "box/llama3:8b"], "llama3:8b", "low"],
+    [["--model", "box/llama3:8b"], "llama3:8b", undefined],
     [["--model", "box/llama3:8b:high"], "llama3:8b", "high"],
     [["--model", "box/llama3:8b:HIGH", "--thinking", "low"], "llama3:8b", "low"],
     [["--model", "llama3:8b:medium"], "llama3:8b", "medium"],
     [["--provider", "box", "--model", "llama3:8b:low"], "llama3:8b", "low"],
-    [["--provider", "box", "--model", "box/llama3:8b"], "llama3:8b", "low"],
+    [["--provider", "box", "--model", "box/llama3:8b"], "llama3:8b", undefined],
     [["--provider", "box", "--model", "a/b:free"], "a/b:free", undefined],
     [["--model", "box/odd:high"], "odd:high", undefined],
     [["--provider", "box", "--model", "box/x"], "box/x", undefined],

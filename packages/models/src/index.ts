@@ -68,3 +68,4 @@ export { type RepairedMessages, type RepairMessagesOptions, repairMessages } fro
 export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
 export { scenarioModel } from "./scenario-file.ts";
 export { scriptedProvider } from "./scripted.ts";
+export { type AskedThinking, askedThinking, thinkingLevelsOf, withThinkingField } from "./thinking.ts";

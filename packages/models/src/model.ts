@@ -71,6 +71,14 @@ export interface ModelCompat {
   streamOptions?: boolean | undefined;
 }
 
+/** More is hardly ever said at once, and some providers reserve what is asked for. Tokens. */
+const DEFAULT_OUTPUT_TOKENS = 32_000;
+
+/** The cap of an answer where nobody wants another one and the window has room for it. Tokens. */
+export function usualOutputCap({ maxOutputTokens }: Pick<CatalogueModel, "maxOutputTokens">): number {
+  return Math.min(DEFAULT_OUTPUT_TOKENS, maxOutputTokens || Number.POSITIVE_INFINITY);
+}
+
 /** True where the user set how the model is asked to think: then it can. */
 export function canThink(compat: ModelCompat | undefined): boolean {
   return compat?.thinking !== undefined && compat.thinking !== "none";

@@ -1,7 +1,7 @@
 import { byScriptEstimator, jsonText, type Message } from "@bonsai-agent/messages";
 import { loadedWindow } from "./catalogue/server-window.ts";
 import type { ModelFailure } from "./failure.ts";
-import { type CatalogueModel, isOllama, type ThinkingLevel } from "./model.ts";
+import { type CatalogueModel, isOllama, type ThinkingLevel, usualOutputCap } from "./model.ts";
 import type { ModelRequest } from "./model-request.ts";
 import { hasImages, type Repair, repairOf, withoutOlderImages } from "./repair/repair.ts";
 import { repairMessages } from "./repair/repair-calls.ts";
@@ -83,8 +83,6 @@ export class Outgoing {
 
 /** Fewer are no answer: the input is what has to shrink. */
 const MIN_OUTPUT_TOKENS = 1_024;
-/** More is hardly ever said at once, and some providers reserve what is asked for. */
-const DEFAULT_OUTPUT_TOKENS = 32_000;
 /** Refusals of the cap in one request, after which the input is taken for too long. */
 const MAX_LOWERINGS = 2;
 
@@ -100,7 +98,7 @@ class OutputCap {
   #lowerings = 0;
 
   /** @param inputTokens the estimate of the request */
-  constructor(model: CatalogueModel, inputTokens: number, wantedTokens = DEFAULT_OUTPUT_TOKENS) {
+  constructor(model: CatalogueModel, inputTokens: number, wantedTokens = usualOutputCap(model)) {
     const { contextWindow = 0, maxOutputTokens = 0 } = model;
     const left = contextWindow > 0 ? contextWindow - inputTokens : Number.POSITIVE_INFINITY;
     const own = maxOutputTokens > 0 ? maxOutputTokens : Number.POSITIVE_INFINITY;

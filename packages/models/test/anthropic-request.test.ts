@@ -1,7 +1,8 @@
 import { type AssistantContent, emptyUsage, type Message } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { anthropicRequest, anthropicThinking } from "../src/anthropic/anthropic-request.ts";
+import { anthropicRequest } from "../src/anthropic/anthropic-request.ts";
+import { anthropicThinking } from "../src/anthropic/anthropic-thinking.ts";
 import { type ToolDeclaration, thinkingLevels } from "../src/index.ts";
 import { callOf, claude } from "./anthropic-exchange.ts";
 
@@ -142,12 +143,12 @@ describe("how much to think", () => {
 
   /** Efforts or budgets for off, minimal, low, medium, high, xhigh; an object is sent as `thinking`. */
   test.each([
-    ["claude-opus-4-5-20251101", [null, 1_024, 4_096, 10_240, 20_480, 32_000]],
-    ["claude-sonnet-4-5", [null, 1_024, 4_096, 10_240, 20_480, 32_000]],
-    ["claude-haiku-4-5-20251001", [null, 1_024, 4_096, 10_240, 20_480, 32_000]],
-    ["claude-3-7-sonnet-20250219", [null, 1_024, 4_096, 10_240, 20_480, 32_000]],
-    ["claude-sonnet-4-20250514", [null, 1_024, 4_096, 10_240, 20_480, 32_000]],
-    ["glm-5", [null, 1_024, 4_096, 10_240, 20_480, 32_000]],
+    ["claude-opus-4-5-20251101", [null, 1_024, 4_096, 10_240, 20_480, 24_000]],
+    ["claude-sonnet-4-5", [null, 1_024, 4_096, 10_240, 20_480, 24_000]],
+    ["claude-haiku-4-5-20251001", [null, 1_024, 4_096, 10_240, 20_480, 24_000]],
+    ["claude-3-7-sonnet-20250219", [null, 1_024, 4_096, 10_240, 20_480, 24_000]],
+    ["claude-sonnet-4-20250514", [null, 1_024, 4_096, 10_240, 20_480, 24_000]],
+    ["glm-5", [null, 1_024, 4_096, 10_240, 20_480, 24_000]],
     ["claude-opus-4-6", [null, "low", "low", "medium", "high", "high"]],
     ["us.anthropic.claude-sonnet-4-6-v1:0", [null, "low", "low", "medium", "high", "high"]],
     ["claude-opus-4-7", [null, "low", "low", "medium", "high", "xhigh"]],

@@ -22,7 +22,7 @@ describe("a chat model of one's own", () => {
   test.each<[ModelCompat, unknown[]]>([
     [
       { thinking: "reasoning_effort" },
-      ["low", "low", "medium", "high"].map((reasoning_effort) => ({ reasoning_effort })),
+      [{}, ...["low", "medium", "high"].map((reasoning_effort) => ({ reasoning_effort }))],
     ],
     [
       { thinking: "reasoning_effort", efforts: ["none", "high", "max"] },

@@ -60,6 +60,20 @@ test("a key of the extension's own goes over the wire, with its headers and limi
   });
 });
 
+test.each([
+  [{}, { reasoning_effort: "high" }],
+  [{ supportsReasoningEffort: false }, {}],
+  [{ thinkingFormat: "openrouter" }, { reasoning: { effort: "high" } }],
+  [{ thinkingFormat: "zai" }, { thinking: { type: "enabled" } }],
+])("a model that thinks is told so, with %j", async (compat, expected) => {
+  useContext(context("the host's"));
+  const asked = { ...model(), reasoning: true, compat };
+  await streamSimple(asked, question, { apiKey: "own-key", reasoning: "high" }).result();
+  const { reasoning_effort, reasoning, thinking } = server.requests[0]?.body as Record<string, unknown>;
+  expect({ reasoning_effort, reasoning, thinking }).toEqual({ ...nothingSaid, ...expected });
+});
+const nothingSaid = { reasoning_effort: undefined, reasoning: undefined, thinking: undefined };
+
 test("the host is asked where it has that key, or none was given", async () => {
   const stream = vi.fn(async function* () {
     yield { type: "done", message: { stopReason: "stop" } };

@@ -170,6 +170,7 @@ test("a provider object brings its own name, models and this", async () => {
     messages: [{ role: "user", content: "hi", timestamp: 0 }],
     tools,
     maxOutputTokens: 9,
+    thinking: "high",
     signal,
   });
   expect(await all(stream as AsyncIterable<unknown>)).toEqual([{ type: "done", message: answer }]);
@@ -182,7 +183,7 @@ test("a provider object brings its own name, models and this", async () => {
         tools,
         messages: [{ role: "system", content: "P", toolsAdded: tools }, { role: "user" }],
       },
-      { signal, maxTokens: 9 },
+      { signal, maxTokens: 9, reasoning: "high" },
     ],
   ]);
 });

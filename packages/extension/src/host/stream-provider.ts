@@ -36,7 +36,8 @@ async function* answered(
 
 /** Whoever watches the wire may change what is asked. */
 async function requestOf(call: ProviderCall): Promise<ProviderStreamRequest> {
-  const { systemPrompt, tools, maxOutputTokens, thinking, apiKey, signal } = call;
+  const { systemPrompt, tools, maxOutputTokens, apiKey, signal } = call;
+  const thinking = call.model.reasoning ? call.thinking : "off";
   const messages = call.messages.map(ownCopy);
   const payload = { model: call.model.id, systemPrompt, tools, messages, maxOutputTokens, thinking };
   const { model: _model, ...sent } = (await call.onPayload(payload)) as typeof payload;

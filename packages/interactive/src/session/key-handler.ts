@@ -1,7 +1,7 @@
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
-import { thinkingLevels } from "@bonsai-agent/models";
 import type { InteractiveContext } from "../interactive-context.ts";
 import type { PromptEditor } from "../prompt/prompt-editor.ts";
+import { nextThinking } from "../slash/thinking-command.ts";
 import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { isKeyRelease, type KeyId, matchesKey } from "../terminal/tui.ts";
@@ -169,16 +169,6 @@ function doAction(data: string, context: InteractiveContext): boolean {
   else if (keys.matches("externalEditor", data)) void writeOutside(context);
   else return runShortcut(data, context);
   return true;
-}
-
-async function nextThinking({ host, notify }: InteractiveContext): Promise<void> {
-  const { thinking, model } = host.agent.state;
-  if (!model.reasoning) {
-    notify(`${model.name} does not think before it answers.`);
-    return;
-  }
-  const next = thinkingLevels[(thinkingLevels.indexOf(thinking) + 1) % thinkingLevels.length];
-  if (next !== undefined) await host.agent.setThinking(next);
 }
 
 /** What extensions put on keys; the program's own actions were asked before. */

@@ -1,10 +1,8 @@
 import { count, sizeText } from "@bonsai-agent/app/numbers";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { thinkingLevels } from "@bonsai-agent/models";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
-import { askChoice } from "../panels/ask.ts";
 import { pickModel, referenceOf } from "../panels/model-picker.ts";
 import { writeSetting } from "../panels/settings-file.ts";
 import { passedThreshold } from "./compaction-commands.ts";
@@ -76,34 +74,6 @@ function keepModel(reference: string, context: InteractiveContext): string {
     ? `Sessions begin with ${reference} from the next start on.`
     : `Saved as yours; but this project begins with ${usual}.`;
 }
-
-export const thinkingCommand: SlashCommand = {
-  name: "thinking",
-  description: "How much the model thinks before it answers",
-  argumentHint: "[level]",
-  worksWhileBusy: true,
-  complete: (prefix) =>
-    thinkingLevels
-      .filter((level) => level.startsWith(prefix.trim()))
-      .map((level) => ({ value: level, label: level })),
-  async run(args, { host, screen, notify }) {
-    const level =
-      args === ""
-        ? await askChoice(screen, {
-            title: "How much the model thinks",
-            choices: thinkingLevels,
-            current: host.agent.state.thinking,
-          })
-        : thinkingLevels.find((each) => each === args);
-    if (level === undefined && args !== "")
-      notify(`“${args}” is no level; allowed are ${thinkingLevels.join(", ")}.`, "warning");
-    if (level === undefined) return;
-    await host.agent.setThinking(level);
-    const { model } = host.agent;
-    const idle = model.reasoning || level === "off" ? "" : ` ${model.provider}/${model.id} does not think.`;
-    notify(`Thinking is ${level} from the next request on.${idle}`);
-  },
-};
 
 /** Reads `models.json` anew. A file that cannot be read changes nothing. */
 export function reloadModels({ host, notify }: Pick<InteractiveContext, "host" | "notify">): void {

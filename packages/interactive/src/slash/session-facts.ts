@@ -31,7 +31,7 @@ function sessionRows({ agent: { session, state }, app }: AgentHost): [string, st
   const { counts, usage, cost, models, lastActivity } = counter.facts();
   const entries = Object.values(counts).reduce((sum, each) => sum + each, 0);
   const kinds = Object.entries(counts).map(([kind, many]) => `${kind} ${count(many)}`);
-  const { context, model, thinking } = state;
+  const { context, model, askedThinking: thinking } = state;
   const isNone = isNoModel(model);
   return [
     ["name", session.name ?? "none (/name gives one)"],
@@ -42,7 +42,12 @@ function sessionRows({ agent: { session, state }, app }: AgentHost): [string, st
     ["last activity", lastActivity === null ? "none" : age(Date.parse(lastActivity), nowMs)],
     ["entries", `${count(entries)}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}`],
     ["compactions", compactionWords(session, counts.compaction ?? 0)],
-    ["model", isNone ? "none yet" : `${model.provider}/${model.id}, thinking ${thinking}`],
+    [
+      "model",
+      isNone
+        ? "none yet"
+        : `${model.provider}/${model.id}${thinking === undefined ? "" : `, thinking ${thinking}`}`,
+    ],
     ["answers", models.map((each) => `${each.model} ${count(each.answers)}`).join(", ") || "none"],
     ["context", contextWords(isNone ? { ...context, windowTokens: undefined } : context)],
     [

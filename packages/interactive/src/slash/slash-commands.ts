@@ -10,7 +10,7 @@ import { copyCommand } from "./copy.ts";
 import { demoCommand } from "./demo.ts";
 import { helpCommand } from "./help.ts";
 import { loginCommand } from "./login.ts";
-import { modelCommand, reloadModels, thinkingCommand } from "./model-commands.ts";
+import { modelCommand, reloadModels } from "./model-commands.ts";
 import { recallCommand } from "./recall.ts";
 import {
   cloneCommand,
@@ -26,6 +26,7 @@ import {
 import { sessionCommand } from "./session-facts.ts";
 import { settingsCommand, trustCommand } from "./settings-commands.ts";
 import { sourcesCommand } from "./summary-sources.ts";
+import { thinkingCommand } from "./thinking-command.ts";
 
 const quitCommand: SlashCommand = {
   name: "quit",

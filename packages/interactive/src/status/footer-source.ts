@@ -116,14 +116,14 @@ export class FooterSource {
   }
 
   #read({ session, state }: Agent, statuses: readonly string[]): FooterFacts {
-    const { model, thinking, sessionName } = state;
+    const { model, askedThinking, sessionName } = state;
     const cost = this.cost.cost(freeAmong([model]));
     return {
       folder: this.#options.folder,
       branch: this.#branch,
       sessionName,
       model: isNoModel(model) ? undefined : { provider: model.provider, id: model.id },
-      thinking: model.reasoning ? thinking : undefined,
+      thinking: askedThinking,
       ...this.#contextOf(session, state),
       costUsd: cost.usd,
       isCostPartial: cost.certainty !== "known",

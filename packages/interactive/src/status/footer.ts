@@ -1,7 +1,7 @@
 import { percent, shortTokens } from "@bonsai-agent/app/numbers";
 import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
 import { costText, usdText } from "@bonsai-agent/messages";
-import type { ThinkingLevel } from "@bonsai-agent/models";
+import type { AskedThinking } from "@bonsai-agent/models";
 import { cutText } from "../terminal/fitted-lines.ts";
 import type { Style, Theme } from "../terminal/theme.ts";
 import { type Component, visibleWidth } from "../terminal/tui.ts";
@@ -44,8 +44,8 @@ export interface FooterFacts {
   sessionName?: string | undefined;
   /** Absent where no model can be used yet. */
   model?: { provider: string; id: string } | undefined;
-  /** Absent for a model that cannot think. */
-  thinking?: ThinkingLevel | undefined;
+  /** What the model is asked for; absent where it is told nothing. */
+  thinking?: AskedThinking | undefined;
   tokens: number;
   /** Absent where it is unknown. */
   windowTokens?: number | undefined;

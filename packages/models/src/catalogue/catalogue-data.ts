@@ -1,4 +1,5 @@
 import type { CatalogueModel, ProviderApi, ProviderConfig } from "../model.ts";
+import { withThinkingField } from "../thinking.ts";
 
 export interface CatalogueData {
   asOf: string;
@@ -133,7 +134,12 @@ function reached(models: readonly CatalogueModel[], given: Omit<AddedProvider, "
 
 function addedModel(model: AddedModel, config: ProviderConfig): CatalogueModel {
   const plain = { name: model.id, input: ["text" as const], reasoning: false };
-  return { ...plain, ...laidOver(config, model), id: model.id, ...withCompat(config, model) };
+  return withThinkingField({
+    ...plain,
+    ...laidOver(config, model),
+    id: model.id,
+    ...withCompat(config, model),
+  });
 }
 
 function withCompat(...parts: readonly Pick<AddedProvider, "compat">[]): Pick<ProviderConfig, "compat"> {

@@ -11,6 +11,7 @@ import {
   type ProviderConfig,
   thinkingStyles,
 } from "../model.ts";
+import { withThinkingField } from "../thinking.ts";
 import type { CatalogueData } from "./catalogue-data.ts";
 
 const pricePerMillion = z.number().nonnegative();
@@ -137,21 +138,26 @@ export function mergedCatalogue(
       models.set(key, mergedModel(model, provider, models.get(key)));
     }
   }
-  return { asOf: base.asOf, providers: [...providers.values()], models: served(models.values(), providers) };
+  return {
+    asOf: base.asOf,
+    providers: [...providers.values()],
+    models: served(models.values(), providers, base.models),
+  };
 }
 
-/** A model is reached in the way that its provider is reached now. */
+/** A model is reached in the way that its provider is reached now. What is known of a built-in one, it is told as before. */
 function served(
   models: Iterable<CatalogueModel>,
   providers: ReadonlyMap<string, ProviderConfig>,
+  builtIn: readonly CatalogueModel[],
 ): CatalogueModel[] {
+  const thinkers = new Set(builtIn.filter(({ reasoning }) => reasoning).map(keyOf));
+  const told = (model: CatalogueModel) => (thinkers.has(keyOf(model)) ? model : withThinkingField(model));
   const byProvider = Map.groupBy(models, ({ provider }) => provider);
   return [...providers.values()].flatMap((provider) =>
-    (byProvider.get(provider.provider) ?? []).map((model) => ({
-      ...model,
-      ...provider,
-      ...withCompat(provider.compat, model.compat),
-    })),
+    (byProvider.get(provider.provider) ?? []).map((model) =>
+      told({ ...model, ...provider, ...withCompat(provider.compat, model.compat) }),
+    ),
   );
 }
 

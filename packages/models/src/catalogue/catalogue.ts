@@ -136,7 +136,18 @@ function unlisted(provider: ProviderConfig, id: string, models: readonly Catalog
     name: id,
     input: all(({ input }) => input.includes("image")) ? ["text", "image"] : ["text"],
     reasoning: canThink(provider.compat) || all(({ reasoning }) => reasoning),
+    ...siblingCompat(provider, siblings),
   };
+}
+
+/** What is said of all that it serves in the same way: how they are told to think. */
+function siblingCompat(
+  { compat }: ProviderConfig,
+  [first, ...others]: readonly CatalogueModel[],
+): Pick<CatalogueModel, "compat"> {
+  const thinking = first?.compat?.thinking;
+  const isCommon = thinking !== undefined && others.every((each) => each.compat?.thinking === thinking);
+  return isCommon ? { compat: { thinking, ...compat } } : {};
 }
 
 function scripted(model: CatalogueModel): CatalogueModel {

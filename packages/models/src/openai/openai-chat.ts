@@ -27,9 +27,11 @@ import {
   resultParts,
   signedObject,
   userParts,
+  wireCallId,
 } from "./openai-content.ts";
-import { effortOf, type OpenAiServer, openAiServer, wireCallId } from "./openai-servers.ts";
+import { type OpenAiServer, openAiServer } from "./openai-servers.ts";
 import { openAiStream } from "./openai-stream.ts";
+import { chatThinking } from "./openai-thinking.ts";
 
 /** Speaks OpenAI's Chat Completions: with OpenAI, and with every server that understands it. */
 export function openaiChatProvider(): Provider {
@@ -62,7 +64,7 @@ function asked(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamE
  * messages), so that servers find what they have cached.
  */
 export function chatRequest(call: ProviderCall): ChatCompletionCreateParamsStreaming {
-  const { model, systemPrompt, messages, maxOutputTokens, cacheKey } = call;
+  const { model, systemPrompt, messages, maxOutputTokens, cacheKey, thinking } = call;
   const server = openAiServer(model);
   const role = model.reasoning ? server.systemRole : "system";
   return {
@@ -76,7 +78,8 @@ export function chatRequest(call: ProviderCall): ChatCompletionCreateParamsStrea
     stream: true,
     ...(server.takesStreamOptions && { stream_options: { include_usage: true } }),
     ...(server.takesCacheKey && cacheKey !== undefined && { prompt_cache_key: cacheKey }),
-    ...thinkingFields(call, server),
+    // Servers know fields and words that the SDK does not.
+    ...(chatThinking(model, thinking) as object),
   };
 }
 
@@ -92,16 +95,6 @@ function toolFields(
     })),
     ...(server.asksForParallelCalls && { parallel_tool_calls: true }),
   };
-}
-
-function thinkingFields({ model, thinking }: ProviderCall, server: OpenAiServer): Record<string, unknown> {
-  if (!model.reasoning) return {};
-  const isSwitched = server.thinkingSwitch?.test(model.id) ?? false;
-  const switched = isSwitched ? { thinking: { type: thinking === "off" ? "disabled" : "enabled" } } : {};
-  const effort = effortOf(server.efforts, model.id, thinking);
-  if (effort === undefined || (thinking === "off" && isSwitched)) return switched;
-  if (server.effortField === "reasoning") return thinking === "off" ? {} : { reasoning: { effort } };
-  return { ...switched, reasoning_effort: effort };
 }
 
 /**

@@ -25,10 +25,12 @@ import {
   resultParts,
   signedObject,
   userParts,
+  wireCallId,
 } from "./openai-content.ts";
 import { ResponsesAnswer } from "./openai-responses-answer.ts";
-import { effortOf, type OpenAiServer, openAiServer, wireCallId } from "./openai-servers.ts";
+import { openAiServer } from "./openai-servers.ts";
 import { openAiStream } from "./openai-stream.ts";
+import { responsesThinking } from "./openai-thinking.ts";
 
 /** Speaks OpenAI's Responses API: with OpenAI, and with servers that understand it. Nothing is stored there. */
 export function openaiResponsesProvider(): Provider {
@@ -53,7 +55,7 @@ const MAX_CACHE_KEY_CHARS = 64;
  * (instructions, tools in the order given, messages), so that the server finds what it has cached.
  */
 export function responsesRequest(call: ProviderCall): ResponseCreateParamsStreaming {
-  const { model, systemPrompt, tools, messages, maxOutputTokens, cacheKey } = call;
+  const { model, systemPrompt, tools, messages, maxOutputTokens, cacheKey, thinking } = call;
   const server = openAiServer(model);
   return {
     model: model.id,
@@ -73,28 +75,8 @@ export function responsesRequest(call: ProviderCall): ResponseCreateParamsStream
     stream: true,
     store: false,
     ...(cacheKey !== undefined && { prompt_cache_key: shortKey(cacheKey) }),
-    ...thinkingFields(call, server),
+    ...responsesThinking(model, thinking),
   };
-}
-
-/** Models that cannot think refuse to be asked for encrypted thinking. */
-function thinkingFields(
-  { model, thinking }: ProviderCall,
-  server: OpenAiServer,
-): Partial<ResponseCreateParamsStreaming> {
-  if (!model.reasoning) return {};
-  const effort =
-    effortOf(server.efforts, model.id, thinking) ?? (thinking === "off" ? undefined : fallback(thinking));
-  const include = { include: ["reasoning.encrypted_content" as const] };
-  if (effort === undefined) return include;
-  if (effort === "none") return { ...include, reasoning: { effort } };
-  return { ...include, reasoning: { effort: effort === "default" ? "medium" : effort, summary: "auto" } };
-}
-
-/** What every thinking model takes. */
-function fallback(thinking: Exclude<ProviderCall["thinking"], "off">): "low" | "medium" | "high" {
-  if (thinking === "minimal") return "low";
-  return thinking === "xhigh" ? "high" : thinking;
 }
 
 function shortKey(cacheKey: string): string {

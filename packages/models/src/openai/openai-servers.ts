@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import {
   type CatalogueModel,
   type Effort,
@@ -9,7 +8,7 @@ import {
 } from "../model.ts";
 
 /** Efforts by thinking level, for the models whose id fits. */
-type EffortRow = readonly [models: RegExp, efforts: Readonly<Record<ThinkingLevel, Effort>>];
+type EffortRow = readonly [models: RegExp, efforts: Readonly<Record<ThinkingLevel, Effort | undefined>>];
 
 /**
  * The words that a model knows, spread over the levels: each level gets the least that is not below it, or else the
@@ -217,8 +216,7 @@ export function openAiServer({
 /** What the user says of a server goes before what is known of it. */
 function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
   const { thinking, efforts: known, thinkingBack, maxTokensField, streamOptions } = compat;
-  const [least = "low", ...more] = known ?? ["low", "medium", "high"];
-  const own: readonly EffortRow[] = [[/./, efforts(least, ...more)]];
+  const own: readonly EffortRow[] = [[/./, ownEfforts(known)]];
   return {
     ...server,
     ...(known !== undefined && { efforts: own }),
@@ -233,6 +231,13 @@ function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
   };
 }
 
+/** Where nobody says what a model knows, it is asked for what every one knows, and for nothing when it shall not think. */
+function ownEfforts([least, ...more]: readonly Effort[] = []): EffortRow[1] {
+  return least === undefined
+    ? { ...efforts("low", "medium", "high"), off: undefined }
+    : efforts(least, ...more);
+}
+
 /** True where a base URL leads to OpenAI itself. */
 export function isOpenAiHost(baseUrl: string): boolean {
   return isHostOf("api.openai.com", hostOf(baseUrl));
@@ -244,18 +249,4 @@ function isHostOf(known: string, host: string): boolean {
 
 function hostOf(baseUrl: string): string {
   return URL.canParse(baseUrl) ? new URL(baseUrl).hostname.toLowerCase() : "";
-}
-
-const ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-const PREFIX = "call_";
-
-/**
- * An id of a tool call as a server takes it. An id that came from another provider and does not fit is replaced by one
- * that depends on nothing but itself, so that call and result agree and the cached prefix stays the same.
- */
-export function wireCallId(id: string, { pattern, madeChars }: OpenAiServer["callId"]): string {
-  if (pattern.test(id)) return id;
-  const digest = createHash("sha256").update(id).digest();
-  const made = Array.from(digest, (byte) => ALPHABET[byte % ALPHABET.length]).join("");
-  return madeChars > PREFIX.length + 8 ? `${PREFIX}${made}`.slice(0, madeChars) : made.slice(0, madeChars);
 }

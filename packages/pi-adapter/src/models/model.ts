@@ -1,5 +1,10 @@
 import type { ModelPrices } from "@bonsai-agent/messages";
-import type { CatalogueModel, ProviderApi } from "@bonsai-agent/models";
+import {
+  type CatalogueModel,
+  type ModelCompat,
+  type ProviderApi,
+  withThinkingField,
+} from "@bonsai-agent/models";
 
 /** A model with pi's names for its sizes and prices beside ours. */
 export interface PiModel extends CatalogueModel {
@@ -13,7 +18,12 @@ export interface PiModel extends CatalogueModel {
 
 /** A model as an extension may hand it in: one of ours, or one that it put together itself. */
 export type GivenModel = Pick<CatalogueModel, "provider" | "id"> &
-  Partial<Omit<PiModel, "provider" | "id" | "api">> & { api?: string };
+  Partial<Omit<PiModel, "provider" | "id" | "api" | "compat">> & { api?: string; compat?: GivenCompat };
+
+interface GivenCompat extends ModelCompat {
+  thinkingFormat?: string;
+  supportsReasoningEffort?: boolean;
+}
 
 const shown = new WeakMap<CatalogueModel, PiModel>();
 const originals = new WeakMap<object, CatalogueModel>();
@@ -41,14 +51,31 @@ export function bonsaiModel(model: GivenModel): CatalogueModel {
   const original = originals.get(model);
   if (original !== undefined) return original;
   const { maxTokens, cost, api = "openai-chat", maxOutputTokens, usdPerMillionTokens, ...given } = model;
-  return {
+  const compat = ourCompat(given.compat);
+  return withThinkingField({
     name: given.id,
     input: ["text"],
     reasoning: false,
     baseUrl: "",
     ...given,
+    ...(compat && { compat }),
     api: (protocols[api] ?? api) as ProviderApi,
     maxOutputTokens: maxTokens || maxOutputTokens || undefined,
     usdPerMillionTokens: cost ?? usdPerMillionTokens,
-  };
+  });
+}
+
+/** pi's words for how a server is told to think; those that are not here have none. */
+const thinkingFormats: Readonly<Record<string, ModelCompat["thinking"]>> = {
+  openai: "reasoning_effort",
+  openrouter: "reasoning",
+  zai: "switch",
+  deepseek: "switch",
+};
+
+function ourCompat(compat: GivenCompat | undefined): ModelCompat | undefined {
+  if (compat === undefined || compat.thinking !== undefined) return compat;
+  const { thinkingFormat = "", supportsReasoningEffort } = compat;
+  const thinking = supportsReasoningEffort === false ? "none" : thinkingFormats[thinkingFormat];
+  return thinking === undefined ? compat : { ...compat, thinking };
 }

@@ -49,7 +49,8 @@ export function bonsaiProvider(
 
 /** Asks a provider of pi as pi does: model, context and options apart, the prompt in all the places it may stand. */
 function streaming(name: string, options: ProviderOptions, answer: PiStreaming) {
-  return ({ model, systemPrompt, tools, messages, maxOutputTokens, signal }: ProviderStreamRequest) => {
+  return (request: ProviderStreamRequest) => {
+    const { model, systemPrompt, tools, messages, maxOutputTokens, thinking = "off", signal } = request;
     const { apiKey, baseUrl = "", headers, api } = options;
     const known = options.models?.find(({ id }) => id === model.id);
     const asked = { baseUrl, headers, api, ...known, ...model, provider: name };
@@ -60,6 +61,7 @@ function streaming(name: string, options: ProviderOptions, answer: PiStreaming) 
       {
         signal,
         ...(maxOutputTokens === undefined ? {} : { maxTokens: maxOutputTokens }),
+        ...(thinking === "off" ? {} : { reasoning: thinking }),
         ...(apiKey === undefined ? {} : { apiKey: keyOf(apiKey) }),
       },
     );

@@ -117,7 +117,8 @@ function declaration({ name, description, parameters }: ToolDeclaration): ToolDe
   return { name, description, parameters };
 }
 
-function levelOf(level: string): ThinkingLevel {
+/** pi has one level more, above the highest here. */
+export function levelOf(level: string): ThinkingLevel {
   return thinkingLevels.find((known) => known === level) ?? "xhigh";
 }
 

@@ -1,7 +1,19 @@
-import { type CatalogueModel, loadCatalogue, type ProviderApi, thinkingLevels } from "@bonsai-agent/models";
+import {
+  askedThinking,
+  type CatalogueModel,
+  loadCatalogue,
+  type ProviderApi,
+  thinkingLevelsOf,
+} from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
-import { answerWithKey, type PiAskOptions, type PiContext, registryInUse } from "../models/requests.ts";
+import {
+  answerWithKey,
+  levelOf,
+  type PiAskOptions,
+  type PiContext,
+  registryInUse,
+} from "../models/requests.ts";
 import { type AssistantMessageEventStream, piStream } from "../models/streams.ts";
 
 /**
@@ -33,14 +45,19 @@ export function modelsAreEqual(a: GivenModel | null | undefined, b: GivenModel |
   return !!a && !!b && a.provider === b.provider && a.id === b.id;
 }
 
-export function getSupportedThinkingLevels({ reasoning = false }: GivenModel): readonly string[] {
-  return reasoning ? thinkingLevels : ["off"];
+/** Those among which the model tells a difference. */
+export function getSupportedThinkingLevels(model: GivenModel): readonly string[] {
+  const levels = thinkingLevelsOf(bonsaiModel(model));
+  return levels.length > 0 ? levels : ["off"];
 }
 
-/** The level itself where the model has it, else the nearest below. */
+/** The level that stands for what the model would be asked for. */
 export function clampThinkingLevel(model: GivenModel, level: string): string {
   const levels = getSupportedThinkingLevels(model);
-  return levels.includes(level) ? level : levels.at(-1)!;
+  if (levels.includes(level)) return level;
+  const own = bonsaiModel(model);
+  const asked = askedThinking(own, levelOf(level));
+  return levels.find((each) => askedThinking(own, levelOf(each)) === asked) ?? levels.at(-1)!;
 }
 
 type WireStream = (

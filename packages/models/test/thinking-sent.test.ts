@@ -1,0 +1,317 @@
+import { type LoopbackServer, loopbackServer, sseChunks, type WireName, wires } from "@bonsai-agent/testkit";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  askedThinking,
+  type Catalogue,
+  type CatalogueModel,
+  finalEvent,
+  loadCatalogue,
+  ModelClient,
+  type ThinkingLevel,
+  thinkingLevels,
+  thinkingLevelsOf,
+} from "../src/index.ts";
+import { homeWith } from "./home-with-models.ts";
+
+/** What is said of thinking in a request, whatever the protocol. */
+const thinkingFields = ["thinking", "output_config", "reasoning", "reasoning_effort", "include"] as const;
+
+let server: LoopbackServer;
+beforeAll(async () => {
+  server = await loopbackServer(({ path }) => ({
+    headers: { "content-type": "text/event-stream" },
+    chunks: sseChunks(wires[protocolOf(path)].answer({ text: "ok" })),
+  }));
+});
+afterAll(() => server.close());
+
+function protocolOf(path: string): WireName {
+  if (path.endsWith("/messages")) return "anthropic-messages";
+  return path.endsWith("/responses") ? "openai-responses" : "openai-chat";
+}
+
+/** The catalogue of a home whose `models.json` has one provider, which is served on the loopback device. */
+function catalogueOf(provider: object): Promise<Catalogue> {
+  const home = homeWith({ providers: [{ baseUrl: server.url, ...provider }] });
+  return loadCatalogue({ home, env: {} });
+}
+
+/** What a request says of thinking at a level, read from its body. */
+async function sent(model: CatalogueModel, thinking: ThinkingLevel): Promise<Record<string, unknown>> {
+  const client = new ModelClient({ keys: { key: () => "k" }, retry: { maxRetries: 0 } });
+  const messages = [{ role: "user" as const, content: "Hi", timestamp: 0 }];
+  const end = await finalEvent(
+    client.stream({ model, purpose: "turn", systemPrompt: "", tools: [], messages, thinking }),
+  );
+  expect(end.type).toBe("done");
+  const body = server.requests.at(-1)?.body as Record<string, unknown>;
+  return Object.fromEntries(thinkingFields.filter((name) => name in body).map((name) => [name, body[name]]));
+}
+
+const budget = (budget_tokens: number) => ({ thinking: { type: "enabled", budget_tokens } });
+const adaptive = (effort: string) => ({
+  thinking: { type: "adaptive", display: "summarized" },
+  output_config: { effort },
+});
+const include = { include: ["reasoning.encrypted_content"] };
+const responses = (effort: string) => ({ ...include, reasoning: { effort, summary: "auto" } });
+const effort = (reasoning_effort: string) => ({ reasoning_effort });
+const switched = (type: string) => ({ thinking: { type } });
+
+type Row = readonly [sent: object, asked: string | undefined];
+
+/** What stands in the body, and what the footer says, for off, minimal, low, medium, high and xhigh. */
+type Rows = readonly [Row, Row, Row, Row, Row, Row];
+
+const usualEfforts: Rows = [
+  [{}, "off"],
+  [effort("low"), "low"],
+  [effort("low"), "low"],
+  [effort("medium"), "medium"],
+  [effort("high"), "high"],
+  [effort("high"), "high"],
+];
+const nothing: Rows = [
+  [{}, undefined],
+  [{}, undefined],
+  [{}, undefined],
+  [{}, undefined],
+  [{}, undefined],
+  [{}, undefined],
+];
+const allOf = (row: Row): Rows => [row, row, row, row, row, row];
+
+const cases: readonly (readonly [name: string, provider: object, model: object, rows: Rows])[] = [
+  [
+    "Anthropic Messages, reasoning: true alone",
+    { provider: "box", api: "anthropic-messages" },
+    { id: "house" },
+    [
+      [{}, "off"],
+      [budget(1_024), "minimal"],
+      [budget(4_096), "low"],
+      [budget(10_240), "medium"],
+      [budget(20_480), "high"],
+      [budget(24_000), "xhigh"],
+    ],
+  ],
+  [
+    "Anthropic Messages, a budget above the output limit",
+    { provider: "box", api: "anthropic-messages" },
+    { id: "house", maxOutputTokens: 8_192 },
+    [
+      [{}, "off"],
+      [budget(1_024), "minimal"],
+      [budget(4_096), "low"],
+      [budget(6_144), "low"],
+      [budget(6_144), "low"],
+      [budget(6_144), "low"],
+    ],
+  ],
+  [
+    "Anthropic Messages, an output limit without room for any budget",
+    { provider: "box", api: "anthropic-messages" },
+    { id: "house", maxOutputTokens: 1_000 },
+    nothing,
+  ],
+  [
+    "Anthropic Messages, adaptive without xhigh",
+    { provider: "anthropic" },
+    { id: "claude-opus-4-6" },
+    [
+      [{}, "off"],
+      [adaptive("low"), "low"],
+      [adaptive("low"), "low"],
+      [adaptive("medium"), "medium"],
+      [adaptive("high"), "high"],
+      [adaptive("high"), "high"],
+    ],
+  ],
+  [
+    "Anthropic Messages, adaptive, on unless switched off",
+    { provider: "anthropic" },
+    { id: "claude-sonnet-5" },
+    [
+      [switched("disabled"), "off"],
+      [adaptive("low"), "low"],
+      [adaptive("low"), "low"],
+      [adaptive("medium"), "medium"],
+      [adaptive("high"), "high"],
+      [adaptive("xhigh"), "xhigh"],
+    ],
+  ],
+  [
+    "Anthropic Messages, never off",
+    { provider: "anthropic" },
+    { id: "claude-opus-5-5" },
+    [
+      [adaptive("low"), "low"],
+      [adaptive("low"), "low"],
+      [adaptive("low"), "low"],
+      [adaptive("medium"), "medium"],
+      [adaptive("high"), "high"],
+      [adaptive("xhigh"), "xhigh"],
+    ],
+  ],
+  [
+    "Responses, reasoning: true alone",
+    { provider: "box", api: "openai-responses" },
+    { id: "house" },
+    [
+      [include, "off"],
+      [responses("low"), "low"],
+      [responses("low"), "low"],
+      [responses("medium"), "medium"],
+      [responses("high"), "high"],
+      [responses("high"), "high"],
+    ],
+  ],
+  [
+    "Responses, a model that can be switched off",
+    { provider: "openai" },
+    { id: "gpt-5.2" },
+    [
+      [{ ...include, reasoning: { effort: "none" } }, "off"],
+      [responses("low"), "low"],
+      [responses("low"), "low"],
+      [responses("medium"), "medium"],
+      [responses("high"), "high"],
+      [responses("xhigh"), "xhigh"],
+    ],
+  ],
+  [
+    "Responses, one that cannot",
+    { provider: "openai" },
+    { id: "gpt-5-mini" },
+    [
+      [responses("minimal"), "minimal"],
+      [responses("minimal"), "minimal"],
+      [responses("low"), "low"],
+      [responses("medium"), "medium"],
+      [responses("high"), "high"],
+      [responses("high"), "high"],
+    ],
+  ],
+  ["Responses, one effort", { provider: "openai" }, { id: "gpt-5-pro" }, allOf([responses("high"), "high"])],
+  ["Chat Completions, reasoning: true alone", { provider: "box" }, { id: "house" }, usualEfforts],
+  [
+    "Chat Completions, the field reasoning",
+    { provider: "openrouter" },
+    { id: "a/b:free" },
+    [
+      [{}, "off"],
+      [{ reasoning: { effort: "minimal" } }, "minimal"],
+      [{ reasoning: { effort: "low" } }, "low"],
+      [{ reasoning: { effort: "medium" } }, "medium"],
+      [{ reasoning: { effort: "high" } }, "high"],
+      [{ reasoning: { effort: "xhigh" } }, "xhigh"],
+    ],
+  ],
+  [
+    "Chat Completions, a switch",
+    { provider: "zai" },
+    { id: "glm-5" },
+    [
+      [switched("disabled"), "off"],
+      [switched("enabled"), "on"],
+      [switched("enabled"), "on"],
+      [switched("enabled"), "on"],
+      [switched("enabled"), "on"],
+      [switched("enabled"), "on"],
+    ],
+  ],
+  [
+    "Chat Completions, a switch and two efforts",
+    { provider: "deepseek" },
+    { id: "deepseek-v4-pro" },
+    [
+      [switched("disabled"), "off"],
+      [{ ...switched("enabled"), ...effort("high") }, "high"],
+      [{ ...switched("enabled"), ...effort("high") }, "high"],
+      [{ ...switched("enabled"), ...effort("high") }, "high"],
+      [{ ...switched("enabled"), ...effort("high") }, "high"],
+      [{ ...switched("enabled"), ...effort("max") }, "xhigh"],
+    ],
+  ],
+  [
+    "Chat Completions, on and off as efforts",
+    { provider: "groq" },
+    { id: "qwen/qwen3" },
+    [
+      [effort("none"), "off"],
+      [effort("default"), "on"],
+      [effort("default"), "on"],
+      [effort("default"), "on"],
+      [effort("default"), "on"],
+      [effort("default"), "on"],
+    ],
+  ],
+  [
+    "Chat Completions, a new model of a server whose word for it is not known",
+    { provider: "moonshotai" },
+    { id: "next" },
+    usualEfforts,
+  ],
+  [
+    "Chat Completions, a built-in one that refuses the field",
+    { provider: "moonshotai" },
+    { id: "kimi-k3" },
+    nothing,
+  ],
+  [
+    "Chat Completions, told not to say a word",
+    { provider: "box" },
+    { id: "house", compat: { thinking: "none" } },
+    nothing,
+  ],
+];
+
+describe("what is shown of thinking is what is sent", () => {
+  test.each(cases)("%s", async (_name, provider, model, rows) => {
+    const { id } = model as { id: string };
+    const own = { contextWindow: 200_000, reasoning: true, ...model };
+    const catalogue = await catalogueOf({ ...provider, models: [own] });
+    const found = await catalogue.find(`${(provider as { provider: string }).provider}/${id}`);
+    for (const [at, level] of thinkingLevels.entries())
+      expect([level, await sent(found, level), askedThinking(found, level)]).toEqual([level, ...rows[at]!]);
+  });
+
+  test.each<WireName>(["anthropic-messages", "openai-responses", "openai-chat"])(
+    "a model that cannot think is told nothing: %s",
+    async (api) => {
+      const catalogue = await catalogueOf({
+        provider: "box",
+        api,
+        models: [{ id: "m", contextWindow: 9_000 }],
+      });
+      const model = await catalogue.find("box/m");
+      for (const level of thinkingLevels)
+        expect([await sent(model, level), askedThinking(model, level)]).toEqual([{}, undefined]);
+    },
+  );
+
+  test("Invariant: of all that is built in, two levels that are offered are two requests, and each request is offered", async () => {
+    const { models } = await loadCatalogue({ home: homeWith({ providers: [] }), env: {} });
+    for (const model of models) {
+      const asked = new Set(thinkingLevels.map((level) => askedThinking(model, level)));
+      asked.delete(undefined);
+      const offered = thinkingLevelsOf(model).map((level) => askedThinking(model, level));
+      expect([model.id, offered]).toEqual([model.id, [...asked]]);
+    }
+  });
+});
+
+test("an id that is not listed is told as all that its provider lists", async () => {
+  const models = ["a", "b"].map((id) => ({ id, contextWindow: 9_000, reasoning: true }));
+  const catalogue = await catalogueOf({ provider: "box", models });
+  const nobody: typeof fetch = async () => new Response(null, { status: 404 });
+  const model = await catalogue.find("box/c", { fetch: nobody });
+  expect(await sent(model, "high")).toEqual({ reasoning_effort: "high" });
+});
+
+test("a provider of a program that says no more than that its model thinks", async () => {
+  const catalogue = await catalogueOf({ provider: "other" });
+  const models = [{ id: "m", reasoning: true, contextWindow: 9_000 }];
+  catalogue.add({ provider: "mine", api: "openai-chat", baseUrl: server.url, models });
+  expect(await sent(await catalogue.find("mine/m"), "medium")).toEqual({ reasoning_effort: "medium" });
+});
