@@ -4,8 +4,8 @@ import { fileOperations } from "@bonsai-agent/compaction";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import {
   addUsage,
+  callText,
   emptyUsage,
-  jsonText,
   type Message,
   messageText,
   type Usage,
@@ -194,21 +194,13 @@ function followTask(
     turns += 1;
     update();
   });
-  lifecycle.on("tool_execution_start", ({ toolName, args }) => update(callText(toolName, args)));
+  lifecycle.on("tool_execution_start", ({ toolName, args }) =>
+    update(callText(toolName, args, TOOL_CHARACTERS)),
+  );
   lifecycle.on("turn_end", ({ message }) => {
     usage = addUsage(usage, message.usage);
   });
   return () => turns;
-}
-
-/** The tool and the first thing it was given: mostly a path or a command. */
-export function callText(toolName: string, args: Readonly<Record<string, unknown>>): string {
-  const [first] = Object.values(args ?? {});
-  if (first === undefined) return toolName;
-  const text = typeof first === "string" ? first : jsonText(first);
-  const characters = [...text.slice(0, 4 * TOOL_CHARACTERS).replaceAll(/\s+/g, " ")];
-  const end = characters.length > TOOL_CHARACTERS ? "…" : "";
-  return `${toolName} ${characters.slice(0, TOOL_CHARACTERS).join("")}${end}`;
 }
 
 /** Files that each list of a result has at most: the ones that were touched last. */

@@ -1,7 +1,7 @@
 import { type BranchSide, branchDiff, type CompactionSettings, readContext } from "@bonsai-agent/compaction";
 import { type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
-import { kindOf, previewOf } from "./preview.ts";
+import { callIn, kindOf, previewOf } from "./preview.ts";
 import { FactCounter, type IsFree } from "./session-facts.ts";
 
 /** What `bonsai diff --json` prints. */
@@ -98,7 +98,7 @@ function placeOf(session: Session, entry: Entry): PlaceReport {
   return {
     entryId: entry.id,
     kind: kindOf(entry),
-    preview: previewOf(entry).slice(0, 200),
+    preview: previewOf(entry, callIn(session, entry)).slice(0, 200),
     ...(label !== undefined && { label }),
     timestamp: entry.timestamp,
   };

@@ -9,6 +9,8 @@ export type Style = Parameters<typeof styleText>[0];
 export interface Span {
   readonly text: string;
   readonly style?: Style | undefined;
+  /** The text for fewer columns than it has. Default: what stands at its end is left out. */
+  readonly fit?: (columns: number) => string;
 }
 
 /** One line of human output. */
@@ -31,7 +33,7 @@ export function fitLine(line: Line, width: number): Line {
     const text = printable(textOf(part));
     const partWidth = textWidth(text);
     if (partWidth >= left) {
-      fitted.push({ text: cut(text, left, partWidth), style: styleOf(part) });
+      fitted.push({ text: cut(part, { text, left, width: partWidth }), style: styleOf(part) });
       break;
     }
     fitted.push({ text, style: styleOf(part) });
@@ -71,7 +73,11 @@ export function quoted(lines: readonly string[], style: Style): Line[] {
 }
 
 /** A text that fills what is left is cut as well: more of the line follows it. */
-function cut(text: string, left: number, width: number): string {
+function cut(
+  part: string | Span,
+  { text, left, width }: { text: string; left: number; width: number },
+): string {
+  if (typeof part !== "string" && part.fit !== undefined && width > left) return part.fit(left);
   return truncate(width > left ? text : `${text} `, left);
 }
 

@@ -1,4 +1,5 @@
 import type { CompactionResult } from "@bonsai-agent/compaction";
+import type { ToolCall } from "@bonsai-agent/messages";
 import type { ProjectionItem } from "@bonsai-agent/session";
 import {
   bar,
@@ -13,7 +14,7 @@ import {
   span,
 } from "./line.ts";
 import { counted, hasEstimate, percent, percents, scopeText, tokenDigits, tokensText } from "./numbers.ts";
-import { kindWord, messagePreview } from "./preview.ts";
+import { callsOf, kindWord, messagePreview, type Preview, previewSpan } from "./preview.ts";
 
 interface PlanViewOptions {
   picture: PlanPicture;
@@ -164,7 +165,13 @@ function boxLine(left: Line, right: Line, width: number): Line {
 
 function place(at: PlanPlace | undefined): Span[] {
   if (at === undefined) return [];
-  return [span(at.entryId, "gray"), span(" "), span(at.kind, kindStyle(at.kind)), span(` ${at.preview}`)];
+  return [
+    span(at.entryId, "gray"),
+    span(" "),
+    span(at.kind, kindStyle(at.kind)),
+    span(" "),
+    previewSpan(at.preview),
+  ];
 }
 
 function styles(style: Style): Extract<Style, readonly unknown[]> {
@@ -186,7 +193,7 @@ interface PlanPart {
 interface PlanPlace {
   entryId: string;
   kind: string;
-  preview: string;
+  preview: Preview;
 }
 
 /** A compaction as a picture: one for a plan, and one for what was done. */
@@ -236,11 +243,13 @@ export function planPicture(result: CompactionResult, before: readonly Projectio
     { fate: "shortened", items: 0, tokens: sizes.shortenedTokens },
     { fate: "kept", items: kept, tokens: sizes.keptTokens },
   ];
+  const calls = callsOf(before.map(({ message }) => message));
+  const placeAt = (at: number) => placeOf(before[at], calls[at]);
   return {
     parts: parts.filter(({ items, tokens }) => items > 0 || tokens > 0),
-    first: placeOf(before[0]),
-    cut: placeOf(before.find(({ entryId }) => entryId === result.firstKeptEntryId)),
-    last: placeOf(before.at(-1)),
+    first: placeAt(0),
+    cut: placeAt(before.findIndex(({ entryId }) => entryId === result.firstKeptEntryId)),
+    last: placeAt(before.length - 1),
     splitsTurn: result.splitTurn,
     maskedItems: maskedEntryIds.length,
     shortenedItems: (steps?.shortened ?? 0) + (steps?.withoutMedia ?? 0),
@@ -255,8 +264,8 @@ export function planPicture(result: CompactionResult, before: readonly Projectio
   };
 }
 
-function placeOf(item: ProjectionItem | undefined): PlanPlace | undefined {
+function placeOf(item: ProjectionItem | undefined, call: ToolCall | undefined): PlanPlace | undefined {
   if (item === undefined) return undefined;
   const { entryId, message } = item;
-  return { entryId, kind: kindWord(message.role), preview: messagePreview(message) };
+  return { entryId, kind: kindWord(message.role), preview: messagePreview(message, call) };
 }

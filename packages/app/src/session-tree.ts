@@ -1,5 +1,5 @@
 import type { Entry, SessionTree } from "@bonsai-agent/session";
-import { previewOf } from "./preview.ts";
+import { callInTree, previewOf } from "./preview.ts";
 
 /** One row of `bonsai tree --json`, in file order. */
 export interface TreeRow {
@@ -28,7 +28,7 @@ function treeRow(tree: SessionTree, at: number): TreeRow {
     parentId: entry.parentId,
     type: entry.type,
     ...(role === undefined ? {} : { role }),
-    preview: previewOf(entry).slice(0, 200),
+    preview: previewOf(entry, callInTree(tree, at, entry)).slice(0, 200),
     ...(label === undefined ? {} : { label }),
     active: tree.isActive(at),
   };

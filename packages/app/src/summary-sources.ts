@@ -3,7 +3,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { liveCompactions } from "./compaction-record.ts";
 import { moment } from "./numbers.ts";
-import { kindOf, previewOf } from "./preview.ts";
+import { callIn, kindOf, previewOf } from "./preview.ts";
 
 /** An entry that a line of a summary rests on, for a list. */
 export interface SourceEntry {
@@ -21,7 +21,7 @@ export function sourceEntry(session: Session, entryId: string): SourceEntry | un
   const entry = session.entry(entryId);
   if (entry === undefined) return undefined;
   const { timestamp = null } = entry as { timestamp?: string };
-  return { entryId, kind: kindOf(entry), timestamp, preview: previewOf(entry) };
+  return { entryId, kind: kindOf(entry), timestamp, preview: previewOf(entry, callIn(session, entry)) };
 }
 
 const SHORT_ID = 8;

@@ -2,7 +2,7 @@ import { sizeBeforeText } from "@bonsai-agent/compaction";
 import type { SessionTree } from "@bonsai-agent/session";
 import { fitLine, kindStyle, type Line, lineWidth, type Span, span } from "./line.ts";
 import { counted } from "./numbers.ts";
-import { kindWord, previewOf } from "./preview.ts";
+import { callInTree, entryPreview, kindWord, previewSpan } from "./preview.ts";
 
 interface TreeViewOptions {
   tree: SessionTree;
@@ -111,7 +111,7 @@ function content({ tree, width }: TreeViewOptions, at: number): Span[] {
   const kind = kindWord(tree.entries[at]!.kind);
   const entry = tree.entry(at)!;
   const muted = !tree.isActive(at) || kind === "result";
-  const preview = span(previewOf(entry), muted ? "gray" : undefined);
+  const preview = previewSpan(entryPreview(entry, callInTree(tree, at, entry)), muted ? "gray" : undefined);
   const size = entry.type === "compaction" ? sizeBeforeText(entry) : undefined;
   const tokens = size === undefined ? [] : [span(`of ${size} `, "magenta")];
   const padded = width < 60 ? kind : kind.padEnd(9);

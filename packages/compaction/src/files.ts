@@ -1,4 +1,12 @@
-import { type Message, type ToolCall, toolCalls } from "@bonsai-agent/messages";
+import {
+  CHANGE_ARGUMENTS,
+  type Message,
+  PATH_ARGUMENTS,
+  PATH_LIST_ARGUMENTS,
+  SEARCH_ARGUMENTS,
+  type ToolCall,
+  toolCalls,
+} from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
 import { highTokens } from "./budget.ts";
 import { inert, type OwnTag, readSummary } from "./marks.ts";
@@ -12,18 +20,7 @@ export interface FileOperations {
   modified: string[];
 }
 
-// How agents name the arguments of their tools.
-const pathKeys = [
-  ..."path file_path filePath filepath file filename fileName notebook_path".split(" "),
-  ..."target_file targetFile absolute_path absolutePath relative_path relativePath".split(" "),
-];
-const pathListKeys = ["paths", "files", "file_paths", "filePaths"];
-const changeKeys = [
-  ..."content contents file_text fileText replacement insert_text edits patch diff code_edit".split(" "),
-  ..."old_string oldString old_str oldText new_string newString new_str newText new_source".split(" "),
-];
 const patchKeys = ["patch", "diff", "input", "patchText", "patch_text"];
-const searchKeys = ["pattern", "query", "regex", "glob", "include"];
 const changeNames =
   /^(?:write|edit|create|update|patch|apply|replace|insert|delete|remove|move|rename|multi_?edit|notebook_?edit|str_replace)/i;
 const listNames = /^(?:ls|list|find|glob|grep|search|tree|view_directory|read_directory)/i;
@@ -130,19 +127,21 @@ function modifiedBy(call: ToolCall): string[] {
 
 function readBy(call: ToolCall): string[] {
   const has = (key: string) => call.arguments?.[key] !== undefined;
-  if (isChange(call) || listNames.test(call.name) || searchKeys.some(has) || has("command")) return [];
+  if (isChange(call) || listNames.test(call.name) || SEARCH_ARGUMENTS.some(has) || has("command")) return [];
   return namedFiles(call);
 }
 
 function isChange(call: ToolCall): boolean {
-  return changeNames.test(call.name) || changeKeys.some((key) => call.arguments?.[key] !== undefined);
+  return changeNames.test(call.name) || CHANGE_ARGUMENTS.some((key) => call.arguments?.[key] !== undefined);
 }
 
 function namedFiles(call: ToolCall): string[] {
   const args = call.arguments ?? {};
-  const lists = pathListKeys.flatMap((key) => (Array.isArray(args[key]) ? (args[key] as unknown[]) : []));
+  const lists = PATH_LIST_ARGUMENTS.flatMap((key) =>
+    Array.isArray(args[key]) ? (args[key] as unknown[]) : [],
+  );
   const edits = Array.isArray(args.edits) ? (args.edits as unknown[]) : [];
-  const values = [...pathKeys.map((key) => args[key]), ...lists, ...edits];
+  const values = [...PATH_ARGUMENTS.map((key) => args[key]), ...lists, ...edits];
   return values.map(pathOf).filter((path) => path !== undefined);
 }
 
@@ -150,9 +149,9 @@ function namedFiles(call: ToolCall): string[] {
 function pathOf(value: unknown): string | undefined {
   if (typeof value === "string") return value.trim() === "" || value.includes("\n") ? undefined : value;
   if (typeof value !== "object" || value === null) return undefined;
-  const inner = pathKeys
-    .map((key) => (value as Record<string, unknown>)[key])
-    .find((path) => typeof path === "string");
+  const inner = PATH_ARGUMENTS.map((key) => (value as Record<string, unknown>)[key]).find(
+    (path) => typeof path === "string",
+  );
   return inner as string | undefined;
 }
 

@@ -177,7 +177,7 @@ describe("a session is shown", () => {
     const details = { path: "a", diff: "", added: 1, removed: 1 };
     session.append([stored(answer([call])), stored(result("e", "Edited", { toolName: "edit", details }))]);
     chat.rebuild(session);
-    expect(text(20)).toContain(" ● edit packa… +1 -1");
+    expect(text(20)).toContain(" ● edit …/a-l… +1 -1");
   });
 
   test("with the files that went along in a line each, open with all of them", () => {

@@ -67,13 +67,13 @@ describe("the panel", () => {
       " Session tree  default · 11/13
        › type to search
         ▾● user       Make the totals right. ␛[31mred␛[0m␇ and 日本語のテ…   16 hours
-         ● assistant  I will read the code. read(src/total.ts)                16 hours
-         ● result     read: export const total = 1;                           16 hours
+         ● assistant  I will read the code. → read src/total.ts               16 hours
+         ● result     read src/total.ts: export const total = 1;              16 hours
          ● assistant  The total is a constant.                                16 hours
         ├─▾● branch     A cache was tried: no use.                            16 hours
         │  ● user       Then compute it. Never use floats for money.          16 hours
-        │  ● assistant  edit(src/total.ts)                                    16 hours
-        │  ● result     edit failed: no match                                 16 hours
+        │  ● assistant  edit src/total.ts                                     16 hours
+        │  ● result     failed edit src/total.ts: no match                    16 hours
         │  ● compaction of 12,345 tokens Goal: Make the totals right. Next…   16 hours
         │  ● user       go on                                                 16 hours
       › │  ◉ assistant  Done: the total is computed.                 ◀ here   16 hours
@@ -94,8 +94,8 @@ describe("the panel", () => {
       " Session tree  default · 5/7
        › type to search
         ▾● user Make the totals right. ␛[31mr…
-         ● assistant I will read the code. re…
-         ● result read: export const total = …
+         ● assistant I will read the code. → …
+         ● result read src/total.ts: export c…
          ● assistant The total is a constant.
       › ├─▸● branch A cache was tried: no … +6
         ╰─▾○ user [dead end] Try a cache

@@ -6,6 +6,15 @@ export {
   calibrate,
   calibratedEstimator,
 } from "./by-script.ts";
+export {
+  type CallPart,
+  CHANGE_ARGUMENTS,
+  callParts,
+  callText,
+  PATH_ARGUMENTS,
+  PATH_LIST_ARGUMENTS,
+  SEARCH_ARGUMENTS,
+} from "./call-text.ts";
 export { BonsaiError, type BonsaiErrorOptions } from "./error.ts";
 export {
   type ContextTokens,

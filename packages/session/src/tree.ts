@@ -77,6 +77,11 @@ export class SessionTree {
     return [...this.#links.children(at)];
   }
 
+  /** The position of what it hangs on; -1 for a root. */
+  parent(at: number): number {
+    return this.#parents[at]!;
+  }
+
   /** Whether there are any. */
   hasChildren(at: number): boolean {
     return this.#links.firstChild(at) !== NONE;

@@ -1,6 +1,7 @@
 import { recallableEntry } from "@bonsai-agent/compaction";
 import {
   bashExecutionText,
+  callText,
   contentBlocks,
   contentText,
   type ImageContent,
@@ -12,7 +13,8 @@ import {
   toolCalls,
 } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
-import { callText } from "../task-tool.ts";
+
+const MOST_CALL_CHARACTERS = 80;
 
 /** An entry as it was, in words. */
 export interface RecalledEntry {
@@ -76,7 +78,7 @@ function messageSaid(session: Session, entry: Entry & { type: "message" }): Said
       if (recalledIds(message) !== undefined) return undefined;
       const { call, entryId: calledBy } = callOf(session, entry) ?? {};
       const failed = message.isError ? ", failed" : "";
-      const who = `result of ${call === undefined ? message.toolName : callText(call.name, call.arguments)}${failed}`;
+      const who = `result of ${call === undefined ? message.toolName : callText(call.name, call.arguments, MOST_CALL_CHARACTERS)}${failed}`;
       return { who, text: contentText(message.content), images: imagesOf(message.content), calledBy };
     }
     default:

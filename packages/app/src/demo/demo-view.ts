@@ -1,7 +1,7 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { CompactionManifest, CompactionOutcome, CompactionReason } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { contentText, jsonText, messageText } from "@bonsai-agent/messages";
+import { callParts, contentText, messageText } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { caveatOf } from "../compact-view.ts";
 import { type Line, marked, type Style, span } from "../line.ts";
@@ -165,10 +165,9 @@ function shortened(text: string): string {
   return [first, ...rest.slice(0, 2), `… (${count(rest.length - 2)} more lines pasted)`].join("\n");
 }
 
-function subject(args: Readonly<Record<string, unknown>>): string {
-  const { command, path } = args;
-  if (typeof command === "string") return command;
-  return typeof path === "string" ? path : jsonText(args);
+function subject(args: unknown): string {
+  const [, ...said] = callParts("", args);
+  return said.map(({ text }) => text).join("");
 }
 
 function oneLine(text: string, width: number): string {

@@ -1,7 +1,7 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { bar, kindStyle, type Line, paragraph, type Style, span, table } from "@bonsai-agent/app/line";
 import { counted, percents, scopeText, sizeSource, sizeText, tokenDigits } from "@bonsai-agent/app/numbers";
-import { kindWord, messagePreview } from "@bonsai-agent/app/preview";
+import { callsOf, kindWord, messagePreview, previewSpan } from "@bonsai-agent/app/preview";
 import { leafOf, openNamedSession } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import { contextSizeOf, readContext } from "@bonsai-agent/compaction";
@@ -88,15 +88,16 @@ function* contextView(
 
 function itemTable(items: readonly ContextItem[], width: number): Iterable<Line> {
   const narrow = width < 60;
-  const cellsOf = ({ entryId, role, tokens, message }: ContextItem): Line[] => {
+  const calls = callsOf(items.map(({ message }) => message));
+  const cellsOf = ({ entryId, role, tokens, message }: ContextItem, at: number): Line[] => {
     const kind = kindWord(role);
-    const preview = span(messagePreview(message), kind === "result" ? "gray" : undefined);
+    const preview = previewSpan(messagePreview(message, calls[at]), kind === "result" ? "gray" : undefined);
     const cells: Line[] = [[tokenDigits(tokens, true)], [span(kind, kindStyle(kind))], [preview]];
     return narrow ? cells : [[span(entryId, "gray")], ...cells];
   };
   const rows = {
     *[Symbol.iterator]() {
-      for (const item of items) yield cellsOf(item);
+      for (const [at, item] of items.entries()) yield cellsOf(item, at);
     },
   };
   const columns = [{}, { align: "right" }, {}, { flexible: true }] as const;

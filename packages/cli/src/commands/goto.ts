@@ -2,7 +2,7 @@ import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { fitLine, kindStyle, type Line, quoted, span } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
-import { kindOf, previewOf } from "@bonsai-agent/app/preview";
+import { callIn, entryPreview, kindOf, previewSpan } from "@bonsai-agent/app/preview";
 import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import { printableLines, wrap } from "@bonsai-agent/app/terminal-text";
@@ -120,7 +120,14 @@ function placeLine(words: string, id: string | null, session: Session, width: nu
   if (entry === undefined) return [label, "the beginning"];
   const kind = kindOf(entry);
   return fitLine(
-    [label, span(entry.id, "bold"), "  ", span(kind, kindStyle(kind)), " ", previewOf(entry)],
+    [
+      label,
+      span(entry.id, "bold"),
+      "  ",
+      span(kind, kindStyle(kind)),
+      " ",
+      previewSpan(entryPreview(entry, callIn(session, entry))),
+    ],
     width,
   );
 }

@@ -1,10 +1,10 @@
 import { count } from "@bonsai-agent/app/numbers";
-import { callPreview } from "@bonsai-agent/app/preview";
+import { fitPreview } from "@bonsai-agent/app/preview";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
-import { contentText, type ToolCall } from "@bonsai-agent/messages";
+import { callParts, contentText, type ToolCall } from "@bonsai-agent/messages";
 import type { DrawnCall, ToolDrawing } from "../extension-views/chat-drawings.ts";
 import type { Style } from "../terminal/theme.ts";
-import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
+import { visibleWidth } from "../terminal/tui.ts";
 import type { ChatLooks } from "./chat-block.ts";
 import { outputLines, shownLine, wrapped } from "./chat-text.ts";
 import { ImageBlock } from "./image-block.ts";
@@ -126,14 +126,16 @@ export class ToolBlock extends ImageBlock {
 
   #head(width: number): string {
     const { style } = this.looks.theme;
-    const [first = "", ...rest] = callPreview(this.#name, this.#args).split(" ");
     const change = changeOf(this.#output?.details);
     const counts =
       change === undefined || change.added + change.removed === 0
         ? ""
         : ` ${style.added(`+${count(change.added)}`)} ${style.removed(`-${count(change.removed)}`)}`;
-    const line = `${this.#mark()}${style.toolName(style.bold(first))} ${rest.join(" ")}`;
-    return `${truncateToWidth(line, Math.max(1, width - visibleWidth(counts)), "…")}${counts}`;
+    const mark = this.#mark();
+    const columns = Math.max(1, width - visibleWidth(mark) - visibleWidth(counts));
+    const call = fitPreview(callParts(this.#name, this.#args), columns);
+    const [, name = "", rest = ""] = /^(\S*)(.*)$/.exec(call) ?? [];
+    return `${mark}${style.toolName(style.bold(name))}${rest}${counts}`;
   }
 
   #body(width: number): string[] {

@@ -1,5 +1,5 @@
 import { type FixedContext, fixedContext } from "@bonsai-agent/agent";
-import { kindWord, messagePreview } from "@bonsai-agent/app/preview";
+import { callsOf, kindWord, messagePreview, type Preview } from "@bonsai-agent/app/preview";
 import {
   budgetsFor,
   type CompactionSettings,
@@ -32,7 +32,7 @@ interface LargeItem {
   entryId: string;
   kind: string;
   tokens: number;
-  preview: string;
+  preview: Preview;
 }
 
 /** How the window is divided, in tokens. Used, free and reserve add up to the window while what is used fits into it. */
@@ -168,18 +168,20 @@ function largestOf(
   estimator: TokenEstimator,
   size: ContextSize,
 ): LargeItem[] {
+  const calls = callsOf(items.map(({ message }) => message));
   return items
-    .map(({ entryId, message }) => ({
+    .map(({ entryId, message }, at) => ({
       entryId,
       message,
+      call: calls[at],
       tokens: size.ofEstimate(estimator.message(message)),
     }))
     .sort((one, other) => other.tokens - one.tokens)
     .slice(0, LARGEST)
-    .map(({ entryId, message, tokens }) => ({
+    .map(({ entryId, message, call, tokens }) => ({
       entryId,
       kind: kindWord(message.role),
       tokens,
-      preview: messagePreview(message),
+      preview: messagePreview(message, call),
     }));
 }

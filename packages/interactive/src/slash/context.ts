@@ -9,6 +9,7 @@ import {
   tokenDigits,
   tokensText,
 } from "@bonsai-agent/app/numbers";
+import { previewSpan } from "@bonsai-agent/app/preview";
 import { wrap } from "@bonsai-agent/app/terminal-text";
 import type { SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
@@ -209,7 +210,7 @@ function* largestTable({ largest }: ContextReport, width: number): Generator<Lin
     [tokenDigits(tokens, true)],
     [span(kind, kindStyle(kind))],
     ...(isWide ? [[span(entryId, "gray")]] : []),
-    [preview],
+    [previewSpan(preview)],
   ]);
   const columns = [{ align: "right" }, {}, ...(isWide ? [{}] : []), { flexible: true }] as const;
   yield* table(rows, { columns, width });

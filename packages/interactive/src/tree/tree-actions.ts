@@ -1,5 +1,5 @@
 import { counted } from "@bonsai-agent/app/numbers";
-import { previewOf } from "@bonsai-agent/app/preview";
+import { callIn, previewOf } from "@bonsai-agent/app/preview";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { type CutPlace, cutRefusal } from "@bonsai-agent/compaction";
 import { errorText } from "../error-text.ts";
@@ -90,7 +90,7 @@ const previewLength = 60;
 
 function placeText({ host }: InteractiveContext, { entryId, keptTokens }: CutPlace): string {
   const entry = host.agent.session.entry(entryId);
-  const preview = entry === undefined ? entryId : previewOf(entry);
+  const preview = entry === undefined ? entryId : previewOf(entry, callIn(host.agent.session, entry));
   const shown = preview.length > previewLength ? `${oneLine(preview, previewLength)}…` : preview;
   return `“${shown}”, which keeps about ${counted(keptTokens, "token")}.`;
 }

@@ -28,7 +28,7 @@ export function treeRow(at: number, options: TreeRowOptions): string {
     ...mark(model, at, theme),
     ...content(model, at, options),
   ];
-  const spans = isSelected ? head.map(({ text }) => ({ text })) : head;
+  const spans = isSelected ? head.map(({ style: _, ...plain }) => plain) : head;
   const gap = Math.max(0, columns - spansWidth(spans));
   const line = fitSpans(spans, columns) + (gap > 0 ? " ".repeat(gap) : "");
   const end = fitSpans(isSelected ? tail.map(({ text }) => ({ text })) : tail, width);
@@ -110,7 +110,11 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
     ...labelSpans(model.labelOf(at), theme),
     ...stateSpans(model, at, theme),
     ...(size === undefined ? [] : [{ text: `of ${size} `, style: theme.style.toolName }]),
-    { text: words === "" ? "(empty)" : words, style: isMuted ? theme.style.muted : undefined },
+    {
+      text: words === "" ? "(empty)" : words,
+      style: isMuted ? theme.style.muted : undefined,
+      fit: (columns) => model.fittedWordsOf(at, columns),
+    },
   ];
 }
 
@@ -124,6 +128,8 @@ function stateSpans(model: TreeModel, at: number, { style }: Theme): LookSpan[] 
 interface LookSpan {
   text: string;
   style?: Style | undefined;
+  /** The text for fewer columns than it has. Default: its beginning. */
+  fit?: (columns: number) => string;
 }
 
 /** Columns that pieces take. */
@@ -135,10 +141,10 @@ function spansWidth(spans: readonly LookSpan[]): number {
 function fitSpans(spans: readonly LookSpan[], width: number): string {
   let left = width;
   let line = "";
-  for (const { text, style } of spans) {
+  for (const { text, style, fit = (columns: number) => truncate(printable(text), columns) } of spans) {
     if (left <= 0) break;
     const safe = printable(text);
-    const fitted = visibleWidth(safe) <= left ? safe : truncate(safe, left);
+    const fitted = visibleWidth(safe) <= left ? safe : fit(left);
     left -= visibleWidth(fitted);
     line += style === undefined || fitted.trim() === "" ? fitted : style(fitted);
     if (fitted !== safe) break;

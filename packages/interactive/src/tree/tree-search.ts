@@ -1,5 +1,5 @@
-import { previewOf } from "@bonsai-agent/app/preview";
-import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { callInTree, entryPreview, fitPreview, type Preview, previewText } from "@bonsai-agent/app/preview";
+import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
 import { sizeBeforeText } from "@bonsai-agent/compaction";
 import { messageText } from "@bonsai-agent/messages";
 import type { SessionTree, TreeEntry } from "@bonsai-agent/session";
@@ -9,7 +9,7 @@ import { type Entry, entryTexts } from "@bonsai-agent/session";
 export class TreeSearch {
   readonly #tree: SessionTree;
   /** Each is read when it is asked for, or when `read` comes to it: the newest first, for they are looked for most. */
-  readonly #previews: (Preview | undefined)[];
+  readonly #previews: (RowPreview | undefined)[];
   #readCount = 0;
   /** Those that were given meanwhile. */
   readonly #labels = new Map<number, string | undefined>();
@@ -65,11 +65,11 @@ export class TreeSearch {
   }
 
   /** Read when it is asked for the first time. */
-  preview(at: number): Preview {
+  preview(at: number): RowPreview {
     const known = this.#previews[at];
     if (known !== undefined) return known;
     const entry = readEntry(this.#tree, at);
-    const preview = entry === undefined ? damaged : previewIn(entry, this.entryAt(at).kind);
+    const preview = entry === undefined ? damaged : previewIn(this.#tree, at, entry);
     this.#previews[at] = preview;
     return preview;
   }
@@ -77,6 +77,12 @@ export class TreeSearch {
   /** What a row shows of an entry; where it was found by what stands deep inside of it, the words around that. */
   wordsOf(at: number): string {
     return this.#deep?.excerpt(at) ?? this.preview(at).text;
+  }
+
+  /** The same in fewer columns than it has. */
+  fittedWordsOf(at: number, columns: number): string {
+    const excerpt = this.#deep?.excerpt(at);
+    return excerpt === undefined ? fitPreview(this.preview(at).parts, columns) : truncate(excerpt, columns);
   }
 
   setFilter(filter: TreeFilter): void {
@@ -217,8 +223,9 @@ function excerptOf(text: string, words: readonly string[]): string {
 }
 
 /** What is known of an entry once it was read. */
-interface Preview {
+interface RowPreview {
   text: string;
+  parts: Preview;
   /** In lower case, for the search. */
   searched: string;
   isOnlyCalls: boolean;
@@ -228,14 +235,22 @@ interface Preview {
   timeMs: number;
 }
 
-const damaged: Preview = { text: "(damaged)", searched: "damaged", isOnlyCalls: false, timeMs: Number.NaN };
+const damaged: RowPreview = {
+  text: "(damaged)",
+  parts: [{ text: "(damaged)" }],
+  searched: "damaged",
+  isOnlyCalls: false,
+  timeMs: Number.NaN,
+};
 
-function previewIn(entry: Entry, kind: string): Preview {
-  const text = previewOf(entry);
+function previewIn(tree: SessionTree, at: number, entry: Entry): RowPreview {
+  const parts = entryPreview(entry, callInTree(tree, at, entry));
+  const text = previewText(parts);
   const size = entry.type === "compaction" ? sizeBeforeText(entry) : undefined;
   return {
     text,
-    searched: `${kind} ${text}`.toLowerCase(),
+    parts,
+    searched: `${tree.entries[at]!.kind} ${text}`.toLowerCase(),
     size,
     isOnlyCalls: isOnlyCalls(entry),
     timeMs: Date.parse(entry.timestamp),

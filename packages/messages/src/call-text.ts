@@ -1,0 +1,208 @@
+import { isRecord } from "./text.ts";
+
+/** How agents name an argument that is a path. */
+export const PATH_ARGUMENTS: readonly string[] = [
+  ..."path file_path filePath filepath file filename fileName notebook_path".split(" "),
+  ..."target_file targetFile absolute_path absolutePath relative_path relativePath".split(" "),
+];
+/** The same of a list of paths. */
+export const PATH_LIST_ARGUMENTS: readonly string[] = ["paths", "files", "file_paths", "filePaths"];
+/** The same of what is looked for. */
+export const SEARCH_ARGUMENTS: readonly string[] = ["pattern", "query", "regex", "glob", "include"];
+/** The same of what takes the place of something in a file. */
+export const CHANGE_ARGUMENTS: readonly string[] = [
+  ..."content contents file_text fileText replacement insert_text edits patch diff code_edit".split(" "),
+  ..."old_string oldString old_str oldText new_string newString new_str newText new_source".split(" "),
+];
+const COMMAND_ARGUMENTS: readonly string[] = ["command", "cmd", "script"];
+const FOLDER_ARGUMENTS: readonly string[] = ["dir", "directory", "folder"];
+const FIRST_LINE_ARGUMENTS = ["offset", "start_line", "startLine", "line_start", "fromLine"];
+const LAST_LINE_ARGUMENTS = ["end_line", "endLine", "line_end", "toLine"];
+
+/** A part of what is said of a call. The parts follow each other as they are, with nothing between them. */
+export interface CallPart {
+  readonly text: string;
+  /** Where space is short, its end tells more than its beginning. Default: false. */
+  readonly isPath?: boolean;
+}
+
+/** So much is looked at of a text that is shown of an argument, in characters. */
+const MAX_TEXT = 480;
+/** A longer one that comes behind what matters is counted in lines, or shown by its beginning. */
+const MAX_REST_TEXT = 60;
+
+/**
+ * What a call does, on one line: what it runs, looks for or opens first, then the rest by name. Told by the shape of the
+ * arguments, for nobody knows all tools. Damaged arguments give what can be read of them.
+ */
+export function callParts(name: unknown, args: unknown): CallPart[] {
+  const said = saidOf(isRecord(args) ? args : {});
+  const first = typeof name === "string" ? name : "?";
+  return said.length === 0 ? [{ text: first }] : [{ text: `${first} ` }, ...said];
+}
+
+/** The same as a text of at most so many characters; a cut ends in `…`. */
+export function callText(name: unknown, args: unknown, maxCharacters: number): string {
+  const text = callParts(name, args)
+    .map((part) => part.text)
+    .join("");
+  const characters = [...text.slice(0, 4 * maxCharacters)];
+  return characters.length <= maxCharacters ? text : `${characters.slice(0, maxCharacters - 1).join("")}…`;
+}
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+function saidOf(args: Arguments): CallPart[] {
+  const main = mainOf(args);
+  const rest = Object.entries(args).flatMap(([key, value]) =>
+    main.keys.includes(key) ? [] : restTexts(key, value),
+  );
+  const [lead, ...more] = rest.map((text) => ({ text }));
+  if (lead === undefined) return main.parts;
+  const separated = more.map(({ text }) => ({ text: ` · ${text}` }));
+  return main.parts.length === 0
+    ? [lead, ...separated]
+    : [...main.parts, { text: ` · ${lead.text}` }, ...separated];
+}
+
+/** What matters most, and the arguments that say it. */
+interface Main {
+  parts: CallPart[];
+  keys: readonly string[];
+}
+
+function mainOf(args: Arguments): Main {
+  const command = keyIn(args, COMMAND_ARGUMENTS);
+  if (command !== undefined) return { parts: [{ text: wordsOf(args[command]) }], keys: [command] };
+  const search = keyIn(args, SEARCH_ARGUMENTS);
+  const path = pathIn(args);
+  if (search !== undefined) {
+    const place = path === undefined ? [] : [{ text: " in " }, ...path.parts];
+    return { parts: [{ text: wordsOf(args[search]) }, ...place], keys: [search, ...(path?.keys ?? [])] };
+  }
+  if (path !== undefined) return withLines(path, args);
+  return phraseIn(args);
+}
+
+function keyIn(args: Arguments, keys: readonly string[]): string | undefined {
+  return keys.find((key) => wordsOf(args[key]) !== "");
+}
+
+function pathIn(args: Arguments): Main | undefined {
+  const key =
+    keyIn(args, [...PATH_ARGUMENTS, ...FOLDER_ARGUMENTS]) ??
+    Object.keys(args).find((each) => looksLikePath(args[each]));
+  if (key !== undefined) return { parts: [{ text: wordsOf(args[key]), isPath: true }], keys: [key] };
+  const listKey = PATH_LIST_ARGUMENTS.find((each) => pathsIn(args[each]).length > 0);
+  if (listKey === undefined) return undefined;
+  const parts = pathsIn(args[listKey]).flatMap((path, at): CallPart[] => {
+    const part = { text: path, isPath: true };
+    return at === 0 ? [part] : [{ text: ", " }, part];
+  });
+  return { parts, keys: [listKey] };
+}
+
+/** Anybody's argument: only what can hardly be anything else. */
+function looksLikePath(value: unknown): boolean {
+  if (typeof value !== "string" || value.length > MAX_TEXT || /\s|:\/\//.test(value)) return false;
+  return /^(?:\.{0,2}|~)\/[^/]|^[A-Za-z]:\\/.test(value) || /\/[^/]*[^/.]\.\w{1,8}$/.test(value);
+}
+
+function pathsIn(value: unknown): string[] {
+  return Array.isArray(value) ? value.slice(0, 20).flatMap((each) => wordsOf(each) || []) : [];
+}
+
+/** `path:10-40`; what takes the place of something in the file is shown by its difference, not here. */
+function withLines({ parts, keys }: Main, args: Arguments): Main {
+  const lines = linesIn(args);
+  const [head, ...others] = parts;
+  // How many there are says nothing of the lines of a folder: it needs a first line, or the name of a file.
+  const isOfFile = lines?.isExact === true || /[^/]\.\w+$/.test(head?.text ?? "");
+  if (head === undefined || lines === undefined || !isOfFile)
+    return { parts, keys: [...keys, ...CHANGE_ARGUMENTS] };
+  return {
+    parts: [{ text: `${head.text}:${lines.text}`, isPath: true }, ...others],
+    keys: [...keys, ...lines.keys, ...CHANGE_ARGUMENTS],
+  };
+}
+
+function linesIn(args: Arguments): { text: string; isExact: boolean; keys: string[] } | undefined {
+  const { view_range: range } = args;
+  if (Array.isArray(range) && range.length === 2 && range.every(Number.isInteger))
+    return { text: rangeText(range[0], range[1]), isExact: true, keys: ["view_range"] };
+  const from = numberAt(args, FIRST_LINE_ARGUMENTS);
+  const last = numberAt(args, LAST_LINE_ARGUMENTS);
+  const count = numberAt(args, ["limit"]);
+  if (from === undefined && last === undefined && count === undefined) return undefined;
+  const to = last ?? (count === undefined ? undefined : (from ?? 1) + count - 1);
+  const keys = [...FIRST_LINE_ARGUMENTS, ...LAST_LINE_ARGUMENTS, "limit"];
+  return { text: rangeText(from ?? 1, to), isExact: from !== undefined || last !== undefined, keys };
+}
+
+/** Of a file that is read to its end, the last line is not known. */
+function rangeText(from: number, to: number | undefined): string {
+  return `${from}-${to === undefined || to < 0 ? "" : to}`;
+}
+
+function numberAt(args: Arguments, keys: readonly string[]): number | undefined {
+  return keys.map((key) => args[key]).find((value): value is number => Number.isInteger(value));
+}
+
+/** A phrase says itself what it is, and so does the only argument; a word among others needs its name. */
+function phraseIn(args: Arguments): Main {
+  const entries = Object.entries(args).filter(
+    ([, value]) => typeof value === "string" && value.trim() !== "",
+  );
+  const isPhrase = ([, value]: [string, unknown]) => /\S\s+\S|:\/\//.test(String(value).slice(0, MAX_TEXT));
+  const isLine = ([, value]: [string, unknown]) => !String(value).slice(0, MAX_TEXT).trim().includes("\n");
+  const phrases = entries.filter(isPhrase);
+  const only = Object.keys(args).length === 1 ? entries[0] : undefined;
+  const [key, value] = phrases.find(isLine) ?? phrases[0] ?? only ?? [];
+  return key === undefined ? { parts: [], keys: [] } : { parts: [{ text: wordsOf(value) }], keys: [key] };
+}
+
+/** A text on one line; a command can be a list of its words. Empty for anything else. */
+function wordsOf(value: unknown): string {
+  if (Array.isArray(value)) {
+    const words = value.slice(0, 200).filter((word) => typeof word === "string");
+    return words.length === 0 ? "" : wordsOf(words.join(" "));
+  }
+  return typeof value === "string"
+    ? value
+        .slice(0, MAX_TEXT * 2)
+        .trim()
+        .replaceAll(/\s+/g, " ")
+        .slice(0, MAX_TEXT)
+    : "";
+}
+
+/** What else an argument says, in a few words; nothing where it says no. */
+function restTexts(key: string, value: unknown, depth = 0): string[] {
+  if (value === true) return [key];
+  if (typeof value === "number") return [`${key} ${value}`];
+  if (typeof value === "string") return restText(key, value);
+  if (Array.isArray(value)) return listTexts(key, value);
+  if (!isRecord(value)) return [];
+  if (depth > 0) return [key];
+  return Object.entries(value)
+    .slice(0, 20)
+    .flatMap(([inner, each]) => restTexts(`${key}.${inner}`, each, depth + 1));
+}
+
+function restText(key: string, text: string): string[] {
+  const lines = text.trim().split("\n", 1_000).length;
+  if (lines > 1) return [`${key} ${lines.toLocaleString("en")}${lines === 1_000 ? "+" : ""} lines`];
+  const words = wordsOf(text);
+  if (words === "") return [];
+  return [`${key} ${words.length > MAX_REST_TEXT ? `${words.slice(0, MAX_REST_TEXT - 1)}…` : words}`];
+}
+
+function listTexts(key: string, list: readonly unknown[]): string[] {
+  if (list.length === 0) return [];
+  const words = list
+    .slice(0, 20)
+    .flatMap((each) => (typeof each === "number" ? String(each) : wordsOf(each) || []));
+  const text = words.join(", ");
+  const isWhole = words.length === list.length && text.length <= MAX_REST_TEXT;
+  return [`${key} ${isWhole ? text : list.length.toLocaleString("en")}`];
+}
