@@ -16,7 +16,7 @@ export type SessionStartReason = "startup" | "reload" | "new" | "resume" | "fork
 
 /** The events of opening, naming, leaving and forking sessions. */
 export interface SessionEvents {
-  /** The session is open; fired by `Agent.start`. */
+  /** The session is open; fired by `Agent.start`. "startup" also where the program starts with a session from before. */
   session_start: NotifyEvent<{
     type: "session_start";
     reason: SessionStartReason;

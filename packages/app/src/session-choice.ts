@@ -24,7 +24,8 @@ import { openSessionFile, resolveEntryId, sessionPath, sessionPlace } from "./se
 export interface SessionChoice {
   /** The session that is gone on with or copied; undefined for a new one. */
   origin: Session | undefined;
-  reason: SessionStartReason;
+  /** Of `session_start` where the program starts with it: as in pi, also with a session from before. */
+  reason: Extract<SessionStartReason, "startup" | "fork">;
   open(): Session;
 }
 
@@ -58,7 +59,7 @@ function opened(file: string, { call, models }: AppContext): Session {
 }
 
 function existing(session: Session): SessionChoice {
-  return { origin: session, reason: "resume", open: () => session };
+  return { origin: session, reason: "startup", open: () => session };
 }
 
 /** A new session, in memory or in a file among the recorded ones: it is there from the first entry on. */

@@ -141,9 +141,6 @@ test.each<[string, (bonsai: ExtensionAPI) => unknown]>([
   ["setActiveTools", (b) => b.setActiveTools([7] as never)],
   ["setModel", (b) => b.setModel(undefined as never)],
   ["setModel", (b) => b.setModel("scripted/test" as never)],
-  ["on", (b) => b.on(undefined as never, () => {})],
-  ["registerCommand", (b) => b.registerCommand(7 as never, { handler() {} })],
-  ["registerFlag", (b) => b.registerFlag(Symbol("s") as never, { type: "string" })],
   ["events.on", (b) => b.events.on("channel", undefined as never)],
   ["setSessionName", (b) => b.setSessionName(round() as never)],
 ])("%s refuses what it cannot take, and nothing is stored", async (name, call) => {

@@ -102,27 +102,69 @@ test.each<[string, object]>([
   ["promptGuidelines", { promptGuidelines: [7] }],
   ["promptSnippet", { promptSnippet: 7 }],
   ["label", { label: {} }],
+  ["description", { description: 7 }],
   ["executionMode", { executionMode: "serial" }],
   ["prepareArguments", { prepareArguments: {} }],
-])("a tool whose %s is none is refused when it is registered: %j", async (field, odd) => {
+])("a tool whose %s is none does without: %j", async (field, odd) => {
   await using session = await openTestSession({
     extensions: (bonsai) => void bonsai.registerTool({ ...saying("odd"), ...odd }),
-    answers: ["Fine."],
+    answers: [{ calls: [{ name: "odd", arguments: {} }] }, "Fine."],
   });
-  expect(session.extensions.failed).toMatchObject([
-    { error: { code: "extension_argument_invalid", message: expect.stringContaining(`takes ${field}, `) } },
+  expect(session.extensions.failed).toEqual([]);
+  expect(session.notices).toMatchObject([
+    { code: "extension_registration_mended", message: expect.stringContaining(`with ${field} `) },
   ]);
   expect(await session.prompt("How are you?")).toMatchObject({ status: "done" });
+  expect(session.requests[1]?.messages.at(-1)).toMatchObject({ role: "toolResult", isError: false });
 });
 
-test.each<[string, (bonsai: ExtensionAPI) => unknown]>([
-  ["command", (b) => b.registerCommand("x", { description: {} as never, handler() {} })],
-  ["shortcut", (b) => b.registerShortcut("x", { description: 7 as never, handler() {} })],
-  ["flag", (b) => b.registerFlag("x", { type: "string", description: [] as never })],
-  ["flag's default", (b) => b.registerFlag("x", { type: "boolean", default: "yes" as never })],
-])("a description that is no text is refused: %s", async (_what, register) => {
-  await using session = await openTestSession({ extensions: (bonsai) => void register(bonsai) });
-  expect(session.extensions.failed).toMatchObject([{ error: { code: "extension_argument_invalid" } }]);
+test.each<[string, object, object]>([
+  ["a description", { description: undefined, label: "Odd one" }, { description: "Odd one" }],
+  ["a description and a label", { description: undefined }, { description: "odd" }],
+  ["parameters", { parameters: undefined }, { parameters: { type: "object" } }],
+])("a tool without %s can be called all the same", async (_what, odd, declared) => {
+  await using session = await openTestSession({
+    extensions: (bonsai) => void bonsai.registerTool({ ...saying("odd"), ...odd }),
+    answers: [{ calls: [{ name: "odd", arguments: {} }] }, "Fine."],
+  });
+  await session.prompt("Go.");
+  expect(session.notices).toEqual([]);
+  expect(session.requests[0]?.tools.find(({ name }) => name === "odd")).toMatchObject(declared);
+  expect(session.requests[1]?.messages.at(-1)).toMatchObject({ role: "toolResult", isError: false });
+});
+
+const flag = (options: unknown) => (b: ExtensionAPI) => b.registerFlag("x", options as never);
+
+test.each<[string, (bonsai: ExtensionAPI) => unknown, unknown]>([
+  ["command", (b) => b.registerCommand("x", { description: {} as never, handler() {} }), undefined],
+  ["shortcut", (b) => b.registerShortcut("x", { description: 7 as never, handler() {} }), undefined],
+  ["flag", flag({ type: "string", description: [], default: "here" }), "here"],
+  ["flag's default", flag({ type: "boolean", default: "yes" }), undefined],
+  ["flag's type", flag({ type: "number", default: "7" }), "7"],
+])("what is odd of a registration is left out: %s", async (_what, register, value) => {
+  let got: unknown;
+  await using session = await openTestSession({
+    extensions(bonsai) {
+      register(bonsai);
+      got = bonsai.getFlag("x");
+    },
+  });
+  expect(session.extensions.failed).toEqual([]);
+  expect(session.notices).toMatchObject([{ code: "extension_registration_mended" }]);
+  const { commands, flags, shortcuts } = session.extensions;
+  expect([...commands, ...flags, ...shortcuts]).toHaveLength(1);
+  expect(got).toBe(value);
+});
+
+test.each<[unknown, string]>([
+  [undefined, "boolean"],
+  [{ description: "Plan first" }, "boolean"],
+  [{ default: true }, "boolean"],
+  [{ default: "here" }, "string"],
+])("a flag without a type has that of its default, else it is a boolean: %j", async (options, type) => {
+  await using session = await openTestSession({ extensions: (bonsai) => void flag(options)(bonsai) });
+  expect(session.extensions.flags.get("x")?.type).toBe(type);
+  expect(session.notices).toEqual([]);
 });
 
 test.each([7, [null, 7, {}], "all"])("completions that are none are not offered: %j", async (offered) => {

@@ -131,7 +131,6 @@ test.each([
 
 test.each<[string, unknown, string]>([
   ["a text", "text", "text"],
-  ["nothing", undefined, "undefined"],
   ["a list", [], "they are an array"],
   ["zod of something else", z.string(), '"string"'],
   ["zod that no JSON Schema can say", z.object({ at: z.date() }), "Date cannot be represented"],
@@ -144,8 +143,10 @@ test.each<[string, unknown, string]>([
       bonsai.registerTool({ ...saying("odd"), parameters: parameters as never });
     },
   });
-  expect(session.extensions.failed).toMatchObject([{ error: { code: "tool_parameters_invalid" } }]);
-  expect(session.extensions.failed[0]?.error.message).toContain(message);
+  expect(session.extensions.failed).toEqual([]);
+  expect(session.notices).toMatchObject([
+    { code: "extension_registration_refused", message: expect.stringContaining(message) },
+  ]);
   expect(session.agent.tools.names).not.toContain("odd");
 });
 
@@ -190,66 +191,38 @@ test("parameters of TypeBox are checked like others", async () => {
   expect(session.requests[1]?.messages.at(-1)).toMatchObject({ isError: true });
 });
 
-const wrong: [string, (bonsai: ExtensionAPI) => unknown, string, string][] = [
-  ["a tool's name", (b) => b.registerTool(saying("a b")), "tool_name_invalid", "a b"],
-  ["no tool", (b) => b.registerTool(undefined as never), "extension_argument_invalid", "a tool with a name"],
-  [
-    "a tool without a description",
-    (b) => b.registerTool({ ...saying("x"), description: undefined } as unknown as ExtensionTool),
-    "extension_argument_invalid",
-    "a description",
-  ],
+const wrong: [string, (bonsai: ExtensionAPI) => unknown, string][] = [
+  ["a tool's name", (b) => b.registerTool(saying("a b")), "a b"],
+  ["no tool", (b) => b.registerTool(undefined as never), "a tool with a name"],
   [
     "a tool without execute",
     (b) => b.registerTool({ ...saying("x"), execute: 1 } as unknown as ExtensionTool),
-    "extension_argument_invalid",
     "execute, a function",
   ],
-  [
-    "a command's slash",
-    (b) => b.registerCommand("/x", { handler() {} }),
-    "extension_command_invalid",
-    '"/x"',
-  ],
-  [
-    "a command's blank",
-    (b) => b.registerCommand("a b", { handler() {} }),
-    "extension_command_invalid",
-    "a b",
-  ],
-  ["an empty command", (b) => b.registerCommand("", { handler() {} }), "extension_command_invalid", '""'],
-  ["no handler", (b) => b.registerCommand("x", {} as never), "extension_argument_invalid", "a handler"],
-  ["a flag's dashes", (b) => b.registerFlag("--x", { type: "boolean" }), "extension_flag_invalid", "--x"],
-  [
-    "a flag's type",
-    (b) => b.registerFlag("x", { type: "number" } as never),
-    "extension_argument_invalid",
-    "number",
-  ],
-  ["no key", (b) => b.registerShortcut("", { handler() {} }), "extension_argument_invalid", "ctrl+shift+k"],
-  ["a handler that is none", (b) => b.on("input", 1 as never), "extension_argument_invalid", "a function"],
+  ["a command's slash", (b) => b.registerCommand("/x", { handler() {} }), '"/x"'],
+  ["a command's blank", (b) => b.registerCommand("a b", { handler() {} }), "a b"],
+  ["an empty command", (b) => b.registerCommand("", { handler() {} }), '""'],
+  ["no handler", (b) => b.registerCommand("x", {} as never), "a handler"],
+  ["a flag's dashes", (b) => b.registerFlag("--x", { type: "boolean" }), "--x"],
+  ["no key", (b) => b.registerShortcut("", { handler() {} }), "ctrl+shift+k"],
+  ["a handler that is none", (b) => b.on("input", 1 as never), "a function"],
 ];
 
-test.each(wrong)("%s: refused with what was given", async (_what, call, code, text) => {
-  let error: unknown;
+test.each(wrong)("%s: refused alone, with what was given and the remedy", async (_what, call, text) => {
+  let undo: unknown;
   await using session = await openTestSession({
     extensions(bonsai) {
-      try {
-        call(bonsai);
-      } catch (thrown) {
-        error = thrown;
-      }
+      undo = call(bonsai);
+      bonsai.registerCommand("rest", { handler() {} });
     },
   });
-  expect(error).toMatchObject({
-    code,
-    message: expect.stringContaining(text),
-    hint: expect.stringMatching(/\w/),
-  });
-  expect(error).toMatchObject({
-    message: expect.stringContaining(code === "tool_name_invalid" ? "" : "inline:"),
-  });
-  expect(session.extensions.commands).toEqual([]);
+  expect(session.extensions.failed).toEqual([]);
+  expect(session.notices).toMatchObject([
+    { level: "warning", code: "extension_registration_refused", message: expect.stringContaining(text) },
+  ]);
+  expect(session.notices[0]?.message).toMatch(/^A registration of inline:extensions-1 .*\n\w/s);
+  expect(session.extensions.commands.map(({ name }) => name)).toEqual(["rest"]);
+  expect((undo as () => unknown)()).toBeUndefined();
 });
 
 test("a flag has the value of the command line, else its default", async () => {

@@ -50,7 +50,8 @@ export interface SendUserMessageOptions {
 /**
  * What an extension can do. Everything that it registers is undone when it is unloaded; what is registered under a name
  * that another extension has takes its place until then, and under a name of its own for good. Calls after that throw `extension_unloaded`; what needs a session throws
- * `extension_not_started` while the module loads.
+ * `extension_not_started` while the module loads. What cannot be registered is a notice, `extension_registration_refused`, and
+ * costs the extension nothing else.
  */
 export interface ExtensionAPI {
   /** Registers a handler; the function returned takes it out. An event that does not exist is named in a notice. */
@@ -60,7 +61,7 @@ export interface ExtensionAPI {
     options?: HandlerOptions,
   ): () => void;
 
-  /** Gives the model a tool, from its next request on. @throws BonsaiError `tool_name_invalid`, `tool_parameters_invalid` */
+  /** Gives the model a tool, from its next request on. */
   registerTool<Schema extends ToolParameters, Details = unknown>(
     tool: ExtensionTool<Schema, Details>,
   ): () => void;

@@ -1,24 +1,45 @@
 import { type Tool, ToolRegistry, type ToolResult } from "@bonsai-agent/agent";
 import { usageSchema } from "@bonsai-agent/messages/schemas";
-import { z } from "zod";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import { tidyError } from "../load/generation.ts";
 import { readableError } from "../load/thrown-error.ts";
 import { badArgument } from "./extension-errors.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
 import { runOf } from "./extension-scope.ts";
+import { laidOver, withSoundFields } from "./sound-fields.ts";
+
+const isText = (value: unknown) => typeof value === "string";
+const isFunction = (value: unknown) => typeof value === "function";
+const isOneOf =
+  (...words: unknown[]) =>
+  (value: unknown) =>
+    words.includes(value);
 
 /** What may be left out, and what each is. */
-const others = {
-  label: [z.string(), "a text"],
-  promptSnippet: [z.string(), "a text"],
-  promptGuidelines: [z.array(z.string()), "a list of texts"],
-  executionMode: [z.enum(["parallel", "sequential"]), '"parallel" or "sequential"'],
-  prepareArguments: [z.custom((value) => typeof value === "function"), "a function"],
-  renderCall: [z.custom((value) => typeof value === "function"), "a function"],
-  renderResult: [z.custom((value) => typeof value === "function"), "a function"],
-  renderShell: [z.enum(["default", "self"]), '"default" or "self"'],
+const optional = {
+  label: [isText, "a text"],
+  description: [isText, "a text for the model"],
+  promptSnippet: [isText, "a text"],
+  promptGuidelines: [(value: unknown) => Array.isArray(value) && value.every(isText), "a list of texts"],
+  executionMode: [isOneOf("parallel", "sequential"), '"parallel" or "sequential"'],
+  prepareArguments: [isFunction, "a function"],
+  renderCall: [isFunction, "a function"],
+  renderResult: [isFunction, "a function"],
+  renderShell: [isOneOf("default", "self"), '"default" or "self"'],
 } as const;
+
+/** A tool without those optional fields that are none. One without a description is called by its label; one without parameters takes none. */
+export function mendedTool(runtime: ExtensionRuntime, tool: ExtensionTool): ExtensionTool {
+  if (typeof tool !== "object" || tool === null) return tool;
+  const sound = withSoundFields(runtime, callOf(tool), tool, optional);
+  if (sound.description && sound.parameters) return sound;
+  const { name, label, description = label || name, parameters = { type: "object" } } = sound;
+  return laidOver(sound, { description, parameters });
+}
+
+function callOf({ name }: ExtensionTool): string {
+  return `registerTool({ name: ${JSON.stringify(name)}, … })`;
+}
 
 /**
  * A tool as the agent runs it.
@@ -26,18 +47,11 @@ const others = {
  */
 export function checkedTool(runtime: ExtensionRuntime, tool: ExtensionTool): Tool {
   const { scope } = runtime;
-  const call = `registerTool({ name: ${JSON.stringify(tool?.name)}, … })`;
   if (typeof tool?.name !== "string") throw badArgument(scope, "registerTool", "a tool with a name", tool);
-  if (typeof tool.description !== "string")
-    throw badArgument(scope, call, "a description, a text for the model", tool.description);
+  const call = callOf(tool);
   if (typeof tool.execute !== "function") throw badArgument(scope, call, "execute, a function", tool.execute);
   if (isFieldsOfZod(tool.parameters))
     throw badArgument(scope, call, "parameters with z.object({…}) around them", Object.keys(tool.parameters));
-  for (const [field, [schema, wanted]] of Object.entries(others)) {
-    const value = tool[field as keyof typeof others];
-    if (!schema.nullish().safeParse(value).success)
-      throw badArgument(scope, call, `${field}, ${wanted}`, value);
-  }
   const forAgent = agentTool(tool, runtime);
   // Whether an agent takes its name and parameters shows at once, also where there is no agent yet.
   new ToolRegistry().register(forAgent);

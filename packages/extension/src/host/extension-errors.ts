@@ -29,6 +29,29 @@ export function failureNotice(source: string, { message, hint }: BonsaiError): A
   return { level: "warning", code: "extension_failed", message: text };
 }
 
+/** The notice about a registration that could not be; what it was for is not there, and all else of the extension is. */
+export function refusalNotice(scope: ExtensionScope, error: unknown): AgentNotice {
+  const { message, hint } = extensionFailure(scope, error);
+  return {
+    level: "warning",
+    code: "extension_registration_refused",
+    message: `A registration of ${scope.source} was left out; the rest of it works. ${message}\n${hint}`,
+  };
+}
+
+/** The notice about an optional field of a registration that was left out. */
+export function mendNotice(
+  { source }: ExtensionScope,
+  call: string,
+  { field, wanted, value }: { field: string; wanted: string; value: unknown },
+): AgentNotice {
+  return {
+    level: "warning",
+    code: "extension_registration_mended",
+    message: `${source} called ${call} with ${field} ${shown(value)}, which is not ${wanted}: it was left out.`,
+  };
+}
+
 /** What a command's handler threw. */
 export function commandFailure(
   { name, source }: { name: string; source: string },

@@ -17,13 +17,13 @@ import { execProgram } from "./exec-program.ts";
 import { badArgument, failureText } from "./extension-errors.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
 import { runOf } from "./extension-scope.ts";
-import { registering } from "./registering.ts";
+import { eachAlone, registering } from "./registering.ts";
 
 /** The API object of one extension. Its functions need no `this`. */
 export function makeApi(runtime: ExtensionRuntime): ExtensionAPI {
   const { scope, host, registry } = runtime;
   return {
-    on: listening(runtime),
+    ...eachAlone(runtime, { on: listening(runtime) }),
     ...registering(runtime),
     ...sessionCalls(runtime),
     ...agentCalls(runtime),

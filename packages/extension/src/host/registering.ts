@@ -1,22 +1,41 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { EntryRenderer, MessageRenderer } from "../api/drawing.ts";
-import type { CommandInfo, ExtensionAPI } from "../api/extension-api.ts";
+import type { CommandInfo, ExtensionAPI, FlagOptions } from "../api/extension-api.ts";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import type { ProviderOptions } from "../api/provider-options.ts";
-import { checkedTool } from "./agent-tool.ts";
-import { badArgument } from "./extension-errors.ts";
+import { checkedTool, mendedTool } from "./agent-tool.ts";
+import { badArgument, refusalNotice } from "./extension-errors.ts";
 import { registerProvider } from "./extension-providers.ts";
 import type { ExtensionRuntime, RegisteredCommand } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
 import type { Registration } from "./registrations.ts";
+import { withSoundFields } from "./sound-fields.ts";
 
 /** The names of the API under which an extension registers something, each with its undo. */
 export function registering(runtime: ExtensionRuntime) {
-  return {
+  return eachAlone(runtime, {
     ...registeringForUsers(runtime),
     ...registeringRenderers(runtime),
     ...registeringProviders(runtime),
-  };
+  });
+}
+
+/** What cannot be registered is a notice, and costs the extension nothing else. */
+export function eachAlone<Calls extends object>(runtime: ExtensionRuntime, calls: Calls): Calls {
+  const alone =
+    (call: (...args: unknown[]) => unknown) =>
+    (...args: unknown[]): unknown => {
+      try {
+        return call(...args);
+      } catch (error) {
+        if (runtime.scope.isUnloaded) throw error;
+        runtime.host.onNotice(refusalNotice(runtime.scope, error));
+        return () => {};
+      }
+    };
+  return Object.fromEntries(
+    Object.entries(calls).map(([name, call]) => [name, name.startsWith("get") ? call : alone(call)]),
+  ) as Calls;
 }
 
 /** What an extension can give to the model, to the user and to the command line. */
@@ -30,15 +49,15 @@ function registeringForUsers(
   return {
     registerTool(definition) {
       scope.checkLoaded("registerTool");
-      const tool = definition as unknown as ExtensionTool;
+      const tool = mendedTool(runtime, definition as unknown as ExtensionTool);
       const forAgent = checkedTool(runtime, tool);
       const undo = registry.tools.add(registration(scope, tool.name, { tool, forAgent, scope }));
       return scope.keepAs(`tool ${tool.name}`, undo);
     },
-    registerCommand(name, options) {
+    registerCommand(name, given) {
       scope.checkLoaded("registerCommand");
       if (typeof name !== "string") throw badArgument(scope, "registerCommand", "a name, a text", name);
-      checkHandler(scope, `registerCommand("${name}", …)`, options);
+      const options = withHandler(runtime, `registerCommand("${name}", …)`, given);
       if (isReserved(runtime, name)) return () => {};
       const run = async (args: string) => runOf(scope, () => options.handler(args, runtime.commandContext()));
       const complete = async (prefix: string) =>
@@ -46,9 +65,10 @@ function registeringForUsers(
       const undo = registry.commands.add(registration(scope, name, { options, run, complete }));
       return scope.keepAs(`command ${name}`, undo);
     },
-    registerFlag(name, options) {
+    registerFlag(name, given) {
       scope.checkLoaded("registerFlag");
-      checkFlag(scope, name, options);
+      checkFlagName(scope, name);
+      const options = mendedFlag(runtime, name, given);
       return scope.keepAs(`flag ${name}`, registry.flags.add(registration(scope, name, options)));
     },
     getFlag(name) {
@@ -56,11 +76,11 @@ function registeringForUsers(
       const flag = registry.flags.get(name);
       return flag === undefined ? undefined : (host.flag(name) ?? flag.value.default);
     },
-    registerShortcut(key, options) {
+    registerShortcut(key, given) {
       scope.checkLoaded("registerShortcut");
       if (typeof key !== "string" || key === "")
         throw badArgument(scope, "registerShortcut", 'a key like "ctrl+shift+k"', key);
-      checkHandler(scope, `registerShortcut("${key}", …)`, options);
+      const options = withHandler(runtime, `registerShortcut("${key}", …)`, given);
       const run = async () => runOf(scope, () => options.handler(runtime.context()));
       return scope.keepAs(`key ${key}`, registry.shortcuts.add(registration(scope, key, { options, run })));
     },
@@ -79,25 +99,21 @@ function registration<Value>(
   return { name, value, source, path };
 }
 
-function checkHandler(
-  scope: ExtensionScope,
+/** @throws BonsaiError where there is no handler; a description that is none is left out */
+function withHandler<Options extends { handler?: unknown; description?: string | undefined }>(
+  runtime: ExtensionRuntime,
   call: string,
-  options: { handler?: unknown; description?: unknown } | undefined,
-): void {
+  options: Options,
+): Options {
   if (typeof options?.handler !== "function")
-    throw badArgument(scope, call, "a handler, a function", options);
-  checkDescription(scope, call, options);
+    throw badArgument(runtime.scope, call, "a handler, a function", options);
+  return withSoundFields(runtime, call, options, { description: [isText, "a text"] });
 }
 
-function checkFlag(scope: ExtensionScope, name: string, options: unknown): void {
+const isText = (value: unknown) => typeof value === "string";
+
+function checkFlagName(scope: ExtensionScope, name: string): void {
   if (typeof name !== "string") throw badArgument(scope, "registerFlag", "a name, a text", name);
-  const call = `registerFlag("${name}", …)`;
-  const given = (options ?? {}) as { type?: unknown; description?: unknown; default?: unknown };
-  if (given.type !== "boolean" && given.type !== "string")
-    throw badArgument(scope, call, 'type "boolean" or "string"', options);
-  checkDescription(scope, call, given);
-  if (given.default !== undefined && typeof given.default !== given.type)
-    throw badArgument(scope, call, `a default of the type ${given.type}`, given.default);
   if (/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(name)) return;
   throw new BonsaiError({
     code: "extension_flag_invalid",
@@ -106,13 +122,23 @@ function checkFlag(scope: ExtensionScope, name: string, options: unknown): void 
   });
 }
 
-/** It is listed for people, and sent to clients as JSON. */
-function checkDescription(
-  scope: ExtensionScope,
-  call: string,
-  { description = "" }: { description?: unknown },
-): void {
-  if (typeof description !== "string") throw badArgument(scope, call, "a description, a text", description);
+/** A flag without a type is of that of its default, else a boolean. */
+function mendedFlag(runtime: ExtensionRuntime, name: string, given: FlagOptions | undefined): FlagOptions {
+  const call = `registerFlag("${name}", …)`;
+  const sound = withSoundFields<Partial<FlagOptions>>(runtime, call, given ?? {}, {
+    type: [(value) => value === "boolean" || value === "string", '"boolean" or "string"'],
+    description: [isText, "a text"],
+  });
+  const { type = typeof sound.default === "string" ? "string" : "boolean", description } = sound;
+  const { default: value } = withSoundFields<Partial<FlagOptions>>(runtime, call, sound, {
+    default: [(given) => typeof given === type, `a ${type}`],
+  });
+  // Listed as JSON: a plain object.
+  return {
+    type,
+    ...(description && { description }),
+    ...(value === undefined ? {} : { default: value }),
+  } as FlagOptions;
 }
 
 /**
