@@ -3,4 +3,4 @@ export { asStored } from "./companions.ts";
 export { recentSettings } from "./latest-entries.ts";
 export { compactionChange, isCompanion, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
 export { editedMessage, type KeptPart, projectEntry, ViewSeeker } from "./projection.ts";
-export { NewFile, writeSessionFile } from "./session-file.ts";
+export { NewFile, sessionFileName, writeSessionFile } from "./session-file.ts";

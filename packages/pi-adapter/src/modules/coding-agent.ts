@@ -54,14 +54,19 @@ export {
   keyText,
   rawKeyHint,
 } from "./drawing.ts";
+export { SessionManager } from "./session-manager.ts";
 export {
+  buildContextEntries,
   buildSessionContext,
+  buildSessionProjection,
   calculateContextTokens,
   DEFAULT_COMPACTION_SETTINGS,
   estimateTokens,
   getLastAssistantUsage,
   getLatestCompactionEntry,
-  SessionManager,
+  migrateSessionEntries,
+  parseSessionEntries,
+  sessionEntryToContextMessages,
   shouldCompact,
 } from "./sessions.ts";
 export { compact, generateSummary, generateSummaryWithUsage } from "./summaries.ts";

@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { dirname, resolve } from "node:path";
-import { type ReadonlySessionManager, sessionManagerOf } from "@bonsai-agent/extension/host";
+import {
+  contextEntries,
+  type SessionContext,
+  type SessionProjection,
+  sessionProjection,
+} from "@bonsai-agent/extension/host";
 import {
   type AssistantMessage,
-  BonsaiError,
   chars4Estimator,
   contextTokens,
   type Message,
@@ -12,69 +14,80 @@ import {
 } from "@bonsai-agent/messages";
 import {
   type Entry,
-  listSessions,
   MemoryStore,
   openSession,
   project,
-  type SessionSummary,
+  SESSION_VERSION,
+  type SessionHeader,
 } from "@bonsai-agent/session";
+import { recentSettings } from "@bonsai-agent/session/host";
 
-/** pi's sessions on disk, for reading; those who write go through the session that is worked in. */
-export const SessionManager = {
-  /** As it is in this moment; what is appended later is not seen. @throws what `openSession` throws */
-  open(path: string): ReadonlySessionManager {
-    const file = resolve(path);
-    const session = openSession({ store: new MemoryStore(readFileSync(file), "It was opened for reading.") });
-    return {
-      ...sessionManagerOf(() => session),
-      getSessionFile: () => file,
-      getSessionDir: () => dirname(file),
-    };
-  },
-  /** The sessions of a working folder, latest first. */
-  list: async (cwd: string) => listSessions({ cwd }).sessions.map(sessionInfo),
-  listAll: async () => listSessions().sessions.map(sessionInfo),
-  create: () => refuse("create"),
-  inMemory: () => refuse("inMemory"),
-  continueRecent: () => refuse("continueRecent"),
-};
+/** What a model sees at an entry, as in pi the last one for an id that no entry has, and what it is asked with. */
+export function buildSessionContext(...path: PathArguments): SessionContext {
+  const { messages, thinkingLevel, model } = buildSessionProjection(...path);
+  return { messages, thinkingLevel, model };
+}
 
-/** What a model sees at an entry; default the last one. */
-export function buildSessionContext(
-  entries: readonly Entry[],
-  leafId: string | null | undefined = entries.at(-1)?.id,
-): { messages: Message[] } {
+/** The same, with the entry that each message comes from. */
+export function buildSessionProjection(...[entries, leafId]: PathArguments): SessionProjection {
+  const path = pathTo(entries, leafId);
+  const projection = project(path);
+  return sessionProjection({
+    entries: contextEntries(path, projection),
+    projection,
+    settings: recentSettings(path.toReversed()),
+  });
+}
+
+/** The entries that a context comes from: a summary, what it kept and what came after it. */
+export function buildContextEntries(...[entries, leafId]: PathArguments): Entry[] {
+  const path = pathTo(entries, leafId);
+  return contextEntries(path, project(path));
+}
+
+/** What one entry contributes to a context; empty for what a model does not see. */
+export function sessionEntryToContextMessages(entry: Entry): Message[] {
+  return project([entry]).items.map(({ message }) => message);
+}
+
+/** pi gives a third argument, entries by id, to be faster. */
+type PathArguments = [entries: readonly Entry[], leafId?: string | null | undefined, byId?: unknown];
+
+function pathTo(entries: readonly Entry[], leafId: string | null | undefined): Entry[] {
+  if (leafId === null) return [];
   const byId = new Map(entries.map((entry) => [entry.id, entry]));
   const path: Entry[] = [];
-  for (let at = byId.get(leafId ?? ""); at !== undefined; at = byId.get(at.parentId ?? "")) {
-    path.unshift(at);
+  const leaf = byId.get(leafId ?? "") ?? entries.at(-1);
+  for (let at = leaf; at !== undefined; at = byId.get(at.parentId ?? "")) {
+    path.push(at);
     // An entry that is met again is an ancestor of itself.
     byId.delete(at.id);
   }
-  return { messages: project(path).items.map(({ message }) => message) };
+  return path.reverse();
 }
 
-/** What pi lists of a session. */
-function sessionInfo({ file, id, cwd, name, createdMs, lastActivityMs, lines, firstWords }: SessionSummary) {
-  return {
-    path: file,
-    id,
-    cwd,
-    ...(name === undefined ? {} : { name }),
-    created: new Date(createdMs),
-    modified: new Date(lastActivityMs),
-    // Beside messages, what else a session holds.
-    messageCount: lines,
-    firstMessage: firstWords ?? "",
-  };
-}
-
-function refuse(name: string): never {
-  throw new BonsaiError({
-    code: "pi_method_missing",
-    message: `SessionManager.${name} of pi does not exist in Bonsai.`,
-    hint: "Use ctx.newSession, ctx.switchSession and ctx.fork in a command; SessionManager.open reads a file.",
+/** The objects of a session file's lines, its header first; damaged lines are left out. */
+export function parseSessionEntries(content: string): FileEntry[] {
+  return content.split("\n").flatMap((line) => {
+    try {
+      const value: unknown = JSON.parse(line);
+      return typeof value === "object" && value !== null ? [value as FileEntry] : [];
+    } catch {
+      // A line that was cut off, or a blank one: as in pi, what can be read counts.
+      return [];
+    }
   });
+}
+
+type FileEntry = Entry | SessionHeader;
+
+/** Makes what was read of a file of an older version one of today's, in place. */
+export function migrateSessionEntries(entries: FileEntry[]): void {
+  const header = entries.find((entry) => entry.type === "session");
+  if (header === undefined || (header.version ?? 1) >= SESSION_VERSION) return;
+  const lines = entries.map((entry) => `${JSON.stringify(entry)}\n`);
+  const session = openSession({ store: new MemoryStore(lines.join("")) });
+  entries.splice(0, entries.length, { ...header, version: SESSION_VERSION }, ...session.entries());
 }
 
 /** Settings as pi has them by default. */
@@ -102,7 +115,7 @@ export function shouldCompact(
 /** The usage of the last answer that neither failed nor was stopped. */
 export function getLastAssistantUsage(entries: readonly Entry[]): Usage | undefined {
   const isGood = ({ stopReason, usage }: AssistantMessage) =>
-    stopReason !== "aborted" && stopReason !== "error" && usage !== undefined;
+    stopReason !== "aborted" && stopReason !== "error" && usage !== undefined && contextTokens(usage) > 0;
   const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
   const last = messages.findLast(
     (message) => message.role === "assistant" && isGood(message as AssistantMessage),
