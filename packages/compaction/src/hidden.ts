@@ -144,8 +144,7 @@ class HiddenPath {
   /** True for what a model sees where no summary stands for it. */
   #isShown(number: number): boolean {
     const type = this.#index.type(number);
-    if (type === "branch_summary") return !this.#index.isDamaged(number);
-    if (type !== "message" && type !== "custom_message") return false;
+    if (type !== "message" && type !== "custom_message" && type !== "branch_summary") return false;
     if (ALWAYS_SHOWN.has(this.#index.kind(number)?.kind ?? "")) return true;
     const entry = this.#session.entryAt(number);
     return entry !== undefined && projectEntry(entry) !== undefined;

@@ -61,13 +61,16 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
     word: "branch",
     essential: [essential("summary")],
     fields: [text("fromId"), flag("fromHook"), flag("isMerge")],
-    message: ({ summary, fromId, isMerge, timestamp }) => ({
-      role: "branchSummary",
-      summary,
-      fromId,
-      ...(isMerge && { isMerge }),
-      timestamp: Date.parse(timestamp),
-    }),
+    message: ({ summary, fromId, isMerge, timestamp }) =>
+      summary === ""
+        ? undefined
+        : {
+            role: "branchSummary",
+            summary,
+            fromId,
+            ...(isMerge && { isMerge }),
+            timestamp: Date.parse(timestamp),
+          },
     changesView: never,
   },
   context_edit: {

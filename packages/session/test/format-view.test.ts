@@ -1,8 +1,18 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { isCompanion } from "../src/host.ts";
-import { MemoryStore, openSession, type Session } from "../src/index.ts";
+import { compactionChange, isCompanion } from "../src/host.ts";
+import {
+  cloneSession,
+  createSession,
+  MemoryStore,
+  openSession,
+  repairSession,
+  type Session,
+} from "../src/index.ts";
 
 /*
  * Other programs read the same files and know nothing of what we record beside the format's own types. This is their
@@ -43,7 +53,8 @@ function keptBy(path: readonly Line[], at: number): Line[] {
 
 /** Undefined for an entry that a model is not shown. */
 function shownBy({ type, message, summary, content }: Line): unknown {
-  if (type === "compaction" || type === "branch_summary") return summary;
+  if (type === "compaction") return summary;
+  if (type === "branch_summary") return summary === "" ? undefined : summary;
   if (type === "custom_message") return content;
   if (type !== "message") return undefined;
   const { role, command, excludeFromContext, content: said } = message as Record<string, unknown>;
@@ -81,6 +92,12 @@ function newSession() {
   return { store, session: openSession({ store }), lines };
 }
 
+function newHistory(notation: string) {
+  const made = newSession();
+  const { id } = history(notation, made.session);
+  return { ...made, id };
+}
+
 describe("a program that knows only the format sees what we see", () => {
   test("law: at every entry of every tree, whatever was compacted, undone, redone, pinned and taken back", () => {
     fc.assert(
@@ -97,5 +114,94 @@ describe("a program that knows only the format sees what we see", () => {
       }),
       { numRuns: 150 },
     );
+  });
+
+  test("an undo restates the compaction before it in its own line, which we read as an undo", () => {
+    const { store, session, id, lines } = newHistory('U A U A C(u2)"first" U A C(u3)"second" U');
+    const undo = session.undoCompaction(id("c2"));
+    expect(lines().at(-1)).toEqual({
+      type: "compaction",
+      id: undo.id,
+      parentId: id("u4"),
+      timestamp: undo.timestamp,
+      customType: "bonsai.undo",
+      data: { compactionId: id("c2") },
+      summary: "first",
+      firstKeptEntryId: id("u2"),
+      tokensBefore: 1000,
+    });
+    expect(session.leafId).toBe(undo.id);
+    const again = openSession({ store });
+    expect(again.entry(undo.id)).toEqual(undo);
+    expect(compactionChange(again.entry(undo.id)!)).toEqual({ compactionId: id("c2"), isUndone: true });
+    expect(again.projection().compaction?.id).toBe(id("c1"));
+    expect(again.tree().entries.filter(({ type }) => type === "compaction")).toHaveLength(2);
+    expect(again.problems()).toEqual([]);
+  });
+
+  test("a redo restates the compaction that counts again", () => {
+    const { session, id, lines } = newHistory('U A U A C(u2)"first" U Z(c1) U');
+    session.redoCompaction(id("c1"));
+    expect(lines().at(-1)).toMatchObject({
+      type: "compaction",
+      customType: "bonsai.redo",
+      summary: "first",
+      firstKeptEntryId: id("u2"),
+    });
+  });
+
+  test("where the write of an undo is cut off, nothing is undone for anybody", () => {
+    const { store, session, id, lines } = newHistory("U A U A C(u2) U");
+    const before = lines().length;
+    const seen = ownView(session, session.leafId);
+    session.undoCompaction(id("c1"));
+    const stored = lines();
+    expect(stored.length).toBe(before + 2);
+    const header = '{"type":"session","version":3,"id":"s","timestamp":"","cwd":"/"}';
+    const cut = [header, ...stored.slice(0, -1).map((line) => JSON.stringify(line)), ""].join("\n");
+    expect(formatView(stored.slice(0, -1), stored.at(-2)!.id)).toEqual(seen);
+    const again = openSession({ store: new MemoryStore(cut) });
+    expect(ownView(again, again.leafId)).toEqual(seen);
+    expect(again.problems()).toEqual([]);
+    expect(ownView(openSession({ store }), session.leafId)).toHaveLength(5);
+  });
+
+  test("an undo that stands in a file as a record alone counts, and what is written next is seen by all", () => {
+    const { store, id, lines } = newHistory("U A U A C(u2) U");
+    const record = { type: "custom", customType: "bonsai.undo", data: { compactionId: id("c1") } };
+    const place = { id: "undo", parentId: id("u3"), timestamp: "2026-01-05T09:00:00.000Z" };
+    store.append(`${JSON.stringify({ ...record, ...place })}\n`);
+    const session = openSession({ store });
+    expect(session.projection().compaction).toBeUndefined();
+    session.redoCompaction(id("c1"));
+    session.undoCompaction(id("c1"));
+    expect(formatView(lines(), session.leafId)).toEqual(ownView(session, session.leafId));
+    expect(ownView(session, session.leafId)).toHaveLength(5);
+  });
+
+  test("a copy, a fork and a repaired file keep what others read", () => {
+    const folder = mkdtempSync(join(tmpdir(), "bonsai-format-"));
+    const file = join(folder, "one.jsonl");
+    try {
+      const made = history(
+        'U A P"keep it" U A C(u2) U Z(c1) Q"keep it" U',
+        createSession({ cwd: "/", file }),
+      );
+      const seen = ownView(made.session, made.session.leafId);
+      made.session.close();
+      writeFileSync(file, "{not json\n", { flag: "a" });
+      const session = openSession(file);
+      const repaired = join(folder, "repaired.jsonl");
+      repairSession(file, repaired);
+      for (const copy of [cloneSession(session, { folder }), repaired]) {
+        const stored = readFileSync(copy, "utf8").trimEnd().split("\n").slice(1);
+        const lines = stored.map((line) => JSON.parse(line) as Line);
+        const opened = openSession(copy);
+        expect(ownView(opened, opened.leafId)).toEqual(seen);
+        expect(formatView(lines, opened.leafId)).toEqual(seen);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 });
