@@ -1,4 +1,4 @@
-import { type Agent, type ConfirmLongRun, type ConfirmPath, openAgent } from "@bonsai-agent/agent";
+import { type Agent, type ConfirmLongRun, openAgent } from "@bonsai-agent/agent";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
@@ -195,7 +195,6 @@ async function agentFor(
   const smallModel = await smallModelOf(app);
   const session = choice.open();
   noticeOtherFolder(session, app);
-  const confirmPath = askPath(ui);
   // A script waits for the end of its prompt, and for nothing else.
   const isAttended = call.options.mode === "tui" || call.options.mode === "rpc";
   const confirmLongRun = askLongRun(isAttended ? ui : undefined);
@@ -210,7 +209,7 @@ async function agentFor(
     onNotice,
     ...(prompt && { givenPrompt: prompt }),
     ...(smallModel && { smallModel }),
-    ...(confirmPath && { confirmPath }),
+    confirmPath: app.pathQuestions.ask(session.id),
     ...(confirmLongRun && { confirmLongRun }),
     ...(reviewCompaction && { reviewCompaction }),
   });
@@ -261,17 +260,6 @@ function noticeOtherFolder(session: Session, { cwd, onNotice }: AppContext): voi
     code: "other_folder",
     message: `This session was begun in ${shownFolder(session.cwd)}; tools work in ${shownFolder(cwd)} now.`,
   });
-}
-
-/** Asks about paths beyond the project; undefined where nobody can be asked: then they are refused. */
-function askPath(ui: FrontEndUI | undefined): ConfirmPath | undefined {
-  if (ui === undefined) return undefined;
-  return ({ path, toolName, access, signal }) =>
-    ui.confirm(
-      access === "read" ? "Read beyond the project?" : "Change a file beyond the project?",
-      `The tool ${toolName} wants to ${access === "read" ? "read" : "change"} ${path}.`,
-      { signal },
-    );
 }
 
 /** Asks whether a run without a word of the user may go on; undefined where nobody follows it: then it ends. */

@@ -14,6 +14,7 @@ import { type DebugLog, debugLog } from "./debug-log.ts";
 import { extensionChoice } from "./extension-choice.ts";
 import type { AgentCall } from "./invocation.ts";
 import { type ModelRegistry, openModels } from "./model-choice.ts";
+import { PathQuestions } from "./path-questions.ts";
 import { pausedWhileAsking, untilAborted } from "./questions.ts";
 import { agentCallSettings, type SettingsCall } from "./settings.ts";
 import { isTrusted } from "./trust.ts";
@@ -33,6 +34,7 @@ export interface AppContext {
   ending: AbortSignal;
   /** Undefined where nobody can be asked. */
   ui: FrontEndUI | undefined;
+  pathQuestions: PathQuestions;
   /** Decides on compactions before they are written; undefined where nobody does. */
   reviewCompaction: ReviewCompaction | undefined;
   /** Notifies the user, and the debug log. */
@@ -110,6 +112,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
       extensions,
       ending: state.ending.signal,
       ui,
+      pathQuestions: new PathQuestions({ cwd, home, ui, offersGrants: call.options.mode === "tui" }),
       reviewCompaction: options.reviewCompaction && counted(options.reviewCompaction),
       onNotice,
       activate: (agent, control) => Object.assign(state, { agent, control }),

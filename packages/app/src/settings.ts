@@ -55,7 +55,7 @@ export function settingsLayers(call: SettingsCall): readonly SettingsLayer[] {
     { origin: "user", name: own, section: fileSettings(own) },
     ...(project === undefined
       ? []
-      : [{ origin: "project", name: project, section: fileSettings(project) } as const]),
+      : [{ origin: "project", name: project, section: projectSettings(project, call) } as const]),
     ...environmentLayers(io.env),
     ...flagLayers(options),
   ];
@@ -85,6 +85,17 @@ function fileSettings(file: string): Section {
     });
   }
   return withWholePaths(withoutSchema(settings) as Section, dirname(file));
+}
+
+/** A project does not say itself what may be touched beyond it. */
+function projectSettings(file: string, { output }: SettingsCall): Section {
+  const { paths, ...settings } = fileSettings(file);
+  if (paths !== undefined)
+    output.notify({
+      code: "project_paths_ignored",
+      message: `${file}: paths is left aside: a project does not say what may be touched beyond it. Write it in your own settings.`,
+    });
+  return settings;
 }
 
 /** A path among extensions starts at the folder of its file. */

@@ -1,9 +1,9 @@
 import { mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
-import { BonsaiError, jsonText } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
 import { readJsonFile } from "./json-file.ts";
 
-/** The file with the folders whose own settings and code may be used. */
+/** The file with the folders whose own settings and code may be used, and with what tools may touch beyond a project. */
 function trustFile(home: string): string {
   return join(home, "trust.json");
 }
@@ -19,11 +19,12 @@ export function isTrusted(folder: string, home: string): boolean {
 /** Trusts a folder; false where it was trusted already. */
 export function trustFolder(folder: string, home: string): boolean {
   const real = realFolder(folder);
-  const { folders, refused } = readTrust(home);
-  if (folders.includes(real)) return false;
+  const trust = readTrust(home);
+  if (trust.folders.includes(real)) return false;
   writeTrust(home, {
-    folders: [...folders, real].toSorted(),
-    refused: refused.filter((each) => each !== real),
+    ...trust,
+    folders: [...trust.folders, real].toSorted(),
+    refused: trust.refused.filter((each) => each !== real),
   });
   return true;
 }
@@ -31,8 +32,9 @@ export function trustFolder(folder: string, home: string): boolean {
 /** Remembers that the user does not trust that very folder and need not be asked again. */
 export function refuseFolder(folder: string, home: string): void {
   const real = realFolder(folder);
-  const { folders, refused } = readTrust(home);
-  if (!refused.includes(real)) writeTrust(home, { folders, refused: [...refused, real].toSorted() });
+  const trust = readTrust(home);
+  if (trust.refused.includes(real)) return;
+  writeTrust(home, { ...trust, refused: [...trust.refused, real].toSorted() });
 }
 
 /** True where the user refused to trust this very folder. */
@@ -40,46 +42,107 @@ export function isRefused(folder: string, home: string): boolean {
   return readTrust(home).refused.includes(realFolder(folder));
 }
 
-/** Takes the trust back; false where that very folder was not trusted. */
+/** Takes the trust back, and what was granted to that very folder or in it; false where neither was. */
 export function untrustFolder(folder: string, home: string): boolean {
-  const { folders: before, refused } = readTrust(home);
+  const before = readTrust(home);
   // A folder that is gone can still be in the list.
   const names = new Set([folder, statSync(folder, { throwIfNoEntry: false }) ? realFolder(folder) : folder]);
-  const after = before.filter((trusted) => !names.has(trusted));
-  if (after.length === before.length) return false;
-  writeTrust(home, { folders: after, refused });
+  const after = {
+    ...before,
+    folders: before.folders.filter((trusted) => !names.has(trusted)),
+    paths: before.paths.filter((grant) => !names.has(grant.project) && !names.has(grant.folder)),
+  };
+  if (after.folders.length === before.folders.length && after.paths.length === before.paths.length)
+    return false;
+  writeTrust(home, after);
   return true;
+}
+
+/** What the user lets the tools of a project touch beyond it, for good. */
+export interface PathGrant {
+  /** The project's folder. Absolute, symbolic links resolved when it was granted, as is the other. */
+  project: string;
+  /** With all that is in it. */
+  folder: string;
+  /** Who may write may read. */
+  access: "read" | "write";
+}
+
+/** What is granted to a project. */
+export function pathGrants(project: string, home: string): readonly PathGrant[] {
+  const real = realFolder(project);
+  return readTrust(home).paths.filter((grant) => grant.project === real);
+}
+
+/** Grants a folder to a project; a grant to write takes the place of one to read. */
+export function grantPath({ project, folder, access }: PathGrant, home: string): void {
+  const trust = readTrust(home);
+  const grant = { project: realFolder(project), folder, access };
+  const isSame = (each: PathGrant) => each.project === grant.project && each.folder === folder;
+  if (trust.paths.some((each) => isSame(each) && (each.access === "write" || access === "read"))) return;
+  writeTrust(home, { ...trust, paths: [...trust.paths.filter((each) => !isSame(each)), grant] });
+}
+
+/** Takes a grant back. */
+export function takeBackPath({ project, folder }: PathGrant, home: string): void {
+  const trust = readTrust(home);
+  const paths = trust.paths.filter((each) => each.project !== project || each.folder !== folder);
+  if (paths.length < trust.paths.length) writeTrust(home, { ...trust, paths });
 }
 
 interface Trust {
   folders: readonly string[];
   /** Refused by the user, who is not asked again. */
   refused: readonly string[];
+  paths: readonly PathGrant[];
 }
 
 function readTrust(home: string): Trust {
   const file = trustFile(home);
   const value = readJsonFile(file);
-  if (value === undefined) return { folders: [], refused: [] };
-  const { folders, refused = [] } = (value ?? {}) as { folders?: unknown; refused?: unknown };
-  return { folders: folderList(file, "folders", folders), refused: folderList(file, "refused", refused) };
+  if (value === undefined) return { folders: [], refused: [], paths: [] };
+  const { folders, refused = [], paths = [] } = (value ?? {}) as Record<keyof Trust, unknown>;
+  return {
+    folders: folderList(file, "folders", folders),
+    refused: folderList(file, "refused", refused),
+    paths: grantList(file, paths),
+  };
 }
 
 function folderList(file: string, key: keyof Trust, value: unknown): readonly string[] {
   if (Array.isArray(value) && value.every((folder) => typeof folder === "string")) return value;
-  throw new BonsaiError({
+  throw wrongTrust(file, key, value, "a list of folders");
+}
+
+function grantList(file: string, value: unknown): readonly PathGrant[] {
+  if (Array.isArray(value) && value.every(isGrant)) return value;
+  throw wrongTrust(file, "paths", value, 'a list of {"project", "folder", "access": "read" or "write"}');
+}
+
+function isGrant(value: unknown): value is PathGrant {
+  if (!isRecord(value)) return false;
+  const { project, folder, access } = value;
+  return [project, folder].every((path) => typeof path === "string") && /^(read|write)$/.test(String(access));
+}
+
+function wrongTrust(file: string, key: keyof Trust, value: unknown, allowed: string): BonsaiError {
+  return new BonsaiError({
     code: "settings_invalid",
-    message: `${file}: ${key} is ${jsonText(value) || "nothing"}; allowed is a list of folders.`,
+    message: `${file}: ${key} is ${jsonText(value) || "nothing"}; allowed is ${allowed}.`,
     hint: 'Write it as {"folders": ["/home/me/project"]}, or move the file away.',
   });
 }
 
 /** Whole or not at all: half a list would take trust away. */
-function writeTrust(home: string, { folders, refused }: Trust): void {
+function writeTrust(home: string, { folders, refused, paths }: Trust): void {
   const file = trustFile(home);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const temporary = `${file}.${process.pid}.tmp`;
-  const value = refused.length === 0 ? { folders } : { folders, refused };
+  const value = {
+    folders,
+    ...(refused.length > 0 && { refused }),
+    ...(paths.length > 0 && { paths }),
+  };
   writeFileSync(temporary, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });
   renameSync(temporary, file);
 }

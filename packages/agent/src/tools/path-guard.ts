@@ -17,8 +17,11 @@ export interface PathRequest {
   signal: AbortSignal;
 }
 
-/** Asks the user; true lets the tool go on. Where nobody can be asked, a path beyond the project is refused. */
-export type ConfirmPath = (request: PathRequest) => Promise<boolean>;
+/**
+ * Asks the user; true lets the tool go on. Where nobody can be asked it is undefined, and a path beyond the project is
+ * refused.
+ */
+export type ConfirmPath = (request: PathRequest) => Promise<boolean | undefined>;
 
 /** As many as Linux follows before it calls a path a circle. */
 const MAX_LINKS = 40;
@@ -67,10 +70,9 @@ export function pathGuard({ cwd, allow, readable, confirmPath }: PathGuardOption
     const isAllowed =
       roots.some((root) => isInside(root, real)) || isInstructionAbove(project, real, question);
     const guarded = { real, shown: shownPath(project, real) };
-    if (isAllowed || (await confirmPath?.({ ...question, path: real }))) return guarded;
-    throw new Error(
-      refusal({ path, real, project, access: question.access, wasAsked: confirmPath !== undefined }),
-    );
+    const answer = isAllowed || (await confirmPath?.({ ...question, path: real }));
+    if (answer) return guarded;
+    throw new Error(refusal({ path, real, project, access: question.access, wasAsked: answer === false }));
   };
 }
 

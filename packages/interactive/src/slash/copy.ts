@@ -11,7 +11,7 @@ import { mostCopiedBytes, textForTerminal } from "../terminal/terminal-clipboard
 export const copyCommand: SlashCommand = {
   name: "copy",
   description: "Copy the last answer, or one of its code blocks; a number names the block, all the answer",
-  argumentHint: "[number|all]",
+  argumentHint: "[number or all]",
   worksWhileBusy: true,
   async run(args, context) {
     const answer = lastAnswer(context.host.agent.session);

@@ -1,9 +1,19 @@
 import { isNothing, type ProjectUse, projectUse, projectUseLines } from "@bonsai-agent/app/project-use";
 import { agentCallSettings, type SettingsCall, settingsLayers } from "@bonsai-agent/app/settings";
-import { isRefused, isTrusted, refuseFolder, trustFolder, untrustFolder } from "@bonsai-agent/app/trust";
+import {
+  isRefused,
+  isTrusted,
+  type PathGrant,
+  pathGrants,
+  refuseFolder,
+  takeBackPath,
+  trustFolder,
+  untrustFolder,
+} from "@bonsai-agent/app/trust";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askYesOrNo } from "../panels/ask.ts";
 import { type CommonSetting, settingName } from "../panels/common-settings.ts";
+import { PickList } from "../panels/pick-list.ts";
 import { editSettings } from "../panels/settings-editor.ts";
 import { applyTheme } from "../terminal/capabilities.ts";
 import type { Screen } from "../terminal/screen.ts";
@@ -78,13 +88,14 @@ const later =
 export const trustCommand: SlashCommand = {
   name: "trust",
   description: "Use the settings and extensions that this project brings",
-  argumentHint: "[off]",
-  complete: (prefix) =>
-    "off".startsWith(prefix) ? [{ value: "off", label: "off", description: "Take the trust back" }] : [],
+  argumentHint: "[off or paths]",
+  complete: (prefix) => trustWords.filter(({ value }) => value.startsWith(prefix)),
   async run(args, context) {
     const { host, screen, notify } = context;
     const { home, cwd } = host.app;
-    if (args !== "" && args !== "off") return notify("Write /trust, or /trust off to take it back.");
+    if (args === "paths") return showPaths(context);
+    if (args !== "" && args !== "off")
+      return notify("Write /trust, /trust off to take it back, or /trust paths.");
     if (args === "off") {
       const isGone = untrustFolder(cwd, home);
       if (isGone) useSettings(context);
@@ -100,6 +111,47 @@ export const trustCommand: SlashCommand = {
     notify(`${cwd} is trusted. ${later}`);
   },
 };
+
+const trustWords = [
+  { value: "off", label: "off", description: "Take the trust back" },
+  { value: "paths", label: "paths", description: "What may always be touched beyond it; take it back" },
+];
+
+/** Lists what was granted for good, to be taken back. */
+async function showPaths({ host, screen, notify }: InteractiveContext): Promise<void> {
+  const { home, cwd } = host.app;
+  const grants = () => pathGrants(cwd, home);
+  if (grants().length === 0)
+    return notify("Nothing beyond this project may be touched without a question, but for paths.allow.");
+  await screen.show<void>((done) => {
+    const list: PickList<PathGrant> = new PickList({
+      place: screen,
+      title: "What may always be touched beyond this project",
+      items: grants(),
+      key: ({ folder }) => folder,
+      text: ({ folder }) => folder,
+      row: ({ folder, access }) => ({
+        label: folder,
+        detail: access === "read" ? "read" : "read and change",
+      }),
+      empty: "Nothing any more.",
+      picks: "leave",
+      onPick: () => done(undefined),
+      onCancel: () => done(undefined),
+      actions: [
+        {
+          key: "delete",
+          does: "take back",
+          run(grant) {
+            if (grant !== undefined) takeBackPath(grant, home);
+            list.setItems(grants());
+          },
+        },
+      ],
+    });
+    return list;
+  });
+}
 
 interface TrustQuestion {
   screen: Screen;

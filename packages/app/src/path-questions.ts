@@ -1,0 +1,106 @@
+import { realpathSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, isAbsolute, relative, sep } from "node:path";
+import type { ConfirmPath, PathRequest } from "@bonsai-agent/agent";
+import type { FrontEndUI } from "@bonsai-agent/extension/host";
+import { oneAfterTheOther } from "./questions.ts";
+import { grantPath, type PathGrant, pathGrants } from "./trust.ts";
+
+interface PathQuestionsOptions {
+  /** The project's folder. */
+  cwd: string;
+  /** Where what is granted for good is kept. */
+  home: string;
+  /** Undefined where nobody can be asked. */
+  ui: FrontEndUI | undefined;
+  /** False where the answer can be yes or no alone, as programs over RPC know the question. */
+  offersGrants: boolean;
+}
+
+/** What the user can answer, in the order of the list: the first is selected, and allows nothing. */
+const answers = {
+  no: () => "No",
+  once: () => "Once",
+  session: (folder: string) => `For this session, all of ${folder}`,
+  always: (folder: string) => `Always in this project, all of ${folder}`,
+} as const;
+
+/**
+ * Owner of what tools may touch beyond the project: what the user grants once, as long as a session is open, or for good. A
+ * grant is a folder with its symbolic links resolved, and what is asked for comes resolved too: neither a link nor `..`
+ * leads from one folder to another.
+ */
+export class PathQuestions {
+  readonly #options: PathQuestionsOptions;
+  readonly #inTurn = oneAfterTheOther();
+  /** By session. */
+  readonly #granted = new Map<string, Pick<PathGrant, "folder" | "access">[]>();
+
+  constructor(options: PathQuestionsOptions) {
+    this.#options = options;
+  }
+
+  /** Asks for the tools of a session; what was granted before is not asked about. */
+  ask(sessionId: string): ConfirmPath {
+    // One after the other: the answer to one can be that to the next.
+    return (request) => this.#inTurn(() => this.#answer(sessionId, request));
+  }
+
+  /** @returns undefined where nobody can be asked */
+  async #answer(sessionId: string, request: PathRequest): Promise<boolean | undefined> {
+    const { cwd, home, ui } = this.#options;
+    const session = this.#granted.get(sessionId) ?? [];
+    if ([...session, ...pathGrants(cwd, home)].some((grant) => covers(grant, request))) return true;
+    if (ui === undefined) return undefined;
+    const { toolName, path, access } = request;
+    const question = access === "read" ? "Read beyond the project?" : "Change a file beyond the project?";
+    const message = `The tool ${toolName} wants to ${access === "read" ? "read" : "change"} ${path}.`;
+    if (!this.#options.offersGrants) return ui.confirm(question, message, { signal: request.signal });
+    return this.#chosen(ui, `${question} ${message}`, { sessionId, request });
+  }
+
+  async #chosen(
+    ui: FrontEndUI,
+    title: string,
+    { sessionId, request }: { sessionId: string; request: PathRequest },
+  ): Promise<boolean> {
+    const { access, signal } = request;
+    const { cwd, home } = this.#options;
+    const folder = folderOf(request.path);
+    const grants = this.#mayGrant(folder) ? [answers.session(folder), answers.always(folder)] : [];
+    const answer = await ui.select(title, [answers.no(), answers.once(), ...grants], { signal });
+    if (answer === answers.session(folder))
+      this.#granted.set(sessionId, [...(this.#granted.get(sessionId) ?? []), { folder, access }]);
+    if (answer === answers.always(folder)) grantPath({ project: cwd, folder, access }, home);
+    return answer !== undefined && answer !== answers.no();
+  }
+
+  /** Not the whole home folder, or what has it in it; and nothing that leads to what is granted. */
+  #mayGrant(folder: string): boolean {
+    const [user, home] = [realPath(homedir()), realPath(this.#options.home)];
+    return !isWithin(folder, user) && !isWithin(folder, home) && !isWithin(home, folder);
+  }
+}
+
+function covers(grant: Pick<PathGrant, "folder" | "access">, { path, access }: PathRequest): boolean {
+  return (access === "read" || grant.access === "write") && isWithin(grant.folder, path);
+}
+
+/** A folder itself, else the one that a file is in. */
+function folderOf(path: string): string {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : dirname(path);
+}
+
+function isWithin(folder: string, path: string): boolean {
+  const way = relative(folder, path);
+  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // It is not there yet.
+    return path;
+  }
+}

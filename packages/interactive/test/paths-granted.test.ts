@@ -1,0 +1,53 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { pathGrants } from "@bonsai-agent/app/trust";
+import type { Scenario } from "@bonsai-agent/models";
+import { expect, test } from "vitest";
+import { agentProject } from "../../app/test/agent-project.ts";
+import { openInteractive } from "./harness.ts";
+
+/** The model reads two files beside the project, one after the other. */
+async function opened() {
+  const reads = (name: string): Scenario["turn"][number] => ({
+    calls: [{ name: "read", arguments: { path: `../beside/${name}` } }],
+  });
+  const scenario: Scenario = {
+    contextWindow: 100_000,
+    turn: [reads("a.txt"), reads("b.txt"), { text: "Both read." }],
+    atEnd: "repeat",
+  };
+  const project = agentProject(scenario);
+  const beside = join(dirname(project.cwd), "beside");
+  mkdirSync(beside);
+  for (const name of ["a.txt", "b.txt"]) writeFileSync(join(beside, name), `secret of ${name}`);
+  const { terminal } = openInteractive({ project, rows: 40 });
+  await terminal.until("/100k");
+  terminal.type("read them\n");
+  await terminal.until(/Read beyond the project\?[\s\S]*a\.txt/);
+  return { terminal, project, beside };
+}
+
+test("always for a folder is asked once, shown, and taken back", async () => {
+  const { terminal, project, beside } = await opened();
+  terminal.press("down", "down", "down", "enter");
+  await terminal.until("Both read.");
+  expect(pathGrants(project.cwd, project.home)).toEqual([
+    { project: project.cwd, folder: beside, access: "read" },
+  ]);
+  terminal.type("/trust paths\n");
+  await terminal.until("What may always be touched");
+  terminal.press("delete");
+  await terminal.until("Nothing any more.");
+  expect(pathGrants(project.cwd, project.home)).toEqual([]);
+  terminal.press("esc");
+});
+
+test("Enter alone allows nothing, and once is for one file", async () => {
+  const { terminal } = await opened();
+  terminal.press("enter");
+  await terminal.until(/Read beyond the project\?[\s\S]*b\.txt/);
+  terminal.press("down", "enter");
+  const screen = await terminal.until("Both read.");
+  expect(screen).toMatch(/did\s+not\s+allow/);
+  expect(screen).toContain("secret of b.txt");
+});
