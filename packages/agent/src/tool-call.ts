@@ -83,6 +83,9 @@ interface EndedCall {
   terminate: boolean;
 }
 
+/** What takes less is not worth a word. */
+const LEAST_DURATION_MS = 1_000;
+
 const NOT_RUN = "Not run: the user stopped the work.";
 
 /**
@@ -94,12 +97,19 @@ async function runCall(options: CallOptions): Promise<EndedCall> {
   const { events } = parts;
   const { id: toolCallId, name: toolName, arguments: args } = call;
   if (signal.aborted) return { message: errorResult(call, NOT_RUN, parts.now()), terminate: false };
+  const startMs = parts.now();
   await events.notify("tool_execution_start", { type: "tool_execution_start", toolCallId, toolName, args });
   const result = withoutKeys(options, await changedResult(options, await outcome(options)));
   const isError = result.isError === true;
   const event = { type: "tool_execution_end" as const, toolCallId, toolName, result, isError };
   await events.notify("tool_execution_end", event);
-  return { message: resultMessage(call, result, parts.now()), terminate: result.terminate === true };
+  const endMs = parts.now();
+  const durationMs = endMs - startMs;
+  const message = resultMessage(call, result, endMs);
+  return {
+    message: durationMs < LEAST_DURATION_MS ? message : { ...message, durationMs },
+    terminate: result.terminate === true,
+  };
 }
 
 /** The last net: arguments that cannot be copied, a schema that throws. */

@@ -98,3 +98,21 @@ test("calls of an answer that broke off get no results, for they were not run", 
     "assistant",
   ]);
 });
+
+test("a result says how long the call took, where that is a second or more", async () => {
+  let nowMs = 0;
+  const wait = defineTool({
+    name: "wait",
+    description: "Takes its time.",
+    parameters: z.object({ ms: z.number() }),
+    execute: async ({ input: { ms } }) => {
+      nowMs += ms;
+      return { content: [] };
+    },
+  });
+  const turn = [999, 1_000].map((ms) => ({ calls: [{ name: "wait", arguments: { ms } }] }));
+  const run = scriptedAgent({ tools: [wait], turn: [...turn, done], now: () => nowMs });
+  await run.agent.prompt("go");
+  const results = run.session.projection().items.filter(({ message }) => message.role === "toolResult");
+  expect(results.map(({ message }) => "durationMs" in message && message.durationMs)).toEqual([false, 1_000]);
+});

@@ -151,6 +151,16 @@ export function duration(ms: number): string {
   return unit === undefined ? "" : counted(Math.floor(ms / unit[0]), unit[1]);
 }
 
+/** A short length of time: `7s`, `1m 05s`, `2h 03m`. */
+export function elapsed(ms: number): string {
+  const seconds = Math.max(0, Math.floor(ms / 1000));
+  const two = (value: number) => String(value).padStart(2, "0");
+  if (seconds < 60) return `${seconds}s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes}m ${two(seconds % 60)}s`;
+  return `${Math.floor(minutes / 60)}h ${two(minutes % 60)}m`;
+}
+
 /** A time as `2025-11-20 14:02`, in UTC. */
 export function moment(ms: number): string {
   return Number.isNaN(ms) ? "?" : new Date(ms).toISOString().slice(0, 16).replace("T", " ");

@@ -1,5 +1,6 @@
+import { elapsed } from "@bonsai-agent/app/numbers";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { ActivityLine, activityLines, elapsed } from "../src/status/activity-line.ts";
+import { ActivityLine, activityLines } from "../src/status/activity-line.ts";
 import { ActivityModel } from "../src/status/activity-model.ts";
 import { makeTheme } from "../src/terminal/theme.ts";
 import { visibleWidth } from "../src/terminal/tui.ts";

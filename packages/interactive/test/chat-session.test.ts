@@ -159,10 +159,9 @@ describe("a session is shown", () => {
     expect(text()).toMatchInlineSnapshot(`
       "
        ● edit src/a.ts +1 -1
-         @@ -1,2 +1,2 @@
-          x
-         -old
-         +new"
+         1  x
+           -old
+         2 +new"
     `);
   });
 

@@ -10,9 +10,9 @@ import { HeadlessTerminal } from "./headless-terminal.ts";
 
 export const timestamp = 0;
 
-export function opened(session: Session = createSession({ cwd: "/project" })) {
+export function opened(session: Session = createSession({ cwd: "/project" }), now: () => number = () => 0) {
   const screen = new Screen({ terminal: new HeadlessTerminal(), theme: makeTheme("none") });
-  const chat = new ChatView(screen);
+  const chat = new ChatView(screen, { now });
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules, onNotice: () => {} });
   chat.listen(lifecycle);
   const text = (width = 60) =>

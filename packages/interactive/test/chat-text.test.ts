@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { foldedLines, foldMark, outputLines, shownLine } from "../src/chat/chat-text.ts";
 import { codeSpans } from "../src/chat/code-highlighter.ts";
+import { diffGutter, diffLines } from "../src/chat/diff-lines.ts";
 import { imageMarker } from "../src/chat/image-block.ts";
-import { changeOf, diffLines, longCommand, writtenText } from "../src/chat/tool-block.ts";
+import { changeOf, longCommand, writtenText } from "../src/chat/tool-block.ts";
 
 test("many lines are folded to their beginning and end; a single one is not folded", () => {
   const lines = ["1", "2", "3", "4", "5", "6"];
@@ -33,12 +34,25 @@ test("an image is shown by its kind and size", () => {
 test("a difference is shown line by line, without what could steer a terminal", () => {
   const diff = "@@ -1,2 +1,2 @@\n same\n-old\x1b[2J\n+new\tx\n\\ No newline at end of file\n";
   expect(diffLines(diff)).toEqual([
-    { kind: "hunk", text: "@@ -1,2 +1,2 @@" },
-    { kind: "same", text: " same" },
-    { kind: "removed", text: "-old␛[2J" },
-    { kind: "added", text: "+new  x" },
-    { kind: "hunk", text: "no newline at the end" },
+    { kind: "same", text: " same", oldNumber: 1, newNumber: 1 },
+    { kind: "removed", text: "-old␛[2J", oldNumber: 2 },
+    { kind: "added", text: "+new  x", newNumber: 2 },
+    { kind: "gap", text: "no newline at the end" },
   ]);
+});
+
+test("the parts of a difference have a gap between them, and their own numbers", () => {
+  const lines = diffLines("@@ -9,1 +9,2 @@\n a\n+b\n@@ -1200 +1201 @@ function f()\n-c\n+d");
+  expect(lines.slice(2)).toEqual([
+    { kind: "gap", text: "⋮ function f()" },
+    { kind: "removed", text: "-c", oldNumber: 1200 },
+    { kind: "added", text: "+d", newNumber: 1201 },
+  ]);
+  const gutters = (width: number) => lines.map(diffGutter(lines, width).of);
+  expect(gutters(117)).toEqual(["   9    9 ", "       10 ", "          ", "1200      ", "     1201 "]);
+  expect(gutters(77)).toEqual(["   9 ", "  10 ", "     ", "     ", "1201 "]);
+  expect(gutters(20).join("")).toBe("");
+  expect(diffGutter(diffLines("-a\n+b"), 117).columns).toBe(0);
 });
 
 test("what differs and would not be seen is made visible", () => {

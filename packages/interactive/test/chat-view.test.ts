@@ -28,6 +28,29 @@ describe("what is being said is shown", () => {
     expect(text()).toBe("\n Whole\n\n Failed: overloaded");
   });
 
+  test("from a second on, a call says how long it has taken, and how long it took", async () => {
+    let nowMs = 1_000;
+    const { lifecycle, text, session, chat } = opened(undefined, () => nowMs);
+    const message = answer([bash("c1", "make")]);
+    const call = { toolCallId: "c1", toolName: "bash", args: {} };
+    await lifecycle.notify("message_start", { type: "message_start", message });
+    await lifecycle.notify("message_stored", { type: "message_stored", message, entryId: "a" });
+    await lifecycle.notify("tool_execution_start", { type: "tool_execution_start", ...call });
+    nowMs += 999;
+    expect(text()).toBe("\n ◌ bash make");
+    nowMs += 64_001;
+    expect(text()).toBe("\n ◌ bash make 1m 05s");
+    expect(text(16)).toBe("\n ◌ bash … 1m 05s");
+    const end = { type: "tool_execution_end" as const, ...call, isError: false };
+    await lifecycle.notify("tool_execution_end", { ...end, result: { content: [] } });
+    nowMs += 10_000;
+    expect(text()).toBe("\n ● bash make 1m 05s");
+    const ended = result("c1", "", { toolName: "bash", durationMs: 3_999 });
+    session.append([stored(message), stored(ended)]);
+    chat.rebuild(session);
+    expect(text()).toBe("\n ● bash make 3s");
+  });
+
   test("a call runs, puts out, ends", async () => {
     const { lifecycle, text } = opened();
     const message = answer([bash("c1", "make")]);

@@ -3,8 +3,8 @@ import { printable, printableLines } from "@bonsai-agent/app/terminal-text";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { outputLines, shownLine } from "../src/chat/chat-text.ts";
+import { diffLines } from "../src/chat/diff-lines.ts";
 import { closerOf, isReadableMarkdown, markdownChunks } from "../src/chat/markdown-text.ts";
-import { diffLines } from "../src/chat/tool-block.ts";
 
 // A reader that starts over at each place takes minutes for that.
 

@@ -36,6 +36,8 @@ export interface ToolResultMessage {
   /** What the tool's own model requests used: cost, never part of the context. */
   usage?: Usage | undefined;
   isError: boolean;
+  /** How long the tool took, with whatever was asked about it. Absent where that was less than a second. */
+  durationMs?: number | undefined;
   timestamp: number;
 }
 

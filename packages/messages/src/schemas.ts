@@ -79,6 +79,7 @@ const toolResultMessageSchema = z.looseObject({
   details: z.unknown().optional(),
   usage: usageSchema.optional(),
   isError: z.boolean(),
+  durationMs: z.number().optional(),
   timestamp: z.number(),
 });
 const bashExecutionMessageSchema = z.looseObject({

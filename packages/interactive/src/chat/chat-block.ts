@@ -104,6 +104,8 @@ export interface ChatLooks {
   readonly images: ChatImages;
   /** How extensions draw what is theirs. Default: they do not. */
   readonly drawings?: ChatDrawings | undefined;
+  /** What time it is, for what has begun and not ended. */
+  readonly now: () => number;
   /** The name of the key that unfolds, as the user has bound it. */
   readonly expandKey: () => string;
   /** The same of the key that tells where the lines of a summary come from. */

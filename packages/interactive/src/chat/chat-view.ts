@@ -39,8 +39,11 @@ export class ChatView {
   /** Failures of runs that are shown. */
   readonly #failures = new WeakSet<Error>();
 
-  /** @param drawings how extensions draw what is theirs; default: they do not */
-  constructor(screen: Screen, drawings?: ChatDrawings) {
+  /** @param options `drawings`: how extensions draw what is theirs; default: they do not. `now`: default `Date.now` */
+  constructor(
+    screen: Screen,
+    { drawings, now = Date.now }: { drawings?: ChatDrawings | undefined; now?: () => number } = {},
+  ) {
     this.#screen = screen;
     this.#drawings = drawings;
     this.#history = new ChatHistory((customType) => drawings?.hasEntry(customType) === true);
@@ -55,6 +58,7 @@ export class ChatView {
       highlighter,
       images: this.#images,
       drawings,
+      now,
       expandKey: () => keys.label("expand"),
       sourcesKey: () => keys.label("sources"),
     };

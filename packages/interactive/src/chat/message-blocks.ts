@@ -100,13 +100,14 @@ export class ToolCalls {
 
   /** Shows a result with its call. @returns a block of its own, where the call is not shown */
   end(
-    { toolCallId, toolName, content, details, isError }: ToolResultMessage,
+    { toolCallId, toolName, content, details, isError, durationMs }: ToolResultMessage,
     entryId: string,
   ): ToolBlock | undefined {
     const known = this.#byCall.get(toolCallId);
     const block = known ?? this.make({ id: toolCallId, name: toolName, arguments: {} });
     block.setOutput({ content, details });
     block.setState(isError === true ? "failed" : "done");
+    if (typeof durationMs === "number") block.setDuration(durationMs);
     this.#byEntry.set(entryId, block);
     return known === undefined ? block : undefined;
   }

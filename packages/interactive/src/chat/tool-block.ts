@@ -1,4 +1,4 @@
-import { count } from "@bonsai-agent/app/numbers";
+import { count, elapsed } from "@bonsai-agent/app/numbers";
 import { fitPreview } from "@bonsai-agent/app/preview";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
 import { callParts, contentText, type ToolCall } from "@bonsai-agent/messages";
@@ -7,6 +7,7 @@ import type { Style } from "../terminal/theme.ts";
 import { visibleWidth } from "../terminal/tui.ts";
 import type { ChatLooks } from "./chat-block.ts";
 import { outputLines, shownLine, wrapped } from "./chat-text.ts";
+import { type DiffLine, type DiffLineKind, diffGutter, diffLines } from "./diff-lines.ts";
 import { ImageBlock } from "./image-block.ts";
 
 type ToolState = "waiting" | "running" | "done" | "failed";
@@ -22,6 +23,7 @@ const diffFold = { head: 24, tail: 0 };
 const writtenFold = { head: 6, tail: 0 };
 /** Nobody reads more in a chat; the session has all of it. */
 const open = { head: 2_000, tail: 20 };
+const LEAST_TIME_MS = 1_000;
 const indent = "   ";
 
 const marks: Readonly<Record<ToolState, string>> = { waiting: "○", running: "◌", done: "●", failed: "✗" };
@@ -55,6 +57,10 @@ export class ToolBlock extends ImageBlock {
   #state: ToolState = "waiting";
   #output: ToolOutput | undefined;
   #masked: Masked | undefined;
+  #sinceMs = 0;
+  /** Of the whole call, once it has ended. */
+  #durationMs = 0;
+  #drawnTime = "";
   readonly #drawing: ToolDrawing | undefined;
 
   constructor({ id, name, arguments: args }: Pick<ToolCall, "id" | "name" | "arguments">, looks: ChatLooks) {
@@ -74,8 +80,24 @@ export class ToolBlock extends ImageBlock {
   }
 
   setState(state: ToolState): void {
+    const isEnd = this.#state === "running" && state !== "running";
+    if (isEnd) this.#durationMs = this.#runningMs();
+    if (state === "running" && this.#state !== "running") this.#sinceMs = this.looks.now();
     this.#state = state;
     this.changed();
+  }
+
+  /** As it is stored. */
+  setDuration(durationMs: number): void {
+    this.#durationMs = durationMs;
+    this.changed();
+  }
+
+  override render(width: number): string[] {
+    const time = this.#time();
+    if (time !== this.#drawnTime) this.changed();
+    this.#drawnTime = time;
+    return super.render(width);
   }
 
   setOutput(output: ToolOutput): void {
@@ -124,6 +146,16 @@ export class ToolBlock extends ImageBlock {
     return ` ${look(marks[this.#state])} `;
   }
 
+  #runningMs(): number {
+    return this.looks.now() - this.#sinceMs;
+  }
+
+  /** How long it has taken; nothing for what took no time to speak of. */
+  #time(): string {
+    const ms = this.#state === "running" ? this.#runningMs() : this.#durationMs;
+    return ms < LEAST_TIME_MS ? "" : elapsed(ms);
+  }
+
   #head(width: number): string {
     const { style } = this.looks.theme;
     const change = changeOf(this.#output?.details);
@@ -132,10 +164,11 @@ export class ToolBlock extends ImageBlock {
         ? ""
         : ` ${style.added(`+${count(change.added)}`)} ${style.removed(`-${count(change.removed)}`)}`;
     const mark = this.#mark();
-    const columns = Math.max(1, width - visibleWidth(mark) - visibleWidth(counts));
+    const time = this.#time() === "" ? "" : style.dim(` ${this.#time()}`);
+    const columns = Math.max(1, width - visibleWidth(`${mark}${counts}${time}`));
     const call = fitPreview(callParts(this.#name, this.#args), columns);
     const [, name = "", rest = ""] = /^(\S*)(.*)$/.exec(call) ?? [];
-    return `${mark}${style.toolName(style.bold(name))}${rest}${counts}`;
+    return `${mark}${style.toolName(style.bold(name))}${rest}${counts}${time}`;
   }
 
   #body(width: number): string[] {
@@ -166,13 +199,16 @@ export class ToolBlock extends ImageBlock {
 
   #diff(diff: string, width: number): string[] {
     const { added, removed, dim, muted } = this.looks.theme.style;
-    const looks: Readonly<Record<DiffLineKind, Style>> = { added, removed, hunk: dim, same: muted };
-    return this.folded(diffLines(diff), {
-      fold: diffFold,
-      open,
-      draw: (part) =>
-        part.flatMap(({ kind, text }) => wrapped(this.cut([text], width), width, looks[kind], indent)),
-    });
+    const looks: Readonly<Record<DiffLineKind, Style>> = { added, removed, gap: dim, same: muted };
+    const lines = diffLines(diff);
+    const gutter = diffGutter(lines, width - indent.length);
+    const blank = indent + " ".repeat(gutter.columns);
+    const drawn = (line: DiffLine) => {
+      const text = this.cut([line.text], width - gutter.columns);
+      const [first = "", ...rest] = wrapped(text, width, looks[line.kind], blank);
+      return [`${indent}${dim(gutter.of(line))}${first.slice(blank.length)}`, ...rest];
+    };
+    return this.folded(lines, { fold: diffFold, open, draw: (part) => part.flatMap(drawn) });
   }
 }
 
@@ -192,53 +228,6 @@ export function longCommand(args: unknown): string[] {
 
 function fields(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? { ...value } : {};
-}
-
-type DiffLineKind = "added" | "removed" | "hunk" | "same";
-
-interface DiffLine {
-  kind: DiffLineKind;
-  text: string;
-}
-
-const noNewline = /^\\ /;
-
-/**
- * A unified difference, line by line: what is in its headers stands in the line that is marked as a hunk. What
- * differs and would not be seen is made visible: blanks at the end, returns, a missing newline.
- */
-export function diffLines(diff: string): DiffLine[] {
-  const lines = diff.replace(/(?<!\n)\n+$/, "").split("\n");
-  const changed = lines.filter((line) => /^[-+]/.test(line));
-  const tellsReturns =
-    changed.some((line) => line.endsWith("\r")) && !changed.every((line) => line.endsWith("\r"));
-  const tellsNewline = lines.filter((line) => noNewline.test(line)).length === 1;
-  return lines
-    .filter((line) => tellsNewline || !noNewline.test(line))
-    .map((line) => diffLine(line, tellsReturns));
-}
-
-function diffLine(line: string, tellsReturns: boolean): DiffLine {
-  if (noNewline.test(line)) return { kind: "hunk", text: "no newline at the end" };
-  const kind = kindOf(line);
-  const text = line.replace(/\r$/, tellsReturns && kind !== "hunk" ? "␍" : "");
-  const shown = kind === "same" || kind === "hunk" ? text : withBlanks(text);
-  return { kind, text: printableLines(shown).join(" ") };
-}
-
-/** Those at the end, behind the sign. */
-function withBlanks(line: string): string {
-  const [text = ""] = line.split(/␍$/);
-  const end = Math.max(1, text.trimEnd().length);
-  return (
-    text.slice(0, end) + text.slice(end).replaceAll("\t", "→").replaceAll(" ", "·") + line.slice(text.length)
-  );
-}
-
-function kindOf(text: string): DiffLineKind {
-  if (text.startsWith("@@")) return "hunk";
-  if (text.startsWith("+")) return "added";
-  return text.startsWith("-") ? "removed" : "same";
 }
 
 /** The change in the details of `edit` and `write`; undefined for those of other tools. */

@@ -56,7 +56,8 @@ function makeParts(firstFrame: FirstFrame) {
   const opened: { host?: AgentHost; review?: ReviewCompaction } = {};
   const redraw = () => screen.redraw();
   const renderers = () => opened.host?.app.extensions.renderers;
-  const chat = new ChatView(screen, new ChatDrawings({ cwd, theme: screen.theme, redraw, renderers }));
+  const drawings = new ChatDrawings({ cwd, theme: screen.theme, redraw, renderers });
+  const chat = new ChatView(screen, { drawings, now: call.io.now });
   const { notify } = chat;
   const status = new Status({
     screen,
