@@ -6,7 +6,7 @@ import {
   type ScenarioAnswer,
   scriptedProvider,
 } from "@bonsai-agent/models";
-import { openSession, type Session } from "@bonsai-agent/session";
+import { createSession, openSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
@@ -180,6 +180,17 @@ test("a greeting names nothing; the next exchange does", () => {
   history('U"Explain the cart" A', session);
   titles.exchangeEnded();
   expect(session.name).toBe("Explain the cart");
+});
+
+test("of files that were sent along, the small model sees the names", async () => {
+  const session = createSession({ cwd: "/p" });
+  const content = 'Fix @a.ts\n\n<file path="a.ts">\nlet everything;\n</file>';
+  session.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
+  const { titles, calls } = titlesFor(session, { play: () => ({ text: "Fix a" }) });
+  titles.exchangeEnded();
+  await named(session);
+  expect(JSON.stringify(calls[0]?.messages)).toContain("Fix @a.ts");
+  expect(JSON.stringify(calls[0]?.messages)).not.toContain("everything");
 });
 
 test("a first request that a compaction has hidden still names the session", () => {

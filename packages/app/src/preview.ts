@@ -7,6 +7,7 @@ import {
   type ToolCall,
   type ToolResultMessage,
   toolCalls,
+  typedText,
 } from "@bonsai-agent/messages";
 import {
   type Entry,
@@ -147,6 +148,8 @@ export function messagePreview(message: Message, call?: ToolCall): Preview {
       return answerParts(message);
     case "toolResult":
       return resultParts(message, call);
+    case "user":
+      return [{ text: oneLine(`${typedText(message.content)}${imagesPreview(message.content)}`) }];
     case "bashExecution":
       return [{ text: oneLine(`$ ${word(message.command)}`) }];
     case "branchSummary":
@@ -187,10 +190,13 @@ function summaryPreview(summary: unknown): string {
 }
 
 function contentPreview(content: unknown): string {
-  const blocks = contentBlocks(content);
-  const images = blocks.filter((block) => block.type === "image").length;
-  const text = blocks.map((block) => (block.type === "text" ? word(block.text ?? "") : "")).join(" ");
-  return `${text}${images > 0 ? ` [${images === 1 ? "image" : `${images} images`}]` : ""}`;
+  const texts = contentBlocks(content).map((block) => (block.type === "text" ? word(block.text ?? "") : ""));
+  return `${texts.join(" ")}${imagesPreview(content)}`;
+}
+
+function imagesPreview(content: unknown): string {
+  const images = contentBlocks(content).filter((block) => block.type === "image").length;
+  return images === 0 ? "" : ` [${images === 1 ? "image" : `${images} images`}]`;
 }
 
 /** So far behind its call a result may stand. */

@@ -43,6 +43,15 @@ test("a result says what was asked for; where its call is not known, the tool", 
   expect(text()).toBe("read: export class ToolBlock { draw() {}");
 });
 
+test("a message names the files that were sent with it, and not what they hold", () => {
+  const text = 'Compare @a.ts\n\n<file path="a.ts">\nlet all;\n</file>';
+  const image = { type: "image", data: "", mimeType: "image/png" } as const;
+  const message = { role: "user", content: [{ type: "text", text }, image], timestamp: 0 } as const;
+  expect(previewText(messagePreview({ ...message, content: [...message.content] }))).toBe(
+    "Compare @a.ts [image]",
+  );
+});
+
 test("the call of a result is found above it, beside others", () => {
   const session = createSession({ cwd: "/project" });
   const answer = answerWith([{ ...call, id: "t0", name: "ls", arguments: {} }, call]);

@@ -50,6 +50,7 @@ export type {
   UserContent,
   UserMessage,
 } from "./message.ts";
+export { type QuotedFiles, quotedFiles, typedText } from "./quoted-files.ts";
 export { authorizationPattern, type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
 export {
   bashExecutionText,

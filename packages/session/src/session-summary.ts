@@ -1,5 +1,5 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
-import { contentText, isRecord } from "@bonsai-agent/messages";
+import { isRecord, typedText } from "@bonsai-agent/messages";
 import { parseBytes, parseLine } from "./entry-head.ts";
 import { readFrom } from "./jsonl-store.ts";
 import { forEachLine, type Line, type LineSource, readBytes } from "./line-reader.ts";
@@ -216,7 +216,7 @@ function asHeader(line: unknown): SeenHeader | undefined {
 
 function userWords(line: unknown): string | undefined {
   if (!isRecord(line) || !isRecord(line.message) || line.message.role !== "user") return undefined;
-  const words = contentText(line.message.content).replaceAll(/\s+/g, " ").trim();
+  const words = typedText(line.message.content).replaceAll(/\s+/g, " ").trim();
   return words === ""
     ? undefined
     : [...words.slice(0, 2 * FIRST_WORDS_CHARACTERS)].slice(0, FIRST_WORDS_CHARACTERS).join("");

@@ -62,6 +62,11 @@ describe("home", () => {
 describe("what is listed of a session", () => {
   test.each<[string, Array<object | string>, object]>([
     ["first words on one line", [header, said(" Fix\n the  bug ")], { firstWords: "Fix the bug" }],
+    [
+      "files by name, without what they hold",
+      [header, said('See @a.ts\n\n<file path="a.ts">\nlet all;\n</file>')],
+      { firstWords: "See @a.ts" },
+    ],
     ["text blocks", [header, said([{ type: "text", text: "Hello" }])], { firstWords: "Hello" }],
     ["the first user message with text", [header, said(null), said("then")], { firstWords: "then" }],
     [

@@ -4,6 +4,7 @@ import {
   contentBlocks,
   contentText,
   jsonText,
+  quotedFiles,
   type ToolCall,
   type ToolResultMessage,
 } from "@bonsai-agent/messages";
@@ -72,7 +73,7 @@ function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: OutsideT
   const { message } = entry;
   switch (message?.role) {
     case "user":
-      return section("User", contentMarkdown(message.content, outside));
+      return section("User", promptMarkdown(message.content, outside));
     case "assistant":
       return section("Assistant", answerMarkdown(message, outside));
     case "toolResult":
@@ -147,6 +148,17 @@ function maskText(edit: ContextEditEntry): string {
 function contentMarkdown(content: unknown, outside: OutsideText): string {
   const text = outside.markdown(contentText(content));
   return [text, imageMarks(content, outside)].filter((part) => part !== "").join("\n\n") || "*Nothing.*";
+}
+
+/** What was typed, and the files that were sent with it, each folded. */
+function promptMarkdown(content: unknown, outside: OutsideText): string {
+  const { text, files } = quotedFiles(contentText(content));
+  const folded = files.map((file) => {
+    const title = `${file.path} (${count(file.content.split("\n").length, "line")})`;
+    return outside.folded(title, outside.block(file.content));
+  });
+  const parts = [outside.markdown(text), ...folded, imageMarks(content, outside)];
+  return parts.filter((part) => part !== "").join("\n\n") || "*Nothing.*";
 }
 
 function imageMarks(content: unknown, outside: OutsideText): string {

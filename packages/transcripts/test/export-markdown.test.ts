@@ -99,6 +99,14 @@ describe("exportMarkdown", () => {
     );
   });
 
+  test("files that were sent with a message are folded under their names", () => {
+    const sent = 'See @<b>.md\n\n<file path="<b>.md">\n# All\n```\nof it\n</file>';
+    const text = exportMarkdown(sessionOf([user(sent)]));
+    expect(text).toContain(
+      "See @&lt;b>.md\n\n<details>\n<summary>&lt;b&gt;.md (3 lines)</summary>\n\n````\n# All\n```\nof it\n````\n\n</details>",
+    );
+  });
+
   test("a tool's name and a summary cannot open a tag", () => {
     const text = exportMarkdown(
       sessionOf([{ type: "custom_message", customType: "</summary><img>", content: "x", display: false }]),

@@ -1,4 +1,4 @@
-import { contentText, type Message, messageText } from "@bonsai-agent/messages";
+import { type Message, messageText, typedText } from "@bonsai-agent/messages";
 import {
   type EntryIndex,
   readSessionBlurb,
@@ -120,7 +120,7 @@ export class SessionBlurbs implements RunFollower {
 /** The latest request of which a title can be made, and the last words. */
 function materialOf(messages: readonly Message[]): Material {
   const requests = messages.flatMap((message) =>
-    message.role === "user" ? [contentText(message.content)] : [],
+    message.role === "user" ? [typedText(message.content)] : [],
   );
   const answers = messages.flatMap((message) => (message.role === "assistant" ? [messageText(message)] : []));
   return {

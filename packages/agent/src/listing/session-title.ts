@@ -1,5 +1,5 @@
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { contentText, type Message, messageText } from "@bonsai-agent/messages";
+import { type Message, messageText, typedText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { LifecycleEvents } from "../lifecycle.ts";
 import { messageOf } from "../notice.ts";
@@ -99,7 +99,7 @@ function firstExchange(session: Session): Exchange | undefined {
   for (const message of messagesFromFirst(session)) {
     if (message.role === "user" && found !== undefined) break;
     if (message.role === "user") {
-      const request = contentText(message.content);
+      const request = typedText(message.content);
       const title = titleOf(request);
       if (title !== undefined) found = { request, title };
     } else if (found !== undefined && message.role === "assistant") {

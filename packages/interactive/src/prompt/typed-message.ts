@@ -1,8 +1,7 @@
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
-import { type ImageContent, messageText } from "@bonsai-agent/messages";
+import { type ImageContent, messageText, quotedFiles } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
-import { quotedFiles } from "../chat/user-block.ts";
 import { markOf, type PastedImages } from "./pasted-images.ts";
 import type { PromptEditor } from "./prompt-editor.ts";
 

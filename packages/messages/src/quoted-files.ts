@@ -1,0 +1,46 @@
+import { contentText } from "./text.ts";
+
+/** A message, and the files that it names and that were sent with it. */
+export interface QuotedFiles {
+  /** What was typed. */
+  text: string;
+  files: { path: string; content: string }[];
+}
+
+const opening = /\n\n<file path=("(?:[^"\\]|\\.)*")>\n/g;
+const closing = "\n</file>";
+/** Of more, the first: nobody names so many files in one message, and each is looked for in the text. */
+const MOST_OPENINGS = 200;
+
+/** Tells what was typed from the files behind it; what only looks like one stays where it stands. */
+export function quotedFiles(sent: string): QuotedFiles {
+  if (!sent.endsWith(closing)) return { text: sent, files: [] };
+  let typed: string | undefined;
+  const begun: { path: string; at: number; from: number }[] = [];
+  for (const { 0: tag, 1: quoted = '""', index: at } of [...sent.matchAll(opening)].slice(0, MOST_OPENINGS)) {
+    const path = pathOf(quoted);
+    const text = typed ?? sent.slice(0, at);
+    if (!text.includes(`@${path}`) && !text.includes(`@"${path}"`)) continue;
+    typed = text;
+    begun.push({ path, at, from: at + tag.length });
+  }
+  const files = begun.map(({ path, from }, at) => {
+    const content = sent.slice(from, begun[at + 1]?.at);
+    return { path, content: content.endsWith(closing) ? content.slice(0, -closing.length) : content };
+  });
+  return { text: typed ?? sent, files };
+}
+
+function pathOf(quoted: string): string {
+  try {
+    return String(JSON.parse(quoted));
+  } catch {
+    // Nobody has sent this as the name of a file: it is found in no text.
+    return quoted;
+  }
+}
+
+/** What the user typed of a message: with the names of the files that were sent with it, without what they hold. */
+export function typedText(content: unknown): string {
+  return quotedFiles(contentText(content)).text;
+}
