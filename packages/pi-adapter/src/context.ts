@@ -16,7 +16,7 @@ import { promptOptions } from "./events.ts";
 import { piModel } from "./models/model.ts";
 import { piRegistry } from "./models/registry.ts";
 import { useContext } from "./models/requests.ts";
-import { overlay, type PiExtension, type PromptEvents } from "./pi-extension.ts";
+import { overlay, type PiExtension, type PromptEvents, sendingAsUser } from "./pi-extension.ts";
 import { type PiTheme, piTheme, useTheme } from "./theme.ts";
 
 /** A context with pi's names laid over it; what is behind them is looked up when it is asked for. */
@@ -24,6 +24,7 @@ export function piContext<Context extends ExtensionContext>(context: Context, pi
   const { api, isForPi } = pi;
   let ui: ExtensionUI | undefined;
   let registry: ModelRegistry | undefined;
+  const asUser = sendingAsUser(pi);
   useContext(context);
   return overlay(context, {
     get ui() {
@@ -43,8 +44,7 @@ export function piContext<Context extends ExtensionContext>(context: Context, pi
     getSystemPromptOptions: () => promptOptions(context.cwd),
     // pi has these on the context of a session that takes the place of another.
     sendMessage: async (...args: Parameters<ExtensionAPI["sendMessage"]>) => api.sendMessage(...args),
-    sendUserMessage: async (...args: Parameters<ExtensionAPI["sendUserMessage"]>) =>
-      api.sendUserMessage(...args),
+    sendUserMessage: async (...args: Parameters<ReturnType<typeof sendingAsUser>>) => asUser(...args),
     ...newSessionOf(context),
   }) as unknown as Context;
 }

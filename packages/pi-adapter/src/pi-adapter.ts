@@ -2,13 +2,12 @@ import type { ExtensionAPI, ExtensionMessage, ExtensionTool, Theme } from "@bons
 import type {
   ExtensionAdapter,
   SendMessageOptions,
-  SendUserMessageOptions,
 } from "@bonsai-agent/extension/host";
 import { piContext } from "./context.ts";
 import { piListening } from "./events.ts";
 import { bonsaiModel, type GivenModel } from "./models/model.ts";
 import { bonsaiProvider, type PiProvider } from "./models/provider.ts";
-import { onceFor, overlay, type PiExtension, PromptEvents } from "./pi-extension.ts";
+import { onceFor, overlay, type PiExtension, PromptEvents, sendingAsUser } from "./pi-extension.ts";
 import { piTheme } from "./theme.ts";
 import { writtenForPi } from "./written-for-pi.ts";
 
@@ -33,9 +32,6 @@ export function piAdapter(): ExtensionAdapter {
   };
 }
 
-type UserText = Parameters<ExtensionAPI["sendUserMessage"]>[0];
-type PiUserMessageOptions = SendUserMessageOptions & { expandPromptTemplates?: boolean };
-
 /** An API object with pi's names laid over it. */
 function piApi(pi: PiExtension): ExtensionAPI {
   const { api, notifyOnce } = pi;
@@ -57,15 +53,7 @@ function piApi(pi: PiExtension): ExtensionAPI {
     getCommands: () => api.getCommands().map((info) => ({ ...info, ...sourceOf(info.extensionPath) })),
     getAllTools: () =>
       api.getAllTools().map((info) => ({ ...info, ...sourceOf(info.extensionPath ?? "builtin") })),
-    sendUserMessage: (content: UserText, settings?: PiUserMessageOptions) => {
-      const { expandPromptTemplates, ...options } = settings ?? {};
-      if (expandPromptTemplates === true)
-        notifyOnce(
-          "expandPromptTemplates",
-          "sends a text with expandPromptTemplates: the model gets it as it is",
-        );
-      api.sendUserMessage(content, options);
-    },
+    sendUserMessage: sendingAsUser(pi),
     sendMessage: (message: ExtensionMessage, settings?: SendMessageOptions) =>
       api.sendMessage({ ...message, display: message.display ?? true }, settings),
   }) as unknown as ExtensionAPI;

@@ -1,5 +1,6 @@
 import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
-import type { AdaptedExtension } from "@bonsai-agent/extension/host";
+import type { AdaptedExtension, SendUserMessageOptions } from "@bonsai-agent/extension/host";
+import { contentText } from "@bonsai-agent/messages";
 
 /** One extension with pi's names laid over what it gets. */
 export interface PiExtension {
@@ -23,6 +24,18 @@ export function onceFor({ name, onNotice }: AdaptedExtension): NotifyOnce {
     if (known.has(thing)) return;
     known.add(thing);
     onNotice({ level: "info", code: "pi_not_supported", message: `${name} ${what}.` });
+  };
+}
+
+type UserText = Parameters<ExtensionAPI["sendUserMessage"]>[0];
+type PiUserMessageOptions = SendUserMessageOptions & { expandPromptTemplates?: boolean };
+
+/** pi's `sendUserMessage`: where templates are to be expanded, a text that calls a command of an extension runs it. */
+export function sendingAsUser({ api, extension }: PiExtension) {
+  return (content: UserText, settings?: PiUserMessageOptions): void => {
+    const { expandPromptTemplates, ...options } = settings ?? {};
+    if (expandPromptTemplates === true && extension.runCommand(contentText(content))) return;
+    api.sendUserMessage(content, options);
   };
 }
 

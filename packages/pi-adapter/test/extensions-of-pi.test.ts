@@ -1,5 +1,5 @@
 import { contentText, messageText } from "@bonsai-agent/messages";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { closeSessions, notified, openPiSession } from "./open-pi-session.ts";
 
 afterEach(closeSessions);
@@ -189,6 +189,27 @@ test("events of earlier versions of pi come with their successor", async () => {
     position: "at",
   });
   expect(result?.cancel).toBeUndefined();
+  expect(session.notices).toEqual([]);
+});
+
+test("a text that calls a command runs it where templates are to be expanded, also at the end of a run", async () => {
+  const session = await openPiSession("commands-sent", {
+    ui: {},
+    answers: [{ calls: [{ name: "ask_for_it", arguments: {} }] }, "Done."],
+  });
+  const { extensions, requests } = session;
+  const reload = vi.spyOn(extensions, "reload");
+  await session.prompt("Go.");
+  await vi.waitFor(() => expect(reload).toHaveBeenCalledOnce());
+  await reload.mock.results[0]?.value;
+  await session.command("/send /again with words");
+  await vi.waitFor(() => expect(reload).toHaveBeenCalledTimes(2));
+  await reload.mock.results[1]?.value;
+  expect(notified(session)).toEqual(["again and on", "again with words"]);
+  expect(requests).toHaveLength(1);
+  await session.command("/send /nothing of that name");
+  await session.agent.idle();
+  expect(messageText(requests[1]!.messages.at(-1)!)).toBe("/nothing of that name");
   expect(session.notices).toEqual([]);
 });
 

@@ -63,6 +63,13 @@ export function extensionRegistry({ host, reservedCommands = [] }: RegistryOptio
   };
 }
 
+/** The command that a text calls, with its arguments; undefined where it calls none. */
+export function commandIn({ commands }: ExtensionRegistry, text: string) {
+  const [, name = "", args = ""] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
+  const command = commands.get(name);
+  return command && { ...command, args };
+}
+
 /** One extension at work: what its API and its contexts are made of. */
 export interface ExtensionRuntime {
   readonly scope: ExtensionScope;

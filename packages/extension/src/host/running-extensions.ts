@@ -5,7 +5,7 @@ import type { BonsaiError } from "@bonsai-agent/messages";
 import type { ArgumentCompletion, CommandInfo, FlagOptions, ShortcutOptions } from "../api/extension-api.ts";
 import { type ExtensionRenderers, extensionRenderers } from "./extension-drawing.ts";
 import { commandFailure, failureNotice, failureText, waitsForItself } from "./extension-errors.ts";
-import { type ExtensionRegistry, extensionRegistry } from "./extension-registry.ts";
+import { commandIn, type ExtensionRegistry, extensionRegistry } from "./extension-registry.ts";
 import { ExtensionScope } from "./extension-scope.ts";
 import type {
   Extensions,
@@ -83,11 +83,11 @@ class RunningExtensions implements Extensions {
   }
 
   hasCommand(text: string): boolean {
-    return this.#command(text) !== undefined;
+    return commandIn(this.#registry, text) !== undefined;
   }
 
   async runCommand(text: string): Promise<boolean> {
-    const command = this.#command(text);
+    const command = commandIn(this.#registry, text);
     if (command === undefined) return false;
     try {
       await command.value.run(command.args);
@@ -204,11 +204,6 @@ class RunningExtensions implements Extensions {
   }
 
   /** Of `/name arguments`, with the arguments trimmed; undefined where no extension has that command. */
-  #command(text: string) {
-    const [, name = "", args = ""] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
-    const command = this.#registry.commands.get(name);
-    return command && { ...command, args };
-  }
 }
 
 function isCompletion(offered: unknown): offered is ArgumentCompletion {

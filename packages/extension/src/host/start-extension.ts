@@ -4,9 +4,9 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionAPI, ExtensionFactory } from "../api/extension-api.ts";
 import type { ExtensionContext } from "../api/extension-context.ts";
 import { importExtension, withinTime } from "../load/import-extension.ts";
-import { extensionFailure } from "./extension-errors.ts";
-import type { AdaptedExtension, ExtensionAdapter } from "./extension-host.ts";
-import type { ExtensionRuntime } from "./extension-registry.ts";
+import { commandFailure, extensionFailure } from "./extension-errors.ts";
+import type { AdaptedExtension, ExtensionAdapter, ExtensionHost } from "./extension-host.ts";
+import { commandIn, type ExtensionRuntime } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
 import type { LoadExtensionsOptions, LoadedExtension } from "./extensions.ts";
 import { makeApi } from "./make-api.ts";
@@ -74,6 +74,11 @@ export function apiOf(
     name: scope.source,
     keep: (undo) => scope.keep(undo),
     onNotice: (notice) => host.onNotice(notice),
+    runCommand(text) {
+      const command = commandIn(shared.registry, text);
+      if (command !== undefined) void runWhenFree(command, host);
+      return command !== undefined;
+    },
   };
   const adapted = <Context extends ExtensionContext>(context: Context): Context =>
     adapter?.context?.(context, extension) ?? context;
@@ -85,6 +90,20 @@ export function apiOf(
   };
   const api = makeApi(runtime);
   return adapter?.api?.(api, extension) ?? api;
+}
+
+async function runWhenFree(
+  command: NonNullable<ReturnType<typeof commandIn>>,
+  host: ExtensionHost,
+): Promise<void> {
+  const agent = host.agent();
+  try {
+    if (agent?.isWaitingForCaller === true) await agent.idle();
+    await command.value.run(command.args);
+  } catch (error) {
+    const { message } = commandFailure(command, error);
+    host.onNotice({ level: "warning", code: "extension_call_failed", message });
+  }
 }
 
 /** A path as people read it: from the working folder, where it lies in it, else from home. */
