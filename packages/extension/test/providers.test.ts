@@ -63,6 +63,7 @@ test("a provider's models are in the catalogue until its registration is undone"
     name: "M",
     api: "openai-chat",
     apiKeyEnv: "MINE_KEY",
+    needsKey: true,
     baseUrl: "https://mine.test/v1",
     contextWindow: 9_000,
     maxOutputTokens: 900,
@@ -350,3 +351,20 @@ test("0 stands for a size that is not known", async () => {
   register("mine", { baseUrl: "https://a.test", models: [{ id: "m", contextWindow: 0, maxTokens: 0 }] });
   expect(known()[0]).not.toHaveProperty("contextWindow");
 });
+
+test.each([
+  ["on this machine", "http://127.0.0.1:9/v1", undefined],
+  ["elsewhere", "https://a.test", undefined],
+  ["answered by the extension itself", "http://127.0.0.1:9/v1", async function* () {}],
+])(
+  "a variable that is named for the key is wanted, and named where it is not set: %s",
+  async (_where, baseUrl, stream) => {
+    const { register, ask } = await stage();
+    register("mine", { baseUrl, apiKey: "$MINE_KEY", models, ...(stream && { stream: stream as never }) });
+    const { final } = await ask(`mine/${models[0]!.id}`);
+    expect(final).toMatchObject({
+      type: "error",
+      failure: { code: "key_missing", message: expect.stringContaining("MINE_KEY") },
+    });
+  },
+);

@@ -247,7 +247,7 @@ function keyOf(model: CatalogueModel, keys: KeySource | undefined): string | und
   const { apiKeyEnv, provider } = model;
   throw new BonsaiError({
     code: "key_missing",
-    message: `There is no key for ${provider}.`,
+    message: `There is no key for ${provider}: ${apiKeyEnv} is not set.`,
     hint: `Store one with /login, set ${apiKeyEnv} in the environment, or write {"${provider}": {"type": "api_key", "key": "…"}} to ~/.bonsai/auth.json.`,
   });
 }

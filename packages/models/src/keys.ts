@@ -33,7 +33,8 @@ export interface KeyFile extends KeySource {
 
 /** True where the provider has a key, or needs none. @throws what the key source throws */
 export function isReachable(provider: ProviderConfig, keys: KeySource | undefined): boolean {
-  return provider.apiKeyEnv === undefined || isLoopback(provider) || keys?.key(provider) !== undefined;
+  if (provider.apiKeyEnv === undefined || keys?.key(provider) !== undefined) return true;
+  return isLoopback(provider) && provider.needsKey !== true;
 }
 
 /** Something about the file of keys that its owner should know. */

@@ -27,6 +27,8 @@ export interface ProviderConfig {
   baseUrl: string;
   /** Absent where no key is needed. */
   apiKeyEnv?: string | undefined;
+  /** True: `apiKeyEnv` is needed also where the server is on this machine. Default false: such servers mostly want none. */
+  needsKey?: boolean | undefined;
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Where its server differs. */

@@ -3,13 +3,12 @@ import type { CompactionPreparation } from "@bonsai-agent/compaction";
 import type { ExtensionContext } from "@bonsai-agent/extension";
 import type { HandlerOptions } from "@bonsai-agent/extension/host";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
-import { deepCopy, toolCalls } from "@bonsai-agent/messages";
+import { deepCopy, type Message, toolCalls } from "@bonsai-agent/messages";
 import { piModel } from "./models/model.ts";
+import { withBlocks } from "./models/requests.ts";
 import { PiEvents } from "./models/streams.ts";
-import { overlay, type PiExtension, type PromptEvent } from "./pi-extension.ts";
-
-/** A handler as pi's `on` takes it. */
-type PiHandler = (event: object, ctx: ExtensionContext) => unknown;
+import { overlay, type PiExtension, type PiHandler, type PromptEvent } from "./pi-extension.ts";
+import { turnEnding } from "./turn-end.ts";
 
 /** How an extension of pi listens: events that are called otherwise here, and shapes that differ. */
 export function piListening(pi: PiExtension) {
@@ -34,6 +33,7 @@ function ourListener(
 ): [event: string, handler: PiHandler] {
   if (event === "agent_settled") return ["agent_end", settled(handler)];
   if (event === "before_agent_start") return [event, starting(pi, handler)];
+  if (event === "turn_end" && pi.isForPi) return [event, turnEnding(pi, handler)];
   const reasons = formerStarts[event];
   if (reasons !== undefined) return ["session_start", started(event, reasons, handler)];
   if (!pi.isForPi) return [event, handler];
@@ -69,7 +69,9 @@ function withPiShapes({ notifyOnce }: PiExtension, event: string, handler: PiHan
   const resultOf = piResults[event];
   return async (payload, ctx) => {
     const result = await handler(payloadOf?.(payload as never) ?? payload, ctx);
-    if (resultOf === undefined || typeof result !== "object" || result === null) return result;
+    // pi overlooks what is no object, such as what a short function happens to give back.
+    if (typeof result !== "object" || result === null) return undefined;
+    if (resultOf === undefined) return result;
     const ours = resultOf(result as Record<string, unknown>);
     if (typeof ours !== "string") return ours;
     notifyOnce(event, `wants what Bonsai cannot do: ${ours}`);
@@ -127,7 +129,10 @@ type Payload<Name extends keyof LifecycleEvents> = PayloadOf<LifecycleEvents[Nam
 /** Payloads as pi has them, for the events where ours differ. */
 export const piPayloads = {
   /** Handlers of pi may change the messages in place: what the session holds must not change with them. */
-  context: (event: Payload<"context">) => ({ ...event, messages: deepCopy(event.messages) }),
+  context: (event: Payload<"context">) => ({ ...event, messages: deepCopy(event.messages.map(withBlocks)) }),
+  message_start: inBlocks<Payload<"message_start">>,
+  message_end: inBlocks<Payload<"message_end">>,
+  agent_end: (event: Payload<"agent_end">) => ({ ...event, messages: event.messages.map(withBlocks) }),
   session_before_compact: compactEvent,
   session_compact_failed: (event: Payload<"session_compact_failed">) => ({
     errorMessage: event.error?.message,
@@ -139,6 +144,10 @@ export const piPayloads = {
     previousModel: event.previousModel === undefined ? undefined : piModel(event.previousModel),
   }),
 };
+
+function inBlocks<Event extends { message: Message }>(event: Event): Event {
+  return { ...event, message: withBlocks(event.message) };
+}
 
 /** Field by field: the path is not read for a handler that does not ask for it. */
 function compactEvent(event: Payload<"session_before_compact">): object {
@@ -160,7 +169,13 @@ function compactEvent(event: Payload<"session_before_compact">): object {
 const originals = new WeakMap<object, CompactionPreparation>();
 
 function piPreparation(preparation: CompactionPreparation): object {
-  const made = { ...preparation, fileOps: piFileOperations(preparation) };
+  const { messagesToSummarize, turnPrefixMessages } = preparation;
+  const made = {
+    ...preparation,
+    messagesToSummarize: messagesToSummarize.map(withBlocks),
+    turnPrefixMessages: turnPrefixMessages.map(withBlocks),
+    fileOps: piFileOperations(preparation),
+  };
   originals.set(made, preparation);
   return made;
 }
@@ -192,10 +207,6 @@ const piResults: Readonly<Record<string, (result: Result) => Result | string | u
     block === true ? { block, terminate, ...(reason === undefined ? {} : { reason }) } : undefined,
   session_before_fork: ({ cancel }) => (cancel === true ? { cancel } : undefined),
   user_bash: userBashResult,
-  turn_end: ({ entries, continue: goesOn }) =>
-    Array.isArray(entries) || goesOn === true
-      ? "its handler of turn_end asks for entries or for another request; use appendEntry, sendMessage or sendUserMessage"
-      : undefined,
 };
 
 /** Operations are the same here. Of a result, pi wants fewer fields. */

@@ -1,8 +1,5 @@
 import type { ExtensionAPI, ExtensionMessage, ExtensionTool, Theme } from "@bonsai-agent/extension";
-import type {
-  ExtensionAdapter,
-  SendMessageOptions,
-} from "@bonsai-agent/extension/host";
+import type { ExtensionAdapter, SendMessageOptions } from "@bonsai-agent/extension/host";
 import { piContext } from "./context.ts";
 import { piListening } from "./events.ts";
 import { bonsaiModel, type GivenModel } from "./models/model.ts";
@@ -34,7 +31,7 @@ export function piAdapter(): ExtensionAdapter {
 
 /** An API object with pi's names laid over it. */
 function piApi(pi: PiExtension): ExtensionAPI {
-  const { api, notifyOnce } = pi;
+  const { api, extension, notifyOnce } = pi;
   return overlay(api, {
     on: piListening(pi),
     ...piRenderers(api),
@@ -46,8 +43,13 @@ function piApi(pi: PiExtension): ExtensionAPI {
       return () => {};
     },
     registerProvider: (name: string | PiProvider, given?: PiProvider) => {
-      const provider = bonsaiProvider(name, given, notifyOnce);
-      return api.registerProvider(provider.name, provider.options);
+      try {
+        const provider = bonsaiProvider(name, given, notifyOnce);
+        return api.registerProvider(provider.name, provider.options);
+      } catch (error) {
+        extension.notifyRefused(error);
+        return () => {};
+      }
     },
     setModel: (model: GivenModel) => api.setModel(bonsaiModel(model)),
     getCommands: () => api.getCommands().map((info) => ({ ...info, ...sourceOf(info.extensionPath) })),

@@ -14,6 +14,9 @@ export interface PiExtension {
   notifyOnce: NotifyOnce;
 }
 
+/** A handler as pi's `on` takes it. */
+export type PiHandler = (event: object, ctx: ExtensionContext) => unknown;
+
 /** A notice about a thing, by its name, the first time. `what` goes on from the extension's name. */
 export type NotifyOnce = (thing: string, what: string) => void;
 

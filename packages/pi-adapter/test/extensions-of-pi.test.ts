@@ -192,6 +192,30 @@ test("events of earlier versions of pi come with their successor", async () => {
   expect(session.notices).toEqual([]);
 });
 
+test("messages come in blocks, and a turn ends with its context; what its handlers add is added", async () => {
+  const session = await openPiSession("turn-end", { ui: {}, answers: ["One.", "More."] });
+  await session.prompt("Go.");
+  await session.command("/seen");
+  expect(String(notified(session)[0]).split("\n")).toEqual([
+    "turn 0",
+    ...["start user text", "end user text", "context user text"],
+    ...["start assistant ", "end assistant text"],
+    ...["turn 0 completed 0 user,assistant false", "of message,message"],
+    "turn 1",
+    ...["start custom text", "end custom text", "context user text,assistant text,custom text"],
+    ...["start assistant ", "end assistant text"],
+    ...[
+      "turn 1 completed 0 user,assistant,custom,assistant false",
+      "of message,message,custom_message,message",
+    ],
+    "all user text,assistant text,custom text,assistant text",
+  ]);
+  expect(session.session.entries()).toContainEqual(
+    expect.objectContaining({ type: "custom", customType: "mark", data: 1 }),
+  );
+  expect(session.notices).toEqual([]);
+});
+
 test("a text that calls a command runs it where templates are to be expanded, also at the end of a run", async () => {
   const session = await openPiSession("commands-sent", {
     ui: {},
@@ -220,7 +244,8 @@ test("what is done in vain is one notice, with the reason", async () => {
   expect(session.notices.map(({ code, message }) => [code, message.replace(/^\S+/, "…")])).toEqual([
     ["pi_not_supported", expect.stringContaining("resources_discover, which never comes in Bonsai")],
     ["pi_not_supported", expect.stringContaining("registerMarkdownTransformer, which has no effect")],
-    ["pi_not_supported", expect.stringContaining("turn_end asks for entries or for another request")],
+    ["pi_not_supported", expect.stringContaining("adds an entry compaction at the end of a turn")],
+    ["pi_not_supported", expect.stringContaining("asks for another request at the end of a turn")],
   ]);
   await expect(session.command("/provider")).rejects.toMatchObject({
     cause: { code: "pi_method_missing", hint: expect.stringContaining("ctx.modelRegistry") },

@@ -121,6 +121,10 @@ test.each([
   [`${"$"}{SOME_KEY}`, "$SOME_KEY"],
   ["SOME_KEY", "$SOME_KEY"],
   ["OTHER_KEY", "OTHER_KEY"],
+  ["key-$SOME_KEY", "key-secret"],
+  ["$$SOME_KEY-$!", "$SOME_KEY-!"],
+  ["$OTHER_KEY", "$OTHER_KEY"],
+  [`key-${"$"}{OTHER_KEY}`, "$OTHER_KEY"],
 ])("a provider's key %s is %s here", (apiKey, expected) => {
   vi.stubEnv("SOME_KEY", "secret");
   expect(bonsaiProvider("box", { apiKey }, notifyOnce).options.apiKey).toBe(expected);
@@ -134,6 +138,15 @@ test("a key in a header is the key itself", () => {
     notifyOnce,
   );
   expect(options.headers).toEqual({ "x-a": "1", Authorization: "Bearer secret" });
+});
+
+test("headers have the values of their variables; one whose variable is not set is left out", () => {
+  vi.stubEnv("SOME_KEY", "secret");
+  const headers = { a: "Bearer $SOME_KEY", b: "Bearer $OTHER_KEY", c: "5 $" };
+  const { options } = bonsaiProvider("box", { headers, models: [{ id: "m", headers }] }, notifyOnce);
+  const sent = { a: "Bearer secret", c: "5 $" };
+  expect([options.headers, options.models?.[0]?.headers]).toEqual([sent, sent]);
+  expect(notifyOnce).toHaveBeenCalledWith("header box b", expect.stringContaining("the variable OTHER_KEY"));
 });
 
 test("a provider object brings its own name, models and this", async () => {

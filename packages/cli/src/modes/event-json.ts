@@ -90,9 +90,15 @@ export function errorJson(error: unknown): ErrorJson {
 }
 
 /** A model as programs see it: its headers may hold secrets. */
-export type ModelJson = Omit<CatalogueModel, "headers" | "apiKeyEnv" | "baseUrl">;
+export type ModelJson = Omit<CatalogueModel, "headers" | "apiKeyEnv" | "needsKey" | "baseUrl">;
 
 export function modelJson(model: CatalogueModel): ModelJson {
-  const { headers: _headers, apiKeyEnv: _apiKeyEnv, baseUrl: _baseUrl, ...shown } = model;
+  const {
+    headers: _headers,
+    apiKeyEnv: _apiKeyEnv,
+    needsKey: _needsKey,
+    baseUrl: _baseUrl,
+    ...shown
+  } = model;
   return shown;
 }

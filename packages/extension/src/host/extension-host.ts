@@ -67,6 +67,8 @@ export interface AdaptedExtension {
   /** Keeps an undo until the extension is unloaded; the function returned undoes at once. */
   keep(undo: () => void): () => void;
   onNotice(notice: AgentNotice): void;
+  /** The notice about a registration that an adapter could not make: it costs the extension nothing else. */
+  notifyRefused(error: unknown): void;
   /**
    * Runs the command that a text calls, of whatever extension, as if the user had typed it: at once, and for a handler or a
    * tool that the agent waits for when the agent is idle. Nobody waits for it; a failure is a notice. False where the text

@@ -83,10 +83,14 @@ interface Protocol {
   refuse: Refuse;
 }
 
-function keyOf(apiKey: string | undefined, refuse: Refuse): Pick<CheckedProvider, "apiKey" | "apiKeyEnv"> {
+function keyOf(
+  apiKey: string | undefined,
+  refuse: Refuse,
+): Pick<CheckedProvider, "apiKey" | "apiKeyEnv" | "needsKey"> {
   if (apiKey === undefined) return {};
   const variable = /^\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})$/.exec(apiKey);
-  if (variable !== null) return { apiKeyEnv: (variable[1] ?? variable[2])! };
+  // Whoever names one means that it is wanted.
+  if (variable !== null) return { apiKeyEnv: (variable[1] ?? variable[2])!, needsKey: true };
   if (!apiKey.startsWith("!")) return { apiKey };
   throw refuse("apiKey is a command, and commands are not run for keys", "Name a variable, as $NAME.");
 }

@@ -4,7 +4,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionAPI, ExtensionFactory } from "../api/extension-api.ts";
 import type { ExtensionContext } from "../api/extension-context.ts";
 import { importExtension, withinTime } from "../load/import-extension.ts";
-import { commandFailure, extensionFailure } from "./extension-errors.ts";
+import { commandFailure, extensionFailure, refusalNotice } from "./extension-errors.ts";
 import type { AdaptedExtension, ExtensionAdapter, ExtensionHost } from "./extension-host.ts";
 import { commandIn, type ExtensionRuntime } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
@@ -74,6 +74,7 @@ export function apiOf(
     name: scope.source,
     keep: (undo) => scope.keep(undo),
     onNotice: (notice) => host.onNotice(notice),
+    notifyRefused: (error) => host.onNotice(refusalNotice(scope, error)),
     runCommand(text) {
       const command = commandIn(shared.registry, text);
       if (command !== undefined) void runWhenFree(command, host);

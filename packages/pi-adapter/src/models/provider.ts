@@ -36,10 +36,11 @@ export function bonsaiProvider(
       `asks ${id} for its models, which Bonsai does not do; it has those that it registers`,
     );
   const models = options.models ?? getModels?.call(provider);
+  const resolved = <Part extends { headers?: Headers }>(part: Part) => withHeaders(part, id, notifyOnce);
   const own: ProviderOptions = {
-    ...options,
+    ...resolved(options),
     ...(options.apiKey === undefined ? {} : { apiKey: keyReference(options.apiKey) }),
-    ...(models === undefined ? {} : { models }),
+    ...(models === undefined ? {} : { models: models.map(resolved) }),
   };
   if (authHeader === true) own.headers = { ...own.headers, ...bearer(own.apiKey) };
   if (streamSimple === undefined) return { name: id, options: own };
@@ -69,11 +70,53 @@ function streaming(name: string, options: ProviderOptions, answer: PiStreaming) 
   };
 }
 
-/** `${NAME}`, and a bare name of a variable that is set, are `$NAME` here. */
+/** `${NAME}`, and a bare name of a variable that is set, are `$NAME` here; so is what is put together with one that is not. */
 function keyReference(apiKey: string): string {
-  const name = /^\$\{(\w+)\}$/.exec(apiKey)?.[1];
+  if (typeof apiKey !== "string" || apiKey.startsWith("!")) return apiKey;
+  const name = /^\$(?:\{(\w+)\}|(\w+))$/.exec(apiKey)?.slice(1).find(Boolean);
   if (name !== undefined) return `$${name}`;
-  return /^[A-Z][A-Z0-9_]+$/.test(apiKey) && process.env[apiKey] !== undefined ? `$${apiKey}` : apiKey;
+  if (/^[A-Z][A-Z0-9_]+$/.test(apiKey) && process.env[apiKey] !== undefined) return `$${apiKey}`;
+  const { text, missing } = withVariables(apiKey);
+  return missing === undefined ? text : `$${missing}`;
+}
+
+/** In keys and headers of pi stand `$NAME` and `${NAME}` for variables, `$$` and `$!` for what follows the `$`. */
+const reference = /\$(?:([$!])|\{([A-Za-z_]\w*)\}|([A-Za-z_]\w*))/g;
+
+/** A text with the values of its variables. `missing`: the first of them that is not set, or empty. */
+function withVariables(template: string): { text: string; missing: string | undefined } {
+  let missing: string | undefined;
+  const text = template.replaceAll(reference, (_all, sign?: string, braced?: string, bare?: string) => {
+    const name = braced ?? bare;
+    if (name === undefined) return sign!;
+    const value = process.env[name];
+    if (!value) missing ??= name;
+    return value ?? "";
+  });
+  return { text, missing };
+}
+
+type Headers = Readonly<Record<string, string>> | undefined;
+
+/** A header whose variable is not set is left out: its name alone would be sent. */
+function withHeaders<Part extends { headers?: Headers }>(
+  part: Part,
+  id: string,
+  notifyOnce: NotifyOnce,
+): Part {
+  const { headers } = part;
+  if (typeof headers !== "object" || headers === null) return part;
+  const resolved = Object.entries(headers).flatMap(([name, value]) => {
+    if (typeof value !== "string") return [[name, value] as const];
+    const { text, missing } = withVariables(value);
+    if (missing === undefined) return [[name, text] as const];
+    notifyOnce(
+      `header ${id} ${name}`,
+      `wants the variable ${missing} for the header ${name} of ${id}; it is not set, and the header is left out`,
+    );
+    return [];
+  });
+  return { ...part, headers: Object.fromEntries(resolved) };
 }
 
 function keyOf(reference: string): string | undefined {

@@ -147,6 +147,12 @@ export function registryInUse(): ModelRegistry | undefined {
   return contextInUse()?.modelRegistry;
 }
 
+/** A user's text as the list of blocks that pi's own messages have. */
+export function withBlocks<Any extends Message>(message: Any): Any {
+  if (message.role !== "user" || typeof message.content !== "string") return message;
+  return { ...message, content: [{ type: "text", text: message.content }] };
+}
+
 /** A message of a request in pi's shape, where the prompt and the tools stand in system messages. */
 export interface TranscriptMessage {
   role: string;
