@@ -10,7 +10,7 @@ import { roleTraits, type ViewItem } from "./view.ts";
  * Invariant: results that the model has not seen are kept, with the answer that asked for them, whatever came behind.
  */
 export function cutIndex(
-  items: readonly ViewItem[],
+  items: readonly Pick<ViewItem, "message" | "tokens">[],
   { keepTokens, commandTokens }: { keepTokens: number; commandTokens: number },
 ): number {
   const messages = items.map((item) => item.message);

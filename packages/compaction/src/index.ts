@@ -11,6 +11,7 @@ export {
   type ControllerOptions,
   type ManualCompaction,
 } from "./controller.ts";
+export { cutIndex, startsTurn } from "./cut.ts";
 export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./draft.ts";
 export {
   type BeforeCompact,

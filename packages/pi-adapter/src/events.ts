@@ -169,12 +169,12 @@ function compactEvent(event: Payload<"session_before_compact">): object {
 const originals = new WeakMap<object, CompactionPreparation>();
 
 function piPreparation(preparation: CompactionPreparation): object {
-  const { messagesToSummarize, turnPrefixMessages } = preparation;
+  const { fileOps, messagesToSummarize, turnPrefixMessages } = preparation;
   const made = {
     ...preparation,
     messagesToSummarize: messagesToSummarize.map(withBlocks),
     turnPrefixMessages: turnPrefixMessages.map(withBlocks),
-    fileOps: piFileOperations(preparation),
+    fileOps: piFileOperations(fileOps, [...messagesToSummarize, ...turnPrefixMessages]),
   };
   originals.set(made, preparation);
   return made;
@@ -185,17 +185,26 @@ export function originalPreparation(preparation: CompactionPreparation): Compact
   return originals.get(preparation) ?? preparation;
 }
 
+export interface PiFileOperations {
+  read: Set<string>;
+  written: Set<string>;
+  edited: Set<string>;
+}
+
 /** Modified files are sorted by the tool that wrote them; one that both touched counts as edited. */
-function piFileOperations({ fileOps, messagesToSummarize, turnPrefixMessages }: CompactionPreparation) {
-  const calls = [...messagesToSummarize, ...turnPrefixMessages].flatMap(toolCalls);
+export function piFileOperations(
+  { read, modified }: CompactionPreparation["fileOps"],
+  messages: readonly Message[],
+): PiFileOperations {
+  const calls = messages.flatMap(toolCalls);
   const pathsOf = (tool: string) =>
     new Set(calls.filter(({ name }) => name === tool).map((call) => call.arguments.path));
   const [writes, edits] = [pathsOf("write"), pathsOf("edit")];
   const isWritten = (path: string) => writes.has(path) && !edits.has(path);
   return {
-    read: new Set(fileOps.read),
-    written: new Set(fileOps.modified.filter(isWritten)),
-    edited: new Set(fileOps.modified.filter((path) => !isWritten(path))),
+    read: new Set(read),
+    written: new Set(modified.filter(isWritten)),
+    edited: new Set(modified.filter((path) => !isWritten(path))),
   };
 }
 

@@ -10,11 +10,19 @@ export {
   truncateTail,
 } from "../tools/truncate.ts";
 export {
+  collectEntriesForBranchSummary,
+  estimateContextTokens,
+  findCutPoint,
+  findTurnStartIndex,
+  getLastAssistantUsage,
+  prepareBranchEntries,
+  prepareCompaction,
+} from "./compactions.ts";
+export {
   calculateContextTokens,
   DEFAULT_COMPACTION_SETTINGS,
   estimateTokens,
-  getLastAssistantUsage,
   shouldCompact,
   uuidv7,
 } from "./sessions.ts";
-export { compact, generateSummary } from "./summaries.ts";
+export { compact, generateBranchSummary, generateSummary, generateSummaryWithUsage } from "./summaries.ts";

@@ -45,6 +45,13 @@ export {
   truncateTail,
 } from "../tools/truncate.ts";
 export {
+  collectEntriesForBranchSummary,
+  findCutPoint,
+  findTurnStartIndex,
+  getLastAssistantUsage,
+  prepareBranchEntries,
+} from "./compactions.ts";
+export {
   DynamicBorder,
   getMarkdownTheme,
   getSelectListTheme,
@@ -62,14 +69,13 @@ export {
   calculateContextTokens,
   DEFAULT_COMPACTION_SETTINGS,
   estimateTokens,
-  getLastAssistantUsage,
   getLatestCompactionEntry,
   migrateSessionEntries,
   parseSessionEntries,
   sessionEntryToContextMessages,
   shouldCompact,
 } from "./sessions.ts";
-export { compact, generateSummary, generateSummaryWithUsage } from "./summaries.ts";
+export { compact, generateBranchSummary, generateSummary, generateSummaryWithUsage } from "./summaries.ts";
 export { BorderedLoader };
 
 /** The folder in a project that has its settings and extensions. */

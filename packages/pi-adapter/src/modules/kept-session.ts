@@ -114,8 +114,9 @@ export class KeptSession {
   branch(leafId: string): void {
     const { session } = this;
     const path = session.path(leafId);
+    const labels = [...session.labels()];
     this.start({ parentSession: this.#file }, path);
-    for (const [targetId, label] of session.labels())
+    for (const [targetId, label] of labels)
       if (this.#session.entry(targetId) !== undefined && this.#session.label(targetId) !== label)
         this.#session.append({ type: "label", targetId, label });
     if (path.some(isAnswer)) this.#keep();

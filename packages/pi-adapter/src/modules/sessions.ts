@@ -5,13 +5,7 @@ import {
   type SessionProjection,
   sessionProjection,
 } from "@bonsai-agent/extension/host";
-import {
-  type AssistantMessage,
-  chars4Estimator,
-  contextTokens,
-  type Message,
-  type Usage,
-} from "@bonsai-agent/messages";
+import { chars4Estimator, contextTokens, type Message, type Usage } from "@bonsai-agent/messages";
 import {
   type Entry,
   MemoryStore,
@@ -110,17 +104,6 @@ export function shouldCompact(
   { enabled, reserveTokens }: { enabled: boolean; reserveTokens: number },
 ): boolean {
   return enabled && tokens > contextWindow - reserveTokens;
-}
-
-/** The usage of the last answer that neither failed nor was stopped. */
-export function getLastAssistantUsage(entries: readonly Entry[]): Usage | undefined {
-  const isGood = ({ stopReason, usage }: AssistantMessage) =>
-    stopReason !== "aborted" && stopReason !== "error" && usage !== undefined && contextTokens(usage) > 0;
-  const messages = entries.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-  const last = messages.findLast(
-    (message) => message.role === "assistant" && isGood(message as AssistantMessage),
-  );
-  return (last as AssistantMessage | undefined)?.usage;
 }
 
 export function getLatestCompactionEntry(entries: readonly Entry[]): Entry | null {
