@@ -24,8 +24,10 @@ export default defineConfig({
     // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
     maxWorkers: availableParallelism() + 1,
     globalSetup: ["scripts/test-folder.ts"],
-    // Node itself imports extensions, as it does outside of tests.
-    server: { deps: { external: [/packages\/extension\/src\/load\/native-import\.ts$/] } },
+    // Node itself imports the sources, as it does outside of tests. Vite would turn each use of an import into a look-up,
+    // at which loops over the characters of a session take several times as long.
+    server: { deps: { external: [/\/packages\/[^/]+\/src\//] } },
+    execArgv: ["--conditions=@bonsai-agent/source", "--disable-warning=ExperimentalWarning"],
     // Crash and big-file tests start processes of their own; on two cores they need room.
     testTimeout: 60_000,
   },

@@ -3,13 +3,15 @@ import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { type ToolFolder, toolFolder } from "./tool-folder.ts";
 
+type CommandOutput = typeof import("../../src/tools/command-output.ts");
+
 let folder: ToolFolder;
+let run = 0;
 
 beforeEach(() => {
   folder = toolFolder();
   vi.stubEnv("TMPDIR", folder.path);
-  // Each run of Bonsai finds its folder once.
-  vi.resetModules();
+  run += 1;
 });
 
 afterEach(() => {
@@ -17,8 +19,10 @@ afterEach(() => {
   folder[Symbol.dispose]();
 });
 
+/** Each run of Bonsai finds its folder once, and so has a module of its own. */
 async function openOne(): Promise<string> {
-  const { openOutputFile } = await import("../../src/tools/command-output.ts");
+  const module = new URL(`../../src/tools/command-output.ts?run=${run}`, import.meta.url);
+  const { openOutputFile }: CommandOutput = await import(module.href);
   const { path, descriptor } = openOutputFile();
   closeSync(descriptor);
   return path;
@@ -39,7 +43,7 @@ test("a link of the folder's name, which anybody can make, is not followed", asy
   rmSync(join(folder.path, name), { recursive: true });
   mkdirSync(join(folder.path, "trap"));
   symlinkSync("trap", join(folder.path, name));
-  vi.resetModules();
+  run += 1;
   expect(basename(dirname(await openOne()))).toMatch(new RegExp(`^${name}-.{6}$`));
 });
 
@@ -53,7 +57,7 @@ test("outputs of a week ago are removed, younger ones are not", async () => {
     const seconds = Date.now() / 1_000 - days * 24 * 3_600;
     utimesSync(join(outputs, name), seconds, seconds);
   }
-  vi.resetModules();
+  run += 1;
   await openOne();
   expect(statSync(join(outputs, "old"), { throwIfNoEntry: false })).toBeUndefined();
   expect(statSync(join(outputs, "young")).size).toBe(0);
