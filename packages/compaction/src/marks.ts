@@ -54,7 +54,7 @@ function isMark(text: string, at: number, tags: Words): boolean {
   if (SQUARES.includes(character)) return isBracketMark(text, at + 1);
   return (
     wordAt(text, at + 1, JOINT) !== undefined ||
-    (beginsLine(text, at) && wordAt(text, at + 1, HEADING) !== undefined)
+    (wordAt(text, at + 1, HEADING) !== undefined && beginsLine(text, at))
   );
 }
 

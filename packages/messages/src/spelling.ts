@@ -20,20 +20,22 @@ export function referenced(text: string, isMarkAt: (at: number) => boolean): str
 /** Names to look for, as they are compared. */
 export interface Words {
   spelt: ReadonlySet<string>;
-  longest: number;
+  /** What each of them can begin with: reading ends as soon as none does. */
+  begun: ReadonlySet<string>;
 }
 
 /** The names of a table, to be looked for by `wordAt`. */
 export function wordsOf(texts: readonly string[]): Words {
   const spelt = new Set(texts.map((text) => [...text].map(folded).join("")));
-  return { spelt, longest: Math.max(...[...spelt].map((word) => word.length)) };
+  const begun = [...spelt].flatMap((word) => Array.from(word, (_, at) => word.slice(0, at + 1)));
+  return { spelt, begun: new Set(begun) };
 }
 
 /**
  * Where one of the words ends that the text spells from here: case, invisible characters, blanks, hyphens and letters
  * that look alike make no difference. It stops at the next special character.
  */
-export function wordAt(text: string, from: number, { spelt, longest }: Words): number | undefined {
+export function wordAt(text: string, from: number, { spelt, begun }: Words): number | undefined {
   let word = "";
   let at = from;
   while (at < text.length) {
@@ -41,8 +43,10 @@ export function wordAt(text: string, from: number, { spelt, longest }: Words): n
     if (SPECIALS.includes(character)) break;
     const letters = folded(character);
     if (letters === "" && spelt.has(word) && !isInvisible(character)) break;
-    word += letters;
-    if (word.length > longest) return undefined;
+    if (letters !== "") {
+      word += letters;
+      if (!begun.has(word)) return undefined;
+    }
     at += character.length;
   }
   return spelt.has(word) ? at : undefined;
