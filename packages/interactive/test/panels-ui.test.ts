@@ -13,9 +13,13 @@ function open(size: { columns?: number; rows?: number } = {}) {
   const editor = new Editor(screen.tui, screen.theme.editor);
   const notices: string[] = [];
   const end = new AbortController();
+  const unused = () => expect.unreachable();
   const ui = extensionUi({
-    ...{ screen, editor, cwd: tmpdir(), signal: end.signal, onWorkingMessage: expect.unreachable },
-    chat: { isExpanded: false, toggleExpanded: expect.unreachable, showEntry: () => expect.unreachable() },
+    ...{ screen, cwd: tmpdir(), signal: end.signal },
+    editor: Object.assign(editor, { takeEditor: unused }),
+    completion: { add: unused },
+    working: { setWorkingMessage: unused, setWorkingIndicator: unused, setWorkingVisible: unused },
+    chat: { isExpanded: false, toggleExpanded: unused, showEntry: unused, setThinkingLabel: unused },
     notify: (message) => notices.push(message),
   });
   screen.start(editor);

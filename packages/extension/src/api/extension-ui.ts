@@ -68,6 +68,89 @@ export interface CustomOptions {
   overlayOptions?: OverlayOptions | (() => OverlayOptions) | undefined;
 }
 
+/** The looks that an editor is made with. Editors of `@earendil-works/pi-tui` take it as it is. */
+export interface EditorTheme {
+  borderColor(text: string): string;
+  readonly selectList: Readonly<
+    Record<
+      "selectedPrefix" | "selectedText" | "description" | "scrollInfo" | "noMatch",
+      (text: string) => string
+    >
+  >;
+}
+
+/**
+ * Where the user types, in the place of the program's own editor. Editors of `@earendil-works/pi-tui` have this shape.
+ * Keys of the program are asked before it, but for the one that stops (Esc): that one goes to the editor first, which
+ * hands it on by calling `onEscape`, and pressed once more without another key in between it is the program's.
+ */
+export interface EditorComponent extends Component {
+  getText(): string;
+  setText(text: string): void;
+  handleInput(data: string): void;
+  /** Set by the program: to be called with a text that the user sends. */
+  onSubmit?: ((text: string) => void) | undefined;
+  /** Set by the program, unless the editor has one: to be called at an Esc that the editor has no use for. */
+  onEscape?: (() => void) | undefined;
+  /** What the history goes through, latest last. */
+  addToHistory?(text: string): void;
+  /** The text with pastes in full. Default `getText`. */
+  getExpandedText?(): string;
+  setAutocompleteProvider?(provider: AutocompleteProvider): void;
+  /** Esc closes it then. Default false. */
+  isShowingAutocomplete?(): boolean;
+  focused?: boolean;
+}
+
+type EditorFactory = (
+  tui: ComponentTui,
+  theme: EditorTheme,
+  keybindings: ComponentKeybindings,
+) => EditorComponent;
+
+interface AutocompleteItem {
+  /** Takes the place of what was typed. */
+  value: string;
+  label: string;
+  description?: string;
+}
+
+/** What completes what the user types. */
+export interface AutocompleteProvider {
+  /** Characters that begin a completion by themselves, beside `/`, `@` and `#`. */
+  triggerCharacters?: string[];
+  /** Null where there is nothing. `prefix` is what stands in front of the cursor and is replaced. */
+  getSuggestions(
+    lines: string[],
+    cursorLine: number,
+    cursorCol: number,
+    options: { signal: AbortSignal; force?: boolean },
+  ): Promise<{ items: AutocompleteItem[]; prefix: string } | null>;
+  applyCompletion(
+    lines: string[],
+    cursorLine: number,
+    cursorCol: number,
+    item: AutocompleteItem,
+    prefix: string,
+  ): { lines: string[]; cursorLine: number; cursorCol: number };
+  shouldTriggerFileCompletion?(lines: string[], cursorLine: number, cursorCol: number): boolean;
+}
+
+/** Makes a provider that asks `current` for what it does not complete itself. */
+type AutocompleteFactory = (current: AutocompleteProvider) => AutocompleteProvider;
+
+export interface WorkingIndicator {
+  /** One after the other, as they are, with their own colours; one stands still, none hides the sign. */
+  frames?: string[] | undefined;
+  /** Milliseconds for each; at least 40, default 120. */
+  intervalMs?: number | undefined;
+}
+
+/** A key as the terminal sends it. `consume`: nobody else gets it; `data`: this in its place. */
+type TerminalInputHandler = (
+  data: string,
+) => { consume?: boolean | undefined; data?: string | undefined } | undefined | void;
+
 /**
  * How extensions speak with the user. Where nobody can be asked (`ctx.hasUI` is false), questions are answered at once:
  * nothing chosen, not confirmed, nothing typed.
@@ -110,6 +193,23 @@ export interface ExtensionUI {
   setHeader(factory: ComponentFactory | undefined): void;
   /** What stands beside the spinner while the agent works; without a text, what it does. */
   setWorkingMessage(message?: string): void;
+  /** The sign that turns beside it; without options, the program's. */
+  setWorkingIndicator(indicator?: WorkingIndicator): void;
+  /** False hides that line. What a key would cancel, or a handler that is waited for, is shown all the same. */
+  setWorkingVisible(isVisible: boolean): void;
+  /** What stands in the place of thinking that is folded; without a text, how much of it there is. */
+  setHiddenThinkingLabel(label?: string): void;
+  /**
+   * An editor in the place of the program's, with the text that stands there; undefined brings the program's back. One
+   * that throws is named in a notice, and the program's comes back with the text.
+   */
+  setEditorComponent(factory: EditorFactory | undefined): void;
+  /** Completes more than the program does; the function returned ends it. One that throws is named, and left out. */
+  addAutocompleteProvider(factory: AutocompleteFactory): () => void;
+  /** Sees keys before what has the focus, behind the program's own; the function returned ends it. */
+  onTerminalInput(handler: TerminalInputHandler): () => void;
+  /** The colours: `auto`, `dark` or `light`, until the user chooses others or the extension is unloaded. */
+  setTheme(name: string): { success: boolean; error?: string };
   /** True where the user wants to see all of tool output, thinking and summaries; false where nothing is drawn. */
   getToolsExpanded(): boolean;
   /** As the user's key does. */

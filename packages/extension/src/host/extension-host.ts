@@ -11,7 +11,16 @@ import type {
   MergeResult,
   NavigateOptions,
 } from "../api/extension-context.ts";
-import type { CustomOptions, ExtensionUI, FooterData, WidgetOptions } from "../api/extension-ui.ts";
+import type {
+  AutocompleteProvider,
+  CustomOptions,
+  EditorComponent,
+  EditorTheme,
+  ExtensionUI,
+  FooterData,
+  WidgetOptions,
+  WorkingIndicator,
+} from "../api/extension-ui.ts";
 
 /** The models of the host, and who asks them. */
 export interface ExtensionModels {
@@ -108,6 +117,12 @@ export interface ComponentPlace<Value> {
   done(value: Value | undefined): void;
 }
 
+/** What an editor of an extension is made with, and who is told that it failed: it is gone by then. */
+export interface EditorMaker {
+  make(place: { tui: ComponentTui; keybindings: ComponentKeybindings; theme: EditorTheme }): EditorComponent;
+  onFailure(error: unknown): void;
+}
+
 /** What a front end does that can draw components. Whoever takes one that was made disposes of it. */
 export interface FrontEndDrawing {
   readonly theme: Theme;
@@ -121,6 +136,20 @@ export interface FrontEndDrawing {
   setFooter(make: ((tui: ComponentTui, data: FooterData) => DrawnComponent) | undefined): void;
   setHeader(make: ((tui: ComponentTui) => DrawnComponent) | undefined): void;
   setWorkingMessage(message: string | undefined): void;
+  setWorkingIndicator(indicator: WorkingIndicator | undefined): void;
+  setWorkingVisible(isVisible: boolean): void;
+  setHiddenThinkingLabel(label: string | undefined): void;
+  /** Puts an editor in the place of the program's; undefined brings that back. Whatever it throws, the text is kept. */
+  setEditor(maker: EditorMaker | undefined): void;
+  /** What throws is called no more. @returns ends it */
+  addAutocompleteProvider(
+    make: (current: AutocompleteProvider) => AutocompleteProvider,
+    onFailure: (error: unknown) => void,
+  ): () => void;
+  /** The handler never throws. @returns ends it */
+  onTerminalInput(handler: (data: string) => { consume?: boolean; data?: string } | undefined): () => void;
+  /** Undefined brings back what the user has chosen. */
+  setTheme(name: "auto" | "dark" | "light" | undefined): void;
   getToolsExpanded(): boolean;
   setToolsExpanded(isExpanded: boolean): void;
   /** An extension has appended it; it is drawn where it has a renderer. */
@@ -129,7 +158,7 @@ export interface FrontEndDrawing {
 
 /** What a front end implements for extensions. What draws can be left out: it then has no effect. */
 export interface FrontEndUI
-  extends Omit<ExtensionUI, keyof FrontEndDrawing | "setWidget">,
+  extends Omit<ExtensionUI, keyof FrontEndDrawing | "setWidget" | "setEditorComponent">,
     Partial<FrontEndDrawing> {
   /** Lines beside the editor; undefined takes them, or a component, away. */
   setWidget(key: string, lines: string[] | undefined, options?: WidgetOptions): void;

@@ -21,11 +21,15 @@ export type {
   SessionTreeNode,
 } from "../api/extension-context.ts";
 export type {
+  AutocompleteProvider,
   CustomFactory,
   CustomOptions,
   DialogOptions,
+  EditorComponent,
+  EditorTheme,
   FooterData,
   WidgetOptions,
+  WorkingIndicator,
 } from "../api/extension-ui.ts";
 export type { ProviderModelOptions } from "../api/provider-options.ts";
 export type { FindProblem } from "../load/extension-entries.ts";
@@ -38,6 +42,7 @@ export type {
   AdaptedExtension,
   ComponentPlace,
   DrawnComponent,
+  EditorMaker,
   ExtensionAdapter,
   ExtensionHost,
   ExtensionModels,

@@ -1,7 +1,7 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
-import type { CustomOptions, ExtensionUI, NotificationType } from "../api/extension-ui.ts";
+import type { CustomOptions, EditorComponent, ExtensionUI, NotificationType } from "../api/extension-ui.ts";
 import { drawnComponent, plainTheme } from "./extension-drawing.ts";
-import { failureText } from "./extension-errors.ts";
+import { badArgument, failureText } from "./extension-errors.ts";
 import type { DrawnComponent, FrontEndUI } from "./extension-host.ts";
 import type { ExtensionRuntime } from "./extension-registry.ts";
 import { runOf } from "./extension-scope.ts";
@@ -56,6 +56,107 @@ function makeScopedUi(ui: FrontEndUI, owner: UiOwner): ExtensionUI {
   };
 }
 
+type Typing = "setEditorComponent" | "addAutocompleteProvider" | "onTerminalInput";
+
+/** Where and how the user types. */
+function scopedTyping(ui: FrontEndUI, owner: UiOwner, show: Show): Pick<ExtensionUI, Typing> {
+  const { scope } = owner;
+  return {
+    setEditorComponent(factory) {
+      checkFunction(factory, "ctx.ui.setEditorComponent", owner, { isOptional: true });
+      show("editor", factory, (shown) =>
+        ui.setEditor?.(
+          shown && {
+            make: ({ tui, theme, keybindings }) =>
+              checkedEditor(
+                runOf(scope, () => shown(tui, theme, keybindings)),
+                owner,
+              ),
+            onFailure: failing("The editor", owner),
+          },
+        ),
+      );
+    },
+    addAutocompleteProvider(factory) {
+      checkFunction(factory, "ctx.ui.addAutocompleteProvider", owner);
+      if (scope.isUnloaded || ui.addAutocompleteProvider === undefined) return () => {};
+      const make: typeof factory = (current) => runOf(scope, () => factory(current));
+      return scope.keep(ui.addAutocompleteProvider(make, failing("The autocomplete provider", owner)));
+    },
+    onTerminalInput(handler) {
+      checkFunction(handler, "ctx.ui.onTerminalInput", owner);
+      if (scope.isUnloaded || ui.onTerminalInput === undefined) return () => {};
+      const fail = failing("The handler of ctx.ui.onTerminalInput", owner);
+      const end = scope.keep(
+        ui.onTerminalInput((data) => {
+          try {
+            return (runOf(scope, () => handler(data)) ?? undefined) as { consume?: boolean } | undefined;
+          } catch (error) {
+            end();
+            fail(error);
+            return undefined;
+          }
+        }),
+      );
+      return end;
+    },
+  };
+}
+
+const editorMethods = ["render", "handleInput", "getText", "setText"] as const;
+
+function checkedEditor(made: EditorComponent, { scope }: UiOwner): EditorComponent {
+  if (editorMethods.every((name) => typeof made?.[name] === "function")) return made;
+  const wanted = `an editor, an object with ${editorMethods.join(", ")}`;
+  throw badArgument(scope, "ctx.ui.setEditorComponent", wanted, made);
+}
+
+/** What fails is a notice; whoever calls it has taken it away. */
+function failing(what: string, { scope, host }: UiOwner): (error: unknown) => void {
+  return (error) =>
+    host.onNotice({
+      level: "warning",
+      code: "extension_component_failed",
+      message: failureText(`${what} of ${scope.source}`, error),
+    });
+}
+
+function checkFunction(given: unknown, call: string, { scope }: UiOwner, { isOptional = false } = {}): void {
+  if (typeof given !== "function" && !(isOptional && given == null))
+    throw badArgument(scope, call, "a function", given);
+}
+
+const themeNames = ["auto", "dark", "light"] as const;
+
+const undrawn = { success: false, error: "Nothing is drawn here." };
+
+type Looks = "setWorkingIndicator" | "setWorkingVisible" | "setHiddenThinkingLabel" | "setTheme";
+
+/** How what the program draws itself looks. */
+function scopedLooks(ui: FrontEndUI, { scope }: UiOwner, show: Show): Pick<ExtensionUI, Looks> {
+  return {
+    setWorkingIndicator: (indicator) =>
+      show("working indicator", indicator, (shown) => ui.setWorkingIndicator?.(shown)),
+    setWorkingVisible: (isVisible) =>
+      show("working hidden", isVisible === false ? true : undefined, (isHidden) =>
+        ui.setWorkingVisible?.(isHidden === undefined),
+      ),
+    setHiddenThinkingLabel: (label) =>
+      show("thinking label", label, (shown) => ui.setHiddenThinkingLabel?.(shown)),
+    setTheme(wanted) {
+      if (scope.isUnloaded || ui.setTheme === undefined) return undrawn;
+      const name = themeNames.find((each) => each === wanted);
+      if (name === undefined)
+        return {
+          success: false,
+          error: `${String(wanted)} is no theme; there are ${themeNames.join(", ")}.`,
+        };
+      show("theme", name, (shown) => ui.setTheme?.(shown));
+      return { success: true };
+    },
+  };
+}
+
 type ScopedDrawing = Omit<
   ExtensionUI,
   "select" | "confirm" | "input" | "editor" | "notify" | "setTitle" | "setEditorText" | "getEditorText"
@@ -69,6 +170,8 @@ function scopedDrawing(ui: FrontEndUI, owner: UiOwner): ScopedDrawing {
   const made = (call: string, make: () => unknown) => drawn(runOf(scope, make), call, owner);
   return {
     theme,
+    ...scopedTyping(ui, owner, show),
+    ...scopedLooks(ui, owner, show),
     custom: (factory, options = {}) =>
       untilUnloaded(owner, options, async (settings) =>
         ui.custom?.(async ({ tui, keybindings, done }) => {
@@ -162,6 +265,13 @@ export function silentUi({ scope, host }: Pick<ExtensionRuntime, "scope" | "host
     setFooter() {},
     setHeader() {},
     setWorkingMessage() {},
+    setWorkingIndicator() {},
+    setWorkingVisible() {},
+    setHiddenThinkingLabel() {},
+    setEditorComponent() {},
+    addAutocompleteProvider: () => () => {},
+    onTerminalInput: () => () => {},
+    setTheme: () => undrawn,
     getToolsExpanded: () => false,
     setToolsExpanded() {},
     setStatus() {},

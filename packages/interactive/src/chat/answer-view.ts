@@ -117,7 +117,7 @@ export class AnswerView implements Component {
   }
 }
 
-type AnswerLooks = Pick<ChatLooks, "theme" | "highlighter">;
+type AnswerLooks = Pick<ChatLooks, "theme" | "highlighter" | "thinkingLabel">;
 
 /** What the model wrote and thought between two calls of tools. */
 export class AnswerBlock extends ChatBlock<AnswerLooks> {
@@ -181,7 +181,8 @@ export class AnswerBlock extends ChatBlock<AnswerLooks> {
     if (redacted === true)
       return fittedLines([` ${style.thinking("Thinking… withheld by the provider")}`], width);
     if (typeof thinking !== "string" || thinking.trim() === "") return [];
-    const head = ` ${style.thinking(`Thinking… ${lineCount(thinking.trim())}`)}`;
+    const label = this.isExpanded ? undefined : this.looks.thinkingLabel?.();
+    const head = ` ${style.thinking(label ?? `Thinking… ${lineCount(thinking.trim())}`)}`;
     const body = this.isExpanded ? textLines(thinking.trimStart(), width, style.thinking, "   ") : [];
     return fittedLines([head, ...body], width);
   }

@@ -106,6 +106,8 @@ export interface ChatLooks {
   readonly drawings?: ChatDrawings | undefined;
   /** What time it is, for what has begun and not ended. */
   readonly now: () => number;
+  /** What an extension wants in the place of thinking that is folded. Default: how much of it there is. */
+  readonly thinkingLabel?: () => string | undefined;
   /** The name of the key that unfolds, as the user has bound it. */
   readonly expandKey: () => string;
   /** The same of the key that tells where the lines of a summary come from. */

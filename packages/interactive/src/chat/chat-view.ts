@@ -1,4 +1,5 @@
 import type { LifecycleEvents, RunResult } from "@bonsai-agent/agent";
+import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { MASK_PLACEHOLDER } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { contentText } from "@bonsai-agent/messages";
@@ -34,6 +35,7 @@ export class ChatView {
   #shown: Foldable[] = [];
   #session: Session | undefined;
   #isExpanded = false;
+  #thinkingLabel: string | undefined;
   /** How much stood there when another session was asked for. */
   #leftAt = Number.POSITIVE_INFINITY;
   /** Failures of runs that are shown. */
@@ -59,11 +61,19 @@ export class ChatView {
       images: this.#images,
       drawings,
       now,
+      thinkingLabel: () => this.#thinkingLabel,
       expandKey: () => keys.label("expand"),
       sourcesKey: () => keys.label("sources"),
     };
     this.#tools = new ToolCalls(this.#looks, () => this.#isExpanded);
     this.#messages = new MessageBlocks(this.#looks, this.#tools);
+  }
+
+  /** What stands in the place of thinking that is folded; undefined: how much of it there is. */
+  setThinkingLabel(label: string | undefined): void {
+    this.#thinkingLabel = label === undefined ? undefined : oneLine(label, 80) || undefined;
+    for (const each of this.#shown) each.invalidate();
+    this.#screen.redraw();
   }
 
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {

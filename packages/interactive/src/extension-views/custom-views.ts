@@ -8,7 +8,7 @@ import type {
 } from "@bonsai-agent/extension/host";
 import { FieldPanel } from "../panels/panel-frame.ts";
 import type { Screen } from "../terminal/screen.ts";
-import type { OverlayHandle } from "../terminal/tui.ts";
+import type { Component, OverlayHandle } from "../terminal/tui.ts";
 import { drawnLines, extensionKeybindings, extensionTui } from "./extension-tui.ts";
 
 interface CustomViewOptions {
@@ -45,7 +45,7 @@ export function customView({ screen, notify, untilRest, signal: ended }: CustomV
       if (leave === undefined) early ??= { value };
       else leave(value);
     };
-    const { tui, leave: leaveTui } = extensionTui(screen, (message) => notify(message, "warning"));
+    const { tui, leave: leaveTui, focused } = extensionTui(screen, (message) => notify(message, "warning"));
     let drawn: DrawnComponent | undefined;
     try {
       drawn = await madeUntil(
@@ -53,7 +53,7 @@ export function customView({ screen, notify, untilRest, signal: ended }: CustomV
         make({ tui, keybindings: extensionKeybindings, done: done as () => void }),
       );
       if (drawn === undefined || early !== undefined) return early?.value;
-      const panel = new CustomPanel(drawn, screen);
+      const panel = new CustomPanel(drawn, screen, focused);
       const take = (left: (value: Value | undefined) => void) => {
         leave = left;
         return panel;
@@ -88,10 +88,13 @@ const otherRows = 2;
 /** A component of an extension, with the keys. */
 class CustomPanel extends FieldPanel<DrawnComponent> {
   readonly #screen: Screen;
+  readonly #focused: () => Component | undefined;
 
-  constructor(drawn: DrawnComponent, screen: Screen) {
+  /** @param focused what it gives its keys to; undefined: itself */
+  constructor(drawn: DrawnComponent, screen: Screen, focused: () => Component | undefined) {
     super(drawn);
     this.#screen = screen;
+    this.#focused = focused;
   }
 
   get wantsKeyRelease(): boolean {
@@ -99,7 +102,7 @@ class CustomPanel extends FieldPanel<DrawnComponent> {
   }
 
   handleInput(data: string): void {
-    this.field.handleInput(data);
+    (this.#focused() ?? this.field).handleInput?.(data);
     this.#screen.redraw();
   }
 

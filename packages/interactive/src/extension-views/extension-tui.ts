@@ -16,6 +16,8 @@ import {
 /** The terminal as one component gets it. */
 interface ExtensionTui {
   tui: ComponentTui;
+  /** What the component gives its keys to; undefined: nothing but itself. */
+  focused(): Component | undefined;
   /** Takes away what the component laid over the screen itself: to be called when it is gone. */
   leave(): void;
 }
@@ -27,13 +29,18 @@ interface ExtensionTui {
 export function extensionTui(screen: Screen, notify: (message: string) => void): ExtensionTui {
   const { tui } = screen;
   const laid = new Set<OverlayHandle>();
+  let focused: { component: Component; guarded: Component } | undefined;
   const more = {
     mode: tui.mode,
     stop: () => screen.stop(),
     start: () => screen.resume(),
     invalidate: () => tui.invalidate(),
     renderNow: () => tui.requestRender(),
-    setFocus() {},
+    setFocus(component: Component | null) {
+      if (focused !== undefined && "focused" in focused.component) focused.component.focused = false;
+      focused = component === null ? undefined : { component, guarded: guarded(component, notify) };
+      if (component !== null && "focused" in component) component.focused = true;
+    },
     hasOverlay: () => tui.hasOverlay(),
     hideOverlay: () => tui.hideOverlay(),
     showOverlay(component: Component, options?: OverlayOptions) {
@@ -53,7 +60,7 @@ export function extensionTui(screen: Screen, notify: (message: string) => void):
   const leave = () => {
     for (const handle of laid) handle.hide();
   };
-  return { tui: all as ComponentTui, leave };
+  return { tui: all as ComponentTui, leave, focused: () => focused?.guarded };
 }
 
 /** Of the program's actions and of the terminal library's. */

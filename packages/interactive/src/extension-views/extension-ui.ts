@@ -2,26 +2,38 @@ import type { AgentNotice } from "@bonsai-agent/agent";
 import { printable } from "@bonsai-agent/app/terminal-text";
 import type { FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension/host";
 import { dialogs } from "../panels/ask.ts";
+import type { SpinnerLooks } from "../status/activity-line.ts";
+import { applyTheme } from "../terminal/capabilities.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";
 import { TypingRest } from "../terminal/typed-input.ts";
 import { customView } from "./custom-views.ts";
 import { extensionTheme } from "./extension-theme.ts";
+import { drawnLines } from "./extension-tui.ts";
 import { ExtensionLines, standingViews } from "./standing-views.ts";
+import { type EditorPlace, typingViews } from "./typing-views.ts";
 
 interface ExtensionUiOptions {
   screen: Screen;
   notify: (message: string, level: AgentNotice["level"]) => void;
   /** Where the user types. */
-  editor: { getText(): string; setText(text: string): void };
+  editor: EditorPlace;
+  /** What completes there. */
+  completion: { add: FrontEndDrawing["addAutocompleteProvider"] };
   chat: {
     readonly isExpanded: boolean;
     toggleExpanded(): void;
+    /** What stands in the place of thinking that is folded; undefined: how much of it there is. */
+    setThinkingLabel(label: string | undefined): void;
     /** An extension has appended it. */
     showEntry: FrontEndDrawing["showEntry"];
   };
-  /** What extensions want to stand beside the spinner. */
-  onWorkingMessage: (message: string | undefined) => void;
+  /** What goes on, while the agent works. */
+  working: {
+    setWorkingMessage(message: string | undefined): void;
+    setWorkingIndicator(looks: SpinnerLooks | undefined): void;
+    setWorkingVisible(isVisible: boolean): void;
+  };
   /** Absolute; whose git branch a footer of an extension shows. */
   cwd: string;
   /** Nobody answers from then on: open questions are answered as if nobody had. */
@@ -37,7 +49,7 @@ interface ExtensionUi extends FrontEndUI {
 
 /** All that extensions ask and show; commands ask by it too. */
 export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
-  const { screen, notify, editor, chat, cwd, signal, onWorkingMessage } = options;
+  const { screen, notify, editor, chat, cwd, signal } = options;
   const rest = new TypingRest(screen);
   const untilRest = (end: AbortSignal) => rest.reached(end);
   const lines = new ExtensionLines(() => screen.redraw());
@@ -55,12 +67,50 @@ export function extensionUi(options: ExtensionUiOptions): ExtensionUi {
       screen.redraw();
     },
     getEditorText: () => editor.getText(),
-    setWorkingMessage: (message) =>
-      onWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
+    ...typingViews({ screen, editor, notify, completion: options.completion }),
+    ...looksOf(options),
     getToolsExpanded: () => chat.isExpanded,
     setToolsExpanded(isExpanded) {
       if (chat.isExpanded !== isExpanded) chat.toggleExpanded();
     },
     showEntry: (entry) => chat.showEntry(entry),
+  };
+}
+
+type Looks =
+  | "setWorkingMessage"
+  | "setWorkingIndicator"
+  | "setWorkingVisible"
+  | "setHiddenThinkingLabel"
+  | "setTheme";
+
+/** A sign that is wider would push away what goes on. */
+const mostSignColumns = 20;
+
+/** How what the program draws itself looks. */
+function looksOf({ working, chat, screen }: ExtensionUiOptions): Pick<FrontEndDrawing, Looks> {
+  const { theme } = screen;
+  /** What the user had chosen, and what an extension has chosen since. */
+  let chosen: { before: typeof theme.choice; now: typeof theme.choice } | undefined;
+  return {
+    setWorkingMessage: (message) =>
+      working.setWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
+    setWorkingIndicator(indicator) {
+      const { frames, intervalMs } = indicator ?? {};
+      working.setWorkingIndicator(
+        indicator && {
+          frames: frames?.map((frame) => drawnLines([String(frame)], mostSignColumns)[0] ?? ""),
+          intervalMs: Number(intervalMs) || undefined,
+        },
+      );
+    },
+    setWorkingVisible: (isVisible) => working.setWorkingVisible(isVisible),
+    setHiddenThinkingLabel: (label) => chat.setThinkingLabel(label),
+    setTheme(name) {
+      const isStillOurs = chosen !== undefined && theme.choice === chosen.now;
+      const before = isStillOurs ? chosen!.before : theme.choice;
+      chosen = name && { before, now: name };
+      if (name !== undefined || isStillOurs) applyTheme(screen, name ?? before);
+    },
   };
 }

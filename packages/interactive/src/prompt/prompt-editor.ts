@@ -3,17 +3,22 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ImageContent } from "@bonsai-agent/messages";
+import type { TakenEditor } from "../extension-views/typing-views.ts";
 import { OpenEditor } from "../terminal/open-editor.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Style } from "../terminal/theme.ts";
 import { type AutocompleteProvider, getKeybindings, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import { asPaste, isSteering, pastedText, typableText } from "../terminal/typed-input.ts";
+import { LentEditor } from "./lent-editor.ts";
 import { imageMark, PastedImages } from "./pasted-images.ts";
 
 const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the model " } as const;
 
 /** What may hold a key, and belongs in no file. */
 const secret = /^\/login\s/;
+
+/** What an editor of an extension gets of them. */
+const mostLentPrompts = 100;
 
 /** The most prompts that are kept. */
 export const MOST_PROMPTS = 1_000;
@@ -25,11 +30,18 @@ interface EarlierPrompts {
   add(text: string): void;
 }
 
-/** Where the user types. Nothing that stands in it is ever overwritten from outside. */
+/**
+ * Where the user types. Nothing that stands in it is ever overwritten from outside. An editor of an extension can stand
+ * in its place: for everybody else it is this one all the same.
+ */
 export class PromptEditor extends OpenEditor {
   /** Those that stand in it as marks, and those that did. */
   readonly images = new PastedImages();
+  /** Called at an Esc that an editor of an extension has no use for. */
+  onEscape: (() => void) | undefined;
   readonly #screen: Screen;
+  #lent: LentEditor | undefined;
+  #provider: AutocompleteProvider | undefined;
   #history: EarlierPrompts | undefined;
   /** A list of completions for a text that has changed since: the one for what stands there now is on its way. */
   #staleList: object | undefined;
@@ -38,6 +50,50 @@ export class PromptEditor extends OpenEditor {
     super(screen.tui, screen.theme.editor, { autocompleteMaxVisible: 8 });
     this.#screen = screen;
     this.keepWhole(imageMark);
+  }
+
+  /** True while an editor of an extension has the keys. */
+  get isLent(): boolean {
+    return this.#lent !== undefined;
+  }
+
+  /** Puts an editor of an extension in this one's place, with the text that stands here; undefined brings this back. */
+  takeEditor(taken: TakenEditor | undefined): void {
+    const lent = taken && new LentEditor(taken);
+    const text = this.getExpandedText();
+    this.#lent?.end();
+    this.#lent = lent;
+    if (lent === undefined) this.setText(text);
+    lent?.begin({
+      text,
+      history: this.earlierTexts.slice(0, mostLentPrompts).reverse(),
+      provider: this.#provider,
+      onSubmit: (sent) => this.onSubmit?.(sent),
+      onEscape: () => this.onEscape?.(),
+      onBroken: (kept) => {
+        this.#lent = undefined;
+        this.setText(kept);
+        this.#screen.redraw();
+      },
+    });
+    this.#screen.redraw();
+  }
+
+  override getText(): string {
+    return this.#lent?.text ?? super.getText();
+  }
+
+  override getExpandedText(): string {
+    return this.#lent?.expandedText ?? super.getExpandedText();
+  }
+
+  override isShowingAutocomplete(): boolean {
+    return this.#lent?.isShowingAutocomplete ?? super.isShowingAutocomplete();
+  }
+
+  override invalidate(): void {
+    this.#lent?.invalidate();
+    super.invalidate();
   }
 
   get isEmpty(): boolean {
@@ -54,11 +110,18 @@ export class PromptEditor extends OpenEditor {
 
   /** What was typed before it was there is completed at once. */
   override setAutocompleteProvider(provider: AutocompleteProvider): void {
+    this.#provider = provider;
     super.setAutocompleteProvider(provider);
-    if (!this.isEmpty) this.complete();
+    if (this.#lent !== undefined) this.#lent.setAutocompleteProvider(provider);
+    else if (!this.isEmpty) this.complete();
   }
 
   override handleInput(data: string): void {
+    if (this.#lent !== undefined) this.#lent.handleInput(this.#received(data));
+    else this.#handleOwn(data);
+  }
+
+  #handleOwn(data: string): void {
     const keys = getKeybindings();
     const confirms = keys.matches(data, "tui.select.confirm");
     // Enter on what stands there in full already is for sending.
@@ -70,7 +133,8 @@ export class PromptEditor extends OpenEditor {
   }
 
   override setText(text: string): void {
-    this.#keepingDraft(() => super.setText(typableText(text)));
+    if (this.#lent !== undefined) this.#lent.setText(typableText(text));
+    else this.#keepingDraft(() => super.setText(typableText(text)));
   }
 
   /** To be called for what was submitted. */
@@ -79,6 +143,7 @@ export class PromptEditor extends OpenEditor {
     if (prompt === "" || secret.test(prompt)) return;
     this.#remember(prompt);
     this.#history?.add(prompt);
+    this.#lent?.addToHistory(prompt);
   }
 
   /**
@@ -123,7 +188,8 @@ export class PromptEditor extends OpenEditor {
 
   override render(width: number): string[] {
     this.borderColor = this.#border();
-    return super.render(width);
+    const { focused: isFocused, borderColor: border } = this;
+    return this.#lent?.render(width, { isFocused, border, rows: this.#screen.rows }) ?? super.render(width);
   }
 
   protected override renderTopBorder(width: number, hiddenLineCount: number): string {
@@ -171,7 +237,8 @@ export class PromptEditor extends OpenEditor {
 
   get #isBehindWord(): boolean {
     const { line, col } = this.getCursor();
-    return /\S$/.test((this.getLines()[line] ?? "").slice(0, col));
+    const before = this.#lent?.text ?? (this.getLines()[line] ?? "").slice(0, col);
+    return /\S$/.test(before);
   }
 
   get #isStale(): boolean {

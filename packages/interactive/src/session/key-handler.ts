@@ -35,6 +35,8 @@ export class KeyHandler {
   readonly #tasks: AbortController[] = [];
   #context: InteractiveContext | undefined;
   #lastEscMs = Number.NEGATIVE_INFINITY;
+  /** An editor of an extension has got the key that stops, and no other since. */
+  #isEscGiven = false;
   #lastCtrlCMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: KeyHandlerOptions) {
@@ -61,8 +63,17 @@ export class KeyHandler {
     if (isKeyRelease(data)) return undefined;
     // Twice means: with no other key in between.
     if (!keys.matches("clearOrQuit", data)) this.#lastCtrlCMs = Number.NEGATIVE_INFINITY;
-    if (!keys.matches("interrupt", data)) this.#lastEscMs = Number.NEGATIVE_INFINITY;
+    if (!keys.matches("interrupt", data)) {
+      this.#lastEscMs = Number.NEGATIVE_INFINITY;
+      this.#isEscGiven = false;
+    }
     return this.#takes(data) ? { consume: true } : undefined;
+  }
+
+  /** An editor of an extension has no use for the key that stops. */
+  escapeUnused(): void {
+    this.#isEscGiven = false;
+    this.#esc();
   }
 
   #takes(data: string): boolean {
@@ -71,7 +82,7 @@ export class KeyHandler {
     if (screen.hasPanel) return false;
     if (keys.matches("suspend", data)) return this.#suspend();
     if (keys.matches("quit", data)) return this.#ctrlD();
-    if (keys.matches("interrupt", data)) return !editor.isShowingAutocomplete() && this.#esc();
+    if (keys.matches("interrupt", data)) return !editor.isShowingAutocomplete() && this.#escOrGive();
     if (keys.matches("queueFollowUp", data)) return this.#followUp();
     if (keys.matches("takeBackQueued", data)) return this.#options.submitting.takeBackQueued();
     return this.#context !== undefined && doAction(data, this.#context);
@@ -103,6 +114,13 @@ export class KeyHandler {
     editor.addToHistory(text);
     submitting.submit(text, { behavior: "followUp" });
     return true;
+  }
+
+  /** An editor of an extension can have a use for the key, but for it alone: pressed again, the key is ours. */
+  #escOrGive(): boolean {
+    if (!this.#options.editor.isLent || this.#isEscGiven) return this.#esc();
+    this.#isEscGiven = true;
+    return false;
   }
 
   #esc(): true {

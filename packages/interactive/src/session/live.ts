@@ -16,6 +16,7 @@ import { isNoModel, noModel } from "../no-model.ts";
 import { pickSession } from "../panels/session-picker.ts";
 import { PromptHistory } from "../prompt/prompt-history.ts";
 import { followCompactions } from "../slash/compaction-notices.ts";
+import { CompletionStack } from "../slash/completion-stack.ts";
 import { PromptCompletion } from "../slash/prompt-completion.ts";
 import { askAtStart } from "../slash/settings-commands.ts";
 import { slashCommands } from "../slash/slash-commands.ts";
@@ -74,7 +75,8 @@ function makeParts(firstFrame: FirstFrame) {
     chat,
     cwd,
     signal: quitting.signal,
-    onWorkingMessage: (message) => status.setWorkingMessage(message),
+    completion: { add: (make, onFailure) => completions.add(make, onFailure) },
+    working: status,
   });
   const gracePeriod = new GracePeriod();
   const submitting = new Submitting({ editor, notify, gracePeriod, redraw });
@@ -93,7 +95,12 @@ function makeParts(firstFrame: FirstFrame) {
   };
   editor.useHistory(new PromptHistory({ home, onNotice: (message) => notify(message, "warning") }));
   const completion = new PromptCompletion({ cwd, commands: slashCommands, notify });
+  const completions = new CompletionStack({
+    base: completion,
+    onChange: (provider) => editor.setAutocompleteProvider(provider),
+  });
   editor.setAutocompleteProvider(completion);
+  editor.onEscape = () => keyHandler.escapeUnused();
   for (const text of firstFrame.takeEarly()) editor.onSubmit(text);
   screen.tui.addInputListener((data) => keyHandler.onKey(data));
   return { ...firstFrame, home, opened, chat, status, ui, gracePeriod, submitting, keyHandler, completion };
@@ -179,7 +186,9 @@ async function runSession(parts: Parts, host: AgentHost, search: SearchThread): 
   readAhead(context, () => status.contextCounted());
   followCompactions(context);
   const stopIndexing = host.app.settings.index.enabled ? indexInBackground(context, search) : () => {};
-  host.app.ending.addEventListener("abort", () => quitting.quit(), { once: true });
+  // Of an extension that ends the program, what goes on comes to its end.
+  const quitAtRest = () => void host.agent.idle().then(() => quitting.quit());
+  host.app.ending.addEventListener("abort", quitAtRest, { once: true });
   screen.redraw();
   keyHandler.begin(context);
   // Also while an extension takes its time at the start, the user can quit.

@@ -46,8 +46,7 @@ export class PromptCompletion implements AutocompleteProvider {
   }
 
   async getSuggestions(...position: Position): Promise<AutocompleteSuggestions | null> {
-    const found = await this.#find(...position);
-    return found && suggestions(found.items.filter(isTypable).map(printableItem), found.prefix);
+    return safeSuggestions(await this.#find(...position));
   }
 
   async #find(...[lines, line, column, options]: Position): Promise<AutocompleteSuggestions | null> {
@@ -153,6 +152,11 @@ export class PromptCompletion implements AutocompleteProvider {
       return [];
     }
   }
+}
+
+/** Without what cannot stand in the editor, and with labels that do no harm on the screen. */
+export function safeSuggestions(found: AutocompleteSuggestions | null): AutocompleteSuggestions | null {
+  return found && suggestions(found.items.filter(isTypable).map(printableItem), found.prefix);
 }
 
 /** The name of a file can hold anything; what cannot stand in the editor completes nothing. */

@@ -6,6 +6,16 @@ import type { ActivityModel, Doing } from "./activity-model.ts";
 
 /** The spinner turns at this pace: under ten frames a second. */
 const FRAME_MS = 120;
+/** Faster, nobody sees it, and a slow terminal falls behind. */
+const leastFrameMs = 40;
+
+/** The sign that turns. */
+export interface SpinnerLooks {
+  /** As they are drawn, with their own colours; none: no sign. Default: ours. */
+  frames?: readonly string[] | undefined;
+  /** Milliseconds for each. Default 120. */
+  intervalMs?: number | undefined;
+}
 
 interface ActivityLineOptions {
   model: ActivityModel;
@@ -24,16 +34,26 @@ export class ActivityLine implements Component {
   readonly #options: ActivityLineOptions;
   #timer: NodeJS.Timeout | undefined;
   #frame = 0;
+  #frames: readonly string[] | undefined;
+  #frameMs = FRAME_MS;
 
   constructor(options: ActivityLineOptions) {
     this.#options = options;
+  }
+
+  /** Undefined brings back the sign that there was at first. */
+  setSpinner({ frames, intervalMs }: SpinnerLooks = {}): void {
+    this.#frames = frames;
+    this.#frameMs = Math.max(leastFrameMs, intervalMs ?? FRAME_MS);
+    this.stop();
+    this.changed();
   }
 
   /** To be called when the model has changed. */
   changed(): void {
     const { model, now, redraw } = this.#options;
     if (model.doing(now()) === undefined) this.stop();
-    else this.#timer ??= setInterval(() => this.#turn(), FRAME_MS).unref();
+    else this.#timer ??= setInterval(() => this.#turn(), this.#frameMs).unref();
     redraw();
   }
 
@@ -46,7 +66,8 @@ export class ActivityLine implements Component {
     const { model, theme, now } = this.#options;
     const nowMs = now();
     const doing = model.doing(nowMs);
-    return doing === undefined ? [""] : activityLines(doing, { nowMs, frame: this.#frame, width, theme });
+    if (doing === undefined) return [""];
+    return activityLines(doing, { nowMs, frame: this.#frame, frames: this.#frames, width, theme });
   }
 
   invalidate(): void {}
@@ -64,12 +85,22 @@ const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 /** One line: a sign that turns, what goes on, for how long. The time stays when the text has to give way. */
 export function activityLines(
   { text, sinceMs }: Doing,
-  { nowMs, frame, width, theme }: { nowMs: number; frame: number; width: number; theme: Theme },
+  {
+    nowMs,
+    frame,
+    frames: own,
+    width,
+    theme,
+  }: { nowMs: number; frame: number; frames?: readonly string[] | undefined; width: number; theme: Theme },
 ): string[] {
   const { style } = theme;
   const time = `  ${elapsed(nowMs - sinceMs)}`;
-  const sign = ` ${frames[frame % frames.length]} `;
+  const sign = own === undefined ? style.accent(` ${frames[frame % frames.length]} `) : signOf(own, frame);
   const columns = width - visibleWidth(sign) - visibleWidth(time);
   if (columns < 1) return ["", cutText(sign, width)];
-  return ["", `${style.accent(sign)}${style.muted(cutText(text, columns))}${style.dim(time)}`];
+  return ["", `${sign}${style.muted(cutText(text, columns))}${style.dim(time)}`];
+}
+
+function signOf(signs: readonly string[], frame: number): string {
+  return signs.length === 0 ? " " : ` ${signs[frame % signs.length]} `;
 }

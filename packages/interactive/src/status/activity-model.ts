@@ -31,6 +31,7 @@ export class ActivityModel {
   /** Of the user: a command, or a branch that is summarised. Not every event says when it ends. */
   #alone: Doing | Cancellable | undefined;
   #words: string | undefined;
+  #isHidden = false;
   readonly #cancelKey: () => string;
 
   /** @param cancelKey as it is shown; default `Esc` */
@@ -46,6 +47,11 @@ export class ActivityModel {
   /** Stands in the place of what a run does; undefined: what it does. */
   setWorkingMessage(words: string | undefined): void {
     this.#words = words === undefined ? undefined : oneLine(words, 160) || undefined;
+  }
+
+  /** False: only what a key would cancel, and what is waited for, is shown. */
+  setVisible(isVisible: boolean): void {
+    this.#isHidden = !isVisible;
   }
 
   /** Nothing goes on any longer, whatever has begun. */
@@ -132,9 +138,10 @@ export class ActivityModel {
   /** The one thing that matters most; undefined while nothing goes on. */
   doing(nowMs: number): Doing | undefined {
     const urgent = this.#stopping ?? this.#cancellableNow(nowMs) ?? this.#waitingFor(nowMs);
+    const [wait] = this.#waits;
+    if (this.#isHidden) return urgent ?? wait;
     if (urgent === undefined && this.#words !== undefined && this.#runSinceMs !== undefined)
       return { text: this.#words, sinceMs: this.#runSinceMs };
-    const [wait] = this.#waits;
     const settled = urgent ?? wait ?? this.#running();
     if (settled !== undefined) return settled;
     if (this.#answer !== undefined) return this.#answer;

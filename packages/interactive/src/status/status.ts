@@ -4,7 +4,7 @@ import { oneLine } from "@bonsai-agent/app/terminal-text";
 import type { HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
 import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
-import { ActivityLine } from "./activity-line.ts";
+import { ActivityLine, type SpinnerLooks } from "./activity-line.ts";
 import { ActivityModel, followActivity, retryOf } from "./activity-model.ts";
 import { Footer } from "./footer.ts";
 import { FooterSource, type FooterSourceOptions } from "./footer-source.ts";
@@ -81,6 +81,17 @@ export class Status {
   /** What stands beside the spinner while a run goes on; undefined: what it does. */
   setWorkingMessage(words: string | undefined): void {
     this.#model.setWorkingMessage(words);
+    this.#line.changed();
+  }
+
+  /** The sign that turns beside it; undefined: ours. */
+  setWorkingIndicator(indicator: SpinnerLooks | undefined): void {
+    this.#line.setSpinner(indicator);
+  }
+
+  /** False hides the line of a run, but for what the user has to know. */
+  setWorkingVisible(isVisible: boolean): void {
+    this.#model.setVisible(isVisible);
     this.#line.changed();
   }
 

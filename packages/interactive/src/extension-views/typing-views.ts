@@ -1,0 +1,45 @@
+import type { AgentNotice } from "@bonsai-agent/agent";
+import type { EditorComponent, EditorMaker, FrontEndDrawing } from "@bonsai-agent/extension/host";
+import type { Screen } from "../terminal/screen.ts";
+import { isKeyRelease } from "../terminal/tui.ts";
+import { extensionKeybindings, extensionTui } from "./extension-tui.ts";
+
+/** Where the user types, as extensions reach it. */
+export interface EditorPlace {
+  getText(): string;
+  setText(text: string): void;
+  /** Puts an editor in the place of the program's; undefined brings that back. */
+  takeEditor(taken: TakenEditor | undefined): void;
+}
+
+/** An editor of an extension. */
+export interface TakenEditor {
+  component: EditorComponent;
+  onFailure: EditorMaker["onFailure"];
+  /** Takes away what the component laid over the screen itself. */
+  leave: () => void;
+}
+
+interface TypingViewsOptions {
+  screen: Screen;
+  editor: EditorPlace;
+  completion: { add: FrontEndDrawing["addAutocompleteProvider"] };
+  notify: (message: string, level: AgentNotice["level"]) => void;
+}
+
+type Typing = Pick<FrontEndDrawing, "setEditor" | "addAutocompleteProvider" | "onTerminalInput">;
+
+/** What extensions put where the user types. */
+export function typingViews({ screen, editor, completion, notify }: TypingViewsOptions): Typing {
+  return {
+    setEditor(maker) {
+      if (maker === undefined) return editor.takeEditor(undefined);
+      const { tui, leave } = extensionTui(screen, (message) => notify(message, "warning"));
+      const component = maker.make({ tui, keybindings: extensionKeybindings, theme: screen.theme.editor });
+      editor.takeEditor({ component, onFailure: maker.onFailure, leave });
+    },
+    addAutocompleteProvider: completion.add,
+    onTerminalInput: (handler) =>
+      screen.tui.addInputListener((data) => (isKeyRelease(data) ? undefined : handler(data))),
+  };
+}

@@ -1,0 +1,104 @@
+import type { FrontEndDrawing } from "@bonsai-agent/extension/host";
+import type { AutocompleteProvider, AutocompleteSuggestions } from "../terminal/tui.ts";
+import { safeSuggestions } from "./prompt-completion.ts";
+
+interface CompletionStackOptions {
+  /** The program's own. */
+  base: AutocompleteProvider;
+  /** To be given to the editor anew. */
+  onChange: (provider: AutocompleteProvider) => void;
+}
+
+type Add = FrontEndDrawing["addAutocompleteProvider"];
+
+interface Added {
+  make: Parameters<Add>[0];
+  onFailure: Parameters<Add>[1];
+}
+
+/** Owner of what completes beside the program: each provider of an extension asks the one below it. */
+export class CompletionStack implements AutocompleteProvider {
+  readonly #options: CompletionStackOptions;
+  readonly #added: Added[] = [];
+  #top: AutocompleteProvider;
+
+  constructor(options: CompletionStackOptions) {
+    this.#options = options;
+    this.#top = options.base;
+  }
+
+  add: Add = (make, onFailure) => {
+    const added = { make, onFailure };
+    this.#added.push(added);
+    this.#rebuild();
+    return () => this.#remove(added);
+  };
+
+  get triggerCharacters(): string[] {
+    return this.#top.triggerCharacters ?? [];
+  }
+
+  async getSuggestions(
+    ...position: Parameters<AutocompleteProvider["getSuggestions"]>
+  ): Promise<AutocompleteSuggestions | null> {
+    return safeSuggestions(await this.#top.getSuggestions(...position));
+  }
+
+  applyCompletion(...call: Parameters<AutocompleteProvider["applyCompletion"]>) {
+    return this.#top.applyCompletion(...call);
+  }
+
+  shouldTriggerFileCompletion(lines: string[], cursorLine: number, cursorColumn: number): boolean {
+    return this.#top.shouldTriggerFileCompletion?.(lines, cursorLine, cursorColumn) ?? true;
+  }
+
+  #rebuild(): void {
+    this.#top = this.#added.reduce((below, added) => this.#layer(below, added), this.#options.base);
+    this.#options.onChange(this);
+  }
+
+  #remove(added: Added): void {
+    const at = this.#added.indexOf(added);
+    if (at < 0) return;
+    this.#added.splice(at, 1);
+    this.#rebuild();
+  }
+
+  /** Where it throws, the one below it answers, and it is asked no more. */
+  #layer(below: AutocompleteProvider, added: Added): AutocompleteProvider {
+    const fail = (error: unknown) => {
+      this.#remove(added);
+      added.onFailure(error);
+    };
+    const made = attempt(() => added.make(below), fail);
+    if (made === undefined) return below;
+    return {
+      triggerCharacters: [...(below.triggerCharacters ?? []), ...(made.triggerCharacters ?? [])],
+      async getSuggestions(...position) {
+        try {
+          return await made.getSuggestions(...position);
+        } catch (error) {
+          if (position[3].signal.aborted) return null;
+          fail(error);
+          return below.getSuggestions(...position);
+        }
+      },
+      applyCompletion: (...call) =>
+        attempt(() => made.applyCompletion(...call), fail) ?? below.applyCompletion(...call),
+      shouldTriggerFileCompletion: (...call) =>
+        attempt(() => made.shouldTriggerFileCompletion?.(...call), fail) ??
+        below.shouldTriggerFileCompletion?.(...call) ??
+        true,
+    };
+  }
+}
+
+function attempt<Value>(task: () => Value, fail: (error: unknown) => void): Value | undefined {
+  try {
+    return task();
+  } catch (error) {
+    // Not while the stack is being built.
+    queueMicrotask(() => fail(error));
+    return undefined;
+  }
+}
