@@ -89,47 +89,15 @@ function piCompactOptions({ onComplete, ...options }: CompactOptions = {}): Comp
   };
 }
 
-/** pi's ways to draw on a terminal that Bonsai's does not have, and what they answer. */
-const missing: Readonly<Record<string, unknown>> = {
-  onTerminalInput: () => {},
-  setWorkingVisible: undefined,
-  setWorkingIndicator: undefined,
-  setHiddenThinkingLabel: undefined,
-  addAutocompleteProvider: undefined,
-  setEditorComponent: undefined,
-  getEditorComponent: undefined,
-  getAllThemes: [],
-  getTheme: undefined,
-  setTheme: { success: false, error: "Themes of Bonsai are the user's: /settings." },
-};
-
-/** Asking does no harm. */
-const isOnlyAsking = /^get/;
-
-/** The user interface with what extensions of pi call beside it. A front end that has one of these itself is asked. */
-export function piUi(
-  ctx: ExtensionContext,
-  { prompts, notifyOnce }: Pick<PiExtension, "prompts" | "notifyOnce">,
-): ExtensionUI {
+/** The user interface with what extensions of pi call beside it. */
+export function piUi(ctx: ExtensionContext, { prompts }: Pick<PiExtension, "prompts">): ExtensionUI {
   const { ui } = ctx;
-  const absent = Object.fromEntries(
-    Object.entries(missing)
-      .filter(([name]) => !(name in ui))
-      .map(([name, answer]) => [
-        name,
-        () => {
-          if (ctx.mode === "tui" && !isOnlyAsking.test(name))
-            notifyOnce(name, `calls ctx.ui.${name}, which has no effect in Bonsai`);
-          return answer;
-        },
-      ]),
-  );
   const asking = <Answer>(prompt: Parameters<PromptEvents["around"]>[0], ask: () => Promise<Answer>) =>
     prompts.around(prompt, ctx, ask);
   const { custom, ...drawn } = drawing(ui);
   return overlay(ui, {
-    ...absent,
     ...drawn,
+    ...themes(ui, drawn.theme),
     custom: <Value>(factory: CustomFactory<Value>, options?: CustomOptions) =>
       // Elsewhere nobody is asked.
       ctx.mode === "tui"
@@ -145,15 +113,24 @@ export function piUi(
       asking({ kind: "editor", title }, () => ui.editor(title, prefill)),
     // What stands there was typed by the user.
     pasteToEditor: (text: string) => ui.setEditorText(ui.getEditorText() + text),
-  }) as ExtensionUI;
+  }) as unknown as ExtensionUI;
 }
 
-type Drawing = Pick<ExtensionUI, "custom" | "setWidget" | "setFooter" | "setHeader"> & { theme: PiTheme };
+type EditorFactory = Parameters<ExtensionUI["setEditorComponent"]>[0];
+
+type Drawing = Pick<
+  ExtensionUI,
+  "custom" | "setWidget" | "setFooter" | "setHeader" | "setEditorComponent"
+> & {
+  theme: PiTheme;
+  getEditorComponent(): EditorFactory;
+};
 
 /** What draws, with pi's theme and pi's names of the keys. */
 function drawing(ui: ExtensionUI): Drawing {
   const theme = piTheme(ui.theme);
   useTheme(theme);
+  let editor: EditorFactory;
   return {
     theme,
     custom: <Value>(factory: CustomFactory<Value>, options?: CustomOptions) =>
@@ -165,6 +142,31 @@ function drawing(ui: ExtensionUI): Drawing {
       ui.setWidget(key, typeof content === "function" ? (tui) => content(tui, theme) : content, options),
     setFooter: (factory) => ui.setFooter(factory && ((tui, _theme, data) => factory(tui, theme, data))),
     setHeader: (factory) => ui.setHeader(factory && ((tui) => factory(tui, theme))),
+    setEditorComponent(factory) {
+      ui.setEditorComponent(
+        typeof factory === "function"
+          ? (tui, editorTheme, keybindings) => factory(tui, editorTheme, piKeybindings(keybindings))
+          : factory,
+      );
+      editor = factory;
+    },
+    getEditorComponent: () => editor,
+  };
+}
+
+const themeNames = ["dark", "light"] as const;
+
+/** pi's way to colours: Bonsai has two schemes, and no files of themes. */
+function themes(ui: ExtensionUI, theme: PiTheme) {
+  return {
+    getAllThemes: () => themeNames.map((name) => ({ name, path: undefined })),
+    getTheme: (wanted: unknown) => {
+      const name = themeNames.find((each) => each === wanted);
+      return name && piTheme(theme, name);
+    },
+    setTheme(wanted: string | { name?: unknown }) {
+      return ui.setTheme(String(typeof wanted === "object" ? wanted?.name : wanted));
+    },
   };
 }
 

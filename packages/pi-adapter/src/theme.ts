@@ -6,10 +6,13 @@ type Background = Parameters<Theme["bg"]>[0];
 
 export type PiTheme = ReturnType<typeof piTheme>;
 
-/** A theme with what pi's has beside it. */
-export function piTheme(theme: Theme) {
+/**
+ * A theme with what pi's has beside it.
+ * @param name default `bonsai`, the one in use
+ */
+export function piTheme(theme: Theme, name = "bonsai") {
   return overlay(theme, {
-    name: "bonsai",
+    name,
     getFgAnsi: (color: Color) => opening(theme.fg(color, mark)),
     getBgAnsi: (color: Background) => opening(theme.bg(color, mark)),
     getColorMode: () => "256color" as const,

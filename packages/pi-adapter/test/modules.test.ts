@@ -117,9 +117,37 @@ test.each([
   expect(codingAgent.stripFrontmatter(text)).toBe(body);
 });
 
-test("parts of pi's interactive mode can be derived from, and say where they work when they are made", () => {
-  class Vim extends codingAgent.CustomEditor {}
-  expect(() => new Vim()).toThrow(expect.objectContaining({ code: "pi_terminal_only" }));
+test("an editor can be derived, and gives the keys of the program to it", () => {
+  class Shouting extends codingAgent.CustomEditor {
+    override handleInput(data: string): void {
+      super.handleInput(data.toUpperCase());
+    }
+  }
+  const plain = (text: string) => text;
+  const selectList = {
+    ...{ selectedPrefix: plain, selectedText: plain, description: plain },
+    ...{ scrollInfo: plain, noMatch: plain },
+  };
+  const tui = { requestRender() {}, terminal: { columns: 20, rows: 10 } };
+  const actions: Record<string, string> = { "\u001b": "app.interrupt", "\u0004": "app.exit" };
+  const keybindings = { matches: (data: string, action: string) => actions[data] === action };
+  const editor = new Shouting(tui, { borderColor: plain, selectList }, keybindings);
+  const escaped = vi.fn();
+  const exited = vi.fn();
+  editor.onAction("app.interrupt", escaped);
+  editor.onCtrlD = exited;
+  editor.handleInput("\u0004");
+  editor.handleInput("o");
+  editor.handleInput("\u001b");
+  editor.handleInput("\u0004");
+  expect([editor.getText(), escaped.mock.calls.length, exited.mock.calls.length]).toEqual(["O", 1, 1]);
+  expect(editor.render(20)[1]).toContain("O");
+  expect(editor).toBeInstanceOf(codingAgent.CustomEditor);
+});
+
+test("another part of pi's interactive mode says where it works when it is made", () => {
+  class Mine extends codingAgent.Theme {}
+  expect(() => new Mine()).toThrow(expect.objectContaining({ code: "pi_terminal_only" }));
 });
 
 test.each([

@@ -20,7 +20,6 @@ const theme: Theme = {
 };
 
 function ui(parts: object = {}, mode: ExtensionContext["mode"] = "rpc") {
-  const notified: string[] = [];
   const calls: unknown[][] = [];
   const base = {
     select: async (...args: unknown[]) => void calls.push(["select", ...args]),
@@ -28,28 +27,20 @@ function ui(parts: object = {}, mode: ExtensionContext["mode"] = "rpc") {
     custom: async () => undefined,
     setFooter: () => {},
     setHeader: () => {},
+    setTheme: (name: string) => calls.push(["setTheme", name]) > 0,
+    setEditorComponent: (factory: unknown) => void calls.push(["setEditorComponent", factory]),
     getEditorText: () => "typed ",
     setEditorText: (text: string) => void calls.push(["setEditorText", text]),
     setWidget: (...args: unknown[]) => void calls.push(["setWidget", ...args]),
     ...parts,
   };
   const prompts = new PromptEvents();
-  const notifyOnce = (thing: string) => void notified.push(thing);
-  const laid = piUi({ mode, ui: base as unknown as ExtensionUI } as ExtensionContext, {
-    prompts,
-    notifyOnce,
-  });
-  return { ui: laid as unknown as Record<string, (...args: unknown[]) => unknown>, calls, prompts, notified };
+  const laid = piUi({ mode, ui: base as unknown as ExtensionUI } as ExtensionContext, { prompts });
+  return { ui: laid as unknown as Record<string, (...args: unknown[]) => unknown>, calls, prompts };
 }
 
-test("what Bonsai's terminal does not have has no effect and pi's answers", async () => {
-  const { ui: pi, calls, notified } = ui();
-  expect(pi.getTheme!("dark")).toBeUndefined();
-  expect(pi.getAllThemes!()).toEqual([]);
-  expect(pi.setTheme!("dark")).toMatchObject({ success: false });
-  expect((pi.onTerminalInput!(() => {}) as () => void)()).toBeUndefined();
-  pi.setEditorComponent!(undefined);
-  expect([calls, notified]).toEqual([[], []]);
+test("what is pasted stands behind what was typed; a widget goes on as it is", () => {
+  const { ui: pi, calls } = ui();
   pi.pasteToEditor!("text");
   pi.setWidget!("a", ["line"], { placement: "belowEditor" });
   pi.setWidget!("a", undefined);
@@ -58,6 +49,35 @@ test("what Bonsai's terminal does not have has no effect and pi's answers", asyn
     ["setWidget", "a", ["line"], { placement: "belowEditor" }],
     ["setWidget", "a", undefined, undefined],
   ]);
+});
+
+test("there are two themes, taken by their name or as they were given", () => {
+  const { ui: pi, calls } = ui();
+  expect(pi.getAllThemes!()).toEqual([
+    { name: "dark", path: undefined },
+    { name: "light", path: undefined },
+  ]);
+  for (const wanted of ["light", pi.getTheme!("dark"), "solarized", undefined]) pi.setTheme!(wanted);
+  expect(pi.getTheme!("solarized")).toBeUndefined();
+  expect(calls).toEqual(["light", "dark", "solarized", "undefined"].map((name) => ["setTheme", name]));
+});
+
+test("an editor is made with pi's names of the keys, and can be asked for", () => {
+  const asked: unknown[] = [];
+  const { ui: pi, calls } = ui();
+  const factory = (
+    _tui: unknown,
+    _theme: unknown,
+    keys: { matches(data: string, action: string): boolean },
+  ) => keys.matches("key", "app.interrupt");
+  expect(pi.getEditorComponent!()).toBeUndefined();
+  pi.setEditorComponent!(factory);
+  expect(pi.getEditorComponent!()).toBe(factory);
+  const [[, wrapped]] = calls as [[string, typeof factory]];
+  wrapped("tui", {}, { matches: (_data, action) => asked.push(action) > 0 });
+  expect(asked).toEqual(["interrupt"]);
+  pi.setEditorComponent!(undefined);
+  expect([pi.getEditorComponent!(), calls.at(-1)]).toEqual([undefined, ["setEditorComponent", undefined]]);
 });
 
 test("a component is made with pi's theme and pi's names of the keys", async () => {
@@ -82,14 +102,6 @@ test("a component is made with pi's theme and pi's names of the keys", async () 
   });
   expect(asked).toEqual(["expand", "tui.select.cancel"]);
   expect(done).toHaveBeenCalledWith("value");
-});
-
-test("on a terminal, what has no effect is a notice; asking is not", () => {
-  const { ui: pi, notified } = ui({}, "tui");
-  pi.setEditorComponent!(() => ({}));
-  pi.setWorkingIndicator!();
-  pi.getEditorComponent!();
-  expect(notified).toEqual(["setEditorComponent", "setWorkingIndicator"]);
 });
 
 test.each([

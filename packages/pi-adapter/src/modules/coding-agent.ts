@@ -4,6 +4,7 @@ import { clipboardWriters, writeClipboard } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, SESSION_VERSION } from "@bonsai-agent/session";
 import { parse } from "yaml";
+import { CustomEditor } from "./custom-editor.ts";
 import { BorderedLoader, terminalOnly } from "./drawing.ts";
 
 export { convertToLlm, defineTool, serializeConversation } from "@bonsai-agent/extension";
@@ -76,7 +77,7 @@ export {
   shouldCompact,
 } from "./sessions.ts";
 export { compact, generateBranchSummary, generateSummary, generateSummaryWithUsage } from "./summaries.ts";
-export { BorderedLoader };
+export { BorderedLoader, CustomEditor };
 
 /** The folder in a project that has its settings and extensions. */
 export const CONFIG_DIR_NAME = ".bonsai";
@@ -92,7 +93,6 @@ export function getAgentDir(): string {
 /** Colours are the front end's; there is nothing to set up. */
 export function initTheme(): void {}
 
-export const CustomEditor = terminalOnly("CustomEditor");
 export const Theme = terminalOnly("Theme");
 
 /** @throws BonsaiError `pi_clipboard_missing` where no program of the system takes a text */
