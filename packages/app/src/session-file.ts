@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
 import { NewFile } from "@bonsai-agent/session/host";
@@ -106,6 +106,24 @@ export function outputExists(file: string): BonsaiError {
     code: "output_exists",
     message: `${file} exists already, and is not overwritten.`,
     hint: "Name another file, or move this one away first.",
+  });
+}
+
+/** What a file of Markdown may end with; nothing, too: a pipe has no ending. */
+const markdownEndings = ["", ".md", ".markdown", ".txt"];
+
+/**
+ * Refuses a file whose name promises another format than Markdown.
+ * @throws BonsaiError `export_format_unknown`
+ */
+export function requireMarkdownName(file: string): void {
+  const name = basename(file);
+  const [ending = ""] = /\.[^.]+$/.exec(name) ?? [];
+  if (markdownEndings.includes(ending.toLowerCase())) return;
+  throw new BonsaiError({
+    code: "export_format_unknown",
+    message: `A session is exported as Markdown; ${name} would be another format by its name.`,
+    hint: `Write ${name.slice(0, -ending.length) || "session"}.md.`,
   });
 }
 

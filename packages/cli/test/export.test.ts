@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
@@ -36,4 +36,28 @@ test("bonsai export overwrites nothing, least of all the session", async () => {
   expect(code).toBe(1);
   expect(JSON.parse(stderr).error.code).toBe("output_exists");
   expect(readFileSync(file).equals(before)).toBe(true);
+});
+
+test.for([
+  ["x.html", "x.md"],
+  ["x.HTM", "x.md"],
+  ["a.b.json", "a.b.md"],
+  ["x.pdf", "x.md"],
+  [".html", "session.md"],
+] as const)("bonsai export writes no Markdown into %s", async ([name, hint]) => {
+  const target = join(testFolder(), name);
+  const { code, stderr } = await runCli(["export", writeLines(sampleLines()), "-o", target, "--json"]);
+  expect(code).toBe(1);
+  expect(JSON.parse(stderr).error).toEqual({
+    code: "export_format_unknown",
+    message: `A session is exported as Markdown; ${name} would be another format by its name.`,
+    hint: `Write ${hint}.`,
+  });
+  expect(existsSync(target)).toBe(false);
+});
+
+test.for(["x.md", "x.Markdown", "x.txt", "x"])("bonsai export writes %s", async (name) => {
+  const target = join(testFolder(), name);
+  expect((await runCli(["export", writeLines(sampleLines()), "-o", target])).code).toBe(0);
+  expect(readFileSync(target, "utf8")).toContain("Never use floats for money.");
 });

@@ -62,6 +62,41 @@ test("/compact of what is small says that there is nothing to compact", async ()
   expect(times(terminal.scrollback(), "nothing to compact")).toBe(1);
 });
 
+/** Two short turns. */
+async function openLittle() {
+  const opened = openInteractive({ scenario: play });
+  await opened.terminal.until("/100k");
+  for (const text of ["first", "second"]) {
+    opened.terminal.type(`${text}\n`);
+    await opened.terminal.until(new RegExp(`${text}[\\s\\S]*Well\\.`));
+  }
+  return opened;
+}
+
+test("/compact of little offers to do it all the same, and says what that would do", async () => {
+  const opened = await openLittle();
+  const { terminal } = opened;
+  terminal.type("/compact digest\n");
+  await terminal.until("Compact it all the same?");
+  const said = terminal.screen().replaceAll(/\s+/g, " ");
+  expect(said).toMatch(/the built-in digest would summarise 2 messages, all but the last 2 messages\./);
+  expect(said).toMatch(/The context: ~?[\d,]+ → ~[\d,]+ tokens/);
+  terminal.type("y");
+  terminal.press("enter");
+  await terminal.until(/Compacted: |failed/);
+  expect(flatScreen(opened)).toMatch(/with the built-in digest/);
+});
+
+test("a no to /compact of little changes nothing", async () => {
+  const { terminal } = await openLittle();
+  terminal.type("/compact\n");
+  await terminal.until("Compact it all the same?");
+  terminal.press("enter");
+  terminal.type("third\n");
+  await terminal.until(/third[\s\S]*Well\./);
+  expect(terminal.scrollback()).not.toContain("Compacted: ");
+});
+
 test("a summary request that is refused as busy: the line says when it is sent again, and Esc cancels there too", async () => {
   const error = { status: 529, message: "overloaded today" };
   const { terminal } = await openLong({ ...play, summary: [{ error }] }, { BONSAI_DISABLE_MASK: "1" });

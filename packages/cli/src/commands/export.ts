@@ -2,7 +2,13 @@ import type { Invocation } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
 import { bytes } from "@bonsai-agent/app/numbers";
 import { freeModels } from "@bonsai-agent/app/session-facts";
-import { openNamedSession, outputFile, resolveEntryId, writeOutput } from "@bonsai-agent/app/session-file";
+import {
+  openNamedSession,
+  outputFile,
+  requireMarkdownName,
+  resolveEntryId,
+  writeOutput,
+} from "@bonsai-agent/app/session-file";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 
@@ -14,6 +20,7 @@ type ExportReport =
 export async function run(invocation: Invocation): Promise<undefined> {
   const { options, io, output } = invocation;
   const file = outputFile(invocation);
+  if (file !== undefined) requireMarkdownName(file);
   const session = openNamedSession(invocation);
   const leaf = typeof options.leaf === "string" ? { leafId: resolveEntryId(session, options.leaf) } : {};
   const text = exportMarkdown(session, { ...leaf, all: options.all === true, isFree: await freeModels(io) });

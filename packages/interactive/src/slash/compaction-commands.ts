@@ -11,6 +11,7 @@ import {
   type CompactionOutcome,
   type CompactionResult,
   type CompactionSettings,
+  cutPlaces,
   originalProjection,
   pinMessage,
   pinnedSoon,
@@ -87,13 +88,18 @@ function withDigestAlone(asked: CompactOptions, { host }: InteractiveContext): C
   return isNoModel(host.agent.model) ? { ...asked, useDigest: true } : asked;
 }
 
-async function showPreview(
+async function showPreview(asked: CompactOptions, context: InteractiveContext): Promise<void> {
+  const { result, lines } = previewOf(asked, context);
+  if (result.status !== "planned") return context.notify(skippedNotice(result).message);
+  await showReport(context.screen, lines);
+}
+
+function previewOf(
   { useDigest = false, ...asked }: CompactOptions,
-  { host, screen, notify }: InteractiveContext,
-): Promise<void> {
-  const { agent, app } = host;
+  { host: { agent, app } }: InteractiveContext,
+): ReturnType<typeof compactionPreview> {
   const { session, model } = agent;
-  const { result, lines } = compactionPreview({
+  return compactionPreview({
     ...asked,
     session,
     settings: app.settings.compaction,
@@ -101,17 +107,51 @@ async function showPreview(
     useDigest,
     fixedTexts: fixedTexts(() => ({ systemPrompt: agent.systemPrompt, tools: agent.tools.declarations() })),
   });
-  if (result.status !== "planned") return notify(skippedNotice(result).message);
-  await showReport(screen, lines);
 }
 
 /** Compacts; where a model's summary failed and nothing stood in for it, offers the digest. */
 async function compactNow(asked: CompactOptions, context: InteractiveContext): Promise<void> {
-  const { digestIsUntried } = await requested(asked, context);
+  const { status, digestIsUntried } = await requested(asked, context);
   const { ui, screen } = context;
+  if (status === "skipped") return offerLittle(asked, context);
   if (!digestIsUntried || screen.panelsLeft.aborted) return;
   if (await ui.confirm("Compact with the built-in digest?", "It needs no model."))
     await requested({ ...asked, useDigest: true }, context);
+}
+
+/** Where all of the context is recent enough to be kept, offers to summarise all but the last turn; says what that does. */
+async function offerLittle(asked: CompactOptions, context: InteractiveContext): Promise<void> {
+  if (previewOf(asked, context).result.status !== "nothing-to-compact") return;
+  const firstKeptEntryId = lastTurnPlace(context);
+  if (firstKeptEntryId === undefined) return;
+  const anyway = { ...asked, firstKeptEntryId };
+  const { result } = previewOf(anyway, context);
+  if (result.status !== "planned" || context.screen.panelsLeft.aborted) return;
+  if (await context.ui.confirm("Compact it all the same?", littleWords(result, anyway, context)))
+    await requested(anyway, context);
+}
+
+/** Where the last turn begins, or the last place that can be cut; undefined where none can. */
+function lastTurnPlace({ host: { agent, app } }: InteractiveContext): string | undefined {
+  const { session } = agent;
+  const places = cutPlaces({ session, settings: app.settings.compaction }).map(({ entryId }) => entryId);
+  const startsTurn = (id: string) => {
+    const entry = session.entry(id);
+    return entry?.type === "message" && entry.message.role === "user";
+  };
+  return places.findLast(startsTurn) ?? places.at(-1);
+}
+
+function littleWords(
+  result: CompactionResult,
+  { useDigest = false }: CompactOptions,
+  { host: { agent } }: InteractiveContext,
+): string {
+  const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds, tokensBefore, tokensAfter } = result;
+  const gone = counted(summarizedEntryIds.length + turnPrefixEntryIds.length, "message");
+  const by = useDigest || isNoModel(agent.model) ? "the built-in digest" : agent.model.name;
+  const use = tokensAfter < tokensBefore ? "" : ": it would not get smaller";
+  return `${by} would summarise ${gone}, all but the last ${counted(keptEntryIds.length, "message")}. The context: ${sizeChange(result)}${use}.`;
 }
 
 async function requested(asked: CompactOptions, context: InteractiveContext): Promise<CompactionOutcome> {

@@ -2,7 +2,12 @@ import { bytes } from "@bonsai-agent/app/numbers";
 import { absolutePath, shownPath } from "@bonsai-agent/app/paths";
 import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
 import { freeAmong } from "@bonsai-agent/app/session-facts";
-import { resolveEntryId, sessionPlace, writeOutput } from "@bonsai-agent/app/session-file";
+import {
+  requireMarkdownName,
+  resolveEntryId,
+  sessionPlace,
+  writeOutput,
+} from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import type { Session } from "@bonsai-agent/session";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
@@ -164,6 +169,7 @@ export const exportCommand: SlashCommand = {
     const { session, model } = host.agent;
     const { cwd, models } = host.app;
     const file = absolutePath(args === "" ? `bonsai-${session.id.slice(0, 8)}.md` : args, cwd);
+    requireMarkdownName(file);
     // With it comes a parser of Markdown, which no start needs.
     const { exportMarkdown } = await import("@bonsai-agent/transcripts");
     const text = exportMarkdown(session, { isFree: freeAmong([...models.catalogue.models, model]) });
