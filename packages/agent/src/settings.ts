@@ -22,6 +22,7 @@ const limitsSchema = z.strictObject({
 export const settingsObject = z.strictObject({
   model: modelName.optional(),
   smallModel: modelName.optional(),
+  favoriteModels: z.array(z.string().min(1)).default([]),
   thinking: z.enum(thinkingLevels).default("off"),
   tools: z.array(z.string().min(1)).optional(),
   extensions: z.array(z.string().min(1)).default([]),

@@ -5,7 +5,15 @@ import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "@bonsai
 import type { Session } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
 import { givenPrompt } from "./given-prompt.ts";
-import { chooseModel, findChoice, findModel, namedReference } from "./model-choice.ts";
+import {
+  chooseModel,
+  findChoice,
+  findModel,
+  type ModelChoice,
+  type ModelRegistry,
+  namedReference,
+} from "./model-choice.ts";
+import { type ModelCycle, modelCycle, nextChoice } from "./model-cycle.ts";
 import { shownPath } from "./paths.ts";
 import { chooseSession, type SessionChoice, sessionControl } from "./session-choice.ts";
 
@@ -30,6 +38,8 @@ export class AgentHost {
   #agent: Agent;
   /** One change of session after the other. */
   #moved: Promise<unknown> = Promise.resolve();
+  /** One step through the models after the other. */
+  #cycled: Promise<unknown> = Promise.resolve();
   /** Stops the extensions that are asked whether the session may be left, and those that the new one starts. */
   #asking = new AbortController();
   #moves = 0;
@@ -71,10 +81,30 @@ export class AgentHost {
 
   /** With its level of thinking, where the reference has one. @throws BonsaiError, where the model is unknown; then nothing has changed. */
   async setModel(reference: string): Promise<CatalogueModel> {
-    const { model, thinking } = await findChoice(this.app.models, reference);
+    const choice = await findChoice(this.app.models, reference);
+    await this.#setChoice(choice);
+    return choice.model;
+  }
+
+  /**
+   * Goes on to the next of the favourite models, or to the one before; without favourites, of all that can be asked.
+   * @returns what there is to go through, and the model that was set; none where there is no other
+   */
+  cycleModel(step: 1 | -1): Promise<ModelCycle & { model: CatalogueModel | undefined }> {
+    const go = async () => {
+      const cycle = await modelCycle(this.app.models, this.app.settings.favoriteModels);
+      const choice = nextChoice(cycle.choices, this.#agent.model, step);
+      if (choice !== undefined) await this.#setChoice(await sized(this.app.models, choice));
+      return { ...cycle, model: choice?.model };
+    };
+    const cycled = this.#cycled.then(go);
+    this.#cycled = cycled.catch(() => {});
+    return cycled;
+  }
+
+  async #setChoice({ model, thinking }: ModelChoice): Promise<void> {
     await this.#agent.setModel(model);
     if (thinking !== undefined) await this.#agent.setThinking(thinking);
-    return model;
   }
 
   /**
@@ -170,6 +200,12 @@ export class AgentHost {
   close(): Promise<void> {
     return this.#agent.close("quit");
   }
+}
+
+/** Servers tell the windows that the catalogue does not have. */
+async function sized(models: ModelRegistry, { model, ...level }: ModelChoice): Promise<ModelChoice> {
+  if (model.contextWindow) return { model, ...level };
+  return { model: await findModel(models, `${model.provider}/${model.id}`), ...level };
 }
 
 /** A new session goes on with the model and the thinking of the one before. */

@@ -133,13 +133,14 @@ function isOn(value: string | undefined): boolean {
   return value !== undefined && value !== "" && value !== "0";
 }
 
-function flagLayers({ preset, keep, thinking, tools }: Section): readonly SettingsLayer[] {
+function flagLayers({ preset, keep, thinking, tools, models }: Section): readonly SettingsLayer[] {
   const flags: readonly (readonly [name: string, value: unknown, section: () => Section])[] = [
     ["--preset", preset, () => ({ compaction: { preset } })],
     // Who names the tokens to keep means them, whatever the preset does to manual compactions.
     ["--keep", keep, () => ({ compaction: { keepRecentTokens: keep, manualKeep: "same" } })],
     ["--thinking", thinking, () => ({ thinking })],
     ["--tools", tools, () => ({ tools: toolNames(tools) })],
+    ["--models", models, () => ({ favoriteModels: names("--models", models) })],
   ];
   return flags
     .filter(([, value]) => value !== undefined)
@@ -148,16 +149,24 @@ function flagLayers({ preset, keep, thinking, tools }: Section): readonly Settin
 
 /** `--tools a,b`; `--no-tools` is false. */
 function toolNames(tools: unknown): readonly string[] {
-  if (typeof tools !== "string") return [];
-  const names = tools
+  return typeof tools === "string" ? names("--tools", tools) : [];
+}
+
+const listExamples = {
+  "--tools": "Name tools like `--tools read,grep`, or say `--no-tools`.",
+  "--models": "Name models like `--models anthropic/claude-opus-5-5,box/coder:high`.",
+};
+
+function names(flag: keyof typeof listExamples, list: unknown): readonly string[] {
+  const found = String(list)
     .split(",")
     .map((name) => name.trim())
     .filter((name) => name !== "");
-  if (names.length > 0) return names;
+  if (found.length > 0) return found;
   throw new BonsaiError({
     code: "wrong_usage",
-    message: `--tools ${JSON.stringify(tools)} names no tool.`,
-    hint: "Name tools like `--tools read,grep`, or say `--no-tools`.",
+    message: `${flag} ${JSON.stringify(list)} names nothing.`,
+    hint: listExamples[flag],
   });
 }
 

@@ -72,6 +72,7 @@ export const agentFlags: readonly OptionGrammar[] = [
     description: "the model to work with; a level of thinking may follow, as :high",
   },
   { flags: "--provider <name>", description: "the provider of the model that --model names" },
+  { flags: "--models <names>", description: "the models that a key goes through, like a/b,c/d:high" },
   { flags: "--thinking <level>", description: "off, minimal, low, medium, high or xhigh" },
   {
     flags: "--system-prompt <text>",

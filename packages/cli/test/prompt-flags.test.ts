@@ -67,6 +67,19 @@ describe("the model of a prompt", () => {
     expect(project.sent().reasoning_effort).toBe("medium");
   });
 
+  test("a part of a name is the one model that can be used; without its key, it says what is missing", async () => {
+    const project = await servedProject([thinker, { id: "mistral:7b", contextWindow: 9_000 }]);
+    await project.run("-p", "hi", "--model", "lama");
+    expect(project.sent().model).toBe("llama3:8b");
+    const several = await project.run("-p", "hi", "--model", "b");
+    expect(several.stderr).toContain("[model_ambiguous]");
+    const locked = await project.run("-p", "hi", "--model", "claude-opus-4-8");
+    expect(locked.stderr).toContain("ANTHROPIC_API_KEY");
+    const part = await project.run("-p", "hi", "--model", "opus-4-8");
+    expect(part.stderr).toContain("[model_needs_key]");
+    expect([several.code, locked.code, part.code]).toEqual([1, 1, 1]);
+  });
+
   test("--provider needs --model", async () => {
     const project = await servedProject([thinker]);
     const { code, stderr } = await project.run("-p", "hi", "--provider", "box");

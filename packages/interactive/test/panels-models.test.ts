@@ -1,6 +1,7 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
+import { agentProject, says } from "../../app/test/agent-project.ts";
 import { command, opened, say } from "./command-setup.ts";
 import { openInteractive } from "./harness.ts";
 
@@ -36,7 +37,90 @@ test("/model says of a model without a key how to come by one", async () => {
   ui.terminal.press("tab");
   await ui.terminal.until("openai/gpt");
   ui.terminal.press("enter");
-  await ui.terminal.until("see /login");
+  await ui.terminal.until("openai/gpt-4 cannot be used: it needs a key; set OPENAI_API_KEY");
+});
+
+test("/model with a whole name says what is missing, and changes nothing", async () => {
+  const ui = await opened({ env: { OPENAI_API_KEY: "" } });
+  command(ui, "/model openai/gpt-4.1");
+  await ui.terminal.until(
+    /openai\/gpt-4\.1 cannot be used: it needs a key; set\s+OPENAI_API_KEY, or \/login\s+openai\./,
+  );
+  expect(ui.terminal.screen()).toMatch(/scripted\/\S+ +thinking off/);
+});
+
+test("/model completes what can be used first, and says of the others what is missing", async () => {
+  const ui = await opened({ env: { OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "" } });
+  ui.terminal.type("/model an");
+  const screen = await ui.terminal.until("set ANTHROPIC_API_KEY");
+  expect(screen).toMatch(/anthropic\/claude\S+ .*it needs a key; set ANTHROPIC_API_KEY/);
+  ui.terminal.press("ctrl+u");
+  ui.terminal.type("/model 4");
+  const both = await ui.terminal.until("→ openai/");
+  expect(both).not.toContain("anthropic/");
+});
+
+const boxes = (play: string) => [
+  { provider: "box", api: "scripted", baseUrl: play, models: [{ id: "a" }, { id: "b", reasoning: true }] },
+  { provider: "safe", apiKeyEnv: "SAFE_KEY", baseUrl: "http://far.invalid", models: [{ id: "locked" }] },
+];
+
+test("a key goes through the favourites that can be used, with their levels of thinking, and back", async () => {
+  const project = agentProject(says("Good."));
+  const play = join(dirname(project.cwd), "scenario.json");
+  writeFileSync(join(project.home, "models.json"), JSON.stringify({ providers: boxes(play) }));
+  const favoriteModels = ["box/b:high", "safe/locked", "box/a", "b*x/a"];
+  writeFileSync(join(project.home, "settings.json"), JSON.stringify({ favoriteModels }));
+  const ui = await opened({ project });
+  command(ui, "/model box/a");
+  await ui.terminal.until("box/a answers from the next request on");
+  ui.terminal.press("ctrl+p");
+  await ui.terminal.until(/box\/b +thinking high/);
+  await ui.terminal.until(
+    /A favourite is passed over: safe\/locked needs a key: set SAFE_KEY, or \/login\s+safe/,
+  );
+  // Shift-Ctrl-P, as terminals with the protocol of Kitty send it.
+  ui.terminal.send("\x1b[112;6u");
+  await ui.terminal.until("(2 of 2)");
+  ui.terminal.press("ctrl+p", "ctrl+p", "ctrl+p");
+  await ui.terminal.until(/box\/b +thinking high\s*$/);
+});
+
+test("/model marks favourites, and takes them back", async () => {
+  const ui = await opened({ env: { ANTHROPIC_API_KEY: "k" } });
+  const favourites = () =>
+    JSON.parse(readFileSync(join(ui.project.home, "settings.json"), "utf8")).favoriteModels;
+  command(ui, "/model claude-opus-4-8");
+  await ui.terminal.until("› anthropic/claude-opus-4-8");
+  ui.terminal.press("ctrl+f");
+  await ui.terminal.until(/› anthropic\/claude-opus-4-8 ★/);
+  expect(favourites()).toEqual(["anthropic/claude-opus-4-8"]);
+  ui.terminal.press("escape", "ctrl+p");
+  await ui.terminal.until("anthropic/claude-opus-4-8 answers from the next request on (1 of 1).");
+  ui.terminal.press("ctrl+p");
+  await ui.terminal.until("There is no other favourite that can be used");
+  command(ui, "/model claude-opus-4-8");
+  await ui.terminal.until(/› anthropic\/claude-opus-4-8 ● ★/);
+  ui.terminal.press("ctrl+f");
+  await ui.terminal.until("is no favourite any more");
+  expect(favourites()).toBeUndefined();
+});
+
+test("the thinking key goes through the levels that make a difference, and the footer has what is sent", async () => {
+  const ui = await opened({ env: { ANTHROPIC_API_KEY: "k", GROQ_API_KEY: "k" } });
+  command(ui, "/model anthropic/claude-opus-4-6");
+  await ui.terminal.until(/claude-opus-4-6 +thinking off/);
+  const seen: string[] = [];
+  for (const level of ["low", "medium", "high", "off"]) {
+    ui.terminal.press("shift+tab");
+    seen.push(await ui.terminal.until(new RegExp(`claude-opus-4-6 +thinking ${level}`)));
+  }
+  expect(seen).toHaveLength(4);
+  command(ui, "/thinking xhigh");
+  await ui.terminal.until(/has no\s+such level, and is asked for high\./);
+  await ui.terminal.until(/claude-opus-4-6 +thinking high/);
+  command(ui, "/model anthropic/claude-opus-5-5");
+  await ui.terminal.until(/claude-opus-5-5 +thinking xhigh/);
 });
 
 test("/login stores a key for its owner alone, and shows it nowhere", async () => {

@@ -39,6 +39,7 @@ export {
   type ModelCompat,
   type ProviderApi,
   type ProviderConfig,
+  shownAddress,
   type ThinkingLevel,
   thinkingLevels,
 } from "./model.ts";

@@ -176,6 +176,8 @@ const actions: Readonly<Record<string, string>> = {
   "app.clear": "clearOrQuit",
   "app.exit": "quit",
   "app.suspend": "suspend",
+  "app.model.cycleForward": "nextModel",
+  "app.model.cycleBackward": "previousModel",
   "app.thinking.cycle": "cycleThinking",
   "app.model.select": "pickModel",
   "app.tools.expand": "expand",

@@ -69,7 +69,7 @@ test.each([
   useContext(context("the host's"));
   const asked = { ...model(), reasoning: true, compat };
   await streamSimple(asked, question, { apiKey: "own-key", reasoning: "high" }).result();
-  const { reasoning_effort, reasoning, thinking } = server.requests[0]?.body as Record<string, unknown>;
+  const { reasoning_effort, reasoning, thinking } = server.requests[0]!.body as Record<string, unknown>;
   expect({ reasoning_effort, reasoning, thinking }).toEqual({ ...nothingSaid, ...expected });
 });
 const nothingSaid = { reasoning_effort: undefined, reasoning: undefined, thinking: undefined };

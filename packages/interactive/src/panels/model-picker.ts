@@ -3,14 +3,17 @@ import { price, shortTokens } from "@bonsai-agent/app/numbers";
 import {
   type Catalogue,
   type CatalogueModel,
+  isReachable,
   type KeyFile,
+  shownAddress,
   type UsableModel,
   usableModels,
 } from "@bonsai-agent/models";
 import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
+import type { KeyId } from "../terminal/tui.ts";
 import { textLines } from "./panel-frame.ts";
-import { PickList, type PickRow } from "./pick-list.ts";
+import { type PickAction, PickList, type PickRow } from "./pick-list.ts";
 
 interface PickModelPanelOptions {
   screen: Screen;
@@ -23,6 +26,14 @@ interface PickModelPanelOptions {
   title?: string;
   /** Makes a model the one to begin with; @returns a line about it. Default: that cannot be done here. */
   keep?: ((item: ModelItem) => string) | undefined;
+  /** The models that a key goes through. Default: they are not marked here. */
+  favourites?: Favourites | undefined;
+}
+
+interface Favourites {
+  has(reference: string): boolean;
+  /** Makes a model one of them, or no longer; @returns a line about it. */
+  toggle(reference: string): string;
 }
 
 /** Lets the user choose a model, of those that can be asked now or of all. @returns undefined where the user left it */
@@ -36,7 +47,7 @@ export async function pickModel(options: PickModelPanelOptions): Promise<ModelIt
 }
 
 function modelList(
-  { screen, models, current, inUse, query = "", title = "Model", keep }: PickModelPanelOptions,
+  { screen, models, current, inUse, query = "", title = "Model", keep, favourites }: PickModelPanelOptions,
   signal: AbortSignal,
   done: (item: ModelItem | undefined) => void,
 ): PickList<ModelItem> {
@@ -44,6 +55,11 @@ function modelList(
   let isAll = false;
   let usable: Awaited<ReturnType<typeof usableModels>> = [];
   const show = () => list.setItems(modelItems(withInUse(usable, inUse), catalogue, isAll));
+  const saying = (key: KeyId, does: string, act: (item: ModelItem) => string): PickAction<ModelItem> => ({
+    key,
+    does,
+    run: (item) => item && list.update({ status: saidText(act, item) }),
+  });
   const list: PickList<ModelItem> = new PickList<ModelItem>({
     place: screen,
     title,
@@ -52,15 +68,14 @@ function modelList(
     selected: current,
     key: ({ reference }) => reference,
     text: ({ reference, model }) => `${reference} ${model.name}`,
-    row: (item) => modelRow(item, current),
+    row: (item) => modelRow(item, current, favourites?.has(item.reference) ?? false),
     preview: (item, width) =>
       textLines(modelWords(item, keys, catalogue.asOf), width).map(screen.theme.style.muted),
     noMatch: "Nothing matches; Tab changes between those that can be used and all.",
     empty: "Asking local servers …",
     onPick: (item) => {
       if (item.isUsable) done(item);
-      else
-        list.update({ status: `${item.reference} has no key, or its server does not answer: see /login.` });
+      else list.update({ status: `${item.reference} cannot be used: ${missing(item.model, keys)}.` });
     },
     onCancel: () => done(undefined),
     actions: [
@@ -73,15 +88,10 @@ function modelList(
           show();
         },
       },
-      ...(keep === undefined
+      ...(keep === undefined ? [] : [saying("ctrl+s", "begin with it from now on", keep)]),
+      ...(favourites === undefined
         ? []
-        : [
-            {
-              key: "ctrl+s" as const,
-              does: "begin with it from now on",
-              run: (item: ModelItem | undefined) => item && list.update({ status: keptText(keep, item) }),
-            },
-          ]),
+        : [saying("ctrl+f", "favourite", ({ reference }) => favourites.toggle(reference))]),
     ],
   });
   const arrived = (found: typeof usable) => {
@@ -109,9 +119,9 @@ function withInUse(
   return isListed ? usable : [{ model: inUse }, ...usable];
 }
 
-function keptText(keep: (item: ModelItem) => string, item: ModelItem): string {
+function saidText(act: (item: ModelItem) => string, item: ModelItem): string {
   try {
-    return keep(item);
+    return act(item);
   } catch (error) {
     return errorLine(error);
   }
@@ -143,7 +153,7 @@ function modelItems(
   return [...items, ...others];
 }
 
-function modelRow({ reference, model, isUsable }: ModelItem, current: string): PickRow {
+function modelRow({ reference, model, isUsable }: ModelItem, current: string, isFavourite: boolean): PickRow {
   const { contextWindow, usdPerMillionTokens } = model;
   const cost =
     usdPerMillionTokens === undefined
@@ -152,13 +162,21 @@ function modelRow({ reference, model, isUsable }: ModelItem, current: string): P
   return {
     label: reference,
     detail: `${shortTokens(contextWindow || null)}${cost}`,
-    mark: reference === current ? "●" : undefined,
+    mark: [...(reference === current ? ["●"] : []), ...(isFavourite ? ["★"] : [])].join(" ") || undefined,
     isDim: !isUsable,
   };
 }
 
+/** What a model lacks that cannot be asked now, and how to come by it. */
+export function missing(model: CatalogueModel, keys: KeyFile): string {
+  const { provider, apiKeyEnv, baseUrl } = model;
+  return isReachable(model, keys)
+    ? `no server answers at ${shownAddress(baseUrl)}, or it has no such model`
+    : `it needs a key; set ${apiKeyEnv}, or /login ${provider}`;
+}
+
 /** One or two lines about a model. */
-function modelWords({ model, isUsable }: ModelItem, keys: Pick<KeyFile, "source">, asOf: string): string {
+function modelWords({ model, isUsable }: ModelItem, keys: KeyFile, asOf: string): string {
   const { name, provider, reasoning, input, maxOutputTokens, contextWindow, apiKeyEnv } = model;
   const origin = keys.source(model);
   const key =
@@ -168,7 +186,7 @@ function modelWords({ model, isUsable }: ModelItem, keys: Pick<KeyFile, "source"
         ? "key stored"
         : isUsable
           ? "no key needed"
-          : "no key, or no answer: /login";
+          : missing(model, keys);
   return [
     name,
     `window ${shortTokens(contextWindow || null)}`,

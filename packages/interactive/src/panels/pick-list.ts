@@ -27,7 +27,7 @@ export interface PickRow {
 }
 
 /** A key that does something with the selected item, or with the list. */
-interface PickAction<Item> {
+export interface PickAction<Item> {
   key: KeyId;
   /** For the line of keys; an empty text leaves it out there. */
   does: string;

@@ -1,6 +1,7 @@
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import type { InteractiveContext } from "../interactive-context.ts";
 import type { PromptEditor } from "../prompt/prompt-editor.ts";
+import { cycleModel } from "../slash/model-commands.ts";
 import { nextThinking } from "../slash/thinking-command.ts";
 import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
@@ -26,6 +27,8 @@ interface KeyHandlerOptions {
 /** A second Esc within this time opens the tree, a second Ctrl-C ends the program. */
 const secondEscMs = 500;
 const secondCtrlCMs = 1_000;
+/** So long it is shown which model a key led to. */
+const cycledMs = 3_000;
 /** A process that runs so long after it was to be suspended was not. */
 const suspendedWithinMs = 200;
 
@@ -85,7 +88,16 @@ export class KeyHandler {
     if (keys.matches("interrupt", data)) return !editor.isShowingAutocomplete() && this.#escOrGive();
     if (keys.matches("queueFollowUp", data)) return this.#followUp();
     if (keys.matches("takeBackQueued", data)) return this.#options.submitting.takeBackQueued();
-    return this.#context !== undefined && doAction(data, this.#context);
+    return (
+      this.#context !== undefined && (this.#cycles(data, this.#context) || doAction(data, this.#context))
+    );
+  }
+
+  #cycles(data: string, context: InteractiveContext): boolean {
+    const step = keys.matches("nextModel", data) ? 1 : keys.matches("previousModel", data) ? -1 : undefined;
+    if (step === undefined) return false;
+    void cycleModel(context, step, (text) => this.#options.hint(text, cycledMs));
+    return true;
   }
 
   #ctrlC(): true {

@@ -1,10 +1,14 @@
+import { findChoice, type ModelRegistry } from "@bonsai-agent/app/model-choice";
 import { count, sizeText } from "@bonsai-agent/app/numbers";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { type CatalogueModel, isReachable, type UsableModel, usableModels } from "@bonsai-agent/models";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
-import { pickModel, referenceOf } from "../panels/model-picker.ts";
+import { missing, pickModel, referenceOf } from "../panels/model-picker.ts";
 import { writeSetting } from "../panels/settings-file.ts";
+import { keys } from "../terminal/keys.ts";
+import type { AutocompleteItem } from "../terminal/tui.ts";
 import { passedThreshold } from "./compaction-commands.ts";
 import { useSettings } from "./settings-commands.ts";
 
@@ -13,11 +17,7 @@ export const modelCommand: SlashCommand = {
   description: "Choose the model, with prices and windows",
   argumentHint: "[search]",
   worksWhileBusy: true,
-  complete: (prefix, { host }) =>
-    host.app.models.catalogue.models
-      .map(referenceOf)
-      .filter((reference) => reference.toLowerCase().includes(prefix.trim().toLowerCase()))
-      .map((reference) => ({ value: reference, label: reference })),
+  complete: completeModels,
   async run(args, context) {
     const { host, screen, notify } = context;
     reloadModels(context);
@@ -30,6 +30,10 @@ export const modelCommand: SlashCommand = {
       inUse: isNoModel(host.agent.model) ? undefined : host.agent.model,
       query: args,
       keep: ({ reference }) => keepModel(reference, context),
+      favourites: {
+        has: (reference) => favouriteOf(reference, context) !== undefined,
+        toggle: (reference) => toggleFavourite(reference, context),
+      },
     });
     if (picked === undefined) return;
     if (picked.reference === current) return notify(`${current} is in use.`);
@@ -38,6 +42,37 @@ export const modelCommand: SlashCommand = {
     notifyModel(picked.reference, context);
   },
 };
+
+/** What can be asked now first; of the others, what is missing. */
+async function completeModels(prefix: string, { host }: InteractiveContext): Promise<AutocompleteItem[]> {
+  const { models } = host.app;
+  const wanted = prefix.trim().toLowerCase();
+  const usable = (await usableNow(models)).map(({ model }) => model);
+  const known = new Set(usable.map(referenceOf));
+  const others = models.catalogue.models.filter((model) => !known.has(referenceOf(model)));
+  const fitting = (model: CatalogueModel) => referenceOf(model).toLowerCase().includes(wanted);
+  const item = (model: CatalogueModel, description?: string) => {
+    const reference = referenceOf(model);
+    return { value: reference, label: reference, ...(description !== undefined && { description }) };
+  };
+  return [
+    ...usable.filter(fitting).map((model) => item(model)),
+    ...others.filter(fitting).map((model) => item(model, missing(model, models.keys))),
+  ];
+}
+
+/** Servers are not asked anew for each letter that is typed. */
+const askedForMs = 5_000;
+const asked = new WeakMap<ModelRegistry, { atMs: number; found: Promise<readonly UsableModel[]> }>();
+
+function usableNow(models: ModelRegistry): Promise<readonly UsableModel[]> {
+  const last = asked.get(models);
+  const atMs = performance.now();
+  if (last !== undefined && atMs - last.atMs < askedForMs) return last.found;
+  const found = usableModels(models);
+  asked.set(models, { atMs, found });
+  return found;
+}
 
 function notifyModel(reference: string, { host, notify }: InteractiveContext): void {
   notify(`${reference} answers from the next request on.`);
@@ -52,8 +87,12 @@ function notifyModel(reference: string, { host, notify }: InteractiveContext): v
 async function isSet(words: string, context: InteractiveContext): Promise<boolean> {
   // Another word than a whole name is a search.
   if (!words.includes("/") || /\s/.test(words)) return false;
+  const { host, notify } = context;
   try {
-    notifyModel(referenceOf(await context.host.setModel(words)), context);
+    const { model } = await findChoice(host.app.models, words);
+    if (isReachable(model, host.app.models.keys))
+      notifyModel(referenceOf(await host.setModel(words)), context);
+    else notify(`${referenceOf(model)} cannot be used: ${missing(model, host.app.models.keys)}.`, "warning");
     return true;
   } catch (error) {
     if (BonsaiError.is(error) && searchCodes.has(error.code)) return false;
@@ -62,7 +101,73 @@ async function isSet(words: string, context: InteractiveContext): Promise<boolea
 }
 
 /** Of words that name no model. */
-const searchCodes: ReadonlySet<string> = new Set(["model_unknown", "model_ambiguous", "provider_unknown"]);
+const searchCodes: ReadonlySet<string> = new Set([
+  "model_unknown",
+  "model_ambiguous",
+  "model_needs_key",
+  "provider_unknown",
+]);
+
+/**
+ * What the keys do: the next of the favourites, or the one before.
+ * @param hint shows for a moment where one is; the footer goes on to show the model
+ */
+export async function cycleModel(
+  { host, notify }: InteractiveContext,
+  step: 1 | -1,
+  hint: (text: string) => void,
+): Promise<void> {
+  try {
+    const { model, choices, left } = await host.cycleModel(step);
+    for (const why of left.filter(isNews(host.app.models)))
+      notify(`A favourite is passed over: ${why}.`, "warning");
+    if (model === undefined) return notify(noOtherModel(host.app.settings.favoriteModels, choices.length));
+    const at = choices.findIndex((each) => referenceOf(each.model) === referenceOf(model)) + 1;
+    hint(`${referenceOf(model)} answers from the next request on (${at} of ${choices.length}).`);
+  } catch (error) {
+    notify(errorText(error), "error");
+  }
+}
+
+const said = new WeakMap<ModelRegistry, Set<string>>();
+
+/** The key is pressed often; what is wrong with a favourite is said once. */
+function isNews(models: ModelRegistry): (text: string) => boolean {
+  const known = said.get(models) ?? new Set();
+  said.set(models, known);
+  return (text) => !known.has(text) && known.add(text).has(text);
+}
+
+function noOtherModel(favourites: readonly string[], many: number): string {
+  if (many === 0)
+    return "No model can be used yet: /login stores a key, or start a local server like Ollama.";
+  return favourites.length > 0
+    ? "There is no other favourite that can be used; /model marks them."
+    : "No other model can be used; /login opens more.";
+}
+
+/** The entry of the settings that names a model, with its level of thinking. */
+function favouriteOf(reference: string, { host }: InteractiveContext): string | undefined {
+  const { models, settings } = host.app;
+  return settings.favoriteModels.find((each) => models.catalogue.divide(each).reference === reference);
+}
+
+/** In the user's own settings. @returns a line about it */
+function toggleFavourite(reference: string, context: InteractiveContext): string {
+  const { app } = context.host;
+  const known = favouriteOf(reference, context);
+  const { favoriteModels: now } = app.settings;
+  const next = known === undefined ? [...now, reference] : now.filter((each) => each !== known);
+  writeSetting(app.home, ["favoriteModels"], next.length === 0 ? undefined : next);
+  useSettings(context);
+  const isOne = favouriteOf(reference, context) !== undefined;
+  if (isOne === (known !== undefined))
+    return "Saved as yours; but this call or project has favourites of its own.";
+  const key = keys.label("nextModel");
+  return isOne
+    ? `${reference} is a favourite: ${key} goes through them.`
+    : `${reference} is no favourite any more.`;
+}
 
 /** In the user's own settings; those of the project count more. */
 function keepModel(reference: string, context: InteractiveContext): string {

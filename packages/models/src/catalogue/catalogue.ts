@@ -1,5 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { nearest } from "@bonsai-agent/messages/nearest";
+import { isReachable } from "../keys.ts";
 import {
   type CatalogueModel,
   canThink,
@@ -32,7 +33,10 @@ export interface FindModelOptions {
   signal?: AbortSignal | undefined;
   /** Tokens; the window of a model for which neither the catalogue nor its server tells one. */
   contextWindow?: number | undefined;
-  /** The provider's key, for servers that want one even to list what they serve. */
+  /**
+   * The provider's key, for servers that want one even to list what they serve, and to know which models can be asked: of
+   * several that a name can mean, those go before the others.
+   */
   apiKey?: ((provider: ProviderConfig) => string | undefined) | undefined;
   /** Default: the global one. */
   fetch?: typeof fetch | undefined;
@@ -57,7 +61,7 @@ export interface Catalogue {
    * The model for `provider/id`, or for an id or name that one provider alone has. An unknown id of a known provider
    * works: its window is asked from the server (1.5 s at most), else it is `contextWindow`, else it stays unknown.
    * `scripted/PATH` is the model of a scenario file.
-   * @throws BonsaiError `model_unknown`, `model_ambiguous`, `provider_unknown`
+   * @throws BonsaiError `model_unknown`, `model_ambiguous`, `model_needs_key`, `provider_unknown`
    */
   find(reference: string, options?: FindModelOptions): Promise<CatalogueModel>;
   /**
@@ -119,7 +123,7 @@ async function findModel(
   reference: string,
   options: FindModelOptions = {},
 ): Promise<CatalogueModel> {
-  const resolved = resolveReference(reference, data);
+  const resolved = resolveReference(reference, data, options);
   const model = "model" in resolved ? resolved.model : unlisted(resolved.provider, resolved.id, data.models);
   if (model.api === "scripted") return scripted(model);
   // What an extension answers for has no server to ask.
@@ -191,18 +195,37 @@ type Resolved = { model: CatalogueModel } | { provider: ProviderConfig; id: stri
 const shownMatches = 5;
 
 /**
- * Reads `provider/id`, a bare id, or a name. A provider's own name goes before an id that begins so.
- * @throws BonsaiError `model_unknown`, `model_ambiguous`, `provider_unknown`
+ * Reads `provider/id`, a bare id, or a name; where the keys are known, also a part of one that a single model has which can
+ * be asked. A provider's own name goes before an id that begins so.
+ * @throws BonsaiError `model_unknown`, `model_ambiguous`, `model_needs_key`, `provider_unknown`
  */
-function resolveReference(reference: string, { providers, models }: CatalogueData): Resolved {
+function resolveReference(
+  reference: string,
+  { providers, models }: CatalogueData,
+  { apiKey }: FindModelOptions,
+): Resolved {
   const wanted = reference.trim();
   const slash = wanted.indexOf("/");
   const provider = slash < 0 ? undefined : named(providers, wanted.slice(0, slash));
   if (provider !== undefined) return ofProvider(provider, wanted.slice(slash + 1), models);
   const found = bareMatches(wanted, models);
-  if (found.length === 1) return { model: found[0]! };
-  if (found.length > 1) throw ambiguous(wanted, found);
+  const begun = found.length > 0 || apiKey === undefined ? found : partMatches(wanted, models);
+  const usable = begun.filter((model) => apiKey !== undefined && isReachable(model, { key: apiKey }));
+  const [first, ...others] = usable.length > 0 ? usable : found;
+  if (first !== undefined && others.length === 0) return { model: first };
+  if (first !== undefined) throw ambiguous(wanted, [first, ...others]);
+  if (begun.length > 0) throw needsKey(wanted, begun);
   throw slash > 0 ? unknownProvider(wanted, providers, models) : unknownModel(wanted, models);
+}
+
+/** Each word stands in the reference or the name. */
+function partMatches(wanted: string, models: readonly CatalogueModel[]): CatalogueModel[] {
+  const words = wanted.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0) return [];
+  return models.filter((model) => {
+    const text = `${referenceOf(model)} ${model.name}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  });
 }
 
 function named(providers: readonly ProviderConfig[], name: string): ProviderConfig | undefined {
@@ -237,6 +260,16 @@ function ambiguous(wanted: string, found: readonly CatalogueModel[]): BonsaiErro
     code: "model_ambiguous",
     message: `${quoted(wanted)} is the name of ${found.length} models: ${listed(all)}.`,
     hint: `Name one of them with its provider, like ${all[0]}.`,
+  });
+}
+
+function needsKey(wanted: string, found: readonly CatalogueModel[]): BonsaiError {
+  const variables = [...new Set(found.map(({ apiKeyEnv = "" }) => apiKeyEnv))];
+  const [provider] = found.map((model) => model.provider);
+  return new BonsaiError({
+    code: "model_needs_key",
+    message: `${quoted(wanted)} can mean ${listed(found.map(referenceOf))}; none can be used now, for a key is missing: ${variables.join(" or ")}.`,
+    hint: `Set the variable, or store the key: /login ${provider} in bonsai.`,
   });
 }
 

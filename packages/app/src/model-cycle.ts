@@ -1,0 +1,69 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import { type CatalogueModel, isReachable, usableModels } from "@bonsai-agent/models";
+import { findChoice, type ModelChoice, type ModelRegistry } from "./model-choice.ts";
+
+/** The models that a key goes through. */
+export interface ModelCycle {
+  /** In the order of the favourites, else of the catalogue. */
+  choices: readonly ModelChoice[];
+  /** Favourites that cannot be asked now, each with the reason. */
+  left: readonly string[];
+}
+
+/** The favourites that can be asked now; where none are named, all models that can. */
+export async function modelCycle(models: ModelRegistry, favourites: readonly string[]): Promise<ModelCycle> {
+  if (favourites.length === 0) {
+    const usable = await usableModels(models);
+    return { choices: usable.map(({ model }) => ({ model })), left: [] };
+  }
+  const found = await Promise.all(favourites.map((each) => favouriteChoices(models, each)));
+  const choices = found.filter((each) => typeof each !== "string").flat();
+  const seen = new Set<string>();
+  return {
+    choices: choices.filter(({ model }) => !seen.has(nameOf(model)) && seen.add(nameOf(model))),
+    left: found.filter((each) => typeof each === "string"),
+  };
+}
+
+/** Where a step leads from a model; undefined where it leads to no other. A model that is not among them: to the first, or the last. */
+export function nextChoice(
+  choices: readonly ModelChoice[],
+  current: CatalogueModel,
+  step: 1 | -1,
+): ModelChoice | undefined {
+  const at = choices.findIndex(({ model }) => nameOf(model) === nameOf(current));
+  const next = at < 0 ? (step > 0 ? 0 : -1) : (at + step) % choices.length;
+  const choice = choices.at(next);
+  return choice === undefined || nameOf(choice.model) === nameOf(current) ? undefined : choice;
+}
+
+/** The models that a favourite means, or why there are none. */
+async function favouriteChoices(models: ModelRegistry, favourite: string): Promise<ModelChoice[] | string> {
+  if (favourite.includes("*")) return matching(models, favourite);
+  const { reference, ...level } = models.catalogue.divide(favourite);
+  const known = models.catalogue.models.find((model) => nameOf(model) === reference);
+  try {
+    // Of a known one, its server is asked nothing before it is chosen.
+    const choice = known === undefined ? await findChoice(models, favourite) : { model: known, ...level };
+    if (isReachable(choice.model, models.keys)) return [choice];
+    return `${reference} needs a key: set ${choice.model.apiKeyEnv}, or /login ${choice.model.provider}`;
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    return error.message;
+  }
+}
+
+/** With `*` for any letters, in the whole name or the id. */
+function matching({ catalogue, keys }: ModelRegistry, favourite: string): ModelChoice[] | string {
+  const { reference, ...level } = catalogue.divide(favourite);
+  const parts = reference.split("*").map((part) => part.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&"));
+  const pattern = new RegExp(`^${parts.join(".*")}$`, "i");
+  const fitting = catalogue.models.filter((model) => pattern.test(nameOf(model)) || pattern.test(model.id));
+  const usable = fitting.filter((model) => isReachable(model, keys));
+  if (usable.length > 0) return usable.map((model) => ({ model, ...level }));
+  return fitting.length === 0 ? `No model is called ${reference}` : `What is called ${reference} needs a key`;
+}
+
+function nameOf({ provider, id }: CatalogueModel): string {
+  return `${provider}/${id}`;
+}
