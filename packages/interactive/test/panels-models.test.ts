@@ -154,6 +154,29 @@ test("/login does not show a key that stands behind the provider's name, and ask
   await ui.terminal.until("Key for anthropic");
 });
 
+test("/logout takes a stored key away, and says where the environment still gives one", async () => {
+  const ui = await opened({ env: { OPENAI_API_KEY: "from-env", ANTHROPIC_API_KEY: "" } });
+  command(ui, "/logout");
+  await ui.terminal.until("No key is stored. The environment gives some: OPENAI_API_KEY.");
+  const file = join(ui.project.home, "auth.json");
+  const key = { type: "api_key", key: "k" };
+  const signIn = { type: "oauth", token: "t" };
+  writeFileSync(file, JSON.stringify({ openai: key, anthropic: key, other: signIn }), { mode: 0o600 });
+  command(ui, "/model anthropic/claude-opus-4-8");
+  await ui.terminal.until(/claude-opus-4-8 +thinking/);
+  command(ui, "/logout groq");
+  await ui.terminal.until(/No key is stored for groq; there are keys for openai, anthropic\./);
+  command(ui, "/logout other");
+  await ui.terminal.until(/No key is stored for other;/);
+  command(ui, "/logout anthropic");
+  await ui.terminal.until("anthropic/claude-opus-4-8 has no key now; /model chooses another.");
+  command(ui, "/logout");
+  await ui.terminal.until(/› openai +OPENAI_API_KEY is set, and used in its place/);
+  ui.terminal.press("enter");
+  await ui.terminal.until(/The key for openai was taken away\. OPENAI_API_KEY is set, and still gives\s+one/);
+  expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ other: signIn });
+});
+
 test("the first run says in three lines what works, each on its line at 80 columns", async () => {
   const ui = openInteractive({ withModel: false, columns: 80 });
   const screen = await ui.terminal.until("/login stores a key");

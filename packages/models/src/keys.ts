@@ -20,6 +20,8 @@ export type KeyOrigin = "lent" | "environment" | "file";
 export interface KeyFile extends KeySource {
   /** Where the provider's key stands; undefined where there is none. */
   source(provider: ProviderConfig): KeyOrigin | undefined;
+  /** The providers whose keys stand in the file, in its order. */
+  stored(): readonly string[];
   /** Writes a provider's key to the file; keys of other providers stay. */
   store(provider: string, key: string): void;
   /** Takes a provider's key out of the file; false where there was none. */
@@ -84,6 +86,10 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
   return {
     key: (provider) => found(provider)?.key,
     source: (provider) => found(provider)?.origin,
+    stored: () =>
+      Object.entries(entries()).flatMap(([provider, { type = "api_key" }]) =>
+        type === "api_key" ? [provider] : [],
+      ),
     store: (provider, key) => {
       const entry = { type: "api_key", key: sendable(key.trim(), `the key for ${provider}`) };
       writeAuthFile(file, { ...readAuthFile(file), [provider]: entry });

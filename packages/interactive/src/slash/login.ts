@@ -1,5 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { defaultModel, type KeyFile, type ProviderConfig } from "@bonsai-agent/models";
+import { defaultModel, isReachable, type KeyFile, type ProviderConfig } from "@bonsai-agent/models";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { askPick, askText, askYes } from "../panels/ask.ts";
@@ -110,4 +110,73 @@ async function keyStored(config: ProviderConfig, { host, notify }: InteractiveCo
   if (usable === undefined) return;
   await host.agent.setModel(usable.model);
   notify(`${referenceOf(usable.model)} answers from now on.`);
+}
+
+export const logoutCommand: SlashCommand = {
+  name: "logout",
+  description: "Take the stored key of a provider away",
+  argumentHint: "[provider]",
+  worksWhileBusy: true,
+  complete: (prefix, { host }) =>
+    host.app.models.keys
+      .stored()
+      .filter((provider) => provider.startsWith(prefix.trim()))
+      .map((provider) => ({ value: provider, label: provider })),
+  async run(args, context) {
+    const { keys } = context.host.app.models;
+    const stored = keys.stored();
+    if (stored.length === 0) return context.notify(`No key is stored.${fromEnvironment(context)}`);
+    const provider = args === "" ? await pickedKey(stored, context) : args;
+    if (provider === undefined) return;
+    // What stands there of other kinds is not ours to take away.
+    if (stored.includes(provider) && keys.remove(provider)) return keyRemoved(provider, context);
+    context.notify(
+      `No key is stored for ${provider}; there are keys for ${stored.join(", ")}.${stillSet(provider, context)}`,
+      "warning",
+    );
+  },
+};
+
+function pickedKey(stored: readonly string[], context: InteractiveContext): Promise<string | undefined> {
+  return askPick(context.screen, {
+    title: "Take which key away?",
+    items: stored,
+    picks: "take it away",
+    key: (provider) => provider,
+    text: (provider) => provider,
+    row: (provider) => {
+      const variable = variableInUse(provider, context);
+      return {
+        label: provider,
+        detail: variable === undefined ? "" : `${variable} is set, and used in its place`,
+      };
+    },
+  });
+}
+
+function keyRemoved(provider: string, context: InteractiveContext): void {
+  const { agent, app } = context.host;
+  context.notify(`The key for ${provider} was taken away.${stillSet(provider, context)}`);
+  if (agent.model.provider !== provider || isReachable(agent.model, app.models.keys)) return;
+  context.notify(`${referenceOf(agent.model)} has no key now; /model chooses another.`, "warning");
+}
+
+/** The variable of the environment that gives the key of a provider. */
+function variableInUse(provider: string, { host }: InteractiveContext): string | undefined {
+  const { keys, catalogue } = host.app.models;
+  const config = catalogue.providers.find((each) => each.provider === provider);
+  return config !== undefined && keys.source(config) === "environment" ? config.apiKeyEnv : undefined;
+}
+
+function stillSet(provider: string, context: InteractiveContext): string {
+  const variable = variableInUse(provider, context);
+  return variable === undefined
+    ? ""
+    : ` ${variable} is set, and still gives one: unset it where bonsai is started.`;
+}
+
+function fromEnvironment(context: InteractiveContext): string {
+  const { providers } = context.host.app.models.catalogue;
+  const set = providers.flatMap(({ provider }) => variableInUse(provider, context) ?? []);
+  return set.length === 0 ? "" : ` The environment gives some: ${set.join(", ")}.`;
 }

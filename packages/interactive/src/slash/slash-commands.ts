@@ -9,7 +9,7 @@ import { contextCommand } from "./context.ts";
 import { copyCommand } from "./copy.ts";
 import { demoCommand } from "./demo.ts";
 import { helpCommand } from "./help.ts";
-import { loginCommand } from "./login.ts";
+import { loginCommand, logoutCommand } from "./login.ts";
 import { modelCommand, reloadModels } from "./model-commands.ts";
 import { recallCommand } from "./recall.ts";
 import {
@@ -75,6 +75,7 @@ export const slashCommands: readonly SlashCommand[] = [
   thinkingCommand,
   settingsCommand,
   loginCommand,
+  logoutCommand,
   trustCommand,
   helpCommand(() => slashCommands),
   reloadCommand,
