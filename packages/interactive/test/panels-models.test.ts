@@ -79,10 +79,12 @@ test("a key goes through the favourites that can be used, with their levels of t
   await ui.terminal.until(
     /A favourite is passed over: safe\/locked needs a key: set SAFE_KEY, or \/login\s+safe/,
   );
+  ui.terminal.press("alt+m");
+  await ui.terminal.until("(2 of 2)");
   // Shift-Ctrl-P, as terminals with the protocol of Kitty send it.
   ui.terminal.send("\x1b[112;6u");
-  await ui.terminal.until("(2 of 2)");
-  ui.terminal.press("ctrl+p", "ctrl+p", "ctrl+p");
+  await ui.terminal.until("(1 of 2)");
+  ui.terminal.press("ctrl+p", "ctrl+p");
   await ui.terminal.until(/box\/b +thinking high\s*$/);
 });
 

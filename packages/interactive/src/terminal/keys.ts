@@ -19,7 +19,8 @@ const table = {
   sources: { keys: ["ctrl+s"], description: "Where the lines of the latest summary come from" },
   cycleThinking: { keys: ["shift+tab"], description: "Next thinking level" },
   nextModel: { keys: ["ctrl+p"], description: "Next of the favourite models" },
-  previousModel: { keys: ["shift+ctrl+p", "alt+p"], description: "The favourite model before" },
+  // Not every terminal knows the first; Alt-P is sent for Alt-Up by some.
+  previousModel: { keys: ["shift+ctrl+p", "alt+m"], description: "The favourite model before" },
   pickModel: { keys: ["ctrl+l"], description: "Pick a model" },
   queueFollowUp: { keys: ["alt+enter"], description: "Send once the agent has ended" },
   takeBackQueued: { keys: ["alt+up"], description: "Queued messages back into the editor" },
