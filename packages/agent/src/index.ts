@@ -50,7 +50,13 @@ export {
   type SystemPromptOptions,
   systemPrompt,
 } from "./system-prompt.ts";
-export { type SubAgent, type TaskDetails, type TaskToolOptions, taskTool } from "./task-tool.ts";
+export {
+  type SubAgent,
+  type TaskCall,
+  type TaskDetails,
+  type TaskToolOptions,
+  taskTool,
+} from "./task-tool.ts";
 export {
   defineTool,
   type Tool,

@@ -71,12 +71,12 @@ async function carryOut(options: TaskToolOptions, call: ToolExecution<TaskInput>
   const { description, prompt } = call.input;
   const session = subAgentSession(options.session, description);
   const lifecycle = subAgentLifecycle(options.lifecycle);
-  const turns = followTask(lifecycle, { sessionFile: session.file, onUpdate: call.onUpdate });
+  const progress = followTask(lifecycle, { sessionFile: session.file, onUpdate: call.onUpdate });
   try {
     const agent = await options.startAgent({ session, lifecycle });
     try {
       const result = await runUntilAborted(agent, `${prompt}\n\n${ALONE}`, call.signal);
-      return taskResult(result, taskDetails(session, turns()));
+      return taskResult(result, taskDetails(session, progress()));
     } finally {
       await agent.close();
     }
@@ -173,34 +173,67 @@ export interface TaskUpdate {
   usage: Usage;
   /** The call that is under way; absent while the model answers. */
   tool?: string | undefined;
+  /** The latest ones, at most 100, in their order. */
+  calls: TaskCall[];
+  callCount: number;
+}
+
+/** A call that a sub-agent has made. */
+export interface TaskCall {
+  /** On one line. */
+  text: string;
+  /** `running` for one that never ended, too. */
+  state: "running" | "done" | "failed";
 }
 
 const TOOL_CHARACTERS = 80;
+const MOST_CALLS = 100;
+const CALL_CHARACTERS = 160;
 
-/** Shows turns, tokens and what the sub-agent is doing; gives back how many requests it has made by now. */
+/** What a sub-agent has done by now: its requests and its calls. */
+type TaskProgress = Pick<TaskUpdate, "turns" | "calls" | "callCount">;
+
+/** Shows turns, tokens and what the sub-agent is doing; gives back what it has done by now. */
 function followTask(
   lifecycle: Lifecycle<LifecycleEvents>,
   { sessionFile, onUpdate }: Pick<TaskUpdate, "sessionFile"> & Pick<ToolExecution, "onUpdate">,
-): () => number {
+): () => TaskProgress {
+  const calls = new Map<string, TaskCall>();
   let turns = 0;
+  let callCount = 0;
   let usage = emptyUsage();
+  const progress = () => ({ turns, calls: [...calls.values()].map((each) => ({ ...each })), callCount });
   const update = (tool?: string) => {
     const tokens = (usage.totalTokens ?? 0).toLocaleString("en");
     const text = `Turn ${turns}, ${tokens} tokens: ${tool ?? "the model answers"}`;
-    const details: TaskUpdate = { sessionFile, turns, usage, ...(tool === undefined ? {} : { tool }) };
+    const details: TaskUpdate = {
+      sessionFile,
+      usage,
+      ...progress(),
+      ...(tool === undefined ? {} : { tool }),
+    };
     onUpdate({ content: [{ type: "text", text }], details });
   };
   lifecycle.on("turn_start", () => {
     turns += 1;
     update();
   });
-  lifecycle.on("tool_execution_start", ({ toolName, args }) =>
-    update(callText(toolName, args, TOOL_CHARACTERS)),
-  );
+  lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
+    callCount += 1;
+    // Some providers give the same ids again: the latest counts.
+    calls.delete(toolCallId);
+    calls.set(toolCallId, { text: callText(toolName, args, CALL_CHARACTERS), state: "running" });
+    if (calls.size > MOST_CALLS) calls.delete(calls.keys().next().value!);
+    update(callText(toolName, args, TOOL_CHARACTERS));
+  });
+  lifecycle.on("tool_execution_end", ({ toolCallId, isError }) => {
+    const call = calls.get(toolCallId);
+    if (call !== undefined) call.state = isError ? "failed" : "done";
+  });
   lifecycle.on("turn_end", ({ message }) => {
     usage = addUsage(usage, message.usage);
   });
-  return () => turns;
+  return progress;
 }
 
 /** Files that each list of a result has at most: the ones that were touched last. */
@@ -218,12 +251,15 @@ export interface TaskDetails {
   changedFiles: ChangedLines[];
   /** Requests to the model for the task itself. */
   turns: number;
+  /** The latest ones, at most 100, in their order. */
+  calls: TaskCall[];
+  callCount: number;
   /** Answers, summaries and whatever else was asked of models. */
   usage: Usage;
 }
 
 /** Reads it from the session of the sub-agent, also from what was summarised on the way. */
-function taskDetails(session: Session, turns: number): TaskDetails {
+function taskDetails(session: Session, progress: TaskProgress): TaskDetails {
   const entries = session.entries();
   const messages = entries.flatMap((entry): Message[] => (entry.type === "message" ? [entry.message] : []));
   const { read, modified } = fileOperations(messages);
@@ -232,7 +268,7 @@ function taskDetails(session: Session, turns: number): TaskDetails {
     readFiles: read.slice(0, LISTED_FILES).sort(),
     modifiedFiles: modified.slice(0, LISTED_FILES).sort(),
     changedFiles: changedFiles(messages, session.cwd).slice(-LISTED_FILES),
-    turns,
+    ...progress,
     usage: entries.reduce((sum, entry) => addUsage(sum, usageOf(entry)), emptyUsage()),
   };
 }

@@ -49,6 +49,12 @@ test("the last answer is the result; files, turns and usage go with it", async (
     modifiedFiles: ["c.ts"],
     changedFiles: [{ path: "c.ts", added: 3, removed: 1 }],
     turns: 3,
+    calls: [
+      { text: "read b.ts", state: "done" },
+      { text: "read a.ts", state: "done" },
+      { text: "write c.ts", state: "done" },
+    ],
+    callCount: 3,
   });
   expect(result?.usage).toEqual(details.usage);
   expect(details.usage.cost.total).toBeGreaterThan(0);

@@ -165,6 +165,39 @@ describe("a session is shown", () => {
     `);
   });
 
+  test("with the calls of a sub-agent, folded under their number", () => {
+    const { session, chat, text } = opened();
+    const call = {
+      type: "toolCall",
+      id: "e",
+      name: "task",
+      arguments: { description: "Find the parser", prompt: "Where\nis it?" },
+    } as const;
+    const calls = [
+      { text: "read src/a.ts:1-40", state: "done" },
+      { text: "grep parse in src", state: "failed" },
+      { text: 5, state: "done" },
+    ];
+    const details = { calls, callCount: 12 };
+    session.append([stored(answer([call])), stored(result("e", "In b.ts", { toolName: "task", details }))]);
+    chat.rebuild(session);
+    expect(text()).toMatchInlineSnapshot(`
+      "
+       ● task Find the parser · prompt 2 lines
+         … 12 calls (Ctrl-O)
+         In b.ts"
+    `);
+    chat.toggleExpanded();
+    expect(text()).toMatchInlineSnapshot(`
+      "
+       ● task Find the parser · prompt 2 lines
+         … 10 earlier calls
+         ● read src/a.ts:1-40
+         ✗ grep parse in src
+         In b.ts"
+    `);
+  });
+
   test("with the counts of a difference also where there are few columns", () => {
     const { session, chat, text } = opened();
     const call = {

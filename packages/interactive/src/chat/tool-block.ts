@@ -1,6 +1,7 @@
-import { count, elapsed } from "@bonsai-agent/app/numbers";
+import type { TaskCall, TaskDetails } from "@bonsai-agent/agent";
+import { count, counted, elapsed } from "@bonsai-agent/app/numbers";
 import { fitPreview } from "@bonsai-agent/app/preview";
-import { printableLines } from "@bonsai-agent/app/terminal-text";
+import { printable, printableLines, truncate } from "@bonsai-agent/app/terminal-text";
 import { callParts, contentText, type ToolCall } from "@bonsai-agent/messages";
 import type { DrawnCall, ToolDrawing } from "../extension-views/chat-drawings.ts";
 import type { Style } from "../terminal/theme.ts";
@@ -184,16 +185,36 @@ export class ToolBlock extends ImageBlock {
         open,
         draw: (part) => wrapped(this.cut(part, width), width, style.added, indent),
       });
+    const calls = this.#calls(callsOf(details), width);
     // Why it failed is worth more than a row.
     const rows = isFailed ? 3 : 1;
     const look = isFailed ? style.error : style.muted;
     return [
+      ...calls,
       ...this.folded(outputLines(contentText(content)), {
         fold: outputFold,
         open,
         draw: (part) => wrapped(this.cut(part.map(shownLine), width, rows), width, look, indent),
       }),
       ...this.imageLines(width, { style: style.muted, indent }),
+    ];
+  }
+
+  /** What a sub-agent called: how many, and unfolded each with how it ended. */
+  #calls({ calls, callCount }: SubAgentCalls, width: number): string[] {
+    const { dim, muted, success, warning, error } = this.looks.theme.style;
+    if (callCount === 0) return [];
+    if (!this.isExpanded)
+      return [`${indent}${dim(`… ${counted(callCount, "call")} (${this.looks.expandKey()})`)}`];
+    const looks = { running: warning, done: success, failed: error };
+    const earlier = callCount - calls.length;
+    const columns = Math.max(1, width - indent.length - 2);
+    return [
+      ...(earlier > 0 ? [`${indent}${dim(`… ${counted(earlier, "earlier call")}`)}`] : []),
+      ...calls.map(({ text, state }) => {
+        const shown = muted(truncate(printable(text), columns));
+        return `${indent}${looks[state](marks[state])} ${shown}`;
+      }),
     ];
   }
 
@@ -210,6 +231,21 @@ export class ToolBlock extends ImageBlock {
     };
     return this.folded(lines, { fold: diffFold, open, draw: (part) => part.flatMap(drawn) });
   }
+}
+
+type SubAgentCalls = Pick<TaskDetails, "calls" | "callCount">;
+
+/** The calls in the details of `task`, from an update or a result; none in those of other tools. */
+function callsOf(details: unknown): SubAgentCalls {
+  const { calls, callCount } = fields(details);
+  const known = Array.isArray(calls) ? calls.filter(isTaskCall) : [];
+  const isCounted = typeof callCount === "number" && known.length > 0 && callCount >= known.length;
+  return { calls: known, callCount: isCounted ? callCount : known.length };
+}
+
+function isTaskCall(call: unknown): call is TaskCall {
+  const { text, state } = fields(call);
+  return typeof text === "string" && (state === "running" || state === "done" || state === "failed");
 }
 
 /** What a call wrote into a new file; undefined where it made none. */
