@@ -87,3 +87,19 @@ test.each([
 ])("%d ms are %s", (ms, text) => {
   expect(elapsed(ms)).toBe(text);
 });
+
+test.each([
+  [80, "\x1b[1m ⠋ \x1b[22mWorking…  1m 05s · Esc stops"],
+  [30, "\x1b[1m ⠋ \x1b[22mWorking…  1m 05s"],
+])("in %i columns, the key that stops stands where there is room", (width, line) => {
+  const doing = { text: "Working…", sinceMs: 0, stopKey: "Esc" };
+  expect(activityLines(doing, { ...at, width })).toEqual(["", line]);
+});
+
+test("what counts down has no second clock", () => {
+  const doing = { text: "Retrying in 3 s", sinceMs: undefined, stopKey: "Esc" };
+  expect(activityLines(doing, { ...at, width: 80 })).toEqual([
+    "",
+    "\x1b[1m ⠋ \x1b[22mRetrying in 3 s  Esc stops",
+  ]);
+});

@@ -28,26 +28,30 @@ describe("what goes on", () => {
     model.runBegan(0);
     expect(model.doing(0)?.text).toBe("Working…");
     model.answerBegan(1);
-    expect(model.doing(1)).toEqual({ text: "Waiting for the model…", sinceMs: 1 });
+    expect(model.doing(1)).toEqual({ text: "Waiting for the model…", sinceMs: 1, stopKey: "Esc" });
     expect(model.answerGrew(grows("thinking"), 2)).toBe(true);
     expect(model.answerGrew(grows("thinking"), 3)).toBe(false);
-    expect(model.doing(3)).toEqual({ text: "Thinking…", sinceMs: 2 });
+    expect(model.doing(3)).toEqual({ text: "Thinking…", sinceMs: 2, stopKey: "Esc" });
     model.answerGrew(grows("text"), 4);
-    expect(model.doing(4)).toEqual({ text: "Answering…", sinceMs: 4 });
+    expect(model.doing(4)).toEqual({ text: "Answering…", sinceMs: 4, stopKey: "Esc" });
     model.answerGrew(grows("tool_call"), 5);
     expect(model.doing(5)?.text).toBe("Preparing edit…");
     model.answerEnded();
-    expect(model.doing(6)).toEqual({ text: "Working…", sinceMs: 0 });
+    expect(model.doing(6)).toEqual({ text: "Working…", sinceMs: 0, stopKey: "Esc" });
   });
 
   test("is the tool that runs, or how many do", () => {
     const model = new ActivityModel();
     model.toolBegan({ id: "1", name: "bash", args: { command: "npm test" }, nowMs: 1 });
-    expect(model.doing(2)).toEqual({ text: "Running bash: npm test", sinceMs: 1 });
+    expect(model.doing(2)).toEqual({ text: "Running bash: npm test", sinceMs: 1, stopKey: "Esc" });
     model.toolBegan({ id: "2", name: "read", args: { path: "a.ts" }, nowMs: 2 });
-    expect(model.doing(3)).toEqual({ text: "Running 2 tools: bash: npm test · read: a.ts", sinceMs: 1 });
+    expect(model.doing(3)).toEqual({
+      text: "Running 2 tools: bash: npm test · read: a.ts",
+      sinceMs: 1,
+      stopKey: "Esc",
+    });
     model.toolEnded("1");
-    expect(model.doing(4)).toEqual({ text: "Running read: a.ts", sinceMs: 2 });
+    expect(model.doing(4)).toEqual({ text: "Running read: a.ts", sinceMs: 2, stopKey: "Esc" });
     model.toolBegan({ id: "3", name: "clock", args: {}, nowMs: 5 });
     model.toolEnded("2");
     expect(model.doing(6)?.text).toBe("Running clock");
@@ -57,7 +61,11 @@ describe("what goes on", () => {
     const model = new ActivityModel();
     model.answerBegan(0);
     model.retries({ attempt: 2, maxAttempts: 5, delayMs: 3_000, why: "Overloaded." }, 1_000);
-    expect(model.doing(1_001)?.text).toBe("Retrying in 3 s (2/5): Overloaded.");
+    expect(model.doing(1_001)).toEqual({
+      text: "Retrying in 3 s (2/5): Overloaded.",
+      sinceMs: undefined,
+      stopKey: "Esc",
+    });
     expect(model.doing(3_500)?.text).toBe("Retrying in 1 s (2/5): Overloaded.");
     expect(model.doing(4_000)?.text).toBe("Waiting for the model…");
   });
@@ -87,7 +95,7 @@ describe("what goes on", () => {
       model.retries({ attempt: 2, maxAttempts: 3, delayMs: 4_000, why: "Overloaded." }, 2_000);
       expect(model.doing(2_001)).toEqual({
         text: `${text} retry 2 of 3 in 4s (Esc to cancel) · Overloaded.`,
-        sinceMs: 1_000,
+        sinceMs: undefined,
       });
       expect(model.doing(6_000)?.text).toBe(`${text} (Esc to cancel)`);
       model.compactionEnded();

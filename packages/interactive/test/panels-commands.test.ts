@@ -24,7 +24,11 @@ test("/thinking sets the level, and refuses what is none", async () => {
   await ui.terminal.until("Thinking is high");
   command(ui, "/thinking");
   expect(await ui.terminal.until("How much the model thinks")).toContain("high ●");
-  ui.terminal.type("off\n");
+  expect(ui.terminal.screen()).not.toContain("type to search");
+  ui.terminal.type("x");
+  ui.terminal.press("up", "up", "up", "up");
+  await ui.terminal.until("› off");
+  ui.terminal.press("enter");
   await ui.terminal.until("Thinking is off");
 });
 

@@ -81,8 +81,8 @@ test("a theme that is chosen is applied at once, and at the next start, whatever
   expect(since(ui, 0)).toContain(darkAccent);
   ui.terminal.press("enter");
   await ui.terminal.until("light");
-  ui.terminal.type("light");
-  await ui.terminal.until("1/1 of 3");
+  ui.terminal.press("down", "down");
+  await ui.terminal.until("› light");
   const before = ui.terminal.written.length;
   ui.terminal.press("enter");
   await ui.terminal.until("theme is light. Holds at once.");
@@ -134,7 +134,7 @@ test("thinking holds at once, the model to begin with says from when it holds", 
   await ui.terminal.until("off (default)");
   ui.terminal.press("enter");
   await ui.terminal.until("xhigh");
-  ui.terminal.type("xhigh\n");
+  ui.terminal.press("up", "enter");
   await ui.terminal.until("thinking is xhigh. Holds at once.");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("begin with");
@@ -161,7 +161,7 @@ test("a flag, the environment and the project that say otherwise are named, and 
   await terminal.until("--thinking says low here; your own settings say off.");
   terminal.press("enter");
   await terminal.until("xhigh");
-  terminal.type("xhigh\n");
+  terminal.press("up", "enter");
   await terminal.until("thinking is saved as yours; but --thinking says low here.");
   await terminal.until("your own settings say xhigh.");
   terminal.press("ctrl+u");

@@ -67,7 +67,10 @@ const leastRowsForPreview = 16;
 /** Beyond, the eye loses which end belongs to which beginning. */
 const mostRowColumns = 120;
 
-/** A list to choose from: typing searches in it. Takes as many lines as a third of the screen has, and no more. */
+/** A shorter list is seen at once: nothing is searched for in it. */
+const leastSearched = 8;
+
+/** A list to choose from: typing searches in it, unless it is short. Takes as many lines as a third of the screen has, and no more. */
 export class PickList<Item> extends FieldPanel<TextField> {
   readonly model: PickListModel<Item>;
   readonly #options: PickListOptions<Item>;
@@ -129,13 +132,19 @@ export class PickList<Item> extends FieldPanel<TextField> {
     return [
       rule(theme, width),
       ...title,
-      ...this.field.render(width),
+      ...(this.#isSearched ? this.field.render(width) : []),
       ...this.#listLines(height, width),
       ...status,
       ...about,
       ...hints,
       rule(theme, width),
     ];
+  }
+
+  /** Where whoever made the list looks further for what is typed, the list is not all that there is. */
+  get #isSearched(): boolean {
+    const { total, query } = this.model;
+    return total >= leastSearched || query !== "" || this.#options.onQuery !== undefined;
   }
 
   #moved(data: string): boolean {
@@ -147,6 +156,8 @@ export class PickList<Item> extends FieldPanel<TextField> {
 
   #typed(data: string): void {
     this.#isTyping = this.#options.comesByItself === true;
+    // What may be meant for the editor is shown, and not lost.
+    if (!this.#isSearched && !this.#isTyping) return;
     this.field.handleInput(data);
     const query = this.field.getValue();
     if (query === this.model.query) return;

@@ -80,11 +80,16 @@ export class ActivityLine implements Component {
   }
 }
 
+const LEAST_COLUMNS_FOR_KEY = 40;
+
 const frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
 
-/** One line: a sign that turns, what goes on, for how long. The time stays when the text has to give way. */
+/**
+ * One line: a sign that turns, what goes on, for how long, and the key that stops it. Where the text has to give way, the
+ * time stays, and the key where there is much room.
+ */
 export function activityLines(
-  { text, sinceMs }: Doing,
+  { text, sinceMs, stopKey }: Doing,
   {
     nowMs,
     frame,
@@ -94,7 +99,9 @@ export function activityLines(
   }: { nowMs: number; frame: number; frames?: readonly string[] | undefined; width: number; theme: Theme },
 ): string[] {
   const { style } = theme;
-  const time = `  ${elapsed(nowMs - sinceMs)}`;
+  const stop = stopKey === undefined || width < LEAST_COLUMNS_FOR_KEY ? [] : [`${stopKey} stops`];
+  const clock = sinceMs === undefined ? [] : [elapsed(nowMs - sinceMs)];
+  const time = [...clock, ...stop].length === 0 ? "" : `  ${[...clock, ...stop].join(" · ")}`;
   const sign = own === undefined ? style.accent(` ${frames[frame % frames.length]} `) : signOf(own, frame);
   const columns = width - visibleWidth(sign) - visibleWidth(time);
   if (columns < 1) return ["", cutText(sign, width)];

@@ -5,10 +5,13 @@ import type { CompactionReason } from "@bonsai-agent/compaction";
 import type { Handler, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { StreamEvent } from "@bonsai-agent/models";
 
-/** What goes on, in words, and since when. */
+/** What goes on, in words. */
 export interface Doing {
   text: string;
-  sinceMs: number;
+  /** Since when. Undefined where the text counts down: one clock is enough. */
+  sinceMs: number | undefined;
+  /** The key that stops it, where the text does not name one. */
+  stopKey?: string | undefined;
 }
 
 /** Something that a key cancels: its text does not name the key yet. */
@@ -25,7 +28,7 @@ export class ActivityModel {
   #answer: Doing | undefined;
   readonly #tools = new Map<string, Doing>();
   readonly #waits = new Set<Doing & { who: string }>();
-  #retry: (Retry & { untilMs: number; sinceMs: number }) | undefined;
+  #retry: (Retry & { untilMs: number }) | undefined;
   #compaction: Cancellable | undefined;
   #stopping: Doing | undefined;
   /** Of the user: a command, or a branch that is summarised. Not every event says when it ends. */
@@ -98,7 +101,7 @@ export class ActivityModel {
   }
 
   retries(retry: Retry, nowMs: number): void {
-    this.#retry = { ...retry, sinceMs: nowMs, untilMs: nowMs + retry.delayMs };
+    this.#retry = { ...retry, untilMs: nowMs + retry.delayMs };
   }
 
   compactionBegan(reason: CompactionReason, nowMs: number): void {
@@ -137,15 +140,21 @@ export class ActivityModel {
 
   /** The one thing that matters most; undefined while nothing goes on. */
   doing(nowMs: number): Doing | undefined {
-    const urgent = this.#stopping ?? this.#cancellableNow(nowMs) ?? this.#waitingFor(nowMs);
+    const alone = this.#stopping ?? this.#cancellableNow(nowMs);
+    if (alone !== undefined) return alone;
+    const hasWords = this.#words !== undefined && this.#runSinceMs !== undefined;
     const [wait] = this.#waits;
-    if (this.#isHidden) return urgent ?? wait;
-    if (urgent === undefined && this.#words !== undefined && this.#runSinceMs !== undefined)
-      return { text: this.#words, sinceMs: this.#runSinceMs };
-    const settled = urgent ?? wait ?? this.#running();
-    if (settled !== undefined) return settled;
-    if (this.#answer !== undefined) return this.#answer;
-    return this.#runSinceMs === undefined ? undefined : { text: "Working…", sinceMs: this.#runSinceMs };
+    const retry = this.#waitingFor(nowMs);
+    if (retry === undefined && wait !== undefined && (this.#isHidden || !hasWords)) return wait;
+    const doing = retry ?? (this.#isHidden ? undefined : this.#ofRun());
+    return doing && { ...doing, stopKey: this.#cancelKey() };
+  }
+
+  #ofRun(): Doing | undefined {
+    const working = this.#runSinceMs;
+    if (working === undefined) return this.#running() ?? this.#answer;
+    if (this.#words !== undefined) return { text: this.#words, sinceMs: working };
+    return this.#running() ?? this.#answer ?? { text: "Working…", sinceMs: working };
   }
 
   #cancellableNow(nowMs: number): Doing | undefined {
@@ -154,22 +163,25 @@ export class ActivityModel {
     const { text, sinceMs } = doing;
     const [wait] = this.#waits;
     const behind = wait === undefined ? "" : ` · waiting for ${wait.who}`;
-    if (!("isCancellable" in doing)) return { text: `${text}${behind}`, sinceMs };
+    if (!("isCancellable" in doing)) return { text: `${text}${behind}`, sinceMs, stopKey: this.#cancelKey() };
     const retry = this.#retryNow(nowMs);
     const tries = retry && ` retry ${retry.attempt} of ${retry.maxAttempts} in ${retry.seconds}s`;
     const why = retry === undefined ? behind : ` · ${retry.why}`;
-    return { text: `${text}${tries ?? ""} (${this.#cancelKey()} to cancel)${why}`, sinceMs };
+    return {
+      text: `${text}${tries ?? ""} (${this.#cancelKey()} to cancel)${why}`,
+      sinceMs: retry === undefined ? sinceMs : undefined,
+    };
   }
 
   #waitingFor(nowMs: number): Doing | undefined {
     const retry = this.#retryNow(nowMs);
     if (retry === undefined) return undefined;
-    const { seconds, sinceMs, attempt, maxAttempts, why } = retry;
-    return { text: `Retrying in ${seconds} s (${attempt}/${maxAttempts}): ${why}`, sinceMs };
+    const { seconds, attempt, maxAttempts, why } = retry;
+    return { text: `Retrying in ${seconds} s (${attempt}/${maxAttempts}): ${why}`, sinceMs: undefined };
   }
 
   /** The request that waits to be tried again. */
-  #retryNow(nowMs: number): (Retry & { seconds: number; sinceMs: number }) | undefined {
+  #retryNow(nowMs: number): (Retry & { seconds: number }) | undefined {
     if (this.#retry === undefined || nowMs >= this.#retry.untilMs) return undefined;
     return { ...this.#retry, seconds: Math.ceil((this.#retry.untilMs - nowMs) / 1000) };
   }
