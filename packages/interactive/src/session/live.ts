@@ -1,4 +1,3 @@
-import type { Agent } from "@bonsai-agent/agent";
 import { AgentHost } from "@bonsai-agent/app/agent-host";
 import { openAppContext } from "@bonsai-agent/app/app-context";
 import type { AgentCall } from "@bonsai-agent/app/invocation";
@@ -12,7 +11,7 @@ import { ChatView } from "../chat/chat-view.ts";
 import { ChatDrawings } from "../extension-views/chat-drawings.ts";
 import { extensionUi } from "../extension-views/extension-ui.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
-import { isNoModel, noModel } from "../no-model.ts";
+import { noModel } from "../no-model.ts";
 import { pickSession } from "../panels/session-picker.ts";
 import { PromptHistory } from "../prompt/prompt-history.ts";
 import { followCompactions } from "../slash/compaction-notices.ts";
@@ -30,6 +29,7 @@ import { GracePeriod } from "./grace-period.ts";
 import { KeyHandler } from "./key-handler.ts";
 import { readAhead } from "./read-ahead.ts";
 import { Submitting } from "./submitting.ts";
+import { welcome } from "./welcome.ts";
 
 /** Opens the session, and runs until the user quits. @returns prints how to go on, once the screen is left */
 export async function live(firstFrame: FirstFrame): Promise<() => void> {
@@ -67,6 +67,7 @@ function makeParts(firstFrame: FirstFrame) {
     agent: () => opened.host?.agent,
     held: () => submitting.held,
     statuses: () => ui.extensionLines.statuses,
+    showsTokens: () => opened.host?.app.settings.footer.tokens === true,
   });
   const ui = extensionUi({
     screen,
@@ -139,7 +140,7 @@ async function openSession(parts: Parts): Promise<void> {
     try {
       opened.host = host;
       chat.rebuild(host.agent.session);
-      if (call.words.length === 0) welcome(chat, host.agent, call.version);
+      if (call.words.length === 0) welcome(chat, host);
       await runSession(parts, host, search);
     } finally {
       await host.close();
@@ -216,13 +217,7 @@ function followSessions({ host, chat, screen }: InteractiveContext): void {
     // The session that the program was started with stands there already, and under it what was notified since.
     if (chat.isShowing(host.agent.session)) return;
     chat.rebuild(host.agent.session);
-    welcome(chat, host.agent, host.app.call.version);
+    welcome(chat, host);
     screen.redraw();
   });
-}
-
-/** The first line of an empty session. Where there is no model, the first run has its own. */
-function welcome(chat: ChatView, { session, model }: Agent, version: string): void {
-  if (session.leafId !== null || isNoModel(model)) return;
-  chat.line({ text: `bonsai ${version} · say what to do; /help lists commands and keys`, look: "dim" });
 }

@@ -120,6 +120,11 @@ function fixedParts({ prompt, instructions, tools }: FixedContext, estimator: To
   ];
 }
 
+/** The files whose instructions a request holds. */
+export function instructionPaths(request: Parameters<typeof fixedContext>[0]): string[] {
+  return fixedContext(request).instructions.map(framedPath);
+}
+
 /** An extension can write what it likes into a prompt: a path that is not quoted well is shown as it stands. */
 function framedPath(frame: string): string {
   const [, quoted = ""] = /^<instructions path="(.*)">$/m.exec(frame) ?? [];
