@@ -37,6 +37,14 @@ describe("the footer", () => {
     expect(uncounted).not.toContain("%");
   });
 
+  test("shows the tokens in and out where that is asked for, and gives them up first", () => {
+    const used = { sent: 1_234_567, got: 41_000, cachedShare: 0.874 };
+    expect(shown(110, { used })).toContain("$0.42  ↑1.2M ↓41k 87% cached");
+    expect(shown(80, { used })).toMatch(/↑1\.2M ↓41k {2,}/);
+    expect(shown(40, { used })).not.toContain("↑");
+    expect(shown(110)).not.toContain("↑");
+  });
+
   test("of a model without a known window has no share", () => {
     expect(shown(80, { windowTokens: undefined })).toContain(" 41k tokens");
   });

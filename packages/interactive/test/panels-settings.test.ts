@@ -57,7 +57,7 @@ test("a panel fits 40 columns, and its keys stand below it", async () => {
   const ui = await opened({ columns: 40, rows: 24 });
   command(ui, "/settings");
   const screen = await ui.terminal.until("Esc leave");
-  expect(screen).toContain("1/21");
+  expect(screen).toContain("1/22");
   for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
 });
 

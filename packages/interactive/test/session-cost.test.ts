@@ -14,7 +14,7 @@ test("two entries of one id have cost both", async () => {
   const counter = new FactCounter();
   for (const entry of session.entries()) counter.add(entry);
   const { promise, resolve } = Promise.withResolvers<number>();
-  readCost(session, (_cost, usd) => resolve(usd));
+  readCost(session, ({ usage }) => resolve(usage.cost.total));
   const costUsd = await promise;
   expect(costUsd).toBeGreaterThan(7);
   expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
@@ -25,7 +25,7 @@ test("what is read in slices is what all entries have cost", async () => {
   const counter = new FactCounter();
   for (const entry of session.entries()) counter.add(entry);
   const { promise, resolve } = Promise.withResolvers<number>();
-  readCost(session, (_cost, usd) => resolve(usd));
+  readCost(session, ({ usage }) => resolve(usage.cost.total));
   const costUsd = await promise;
   expect(costUsd).toBeGreaterThan(0);
   expect(costUsd).toBeCloseTo(counter.facts().usage.cost.total, 9);
@@ -44,7 +44,9 @@ test("a long session is looked at between the keys, and not all at once before t
     },
   });
   const { promise, resolve } = Promise.withResolvers<number>();
-  readCost({ index: () => counted, entryAt: (number) => session.entryAt(number) }, (_, usd) => resolve(usd));
+  readCost({ index: () => counted, entryAt: (number) => session.entryAt(number) }, ({ usage }) =>
+    resolve(usage.cost.total),
+  );
   expect(looks).toBe(0);
   await promise;
   expect(looks).toBeGreaterThan(index.count);

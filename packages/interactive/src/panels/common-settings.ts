@@ -45,6 +45,11 @@ export const commonSettings: readonly CommonSetting[] = [
   setting("thinking", oneOf(...thinkingLevels), "How much the model thinks before it answers."),
   setting("titles", onOff, "Sessions are named after the first answer.", "session"),
   setting("theme", oneOf("auto", "dark", "light"), "Colours: auto is as the terminal's background is."),
+  setting(
+    "footer.tokens",
+    onOff,
+    "The footer shows the tokens that were sent and got, and the share that came from the cache.",
+  ),
   setting("compaction.enabled", onOff, "The context is compacted by itself when it grows full."),
   setting("compaction.onOverflow", onOff, "A request that was too large is compacted and sent again."),
   setting(

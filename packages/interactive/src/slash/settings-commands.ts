@@ -74,6 +74,8 @@ export function useSettings(context: InteractiveContext): void {
   host.app.settings = settings;
   host.agent.setCompactionSettings(settings.compaction);
   applyTheme(screen, settings.theme);
+  // What the footer shows is a setting, too.
+  context.contextChanged();
   screen.redraw();
 }
 

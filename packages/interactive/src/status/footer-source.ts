@@ -4,7 +4,7 @@ import type { Agent, AgentState, LifecycleEvents } from "@bonsai-agent/agent";
 import { hasEstimate } from "@bonsai-agent/app/numbers";
 import { freeAmong } from "@bonsai-agent/app/session-facts";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, promptTokens, type Usage } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { compactionChange } from "@bonsai-agent/session/host";
 import { isNoModel } from "../no-model.ts";
@@ -20,6 +20,8 @@ export interface FooterSourceOptions {
   agent: () => Agent | undefined;
   /** Short texts of extensions, in the order in which they are shown. Default: none. */
   statuses?: () => readonly string[];
+  /** Whether tokens in and out are shown. Default: they are not. */
+  showsTokens?: () => boolean;
   redraw: () => void;
 }
 
@@ -127,6 +129,7 @@ export class FooterSource {
       ...this.#contextOf(session, state),
       costUsd: cost.usd,
       isCostPartial: cost.certainty !== "known",
+      used: this.#options.showsTokens?.() === true ? usedTokens(this.cost.usage) : undefined,
       statuses,
     };
   }
@@ -141,6 +144,13 @@ export class FooterSource {
     const { tokens, windowTokens } = state.context;
     return { tokens, windowTokens, certainty: hasEstimate(state.context) ? "estimate" : "reported" };
   }
+}
+
+function usedTokens(usage: Usage): FooterFacts["used"] {
+  const sent = promptTokens(usage);
+  const got = usage.output;
+  if (sent + got === 0) return undefined;
+  return { sent, got, cachedShare: sent === 0 ? 0 : usage.cacheRead / sent };
 }
 
 function takesLongToCount(session: Session): boolean {

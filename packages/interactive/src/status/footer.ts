@@ -53,6 +53,8 @@ export interface FooterFacts {
   costUsd: number;
   /** True where more was spent than is known. Default: false. */
   isCostPartial?: boolean | undefined;
+  /** Tokens of all requests, and the share of the sent ones that came from the cache, 0 to 1. Default: not shown. */
+  used?: { sent: number; got: number; cachedShare: number } | undefined;
   /** Short texts of extensions. */
   statuses: readonly string[];
 }
@@ -87,7 +89,7 @@ function placeParts({ folder, branch, sessionName, statuses }: FooterFacts, { st
 
 function workParts(facts: FooterFacts, { style }: Theme): Part[] {
   const { model, thinking } = facts;
-  const cost = costParts(facts, style);
+  const cost = [...costParts(facts, style), ...usedParts(facts, style)];
   if (model === undefined) return [...cost, noModelPart(style)];
   const parts = [...contextParts(facts, style), ...cost, modelPart(model, style)];
   if (thinking) parts.push(right(style.dim, [`thinking ${cut(thinking, 16)}`, 2], [cut(thinking, 16), 4]));
@@ -101,6 +103,12 @@ function costParts({ costUsd: usd, isCostPartial = false }: FooterFacts, style: 
   return [
     isCostPartial ? left(style.muted, [text, 4], [`≥${usdText(usd)}`, 5]) : left(style.muted, [text, 5]),
   ];
+}
+
+function usedParts({ used }: FooterFacts, style: Theme["style"]): Part[] {
+  if (used === undefined) return [];
+  const tokens = `↑${shortTokens(used.sent)} ↓${shortTokens(used.got)}`;
+  return [left(style.dim, [`${tokens} ${percent(used.cachedShare, 1)} cached`, 2], [tokens, 3])];
 }
 
 function modelPart({ provider, id }: { provider: string; id: string }, style: Theme["style"]): Part {

@@ -1,7 +1,7 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import { FactCounter, type IsFree } from "@bonsai-agent/app/session-facts";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { CostSum, type KnownCost, type Usage } from "@bonsai-agent/messages";
+import { addUsage, CostSum, emptyUsage, type KnownCost, type Usage } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { betweenKeys } from "../between-keys.ts";
 
@@ -9,6 +9,8 @@ import { betweenKeys } from "../between-keys.ts";
 export class SessionCost {
   #before = new CostSum();
   #since = new CostSum();
+  #usageBefore = emptyUsage();
+  #usageSince = emptyUsage();
   #model: string | undefined;
   #stopReading = () => {};
 
@@ -19,12 +21,19 @@ export class SessionCost {
     return sum.cost(isFree);
   }
 
+  /** Of all requests. */
+  get usage(): Usage {
+    return addUsage(this.#usageBefore, this.#usageSince);
+  }
+
   listen(lifecycle: Lifecycle<LifecycleEvents>): void {
     lifecycle.on("session_start", ({ reason }) => {
       if (reason === "reload") return;
       this.stop();
       this.#before = new CostSum();
       this.#since = new CostSum();
+      this.#usageBefore = emptyUsage();
+      this.#usageSince = emptyUsage();
     });
     lifecycle.on("session_shutdown", () => this.stop());
     lifecycle.on("message_stored", ({ message }) => {
@@ -43,8 +52,11 @@ export class SessionCost {
     // What comes from now on is not read.
     this.#before.addSum(this.#since);
     this.#since = new CostSum();
-    this.#stopReading = readCost(session, (cost) => {
+    this.#usageBefore = this.usage;
+    this.#usageSince = emptyUsage();
+    this.#stopReading = readCost(session, ({ cost, usage }) => {
       this.#before = cost;
+      this.#usageBefore = usage;
       onRead();
     });
   }
@@ -56,6 +68,7 @@ export class SessionCost {
 
   #add(usage: Usage | undefined): void {
     this.#since.add(usage, this.#model);
+    if (usage !== undefined) this.#usageSince = addUsage(this.#usageSince, usage);
   }
 }
 
@@ -67,7 +80,7 @@ export class SessionCost {
  */
 export function readCost(
   session: Pick<Session, "index" | "entryAt">,
-  onDone: (cost: CostSum, costUsd: number) => void,
+  onDone: (read: { cost: CostSum; usage: Usage }) => void,
 ): () => void {
   const index = session.index();
   const { count } = index;
@@ -85,7 +98,7 @@ export function readCost(
       return;
     }
     const { cost, usage } = counter.facts();
-    onDone(cost, usage.cost.total);
+    onDone({ cost, usage });
   }
   return betweenKeys(steps());
 }
