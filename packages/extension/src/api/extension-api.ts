@@ -147,6 +147,12 @@ export interface ShortcutOptions {
   handler(ctx: ExtensionContext): void | Promise<void>;
 }
 
+/** A key that an extension took. */
+export interface ShortcutInfo extends ShortcutOptions {
+  /** The extension's path as people read it. */
+  source: string;
+}
+
 export type FlagValue = boolean | string;
 
 export type FlagOptions =

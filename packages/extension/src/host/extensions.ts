@@ -5,7 +5,7 @@ import type {
   CommandInfo,
   ExtensionFactory,
   FlagOptions,
-  ShortcutOptions,
+  ShortcutInfo,
 } from "../api/extension-api.ts";
 import type { VirtualModules } from "../load/virtual-modules.ts";
 import type { ExtensionRenderers } from "./extension-drawing.ts";
@@ -71,7 +71,7 @@ export interface Extensions {
   /** By name, without dashes. */
   readonly flags: ReadonlyMap<string, FlagOptions>;
   /** By key, like `ctrl+shift+k`. */
-  readonly shortcuts: ReadonlyMap<string, ShortcutOptions>;
+  readonly shortcuts: ReadonlyMap<string, ShortcutInfo>;
   /** How extensions draw what stands in a chat; the same object at all times. */
   readonly renderers: ExtensionRenderers;
   /** Gives an agent the tools, and takes them out of the former; to be called for each new agent, before it starts. */

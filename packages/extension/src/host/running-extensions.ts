@@ -2,7 +2,7 @@ import { type Agent, type LifecycleEvents, lifecycleEventRules } from "@bonsai-a
 import { AwaitedCalls } from "@bonsai-agent/agent/host";
 import type { DecideNames, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { BonsaiError } from "@bonsai-agent/messages";
-import type { ArgumentCompletion, CommandInfo, FlagOptions, ShortcutOptions } from "../api/extension-api.ts";
+import type { ArgumentCompletion, CommandInfo, FlagOptions, ShortcutInfo } from "../api/extension-api.ts";
 import { type ExtensionRenderers, extensionRenderers } from "./extension-drawing.ts";
 import { commandFailure, failureNotice, failureText, waitsForItself } from "./extension-errors.ts";
 import { commandIn, type ExtensionRegistry, extensionRegistry } from "./extension-registry.ts";
@@ -74,8 +74,9 @@ class RunningExtensions implements Extensions {
     return new Map(this.#registry.flags.standing().map(({ name, value }) => [name, value]));
   }
 
-  get shortcuts(): ReadonlyMap<string, ShortcutOptions> {
-    return new Map(this.#registry.shortcuts.standing().map(({ name, value }) => [name, value.options]));
+  get shortcuts(): ReadonlyMap<string, ShortcutInfo> {
+    const standing = this.#registry.shortcuts.standing();
+    return new Map(standing.map(({ name, value, source }) => [name, { ...value.options, source }]));
   }
 
   attach(agent: Agent): void {

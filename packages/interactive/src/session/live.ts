@@ -22,6 +22,7 @@ import { slashCommands } from "../slash/slash-commands.ts";
 import { Status } from "../status/status.ts";
 import { applyTheme } from "../terminal/capabilities.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
+import { shortcutConflicts } from "../terminal/shortcut-conflicts.ts";
 import { indexInBackground } from "./background-index.ts";
 import { panelReview } from "./compaction-review.ts";
 import type { FirstFrame } from "./first-frame.ts";
@@ -212,6 +213,8 @@ function printHowToGoOn({ call, opened: { host } }: Parts): void {
 /** Another session, whoever went there: the chat shows what it has. */
 function followSessions({ host, chat, screen }: InteractiveContext): void {
   host.app.lifecycle.on("session_start", ({ reason }) => {
+    if (reason === "startup" || reason === "reload")
+      for (const message of shortcutConflicts(host.app.extensions.shortcuts)) chat.notify(message, "warning");
     if (reason === "reload") chat.redrawDrawn();
     if (reason !== "new" && reason !== "resume" && reason !== "fork") return;
     // The session that the program was started with stands there already, and under it what was notified since.

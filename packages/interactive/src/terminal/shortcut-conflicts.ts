@@ -1,0 +1,35 @@
+import { type ActionName, actionNames, actions, isOfEditor, keys, readKey, shownKey } from "./keys.ts";
+import { type Keybinding, type KeyId, TUI_KEYBINDINGS } from "./tui.ts";
+
+/** Where keys that extensions took meet others: sentences for the user, each with the key, what has it, and who stands. */
+export function shortcutConflicts(shortcuts: ReadonlyMap<string, { source: string }>): string[] {
+  return [...shortcuts].flatMap(([given, { source }]) => {
+    const who = `${source} has a shortcut on`;
+    const read = readKey(given);
+    if ("fault" in read) return [`${who} "${given}": ${read.fault}.`];
+    const key = shownKey(read.key);
+    const action = actionNames.find((name) => has(name, read.key));
+    if (action !== undefined)
+      return [
+        `${who} ${key}, which does "${actions[action].description}": that stands. Another key for "${action}" in keybindings.json frees it.`,
+      ];
+    const binding = editorBindings.find((name) => has(name, read.key));
+    if (binding === undefined) return [];
+    const { description } = TUI_KEYBINDINGS[binding];
+    return [
+      `${who} ${key}, which does "${description}" in the editor: the shortcut stands. Another key for "${binding}" in keybindings.json brings that back.`,
+    ];
+  });
+}
+
+const editorBindings = (Object.keys(TUI_KEYBINDINGS) as Keybinding[]).filter(isOfEditor);
+
+/** Whoever binds a key can write its modifiers in another order. */
+function has(name: ActionName | Keybinding, key: KeyId): boolean {
+  return keys.keysOf(name).some((each) => sameKey(each) === sameKey(key));
+}
+
+function sameKey(key: KeyId): string {
+  const parts = key.toLowerCase().split("+");
+  return [...parts.slice(0, -1).sort(), parts.at(-1)].join("+");
+}

@@ -1,0 +1,42 @@
+import { afterEach, expect, test } from "vitest";
+import { keys } from "../src/terminal/keys.ts";
+import { shortcutConflicts } from "../src/terminal/shortcut-conflicts.ts";
+import { withExtension } from "./extension-setup.ts";
+
+afterEach(() => keys.bind({}));
+
+test.each([
+  ["ctrl+shift+k", undefined],
+  ["ctrl+o", 'Ctrl-O, which does "Show or fold tool output, thinking and summaries": that stands.'],
+  ["Ctrl+O", '"expand" in keybindings.json frees it'],
+  ["shift+tab", "Next thinking level"],
+  ["ctrl+a", 'in the editor: the shortcut stands. Another key for "tui.editor.cursorLineStart"'],
+  ["shift+ctrl+v", undefined],
+  ["a", "it could no longer be typed"],
+  ["ctrl+nothing", '"nothing" is no key'],
+])("a shortcut on %s: %j", (key, expected) => {
+  const found = shortcutConflicts(new Map([[key, { source: "mine.ts" }]]));
+  expect(found).toEqual(
+    expected === undefined ? [] : [expect.stringMatching(/^mine\.ts has a shortcut on /)],
+  );
+  expect(found.join()).toContain(expected ?? "");
+});
+
+test("a key that the user has given away is free", () => {
+  keys.bind({ expand: ["ctrl+e"] });
+  const on = (key: string) => shortcutConflicts(new Map([[key, { source: "mine.ts" }]]));
+  expect(on("ctrl+o")).toEqual([]);
+  expect(on("ctrl+e")).toEqual([expect.stringContaining("Show or fold")]);
+});
+
+test("at the start, a key of ours that an extension takes is notified, and does what it did", async () => {
+  const { terminal } = await withExtension(
+    `bonsai.registerShortcut("ctrl+o", { handler: ({ ui }) => ui.notify("never") });
+     bonsai.registerShortcut("ctrl+y", { handler: ({ ui }) => ui.notify("the extension's") });`,
+  );
+  await terminal.until((screen) =>
+    screen.replaceAll(/\s+/g, " ").includes("drawn.mjs has a shortcut on Ctrl-O"),
+  );
+  terminal.press("ctrl+o", "ctrl+y");
+  expect(await terminal.until("the extension's")).not.toContain("never");
+});
