@@ -55,7 +55,9 @@ function promptListener({ notifyOnce }: PiExtension, handler: PiHandler) {
 function starting({ api }: PiExtension, handler: PiHandler): PiHandler {
   return async (event, ctx) => {
     const systemPromptOptions = promptOptions(ctx.cwd, api.getActiveTools());
-    const result = (await handler({ ...event, systemPromptOptions }, ctx)) as StartResult | undefined;
+    // Of pi 1.5; a run that a message of an extension begins cannot be told from others here.
+    const started = { ...event, messageType: "user", systemPromptOptions };
+    const result = (await handler(started, ctx)) as StartResult | undefined;
     const added = addedPrompt(systemPromptOptions);
     const message = result?.message && { message: { display: true, ...result.message } };
     if (added === "") return result && { ...result, ...message };
@@ -239,6 +241,8 @@ const missingEvents: Readonly<Record<string, string>> = {
   resources_discover: "Bonsai has no skills, prompt templates or themes that an extension could bring",
   project_trust: "trust is asked for before any extension of a project is loaded",
   context_with_system: "the event context has the messages, before_agent_start the system prompt",
+  mcp_servers_change: "Bonsai speaks no MCP",
+  provider_stream_event: "message_update has what a provider streams, in one form for all of them",
   cache_warming_decision: "Bonsai does not keep caches warm",
   before_provider_headers: "headers stand in registerProvider; before_provider_request has the request",
   agent_before_settle:

@@ -4,6 +4,7 @@ import { piContext } from "./context.ts";
 import { piListening } from "./events.ts";
 import { bonsaiModel, type GivenModel } from "./models/model.ts";
 import { bonsaiProvider, type PiProvider } from "./models/provider.ts";
+import { keyHint, keyText } from "./modules/drawing.ts";
 import { onceFor, overlay, type PiExtension, PromptEvents, sendingAsUser } from "./pi-extension.ts";
 import { piTheme } from "./theme.ts";
 import { writtenForPi } from "./written-for-pi.ts";
@@ -42,6 +43,7 @@ function piApi(pi: PiExtension): ExtensionAPI {
       );
       return () => {};
     },
+    ...laterNames(pi),
     registerProvider: (name: string | PiProvider, given?: PiProvider) => {
       try {
         const provider = bonsaiProvider(name, given, notifyOnce);
@@ -59,6 +61,22 @@ function piApi(pi: PiExtension): ExtensionAPI {
     sendMessage: (message: ExtensionMessage, settings?: SendMessageOptions) =>
       api.sendMessage({ ...message, display: message.display ?? true }, settings),
   }) as unknown as ExtensionAPI;
+}
+
+const later: Readonly<Record<string, string>> = {
+  registerVirtualModel: "Bonsai has no virtual models: registerProvider with streamSimple can choose",
+  registerMcpServer: "Bonsai speaks no MCP: registerTool gives the model tools",
+  unregisterMcpServer: "Bonsai speaks no MCP",
+  registerToolRenderer: "a tool draws itself with renderCall and renderResult",
+};
+
+/** Names of pi 1.5 that Bonsai has no place for: a notice, so that the rest of the extension works. */
+function laterNames({ notifyOnce }: PiExtension): Record<string, () => unknown> {
+  const inVain = Object.entries(later).map(
+    ([name, why]) =>
+      [name, () => notifyOnce(name, `calls ${name}, which has no effect in Bonsai: ${why}`)] as const,
+  );
+  return { ...Object.fromEntries(inVain), getMcpServers: () => [], getSettings: () => ({}) };
 }
 
 /** Where something comes from, as pi shows it. */
@@ -83,16 +101,23 @@ function piRenderers(api: Renderers): Renderers {
         customType,
         whereFunction(renderer, (message, options, theme) => {
           const more = { role: "custom", timestamp: 0, ...message };
-          return renderer(more as never, { ...options, outputPad } as never, piTheme(theme));
+          return renderer(more as never, { ...withHints(options), outputPad } as never, piTheme(theme));
         }),
       ),
     registerEntryRenderer: (customType, renderer) =>
       api.registerEntryRenderer(
         customType,
-        whereFunction(renderer, (entry, options, theme) => renderer(entry as never, options, piTheme(theme))),
+        whereFunction(renderer, (entry, options, theme) =>
+          renderer(entry as never, withHints(options), piTheme(theme)),
+        ),
       ),
     registerTool: ((tool: ExtensionTool) => api.registerTool(withTheme(tool))) as Renderers["registerTool"],
   };
+}
+
+/** Of pi 1.5: how keys are called. */
+function withHints<Options extends object>(options: Options): Options {
+  return { ...options, keyText, keyHint };
 }
 
 function whereFunction<Renderer>(given: unknown, wrapped: Renderer): Renderer {
@@ -113,5 +138,5 @@ function withTheme(tool: ExtensionTool): ExtensionTool {
 }
 
 function withImages<Context extends object>(context: Context): Context {
-  return { showImages: false, ...context };
+  return { showImages: false, outputPad, ...withHints(context) };
 }

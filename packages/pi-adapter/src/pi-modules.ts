@@ -5,7 +5,8 @@ type Loaders = Record<string, () => Promise<ModuleExports>>;
 const codingAgent = () => withInstead(import("./modules/coding-agent.ts"), insteadOfCodingAgent);
 const ai = () => withInstead(import("./modules/ai.ts"), insteadOfAi);
 const agentCore = () => withInstead(import("./modules/agent-core.ts"), insteadOfAgentCore);
-const tui = () => import("@earendil-works/pi-tui");
+/** With what later versions of it have, as far as it takes no more than a line. */
+const tui = async () => ({ ...(await import("@earendil-works/pi-tui")), renderFakeCursor });
 const typebox = () => import("typebox");
 const value = () => import("typebox/value");
 /** With the name that older versions of TypeBox have for `Compile`. */
@@ -51,6 +52,11 @@ async function withInstead(
   return { ...(await module), [INSTEAD]: instead };
 }
 
+/** A character as the cursor stands on it. */
+function renderFakeCursor(character: string): string {
+  return `\u001b[7m${character}\u001b[27m`;
+}
+
 /** What pi's packages and TypeBox resolve to in an extension, each loaded when it is first imported. */
 export function piModules(): VirtualModules {
   return modules;
@@ -88,6 +94,10 @@ export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
   ExtensionInputComponent: "Use ctx.ui.input.",
   ExtensionEditorComponent: "Use ctx.ui.editor.",
   truncateToVisualLines: "Use wrapTextWithAnsi of pi-tui.",
+  createCodemodeExtension: "Bonsai has no code mode; a tool can call what it needs itself.",
+  createMcpExtension: "Bonsai speaks no MCP; register tools with registerTool.",
+  createToolSearchExtension: "All tools are offered at once; setActiveTools says which.",
+  VIRTUAL_MODEL_STATE_ENTRY: "Bonsai has no virtual models; registerProvider with streamSimple can choose.",
   resizeImage: "Bonsai sends images as they are.",
 };
 
@@ -96,7 +106,8 @@ export const insteadOfAi: Readonly<Record<string, string>> = {
   registerApiProvider: provider,
   createProvider: provider,
   createModels: models,
-  parseStreamingJson: "Use JSON.parse when the arguments are complete.",
+  parseStreamingJson: "Use ToolCallArgumentsStream, or JSON.parse when the arguments are complete.",
+  StreamingJsonParser: "Use ToolCallArgumentsStream.",
   loginAnthropic: "Bonsai offers no logins; providers need a key.",
   getOAuthApiKey: "Bonsai offers no logins; providers need a key.",
 };

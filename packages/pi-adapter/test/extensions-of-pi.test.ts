@@ -252,6 +252,20 @@ test("what is done in vain is one notice, with the reason", async () => {
   });
 });
 
+test("names of later versions of pi that have no place here are a notice, and the rest works", async () => {
+  const session = await openPiSession("later-names", { ui: {}, answers: ["One."] });
+  await session.prompt("One?");
+  expect(JSON.stringify(session.requests[0]?.messages)).toContain("A user message.");
+  expect(session.notices.map(({ code, message }) => [code, message.replace(/^\S+/, "…")])).toEqual([
+    ["pi_not_supported", expect.stringMatching(/registerVirtualModel, .* registerProvider/)],
+    ["pi_not_supported", expect.stringMatching(/registerMcpServer, .* registerTool/)],
+    ["pi_not_supported", expect.stringMatching(/registerToolRenderer, .* renderCall/)],
+    ["pi_not_supported", expect.stringMatching(/provider_stream_event, .* message_update/)],
+  ]);
+  await session.command("/later");
+  expect(notified(session)).toEqual(['[[],"\\u001b[7mx\\u001b[27m"]']);
+});
+
 test("an export that Bonsai has no place for is named, with what to use instead", async () => {
   const { extensions } = await openPiSession("missing-export");
   expect(extensions.failed).toMatchObject([

@@ -65,7 +65,7 @@ export const rowsOfSessions: readonly ExampleRow[] = [
       press("esc"),
       see("Clear cancelled"),
       say("/fork"),
-      see("hello"),
+      see("Fork: which message"),
       press("enter"),
       see("Yes, create fork"),
       press("esc"),
@@ -363,6 +363,7 @@ export const rowsOfSessions: readonly ExampleRow[] = [
     example: "debug-provider",
     job: "the raw events of a provider's stream are kept as an entry",
     steps: [say("/debug-provider on"), see("capture enabled"), say("hello"), see("[provider debug]")],
+    why: "the raw events of a provider's stream never come; message_update has them in one form",
   },
   {
     example: "jev-router",

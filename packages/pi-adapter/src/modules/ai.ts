@@ -21,6 +21,7 @@ import {
 import { knownModels, wireApi, wireStream } from "./known-models.ts";
 
 export { Type } from "typebox";
+export { ToolCallArgumentsStream } from "../models/arguments-stream.ts";
 export { complete, complete as completeSimple, stream, stream as streamSimple } from "../models/requests.ts";
 export {
   AssistantMessageEventStream,
