@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { agentProject, says } from "../../app/test/agent-project.ts";
+import { withExtension } from "./extension-setup.ts";
 import { openInteractive } from "./harness.ts";
 
 test("Ctrl-C clears the editor; twice, it ends and says how to go on", async () => {
@@ -217,4 +218,18 @@ test("an extension that never starts does not keep the user", async () => {
   await terminal.until("I take my time");
   terminal.press("ctrl+c", "ctrl+c");
   expect(await ended).toBe(0);
+});
+
+test("an extension that ends the program in the middle of the work lets the answer be said", async () => {
+  const { terminal, ended, project } = await withExtension(
+    `bonsai.registerTool({ name: "leave", description: "Ends the program", parameters: { type: "object" },
+      execute(_id, _args, _signal, _update, ctx) { ctx.shutdown(); return { content: [{ type: "text", text: "Asked." }] }; },
+    });`,
+    { scenario: { contextWindow: 100_000, turn: [{ calls: [{ name: "leave" }] }, { text: "Goodbye." }] } },
+  );
+  terminal.type("leave\n");
+  expect(await ended).toBe(0);
+  const sessions = join(project.home, "sessions");
+  const [file] = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+  expect(readFileSync(join(sessions, file!), "utf8")).toContain("Goodbye.");
 });
