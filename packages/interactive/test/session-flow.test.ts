@@ -143,14 +143,14 @@ test("an extension's command runs in the mode tui, and its key too", async () =>
     join(project.home, "extensions", "greet.ts"),
     `export default function (bonsai) {
       bonsai.registerCommand("greet", { handler: async (args, ctx) => ctx.ui.notify(\`Hello \${args} in \${ctx.mode}\`) });
-      bonsai.registerShortcut("ctrl+x", { handler: async (ctx) => ctx.ui.notify("The key was heard") });
+      bonsai.registerShortcut("ctrl+t", { handler: async (ctx) => ctx.ui.notify("The key was heard") });
     }`,
   );
   const { terminal } = openInteractive({ project });
   await terminal.until("/100k");
   terminal.type("/greet you\n");
   await terminal.until("Hello you in tui");
-  terminal.press("ctrl+x");
+  terminal.press("ctrl+t");
   await terminal.until("The key was heard");
 });
 
