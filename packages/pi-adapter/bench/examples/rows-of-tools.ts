@@ -108,6 +108,8 @@ export const rowsOfTools: readonly ExampleRow[] = [
       asked(/Execute the plan/),
       see(/☑ .*[Rr]ead/),
       say("go on"),
+      asked(/go on/),
+      say("and now?"),
       see("Plan Complete!"),
     ],
   },
