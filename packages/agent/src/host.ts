@@ -7,6 +7,8 @@ export {
   writeClipboard,
 } from "./clipboard.ts";
 export { AwaitedCalls } from "./run/activity.ts";
+export { type CommandOperations, shellElsewhere } from "./run-command.ts";
+export { bashTool } from "./tools/bash-tool.ts";
 export { inFileQueue } from "./tools/file-change.ts";
 export { FolderWalk, type WalkedEntry } from "./tools/folder-walk.ts";
 export { globMatcher } from "./tools/glob-matcher.ts";

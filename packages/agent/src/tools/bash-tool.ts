@@ -36,6 +36,8 @@ interface BashToolOptions {
   secrets?: (() => readonly NamedSecret[]) | undefined;
   /** When the call does not say; 0 for none. */
   timeoutSeconds: number;
+  /** What runs the command. Default: a shell of this machine. */
+  run?: typeof shellCommand | undefined;
 }
 
 /** What people and programs see of a command. */
@@ -50,7 +52,13 @@ export interface BashDetails {
   background: { pid: number; name: string }[];
 }
 
-export function bashTool({ cwd, env, secrets = () => [], timeoutSeconds }: BashToolOptions): Tool {
+export function bashTool({
+  cwd,
+  env,
+  secrets = () => [],
+  timeoutSeconds,
+  run = shellCommand,
+}: BashToolOptions): Tool {
   const limit = timeoutSeconds > 0 ? `Without timeout it may run ${timeoutSeconds} seconds. ` : "";
   return defineTool({
     name: "bash",
@@ -62,7 +70,7 @@ export function bashTool({ cwd, env, secrets = () => [], timeoutSeconds }: BashT
       const timeoutMs = timeout > 0 ? timeout * 1_000 : undefined;
       try {
         const place = { cwd, env, secrets: secrets() };
-        const outcome = await shellCommand({ command, ...place, timeoutMs, signal, onText: updates.push });
+        const outcome = await run({ command, ...place, timeoutMs, signal, onText: updates.push });
         return result(outcome, timeout);
       } finally {
         updates.stop();
@@ -148,5 +156,5 @@ function endingOf({ end, exitCode, endSignal, elapsedMs }: ShellOutcome, timeout
     ];
   }
   if (endSignal !== undefined) return [`[Ended by signal ${endSignal}.]`];
-  return exitCode === 0 ? [] : [`[Exit code ${exitCode}.]`];
+  return exitCode === 0 ? [] : [`[Exit code ${exitCode ?? "unknown"}.]`];
 }

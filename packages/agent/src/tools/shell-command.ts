@@ -36,7 +36,7 @@ const unattended = {
   DEBIAN_FRONTEND: "noninteractive",
 };
 
-interface ShellCommandOptions {
+export interface ShellCommandOptions {
   command: string;
   cwd: string;
   env: NodeJS.ProcessEnv;

@@ -48,7 +48,8 @@ interface InputSchema {
   safeParse(input: unknown): { data?: unknown };
 }
 
-function piTool(tool: Tool): PiTool {
+/** A tool as pi has it: what is an error here rejects there. */
+export function piTool(tool: Tool): PiTool {
   const { name, label = name, description } = tool;
   const parameters = tool.parameters as InputSchema;
   const registry = new ToolRegistry();

@@ -1,13 +1,14 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { inFileQueue } from "@bonsai-agent/agent/host";
+import { bashTool, inFileQueue, shellElsewhere } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type BashOperations, runThrough } from "./bash-operations.ts";
+import type { BashOperations } from "./bash-operations.ts";
 import {
   type BuiltinToolName,
   builtinTool,
   type FileOperations,
   type PiTool,
+  piTool,
   remoteFileTool,
 } from "./builtin-tools.ts";
 
@@ -34,18 +35,15 @@ export function createBashTool(cwd: string, options: BashOptions = {}): PiTool {
     async execute(toolCallId, params, signal, onUpdate) {
       const input = params as { command: string; timeout?: number };
       const command = commandPrefix === undefined ? input.command : `${commandPrefix}\n${input.command}`;
-      const context = spawnHook({ command, cwd, env: { ...process.env } });
-      if (operations === undefined)
-        return builtinTool("bash", context).execute(
-          toolCallId,
-          { ...input, command: context.command },
-          signal,
-          onUpdate,
-        );
-      const onOutput = (text: string) => onUpdate?.({ content: [{ type: "text", text }] });
-      return runThrough(operations, { ...context, timeout: input.timeout, signal, onOutput });
+      const place = spawnHook({ command, cwd, env: { ...process.env } });
+      const tool = operations === undefined ? builtinTool("bash", place) : bashElsewhere(operations, place);
+      return tool.execute(toolCallId, { ...input, command: place.command }, signal, onUpdate);
     },
   };
+}
+
+function bashElsewhere(operations: BashOperations, { cwd, env }: SpawnContext): PiTool {
+  return piTool(bashTool({ cwd, env, timeoutSeconds: 0, run: shellElsewhere(operations) }));
 }
 
 export const createReadTool = fileTool("read");
