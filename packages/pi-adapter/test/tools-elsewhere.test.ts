@@ -1,8 +1,11 @@
+import { AsyncResource } from "node:async_hooks";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as turn } from "node:timers/promises";
 import { contentText } from "@bonsai-agent/messages";
 import { afterEach, expect, test } from "vitest";
+import { useContext } from "../src/models/requests.ts";
 import {
   createBashTool,
   createCodingTools,
@@ -67,7 +70,10 @@ test("an image is given as one, and a missing operation is named", async () => {
   const { operations } = files({ "/far/a.png": "png" });
   const images = { ...operations, detectImageMimeType: async () => "image/png" };
   expect(await createReadTool("/far", { operations: images }).execute("1", { path: "a.png" })).toEqual({
-    content: [{ type: "image", data: Buffer.from("png").toString("base64"), mimeType: "image/png" }],
+    content: [
+      { type: "text", text: "Image a.png: image/png, 3B." },
+      { type: "image", data: Buffer.from("png").toString("base64"), mimeType: "image/png" },
+    ],
   });
   await expect(
     createWriteTool("/far", { operations: {} }).execute("1", { path: "x", content: "" }),
@@ -164,4 +170,54 @@ test("a wrapped tool has JSON Schema, and mends what models write in the place o
     edits,
   });
   expect(prepareArguments({})).toEqual({});
+});
+
+test("changes through operations wait for each other, also for one that was aborted", async () => {
+  const { known, operations } = files({ "/far/a.txt": "one two" });
+  const slow = {
+    ...operations,
+    writeFile: async (path: string, content: string) => {
+      await turn();
+      return operations.writeFile(path, content);
+    },
+  };
+  const edit = createEditTool("/far", { operations: slow });
+  const changing = (oldText: string, newText: string, signal?: AbortSignal) =>
+    edit.execute("1", { path: "a.txt", edits: [{ oldText, newText }] }, signal);
+  await Promise.all([changing("one", "1"), changing("two", "2")]);
+  expect(known.get("/far/a.txt")).toBe("1 2");
+  const abort = new AbortController();
+  const first = changing("1", "I", abort.signal);
+  const second = createWriteTool("/far", { operations }).execute("1", { path: "a.txt", content: "new" });
+  await turn();
+  abort.abort();
+  await expect(first).rejects.toThrow("abort");
+  await second;
+  expect(known.get("/far/a.txt")).toBe("new");
+});
+
+test("what the system says is named by its code", async () => {
+  await expect(createReadTool(folder()).execute("1", { path: "none.txt" })).rejects.toMatchObject({
+    code: "ENOENT",
+    message: expect.stringContaining("(ENOENT)"),
+  });
+});
+
+test("beyond its folder a wrapped tool asks the user of the session; an extension outside of one asks nobody", async () => {
+  const [inside, outside] = [folder(), folder()];
+  const path = join(outside, "a.txt");
+  await createWriteTool(inside).execute("1", { path, content: "mine" });
+  const asked: unknown[] = [];
+  const answers = [true, false];
+  const confirm = async (...args: unknown[]) => asked.push(args) > 0 && answers.shift()!;
+  await new AsyncResource("session").runInAsyncScope(async () => {
+    useContext({ ui: { confirm } } as never);
+    const read = createReadTool(inside);
+    expect(text(await read.execute("1", { path }))).toBe("mine");
+    await expect(read.execute("1", { path })).rejects.toThrow("did not allow");
+  });
+  expect(asked).toMatchObject([
+    ["Read beyond the project?", `The tool read wants to read ${path}.`, {}],
+    ["Read beyond the project?", expect.any(String), {}],
+  ]);
 });

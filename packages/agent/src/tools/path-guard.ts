@@ -172,7 +172,8 @@ export async function existingPath(guard: PathGuard, question: PathQuestion): Pr
   const name = basename(guarded.real);
   const variants = names.filter((other) => plainName(other) === plainName(name));
   if (variants.length === 1) return guard({ ...question, path: join(folder, variants[0]!) });
-  throw new Error(missing(guarded, folder, names));
+  // With the code by which programs know it.
+  throw Object.assign(new Error(missing(guarded, folder, names)), { code: "ENOENT" });
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -1,6 +1,15 @@
+import { realpathSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { builtinTools, type Tool, ToolRegistry, type ToolResult } from "@bonsai-agent/agent";
+import {
+  builtinTools,
+  type ConfirmPath,
+  type Tool,
+  ToolRegistry,
+  type ToolResult,
+} from "@bonsai-agent/agent";
+import { inFileQueue } from "@bonsai-agent/agent/host";
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
+import { contextInUse } from "../models/requests.ts";
 import { formatSize, truncateHead } from "./truncate.ts";
 
 /** What a tool reports while it works and when it is done. */
@@ -31,13 +40,26 @@ interface BuiltinToolOptions {
   env?: NodeJS.ProcessEnv;
 }
 
-/** Bonsai's own tool for a folder. Paths outside of it are refused, for nobody can be asked here. */
+/**
+ * The user is asked, as for Bonsai's own tools; where nobody can be asked, it is refused. What an extension does outside
+ * of any session is its own: it could open the file itself.
+ */
+async function confirmPath({ path, toolName, access, signal }: Parameters<ConfirmPath>[0]): Promise<boolean> {
+  const context = contextInUse();
+  if (context === undefined) return true;
+  const what = access === "read" ? "read" : "change";
+  const title = access === "read" ? "Read beyond the project?" : "Change a file beyond the project?";
+  return context.ui.confirm(title, `The tool ${toolName} wants to ${what} ${path}.`, { signal });
+}
+
+/** Bonsai's own tool for a folder. */
 export function builtinTool(name: BuiltinToolName, { cwd, env }: BuiltinToolOptions): PiTool {
   const tools = builtinTools({
     cwd,
     paths: { allow: [] },
     bash: { timeoutSeconds: 0 },
     env,
+    confirmPath,
   });
   return piTool(tools.find((tool) => tool.name === name)!);
 }
@@ -62,13 +84,22 @@ export function piTool(tool: Tool): PiTool {
     prepareArguments: (args) => parameters.safeParse(args).data ?? args,
     // Extensions call it themselves, so that nobody has checked the input yet.
     async execute(toolCallId, params, signal = new AbortController().signal, onUpdate = () => {}) {
-      const result = await tool.execute({ toolCallId, input: parameters.parse(params), signal, onUpdate });
+      const call = { toolCallId, input: parameters.parse(params), signal, onUpdate };
+      const result = await tool.execute(call).catch(withCode);
       if (result.isError !== true) return withTruncatedContent(result);
       throw new Error(
         signal.aborted ? `${contentText(result.content)}\nAborted.` : contentText(result.content),
       );
     },
   };
+}
+
+/** Extensions look for the code of the system, such as ENOENT, in what a tool of pi throws. */
+function withCode(error: unknown): never {
+  if (!(error instanceof Error)) throw error;
+  const { code } = { ...(error.cause as NodeJS.ErrnoException | undefined), ...(error as { code?: unknown }) };
+  if (typeof code !== "string" || BonsaiError.is(error) || error.message.includes(code)) throw error;
+  throw Object.assign(new Error(`${error.message} (${code})`, { cause: error }), { code });
 }
 
 /** pi has the text that is left in `details.truncation` too; stored it would stand in the session twice. */
@@ -94,7 +125,20 @@ type Operation = "readFile" | "writeFile";
 export function remoteFileTool(local: PiTool, cwd: string, operations: FileOperations): PiTool {
   const work = { read, write, edit }[local.name as "read" | "write" | "edit"];
   const place = { cwd, operations };
-  return { ...local, execute: async (_id, params) => work(place, params as never) };
+  return {
+    ...local,
+    async execute(_id, params, signal) {
+      const change = async () => {
+        signal?.throwIfAborted();
+        const result = await work(place, params as never);
+        // What was under way is done; whoever aborted does not want to hear of it.
+        signal?.throwIfAborted();
+        return result;
+      };
+      const file = resolve(cwd, (params as { path: string }).path);
+      return local.name === "read" ? change() : inFileQueue(realPathOf(file), change);
+    },
+  };
 }
 
 interface Place {
@@ -114,7 +158,16 @@ async function read({ cwd, operations }: Place, { path, offset = 1, limit }: Rea
   await operations.access?.(file);
   const bytes = await needed(operations, "readFile")(file);
   const mimeType = await operations.detectImageMimeType?.(file);
-  if (mimeType) return { content: [{ type: "image", data: bytes.toString("base64"), mimeType }] };
+  if (mimeType) {
+    const data = bytes.toString("base64");
+    const note = `Image ${path}: ${mimeType}, ${formatSize(bytes.length)}.`;
+    return {
+      content: [
+        { type: "text", text: note },
+        { type: "image", data, mimeType },
+      ],
+    };
+  }
   const lines = bytes.toString("utf8").split("\n");
   if (offset > lines.length)
     throw new Error(`${path} has ${lines.length} lines; offset ${offset} is beyond them.`);
@@ -169,6 +222,16 @@ function needed<Name extends Operation>(
     message: `The operations that the extension gave for a tool have no ${name}.`,
     hint: `Give ${name} among the operations.`,
   });
+}
+
+/** Asked at once: two answers of the system that are waited for can come in the other order. */
+export function realPathOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    // A file that is still to be made has no real path yet.
+    return path;
+  }
 }
 
 function text(content: string): ToolResult {

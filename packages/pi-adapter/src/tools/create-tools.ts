@@ -1,4 +1,3 @@
-import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { bashTool, inFileQueue, shellElsewhere } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
@@ -9,6 +8,7 @@ import {
   type FileOperations,
   type PiTool,
   piTool,
+  realPathOf,
   remoteFileTool,
 } from "./builtin-tools.ts";
 
@@ -111,14 +111,4 @@ export async function withFileMutationQueue<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   return inFileQueue(realPathOf(resolve(filePath)), work);
-}
-
-/** Asked at once: two answers of the system that are waited for can come in the other order. */
-function realPathOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    // A file that is still to be made has no real path yet.
-    return path;
-  }
 }
