@@ -17,6 +17,7 @@ import {
   createWriteTool,
   withFileMutationQueue,
 } from "../src/modules/coding-agent.ts";
+import type { BashOperations } from "../src/tools/bash-operations.ts";
 
 const folders: string[] = [];
 afterEach(() => {
@@ -220,4 +221,17 @@ test("beyond its folder a wrapped tool asks the user of the session; an extensio
     ["Read beyond the project?", `The tool read wants to read ${path}.`, {}],
     ["Read beyond the project?", expect.any(String), {}],
   ]);
+});
+
+test.each([
+  ["aborted", /aborted/i],
+  ["timeout:5", /timed out/i],
+])("operations that end a command with %s: its output is kept", async (why, words) => {
+  const exec: BashOperations["exec"] = async (_command, _cwd, { onData }) => {
+    for (let line = 1; line <= 3_000; line += 1) onData(Buffer.from(`${line}\n`));
+    throw new Error(why);
+  };
+  const failed = createBashTool(folder(), { operations: { exec } }).execute("1", { command: "long" });
+  await expect(failed).rejects.toThrow(words);
+  await expect(failed).rejects.toThrow(/All of it is in \S+\.log/);
 });

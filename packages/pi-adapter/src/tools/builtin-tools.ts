@@ -87,9 +87,8 @@ export function piTool(tool: Tool): PiTool {
       const call = { toolCallId, input: parameters.parse(params), signal, onUpdate };
       const result = await tool.execute(call).catch(withCode);
       if (result.isError !== true) return withTruncatedContent(result);
-      throw new Error(
-        signal.aborted ? `${contentText(result.content)}\nAborted.` : contentText(result.content),
-      );
+      const isAborted = (result.details as { end?: string } | undefined)?.end === "abort";
+      throw new Error(`${contentText(result.content)}${isAborted ? "\nAborted." : ""}`);
     },
   };
 }
@@ -97,7 +96,10 @@ export function piTool(tool: Tool): PiTool {
 /** Extensions look for the code of the system, such as ENOENT, in what a tool of pi throws. */
 function withCode(error: unknown): never {
   if (!(error instanceof Error)) throw error;
-  const { code } = { ...(error.cause as NodeJS.ErrnoException | undefined), ...(error as { code?: unknown }) };
+  const { code } = {
+    ...(error.cause as NodeJS.ErrnoException | undefined),
+    ...(error as { code?: unknown }),
+  };
   if (typeof code !== "string" || BonsaiError.is(error) || error.message.includes(code)) throw error;
   throw Object.assign(new Error(`${error.message} (${code})`, { cause: error }), { code });
 }
@@ -129,16 +131,21 @@ export function remoteFileTool(local: PiTool, cwd: string, operations: FileOpera
     ...local,
     async execute(_id, params, signal) {
       const change = async () => {
-        signal?.throwIfAborted();
+        refuseAborted(signal);
         const result = await work(place, params as never);
         // What was under way is done; whoever aborted does not want to hear of it.
-        signal?.throwIfAborted();
+        refuseAborted(signal);
         return result;
       };
       const file = resolve(cwd, (params as { path: string }).path);
       return local.name === "read" ? change() : inFileQueue(realPathOf(file), change);
     },
   };
+}
+
+/** With the words by which extensions of pi know it. */
+function refuseAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw new Error("Operation aborted");
 }
 
 interface Place {
