@@ -9,8 +9,9 @@ export {
 export { AwaitedCalls } from "./run/activity.ts";
 export { type CommandOperations, shellElsewhere } from "./run-command.ts";
 export { bashTool } from "./tools/bash-tool.ts";
-export { inFileQueue } from "./tools/file-change.ts";
+export { fileDiff, inFileQueue } from "./tools/file-change.ts";
 export { FolderWalk, type WalkedEntry } from "./tools/folder-walk.ts";
 export { globMatcher } from "./tools/glob-matcher.ts";
 export { ExpressionWorker } from "./tools/line-search.ts";
+export { fileKind, HEAD_BYTES } from "./tools/open-file.ts";
 export { killRunningCommands, type ProcessToStart, runningCommand, startProcess } from "./tools/process.ts";

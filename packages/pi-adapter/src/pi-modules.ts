@@ -66,30 +66,47 @@ const start = "Start `bonsai --mode rpc` or `bonsai -p --mode json` as a program
 const models = "Use ctx.modelRegistry: find, getAvailable, getApiKeyAndHeaders, complete.";
 const drawn = "Bonsai draws its own messages; a renderer can give components of pi-tui.";
 const provider = "Use registerProvider(name, {streamSimple, models}) of the API object.";
+const list = "Use ctx.ui.select, or a SelectList of pi-tui with ctx.ui.custom.";
+const images = "Bonsai sends images as they are.";
+const shell = "Bonsai's commands run in bash: createBashTool, createLocalBashOperations.";
+const trust = "Ask ctx.isProjectTrusted(): trust was settled before the extension was loaded.";
+const docs = "Extensions of Bonsai are described in docs/extensions.md of its repository.";
+const loading = "In a test, openTestSession of @bonsai-agent/extension/testing runs extensions.";
+const keys = "Bonsai offers no such logins; providers need a key.";
+
+const each = (names: string, instead: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(names.split(" ").map((name) => [name, instead]));
 
 /** What to use in the place of exports of `pi-coding-agent` that Bonsai has no place for. */
 export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
-  AgentSession: start,
-  createAgentSession: start,
-  createAgentSessionRuntime: start,
-  InteractiveMode: start,
-  RpcClient: start,
-  runPrintMode: start,
-  runRpcMode: start,
-  main: start,
-  AuthStorage: models,
-  ModelRegistry: models,
-  ModelRuntime: models,
-  readStoredCredential: models,
-  SettingsManager: "Settings of an extension are its own: read a file in getAgentDir().",
-  DefaultResourceLoader: "Bonsai has no skills, prompt templates or themes.",
-  loadSkills: "Bonsai has no skills.",
-  loadSkillsFromDir: "Bonsai has no skills.",
-  AssistantMessageComponent: drawn,
-  UserMessageComponent: drawn,
-  ToolExecutionComponent: drawn,
-  CustomMessageComponent: drawn,
-  renderDiff: drawn,
+  ...each("AgentSession AgentSessionRuntime InteractiveMode RpcClient", start),
+  ...each("createAgentSession createAgentSessionFromServices createAgentSessionRuntime", start),
+  ...each("createAgentSessionServices runPrintMode runRpcMode main", start),
+  ...each("AuthStorage ModelRegistry ModelRuntime readStoredCredential", models),
+  ...each("resolveCliModel resolveModelScopeWithDiagnostics CredentialSynchronizationError", models),
+  ...each("AssistantMessageComponent UserMessageComponent ToolExecutionComponent ArminComponent", drawn),
+  ...each("CustomMessageComponent BashExecutionComponent BranchSummaryMessageComponent", drawn),
+  ...each("CompactionSummaryMessageComponent SkillInvocationMessageComponent", drawn),
+  ...each("ModelSelectorComponent SessionSelectorComponent ShowImagesSelectorComponent", list),
+  ...each("ThemeSelectorComponent ThinkingSelectorComponent TreeSelectorComponent", list),
+  ...each("UserMessageSelectorComponent SettingsSelectorComponent", list),
+  ...each("LoginDialogComponent OAuthSelectorComponent", keys),
+  ...each("resizeImage convertToPng formatDimensionNote", images),
+  ...each("createPowerShellTool createPowerShellToolDefinition", shell),
+  ...each("createLocalPowerShellOperations getPowerShellConfig", shell),
+  ...each("ProjectTrustStore hasTrustRequiringProjectResources", trust),
+  ...each("getDocsPath getExamplesPath getPackageDir getReadmePath", docs),
+  ...each("createExtensionRuntime discoverAndLoadExtensions ExtensionRunner", loading),
+  ...each("wrapRegisteredTool wrapRegisteredTools", loading),
+  ...each(
+    "createCodemodeExtension createMcpExtension createToolSearchExtension",
+    "Bonsai has nothing like it.",
+  ),
+  DefaultPackageManager: "Packages are installed with `bonsai install`.",
+  DefaultResourceLoader: "Bonsai has no prompt templates or themes; loadSkills reads skills.",
+  loadProjectContextFiles: "The instructions of the project stand in ctx.getSystemPrompt().",
+  parseArgs: "Use registerFlag and getFlag of the API object.",
+  FooterComponent: "Use ctx.ui.setFooter.",
   ExtensionSelectorComponent: "Use ctx.ui.select.",
   ExtensionInputComponent: "Use ctx.ui.input.",
   ExtensionEditorComponent: "Use ctx.ui.editor.",
@@ -98,23 +115,37 @@ export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
   createMcpExtension: "Bonsai speaks no MCP; register tools with registerTool.",
   createToolSearchExtension: "All tools are offered at once; setActiveTools says which.",
   VIRTUAL_MODEL_STATE_ENTRY: "Bonsai has no virtual models; registerProvider with streamSimple can choose.",
-  resizeImage: "Bonsai sends images as they are.",
 };
 
 /** Of `pi-ai`. */
 export const insteadOfAi: Readonly<Record<string, string>> = {
-  registerApiProvider: provider,
-  createProvider: provider,
-  createModels: models,
-  parseStreamingJson: "Use ToolCallArgumentsStream, or JSON.parse when the arguments are complete.",
+  ...each("registerApiProvider createProvider lazyApi lazyStream lazyOAuth envApiKeyAuth", provider),
+  ...each("createImagesProvider createImagesModels InMemoryModelsStore InMemoryCredentialStore", provider),
+  ...each("createModels ModelsError defaultProviderAuthContext", models),
+  ...each("fauxProvider fauxAssistantMessage fauxText fauxThinking fauxToolCall createFauxCore", loading),
+  ...each("loginAnthropic getOAuthApiKey", keys),
+  ...each(
+    "retryAssistantCall retryDelayMs isRetryableAssistantError",
+    "Bonsai's models try again by themselves.",
+  ),
+  getOverflowPatterns: "Use isContextOverflow.",
   StreamingJsonParser: "Use ToolCallArgumentsStream.",
-  loginAnthropic: "Bonsai offers no logins; providers need a key.",
-  getOAuthApiKey: "Bonsai offers no logins; providers need a key.",
 };
 
 /** Of `pi-agent-core`. */
 export const insteadOfAgentCore: Readonly<Record<string, string>> = {
-  Agent: start,
-  AgentHarness: start,
-  agentLoop: start,
+  ...each("Agent AgentHarness agentLoop agentLoopContinue runAgentLoop runAgentLoopContinue", start),
+  ...each("streamProxy setDefaultStreamFn", provider),
+  ...each(
+    "JsonlSessionRepo MemorySessionRepo StorageBackedSession",
+    "Use SessionManager of pi-coding-agent.",
+  ),
+  ...each(
+    "loadSkills loadSourcedSkills formatSkillsForSystemPrompt formatSkillInvocation",
+    "Use loadSkills and formatSkillsForPrompt of pi-coding-agent.",
+  ),
+  ...each(
+    "loadPromptTemplates loadSourcedPromptTemplates formatPromptTemplateInvocation",
+    "Bonsai has no prompt templates.",
+  ),
 };

@@ -114,7 +114,10 @@ test("a new session's file appears with its first answer, and is Bonsai's as any
   const branch = SessionManager.open(file);
   const label = branch.appendLabelChange(branch.getEntries()[0]!.id, "start");
   const branched = branch.createBranchedSession(branch.getEntries()[2]!.id)!;
-  expect([label === branch.getLeafId(), texts(SessionManager.open(branched))]).toEqual([false, ["One", "Two"]]);
+  expect([label === branch.getLeafId(), texts(SessionManager.open(branched))]).toEqual([
+    false,
+    ["One", "Two"],
+  ]);
   expect(branch.getLabel(branch.getEntries()[0]!.id)).toBe("start");
   rmSync(branched);
   const listed = await SessionManager.list("/project", folder());

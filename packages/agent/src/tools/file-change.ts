@@ -99,9 +99,9 @@ export interface FileDiff {
   firstChangedLine?: number | undefined;
 }
 
-export function fileDiff(before: string, after: string): FileDiff {
+export function fileDiff(before: string, after: string, contextLines = CONTEXT_LINES): FileDiff {
   const patch = structuredPatch("", "", before, after, undefined, undefined, {
-    context: CONTEXT_LINES,
+    context: contextLines,
     timeout: MAX_DIFF_MS,
   });
   if (patch === undefined) {

@@ -1,4 +1,5 @@
 export { convertToLlm, serializeConversation } from "@bonsai-agent/extension";
+export { bashExecutionText as bashExecutionToText } from "@bonsai-agent/messages";
 export { createBashTool, createEditTool, createReadTool, createWriteTool } from "../tools/create-tools.ts";
 export {
   DEFAULT_MAX_BYTES,
@@ -20,6 +21,9 @@ export {
 } from "./compactions.ts";
 export {
   calculateContextTokens,
+  createBranchSummaryMessage,
+  createCompactionSummaryMessage,
+  createCustomMessage,
   DEFAULT_COMPACTION_SETTINGS,
   estimateTokens,
   shouldCompact,

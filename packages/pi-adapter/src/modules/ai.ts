@@ -29,6 +29,7 @@ export {
   EventStream,
 } from "../models/streams.ts";
 export { clampThinkingLevel, getSupportedThinkingLevels, modelsAreEqual } from "./known-models.ts";
+export { parseJsonWithRepair, parseStreamingJson, repairJson } from "./partial-json.ts";
 export { uuidv7 } from "./sessions.ts";
 export {
   collapsed as collapseSystemMessages,

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { extname } from "node:path";
-import { clipboardWriters, writeClipboard } from "@bonsai-agent/agent/host";
+import { clipboardWriters, fileKind, HEAD_BYTES, writeClipboard } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, SESSION_VERSION } from "@bonsai-agent/session";
-import { parse } from "yaml";
 import { CustomEditor } from "./custom-editor.ts";
 import { BorderedLoader, terminalOnly } from "./drawing.ts";
 
@@ -52,6 +52,7 @@ export {
   getLastAssistantUsage,
   prepareBranchEntries,
 } from "./compactions.ts";
+export { formatReadLineRange, generateDiffString, generateUnifiedPatch, renderDiff } from "./diffs.ts";
 export {
   DynamicBorder,
   getMarkdownTheme,
@@ -62,6 +63,7 @@ export {
   keyText,
   rawKeyHint,
 } from "./drawing.ts";
+export { parseFrontmatter, stripFrontmatter } from "./frontmatter.ts";
 export { SessionManager } from "./session-manager.ts";
 export {
   buildContextEntries,
@@ -76,6 +78,14 @@ export {
   sessionEntryToContextMessages,
   shouldCompact,
 } from "./sessions.ts";
+export { SettingsManager } from "./settings-manager.ts";
+export {
+  createSyntheticSourceInfo,
+  formatSkillsForPrompt,
+  loadSkills,
+  loadSkillsFromDir,
+  parseSkillBlock,
+} from "./skills.ts";
 export { compact, generateBranchSummary, generateSummary, generateSummaryWithUsage } from "./summaries.ts";
 export { BorderedLoader, CustomEditor };
 
@@ -127,28 +137,6 @@ export function createEventBus(): {
   };
 }
 
-interface Parted<Fields> {
-  frontmatter: Fields;
-  body: string;
-}
-
-const fence = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
-
-/** The YAML between two lines of dashes at the head of a text, and the text behind it. */
-export function parseFrontmatter<Fields extends object = Record<string, unknown>>(
-  content: string,
-): Parted<Fields> {
-  const text = content.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
-  const match = fence.exec(text);
-  if (match === null) return { frontmatter: {} as Fields, body: text };
-  const fields: unknown = parse(match[1] ?? "");
-  return { frontmatter: (fields ?? {}) as Fields, body: text.slice(match[0].length).trim() };
-}
-
-export function stripFrontmatter(content: string): string {
-  return parseFrontmatter(content).body;
-}
-
 const languages: Readonly<Record<string, string>> = {
   ".ts": "typescript",
   ".tsx": "typescript",
@@ -194,4 +182,16 @@ export function getLanguageFromPath(path: string): string | undefined {
 export function getShellConfig(shellPath?: string): { shell: string; args: string[] } {
   const known = existsSync("/bin/bash") ? "/bin/bash" : "bash";
   return { shell: shellPath ?? known, args: ["-c"] };
+}
+
+/** By the first bytes: the type of an image that providers take; null for any other file. */
+export async function detectSupportedImageMimeTypeFromFile(path: string): Promise<string | null> {
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
+    const kind = await fileKind(buffer.subarray(0, bytesRead));
+    return kind.kind === "image" ? kind.mimeType : null;
+  } finally {
+    await file.close();
+  }
 }

@@ -44,6 +44,33 @@ export function sessionEntryToContextMessages(entry: Entry): Message[] {
   return project([entry]).items.map(({ message }) => message);
 }
 
+/** The messages of entries that are not in a session; `timestamp`: ISO 8601. */
+export function createBranchSummaryMessage(summary: string, fromId: string, timestamp: string): Message {
+  return messageOf({ type: "branch_summary", summary, fromId, timestamp });
+}
+
+export function createCompactionSummaryMessage(
+  summary: string,
+  tokensBefore: number,
+  timestamp: string,
+): Message {
+  return messageOf({ type: "compaction", summary, tokensBefore, timestamp });
+}
+
+export function createCustomMessage(
+  customType: string,
+  content: unknown,
+  display: boolean,
+  details: unknown,
+  timestamp: string,
+): Message {
+  return messageOf({ type: "custom_message", customType, content, display, details, timestamp });
+}
+
+function messageOf(fields: object): Message {
+  return sessionEntryToContextMessages({ id: "", parentId: null, ...fields } as Entry)[0]!;
+}
+
 /** pi gives a third argument, entries by id, to be faster. */
 type PathArguments = [entries: readonly Entry[], leafId?: string | null | undefined, byId?: unknown];
 
