@@ -21,10 +21,12 @@ import { CompactionTriggers } from "./run/compaction-triggers.ts";
 import {
   type CustomInput,
   checkedMessage,
+  type QueueDelivery,
   type QueuedInput,
   type RunFollower,
   type RunResult,
   type SendMessageOptions,
+  type StreamingBehavior,
 } from "./run/input.ts";
 import { Prompting } from "./run/prompting.ts";
 import type { RunCommand } from "./run-command.ts";
@@ -143,6 +145,15 @@ export class Agent {
   /** Takes back what is queued, oldest first. */
   clearQueue(): QueuedInput[] {
     return this.#prompting.clear();
+  }
+
+  /** How many of the texts that wait are delivered together. Default: each alone. */
+  get queueDelivery(): Readonly<Record<StreamingBehavior, QueueDelivery>> {
+    return this.#parts.queue.delivery;
+  }
+
+  setQueueDelivery(behavior: StreamingBehavior, delivery: QueueDelivery): void {
+    this.#parts.queue.delivery[behavior] = delivery;
   }
 
   /** Resolves when the agent has nothing to do. */

@@ -30,17 +30,19 @@ export interface ModelClientOptions {
 export class ModelClient {
   readonly #host: RequestHost;
   readonly #providers: ProviderTable;
+  readonly #policy: RetryPolicy;
 
   constructor(options: ModelClientOptions = {}) {
     const { keys, providers, retry, bodyless429IsOverflow = false } = options;
     const { now = Date.now, random = Math.random, sleep = timer } = options;
     this.#providers = new ProviderTable(providers);
+    this.#policy = { ...defaultRetryPolicy, ...retry };
     this.#host = {
       provider: (model) => this.#providers.provider(model),
       windows: new LearnedWindows(),
       refusedThinking: new RefusedThinking(),
       keys,
-      policy: { ...defaultRetryPolicy, ...retry },
+      policy: this.#policy,
       bodyless429IsOverflow,
       now,
       random,
@@ -52,6 +54,12 @@ export class ModelClient {
   /** The model with what its server has taught: a window smaller than the catalogue's. */
   sized(model: CatalogueModel): CatalogueModel {
     return this.#host.windows.sized(model);
+  }
+
+  /** Whether requests that fail in passing are made again: from the next request on. Default true. */
+  setRetrying(isRetrying: boolean): void {
+    const { maxRetries } = this.#policy;
+    this.#host.policy = { ...this.#policy, maxRetries: isRetrying ? maxRetries : 0 };
   }
 
   /** Lets this provider answer for one whose `api` is `extension`, until the function returned is called. */

@@ -1,2 +1,4 @@
+export { type PiModel, piModel } from "./models/model.ts";
+export { PiEvents, type PiStreamEvent } from "./models/streams.ts";
 export { piAdapter } from "./pi-adapter.ts";
 export { piModules } from "./pi-modules.ts";

@@ -15,6 +15,9 @@ export type InputSource = "interactive" | "rpc" | "print" | "extension";
 /** How a text reaches an agent that is at work. */
 export type StreamingBehavior = "steer" | "followUp";
 
+/** Of the texts that wait: each gets its answer, or all of them one. */
+export type QueueDelivery = "one-at-a-time" | "all";
+
 /** What somebody wants to say to the agent. */
 export interface PromptInput {
   /** As it was typed. */
@@ -169,6 +172,11 @@ export type QueuePhase = keyof typeof takes;
 export class InputQueue {
   #queued: Queued[] = [];
   #withPrompt: QueuedMessage[] = [];
+  /** How many of the texts that wait are delivered together. */
+  readonly delivery: Record<StreamingBehavior, QueueDelivery> = {
+    steer: "one-at-a-time",
+    followUp: "one-at-a-time",
+  };
 
   add(queued: Queued): void {
     this.#listOf(queued).push(queued);

@@ -30,6 +30,7 @@ import {
   type PromptInput,
   type QueuePhase,
   type RunResult,
+  type StreamingBehavior,
   userMessage,
 } from "./input.ts";
 
@@ -378,7 +379,8 @@ class RunLoop {
       await recordMessage(parts, userMessage(text, parts.now()));
       controller.userMessageArrived();
       if (text.source !== "extension") this.#requests = 0;
-      return true;
+      isDelivered = true;
+      if (queue.delivery[next.behavior as StreamingBehavior] === "one-at-a-time") return true;
     }
     return isDelivered;
   }

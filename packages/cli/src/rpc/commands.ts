@@ -17,7 +17,7 @@ import type {
   RpcSession,
   RpcSessionStats,
 } from "./protocol.ts";
-import type { RpcRuns } from "./runs.ts";
+import type { PiClient, RpcRuns } from "./runs.ts";
 
 /** What commands work on. */
 export interface RpcWork {
@@ -25,6 +25,8 @@ export interface RpcWork {
   runs: RpcRuns;
   /** Aborted when the work is stopped: what does not end by itself is waited for no longer. */
   stopped: AbortSignal;
+  /** What is under way for a client of pi's. */
+  pi: PiClient;
   /** Ends the mode once the response is written. */
   shutdown(): void;
 }

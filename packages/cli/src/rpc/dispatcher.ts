@@ -5,10 +5,10 @@ import { z } from "zod";
 import { errorJson } from "../modes/event-json.ts";
 import type { LineIn } from "../modes/json-lines.ts";
 import { overlapping, type RpcWork, rpcHandlers } from "./commands.ts";
+import { overlappingOfPi, piCommands, piHandlers, stoppingOfPi } from "./pi-commands.ts";
 import {
   type RpcCommandName,
   type RpcId,
-  type RpcParams,
   type RpcResponse,
   rpcCommands,
   type UiResponse,
@@ -26,6 +26,36 @@ interface DispatcherOptions {
 
 /** Commands that stop things: they get through, whatever another waits for. */
 const stopping: ReadonlySet<RpcCommandName> = new Set(["abort", "abort_compaction", "shutdown"]);
+
+/** The ids that pi's client gives: what has one is answered in pi's shapes, and so are the events from then on. */
+const idOfPi = /^req_\d+$/;
+
+/** One of the two protocols: which commands there are, and what they do. */
+interface Dialect {
+  commands: Record<string, z.ZodRawShape>;
+  handlers: Record<string, (work: RpcWork, params: never) => unknown>;
+  overlapping: ReadonlySet<string>;
+  stopping: ReadonlySet<string>;
+  isPi: boolean;
+}
+
+const ours: Dialect = { commands: rpcCommands, handlers: rpcHandlers, overlapping, stopping, isPi: false };
+const pis: Dialect = {
+  commands: piCommands,
+  handlers: piHandlers,
+  overlapping: overlappingOfPi,
+  stopping: stoppingOfPi,
+  isPi: true,
+};
+
+/** What pi's client does not know is answered as ours. */
+function dialectOf(id: RpcId | undefined, command: string | null): Dialect {
+  const isPi = typeof id === "string" && idOfPi.test(id);
+  return isPi &&
+    (command === null || !Object.hasOwn(rpcCommands, command) || Object.hasOwn(piCommands, command))
+    ? pis
+    : ours;
+}
 
 /** Lines are read ahead up to here, so that what stops things is seen behind a command that does not end. */
 const mostWaiting = 64;
@@ -63,7 +93,8 @@ export class RpcDispatcher {
   }
 
   #enqueue(read: ReadCommand | UnreadableCommand): void {
-    if ("name" in read && stopping.has(read.name)) {
+    if (read.dialect.isPi) this.#options.work.pi.isSpeaking = true;
+    if ("name" in read && read.dialect.stopping.has(read.name)) {
       this.#stop(read);
       return;
     }
@@ -95,14 +126,14 @@ export class RpcDispatcher {
   async #take(read: ReadCommand | UnreadableCommand): Promise<void> {
     // What came behind `shutdown` is not begun any more.
     if (this.#options.work.stopped.aborted) return;
-    if ("error" in read) return this.#refuse(read.id, read.command, read.error);
+    if ("error" in read) return this.#refuse(read, read.command, read.error);
     const answering = this.#answer(read);
-    if (overlapping.has(read.name)) void this.#options.work.runs.track(answering);
+    if (read.dialect.overlapping.has(read.name)) void this.#options.work.runs.track(answering);
     else await answering;
   }
 
-  async #run({ name, params }: ReadCommand): Promise<unknown> {
-    return (rpcHandlers[name] as (work: RpcWork, params: unknown) => unknown)(this.#options.work, params);
+  async #run({ name, params, dialect }: ReadCommand): Promise<unknown> {
+    return dialect.handlers[name]!(this.#options.work, params as never);
   }
 
   async #answer(read: ReadCommand): Promise<void> {
@@ -110,46 +141,62 @@ export class RpcDispatcher {
     const { respond } = this.#options;
     try {
       const data = (await this.#run(read)) as never;
-      await respond({ id, type: "response", command: name, success: true, data });
+      await respond({ id, type: "response", command: name as RpcCommandName, success: true, data });
+      if (read.dialect.isPi) await this.#options.work.pi.onAnswer();
     } catch (error) {
-      await this.#refuse(id, name, error as BonsaiError);
+      await this.#refuse(read, name, error as BonsaiError);
     }
   }
 
-  #refuse(id: RpcId | undefined, command: string | null, error: BonsaiError): Promise<void> {
-    return this.#options.respond({ id, type: "response", command, success: false, error: errorJson(error) });
+  /** pi's client makes an error of a text. */
+  #refuse(
+    { id, dialect }: Pick<ReadCommand, "id" | "dialect">,
+    command: string | null,
+    thrown: BonsaiError,
+  ): Promise<void> {
+    const { message, hint, ...rest } = errorJson(thrown);
+    const error = dialect.isPi ? `${message} ${hint}` : { ...rest, message, hint };
+    return this.#options.respond({ id, type: "response", command, success: false, error });
   }
 }
 
 /** A command as it came, checked. */
-type ReadCommand = {
-  [Name in RpcCommandName]: { id: RpcId | undefined; name: Name; params: RpcParams<Name> };
-}[RpcCommandName];
+interface ReadCommand {
+  id: RpcId | undefined;
+  dialect: Dialect;
+  name: string;
+  params: unknown;
+}
 
 /** A line that is not a command: what is known of it. */
 interface UnreadableCommand {
   id: RpcId | undefined;
+  dialect: Dialect;
   command: string | null;
   error: BonsaiError;
 }
 
 /** Reads one line. Never throws. */
 function readLine(line: LineIn): ReadCommand | UnreadableCommand | { answer: UiResponse } {
-  if ("tooLong" in line) return { id: undefined, command: null, error: tooLong(line.tooLong) };
+  const unread = { id: undefined, dialect: ours, command: null };
+  if ("tooLong" in line) return { ...unread, error: tooLong(line.tooLong) };
   const value = parsed(line.text);
-  if (BonsaiError.is(value)) return { id: undefined, command: null, error: value };
+  if (BonsaiError.is(value)) return { ...unread, error: value };
   if (value.type === "extension_ui_response") return readAnswer(value);
   const { id: anyId, type, ...fields } = value;
   const id = typeof anyId === "string" || typeof anyId === "number" ? anyId : undefined;
   const command = typeof type === "string" ? type : null;
+  const dialect = dialectOf(id, command);
+  const named = { id, dialect, command };
   if (anyId !== undefined && id === undefined)
-    return { id, command, error: invalid(`id is ${jsonText(anyId)}; allowed is a text or a number`) };
-  if (isTooDeep(value))
-    return { id, command, error: invalid(`it is nested deeper than ${MAX_LEVELS} levels`) };
-  if (command === null || !isCommandName(command)) return { id, command, error: unknownCommand(type) };
-  const checked = z.strictObject(rpcCommands[command]).safeParse(fields);
-  if (!checked.success) return { id, command, error: invalid(`${command}: ${problems(checked.error)}`) };
-  return { id, name: command, params: checked.data } as ReadCommand;
+    return { ...named, error: invalid(`id is ${jsonText(anyId)}; allowed is a text or a number`) };
+  if (isTooDeep(value)) return { ...named, error: invalid(`it is nested deeper than ${MAX_LEVELS} levels`) };
+  if (command === null || !Object.hasOwn(dialect.commands, command))
+    return { ...named, error: unknownCommand(type, Object.keys(dialect.commands)) };
+  const shape = dialect.commands[command]!;
+  const checked = (dialect.isPi ? z.object(shape) : z.strictObject(shape)).safeParse(fields);
+  if (!checked.success) return { ...named, error: invalid(`${command}: ${problems(checked.error)}`) };
+  return { id, dialect, name: command, params: checked.data };
 }
 
 function readAnswer(value: Record<string, unknown>): { answer: UiResponse } | UnreadableCommand {
@@ -157,11 +204,7 @@ function readAnswer(value: Record<string, unknown>): { answer: UiResponse } | Un
   const checked = uiResponse.safeParse(value);
   if (checked.success) return { answer: checked.data };
   const id = typeof value.id === "string" ? value.id : undefined;
-  return { id, command, error: invalid(`${command}: ${problems(checked.error)}`) };
-}
-
-function isCommandName(name: string): name is RpcCommandName {
-  return Object.hasOwn(rpcCommands, name);
+  return { id, dialect: ours, command, error: invalid(`${command}: ${problems(checked.error)}`) };
 }
 
 function parsed(text: string): Record<string, unknown> | BonsaiError {
@@ -197,8 +240,7 @@ function tooLong(bytes: number): BonsaiError {
   });
 }
 
-function unknownCommand(type: unknown): BonsaiError {
-  const names = Object.keys(rpcCommands);
+function unknownCommand(type: unknown, names: readonly string[]): BonsaiError {
   return new BonsaiError({
     code: "rpc_command_unknown",
     message: `There is no command ${jsonText(type) || "without a type"}.${didYouMean(type, names)}`,

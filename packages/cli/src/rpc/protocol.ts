@@ -146,7 +146,12 @@ export interface RpcSessionStats {
 export type RpcResponse = { id?: RpcId | undefined; type: "response" } & (
   | { command: RpcCommandName; success: true; data?: RpcData[RpcCommandName] | undefined }
   /** `command` is null where the line could not be read. */
-  | { command: string | null; success: false; error: ErrorJson }
+  | {
+      command: string | null;
+      success: false;
+      /** A text for pi's client. */
+      error: ErrorJson | string;
+    }
 );
 
 /** Lines on standard output beside responses and lifecycle events. */

@@ -10,9 +10,10 @@ import { type EventJson, writeEvents } from "../modes/event-json.ts";
 import { JsonLinesOut, linesIn } from "../modes/json-lines.ts";
 import { interruptibleCall } from "../modes/run-prompt.ts";
 import { RpcDispatcher } from "./dispatcher.ts";
+import { PiEventWriter } from "./pi-events.ts";
 import type { RpcNote } from "./protocol.ts";
 import { RpcUi } from "./rpc-ui.ts";
-import { RpcRuns } from "./runs.ts";
+import { PiClient, RpcRuns } from "./runs.ts";
 
 /** Commands on standard input, responses and events on standard output, one JSON value a line, until the input ends. */
 export function runRpc(call: AgentCall): Promise<ExitCode> {
@@ -24,16 +25,22 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     let host: AgentHost | undefined;
     const shutdown = new AbortController();
     const stopped = AbortSignal.any([signal, shutdown.signal]);
+    const pi = new PiClient();
+    const events = new PiEventWriter({ client: pi, host: () => host, write: (event) => out.write(event) });
     const write = (event: EventJson) => {
       if (event.type === "session_start" && host !== undefined) void out.write(host.agent.session.header);
-      return out.write(event);
+      return events.take(event);
     };
     const app = await openAppContext(call, {
-      onNotice: (notice) => note({ type: "notice", ...notice }),
+      onNotice: (notice) => {
+        if (notice.code === "model_retry") pi.isRetrying = true;
+        note({ type: "notice", ...notice });
+      },
       ui: asked.ui,
       reviewCompaction: rpcReview({ asked, note, stopped, host: () => host }),
       signal,
       listen: (lifecycle) => {
+        events.listen(lifecycle);
         writeEvents(lifecycle, write);
         runs.listen(lifecycle);
       },
@@ -41,7 +48,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     try {
       refuseWords(app.call);
       host = await AgentHost.open(app);
-      await work({ host, runs, asked, out, signal, shutdown });
+      await work({ host, runs, pi, asked, out, signal, shutdown });
     } finally {
       asked.close();
       await host?.close();
@@ -78,6 +85,7 @@ function rpcReview({ asked, note, stopped, host }: RpcReviewOptions): ReviewComp
 interface Working {
   host: AgentHost;
   runs: RpcRuns;
+  pi: PiClient;
   asked: RpcUi;
   out: JsonLinesOut;
   /** Interrupts at once. */
@@ -86,11 +94,11 @@ interface Working {
   shutdown: AbortController;
 }
 
-async function work({ host, runs, asked, out, signal, shutdown }: Working): Promise<void> {
+async function work({ host, runs, pi, asked, out, signal, shutdown }: Working): Promise<void> {
   const stopped = AbortSignal.any([signal, shutdown.signal]);
   const dispatcher = new RpcDispatcher(
     {
-      work: { host, runs, stopped, shutdown: () => shutdown.abort() },
+      work: { host, runs, pi, stopped, shutdown: () => shutdown.abort() },
       answer: (answer) => asked.answer(answer),
       questionWaits: () => asked.waiting(),
       respond: (response) => out.write(response),

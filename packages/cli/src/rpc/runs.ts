@@ -92,3 +92,15 @@ export class RpcRuns {
     }
   }
 }
+
+/** What is under way for pi's client. */
+export class PiClient {
+  /** The command of its user that runs. */
+  command: AbortController | undefined;
+  /** True while a request waits to be made again. */
+  isRetrying = false;
+  /** Called when one of its calls is answered. */
+  onAnswer: () => unknown = () => undefined;
+  /** True once it has spoken: events then have pi's shapes. */
+  isSpeaking = false;
+}

@@ -1,0 +1,267 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
+import { resolveEntryId } from "@bonsai-agent/app/session-file";
+import { BonsaiError, messageText } from "@bonsai-agent/messages";
+import { type CatalogueModel, type ThinkingLevel, thinkingLevels, usableModels } from "@bonsai-agent/models";
+import { exportMarkdown } from "@bonsai-agent/transcripts";
+import { z } from "zod";
+import { type RpcWork, rpcHandlers } from "./commands.ts";
+import { compactionResult, htmlPage, piEntries, piMessages, piState, piStats, piTree } from "./pi-views.ts";
+
+const text = z.string();
+const name = z.string().min(1);
+const images = z.array(z.strictObject({ type: z.literal("image"), data: name, mimeType: name })).optional();
+const input = { message: name, images };
+const mode = z.enum(["all", "one-at-a-time"]);
+const enabled = z.boolean();
+
+/** The calls of pi's client, with their fields beside `type` and `id`; fields that are not here are let go. */
+export const piCommands = {
+  prompt: { ...input, streamingBehavior: z.enum(["steer", "followUp"]).optional() },
+  steer: input,
+  follow_up: input,
+  abort: {},
+  clear_queue: {},
+  new_session: { parentSession: name.optional() },
+  get_state: {},
+  set_model: { provider: name, modelId: name },
+  cycle_model: {},
+  get_available_models: {},
+  set_thinking_level: { level: z.enum([...thinkingLevels, "max"]) },
+  cycle_thinking_level: {},
+  get_available_thinking_levels: {},
+  set_steering_mode: { mode },
+  set_follow_up_mode: { mode },
+  compact: { customInstructions: text.optional() },
+  set_auto_compaction: { enabled },
+  set_auto_retry: { enabled },
+  abort_retry: {},
+  bash: { command: name, excludeFromContext: z.boolean().optional() },
+  abort_bash: {},
+  get_session_stats: {},
+  export_html: { outputPath: name.optional() },
+  switch_session: { sessionPath: name },
+  fork: { entryId: name },
+  clone: {},
+  get_fork_messages: {},
+  get_entries: { since: name.optional() },
+  get_tree: {},
+  get_last_assistant_text: {},
+  set_session_name: { name: z.string().trim().min(1) },
+  get_messages: {},
+  get_commands: {},
+} as const satisfies Record<string, z.ZodRawShape>;
+
+export type PiCommandName = keyof typeof piCommands;
+type PiParams<Name extends PiCommandName> = z.output<z.ZodObject<(typeof piCommands)[Name]>>;
+
+type PiHandlers = {
+  [Name in PiCommandName]: (work: RpcWork, params: PiParams<Name>) => unknown;
+};
+
+/** Those that take their time: the next one is not kept waiting. */
+export const overlappingOfPi: ReadonlySet<string> = new Set<PiCommandName>([
+  "prompt",
+  "steer",
+  "follow_up",
+  "compact",
+  "bash",
+]);
+
+/** Those that stop things: they get through, whatever another waits for. */
+export const stoppingOfPi: ReadonlySet<string> = new Set<PiCommandName>([
+  "abort",
+  "abort_bash",
+  "abort_retry",
+]);
+
+const { prompt, steer, follow_up, abort, new_session, switch_session, set_session_name } = rpcHandlers;
+
+/** What each call of pi's client does: what ours do, in the shapes that pi's types promise. */
+export const piHandlers: PiHandlers = {
+  prompt: nothing(prompt),
+  steer: nothing(steer),
+  follow_up: nothing(follow_up),
+  abort,
+  clear_queue: ({ host }) => {
+    const texts = host.agent.clearQueue();
+    const of = (wanted: string) =>
+      texts.filter(({ behavior }) => behavior === wanted).map(({ text: queued }) => queued);
+    return { steering: of("steer"), followUp: of("followUp") };
+  },
+  new_session: async (work, { parentSession }) => {
+    if (parentSession === undefined) return left(await new_session(work, {}));
+    work.runs.refuseWhileBusy(work.host);
+    return left({
+      cancelled: !(await work.host.replace(
+        "new",
+        freshChoice(work.host, resolve(work.host.app.cwd, parentSession)),
+      )),
+    });
+  },
+  get_state: ({ host }) => piState(host),
+  set_model: async ({ host }, { provider, modelId }) =>
+    (await shapes()).piModel(await host.setModel(`${provider}/${modelId}`)),
+  cycle_model: cycleModel,
+  get_available_models: async ({ host }) => {
+    const { piModel } = await shapes();
+    return { models: (await usableModels(host.app.models)).map(({ model }) => piModel(model)) };
+  },
+  set_thinking_level: ({ host }, { level }) => host.agent.setThinking(level === "max" ? "xhigh" : level),
+  cycle_thinking_level: cycleThinking,
+  get_available_thinking_levels: ({ host }) => ({ levels: levelsOf(host.agent.model) }),
+  set_steering_mode: ({ host }, { mode: delivery }) => host.agent.setQueueDelivery("steer", delivery),
+  set_follow_up_mode: ({ host }, { mode: delivery }) => host.agent.setQueueDelivery("followUp", delivery),
+  compact,
+  set_auto_compaction: ({ host: { agent } }, { enabled: isEnabled }) =>
+    agent.setCompactionSettings({ ...agent.settings.compaction, enabled: isEnabled }),
+  set_auto_retry: ({ host }, { enabled: isEnabled }) => host.app.models.client.setRetrying(isEnabled),
+  abort_retry: async ({ host, pi }) => {
+    if (pi.isRetrying) await host.agent.abort();
+  },
+  bash: runBash,
+  abort_bash: ({ pi }) => pi.command?.abort(),
+  get_session_stats: ({ host }) => piStats(host),
+  export_html: exportHtml,
+  switch_session: async (work, { sessionPath }) => {
+    namedChoice(work.host, sessionPath);
+    return left(await switch_session(work, { session: sessionPath }));
+  },
+  fork: async (work, { entryId }) => {
+    const { host } = work;
+    work.runs.refuseWhileBusy(host);
+    const id = resolveEntryId(host.agent.session, entryId);
+    const entry = host.agent.session.entry(id);
+    const isUser = entry?.type === "message" && entry.message.role === "user";
+    if (!isUser) throw notForked(entryId);
+    const said = messageText(entry.message);
+    return { text: said, cancelled: !(await host.fork(id, forkChoice(host, id, "before"), "before")) };
+  },
+  clone: async (work) => {
+    const { host } = work;
+    work.runs.refuseWhileBusy(host);
+    const { leafId } = host.agent.session;
+    if (leafId === null) throw notForked("of an empty session");
+    return { cancelled: !(await host.fork(leafId, forkChoice(host, leafId), "at")) };
+  },
+  get_fork_messages: ({ host }) => ({ messages: userMessages(host.agent.session.entries()) }),
+  get_entries: ({ host: { agent } }, { since }) => {
+    const entries = piEntries(agent.session);
+    const at = since === undefined ? -1 : entries.findIndex(({ id }) => id === since);
+    if (since !== undefined && at < 0) resolveEntryId(agent.session, since);
+    return { entries: entries.slice(at + 1), leafId: agent.session.leafId };
+  },
+  get_tree: ({ host: { agent } }) => ({ tree: piTree(agent.session), leafId: agent.session.leafId }),
+  get_last_assistant_text: rpcHandlers.get_last_assistant_text,
+  set_session_name: nothing(set_session_name),
+  get_messages: ({ host }) => ({ messages: piMessages(host) }),
+  get_commands: ({ host }) => ({
+    commands: host.app.extensions.commands.map(({ name: command, description, extensionPath: path }) => ({
+      name: command,
+      description,
+      source: "extension",
+      sourceInfo: { path, source: "local", scope: "user", origin: "top-level" },
+    })),
+  }),
+};
+
+const shapes = () => import("@bonsai-agent/app/pi-shapes");
+
+/** The same without data: pi promises none. */
+function nothing<Params>(handler: (work: RpcWork, params: Params) => unknown) {
+  return async (work: RpcWork, params: Params): Promise<undefined> => {
+    await handler(work, params);
+  };
+}
+
+function left({ cancelled }: { cancelled: boolean }): { cancelled: boolean } {
+  return { cancelled };
+}
+
+function levelsOf({ reasoning }: CatalogueModel): readonly ThinkingLevel[] {
+  return reasoning ? thinkingLevels : ["off"];
+}
+
+/** Null where there is no other. */
+async function cycleThinking({ host: { agent } }: RpcWork): Promise<{ level: ThinkingLevel } | null> {
+  const levels = levelsOf(agent.model);
+  if (levels.length < 2) return null;
+  const level = levels[(levels.indexOf(agent.state.thinking) + 1) % levels.length]!;
+  await agent.setThinking(level);
+  return { level };
+}
+
+/** Null where there is no other. */
+async function cycleModel({ host }: RpcWork): Promise<object | null> {
+  const { model: present } = host.agent;
+  const models = (await usableModels(host.app.models)).map(({ model }) => model);
+  const at = models.findIndex(({ provider, id }) => provider === present.provider && id === present.id);
+  const next = models[(at + 1) % models.length];
+  if (next === undefined || (models.length === 1 && at === 0)) return null;
+  const model = (await shapes()).piModel(await host.setModel(`${next.provider}/${next.id}`));
+  return { model, thinkingLevel: host.agent.state.thinking, isScoped: false };
+}
+
+/** Stops the work first, as pi does. */
+async function compact(work: RpcWork, params: PiParams<"compact">): Promise<object> {
+  const { agent } = work.host;
+  if (agent.isBusy) await agent.abort();
+  const outcome = await rpcHandlers.compact(work, params);
+  const { compaction } = agent.session.projection();
+  if (outcome.status === "compacted" && compaction !== undefined)
+    return compactionResult(compaction, outcome);
+  throw new BonsaiError({
+    code: "rpc_compaction_failed",
+    message: outcome.detail,
+    hint: "Nothing has changed.",
+  });
+}
+
+async function runBash({ host, pi }: RpcWork, params: PiParams<"bash">): Promise<object> {
+  const { command, excludeFromContext = false } = params;
+  const running = new AbortController();
+  pi.command = running;
+  try {
+    const { signal } = running;
+    const done = await host.agent.runUserCommand(command, { excludeFromContext, signal });
+    const { output, exitCode, cancelled, truncated, fullOutputPath } = done;
+    return { output, exitCode: exitCode ?? undefined, cancelled, truncated, fullOutputPath };
+  } finally {
+    if (pi.command === running) pi.command = undefined;
+  }
+}
+
+/** The Markdown of `bonsai export` as a page. */
+function exportHtml({ host }: RpcWork, { outputPath }: PiParams<"export_html">): { path: string } {
+  const { session } = host.agent;
+  const path = resolve(host.app.cwd, outputPath ?? `bonsai-session-${session.id}.html`);
+  if (existsSync(path))
+    throw new BonsaiError({
+      code: "rpc_file_exists",
+      message: `There is a file ${path} already.`,
+      hint: "Give another `outputPath`, or move the file away.",
+    });
+  const page = htmlPage(session.name ?? "A session", exportMarkdown(session, {}));
+  writeFileSync(path, page, { mode: 0o600, flag: "wx" });
+  return { path };
+}
+
+function userMessages(entries: readonly Parameters<typeof isUserEntry>[0][]) {
+  return entries.filter(isUserEntry).flatMap((entry) => {
+    const said = entry.type === "message" ? messageText(entry.message) : "";
+    return said === "" ? [] : [{ entryId: entry.id, text: said }];
+  });
+}
+
+function isUserEntry(entry: ReturnType<RpcWork["host"]["agent"]["session"]["entries"]>[number]): boolean {
+  return entry.type === "message" && entry.message.role === "user";
+}
+
+function notForked(what: string): BonsaiError {
+  return new BonsaiError({
+    code: "rpc_fork_invalid",
+    message: `A fork begins at a message of the user, and ${what} is none.`,
+    hint: "Take one that `get_fork_messages` lists.",
+  });
+}

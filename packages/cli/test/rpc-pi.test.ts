@@ -1,0 +1,267 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Scenario } from "@bonsai-agent/models";
+import { describe, expect, test } from "vitest";
+import { agentProject, says } from "./agent-project.ts";
+import { isEnd, type RpcLine, RpcSession, slow } from "./rpc-session.ts";
+
+/** A client as pi's is: its ids, and what it makes of a response. */
+class PiRpc extends RpcSession {
+  #sent = 0;
+
+  constructor(scenario: Scenario, argv?: readonly string[]) {
+    super(agentProject(scenario), argv);
+  }
+
+  /** The response. */
+  call(type: string, fields: object = {}): Promise<RpcLine> {
+    this.#sent += 1;
+    return this.ask({ type, ...fields, id: `req_${this.#sent}` });
+  }
+
+  /** The data of a response that says success. */
+  async data<Data = RpcLine>(type: string, fields?: object): Promise<Data> {
+    const response = await this.call(type, fields);
+    expect(response, JSON.stringify(response)).toMatchObject({ success: true, command: type });
+    return response.data as Data;
+  }
+
+  async say(message: string): Promise<void> {
+    const from = this.lines.length;
+    await this.data("prompt", { message });
+    await this.wait(({ type }) => type === "agent_settled", from);
+  }
+}
+
+const entriesOf = async (rpc: PiRpc) =>
+  (await rpc.data<{ entries: { id: string; type: string }[] }>("get_entries")).entries;
+
+describe("a client of pi's drives --mode rpc", () => {
+  test("state, statistics, messages, entries and tree have the fields that its types promise", async () => {
+    const rpc = new PiRpc(says("yes"), ["--name", "mine"]);
+    await rpc.say("hi");
+    expect(await rpc.data("get_state")).toMatchObject({
+      model: {
+        provider: "scripted",
+        cost: { input: 0, cacheWrite: 0 },
+        contextWindow: 100_000,
+        maxTokens: expect.any(Number),
+      },
+      thinkingLevel: "off",
+      isStreaming: false,
+      isCompacting: false,
+      steeringMode: "one-at-a-time",
+      followUpMode: "one-at-a-time",
+      sessionName: "mine",
+      autoCompactionEnabled: true,
+      messageCount: 2,
+      pendingMessageCount: 0,
+    });
+    expect(await rpc.data("get_session_stats")).toMatchObject({
+      userMessages: 1,
+      assistantMessages: 1,
+      toolCalls: 0,
+      toolResults: 0,
+      totalMessages: 2,
+      tokens: { input: expect.any(Number), total: expect.any(Number) },
+      cost: expect.any(Number),
+      contextUsage: { contextWindow: 100_000 },
+    });
+    expect(await rpc.data("get_messages")).toMatchObject({
+      messages: [{ role: "user" }, { role: "assistant" }],
+    });
+    expect(await rpc.data("get_last_assistant_text")).toEqual({ text: "yes" });
+    const entries = await entriesOf(rpc);
+    const since = await rpc.data("get_entries", { since: entries[0]!.id });
+    expect(since).toMatchObject({ entries: entries.slice(1) });
+    const { tree, leafId } = await rpc.data<{ tree: TreeNode[]; leafId: string }>("get_tree");
+    expect(tree).toHaveLength(1);
+    const flat = (nodes: TreeNode[]): string[] =>
+      nodes.flatMap(({ entry, children }) => [entry.id, ...flat(children)]);
+    expect(flat(tree)).toEqual(entries.map(({ id }) => id));
+    expect(leafId).toBe(entries.at(-1)!.id);
+    await rpc.end();
+  });
+
+  interface TreeNode {
+    entry: { id: string };
+    children: TreeNode[];
+  }
+
+  test("an undone compaction is in its entries as in the file: restated", async () => {
+    const rpc = new PiRpc({ ...says("yes"), summary: [] });
+    for (const message of ["one", "lorem ipsum dolor ".repeat(9_000)]) await rpc.say(message);
+    const before = await entriesOf(rpc);
+    expect(await rpc.data("compact", { customInstructions: "the ipsum" })).toMatchObject({
+      summary: expect.any(String),
+      firstKeptEntryId: expect.any(String),
+      tokensBefore: expect.any(Number),
+      estimatedTokensAfter: expect.any(Number),
+    });
+    expect((await entriesOf(rpc)).slice(before.length).map(({ type }) => type)).toContain("compaction");
+    expect(rpc.lines.map(({ type }) => type)).toEqual(
+      expect.arrayContaining(["compaction_start", "compaction_end"]),
+    );
+    await rpc.end();
+  });
+
+  test("errors are texts; what is not known, or has wrong fields, is one too", async () => {
+    const rpc = new PiRpc(says("yes"));
+    const errors: [string, object?][] = [
+      ["set_model", { provider: "nobody", modelId: "x" }],
+      ["compact"],
+      ["fork", { entryId: "nosuch" }],
+      ["get_entries", { since: "nosuch" }],
+      ["switch_session", { sessionPath: "/no/such/file.jsonl" }],
+      ["clone"],
+      ["set_session_name", { name: "  " }],
+      ["set_thinking_level", { level: "much" }],
+      ["no_such_call"],
+    ];
+    for (const [type, fields] of errors) {
+      const response = await rpc.call(type, fields);
+      expect(response, type).toMatchObject({ success: false, command: type, error: expect.any(String) });
+    }
+    // Ids of another form get our own.
+    expect(await rpc.ask({ type: "fork", entryId: "nosuch" })).toMatchObject({
+      error: { code: "entry_not_found" },
+    });
+    await rpc.end();
+  });
+
+  test("model and thinking: what can be chosen, chosen, and the next", async () => {
+    const rpc = new PiRpc(says("yes"));
+    const { model } = await rpc.data<{ model: { provider: string; id: string } }>("get_state");
+    const { provider, id: modelId } = model;
+    expect(await rpc.data("set_model", { provider, modelId })).toMatchObject({ provider, id: modelId });
+    expect(await rpc.data<{ models: unknown[] }>("get_available_models")).toMatchObject({
+      models: expect.any(Array),
+    });
+    const cycled = await rpc.data<{ thinkingLevel: string; isScoped: boolean } | null>("cycle_model");
+    if (cycled !== null) expect(cycled).toMatchObject({ thinkingLevel: "off", isScoped: false });
+    expect(await rpc.data("get_available_thinking_levels")).toEqual({ levels: ["off"] });
+    expect(await rpc.data("cycle_thinking_level")).toBeNull();
+    expect(await rpc.data("set_thinking_level", { level: "max" })).toBeUndefined();
+    expect(await rpc.data("get_state")).toMatchObject({ thinkingLevel: "xhigh" });
+    await rpc.end();
+  });
+
+  test("what waits is told, given back, and delivered together where that is asked for", async () => {
+    const rpc = new PiRpc(slow);
+    for (const type of ["set_steering_mode", "set_follow_up_mode"])
+      expect(await rpc.data(type, { mode: "all" })).toBeUndefined();
+    await rpc.data("prompt", { message: "hi" });
+    await rpc.data("steer", { message: "left" });
+    await rpc.data("follow_up", { message: "then this" });
+    const told = await rpc.wait(
+      ({ type, followUp }) => type === "queue_update" && (followUp as string[]).length > 0,
+    );
+    expect(told).toMatchObject({ followUp: ["then this"] });
+    expect(await rpc.data("get_state")).toMatchObject({
+      steeringMode: "all",
+      followUpMode: "all",
+      isStreaming: true,
+    });
+    const { steering, followUp } = await rpc.data<{ steering: string[]; followUp: string[] }>("clear_queue");
+    expect(followUp).toEqual(["then this"]);
+    expect(["left", undefined]).toContain(steering[0]);
+    expect(await rpc.data("abort")).toBeUndefined();
+    await rpc.wait(({ type }) => type === "agent_settled");
+    await rpc.end();
+  });
+
+  test("events have its shapes, and none is one that it does not have", async () => {
+    const rpc = new PiRpc(says("yes"));
+    await rpc.data("get_state");
+    const from = rpc.lines.length;
+    await rpc.say("hi");
+    const events = rpc.lines.slice(from).filter(({ type }) => type !== "response");
+    const updates = events.filter(({ type }) => type === "message_update");
+    expect(updates.map(({ assistantMessageEvent }) => (assistantMessageEvent as RpcLine).type)).toEqual([
+      "text_start",
+      "text_delta",
+      "text_end",
+    ]);
+    expect(updates[1]).toMatchObject({
+      usage: { input: expect.any(Number) },
+      assistantMessageEvent: { contentIndex: 0, delta: "yes" },
+    });
+    expect(updates[1]!.assistantMessageEvent).not.toHaveProperty("partial");
+    expect(events.find(isEnd)).toMatchObject({ willRetry: false, messages: expect.any(Array) });
+    expect(events.at(-1)).toEqual({ type: "agent_settled" });
+    const own = ["context", "before_provider_request", "after_provider_response", "message_stored", "input"];
+    expect(events.filter(({ type }) => own.includes(type as string))).toEqual([]);
+    await rpc.end();
+  });
+
+  test("a command of its user runs, and can be stopped", async () => {
+    const rpc = new PiRpc(says("yes"));
+    expect(await rpc.data("bash", { command: "echo one" })).toMatchObject({
+      output: expect.stringContaining("one"),
+      exitCode: 0,
+      cancelled: false,
+      truncated: false,
+    });
+    const running = rpc.call("bash", { command: "sleep 60" });
+    await rpc.data("get_state");
+    await rpc.data("abort_bash");
+    expect(await running).toMatchObject({ data: { cancelled: true } });
+    expect(await rpc.data("abort_bash")).toBeUndefined();
+    await rpc.end();
+  });
+
+  test("compaction and retries can be left to the user, and a retry be given up", async () => {
+    const refused = { error: { status: 500, message: "not now" } };
+    const rpc = new PiRpc({ contextWindow: 100_000, turn: [refused], atEnd: "repeat" });
+    await rpc.data("set_auto_compaction", { enabled: false });
+    expect(await rpc.data("get_state")).toMatchObject({ autoCompactionEnabled: false });
+    await rpc.data("set_auto_retry", { enabled: false });
+    await rpc.say("no retry");
+    expect(rpc.lines.some(({ code }) => code === "model_retry")).toBe(false);
+    expect(await rpc.data("abort_retry")).toBeUndefined();
+    await rpc.data("set_auto_retry", { enabled: true });
+    const from = rpc.lines.length;
+    await rpc.data("prompt", { message: "again" });
+    await rpc.wait(({ code }) => code === "model_retry", from);
+    await rpc.data("abort_retry");
+    await rpc.wait(({ type }) => type === "agent_settled", from);
+    await rpc.end();
+  });
+
+  test("a page of the session is written, and never over a file", async () => {
+    const rpc = new PiRpc(says("<script>alert(1)</script>"));
+    await rpc.say("hi");
+    const outputPath = join(rpc.project.cwd, "x.html");
+    expect(await rpc.data("export_html", { outputPath })).toEqual({ path: outputPath });
+    const page = readFileSync(outputPath, "utf8");
+    expect(page).toContain("&lt;script&gt;");
+    expect(page).not.toContain("<script>");
+    expect(await rpc.call("export_html", { outputPath })).toMatchObject({ success: false });
+    const { path } = await rpc.data<{ path: string }>("export_html");
+    expect(existsSync(path)).toBe(true);
+    await rpc.end();
+  });
+
+  test("another session: new, forked before a message of the user, cloned, and the one before again", async () => {
+    const rpc = new PiRpc(says("yes"));
+    for (const message of ["one", "two"]) await rpc.say(message);
+    const { sessionFile } = await rpc.data<{ sessionFile: string }>("get_state");
+    const { messages } = await rpc.data<{ messages: { entryId: string; text: string }[] }>(
+      "get_fork_messages",
+    );
+    expect(messages.map(({ text }) => text)).toEqual(["one", "two"]);
+    const fork = { entryId: messages[1]!.entryId };
+    expect(await rpc.data("fork", fork)).toEqual({ text: "two", cancelled: false });
+    expect(await rpc.data("get_messages")).toMatchObject({
+      messages: [{ role: "user" }, { role: "assistant" }],
+    });
+    expect(await rpc.data("clone")).toEqual({ cancelled: false });
+    expect(await rpc.data("get_state")).toMatchObject({ messageCount: 2 });
+    expect(await rpc.data("switch_session", { sessionPath: sessionFile })).toEqual({ cancelled: false });
+    expect(await rpc.data("get_state")).toMatchObject({ messageCount: 4, sessionFile });
+    expect(await rpc.data("new_session", { parentSession: sessionFile })).toEqual({ cancelled: false });
+    expect(await rpc.data("get_state")).toMatchObject({ messageCount: 0 });
+    expect(await rpc.data("get_commands")).toEqual({ commands: [] });
+    await rpc.end();
+  });
+});
