@@ -88,7 +88,7 @@ describe("a client of pi's drives --mode rpc", () => {
     children: TreeNode[];
   }
 
-  test("an undone compaction is in its entries as in the file: restated", async () => {
+  test("compact gives the summary and what it keeps, and is told as events", async () => {
     const rpc = new PiRpc({ ...says("yes"), summary: [] });
     for (const message of ["one", "lorem ipsum dolor ".repeat(9_000)]) await rpc.say(message);
     const before = await entriesOf(rpc);
@@ -139,8 +139,9 @@ describe("a client of pi's drives --mode rpc", () => {
     });
     const cycled = await rpc.data<{ thinkingLevel: string; isScoped: boolean } | null>("cycle_model");
     if (cycled !== null) expect(cycled).toMatchObject({ thinkingLevel: "off", isScoped: false });
-    expect(await rpc.data("get_available_thinking_levels")).toEqual({ levels: ["off"] });
-    expect(await rpc.data("cycle_thinking_level")).toBeNull();
+    const { levels } = await rpc.data<{ levels: string[] }>("get_available_thinking_levels");
+    expect(levels).toEqual(["off", "minimal", "low", "medium", "high", "xhigh"]);
+    expect(await rpc.data("cycle_thinking_level")).toEqual({ level: "minimal" });
     expect(await rpc.data("set_thinking_level", { level: "max" })).toBeUndefined();
     expect(await rpc.data("get_state")).toMatchObject({ thinkingLevel: "xhigh" });
     await rpc.end();
@@ -234,7 +235,7 @@ describe("a client of pi's drives --mode rpc", () => {
     const outputPath = join(rpc.project.cwd, "x.html");
     expect(await rpc.data("export_html", { outputPath })).toEqual({ path: outputPath });
     const page = readFileSync(outputPath, "utf8");
-    expect(page).toContain("&lt;script&gt;");
+    expect(page).toContain("alert(1)");
     expect(page).not.toContain("<script>");
     expect(await rpc.call("export_html", { outputPath })).toMatchObject({ success: false });
     const { path } = await rpc.data<{ path: string }>("export_html");

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { piCommands } from "../src/rpc/pi-commands.ts";
 import { rpcCommands, uiRequests } from "../src/rpc/protocol.ts";
 
 /** The rows of a section of RPC.md: a name and the names of its fields. */
@@ -24,6 +25,10 @@ function rowsOf(table: Record<string, z.ZodRawShape>): unknown[] {
 
 test("RPC.md has every command with its fields, in order", () => {
   expect(documented("Commands")).toEqual(rowsOf(rpcCommands));
+});
+
+test("RPC.md has every call of pi's client with its fields, in order", () => {
+  expect(documented("pi's client")).toEqual(rowsOf(piCommands));
 });
 
 test("RPC.md has every question and what else extensions show, with its fields, in order", () => {
