@@ -171,6 +171,20 @@ describe("a client of pi's drives --mode rpc", () => {
     await rpc.end();
   });
 
+  test.each([
+    ["one-at-a-time", ["user", "assistant", "user", "assistant", "user", "assistant"]],
+    ["all", ["user", "assistant", "user", "user", "assistant"]],
+  ])("what waits for the end of the run is delivered %s", async (mode, roles) => {
+    const rpc = new PiRpc({ contextWindow: 100_000, turn: [{ text: "yes", delayMs: 200 }], atEnd: "repeat" });
+    await rpc.data("set_follow_up_mode", { mode });
+    await rpc.data("prompt", { message: "hi" });
+    for (const message of ["one", "two"]) await rpc.data("follow_up", { message });
+    await rpc.wait(({ type }) => type === "agent_settled");
+    const { messages } = await rpc.data<{ messages: { role: string }[] }>("get_messages");
+    expect(messages.map(({ role }) => role)).toEqual(roles);
+    await rpc.end();
+  });
+
   test("events have its shapes, and none is one that it does not have", async () => {
     const rpc = new PiRpc(says("yes"));
     await rpc.data("get_state");
