@@ -15,7 +15,7 @@ const usageCodes: ReadonlySet<string> = new Set(["wrong_usage", "unknown_command
 
 /** Prints an error as JSON or for a human, on stderr, and returns the exit code. */
 export function reportFailure(error: unknown, io: CliIo, wantsJson: boolean): ExitCode {
-  const known = BonsaiError.is(error) ? error : unexpected(error);
+  const known = knownError(error);
   const { code, message, hint } = known;
   if (wantsJson) io.stderr.write(`${outputJson({ error: { code, message, hint } })}\n`);
   else {
@@ -40,6 +40,11 @@ function wrapped(text: string, width: number): string[] {
 function causes(error: Error): string {
   const own = error.stack ?? error.message;
   return error.cause instanceof Error ? `${own}\ncaused by ${causes(error.cause)}` : own;
+}
+
+/** What failed, with a code. */
+export function knownError(error: unknown): BonsaiError {
+  return BonsaiError.is(error) ? error : unexpected(error);
 }
 
 /** Anything that is no BonsaiError: the operating system's refusals, and mistakes of ours. */

@@ -410,6 +410,13 @@ export const grammar: readonly CommandGrammar[] = [
     load: async () => (await import("./commands/packages.ts")).remove,
   },
   {
+    name: "update",
+    summary: "Bring installed packages to their newest versions",
+    args: [["[package]", "one of them, by its name; default: all"]],
+    examples: [["bonsai update", "what each was and is; the command itself is updated with npm"]],
+    load: async () => (await import("./commands/packages.ts")).update,
+  },
+  {
     name: "models",
     summary: "List the models that can be used now, with their sizes and prices",
     args: [["[search]", "words of a provider, id or name"]],

@@ -1,9 +1,9 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { testFolder } from "../../app/test/sample-session.ts";
 import type { ListReport } from "../src/commands/list.ts";
-import type { InstallReport, PackageReport } from "../src/commands/packages.ts";
+import type { InstallReport, PackageReport, UpdateReport } from "../src/commands/packages.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const module = "export default () => {};\n";
@@ -110,6 +110,74 @@ describe("bonsai install", () => {
     const { cwd, env } = place({});
     const { code, stdout, stderr } = await runCli([...argv, "--json"], { cwd, env });
     expect([code, stdout, JSON.parse(stderr).error.code]).toEqual([1, "", errorCode]);
+  });
+});
+
+describe("bonsai update", () => {
+  /** A home with what can be updated, what cannot, and a registry whose versions the test says. */
+  async function installed() {
+    const { cwd, env } = place({ "lone.ts": module });
+    const registry = join(cwd, "registry");
+    const script = `for name in ahead behind fixed; do
+      grep -q "\\"$name\\"" package.json || continue
+      version=$(cat "${registry}/$name") || { echo '{"error": {"code": "E404", "summary": "gone"}}' | tr -d '\\n'; exit 1; }
+      mkdir -p "node_modules/$name" && cd "node_modules/$name" && touch index.ts
+      echo "{\\"name\\": \\"$name\\", \\"version\\": \\"$version\\", \\"bonsai\\": {\\"extensions\\": [\\"./index.ts\\"]}}" > package.json
+    done`;
+    mkdirSync(registry);
+    const publish = (name: string, version: string) => writeFileSync(join(registry, name), version);
+    for (const name of ["ahead", "behind", "fixed"]) publish(name, "1.0.0");
+    const options = { cwd, env: { ...env, ...stubNpm(script) } };
+    for (const source of ["npm:ahead", "npm:behind", "npm:fixed@1.0.0", "./lone.ts"])
+      await jsonOf(["install", source], options);
+    return { cwd, options, registry, publish };
+  }
+
+  const outcomes = ({ packages }: UpdateReport) =>
+    packages.map(({ name, versionBefore, version, status }) => [
+      basename(name),
+      versionBefore,
+      version,
+      status,
+    ]);
+
+  test("brings what npm has newer, says what each was and is, and how the command is updated", async () => {
+    const { options, publish } = await installed();
+    publish("behind", "1.2.0");
+    publish("fixed", "2.0.0");
+    const report = await jsonOf<UpdateReport>(["update"], options);
+    expect(outcomes(report).toSorted()).toEqual([
+      ["ahead", "1.0.0", "1.0.0", "current"],
+      ["behind", "1.0.0", "1.2.0", "updated"],
+      ["fixed", "1.0.0", "1.0.0", "pinned"],
+      ["lone.ts", null, null, "local"],
+    ]);
+    expect(report.command.update).toContain("npm install -g");
+    const { packages } = await jsonOf<ListReport>(["list"], options);
+    expect(packages.find(({ name }) => name === "behind")?.version).toBe("1.2.0");
+    const again = await runCli(["update", "behind"], options);
+    expect(again.stdout).toMatch(/^behind +1\.2\.0 is the newest\n0 packages updated\./);
+  });
+
+  test("what fails stays as it is, with its reason, and keeps nothing else from its update", async () => {
+    const { options, publish, registry } = await installed();
+    rmSync(join(registry, "ahead"));
+    publish("behind", "1.2.0");
+    const { code, stdout } = await runCli(["update", "--json"], options);
+    expect(code).toBe(1);
+    const report: UpdateReport = JSON.parse(stdout);
+    expect(outcomes(report)).toContainEqual(["ahead", "1.0.0", "1.0.0", "failed"]);
+    expect(outcomes(report)).toContainEqual(["behind", "1.0.0", "1.2.0", "updated"]);
+    expect(report.packages.find(({ name }) => name === "ahead")?.error?.message).toContain("ahead");
+    const { packages } = await jsonOf<ListReport>(["list"], options);
+    expect(packages.find(({ name }) => name === "ahead")?.problems).toEqual([]);
+  });
+
+  test("of what is not installed is refused before anything is done", async () => {
+    const { options, publish } = await installed();
+    publish("behind", "1.2.0");
+    const { code, stderr } = await runCli(["update", "nope", "--json"], options);
+    expect([code, JSON.parse(stderr).error.code]).toEqual([1, "package_not_installed"]);
   });
 });
 

@@ -1,14 +1,20 @@
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, paragraph, span } from "@bonsai-agent/app/line";
+import { type Line, marked, paragraph, span, table } from "@bonsai-agent/app/line";
+import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { shownPath } from "@bonsai-agent/app/paths";
+import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import {
   type Installation,
   type InstalledPackage,
   installPackage,
+  type PackageUpdate,
   removePackage,
+  updatePackages,
 } from "@bonsai-agent/extension/install";
 import { bonsaiHome } from "@bonsai-agent/session";
+import { knownError } from "../failure.ts";
+import { bonsaiVersion } from "../version.ts";
 
 /** A package, in what `bonsai install`, `list` and `remove` print with `--json`. */
 export interface PackageReport {
@@ -98,5 +104,97 @@ function removedView({ name, version, source, folder }: PackageReport, width: nu
   return [
     [span("Removed", ["bold", "green"]), ` ${name}${shownVersion}`],
     ...(folder === source ? paragraph(`${source} itself stays as it is.`, width, "gray") : []),
+  ];
+}
+
+/** What `bonsai update --json` prints. */
+export interface UpdateReport {
+  /** How the command itself is updated, which no command of it does. */
+  command: { version: string; update: string };
+  packages: PackageUpdateReport[];
+}
+
+export interface PackageUpdateReport extends PackageReport {
+  /** Null where its package.json named none. */
+  versionBefore: string | null;
+  /** `pinned`: one version was asked for; `local`: used where it lies, or from a tarball. */
+  status: PackageUpdate["status"];
+  /** Of what failed; it is as before. */
+  error: { code: string; message: string; hint: string } | null;
+}
+
+const updateCommand = "npm install -g bonsai-agent@latest";
+
+/** Brings installed packages to the newest version of what was asked for. */
+export function update({ args, io, output }: Invocation): Promise<ExitCode> {
+  const place = { home: bonsaiHome(io.env), cwd: io.cwd, env: io.env, now: io.now };
+  const [name] = args;
+  const packages = name === undefined ? {} : { packages: [name] };
+  return io.interruptible(async (signal) => {
+    try {
+      const updates = await withProgress(io, "Updating", () =>
+        updatePackages({ ...place, ...packages, signal }),
+      );
+      const command = { version: bonsaiVersion(), update: updateCommand };
+      const report: UpdateReport = { command, packages: updates.map(packageUpdate) };
+      output.result(report, () => updateView(report, output.width));
+      return updates.some(({ status }) => status === "failed") ? ExitCode.failed : ExitCode.done;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      output.notify({
+        code: "cancelled",
+        message: "Cancelled: what was updated before stays so; `bonsai list` has the versions.",
+      });
+      return ExitCode.cancelled;
+    }
+  });
+}
+
+function packageUpdate({ before, after, status, error }: PackageUpdate): PackageUpdateReport {
+  return {
+    ...packageReport(after),
+    versionBefore: before.version ?? null,
+    status,
+    error: error === undefined ? null : failureOf(error),
+  };
+}
+
+function failureOf(error: unknown): PackageUpdateReport["error"] {
+  const { code, message, hint } = knownError(error);
+  return { code, message, hint };
+}
+
+const unchanged: Readonly<Record<PackageUpdate["status"], string>> = {
+  updated: "",
+  current: "is the newest",
+  pinned: "stays: this version was asked for",
+  local: "comes from no registry",
+  failed: "stays: its update failed",
+};
+
+/** One line a package, what failed with its reason below, and how the command is updated. */
+function updateView({ command, packages }: UpdateReport, width: number): Line[] {
+  const rows = packages.map(({ name, version, versionBefore, status }) => [
+    [span(oneLine(name), "bold")],
+    status === "updated"
+      ? [`${versionBefore ?? "?"} → `, span(version ?? "?", "green")]
+      : [version ?? "", span(` ${unchanged[status]}`, status === "failed" ? "red" : "gray")],
+  ]);
+  const updated = packages.filter(({ status }) => status === "updated").length;
+  return [
+    ...table(rows, { columns: [{}, { flexible: true }], width }),
+    ...packages.flatMap(({ error }) =>
+      error === null
+        ? []
+        : marked(span("✗ ", "red"), wrap(oneLine(`${error.message} ${error.hint}`), width - 2)),
+    ),
+    ...paragraph(
+      packages.length === 0
+        ? "No package is installed."
+        : `${counted(updated, "package")} updated.${updated === 0 ? "" : " A session that is open has it after /reload."}`,
+      width,
+    ),
+    [span(`The command itself is ${command.version}. Its newest version:`, "gray")],
+    [`  ${command.update}`],
   ];
 }

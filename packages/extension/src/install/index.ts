@@ -7,3 +7,4 @@ export {
   type RemovePackageOptions,
   removePackage,
 } from "./packages.ts";
+export { type PackageUpdate, type UpdatePackagesOptions, updatePackages } from "./update-packages.ts";

@@ -217,11 +217,21 @@ export interface RemovePackageOptions {
  */
 export function removePackage(options: RemovePackageOptions): InstalledPackage {
   const { home, now = Date.now } = options;
-  const { records } = readRecords(home);
-  const record = recordMeant(records, options);
-  if (record === undefined) throw notInstalled(options.package, records);
+  const record = installedRecord(options);
   removeInstalled(home, record, now());
   return installedPackage(home, record);
+}
+
+/** The installed package that a name or a path means. @throws BonsaiError `package_not_installed` */
+export function packageMeant(options: Omit<RemovePackageOptions, "now">): InstalledPackage {
+  return installedPackage(options.home, installedRecord(options));
+}
+
+function installedRecord(options: Omit<RemovePackageOptions, "now">): PackageRecord {
+  const { records } = readRecords(options.home);
+  const record = recordMeant(records, options);
+  if (record === undefined) throw notInstalled(options.package, records);
+  return record;
 }
 
 function recordMeant(
