@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { BonsaiError, type CostSum, isFreeModel, type Model, type Usage } from "@bonsai-agent/messages";
 import { loadCatalogue } from "@bonsai-agent/models";
 import {
@@ -118,4 +119,10 @@ export async function freeModels({ env }: CliIo): Promise<IsFree> {
     if (!BonsaiError.is(error)) throw error;
     return () => false;
   }
+}
+
+/** `fork of ID`, by the id in the name of its origin's file, or by that name. */
+export function forkWords(parentSession: string): string {
+  const name = basename(parentSession);
+  return `fork of ${/_([^_]+)\.jsonl$/.exec(name)?.[1]?.slice(0, 8) ?? name}`;
 }

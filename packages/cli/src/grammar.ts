@@ -331,11 +331,11 @@ export const grammar: readonly CommandGrammar[] = [
   },
   {
     name: "import",
-    summary: "Make a session of another agent's transcript",
+    summary: "Make a session of another agent's transcript, or of a session file from elsewhere",
     args: [
       [
-        "<transcript>",
-        "a file of Claude Code, Codex, OpenCode, Gemini CLI or Qwen Code, or OpenCode's folder",
+        "<file>",
+        "a transcript of Claude Code, Codex, OpenCode (or its folder), Gemini CLI or Qwen Code; or a session",
       ],
     ],
     options: [

@@ -2,8 +2,9 @@ import { existsSync } from "node:fs";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import { sessionFile } from "@bonsai-agent/app/session-file";
+import { importedSessionFile } from "@bonsai-agent/app/session-import";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { bonsaiHome, MemoryStore, newSessionFile, openSession, type Session } from "@bonsai-agent/session";
+import { bonsaiHome, MemoryStore, openSession, type Session } from "@bonsai-agent/session";
 import { detectTranscript, type ImportedSession, importTranscript } from "@bonsai-agent/transcripts";
 
 /** The session that a command's first argument makes, where that is another agent's transcript; it is only read. */
@@ -19,15 +20,9 @@ export function transcriptSession(invocation: Invocation): ImportedSession | und
   return imported;
 }
 
-/** Where an imported session belongs when nobody names a place. */
-export function importedSessionFile({ header }: ImportedSession, io: CliIo): string {
-  const { cwd, id, timestamp } = header;
-  return newSessionFile({ home: bonsaiHome(io.env), cwd, id, now: new Date(timestamp) });
-}
-
-/** The same, for who has not been there before. @throws BonsaiError `output_exists` */
+/** Where an imported session belongs, for who has not been there before. @throws BonsaiError `output_exists` */
 export function unusedSessionFile(imported: ImportedSession, io: CliIo): string {
-  const file = importedSessionFile(imported, io);
+  const file = importedSessionFile(imported.header, { home: bonsaiHome(io.env) });
   if (existsSync(file)) throw importedBefore(file);
   return file;
 }

@@ -1,8 +1,9 @@
-import { writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import type { ImportedReport } from "@bonsai-agent/app/session-import";
 import { expect, test } from "vitest";
-import { testFolder, writeLines } from "../../app/test/sample-session.ts";
-import type { ImportedReport } from "../src/commands/import.ts";
+import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
+import type { SessionRow } from "../src/commands/sessions.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const codex = [
@@ -37,6 +38,21 @@ test("an imported session stands among the recorded ones by default", async () =
   expect(code).toBe(0);
   expect(stdout).toContain("of Codex");
   expect(await jsonOf<unknown[]>(["sessions"], { env })).toHaveLength(1);
+});
+
+test("a session file from elsewhere is copied among the recorded ones with all branches, and one that is there is not", async () => {
+  const env = { BONSAI_HOME: testFolder() };
+  const origin = writeLines(sampleLines());
+  const report = await jsonOf<ImportedReport>(["import", origin], { env });
+  const entries = (file: string) => readFileSync(file, "utf8").split("\n").slice(1);
+  expect(entries(report.file)).toEqual(entries(origin));
+  expect(report).toMatchObject({ format: "session", entryCount: entries(origin).length - 1 });
+  const [row] = await jsonOf<SessionRow[]>(["sessions"], { env });
+  expect(row).toMatchObject({ id: report.id, parentSession: origin });
+  const listed = await runCli(["sessions"], { env, columns: 110 });
+  expect(listed.stdout).toContain(`fork of ${basename(origin)}`);
+  const again = await runCli(["import", report.file, "--json"], { env });
+  expect(JSON.parse(again.stderr).error.code).toBe("transcript_is_session");
 });
 
 test("what is no transcript is refused", async () => {

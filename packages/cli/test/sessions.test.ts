@@ -35,6 +35,7 @@ test("bonsai sessions lists the latest activity first", async () => {
       "cwd",
       "name",
       "firstMessage",
+      "parentSession",
       "summary",
       "fileCount",
       "added",

@@ -1,7 +1,7 @@
 import { readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
-import { longSession } from "../../app/test/sample-session.ts";
+import { longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import { command, opened, openedAgain, say, sessionsOf } from "./command-setup.ts";
 
 test("/resume opens another session, found by its whole text", async () => {
@@ -89,4 +89,62 @@ test("/resume says what became of a session of an older format that is named", a
   await ui.terminal.until("Name of the session");
   ui.terminal.type("Ancient\n");
   await ui.terminal.until("older format");
+});
+
+test("/resume with a text opens the list with the text looked for; an id opens its session, a path that is wrong fails", async () => {
+  const ui = await openedAgain("the zebra too");
+  const [animals] = sessionsOf(ui);
+  await say(ui, "about plants");
+  command(ui, "/resume zebra");
+  await ui.terminal.until(/› about animals in its text/);
+  ui.terminal.press("esc");
+  await ui.terminal.until((screen) => !screen.includes("Sessions, in"));
+  command(ui, "/resume ./zebra.jsonl");
+  await ui.terminal.until("No session file or id");
+  ui.terminal.press("ctrl+u");
+  command(ui, `/resume ${animals!.id}`);
+  await ui.terminal.until((screen) => screen.includes("the zebra too") && !screen.includes("about plants"));
+});
+
+test("/import makes a session of this folder of a transcript, which stays as it is, and opens it", async () => {
+  const ui = await opened();
+  const at = (type: string, payload: object) => ({ timestamp: "2026-11-20T09:00:00.000Z", type, payload });
+  const said = (role: string, type: string, text: string) =>
+    at("response_item", { type: "message", role, content: [{ type, text }] });
+  const file = join(ui.project.cwd, "roll out.jsonl");
+  writeLines(
+    [
+      at("session_meta", { id: "c0dex", cwd: "/home/dev/shop" }),
+      said("user", "input_text", "Rename the field"),
+      said("assistant", "output_text", "Renamed."),
+    ],
+    file,
+  );
+  ui.terminal.type("/import roll");
+  await ui.terminal.until(/→ roll out\.jsonl/);
+  ui.terminal.press("tab");
+  await ui.terminal.until("/import roll out.jsonl");
+  ui.terminal.press("enter");
+  const screen = await ui.terminal.until(/Imported \d+ entries of Codex; roll out\.jsonl stays as it is\./);
+  expect(screen).toContain("Renamed.");
+  expect(sessionsOf(ui)).toMatchObject([{ cwd: ui.project.cwd, firstWords: "Rename the field" }]);
+});
+
+test("/import of a session copies it with all branches, and the copy says that it is one", async () => {
+  const ui = await opened();
+  const file = writeLines(sampleLines());
+  command(ui, `/import ${file}`);
+  await ui.terminal.until("of Bonsai or pi");
+  expect(ui.terminal.screen()).toContain("This session is a fork of session.jsonl;");
+  const [copy] = sessionsOf(ui);
+  expect(copy).toMatchObject({ cwd: ui.project.cwd, parentSession: file, lines: sampleLines().length - 1 });
+  command(ui, "/resume");
+  await ui.terminal.until(/●.*fork · /);
+  ui.terminal.press("esc");
+  await ui.terminal.until((seen) => !seen.includes("Sessions, in"));
+  command(ui, `/import ${copy!.file}`);
+  await ui.terminal.until("is a session already");
+  ui.terminal.press("ctrl+u");
+  command(ui, "/import");
+  await ui.terminal.until("Which file?");
 });

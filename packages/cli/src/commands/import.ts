@@ -3,62 +3,25 @@ import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Line, marked, span } from "@bonsai-agent/app/line";
 import { count, counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
-import { outputFile } from "@bonsai-agent/app/session-file";
+import { outputFile, sessionPlace } from "@bonsai-agent/app/session-file";
+import { type ImportedReport, importSession } from "@bonsai-agent/app/session-import";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
-import type { Usage } from "@bonsai-agent/messages";
-import { writeSessionFile } from "@bonsai-agent/session/host";
-import { type ImportNotice, importTranscript } from "@bonsai-agent/transcripts";
-import { importedSessionFile } from "../transcript-session.ts";
+import type { ImportNotice } from "@bonsai-agent/transcripts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { args, options, io, output } = invocation;
-  const named = outputFile(invocation);
-  const result = await withProgress(io, "Importing", async () =>
-    importTranscript({
+  const file = outputFile(invocation);
+  const { cwd, sessionId } = options;
+  const report = await withProgress(io, "Importing", async () =>
+    importSession({
       path: resolve(io.cwd, args[0]!),
-      ...(typeof options.cwd === "string" ? { cwd: resolve(io.cwd, options.cwd) } : {}),
-      ...(typeof options.sessionId === "string" ? { sessionId: options.sessionId } : {}),
+      place: sessionPlace(invocation),
+      file,
+      cwd: typeof cwd === "string" ? resolve(io.cwd, cwd) : undefined,
+      sessionId: typeof sessionId === "string" ? sessionId : undefined,
     }),
   );
-  const { header, entries, leafId } = result;
-  const file = named ?? importedSessionFile(result, io);
-  writeSessionFile({ file, header, entries });
-  const { format, program, counts, skipped, models, usage, notices } = result.report;
-  const report: ImportedReport = {
-    id: header.id,
-    file,
-    format,
-    program,
-    cwd: header.cwd,
-    leafId,
-    entryCount: entries.length,
-    counts,
-    skipped,
-    models,
-    usage,
-    subAgentCount: result.subAgents.length,
-    notices,
-  };
   output.result(report, () => importView(report, output.width));
-}
-
-/** What `bonsai import --json` prints. */
-export interface ImportedReport {
-  id: string;
-  /** The session that was written. */
-  file: string;
-  format: string;
-  program: string;
-  cwd: string;
-  leafId: string;
-  entryCount: number;
-  counts: Record<string, number>;
-  skipped: Record<string, number>;
-  models: string[];
-  usage: Usage;
-  /** Sub-agents' sessions inside the same transcript, which are not written. */
-  subAgentCount: number;
-  notices: ImportNotice[];
 }
 
 /** What was imported, from where, and what the import had to deal with. */

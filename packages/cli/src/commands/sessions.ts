@@ -3,6 +3,7 @@ import { type AgentCall, ExitCode, type Invocation } from "@bonsai-agent/app/inv
 import { fitLine, type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { age, bytes, count, counted, largest } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
+import { forkWords } from "@bonsai-agent/app/session-facts";
 import { sessionPlace } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import {
@@ -37,6 +38,8 @@ export interface SessionRow {
   cwd: string;
   name: string | null;
   firstMessage: string;
+  /** Absolute path of the session that this is a fork of. */
+  parentSession: string | null;
   /** What it was about, where that was kept: after the latest run that changed files. */
   summary: string | null;
   /** Files that were changed, and the lines that were added and removed in them. */
@@ -58,6 +61,7 @@ function row(session: SessionSummary): SessionRow {
     cwd: session.cwd,
     name: session.name ?? null,
     firstMessage: session.firstWords ?? "",
+    parentSession: session.parentSession ?? null,
     summary: summary === "" ? null : summary,
     fileCount,
     added,
@@ -109,7 +113,7 @@ function sessionTable(sessions: readonly SessionSummary[], width: number, nowMs:
     [age(session.lastActivityMs, nowMs)],
     ...(showsBytes ? [[bytes(session.bytes)]] : []),
     ...(showsChanges ? [changes(session)] : []),
-    [...title(session), ...summary(session)],
+    [...title(session), ...fork(session), ...summary(session)],
   ]);
   const right = { align: "right" } as const;
   const numbers = [showsBytes, showsChanges].filter(Boolean).map(() => right);
@@ -119,6 +123,10 @@ function sessionTable(sessions: readonly SessionSummary[], width: number, nowMs:
 function title(session: SessionSummary): Line {
   if (session.name !== undefined) return [span(oneLine(session.name), "bold")];
   return [oneLine(session.firstWords ?? "") || span("(empty)", "gray")];
+}
+
+function fork({ parentSession }: SessionSummary): Line {
+  return parentSession === undefined ? [] : [span(`  ${oneLine(forkWords(parentSession))}`, "gray")];
 }
 
 /** Gives way first where the screen is narrow: it stands at the end of the line. */

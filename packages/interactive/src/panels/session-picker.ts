@@ -20,6 +20,8 @@ interface PickSessionOptions {
   search: FindsTexts;
   /** The file of the session that is worked in: it can be named, and not deleted. */
   inUse?: string | undefined;
+  /** What is looked for at first. Default: nothing. */
+  query?: string;
   /** Names the session that is worked in. */
   nameInUse?: (name: string) => Promise<void>;
 }
@@ -52,7 +54,7 @@ class SessionPicker {
   readonly #deleted: { file: string; inTrash: string }[] = [];
 
   constructor(options: PickSessionOptions, done: (session: SessionSummary | undefined) => void) {
-    const { screen, now, cwd, inUse } = options;
+    const { screen, now, cwd, inUse, query = "" } = options;
     this.#options = options;
     this.#texts = new SessionTextSearch(options.search, () => this.#show());
     const nowMs = now();
@@ -60,6 +62,7 @@ class SessionPicker {
       place: screen,
       title: "",
       items: [],
+      query,
       key: ({ file }) => file,
       text: sessionText,
       isFound: ({ snippet }) => snippet !== undefined,
@@ -80,6 +83,7 @@ class SessionPicker {
       ],
     });
     this.#reload();
+    if (query !== "") this.#lookInTexts();
   }
 
   #reload(): void {

@@ -1,4 +1,5 @@
 import { age, bytes, count, counted, moment } from "@bonsai-agent/app/numbers";
+import { forkWords } from "@bonsai-agent/app/session-facts";
 import type { SessionSummary } from "@bonsai-agent/session";
 import type { Theme } from "../terminal/theme.ts";
 import { textLines, wholePath } from "./panel-frame.ts";
@@ -37,7 +38,7 @@ export function sessionRow(
   const folder = hasFolders ? `${lastFolder(session.cwd, cwd)} · ` : "";
   return {
     label: sessionTitle(session),
-    detail: `${folder}${when}`,
+    detail: `${session.parentSession === undefined ? "" : "fork · "}${folder}${when}`,
     mark: [...(session.file === inUse ? ["●"] : []), ...(isByText ? ["in its text"] : [])].join(" "),
   };
 }
@@ -52,13 +53,14 @@ export function sessionPreview(
   session: ListedSession,
   { theme, width, nowMs }: { theme: Theme; width: number; nowMs: number },
 ): string[] {
-  const { name, firstWords, snippet, digest, lastActivityMs, lines } = session;
+  const { name, firstWords, snippet, digest, lastActivityMs, lines, parentSession } = session;
   const { bold, muted, accent } = theme.style;
   const facts = [
     counted(lines, "entry", "entries"),
     bytes(session.bytes),
     `${age(lastActivityMs, nowMs)} (${moment(lastActivityMs)} UTC)`,
     session.id.slice(0, 8),
+    ...(parentSession === undefined ? [] : [forkWords(parentSession)]),
   ];
   const changed =
     digest === undefined || digest.fileCount === 0

@@ -220,7 +220,8 @@ function followSessions({ host, chat, screen }: InteractiveContext): void {
     // The session that the program was started with stands there already, and under it what was notified since.
     if (chat.isShowing(host.agent.session)) return;
     chat.rebuild(host.agent.session);
-    welcome(chat, host);
+    // Who forks is told what that means.
+    if (reason !== "fork" || host.agent.session.leafId === null) welcome(chat, host);
     screen.redraw();
   });
 }

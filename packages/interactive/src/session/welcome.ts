@@ -2,13 +2,19 @@ import { basename, dirname } from "node:path";
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { count } from "@bonsai-agent/app/numbers";
 import { shownPath } from "@bonsai-agent/app/paths";
+import { forkWords } from "@bonsai-agent/app/session-facts";
 import { printable } from "@bonsai-agent/app/terminal-text";
 import type { ChatView } from "../chat/chat-view.ts";
 import { isNoModel } from "../no-model.ts";
 import { instructionPaths } from "../slash/context-report.ts";
 
-/** The first lines of an empty session. Where there is no model, the first run has its own. */
+/** The first lines of an empty session, and one of a fork. Where there is no model, the first run has its own. */
 export function welcome(chat: ChatView, { agent, app }: AgentHost): void {
+  const { parentSession } = agent.session.header;
+  if (agent.session.leafId !== null && parentSession !== undefined) {
+    const words = `This session is a ${forkWords(parentSession)}; that one stays as it is. /session has its file.`;
+    chat.line({ text: words, look: "dim" });
+  }
   if (agent.session.leafId !== null || isNoModel(agent.model)) return;
   const paths = instructionPaths({ systemPrompt: agent.systemPrompt, tools: [] });
   const lines = loadedLines({

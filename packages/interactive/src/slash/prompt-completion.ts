@@ -98,13 +98,21 @@ export class PromptCompletion implements AutocompleteProvider {
     query: string,
     signal: AbortSignal,
   ): Promise<AutocompleteSuggestions | null> {
-    const quoted = `"${query}`;
-    const found = await this.#paths.getSuggestions([quoted], 0, quoted.length, { signal, force: true });
-    const items = found?.items ?? [];
+    const found = await this.#pathsFrom(query, signal);
     return suggestions(
-      items.map(({ value, label }) => mentionOf(value.replace(/^"|"$/g, ""), label)),
+      found.map(({ value, label }) => mentionOf(value, label)),
       prefix,
     );
+  }
+
+  /** What a path that was begun can be, without quotes. */
+  async #pathsFrom(begun: string, signal: AbortSignal): Promise<AutocompleteItem[]> {
+    const quoted = `"${begun}`;
+    const found = await this.#paths.getSuggestions([quoted], 0, quoted.length, { signal, force: true });
+    return (found?.items ?? []).map(({ value, ...item }) => ({
+      ...item,
+      value: value.replace(/^"|"$/g, ""),
+    }));
   }
 
   #names(name: string, prefix: string): AutocompleteSuggestions | null {
@@ -124,6 +132,7 @@ export class PromptCompletion implements AutocompleteProvider {
 
   async #arguments(name: string, args: string, signal: AbortSignal): Promise<AutocompleteSuggestions | null> {
     const command = this.#options.commands.find((each) => each.name === name);
+    if (command?.takesPath) return suggestions(await this.#pathsFrom(args, signal), args);
     if (command !== undefined && command.complete === undefined) return null;
     const context = this.#context ?? (await this.#whenOpen(signal));
     if (context === undefined) return null;

@@ -1,14 +1,16 @@
-import { bytes } from "@bonsai-agent/app/numbers";
+import { bytes, counted } from "@bonsai-agent/app/numbers";
 import { absolutePath, shownPath } from "@bonsai-agent/app/paths";
 import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
 import { freeAmong } from "@bonsai-agent/app/session-facts";
 import {
   requireMarkdownName,
   resolveEntryId,
+  sessionPath,
   sessionPlace,
   writeOutput,
 } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { BonsaiError } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askText } from "../panels/ask.ts";
@@ -119,20 +121,56 @@ export const labelCommand: SlashCommand = {
 export const resumeCommand: SlashCommand = {
   name: "resume",
   description: "Open another session: search, name and delete them",
-  argumentHint: "[id or file]",
-  async run(args, { host, screen, search, notify }) {
+  argumentHint: "[id, file or text]",
+  async run(args, context) {
+    const { host, screen, search } = context;
     const { cwd, call } = host.app;
-    const inUse = host.agent.session.file;
     const pick = () =>
       pickSession({
-        ...{ screen, search, place: sessionPlace(call), cwd, inUse },
+        ...{ screen, search, place: sessionPlace(call), cwd, inUse: host.agent.session.file, query: args },
         now: () => call.io.now(),
         nameInUse: (name) => host.setName(name),
       });
-    const file = args === "" ? (await pick())?.file : args;
-    if (file === undefined) return;
-    if (file === inUse) return notify("This is the session that is open.");
-    if (!(await host.replace("resume", namedChoice(host, file)))) notify("The session was not left.");
+    const file = namedFile(args, context) ?? (await pick())?.file;
+    if (file !== undefined) await openFile(file, context);
+  },
+};
+
+/** The session that a text names; undefined where it is text to look for. @throws BonsaiError of a path without a file */
+function namedFile(text: string, { host }: InteractiveContext): string | undefined {
+  if (text === "") return undefined;
+  try {
+    return sessionPath(text, host.app.call);
+  } catch (error) {
+    if (/[/\\]|\.jsonl$/.test(text) || !(error instanceof BonsaiError)) throw error;
+    return undefined;
+  }
+}
+
+async function openFile(file: string, { host, notify }: InteractiveContext): Promise<void> {
+  if (file === host.agent.session.file) notify("This is the session that is open.");
+  else if (!(await host.replace("resume", namedChoice(host, file)))) notify("The session was not left.");
+}
+
+export const importCommand: SlashCommand = {
+  name: "import",
+  description: "Make a session of another agent's transcript, or of a session file, and open it",
+  argumentHint: "file",
+  takesPath: true,
+  async run(args, context) {
+    const { host, notify } = context;
+    const { cwd, call } = host.app;
+    if (args === "") return notify("Which file? /import PATH, a transcript or a session.", "warning");
+    const path = absolutePath(args, cwd);
+    // With it come the readers of all formats, which no start needs.
+    const { importSession } = await import("@bonsai-agent/app/session-import");
+    const { file, program, entryCount, notices } = importSession({ path, place: sessionPlace(call), cwd });
+    await openFile(file, context);
+    notify(
+      `Imported ${counted(entryCount, "entry", "entries")} of ${program}; ${shownPath(path, cwd)} stays as it is.`,
+    );
+    for (const { message, count } of notices)
+      notify(count === 1 ? message : `${message} (${count} times)`, "warning");
   },
 };
 
