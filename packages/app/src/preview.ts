@@ -175,8 +175,15 @@ function answerParts(message: Message): Preview {
 function resultParts({ toolName, isError, content }: ToolResultMessage, call?: ToolCall): Preview {
   const failed = isError === true ? [{ text: "failed " }] : [];
   const asked = call === undefined ? [{ text: word(toolName) }] : callParts(call.name, call.arguments);
-  return [...failed, ...asked, { text: `: ${oneLine(contentPreview(content))}` }];
+  return [...failed, ...asked.map(shortPart), { text: `: ${oneLine(contentPreview(content))}` }];
 }
+
+/** Of a long command, its result shows the beginning: the row of the call has the rest. */
+function shortPart(part: CallPart): CallPart {
+  return part.isPath === true ? part : { text: truncate(printable(part.text), MOST_OF_COMMAND) };
+}
+
+const MOST_OF_COMMAND = 24;
 
 /** Of a summary, no more is looked at. */
 const PREVIEWED_CHARS = 4_000;

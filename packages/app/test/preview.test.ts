@@ -43,6 +43,13 @@ test("a result says what was asked for; where its call is not known, the tool", 
   expect(text()).toBe("read: export class ToolBlock { draw() {}");
 });
 
+test("the result of a long command shows its beginning, and then what came of it", () => {
+  const bash = { ...call, name: "bash", arguments: { command: `cd /a && ${"npm test ".repeat(20)}` } };
+  expect(previewText(messagePreview(result, bash))).toBe(
+    "bash cd /a && npm test npm t…: export class ToolBlock { draw() {}",
+  );
+});
+
 test("a message names the files that were sent with it, and not what they hold", () => {
   const text = 'Compare @a.ts\n\n<file path="a.ts">\nlet all;\n</file>';
   const image = { type: "image", data: "", mimeType: "image/png" } as const;
