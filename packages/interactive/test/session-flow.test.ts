@@ -230,6 +230,8 @@ test("an extension that ends the program in the middle of the work lets the answ
   terminal.type("leave\n");
   expect(await ended).toBe(0);
   const sessions = join(project.home, "sessions");
-  const [file] = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+  const [file] = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".jsonl"),
+  );
   expect(readFileSync(join(sessions, file!), "utf8")).toContain("Goodbye.");
 });

@@ -46,27 +46,28 @@ function editorClass({ Editor }: Terminal) {
 
     override handleInput(data: string): void {
       if (this.onExtensionShortcut?.(data) === true) return;
-      const handler = this.#handlerOf(data);
+      const handler = handlerOf(this, data);
       if (handler === undefined) super.handleInput(data);
       else handler();
-    }
-
-    #handlerOf(data: string): (() => void) | undefined {
-      const { actionHandlers, keybindings } = this;
-      const is = (action: string) => keybindings.matches(data, action);
-      if (is("app.interrupt"))
-        return this.isShowingAutocomplete()
-          ? undefined
-          : (this.onEscape ?? actionHandlers.get("app.interrupt"));
-      if (is("app.exit"))
-        return this.getText() === "" ? (this.onCtrlD ?? actionHandlers.get("app.exit")) : undefined;
-      if (is("app.clipboard.pasteImage")) return this.onPasteImage;
-      return [...actionHandlers].find(([action]) => action !== "app.interrupt" && is(action))?.[1];
     }
   };
 }
 
 type CustomEditorClass = ReturnType<typeof editorClass>;
+
+/** What pi's own keys do in an editor; undefined for a key that is typed. */
+function handlerOf(editor: InstanceType<CustomEditorClass>, data: string): (() => void) | undefined {
+  const { actionHandlers, keybindings } = editor;
+  const is = (action: string) => keybindings.matches(data, action);
+  if (is("app.interrupt"))
+    return editor.isShowingAutocomplete()
+      ? undefined
+      : (editor.onEscape ?? actionHandlers.get("app.interrupt"));
+  if (is("app.exit"))
+    return editor.getText() === "" ? (editor.onCtrlD ?? actionHandlers.get("app.exit")) : undefined;
+  if (is("app.clipboard.pasteImage")) return editor.onPasteImage;
+  return [...actionHandlers].find(([action]) => action !== "app.interrupt" && is(action))?.[1];
+}
 
 let made: CustomEditorClass | undefined;
 
