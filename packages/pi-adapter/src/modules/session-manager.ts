@@ -62,10 +62,7 @@ type PiSessionManager = ReturnType<typeof managerOf>;
 
 /** What pi's extensions call on a session of their own. */
 function managerOf(kept: KeptSession) {
-  const append = (draft: unknown): Entry => kept.append(draft as EntryDraftWithId);
-  const added = (draft: unknown): string => append(draft).id;
   const reading = sessionManagerOf(() => kept.session);
-  const there = (id: string) => reading.getEntry(id) ?? missing(id);
   return {
     ...reading,
     getCwd: () => kept.cwd,
@@ -79,13 +76,26 @@ function managerOf(kept: KeptSession) {
       return kept.file;
     },
     setSessionFile: (path: string) => kept.open(path),
+    ...appendingTo(kept),
+    ...changesOf(kept, reading),
+  };
+}
+
+type Reading = ReturnType<typeof sessionManagerOf>;
+
+/** The methods that append what they are given. */
+function appendingTo(kept: KeptSession) {
+  const added = addingTo(kept);
+  return {
     appendMessage: (message: unknown) => added({ type: "message", message }),
     appendThinkingLevelChange: (thinkingLevel: string) =>
       added({ type: "thinking_level_change", thinkingLevel }),
     appendModelChange: (provider: string, modelId: string) =>
       added({ type: "model_change", provider, modelId }),
-    appendUsage: (kind: string, provider: string, model: string, usage: Usage, note?: string) =>
-      append({ type: "usage", kind, provider, model, usage, ...(note ? { note } : {}) }),
+    appendUsage: (kind: string, provider: string, model: string, usage: Usage, note?: string) => {
+      const fields = { kind, provider, model, usage, ...(note ? { note } : {}) };
+      return kept.append({ type: "usage", ...fields });
+    },
     appendCompaction(...fields: CompactionFields) {
       const [summary, firstKeptEntryId, tokensBefore, details, fromHook, usage] = fields;
       const id = kept.session.newId();
@@ -97,6 +107,14 @@ function managerOf(kept: KeptSession) {
       added({ type: "custom_message", customType, content, display, details }),
     appendSessionInfo: (name: string) =>
       added({ type: "session_info", name: name.replace(/[\r\n]+/g, " ").trim() }),
+  };
+}
+
+/** The methods that look at what is there: labels, edits, branches. */
+function changesOf(kept: KeptSession, reading: Reading) {
+  const added = addingTo(kept);
+  const there = (id: string) => reading.getEntry(id) ?? missing(id);
+  return {
     appendLabelChange(targetId: string, label: string | undefined) {
       there(targetId);
       return added({ type: "label", targetId, ...(label ? { label } : {}) });
@@ -123,6 +141,11 @@ function managerOf(kept: KeptSession) {
       return kept.file;
     },
   };
+}
+
+/** What pi stores of an entry is what Bonsai stores; what an extension gives is not checked, as in pi. */
+function addingTo(kept: KeptSession) {
+  return (draft: object): string => kept.append(draft as EntryDraftWithId).id;
 }
 
 type CompactionFields = [
