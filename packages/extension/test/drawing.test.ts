@@ -196,15 +196,16 @@ test("the later of two renderers stands, and an unloaded one draws nothing", asy
 test.each([
   ["", () => undefined, "a customType"],
   ["card", "no function", "a renderer, a function"],
-])("registering for %j with %s is refused", async (customType, renderer, wanted) => {
-  const refused: string[] = [];
-  await load((bonsai) => {
-    for (const call of ["registerMessageRenderer", "registerEntryRenderer"] as const)
-      try {
-        bonsai[call](customType, renderer as never);
-      } catch (error) {
-        refused.push((error as Error).message);
-      }
+])("registering for %j with %s is refused alone", async (customType, renderer, wanted) => {
+  const { extensions, notices } = await load((bonsai) => {
+    bonsai.registerMessageRenderer(customType, renderer as never);
+    bonsai.registerEntryRenderer(customType, renderer as never);
+    bonsai.registerMessageRenderer("later", () => component("later"));
   });
-  expect(refused).toEqual([expect.stringContaining(wanted), expect.stringContaining(wanted)]);
+  expect(notices.map(({ message }) => message)).toEqual([
+    expect.stringContaining(wanted),
+    expect.stringContaining(wanted),
+  ]);
+  const later = { customType: "later", content: "", display: true };
+  expect(extensions.renderers.message(later, { expanded: false }, theme)?.render(80)).toEqual(["later"]);
 });

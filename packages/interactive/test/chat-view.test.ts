@@ -31,6 +31,7 @@ describe("what is being said is shown", () => {
   test("from a second on, a call says how long it has taken, and how long it took", async () => {
     let nowMs = 1_000;
     const { lifecycle, text, session, chat } = opened(undefined, () => nowMs);
+    chat.rebuild(session);
     const message = answer([bash("c1", "make")]);
     const call = { toolCallId: "c1", toolName: "bash", args: {} };
     await lifecycle.notify("message_start", { type: "message_start", message });

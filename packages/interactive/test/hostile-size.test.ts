@@ -44,7 +44,7 @@ test("a line that does not fit is cut, and is whole where it fits", async () => 
 test("a paste into a panel brings no escape sequence to the terminal", async () => {
   const { terminal } = openInteractive();
   await terminal.until("scripted");
-  terminal.type("/model\n");
+  terminal.type("/settings\n");
   await terminal.until("type to search");
   terminal.written.length = 0;
   terminal.paste("find \u001b[2J\u001b]0;mine\u0007this\u009b31m\u0000");
