@@ -27,6 +27,18 @@ const SHARES = { irreversible: 0.3, failing: 0.5, todos: 0.6, standing: 0.6, ear
 
 /** A summary of quotes and records: same record, same digest. It never says nothing. */
 export function digestText(options: DigestOptions): string {
+  let { maxTokens } = options;
+  for (;;) {
+    const text = textWithin({ ...options, maxTokens });
+    // Headings, counts and marks of what is left out are known once the parts stand together.
+    const over = byScript(text) - options.maxTokens;
+    if (over <= 0 || maxTokens <= 0) return text;
+    maxTokens -= over;
+  }
+}
+
+/** @returns about so many tokens at most */
+function textWithin(options: DigestOptions): string {
   const { record, earlierSummary = "", areWordsCarried = false, maxTokens, focus } = options;
   const { failing, irreversible, openTodos } = record.outcomes;
   const budget = new Budget(maxTokens - byScript(INTRODUCTION) - HEADINGS_TOKENS);

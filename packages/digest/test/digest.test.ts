@@ -131,7 +131,15 @@ test("law: never more than maxTokens, from 200 to 8,000, whatever there is", () 
       expect(byScript(text)).toBeLessThanOrEqual(maxTokens);
     },
   );
-  fc.assert(law, { numRuns: 150 });
+  const todo = (at: number) => [user(`- [ ] write chapter ${at} of the handbook for the operators`)];
+  const push = (at: number) => ran(`git push origin feature-${at}`);
+  const failing = ran(
+    "pnpm vitest run test/3.test.ts",
+    `FAIL\n${"Error: expected it to be otherwise. ".repeat(3)}`,
+    1,
+  );
+  const everyPart = [push(0), push(1), [agent("𐀀")], todo(0), todo(1), failing];
+  fc.assert(law, { numRuns: 150, examples: [[everyPart, 200, MODEL.repeat(40), false]] });
 });
 
 test("the focus decides what is told where there is not room for all", () => {
