@@ -86,7 +86,9 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   listen?.(lifecycle);
   const models = await openModels({ io, home, settings, onNotice: warn });
   const state: ExtensionState = { flags: new Map(), ending: new AbortController() };
-  const host = extensionHost({ call, home, cwd, lifecycle, models, ui, onNotice }, state);
+  const offersGrants = call.options.mode === "tui";
+  const pathQuestions = new PathQuestions({ cwd, home, allow: settings.paths.allow, ui, offersGrants });
+  const host = extensionHost({ call, home, cwd, lifecycle, models, ui, onNotice, pathQuestions }, state);
   const extensions = new CallExtensions({
     choice: choices(settingsCall, home, settings),
     host,
@@ -112,7 +114,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
       extensions,
       ending: state.ending.signal,
       ui,
-      pathQuestions: new PathQuestions({ cwd, home, ui, offersGrants: call.options.mode === "tui" }),
+      pathQuestions,
       reviewCompaction: options.reviewCompaction && counted(options.reviewCompaction),
       onNotice,
       activate: (agent, control) => Object.assign(state, { agent, control }),
@@ -134,10 +136,13 @@ interface ExtensionState {
   readonly ending: AbortController;
 }
 
-type HostParts = Pick<AppContext, "call" | "home" | "cwd" | "lifecycle" | "models" | "ui" | "onNotice">;
+type HostParts = Pick<
+  AppContext,
+  "call" | "home" | "cwd" | "lifecycle" | "models" | "ui" | "onNotice" | "pathQuestions"
+>;
 
 function extensionHost(
-  { call, home, cwd, lifecycle, models, ui, onNotice }: HostParts,
+  { call, home, cwd, lifecycle, models, ui, onNotice, pathQuestions }: HostParts,
   state: ExtensionState,
 ): ExtensionHost {
   return {
@@ -155,6 +160,7 @@ function extensionHost(
     isProjectTrusted: () => isTrusted(cwd, home),
     flag: (name) => state.flags.get(name),
     onNotice,
+    confirmPath: (request) => pathQuestions.ask(state.agent?.session.id)(request),
     onEntry: (entry) => ui?.showEntry?.(entry),
   };
 }

@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { dirname, isAbsolute, relative, sep } from "node:path";
 import type { ConfirmPath, PathRequest } from "@bonsai-agent/agent";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
+import { absolutePath } from "./paths.ts";
 import { oneAfterTheOther } from "./questions.ts";
 import { grantPath, type PathGrant, pathGrants } from "./trust.ts";
 
@@ -11,6 +12,8 @@ interface PathQuestionsOptions {
   cwd: string;
   /** Where what is granted for good is kept. */
   home: string;
+  /** The setting `paths.allow`. */
+  allow: readonly string[];
   /** Undefined where nobody can be asked. */
   ui: FrontEndUI | undefined;
   /** False where the answer can be yes or no alone, as programs over RPC know the question. */
@@ -40,17 +43,27 @@ export class PathQuestions {
     this.#options = options;
   }
 
-  /** Asks for the tools of a session; what was granted before is not asked about. */
-  ask(sessionId: string): ConfirmPath {
+  /**
+   * Asks for the tools of a session; what was granted before, or lies in the project after all, is not asked about.
+   * @param sessionId default: none, before there is one
+   */
+  ask(sessionId = ""): ConfirmPath {
     // One after the other: the answer to one can be that to the next.
     return (request) => this.#inTurn(() => this.#answer(sessionId, request));
+  }
+
+  /** Tools of extensions can be made for another folder than the project, and know nothing of the settings. */
+  get #usual(): Pick<PathGrant, "folder" | "access">[] {
+    const { cwd, allow } = this.#options;
+    return [cwd, ...allow].map((path) => ({ folder: realPath(absolutePath(path, cwd)), access: "write" }));
   }
 
   /** @returns undefined where nobody can be asked */
   async #answer(sessionId: string, request: PathRequest): Promise<boolean | undefined> {
     const { cwd, home, ui } = this.#options;
     const session = this.#granted.get(sessionId) ?? [];
-    if ([...session, ...pathGrants(cwd, home)].some((grant) => covers(grant, request))) return true;
+    if ([...this.#usual, ...session, ...pathGrants(cwd, home)].some((grant) => covers(grant, request)))
+      return true;
     if (ui === undefined) return undefined;
     const { toolName, path, access } = request;
     const question = access === "read" ? "Read beyond the project?" : "Change a file beyond the project?";

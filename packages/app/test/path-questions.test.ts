@@ -34,7 +34,7 @@ function desk(...given: Answer[]) {
       return answer && options.find((option) => option.startsWith(answer));
     },
   } as unknown as FrontEndUI;
-  const questions = new PathQuestions({ cwd, home, ui, offersGrants: true });
+  const questions = new PathQuestions({ cwd, home, allow: [], ui, offersGrants: true });
   const ask = (path: string, access: "read" | "write" = "read", { session = "one", to = questions } = {}) =>
     to.ask(session)({ path, access, toolName: access, signal: new AbortController().signal });
   return {
@@ -44,7 +44,7 @@ function desk(...given: Answer[]) {
     other,
     asked,
     ask,
-    again: () => new PathQuestions({ cwd, home, ui, offersGrants: true }),
+    again: () => new PathQuestions({ cwd, home, allow: [], ui, offersGrants: true }),
   };
 }
 
@@ -129,7 +129,7 @@ test("one answer is that to all questions of its folder that wait", async () => 
 
 test("where nobody can be asked, what was granted for good holds, and nothing else", async () => {
   const { cwd, home, other, ask } = desk();
-  const to = new PathQuestions({ cwd, home, ui: undefined, offersGrants: true });
+  const to = new PathQuestions({ cwd, home, allow: [], ui: undefined, offersGrants: true });
   expect(await ask(other, "read", { to })).toBeUndefined();
   grantPath({ project: cwd, folder: other, access: "read" }, home);
   expect(await ask(other, "read", { to })).toBe(true);
@@ -143,3 +143,13 @@ test.for(['{"folders": [], "paths": [{"folder": "/x"}]}', '{"folders": [], "path
     await expect(ask(other)).rejects.toMatchObject({ code: "settings_invalid" });
   },
 );
+
+test("the project and what the settings allow are not asked about, whoever's tool it is", async () => {
+  const { cwd, home, other } = desk();
+  const to = new PathQuestions({ cwd, home, allow: [other], ui: undefined, offersGrants: true });
+  const ask = (path: string) =>
+    to.ask()({ path, access: "write", toolName: "write", signal: new AbortController().signal });
+  expect(await ask(join(cwd, "a.txt"))).toBe(true);
+  expect(await ask(join(other, "in", "a.txt"))).toBe(true);
+  expect(await ask(join(home, "a.txt"))).toBeUndefined();
+});

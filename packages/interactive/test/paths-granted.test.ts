@@ -6,8 +6,14 @@ import { expect, test } from "vitest";
 import { agentProject } from "../../app/test/agent-project.ts";
 import { openInteractive } from "./harness.ts";
 
-/** The model reads two files beside the project, one after the other. */
-async function opened() {
+/** In the place of the program's own `read`. */
+const wrapping = (cwd: string) => `
+import { createReadTool } from "@earendil-works/pi-coding-agent";
+export default (pi) => pi.registerTool(createReadTool(${JSON.stringify(cwd)}));
+`;
+
+/** The model reads two files beside the project, one after the other. @param extension one to load. Default: none */
+async function opened(extension?: (cwd: string) => string) {
   const reads = (name: string): Scenario["turn"][number] => ({
     calls: [{ name: "read", arguments: { path: `../beside/${name}` } }],
   });
@@ -20,6 +26,10 @@ async function opened() {
   const beside = join(dirname(project.cwd), "beside");
   mkdirSync(beside);
   for (const name of ["a.txt", "b.txt"]) writeFileSync(join(beside, name), `secret of ${name}`);
+  if (extension !== undefined) {
+    mkdirSync(join(project.home, "extensions"));
+    writeFileSync(join(project.home, "extensions", "wrapping.ts"), extension(project.cwd));
+  }
   const { terminal } = openInteractive({ project, rows: 40 });
   await terminal.until("/100k");
   terminal.type("read them\n");
@@ -40,6 +50,13 @@ test("always for a folder is asked once, shown, and taken back", async () => {
   await terminal.until("Nothing any more.");
   expect(pathGrants(project.cwd, project.home)).toEqual([]);
   terminal.press("esc");
+});
+
+test("a tool that an extension wraps asks in the same way, and what is granted holds for it", async () => {
+  const { terminal, project, beside } = await opened(wrapping);
+  terminal.press("down", "down", "down", "enter");
+  await terminal.until("Both read.");
+  expect(pathGrants(project.cwd, project.home)).toMatchObject([{ folder: beside, access: "read" }]);
 });
 
 test("Enter alone allows nothing, and once is for one file", async () => {

@@ -209,18 +209,20 @@ test("beyond its folder a wrapped tool asks the user of the session; an extensio
   const path = join(outside, "a.txt");
   await createWriteTool(inside).execute("1", { path, content: "mine" });
   const asked: unknown[] = [];
-  const answers = [true, false];
-  const confirm = async (...args: unknown[]) => asked.push(args) > 0 && answers.shift()!;
+  const answers = [true, false, undefined];
   await new AsyncResource("session").runInAsyncScope(async () => {
-    useContext({ ui: { confirm } } as never);
+    useContext({} as never, async (request) => {
+      asked.push(request);
+      return answers.shift();
+    });
     const read = createReadTool(inside);
     expect(text(await read.execute("1", { path }))).toBe("mine");
     await expect(read.execute("1", { path })).rejects.toThrow("did not allow");
+    await expect(read.execute("1", { path })).rejects.toThrow("may not be read");
+    useContext({} as never);
+    await expect(read.execute("1", { path })).rejects.toThrow("may not be read");
   });
-  expect(asked).toMatchObject([
-    ["Read beyond the project?", `The tool read wants to read ${path}.`, {}],
-    ["Read beyond the project?", expect.any(String), {}],
-  ]);
+  expect(asked).toMatchObject(Array(3).fill({ toolName: "read", path, access: "read" }));
 });
 
 test.each([

@@ -1,4 +1,4 @@
-import type { Agent, AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
+import type { Agent, AgentNotice, ConfirmPath, LifecycleEvents } from "@bonsai-agent/agent";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Catalogue, CatalogueModel, KeyFile, ModelClient } from "@bonsai-agent/models";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
@@ -63,6 +63,8 @@ export interface ExtensionHost {
   flag(name: string): FlagValue | undefined;
   /** Must not throw. */
   onNotice(notice: AgentNotice): void;
+  /** Asks about a path beyond the project that a tool of an extension wants to touch. Default: nobody is asked. */
+  readonly confirmPath?: ConfirmPath | undefined;
   /** Called with each entry that an extension has appended. Default: nothing is called. */
   onEntry?(entry: CustomEntry): void;
 }
@@ -84,6 +86,8 @@ export interface AdaptedExtension {
    * calls none.
    */
   runCommand(text: string): boolean;
+  /** Whether a tool may touch a path beyond the project, as the user is asked for the program's own tools. */
+  readonly confirmPath: ConfirmPath;
 }
 
 /** Lays another agent's names over ours, for extensions that were written for it. */

@@ -80,6 +80,7 @@ export function apiOf(
       if (command !== undefined) void runWhenFree(command, host);
       return command !== undefined;
     },
+    confirmPath: async (request) => host.confirmPath?.(request),
   };
   const adapted = <Context extends ExtensionContext>(context: Context): Context =>
     adapter?.context?.(context, extension) ?? context;

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { ConfirmPath } from "@bonsai-agent/agent";
 import type { ExtensionContext } from "@bonsai-agent/extension";
 import type { AskOptions, ModelContext, ModelRegistry } from "@bonsai-agent/extension/host";
 import { type AssistantMessage, contentText, type Message } from "@bonsai-agent/messages";
@@ -130,16 +131,33 @@ function withoutNulls(headers: PiAskOptions["headers"] = {}): Record<string, str
  * Owners of the context whose models free functions ask: `complete(model, …)` of `pi-ai` gets none. It is the one that
  * the work goes back to which calls them; for work that goes back to none, the one that was given last.
  */
-const given = new AsyncLocalStorage<ExtensionContext>();
-let latest: ExtensionContext | undefined;
+const given = new AsyncLocalStorage<InUse>();
+let latest: InUse | undefined;
 
-/** For all that the caller does from here on. */
-export function useContext(context: ExtensionContext): void {
-  given.enterWith(context);
-  latest = context;
+interface InUse {
+  context: ExtensionContext;
+  confirmPath: ConfirmPath;
+}
+
+/** For all that the caller does from here on. @param confirmPath default: nobody can be asked about paths */
+export function useContext(
+  context: ExtensionContext,
+  confirmPath: ConfirmPath = async () => undefined,
+): void {
+  latest = { context, confirmPath };
+  given.enterWith(latest);
 }
 
 export function contextInUse(): ExtensionContext | undefined {
+  return inUse()?.context;
+}
+
+/** Asks about paths beyond the project where there is a context; undefined where an extension works outside of any. */
+export function confirmPathInUse(): ConfirmPath | undefined {
+  return inUse()?.confirmPath;
+}
+
+function inUse(): InUse | undefined {
   return given.getStore() ?? latest;
 }
 

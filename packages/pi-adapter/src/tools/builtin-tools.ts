@@ -9,7 +9,7 @@ import {
 } from "@bonsai-agent/agent";
 import { inFileQueue } from "@bonsai-agent/agent/host";
 import { BonsaiError, contentText } from "@bonsai-agent/messages";
-import { contextInUse } from "../models/requests.ts";
+import { confirmPathInUse } from "../models/requests.ts";
 import { formatSize, truncateHead } from "./truncate.ts";
 
 /** What a tool reports while it works and when it is done. */
@@ -44,13 +44,10 @@ interface BuiltinToolOptions {
  * The user is asked, as for Bonsai's own tools; where nobody can be asked, it is refused. What an extension does outside
  * of any session is its own: it could open the file itself.
  */
-async function confirmPath({ path, toolName, access, signal }: Parameters<ConfirmPath>[0]): Promise<boolean> {
-  const context = contextInUse();
-  if (context === undefined) return true;
-  const what = access === "read" ? "read" : "change";
-  const title = access === "read" ? "Read beyond the project?" : "Change a file beyond the project?";
-  return context.ui.confirm(title, `The tool ${toolName} wants to ${what} ${path}.`, { signal });
-}
+const confirmPath: ConfirmPath = async (request) => {
+  const confirm = confirmPathInUse();
+  return confirm === undefined || confirm(request);
+};
 
 /** Bonsai's own tool for a folder. */
 export function builtinTool(name: BuiltinToolName, { cwd, env }: BuiltinToolOptions): PiTool {
