@@ -14,4 +14,10 @@ export { FolderWalk, type WalkedEntry } from "./tools/folder-walk.ts";
 export { globMatcher } from "./tools/glob-matcher.ts";
 export { ExpressionWorker } from "./tools/line-search.ts";
 export { fileKind, HEAD_BYTES } from "./tools/open-file.ts";
-export { killRunningCommands, type ProcessToStart, runningCommand, startProcess } from "./tools/process.ts";
+export {
+  killRunningCommands,
+  type ProcessToStart,
+  programPath,
+  runningCommand,
+  startProcess,
+} from "./tools/process.ts";

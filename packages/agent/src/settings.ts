@@ -42,6 +42,7 @@ export const settingsObject = z.strictObject({
     .prefault({}),
   theme: z.enum(["auto", "dark", "light"]).default("auto"),
   footer: z.strictObject({ tokens: z.boolean().default(false) }).prefault({}),
+  editor: z.string().min(1).optional(),
   instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]),
 });
 

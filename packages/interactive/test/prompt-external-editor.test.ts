@@ -58,3 +58,52 @@ test("a program that writes is ended with bonsai", async () => {
   await end();
   await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow("ESRCH"));
 });
+
+/** A machine where no editor is named and only these are there: each writes its name and how many arguments it got. */
+function withEditors(...names: string[]) {
+  const folder = testFolder();
+  for (const name of names) {
+    const script = `for file; do :; done; printf ' by ${name} %s' $# >> "$file"`;
+    writeFileSync(join(folder, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  }
+  return { VISUAL: "", EDITOR: "", PATH: folder };
+}
+
+test("without one, those that are there are offered, and the choice is remembered where the user says so", async () => {
+  const env = withEditors("vi", "code");
+  const { terminal, project } = openInteractive({ env });
+  await terminal.until("/100k");
+  terminal.type("a text");
+  terminal.press("ctrl+g");
+  const screen = await terminal.until("Which one?");
+  expect(screen).toMatch(/vi[\s\S]*code --wait/);
+  expect(screen).not.toContain("nano");
+  terminal.press("down", "enter");
+  await terminal.until("Remember it?");
+  terminal.press("y", "enter");
+  await terminal.until("a text by code 2");
+  const settings = JSON.parse(readFileSync(join(project.home, "settings.json"), "utf8"));
+  expect(settings).toMatchObject({ editor: "code --wait" });
+});
+
+test("a choice that is not remembered holds until the end", async () => {
+  const { terminal, project } = openInteractive({ env: withEditors("vi") });
+  await terminal.until("/100k");
+  terminal.type("a text");
+  terminal.press("ctrl+g");
+  await terminal.until("Which one?");
+  terminal.press("enter");
+  await terminal.until("Remember it?");
+  terminal.press("n");
+  await terminal.until("a text by vi 1");
+  terminal.press("ctrl+g");
+  await terminal.until("a text by vi 1 by vi 1");
+  expect(() => readFileSync(join(project.home, "settings.json"), "utf8")).toThrow("ENOENT");
+});
+
+test("where there is none at all, those that are looked for are named", async () => {
+  const { terminal } = openInteractive({ env: withEditors() });
+  await terminal.until("/100k");
+  terminal.press("ctrl+g");
+  await terminal.until(/none is on the\s+PATH: nano/);
+});

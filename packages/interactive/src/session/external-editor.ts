@@ -1,10 +1,12 @@
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { startProcess } from "@bonsai-agent/agent/host";
+import { programPath, startProcess } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
+import { askPick, askYesOrNo } from "../panels/ask.ts";
+import { settingsFile, writeSetting } from "../panels/settings-file.ts";
 
 /** The text of the editor in the user's own one. What was typed stays, unless that one ends well. */
 export async function writeOutside(context: InteractiveContext): Promise<void> {
@@ -15,20 +17,16 @@ export async function writeOutside(context: InteractiveContext): Promise<void> {
 }
 
 /** A text as the user's own editor gives it back; undefined where it does not, which the user is told. */
-export async function editedOutside(
-  { host, screen, notify, interruptible }: InteractiveContext,
-  text: string,
-): Promise<string | undefined> {
+export async function editedOutside(context: InteractiveContext, text: string): Promise<string | undefined> {
+  const { host, screen, notify, interruptible } = context;
   const { env } = host.app.call.io;
-  const command = env.VISUAL || env.EDITOR;
-  if (!command) {
-    notify("Neither VISUAL nor EDITOR names an editor.", "warning");
-    return undefined;
-  }
+  const named = host.app.settings.editor || env.VISUAL || env.EDITOR;
+  const command = named || (await pickedEditor(context));
+  if (command === undefined) return undefined;
   return interruptible(async (signal) => {
     screen.stop();
     try {
-      return await writtenIn(command, text, signal);
+      return await writtenIn({ command, env: { ...env } }, text, signal);
     } catch (error) {
       if (!signal.aborted) notify(errorText(error), "error");
       return undefined;
@@ -39,16 +37,75 @@ export async function editedOutside(
   });
 }
 
+/** What the user picks of the editors that are there, where neither the setting nor the environment names one. */
+async function pickedEditor(context: InteractiveContext): Promise<string | undefined> {
+  const { host, screen, notify } = context;
+  const found = editorsThere({ ...host.app.call.io.env });
+  if (found.length === 0) {
+    notify(
+      `Neither VISUAL nor EDITOR names an editor, and none is on the PATH: ${editors.join(", ")}.`,
+      "warning",
+    );
+    return undefined;
+  }
+  const picked = await askPick<string>(screen, {
+    title: "Neither VISUAL nor EDITOR names an editor. Which one?",
+    items: found,
+    key: String,
+    text: String,
+    row: (command) => ({ label: command }),
+  });
+  if (picked !== undefined) await remember(picked, context);
+  return picked;
+}
+
+/** Those that wait until the file is closed; of a terminal first, the simplest before. */
+const editors: readonly string[] =
+  process.platform === "win32"
+    ? ["notepad", "code --wait"]
+    : "nano,micro,vim,nvim,vi,hx,kak,joe,mg,emacs -nw,code --wait,codium --wait,zed --wait,subl --wait".split(
+        ",",
+      );
+
+function editorsThere(env: NodeJS.ProcessEnv): string[] {
+  const endings = process.platform === "win32" ? [".exe", ".cmd"] : [""];
+  return editors.filter((command) => {
+    const [name = ""] = command.split(" ", 1);
+    return endings.some((ending) => programPath(`${name}${ending}`, env) !== undefined);
+  });
+}
+
+/** For this call of the program in any case; as a setting if the user says so. */
+async function remember(editor: string, { host, screen, notify }: InteractiveContext): Promise<void> {
+  host.app.settings = { ...host.app.settings, editor };
+  const isKept = await askYesOrNo(screen, {
+    title: "Remember it?",
+    message: `Yes writes "editor": ${JSON.stringify(editor)} into ${settingsFile(host.app.home)}; without, it is asked again at the next start.`,
+  });
+  if (isKept !== true) return;
+  try {
+    writeSetting(host.app.home, ["editor"], editor);
+  } catch (error) {
+    notify(errorText(error), "error");
+  }
+}
+
+/** How a program is called. */
+interface EditorCall {
+  /** As in `$EDITOR`: a command of the shell, the file behind it. */
+  command: string;
+  env: NodeJS.ProcessEnv;
+}
+
 /**
  * Lets a program change a text in a file of its own.
- * @param command as in `$EDITOR`: a command of the shell, the file behind it
  * @param signal ends the program
  * @throws BonsaiError `editor_failed`
  */
-async function writtenIn(command: string, text: string, signal: AbortSignal): Promise<string> {
+async function writtenIn(call: EditorCall, text: string, signal: AbortSignal): Promise<string> {
   const restoreInterrupts = ignoreInterrupts();
   try {
-    return await inFile({ command, text }, (file) => ended(command, file, signal));
+    return await inFile({ command: call.command, text }, (file) => ended(call, file, signal));
   } finally {
     restoreInterrupts();
   }
@@ -90,9 +147,9 @@ function ignoreInterrupts(): () => void {
   };
 }
 
-async function ended(command: string, file: string, signal: AbortSignal): Promise<void> {
+async function ended({ command, env }: EditorCall, file: string, signal: AbortSignal): Promise<void> {
   const shellLine = { command: `${command} "${file}"`, args: [], shell: true };
-  const child = await startProcess({ ...shellLine, stdio: "inherit", signal }).catch((cause: Error) => {
+  const child = await startProcess({ ...shellLine, env, stdio: "inherit", signal }).catch((cause: Error) => {
     throw failed(command, cause.message, cause);
   });
   await new Promise<void>((resolve, reject) => {
@@ -109,7 +166,7 @@ function failed(command: string, why: string, cause?: unknown): BonsaiError {
   return new BonsaiError({
     code: "editor_failed",
     message: `The editor ${command} did not give a text back: ${why}. What you typed is as it was.`,
-    hint: "VISUAL or EDITOR should name an editor that waits until the file is closed, like code --wait.",
+    hint: "The setting editor, VISUAL or EDITOR should name an editor that waits until the file is closed, like code --wait.",
     ...(cause === undefined ? {} : { cause }),
   });
 }

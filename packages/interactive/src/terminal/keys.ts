@@ -26,7 +26,7 @@ const table = {
   takeBackQueued: { keys: ["alt+up"], description: "Queued messages back into the editor" },
   paste: { keys: ["ctrl+v", "alt+v"], description: "Paste an image from the clipboard, or its text" },
   copy: { keys: ["ctrl+x"], description: "Copy the last answer, or its code" },
-  externalEditor: { keys: ["ctrl+g"], description: "Write in $VISUAL or $EDITOR" },
+  externalEditor: { keys: ["ctrl+g"], description: "Write in an editor of your own" },
   suspend: { keys: ["ctrl+z"], description: "Suspend bonsai" },
 } as const satisfies Record<string, Action>;
 
