@@ -190,6 +190,27 @@ test("branches, labels, edits, summaries and names of a session in memory", () =
   expect([manager.getSessionId(), manager.getEntries()]).toEqual(["next", []]);
 });
 
+test("a branched session has its labels behind the path, from when they were given", () => {
+  const manager = SessionManager.inMemory("/project");
+  const one = manager.appendMessage({ role: "user", content: "One", timestamp: 1 });
+  manager.appendLabelChange(one, "first");
+  const start = manager.appendLabelChange(one, "start");
+  const change = manager.appendModelChange("p", "m");
+  const two = manager.appendMessage({ role: "user", content: "Two", timestamp: 2 });
+  const gone = manager.appendMessage({ role: "user", content: "Gone", timestamp: 3 });
+  manager.appendLabelChange(gone, "gone");
+  manager.appendLabelChange(two, "taken away");
+  manager.appendLabelChange(two, undefined);
+  const { timestamp } = manager.getEntry(start)!;
+  manager.createBranchedSession(two);
+  expect(manager.getEntries()).toMatchObject([
+    { id: one, parentId: null },
+    { id: change, parentId: one },
+    { id: two, parentId: change },
+    { type: "label", targetId: one, label: "start", parentId: two, timestamp },
+  ]);
+});
+
 test("a copy for another folder has all branches, and says where it is from", () => {
   const { file } = recorded();
   const copy = SessionManager.forkFrom(file, "/other", folder(), { id: "copied" });

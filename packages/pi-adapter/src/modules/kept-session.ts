@@ -109,16 +109,13 @@ export class KeptSession {
   }
 
   /**
-   * Goes on in a new session that has the path to an entry, with the labels of its entries. @throws what `Session.path` throws
+   * Goes on in a new session that has the path to an entry, and behind it the labels of its entries. @throws what `Session.path` throws
    */
   branch(leafId: string): void {
     const { session } = this;
-    const path = session.path(leafId);
-    const labels = [...session.labels()];
-    this.start({ parentSession: this.#file }, path);
-    for (const [targetId, label] of labels)
-      if (this.#session.entry(targetId) !== undefined && this.#session.label(targetId) !== label)
-        this.#session.append({ type: "label", targetId, label });
+    const path = withoutLabels(session.path(leafId));
+    const labels = labelsOf(path, session);
+    this.start({ parentSession: this.#file }, [...path, ...labels]);
     if (path.some(isAnswer)) this.#keep();
   }
 
@@ -161,6 +158,33 @@ function holding(header: SessionHeader, entries: readonly object[]): Session {
   const hasHeader = (entries[0] as { type?: unknown }).type === "session";
   const lines = (hasHeader ? entries : [header, ...entries]).map((each) => `${JSON.stringify(each)}\n`);
   return openSession({ store: new MemoryStore(lines.join("")) });
+}
+
+/** What hung below a label hangs where that hung. */
+function withoutLabels(path: readonly Entry[]): Entry[] {
+  let parentId: string | null = null;
+  return path.flatMap((entry) => {
+    if (entry.type === "label") return [];
+    const moved = { ...entry, parentId };
+    parentId = entry.id;
+    return [moved];
+  });
+}
+
+/** The labels that stand on the entries of a path, one below the other behind it, from when they were given. */
+function labelsOf(path: readonly Entry[], session: Session): Entry[] {
+  const standing = session.labels();
+  const latest = new Map(
+    session.entries().flatMap((entry) => (entry.type === "label" ? [[entry.targetId, entry] as const] : [])),
+  );
+  let parentId = path.at(-1)?.id ?? null;
+  return path.flatMap(({ id }) => {
+    const entry = latest.get(id);
+    if (entry === undefined || !standing.has(id)) return [];
+    const moved = { ...entry, id: session.newId(), parentId };
+    parentId = moved.id;
+    return [moved];
+  });
 }
 
 function headerCwd(file: string): string | undefined {
