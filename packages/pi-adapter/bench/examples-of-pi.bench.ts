@@ -17,7 +17,8 @@ const rows = [...rowsOfViews, ...rowsOfTools, ...rowsOfSessions];
 
 /**
  * Drives each example of pi's package in the command, on a pseudo terminal, with a model that says what its row has for
- * it. Packages come from the registry, or from `PI_PACKAGES/VERSION/package`.
+ * it. Packages come from the registry, or from `PI_PACKAGES/VERSION/package`. `PI_COMMAND=bin/bonsai.js` drives the
+ * command as it was built.
  */
 export default async function bench(): Promise<BenchTable[]> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-pi-"));

@@ -47,7 +47,11 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-const main = fileURLToPath(new URL("../../../cli/src/main.ts", import.meta.url));
+/** What is driven: the sources, or with `PI_COMMAND=bin/bonsai.js`, below packages/cli, the command as it was built. */
+const main = fileURLToPath(
+  new URL(`../../../cli/${process.env.PI_COMMAND ?? "src/main.ts"}`, import.meta.url),
+);
+const condition = process.env.PI_COMMAND === undefined ? "--conditions=@bonsai-agent/source " : "";
 const reroute = new URL("reroute.mjs", import.meta.url).href;
 
 /** @param example a file or folder: a copy of it is loaded */
@@ -179,7 +183,7 @@ function environment({
     GOOGLE_API_KEY: "key",
     BENCH_SERVER: server.url,
     // Also for a `bonsai` that an example starts.
-    NODE_OPTIONS: `--conditions=@bonsai-agent/source --no-warnings --import=${reroute}`,
+    NODE_OPTIONS: `${condition}--no-warnings --import=${reroute}`,
     ...options.env,
   };
 }
