@@ -57,11 +57,13 @@ function starting({ api }: PiExtension, handler: PiHandler): PiHandler {
     const systemPromptOptions = promptOptions(ctx.cwd, api.getActiveTools());
     // Of pi 1.5; a run that a message of an extension begins cannot be told from others here.
     const started = { ...event, messageType: "user", systemPromptOptions };
-    const result = (await handler(started, ctx)) as StartResult | undefined;
+    const { systemPrompt: soFar } = event as { systemPrompt: string };
+    const asChained = overlay(ctx, { getSystemPrompt: () => soFar });
+    const result = (await handler(started, asChained)) as StartResult | undefined;
     const added = addedPrompt(systemPromptOptions);
     const message = result?.message && { message: { display: true, ...result.message } };
     if (added === "") return result && { ...result, ...message };
-    const systemPrompt = result?.systemPrompt ?? (event as { systemPrompt: string }).systemPrompt;
+    const systemPrompt = result?.systemPrompt ?? soFar;
     return { ...result, ...message, systemPrompt: `${systemPrompt}\n\n${added}` };
   };
 }
@@ -220,10 +222,19 @@ const piResults: Readonly<Record<string, (result: Result) => Result | string | u
   user_bash: userBashResult,
 };
 
-/** Operations are the same here. Of a result, pi wants fewer fields. */
-function userBashResult({ result, operations }: Result): Result | undefined {
-  if (operations !== undefined && operations !== null) return { operations };
-  if (typeof result !== "object" || result === null) return undefined;
+/**
+ * Operations are the same here. Of a result, pi wants fewer fields. An answer that is neither refuses the command: who
+ * wanted it to run elsewhere must not see it run here.
+ */
+function userBashResult({ result, operations }: Result): Result {
+  if ((result === undefined) === (operations === undefined))
+    return {
+      block: true,
+      reason:
+        "an extension must answer user_bash with operations or with a result, not with both or neither.",
+    };
+  if (operations !== undefined) return { operations };
+  if (typeof result !== "object" || result === null) return { result };
   const { output = "", exitCode, cancelled = false, truncated = false, fullOutputPath } = result as Result;
   return {
     result: {

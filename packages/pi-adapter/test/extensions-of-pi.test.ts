@@ -87,7 +87,9 @@ test("prompt sections, messages, streamed text and settling are pi's", async () 
   const session = await openPiSession("prompt-sections", { ui: {}, answers: ["Hello there."] });
   await session.prompt("Hi");
   const [request] = session.requests;
-  expect(request?.systemPrompt).toMatch(/<advice>\nRead before you write\.\n<\/advice>\nBe brief\.$/);
+  expect(request?.systemPrompt).toMatch(
+    /<advice>\nRead before you write\.\n<\/advice>\nBe brief\.\nBe kind\.$/,
+  );
   expect(JSON.stringify(request?.messages)).toContain("Changed in place.");
   expect(session.session.entries()).toContainEqual(
     expect.objectContaining({
@@ -152,6 +154,22 @@ test("a user's command is run by the extension, or where it says", async () => {
   expect(far).toMatchObject({ output: expect.stringMatching(/not found[\s\S]*bash/), exitCode: 3 });
   expect(shown.join("")).toBe(far.output);
   expect(session.notices).toEqual([]);
+});
+
+test("a user's command that was to be run elsewhere, but is not said where, is not run here", async () => {
+  const session = await openPiSession("tool-override");
+  const answers = [
+    {},
+    { operations: null },
+    { operations: {} },
+    { result: null },
+    { operations: {}, result: { output: "handled", exitCode: 0 } },
+  ];
+  for (const answer of answers)
+    await expect(session.agent.runUserCommand(`odd ${JSON.stringify(answer)}`)).rejects.toMatchObject({
+      code: "command_blocked",
+    });
+  expect(session.session.entries().filter(({ type }) => type === "message")).toEqual([]);
 });
 
 test("a command hands over to a new session, whose context can send messages", async () => {
