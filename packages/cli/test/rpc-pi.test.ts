@@ -1,16 +1,16 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Scenario } from "@bonsai-agent/models";
 import { describe, expect, test } from "vitest";
-import { agentProject, says } from "./agent-project.ts";
+import { type AgentProject, agentProject, says } from "./agent-project.ts";
 import { isEnd, type RpcLine, RpcSession, slow } from "./rpc-session.ts";
 
 /** A client as pi's is: its ids, and what it makes of a response. */
 class PiRpc extends RpcSession {
   #sent = 0;
 
-  constructor(scenario: Scenario, argv?: readonly string[]) {
-    super(agentProject(scenario), argv);
+  constructor(given: Scenario | AgentProject, argv?: readonly string[]) {
+    super("home" in given ? given : agentProject(given), argv);
   }
 
   /** The response. */
@@ -137,13 +137,32 @@ describe("a client of pi's drives --mode rpc", () => {
     expect(await rpc.data<{ models: unknown[] }>("get_available_models")).toMatchObject({
       models: expect.any(Array),
     });
-    const cycled = await rpc.data<{ thinkingLevel: string; isScoped: boolean } | null>("cycle_model");
-    if (cycled !== null) expect(cycled).toMatchObject({ thinkingLevel: "off", isScoped: false });
     const { levels } = await rpc.data<{ levels: string[] }>("get_available_thinking_levels");
     expect(levels).toEqual(["off", "minimal", "low", "medium", "high", "xhigh"]);
     expect(await rpc.data("cycle_thinking_level")).toEqual({ level: "minimal" });
     expect(await rpc.data("set_thinking_level", { level: "max" })).toBeUndefined();
     expect(await rpc.data("get_state")).toMatchObject({ thinkingLevel: "xhigh" });
+    await rpc.end();
+  });
+
+  test("the next model is the next favourite; a level that makes no difference to it is not offered", async () => {
+    const project = agentProject(says("yes"));
+    const box = { provider: "box", api: "openai-chat", baseUrl: "http://127.0.0.1:1/v1" };
+    const shapes = { contextWindow: 8_000, reasoning: true, compat: { thinking: "switch" } };
+    const models = [
+      { id: "one", ...shapes },
+      { id: "two", ...shapes },
+    ];
+    writeFileSync(join(project.home, "models.json"), JSON.stringify({ providers: [{ ...box, models }] }));
+    const rpc = new PiRpc(project, ["--models", "box/two:high,box/one"]);
+    expect(await rpc.data("cycle_model")).toMatchObject({
+      model: { provider: "box", id: "two" },
+      thinkingLevel: "high",
+      isScoped: true,
+    });
+    expect(await rpc.data("get_available_thinking_levels")).toEqual({ levels: ["off", "medium"] });
+    expect(await rpc.data("cycle_thinking_level")).toEqual({ level: "off" });
+    expect(await rpc.data("cycle_model")).toMatchObject({ model: { id: "one" } });
     await rpc.end();
   });
 

@@ -69,4 +69,10 @@ export { type RepairedMessages, type RepairMessagesOptions, repairMessages } fro
 export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
 export { scenarioModel } from "./scenario-file.ts";
 export { scriptedProvider } from "./scripted.ts";
-export { type AskedThinking, askedThinking, thinkingLevelsOf, withThinkingField } from "./thinking.ts";
+export {
+  type AskedThinking,
+  askedThinking,
+  nextThinkingLevel,
+  thinkingLevelsOf,
+  withThinkingField,
+} from "./thinking.ts";

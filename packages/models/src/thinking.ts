@@ -31,6 +31,14 @@ export function thinkingLevelsOf(model: CatalogueModel): readonly ThinkingLevel[
   );
 }
 
+/** The level after one, among those that make a difference to the model; undefined where there is no other. */
+export function nextThinkingLevel(model: CatalogueModel, level: ThinkingLevel): ThinkingLevel | undefined {
+  const levels = thinkingLevelsOf(model);
+  const asked = askedThinking(model, level);
+  const at = levels.findIndex((each) => askedThinking(model, each) === asked);
+  return levels.length < 2 ? undefined : levels[(at + 1) % levels.length];
+}
+
 /**
  * A model that can think and of which nobody knows how it is told so: it gets the usual field of Chat Completions. The
  * other protocols have a word for every model.

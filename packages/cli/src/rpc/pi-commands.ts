@@ -1,9 +1,16 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
+import { forkChoice, freshChoice } from "@bonsai-agent/app/session-choice";
 import { resolveEntryId } from "@bonsai-agent/app/session-file";
 import { BonsaiError, messageText } from "@bonsai-agent/messages";
-import { type CatalogueModel, type ThinkingLevel, thinkingLevels, usableModels } from "@bonsai-agent/models";
+import {
+  type CatalogueModel,
+  nextThinkingLevel,
+  type ThinkingLevel,
+  thinkingLevels,
+  thinkingLevelsOf,
+  usableModels,
+} from "@bonsai-agent/models";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 import { z } from "zod";
 import { type RpcWork, rpcHandlers } from "./commands.ts";
@@ -91,9 +98,9 @@ export const piHandlers: PiHandlers = {
     return { steering: of("steer"), followUp: of("followUp") };
   },
   new_session: async (work, { parentSession }) => {
-    if (parentSession === undefined) return left(await new_session(work, {}));
+    if (parentSession === undefined) return onlyCancelled(await new_session(work, {}));
     work.runs.refuseWhileBusy(work.host);
-    return left({
+    return onlyCancelled({
       cancelled: !(await work.host.replace(
         "new",
         freshChoice(work.host, resolve(work.host.app.cwd, parentSession)),
@@ -125,8 +132,7 @@ export const piHandlers: PiHandlers = {
   get_session_stats: ({ host }) => piStats(host),
   export_html: exportHtml,
   switch_session: async (work, { sessionPath }) => {
-    namedChoice(work.host, sessionPath);
-    return left(await switch_session(work, { session: sessionPath }));
+    return onlyCancelled(await switch_session(work, { session: sessionPath }));
   },
   fork: async (work, { entryId }) => {
     const { host } = work;
@@ -175,32 +181,31 @@ function nothing<Params>(handler: (work: RpcWork, params: Params) => unknown) {
   };
 }
 
-function left({ cancelled }: { cancelled: boolean }): { cancelled: boolean } {
+function onlyCancelled({ cancelled }: { cancelled: boolean }): { cancelled: boolean } {
   return { cancelled };
 }
 
-function levelsOf({ reasoning }: CatalogueModel): readonly ThinkingLevel[] {
-  return reasoning ? thinkingLevels : ["off"];
+/** pi's client expects one at the least. */
+function levelsOf(model: CatalogueModel): readonly ThinkingLevel[] {
+  const levels = thinkingLevelsOf(model);
+  return levels.length === 0 ? ["off"] : levels;
 }
 
 /** Null where there is no other. */
 async function cycleThinking({ host: { agent } }: RpcWork): Promise<{ level: ThinkingLevel } | null> {
-  const levels = levelsOf(agent.model);
-  if (levels.length < 2) return null;
-  const level = levels[(levels.indexOf(agent.state.thinking) + 1) % levels.length]!;
+  const level = nextThinkingLevel(agent.model, agent.state.thinking);
+  if (level === undefined) return null;
   await agent.setThinking(level);
   return { level };
 }
 
 /** Null where there is no other. */
 async function cycleModel({ host }: RpcWork): Promise<object | null> {
-  const { model: present } = host.agent;
-  const models = (await usableModels(host.app.models)).map(({ model }) => model);
-  const at = models.findIndex(({ provider, id }) => provider === present.provider && id === present.id);
-  const next = models[(at + 1) % models.length];
-  if (next === undefined || (models.length === 1 && at === 0)) return null;
-  const model = (await shapes()).piModel(await host.setModel(`${next.provider}/${next.id}`));
-  return { model, thinkingLevel: host.agent.state.thinking, isScoped: false };
+  const { model: next } = await host.cycleModel(1);
+  if (next === undefined) return null;
+  const model = (await shapes()).piModel(next);
+  const isScoped = host.app.settings.favoriteModels.length > 0;
+  return { model, thinkingLevel: host.agent.state.thinking, isScoped };
 }
 
 /** Stops the work first, as pi does. */

@@ -1,6 +1,7 @@
 import {
   askedThinking,
   type CatalogueModel,
+  nextThinkingLevel,
   type ThinkingLevel,
   thinkingLevels,
   thinkingLevelsOf,
@@ -32,12 +33,9 @@ export const thinkingCommand: SlashCommand = {
 /** What the key does: the next level that makes a difference to the model. */
 export async function nextThinking({ host, notify }: InteractiveContext): Promise<void> {
   const { thinking, model } = host.agent.state;
-  const levels = thinkingLevelsOf(model);
-  if (levels.length < 2) return notify(onlyThinking(model));
-  const now = askedThinking(model, thinking);
-  const at = levels.findIndex((level) => askedThinking(model, level) === now);
-  const next = levels[(at + 1) % levels.length];
-  if (next !== undefined) await host.agent.setThinking(next);
+  const next = nextThinkingLevel(model, thinking);
+  if (next === undefined) notify(onlyThinking(model));
+  else await host.agent.setThinking(next);
 }
 
 function askLevel({ agent }: InteractiveContext["host"], screen: Screen): Promise<ThinkingLevel | undefined> {
