@@ -101,3 +101,19 @@ test("a skill in a message", () => {
   expect(parseSkillBlock(block)).toMatchObject({ userMessage: undefined });
   expect(parseSkillBlock("Now.")).toBeNull();
 });
+
+test("links that lead in a circle, or nowhere, and what is met twice end no reading", () => {
+  put("a/deep/SKILL.md", skill("description: Found once"));
+  for (const name of ["one", "two", "three"]) symlinkSync(folder, join(folder, "a", name));
+  symlinkSync("self", join(folder, "self"));
+  symlinkSync("nowhere", join(folder, "gone.md"));
+  const { skills, diagnostics } = loadSkillsFromDir({ dir: folder, source: "user" });
+  expect(skills.map(({ name }) => name)).toEqual(["deep"]);
+  expect(diagnostics).toEqual([]);
+  expect(loadSkills({ cwd: folder, agentDir: folder, skillPaths: ["self"], includeDefaults: false })).toEqual(
+    {
+      skills: [],
+      diagnostics: [expect.objectContaining({ message: "There is no such file or folder." })],
+    },
+  );
+});

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { parseFrontmatter } from "./frontmatter.ts";
@@ -70,26 +70,45 @@ export function loadSkillsFromDir({ dir, source }: { dir: string; source: string
 }
 
 function skillsAt(path: string, source: string): LoadedSkills {
-  const stats = statSync(path, { throwIfNoEntry: false });
+  const stats = statsAt(path);
   if (stats?.isDirectory()) return loadSkillsFromDir({ dir: path, source });
   if (stats?.isFile() && path.endsWith(".md")) return readSkill(path, source);
   const message = stats === undefined ? "There is no such file or folder." : "It is no Markdown file.";
   return { skills: [], diagnostics: [{ type: "warning", message, path }] };
 }
 
-function skillFiles(folder: string, isRoot: boolean): string[] {
-  if (!existsSync(folder)) return [];
+/** @param seen the folders above and beside it, links resolved: links can lead in a circle */
+function skillFiles(folder: string, isRoot: boolean, seen = new Set<string>()): string[] {
+  const names = namesIn(folder);
+  if (names.length === 0 || seen.has(realpathSync(folder))) return [];
+  seen.add(realpathSync(folder));
   const own = join(folder, "SKILL.md");
-  if (existsSync(own)) return [own];
-  const entries = readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
-  return entries.flatMap(({ name }) => {
+  if (names.includes("SKILL.md") && statsAt(own) !== undefined) return [own];
+  return names.flatMap((name) => {
     if (name.startsWith(".") || name === "node_modules") return [];
     const path = join(folder, name);
-    // A link may lead nowhere.
-    const stats = statSync(path, { throwIfNoEntry: false });
-    if (stats?.isDirectory()) return skillFiles(path, false);
+    const stats = statsAt(path);
+    if (stats?.isDirectory()) return skillFiles(path, false, seen);
     return isRoot && stats?.isFile() && name.endsWith(".md") ? [path] : [];
   });
+}
+
+/** In order; none of a folder that is not there or may not be read. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch {
+    return [];
+  }
+}
+
+/** Undefined for what is not there, as a link that leads nowhere, and what may not be looked at. */
+function statsAt(path: string): Stats | undefined {
+  try {
+    return statSync(path);
+  } catch {
+    return undefined;
+  }
 }
 
 const MOST_NAME_CHARACTERS = 64;
