@@ -122,7 +122,9 @@ function grantList(file: string, value: unknown): readonly PathGrant[] {
 function isGrant(value: unknown): value is PathGrant {
   if (!isRecord(value)) return false;
   const { project, folder, access } = value;
-  return [project, folder].every((path) => typeof path === "string") && /^(read|write)$/.test(String(access));
+  return (
+    typeof project === "string" && typeof folder === "string" && (access === "read" || access === "write")
+  );
 }
 
 function wrongTrust(file: string, key: keyof Trust, value: unknown, allowed: string): BonsaiError {

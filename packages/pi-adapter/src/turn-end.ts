@@ -1,7 +1,6 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import { convertToLlm, type ExtensionContext, type ExtensionMessage } from "@bonsai-agent/extension";
 import type { PayloadOf } from "@bonsai-agent/lifecycle";
-import { project } from "@bonsai-agent/session";
 import { withBlocks } from "./models/requests.ts";
 import { overlay, type PiExtension, type PiHandler } from "./pi-extension.ts";
 
@@ -37,12 +36,9 @@ const outcomes: Readonly<Record<string, string>> = { aborted: "aborted", error: 
 
 /** Messages that wait are not shown: they are on their way. */
 function boundaryContext({ sessionManager }: ExtensionContext): object {
-  const { items } = project(sessionManager.buildContextEntries());
-  const contextMessages = items.map(({ message }) => withBlocks(message));
-  const contextEntries = sessionManager.buildContextEntries().map((sourceEntry) => ({
-    sourceEntry,
-    messages: contextMessages.filter((_, at) => items[at]!.entryId === sourceEntry.id),
-  }));
+  const { entries, messages } = sessionManager.buildSessionProjection();
+  const contextMessages = messages.map(withBlocks);
+  const contextEntries = entries.map((each) => ({ ...each, messages: each.messages.map(withBlocks) }));
   return {
     contextEntries,
     contextMessages,

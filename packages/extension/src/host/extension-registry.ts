@@ -63,7 +63,7 @@ export function extensionRegistry({ host, reservedCommands = [] }: RegistryOptio
   };
 }
 
-/** The command that a text calls, with its arguments; undefined where it calls none. */
+/** The command that `/name arguments` calls, with the arguments trimmed; undefined where no extension has it. */
 export function commandIn({ commands }: ExtensionRegistry, text: string) {
   const [, name = "", args = ""] = /^\/(\S+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
   const command = commands.get(name);

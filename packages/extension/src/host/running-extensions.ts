@@ -203,8 +203,6 @@ class RunningExtensions implements Extensions {
     }
     host.lifecycle.removeSource(scope.source);
   }
-
-  /** Of `/name arguments`, with the arguments trimmed; undefined where no extension has that command. */
 }
 
 function isCompletion(offered: unknown): offered is ArgumentCompletion {

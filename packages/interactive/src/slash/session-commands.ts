@@ -142,7 +142,7 @@ function namedFile(text: string, { host }: InteractiveContext): string | undefin
   try {
     return sessionPath(text, host.app.call);
   } catch (error) {
-    if (/[/\\]|\.jsonl$/.test(text) || !(error instanceof BonsaiError)) throw error;
+    if (/[/\\]|\.jsonl$/.test(text) || !BonsaiError.is(error)) throw error;
     return undefined;
   }
 }
