@@ -185,3 +185,44 @@ test("a provider completes beside the program's; one that throws is named and le
   command("still sent");
   await terminal.until("Good.");
 });
+
+test.each([
+  ["no items", "{ items: 7, prefix: token }", "lines", "getSuggestions gave no"],
+  [
+    "an item without a value",
+    "{ items: [{ label: token }], prefix: token }",
+    "lines",
+    "getSuggestions gave no",
+  ],
+  ["no prefix", "{ items: [{ value: token }] }", "lines", "getSuggestions gave no"],
+  ["no lines", "{ items: [{ value: token }], prefix: token }", "7", "applyCompletion gave no"],
+  ["a cursor beyond them", "{ items: [{ value: token }], prefix: token }", "[]", "applyCompletion gave no"],
+])("a provider that gives %s is named and left out", async (_, found, lines, words) => {
+  const { terminal, command } = await withExtension(`
+    bonsai.on("session_start", (_event, { ui }) => {
+      ui.addAutocompleteProvider((current) => ({
+        triggerCharacters: ["%"],
+        async getSuggestions(lines, line, column) {
+          const [token] = /%\\w*$/.exec(lines[line].slice(0, column)) ?? [];
+          return token === undefined ? null : ${found};
+        },
+        applyCompletion: (lines, cursorLine, cursorCol) => ({ lines: ${lines}, cursorLine, cursorCol }),
+      }));
+    });`);
+  terminal.type("%oak");
+  if (words.startsWith("apply")) {
+    await terminal.until(/%oak[\s\S]*%oak/);
+    terminal.press("tab");
+  }
+  await terminal.until((screen) => screen.replaceAll(/\s+/g, " ").includes(`failed: ${words}`));
+  terminal.press("ctrl+c");
+  command("still sent");
+  await terminal.until("Good.");
+});
+
+test("a handler of keys that gives something else than a key changes none", async () => {
+  const { terminal, command } = await withExtension(`
+    bonsai.on("session_start", (_event, { ui }) => { ui.onTerminalInput(() => ({ data: 7, consume: "yes" })); });`);
+  command("sent as typed");
+  await terminal.until("Good.");
+});

@@ -40,6 +40,12 @@ export function typingViews({ screen, editor, completion, notify }: TypingViewsO
     },
     addAutocompleteProvider: completion.add,
     onTerminalInput: (handler) =>
-      screen.tui.addInputListener((data) => (isKeyRelease(data) ? undefined : handler(data))),
+      screen.tui.addInputListener((data) => (isKeyRelease(data) ? undefined : taken(handler(data)))),
   };
+}
+
+/** Only what the terminal library can work with. */
+function taken(answer: { consume?: boolean; data?: string } | undefined) {
+  const { consume, data } = answer ?? {};
+  return { consume: consume === true, ...(typeof data === "string" && { data }) };
 }

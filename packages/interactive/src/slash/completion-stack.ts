@@ -1,4 +1,5 @@
 import type { FrontEndDrawing } from "@bonsai-agent/extension/host";
+import { isRecord } from "@bonsai-agent/messages";
 import type { AutocompleteProvider, AutocompleteSuggestions } from "../terminal/tui.ts";
 import { safeSuggestions } from "./prompt-completion.ts";
 
@@ -76,7 +77,7 @@ export class CompletionStack implements AutocompleteProvider {
       triggerCharacters: [...(below.triggerCharacters ?? []), ...(made.triggerCharacters ?? [])],
       async getSuggestions(...position) {
         try {
-          return await made.getSuggestions(...position);
+          return checkedSuggestions(await made.getSuggestions(...position));
         } catch (error) {
           if (position[3].signal.aborted) return null;
           fail(error);
@@ -84,13 +85,40 @@ export class CompletionStack implements AutocompleteProvider {
         }
       },
       applyCompletion: (...call) =>
-        attempt(() => made.applyCompletion(...call), fail) ?? below.applyCompletion(...call),
+        attempt(() => checkedEdit(made.applyCompletion(...call)), fail) ?? below.applyCompletion(...call),
       shouldTriggerFileCompletion: (...call) =>
         attempt(() => made.shouldTriggerFileCompletion?.(...call), fail) ??
         below.shouldTriggerFileCompletion?.(...call) ??
         true,
     };
   }
+}
+
+/** What extensions give, before the editor works with it: an error there would end the program. */
+function checkedSuggestions(given: unknown): AutocompleteSuggestions | null {
+  if (given === null || given === undefined) return null;
+  const { items, prefix } = given as Partial<AutocompleteSuggestions>;
+  if (Array.isArray(items) && items.every(isItem) && typeof prefix === "string")
+    return { items: items.map((item) => ({ ...item, label: item.label ?? item.value })), prefix };
+  throw new Error("getSuggestions gave no {items: [{value, label}], prefix}, and not null");
+}
+
+function isItem(given: unknown): given is AutocompleteSuggestions["items"][number] {
+  if (!isRecord(given)) return false;
+  const { value, label = "", description } = given;
+  const isText = (each: unknown) => typeof each === "string";
+  return isText(value) && isText(label) && (isText(description) || description == null);
+}
+
+type Edit = ReturnType<AutocompleteProvider["applyCompletion"]>;
+
+function checkedEdit(given: unknown): Edit {
+  const { lines, cursorLine = -1, cursorCol = -1 } = (given ?? {}) as Partial<Edit>;
+  const isLines = Array.isArray(lines) && lines.every((line) => typeof line === "string");
+  const line = isLines ? lines[cursorLine] : undefined;
+  if (line !== undefined && Number.isInteger(cursorCol) && cursorCol >= 0 && cursorCol <= line.length)
+    return given as Edit;
+  throw new Error("applyCompletion gave no {lines, cursorLine, cursorCol} with the cursor in the lines");
 }
 
 function attempt<Value>(task: () => Value, fail: (error: unknown) => void): Value | undefined {
