@@ -243,15 +243,16 @@ function runner({ env = process.env, signal: asked, timeoutMs }: ClipboardOption
     const late = AbortSignal.timeout(limitMs);
     const signal = asked === undefined ? late : AbortSignal.any([asked, late]);
     asked?.throwIfAborted();
-    // A name without a folder could be found in the project.
-    const found = process.platform === "win32" ? program : programPath(program, env);
+    const isWindows = process.platform === "win32";
+    // A name without a folder could be found in the project: Windows looks in the working folder first.
+    const found = isWindows ? program : programPath(program, env);
     if (found === undefined) return undefined;
     const child = await startProcess({
-      ...{ command: found, args, env },
+      ...{ command: found, args, env, cwd: isWindows ? env.SystemRoot : undefined },
       // What a writer leaves behind to serve the clipboard must hold no pipe of ours.
       stdio: input === undefined ? "pipe" : ["pipe", "ignore", "ignore"],
       // In a group of its own, to be ended with what it started.
-      detached: process.platform !== "win32",
+      detached: !isWindows,
       windowsHide: true,
     }).catch(notInstalled);
     if (child === undefined) return undefined;
