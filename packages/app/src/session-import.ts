@@ -80,27 +80,26 @@ function copiedSession({ path, place, cwd, file }: ImportSessionOptions): Import
   const origin = openSession(path);
   try {
     const to = file === undefined ? place : { file };
-    const copy = openSession(cloneSession(origin, { ...to, ...(cwd !== undefined && { cwd }) }));
+    return reportOf(cloneSession(origin, { ...to, ...(cwd !== undefined && { cwd }) }));
+  } finally {
+    origin.close();
+  }
+}
+
+function reportOf(file: string): ImportedReport {
+  const copy = openSession(file);
+  try {
     const counter = new FactCounter(copy.header);
     for (const { entry } of copy.scan()) counter.add(entry);
     const { entryCount, counts, usage, models } = counter.facts();
-    const { id, leafId } = copy;
-    copy.close();
+    const { id, cwd, leafId } = copy;
     return {
-      ...{
-        id,
-        file: copy.file!,
-        format: "session",
-        program: "Bonsai or pi",
-        cwd: copy.cwd,
-        leafId,
-        entryCount,
-      },
+      ...{ id, file, format: "session", program: "Bonsai or pi", cwd, leafId, entryCount },
       ...{ counts, skipped: {}, models: models.map(({ model }) => model), usage },
       ...{ subAgentCount: 0, notices: [] },
     };
   } finally {
-    origin.close();
+    copy.close();
   }
 }
 
