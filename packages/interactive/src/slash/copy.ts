@@ -2,7 +2,7 @@ import { writeClipboard } from "@bonsai-agent/agent/host";
 import { bytes, counted } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError, messageText } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
+import type { Entry, Session } from "@bonsai-agent/session";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askPick } from "../panels/ask.ts";
 import { textLines } from "../panels/panel-frame.ts";
@@ -28,12 +28,17 @@ interface AnswerPart {
 }
 
 function lastAnswer(session: Session): string | undefined {
-  const texts = session
-    .path()
-    .map((entry) =>
-      entry.type === "message" && entry.message.role === "assistant" ? messageText(entry.message) : "",
-    );
-  return texts.findLast((text) => text.trim() !== "")?.trim();
+  return answerIn(session.tail()) ?? answerIn(session.path().reverse());
+}
+
+/** @param entries newest first */
+function answerIn(entries: Iterable<Entry>): string | undefined {
+  for (const entry of entries) {
+    if (entry.type !== "message" || entry.message.role !== "assistant") continue;
+    const text = messageText(entry.message).trim();
+    if (text !== "") return text;
+  }
+  return undefined;
 }
 
 /** The whole answer first, then its code blocks, in their order. */
