@@ -5,7 +5,7 @@ import type { Style } from "../terminal/theme.ts";
 import type { AutocompleteProvider } from "../terminal/tui.ts";
 
 /** What the program's editor is to one that stands in its place. */
-interface Lender {
+interface ReplacedEditor {
   text: string;
   /** Oldest first. */
   history: readonly string[];
@@ -23,9 +23,9 @@ interface WithActions {
 }
 
 /** An editor of an extension in the place of the program's. Whatever it throws, the text that stood in it is kept. */
-export class LentEditor {
+export class ExtensionEditor {
   readonly #options: TakenEditor;
-  #lender: Lender | undefined;
+  #replaced: ReplacedEditor | undefined;
   /** The latest that it gave. */
   #text = "";
 
@@ -33,26 +33,26 @@ export class LentEditor {
     this.#options = options;
   }
 
-  begin(lender: Lender): void {
-    this.#lender = lender;
-    this.#text = lender.text;
+  begin(replaced: ReplacedEditor): void {
+    this.#replaced = replaced;
+    this.#text = replaced.text;
     this.#safely((editor) => {
       editor.onSubmit = (text) => this.#submitted(String(text));
-      editor.onEscape ??= () => this.#lender?.onEscape();
+      editor.onEscape ??= () => this.#replaced?.onEscape();
       const { actionHandlers: actions } = editor as WithActions;
       if (actions instanceof Map && !actions.has("app.interrupt"))
-        actions.set("app.interrupt", () => this.#lender?.onEscape());
-      for (const text of lender.history) editor.addToHistory?.(text);
-      if (lender.provider !== undefined) editor.setAutocompleteProvider?.(lender.provider);
-      if (lender.text !== "") editor.setText(lender.text);
+        actions.set("app.interrupt", () => this.#replaced?.onEscape());
+      for (const text of replaced.history) editor.addToHistory?.(text);
+      if (replaced.provider !== undefined) editor.setAutocompleteProvider?.(replaced.provider);
+      if (replaced.text !== "") editor.setText(replaced.text);
     });
   }
 
   /** Another editor has its place. */
   end(): void {
-    if (this.#lender === undefined) return;
+    if (this.#replaced === undefined) return;
     this.#safely((editor) => editor.dispose?.());
-    this.#lender = undefined;
+    this.#replaced = undefined;
     this.#options.leave();
   }
 
@@ -110,22 +110,22 @@ export class LentEditor {
   }
 
   #submitted(text: string): void {
-    const lender = this.#lender;
-    if (lender === undefined) return;
+    const replaced = this.#replaced;
+    if (replaced === undefined) return;
     // An editor of pi's has emptied itself by then.
     if (this.text.trim() === text.trim()) this.setText("");
-    lender.onSubmit(text);
+    replaced.onSubmit(text);
   }
 
   #safely<Result>(call: (editor: EditorComponent) => Result): Result | undefined {
-    const lender = this.#lender;
-    if (lender === undefined) return undefined;
+    const replaced = this.#replaced;
+    if (replaced === undefined) return undefined;
     try {
       return call(this.#options.component);
     } catch (error) {
-      this.#lender = undefined;
+      this.#replaced = undefined;
       this.#options.leave();
-      lender.onBroken(this.#text);
+      replaced.onBroken(this.#text);
       this.#options.onFailure(error);
       return undefined;
     }

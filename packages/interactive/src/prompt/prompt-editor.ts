@@ -9,7 +9,7 @@ import type { Screen } from "../terminal/screen.ts";
 import type { Style } from "../terminal/theme.ts";
 import { type AutocompleteProvider, getKeybindings, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import { asPaste, isSteering, pastedText, typableText } from "../terminal/typed-input.ts";
-import { LentEditor } from "./lent-editor.ts";
+import { ExtensionEditor } from "./extension-editor.ts";
 import { imageMark, PastedImages } from "./pasted-images.ts";
 
 const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the model " } as const;
@@ -18,7 +18,7 @@ const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the
 const secret = /^\/login\s/;
 
 /** What an editor of an extension gets of them. */
-const mostLentPrompts = 100;
+const mostGivenPrompts = 100;
 
 /** The most prompts that are kept. */
 export const MOST_PROMPTS = 1_000;
@@ -40,7 +40,7 @@ export class PromptEditor extends OpenEditor {
   /** Called at an Esc that an editor of an extension has no use for. */
   onEscape: (() => void) | undefined;
   readonly #screen: Screen;
-  #lent: LentEditor | undefined;
+  #replacement: ExtensionEditor | undefined;
   #provider: AutocompleteProvider | undefined;
   #history: EarlierPrompts | undefined;
   /** A list of completions for a text that has changed since: the one for what stands there now is on its way. */
@@ -53,25 +53,25 @@ export class PromptEditor extends OpenEditor {
   }
 
   /** True while an editor of an extension has the keys. */
-  get isLent(): boolean {
-    return this.#lent !== undefined;
+  get isReplaced(): boolean {
+    return this.#replacement !== undefined;
   }
 
   /** Puts an editor of an extension in this one's place, with the text that stands here; undefined brings this back. */
   takeEditor(taken: TakenEditor | undefined): void {
-    const lent = taken && new LentEditor(taken);
+    const replacement = taken && new ExtensionEditor(taken);
     const text = this.getExpandedText();
-    this.#lent?.end();
-    this.#lent = lent;
-    if (lent === undefined) this.setText(text);
-    lent?.begin({
+    this.#replacement?.end();
+    this.#replacement = replacement;
+    if (replacement === undefined) this.setText(text);
+    replacement?.begin({
       text,
-      history: this.earlierTexts.slice(0, mostLentPrompts).reverse(),
+      history: this.earlierTexts.slice(0, mostGivenPrompts).reverse(),
       provider: this.#provider,
       onSubmit: (sent) => this.onSubmit?.(sent),
       onEscape: () => this.onEscape?.(),
       onBroken: (kept) => {
-        this.#lent = undefined;
+        this.#replacement = undefined;
         this.setText(kept);
         this.#screen.redraw();
       },
@@ -80,19 +80,19 @@ export class PromptEditor extends OpenEditor {
   }
 
   override getText(): string {
-    return this.#lent?.text ?? super.getText();
+    return this.#replacement?.text ?? super.getText();
   }
 
   override getExpandedText(): string {
-    return this.#lent?.expandedText ?? super.getExpandedText();
+    return this.#replacement?.expandedText ?? super.getExpandedText();
   }
 
   override isShowingAutocomplete(): boolean {
-    return this.#lent?.isShowingAutocomplete ?? super.isShowingAutocomplete();
+    return this.#replacement?.isShowingAutocomplete ?? super.isShowingAutocomplete();
   }
 
   override invalidate(): void {
-    this.#lent?.invalidate();
+    this.#replacement?.invalidate();
     super.invalidate();
   }
 
@@ -112,12 +112,12 @@ export class PromptEditor extends OpenEditor {
   override setAutocompleteProvider(provider: AutocompleteProvider): void {
     this.#provider = provider;
     super.setAutocompleteProvider(provider);
-    if (this.#lent !== undefined) this.#lent.setAutocompleteProvider(provider);
+    if (this.#replacement !== undefined) this.#replacement.setAutocompleteProvider(provider);
     else if (!this.isEmpty) this.complete();
   }
 
   override handleInput(data: string): void {
-    if (this.#lent !== undefined) this.#lent.handleInput(this.#received(data));
+    if (this.#replacement !== undefined) this.#replacement.handleInput(this.#received(data));
     else this.#handleOwn(data);
   }
 
@@ -133,7 +133,7 @@ export class PromptEditor extends OpenEditor {
   }
 
   override setText(text: string): void {
-    if (this.#lent !== undefined) this.#lent.setText(typableText(text));
+    if (this.#replacement !== undefined) this.#replacement.setText(typableText(text));
     else this.#keepingDraft(() => super.setText(typableText(text)));
   }
 
@@ -143,7 +143,7 @@ export class PromptEditor extends OpenEditor {
     if (prompt === "" || secret.test(prompt)) return;
     this.#remember(prompt);
     this.#history?.add(prompt);
-    this.#lent?.addToHistory(prompt);
+    this.#replacement?.addToHistory(prompt);
   }
 
   /**
@@ -189,7 +189,9 @@ export class PromptEditor extends OpenEditor {
   override render(width: number): string[] {
     this.borderColor = this.#border();
     const { focused: isFocused, borderColor: border } = this;
-    return this.#lent?.render(width, { isFocused, border, rows: this.#screen.rows }) ?? super.render(width);
+    return (
+      this.#replacement?.render(width, { isFocused, border, rows: this.#screen.rows }) ?? super.render(width)
+    );
   }
 
   protected override renderTopBorder(width: number, hiddenLineCount: number): string {
@@ -237,7 +239,7 @@ export class PromptEditor extends OpenEditor {
 
   get #isBehindWord(): boolean {
     const { line, col } = this.getCursor();
-    const before = this.#lent?.text ?? (this.getLines()[line] ?? "").slice(0, col);
+    const before = this.#replacement?.text ?? (this.getLines()[line] ?? "").slice(0, col);
     return /\S$/.test(before);
   }
 

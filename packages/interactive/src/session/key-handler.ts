@@ -130,7 +130,7 @@ export class KeyHandler {
 
   /** An editor of an extension can have a use for the key, but for it alone: pressed again, the key is ours. */
   #escOrGive(): boolean {
-    if (!this.#options.editor.isLent || this.#isEscGiven) return this.#esc();
+    if (!this.#options.editor.isReplaced || this.#isEscGiven) return this.#esc();
     this.#isEscGiven = true;
     return false;
   }
