@@ -119,7 +119,7 @@ interface Span {
   end: number;
 }
 
-export type Tolerance = "trailing whitespace" | "typographic quotes, dashes or spaces";
+export type Tolerance = "trailing whitespace" | "typographic, full-width or composed characters";
 
 interface Matches {
   spans: Span[];
@@ -131,8 +131,9 @@ interface Matches {
 const MAX_PLACES = 1_000;
 
 /**
- * The places of a passage in a text, the first thousand of them. Where there is no exact one, spaces at line ends and typographic characters are
- * overlooked, and nothing else: indentation and case can carry meaning.
+ * The places of a passage in a text, the first thousand of them. Where there is no exact one, spaces at line ends,
+ * typographic and full-width characters, and how accents are encoded are overlooked, and nothing else: indentation and
+ * case can carry meaning.
  */
 export function matches(text: string, passage: string): Matches {
   const exact = placesOf(text, passage);
@@ -178,15 +179,26 @@ const plain: Readonly<Record<string, string>> = {
   "\u202f": " ",
   "\u3000": " ",
 };
-const typographic = new RegExp(`[${Object.keys(plain).join("")}]`, "g");
+/** The full-width forms of ASCII stand in its order. */
+const fullWidthOffset = 0xfee0;
+const typographic = new RegExp(`[${Object.keys(plain).join("")}\\uff01-\\uff5e]`, "g");
 
 /** One character for one, so that positions stay. */
 function plainCharacters(text: string): string {
-  return text.replaceAll(typographic, (character) => plain[character]!);
+  return text.replaceAll(
+    typographic,
+    (character) => plain[character] ?? String.fromCharCode(character.charCodeAt(0) - fullWidthOffset),
+  );
 }
 
-/** Without spaces at line ends; `origins` says where each character, and the end, stood before. */
-function fold(text: string): { text: string; origins: number[] } {
+interface Folded {
+  text: string;
+  /** Where each character, and the end, stood before. */
+  origins: number[];
+}
+
+/** Without spaces at line ends, in plain characters, letters and their accents in one. */
+function fold(text: string): Folded {
   const origins: number[] = [];
   let folded = "";
   let from = 0;
@@ -203,7 +215,29 @@ function fold(text: string): { text: string; origins: number[] } {
   }
   take(text.length);
   origins.push(text.length);
-  return { text: plainCharacters(folded), origins };
+  return composed({ text: plainCharacters(folded), origins });
+}
+
+function composed({ text, origins }: Folded): Folded {
+  if (text.normalize("NFC") === text) return { text, origins };
+  const from: number[] = [];
+  let made = "";
+  let at = 0;
+  const take = (end: number) => {
+    made += text.slice(at, end);
+    for (; at < end; at += 1) from.push(origins[at]!);
+  };
+  for (const { 0: letter, index } of text.matchAll(/\P{M}\p{M}+/gu)) {
+    const one = letter.normalize("NFC");
+    if (one === letter) continue;
+    take(index);
+    made += one;
+    for (let unit = 0; unit < one.length; unit += 1) from.push(origins[index]!);
+    at = index + letter.length;
+  }
+  take(text.length);
+  from.push(origins.at(-1)!);
+  return { text: made, origins: from };
 }
 
 function toleratedIn(text: string, passage: string, spans: readonly Span[]): Tolerance[] {
@@ -215,8 +249,9 @@ function toleratedIn(text: string, passage: string, spans: readonly Span[]): Tol
       .split("\n")
       .map((line) => line.trimEnd())
       .join("\n");
-  if (plainCharacters(found) !== plainCharacters(passage)) tolerated.push("trailing whitespace");
-  if (ends(found) !== ends(passage)) tolerated.push("typographic quotes, dashes or spaces");
+  if (plainCharacters(found.normalize("NFC")) !== plainCharacters(passage.normalize("NFC")))
+    tolerated.push("trailing whitespace");
+  if (ends(found) !== ends(passage)) tolerated.push("typographic, full-width or composed characters");
   return tolerated;
 }
 

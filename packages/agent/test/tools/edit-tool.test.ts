@@ -58,6 +58,24 @@ describe("edits that are made", () => {
       { oldText: "say \"hi\"\nend 'x'", newText: "say \"hi\"\nend 'y'" },
       "say “hi”\nend 'y'\n",
     ],
+    [
+      "full-width forms",
+      "\uff08\uff21\uff09，b\nc\n",
+      { oldText: "(A),b\nc", newText: "(A),b\nd" },
+      "\uff08\uff21\uff09，b\nd\n",
+    ],
+    [
+      "accents that stand alone in the file",
+      "cre\u0301e\u0301 x\u0301 y\nz\n",
+      { oldText: "cr\u00e9\u00e9 x\u0301 y", newText: "new" },
+      "new\nz\n",
+    ],
+    [
+      "accents that stand alone in the call",
+      "caf\u00e9 au\n",
+      { oldText: "cafe\u0301 a", newText: "tea a" },
+      "tea au\n",
+    ],
     ["a no-break space", "a\u00a0b\n", { oldText: "a b", newText: "ab" }, "ab\n"],
   ])("%s", async (_name, before, input, after) => {
     using folder = toolFolder();
@@ -103,7 +121,7 @@ describe("edits that are made", () => {
     folder.write("file", "a  \n“b”\n");
     const result = await folder.run("edit", { path: "file", oldText: 'a\n"b"', newText: "c" });
     expect(textOf(result)).toContain(
-      "(oldText was not exact; overlooked: trailing whitespace; typographic quotes, dashes or spaces.)",
+      "(oldText was not exact; overlooked: trailing whitespace; typographic, full-width or composed characters.)",
     );
   });
 
