@@ -14,6 +14,7 @@ export { FolderWalk, type WalkedEntry } from "./tools/folder-walk.ts";
 export { globMatcher } from "./tools/glob-matcher.ts";
 export { ExpressionWorker } from "./tools/line-search.ts";
 export { fileKind, HEAD_BYTES } from "./tools/open-file.ts";
+export { isInside } from "./tools/path-guard.ts";
 export {
   killRunningCommands,
   type ProcessToStart,

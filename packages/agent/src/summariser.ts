@@ -18,6 +18,7 @@ import {
   type ModelClient,
   type ModelNotice,
   type ModelRequest,
+  referenceOf,
 } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 
@@ -59,7 +60,7 @@ export function modelSummariser(options: ModelSummariserOptions): Summariser {
   return summariserOf(sized, async (request) => {
     const model = sized();
     const asking = { models, model, request, cacheKey: session.id, onNotice };
-    const name = nameOf(model);
+    const name = referenceOf(model);
     const warm = unfit.has(name) ? undefined : prefix.warm({ session, model, atMs: now() });
     if (warm === undefined || !isCheaper(warm, asking)) return askAsText(asking);
     const answer = await askFromPrefix(warm, asking);
@@ -88,7 +89,7 @@ function summariserOf(
 ): Summariser {
   return {
     get name() {
-      return nameOf(model());
+      return referenceOf(model());
     },
     get contextWindow() {
       return model().contextWindow ?? 0;
@@ -108,14 +109,10 @@ export function summariserSizes(
   model: CatalogueModel,
 ): Required<Pick<Summariser, "name" | "contextWindow" | "maxOutputTokens">> {
   return {
-    name: nameOf(model),
+    name: referenceOf(model),
     contextWindow: model.contextWindow ?? 0,
     maxOutputTokens: Math.min(model.maxOutputTokens || MAX_OUTPUT_TOKENS, MAX_OUTPUT_TOKENS),
   };
-}
-
-function nameOf({ provider, id }: CatalogueModel): string {
-  return `${provider}/${id}`;
 }
 
 function askAsText({ models, model, request, cacheKey, onNotice }: Asking): Promise<SummaryAnswer> {

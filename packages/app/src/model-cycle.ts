@@ -1,5 +1,5 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type CatalogueModel, isReachable, usableModels } from "@bonsai-agent/models";
+import { type CatalogueModel, isReachable, referenceOf, usableModels } from "@bonsai-agent/models";
 import { findChoice, type ModelChoice, type ModelRegistry } from "./model-choice.ts";
 
 /** The models that a key goes through. */
@@ -20,7 +20,7 @@ export async function modelCycle(models: ModelRegistry, favourites: readonly str
   const choices = found.filter((each) => typeof each !== "string").flat();
   const seen = new Set<string>();
   return {
-    choices: choices.filter(({ model }) => !seen.has(nameOf(model)) && seen.add(nameOf(model))),
+    choices: choices.filter(({ model }) => !seen.has(referenceOf(model)) && seen.add(referenceOf(model))),
     left: found.filter((each) => typeof each === "string"),
   };
 }
@@ -31,17 +31,17 @@ export function nextChoice(
   current: CatalogueModel,
   step: 1 | -1,
 ): ModelChoice | undefined {
-  const at = choices.findIndex(({ model }) => nameOf(model) === nameOf(current));
+  const at = choices.findIndex(({ model }) => referenceOf(model) === referenceOf(current));
   const next = at < 0 ? (step > 0 ? 0 : -1) : (at + step) % choices.length;
   const choice = choices.at(next);
-  return choice === undefined || nameOf(choice.model) === nameOf(current) ? undefined : choice;
+  return choice === undefined || referenceOf(choice.model) === referenceOf(current) ? undefined : choice;
 }
 
 /** The models that a favourite means, or why there are none. */
 async function favouriteChoices(models: ModelRegistry, favourite: string): Promise<ModelChoice[] | string> {
   if (favourite.includes("*")) return matching(models, favourite);
   const { reference, ...level } = models.catalogue.divide(favourite);
-  const known = models.catalogue.models.find((model) => nameOf(model) === reference);
+  const known = models.catalogue.models.find((model) => referenceOf(model) === reference);
   try {
     // Of a known one, its server is asked nothing before it is chosen.
     const choice = known === undefined ? await findChoice(models, favourite) : { model: known, ...level };
@@ -58,12 +58,10 @@ function matching({ catalogue, keys }: ModelRegistry, favourite: string): ModelC
   const { reference, ...level } = catalogue.divide(favourite);
   const parts = reference.split("*").map((part) => part.replaceAll(/[\\^$.+?()[\]{}|]/g, "\\$&"));
   const pattern = new RegExp(`^${parts.join(".*")}$`, "i");
-  const fitting = catalogue.models.filter((model) => pattern.test(nameOf(model)) || pattern.test(model.id));
+  const fitting = catalogue.models.filter(
+    (model) => pattern.test(referenceOf(model)) || pattern.test(model.id),
+  );
   const usable = fitting.filter((model) => isReachable(model, keys));
   if (usable.length > 0) return usable.map((model) => ({ model, ...level }));
   return fitting.length === 0 ? `No model is called ${reference}` : `What is called ${reference} needs a key`;
-}
-
-function nameOf({ provider, id }: CatalogueModel): string {
-  return `${provider}/${id}`;
 }

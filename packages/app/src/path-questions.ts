@@ -1,7 +1,8 @@
 import { realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, isAbsolute, relative, sep } from "node:path";
+import { dirname } from "node:path";
 import type { ConfirmPath, PathRequest } from "@bonsai-agent/agent";
+import { isInside } from "@bonsai-agent/agent/host";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { absolutePath } from "./paths.ts";
 import { oneAfterTheOther } from "./questions.ts";
@@ -91,22 +92,17 @@ export class PathQuestions {
   /** Not the whole home folder, or what has it in it; and nothing that leads to what is granted. */
   #mayGrant(folder: string): boolean {
     const [user, home] = [realPath(homedir()), realPath(this.#options.home)];
-    return !isWithin(folder, user) && !isWithin(folder, home) && !isWithin(home, folder);
+    return !isInside(folder, user) && !isInside(folder, home) && !isInside(home, folder);
   }
 }
 
 function covers(grant: Pick<PathGrant, "folder" | "access">, { path, access }: PathRequest): boolean {
-  return (access === "read" || grant.access === "write") && isWithin(grant.folder, path);
+  return (access === "read" || grant.access === "write") && isInside(grant.folder, path);
 }
 
 /** A folder itself, else the one that a file is in. */
 function folderOf(path: string): string {
   return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : dirname(path);
-}
-
-function isWithin(folder: string, path: string): boolean {
-  const way = relative(folder, path);
-  return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }
 
 function realPath(path: string): string {

@@ -39,6 +39,7 @@ export {
   type ModelCompat,
   type ProviderApi,
   type ProviderConfig,
+  referenceOf,
   shownAddress,
   type ThinkingLevel,
   thinkingLevels,

@@ -73,6 +73,11 @@ export interface ModelCompat {
   streamOptions?: boolean | undefined;
 }
 
+/** A model's name in settings, flags and messages: `provider/id`. */
+export function referenceOf({ provider, id }: Pick<CatalogueModel, "provider" | "id">): string {
+  return `${provider}/${id}`;
+}
+
 /** More is hardly ever said at once, and some providers reserve what is asked for. Tokens. */
 const DEFAULT_OUTPUT_TOKENS = 32_000;
 

@@ -1,7 +1,7 @@
 import { byScriptEstimator, jsonText, type Message } from "@bonsai-agent/messages";
 import { loadedWindow } from "./catalogue/server-window.ts";
 import type { ModelFailure } from "./failure.ts";
-import { type CatalogueModel, isOllama, type ThinkingLevel, usualOutputCap } from "./model.ts";
+import { type CatalogueModel, isOllama, referenceOf, type ThinkingLevel, usualOutputCap } from "./model.ts";
 import type { ModelRequest } from "./model-request.ts";
 import { hasImages, type Repair, repairOf, withoutOlderImages } from "./repair/repair.ts";
 import { repairMessages } from "./repair/repair-calls.ts";
@@ -237,7 +237,7 @@ export class LearnedWindows {
   /** The model with the window that its server named, where that is smaller. */
   sized(model: CatalogueModel): CatalogueModel {
     const declared = this.#declared.get(model) ?? model;
-    const learned = this.#tokens.get(nameOf(model));
+    const learned = this.#tokens.get(referenceOf(model));
     const isSmaller = learned !== undefined && learned < (declared.contextWindow || Number.POSITIVE_INFINITY);
     if (!isSmaller) return declared;
     const sized = { ...declared, contextWindow: learned };
@@ -260,7 +260,7 @@ export class LearnedWindows {
     { reportedTokens, estimatedTokens }: { reportedTokens: number; estimatedTokens: number },
   ): void {
     if (reportedTokens > estimatedTokens * MOST_SKEW) return;
-    const name = nameOf(model);
+    const name = referenceOf(model);
     this.#answered.set(name, Math.max(reportedTokens, this.#answered.get(name) ?? 0));
     if (reportedTokens > (this.#tokens.get(name) ?? Number.POSITIVE_INFINITY)) this.#tokens.delete(name);
   }
@@ -274,7 +274,7 @@ export class LearnedWindows {
     apiKey: string | undefined,
     signal: AbortSignal | undefined,
   ): Promise<LearnedWindow | undefined> {
-    const name = nameOf(model);
+    const name = referenceOf(model);
     if (!isOllama(model) || this.#asked.has(name)) return undefined;
     this.#asked.add(name);
     const timeout = AbortSignal.timeout(ASK_TIMEOUT_MS);
@@ -284,14 +284,10 @@ export class LearnedWindows {
 
   #learn(model: CatalogueModel, toTokens: number | undefined): LearnedWindow | undefined {
     if (toTokens === undefined || toTokens < MIN_WINDOW_TOKENS) return undefined;
-    if (toTokens < (this.#answered.get(nameOf(model)) ?? 0)) return undefined;
+    if (toTokens < (this.#answered.get(referenceOf(model)) ?? 0)) return undefined;
     const { contextWindow } = this.sized(model);
     if (contextWindow && toTokens >= contextWindow * WORTH_KNOWING) return undefined;
-    this.#tokens.set(nameOf(model), toTokens);
+    this.#tokens.set(referenceOf(model), toTokens);
     return { fromTokens: contextWindow || undefined, toTokens };
   }
-}
-
-function nameOf({ provider, id }: CatalogueModel): string {
-  return `${provider}/${id}`;
 }

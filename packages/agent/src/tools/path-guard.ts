@@ -119,7 +119,8 @@ export async function refuseMoved(real: string): Promise<void> {
   if (now !== real) throw new Error(`it leads to ${now} by now`);
 }
 
-function isInside(folder: string, path: string): boolean {
+/** True for the folder itself and all in it; both absolute, symbolic links resolved. */
+export function isInside(folder: string, path: string): boolean {
   const way = relative(folder, path);
   return way === "" || (way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way));
 }

@@ -5,6 +5,7 @@ import {
   type CatalogueModel,
   isReachable,
   type KeyFile,
+  referenceOf,
   shownAddress,
   type UsableModel,
   usableModels,
@@ -132,10 +133,6 @@ interface ModelItem {
   reference: string;
   model: CatalogueModel;
   isUsable: boolean;
-}
-
-export function referenceOf({ provider, id }: Pick<CatalogueModel, "provider" | "id">): string {
-  return `${provider}/${id}`;
 }
 
 /** The models that can be asked now; behind them, where all are wanted, those that lack a key or a server. */

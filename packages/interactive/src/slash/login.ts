@@ -1,9 +1,14 @@
 import { BonsaiError } from "@bonsai-agent/messages";
-import { defaultModel, isReachable, type KeyFile, type ProviderConfig } from "@bonsai-agent/models";
+import {
+  defaultModel,
+  isReachable,
+  type KeyFile,
+  type ProviderConfig,
+  referenceOf,
+} from "@bonsai-agent/models";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { askPick, askText, askYes } from "../panels/ask.ts";
-import { referenceOf } from "../panels/model-picker.ts";
 import { reloadModels } from "./model-commands.ts";
 
 export const loginCommand: SlashCommand = {

@@ -1,11 +1,17 @@
 import { findChoice, type ModelRegistry } from "@bonsai-agent/app/model-choice";
 import { count, sizeText } from "@bonsai-agent/app/numbers";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type CatalogueModel, isReachable, type UsableModel, usableModels } from "@bonsai-agent/models";
+import {
+  type CatalogueModel,
+  isReachable,
+  referenceOf,
+  type UsableModel,
+  usableModels,
+} from "@bonsai-agent/models";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
-import { missing, pickModel, referenceOf } from "../panels/model-picker.ts";
+import { missing, pickModel } from "../panels/model-picker.ts";
 import { writeSetting } from "../panels/settings-file.ts";
 import { keys } from "../terminal/keys.ts";
 import type { AutocompleteItem } from "../terminal/tui.ts";

@@ -2,13 +2,13 @@ import {
   askedThinking,
   type CatalogueModel,
   nextThinkingLevel,
+  referenceOf,
   type ThinkingLevel,
   thinkingLevels,
   thinkingLevelsOf,
 } from "@bonsai-agent/models";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askChoice } from "../panels/ask.ts";
-import { referenceOf } from "../panels/model-picker.ts";
 import type { Screen } from "../terminal/screen.ts";
 
 export const thinkingCommand: SlashCommand = {

@@ -6,6 +6,7 @@ import {
   canThink,
   localProviders,
   type ProviderConfig,
+  referenceOf,
   type ThinkingLevel,
   thinkingLevels,
 } from "../model.ts";
@@ -294,10 +295,6 @@ function unknownProvider(
     message: `No provider ${quoted(wanted.slice(0, wanted.indexOf("/")))} is known; known are ${known}.${near.length === 0 ? "" : ` Models alike are ${listed(near)}.`}`,
     hint: "Add the provider to models.json with its baseUrl, or name a known one.",
   });
-}
-
-function referenceOf({ provider, id }: CatalogueModel): string {
-  return `${provider}/${id}`;
 }
 
 function listed(references: readonly string[]): string {
