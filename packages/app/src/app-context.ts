@@ -66,11 +66,10 @@ interface OpenAppContextOptions {
  *   loaded, and `wrong_usage` for a flag that nobody knows
  */
 export async function openAppContext(call: AgentCall, options: OpenAppContextOptions): Promise<AppContext> {
-  const { io } = call;
-  const { cwd } = io;
+  const { cwd } = call.io;
   const { listen, reservedCommands, signal = new AbortController().signal } = options;
   const { ui, setTimer, counted } = pausedWhileAsking(options.ui);
-  const home = bonsaiHome(io.env);
+  const home = bonsaiHome(call.io.env);
   const { log, onNotice } = withLog(call, home, options.onNotice);
   const warn = ({ code, message }: { code: string; message: string }) =>
     onNotice({ level: "warning", code, message });
@@ -84,10 +83,9 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   });
   log?.listen(lifecycle);
   listen?.(lifecycle);
-  const models = await openModels({ io, home, settings, onNotice: warn });
+  const models = await openModels({ io: call.io, home, settings, onNotice: warn });
   const state: ExtensionState = { flags: new Map(), ending: new AbortController() };
-  const offersGrants = call.options.mode === "tui";
-  const pathQuestions = new PathQuestions({ cwd, home, allow: settings.paths.allow, ui, offersGrants });
+  const pathQuestions = pathQuestionsFor({ call, home, cwd, ui }, settings);
   const host = extensionHost({ call, home, cwd, lifecycle, models, ui, onNotice, pathQuestions }, state);
   const extensions = new CallExtensions({
     choice: choices(settingsCall, home, settings),
@@ -124,6 +122,13 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
     extensions.unload();
     throw error;
   }
+}
+
+function pathQuestionsFor(
+  { call, home, cwd, ui }: Pick<AppContext, "call" | "home" | "cwd" | "ui">,
+  { paths: { allow } }: AgentSettings,
+): PathQuestions {
+  return new PathQuestions({ cwd, home, allow, ui, offersGrants: call.options.mode === "tui" });
 }
 
 /** What the extensions get of a call, and what changes while they run. */

@@ -25,9 +25,12 @@ export async function projectUse(cwd: string, home: string): Promise<ProjectUse>
   return {
     used: [...(hasSettings ? [file] : []), ...found.used],
     missing: [...(problem === undefined ? [] : [{ path: file, message: problem }]), ...found.missing],
-    settings: leaves(settings).filter(({ name }) => name !== "extensions" && name !== "$schema"),
+    settings: leaves(settings).filter(({ name }) => !notSet.test(name)),
   };
 }
+
+/** What is listed elsewhere, and what a project's settings set nothing by: see `settingsLayers`. */
+const notSet = /^(?:extensions|\$schema|paths\b.*)$/;
 
 /** True for a project that brings nothing. */
 export function isNothing({ used, missing }: ProjectUse): boolean {

@@ -70,13 +70,10 @@ describe("bonsai trust", () => {
       "npm:some-package",
     ]);
     const { stdout } = await runCli(["trust"], cli);
-    for (const name of [
-      ...names,
-      "✗ gone.ts: It is not there.",
-      'sets paths.allow: ["~"]',
-      'sets model: "p/m"',
-    ])
+    for (const name of [...names, "✗ gone.ts: It is not there.", 'sets model: "p/m"'])
       expect(stdout).toContain(name);
+    // They set nothing: a project does not say what may be touched beyond it.
+    expect(stdout).not.toContain("sets paths");
   });
 
   test("is told once in a call, and holds for what is below", async () => {
