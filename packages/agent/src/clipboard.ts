@@ -68,12 +68,15 @@ export async function readClipboard(options: ClipboardOptions = {}): Promise<Cli
   const { env = process.env, platform = process.platform } = options;
   const readers = readersFor(platform, env);
   let latest: ClipboardContent | undefined;
+  let failure: BonsaiError | undefined;
   for (const reader of readers) {
-    const content = await reader.read(runner(options));
-    // What one desktop's clipboard does not have, the other's may.
-    if (content !== undefined && content.kind !== "nothing") return content;
-    latest = content ?? latest;
+    const content = await reader.read(runner(options)).catch(ofProgram);
+    // What one desktop's clipboard does not have, or does not tell, the other's may.
+    if (BonsaiError.is(content)) failure ??= content;
+    else if (content !== undefined && content.kind !== "nothing") return content;
+    else latest = content ?? latest;
   }
+  if (failure !== undefined) throw failure;
   return latest ?? missing(readers);
 }
 
@@ -91,8 +94,9 @@ export async function writeClipboard(
   for (const command of writersFor(platform, env)) {
     // It takes other letters than those of its code page in UTF-16 only.
     const input = command[0].startsWith("clip") ? Buffer.from(text, "utf16le") : text;
-    const ended = await run(command, input).catch(inTime);
-    if (ended?.code === 0) return command[0];
+    const ended = await run(command, input).catch(ofProgram);
+    // One that hangs is passed over, as one that fails.
+    if (ended !== undefined && !BonsaiError.is(ended) && ended.code === 0) return command[0];
   }
   return undefined;
 }
@@ -156,14 +160,14 @@ function ofTypes(needs: string, { list, get }: { list: Command; get: (type: stri
       if (listed === undefined) return undefined;
       const offered = listed.stdout.toString("utf8").split(/\s+/).filter(Boolean);
       if (listed.code !== 0 || offered.length === 0) return nothing(list, listed);
-      const type = [...imageTypes, ...textTypes].find((each) => offered.includes(each));
-      if (type === undefined) return { kind: "other", types: offered };
-      const command = get(type);
-      const given = await run(command);
-      if (given === undefined || given.code !== 0 || given.stdout.length === 0)
-        return nothing(command, given);
-      if (imageTypes.includes(type)) return { kind: "image", bytes: given.stdout };
-      return { kind: "text", text: given.stdout.toString("utf8") };
+      let failed: ClipboardContent = { kind: "other", types: offered };
+      for (const type of [...imageTypes, ...textTypes].filter((each) => offered.includes(each))) {
+        const given = await run(get(type));
+        if (given?.code !== 0 || given.stdout.length === 0) failed = nothing(list, given);
+        else if (imageTypes.includes(type)) return { kind: "image", bytes: given.stdout };
+        else return { kind: "text", text: given.stdout.toString("utf8") };
+      }
+      return failed;
     },
   };
 }
@@ -313,9 +317,10 @@ function failed(program: string, what: string): BonsaiError {
   });
 }
 
-/** A writer that hangs is passed over, as one that fails. */
-function inTime(error: unknown): undefined {
+/** What a program did wrong, which another need not do too. */
+function ofProgram(error: unknown): BonsaiError {
   if (!BonsaiError.is(error) || error.code !== "clipboard_failed") throw error;
+  return error;
 }
 
 /** Another program may be there; where none could be started, no other could. */

@@ -55,8 +55,16 @@ test("where the program of one desktop is missing or has nothing, the other is a
   const xclip = `case "$4" in TARGETS) echo STRING;; *) printf there;; esac`;
   const there = { kind: "text", text: "there" };
   expect(await readClipboard(on({ scripts: { xclip }, variables }))).toEqual(there);
-  const scripts = { xclip, "wl-paste": "echo 'Nothing is copied' >&2; exit 1" };
-  expect(await readClipboard(on({ scripts, variables }))).toEqual(there);
+  for (const wlPaste of ["echo 'Nothing is copied' >&2; exit 1", "sleep 1000"]) {
+    const scripts = { xclip, "wl-paste": wlPaste };
+    expect(await readClipboard(on({ scripts, variables, timeoutMs: 500 }))).toEqual(there);
+  }
+});
+
+test("what cannot be had in one type is asked for in another", async () => {
+  const script = `case "$*" in --list-types) printf 'image/png\\ntext/plain\\n';; *image*) exit 1;; *) printf there;; esac`;
+  const content = await readClipboard(on({ scripts: { "wl-paste": script } }));
+  expect(content).toEqual({ kind: "text", text: "there" });
 });
 
 test.for([
