@@ -23,10 +23,10 @@ interface PathQuestionsOptions {
 
 /** What the user can answer, in the order of the list: the first is selected, and allows nothing. */
 const answers = {
-  no: () => "No",
-  once: () => "Once",
-  session: (folder: string) => `For this session, all of ${folder}`,
-  always: (folder: string) => `Always in this project, all of ${folder}`,
+  no: "No",
+  once: "Once",
+  session: "For this session: whole folder",
+  always: "Always in this project: whole folder",
 } as const;
 
 /**
@@ -81,12 +81,14 @@ export class PathQuestions {
     const { access, signal } = request;
     const { cwd, home } = this.#options;
     const folder = folderOf(request.path);
-    const grants = this.#mayGrant(folder) ? [answers.session(folder), answers.always(folder)] : [];
-    const answer = await ui.select(title, [answers.no(), answers.once(), ...grants], { signal });
-    if (answer === answers.session(folder))
+    const grants = this.#mayGrant(folder) ? [answers.session, answers.always] : [];
+    // The title is broken into lines; an answer would be cut, and what it grants not be seen.
+    const whole = grants.length > 0 ? `${title} Whole folder: ${folder}` : title;
+    const answer = await ui.select(whole, [answers.no, answers.once, ...grants], { signal });
+    if (answer === answers.session)
       this.#granted.set(sessionId, [...(this.#granted.get(sessionId) ?? []), { folder, access }]);
-    if (answer === answers.always(folder)) grantPath({ project: cwd, folder, access }, home);
-    return answer !== undefined && answer !== answers.no();
+    if (answer === answers.always) grantPath({ project: cwd, folder, access }, home);
+    return answer !== undefined && answer !== answers.no;
   }
 
   /** Not the whole home folder, or what has it in it; and nothing that leads to what is granted. */

@@ -58,8 +58,9 @@ test.for([
   expect(await ask(join(other, "a.txt"))).toBe(false);
   expect(asked).toHaveLength(2);
   expect(asked[0]).toEqual({
-    title: `Read beyond the project? The tool read wants to read ${join(other, "a.txt")}.`,
-    options: ["No", "Once", `For this session, all of ${other}`, `Always in this project, all of ${other}`],
+    // An answer that named the folder would be cut where the terminal is narrow.
+    title: `Read beyond the project? The tool read wants to read ${join(other, "a.txt")}. Whole folder: ${other}`,
+    options: ["No", "Once", "For this session: whole folder", "Always in this project: whole folder"],
   });
 });
 
