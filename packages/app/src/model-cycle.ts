@@ -6,7 +6,7 @@ import { findChoice, type ModelChoice, type ModelRegistry } from "./model-choice
 export interface ModelCycle {
   /** In the order of the favourites, else of the catalogue. */
   choices: readonly ModelChoice[];
-  /** Favourites that cannot be asked now, each with the reason. */
+  /** Favourites that cannot be asked now, each with the reason, without a full stop. */
   left: readonly string[];
 }
 
@@ -49,7 +49,7 @@ async function favouriteChoices(models: ModelRegistry, favourite: string): Promi
     return `${reference} needs a key: set ${choice.model.apiKeyEnv}, or /login ${choice.model.provider}`;
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
-    return error.message;
+    return error.message.replace(/\.$/, "");
   }
 }
 

@@ -69,7 +69,7 @@ test("a key goes through the favourites that can be used, with their levels of t
   const project = agentProject(says("Good."));
   const play = join(dirname(project.cwd), "scenario.json");
   writeFileSync(join(project.home, "models.json"), JSON.stringify({ providers: boxes(play) }));
-  const favoriteModels = ["box/b:high", "safe/locked", "box/a", "b*x/a"];
+  const favoriteModels = ["box/b:high", "safe/locked", "nobody/a", "box/a", "b*x/a"];
   writeFileSync(join(project.home, "settings.json"), JSON.stringify({ favoriteModels }));
   const ui = await opened({ project });
   command(ui, "/model box/a");
@@ -79,6 +79,7 @@ test("a key goes through the favourites that can be used, with their levels of t
   await ui.terminal.until(
     /A favourite is passed over: safe\/locked needs a key: set SAFE_KEY, or \/login\s+safe/,
   );
+  await ui.terminal.until(/No provider "nobody" is known[^"]*[^.]\.\n/);
   ui.terminal.press("alt+m");
   await ui.terminal.until("(2 of 2)");
   // Shift-Ctrl-P, as terminals with the protocol of Kitty send it.
