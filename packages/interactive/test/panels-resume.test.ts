@@ -1,4 +1,4 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { longSession, sampleLines, writeLines } from "../../app/test/sample-session.ts";
@@ -147,4 +147,12 @@ test("/import of a session copies it with all branches, and the copy says that i
   ui.terminal.press("ctrl+u");
   command(ui, "/import");
   await ui.terminal.until("Which file?");
+});
+
+test("/resume with a word that is also a folder's name searches for it", async () => {
+  const ui = await openedAgain("the zebra too");
+  await say(ui, "about plants");
+  mkdirSync(join(ui.project.cwd, "zebra"));
+  command(ui, "/resume zebra");
+  await ui.terminal.until(/› about animals in its text/);
 });

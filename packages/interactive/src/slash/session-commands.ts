@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { bytes, counted } from "@bonsai-agent/app/numbers";
 import { absolutePath, shownPath } from "@bonsai-agent/app/paths";
 import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
@@ -136,13 +137,18 @@ export const resumeCommand: SlashCommand = {
   },
 };
 
+/** What can only be meant as a path. */
+const isPath = /[/\\]|\.jsonl$/;
+
 /** The session that a text names; undefined where it is text to look for. @throws BonsaiError of a path without a file */
 function namedFile(text: string, { host }: InteractiveContext): string | undefined {
   if (text === "") return undefined;
   try {
-    return sessionPath(text, host.app.call);
+    const path = sessionPath(text, host.app.call);
+    // A word can be the name of a folder by chance.
+    return isPath.test(text) || !statSync(path).isDirectory() ? path : undefined;
   } catch (error) {
-    if (/[/\\]|\.jsonl$/.test(text) || !BonsaiError.is(error)) throw error;
+    if (isPath.test(text) || !BonsaiError.is(error)) throw error;
     return undefined;
   }
 }
