@@ -36,7 +36,12 @@ export interface ImportedReport {
   usage: Usage;
   /** Sub-agents' sessions inside the same transcript, which are not written. */
   subAgentCount: number;
-  notices: ImportNotice[];
+  notices: ImportedNotice[];
+}
+
+/** Of a transcript, or of a session that is damaged: then with the code of the session's own notice. */
+export interface ImportedNotice extends Omit<ImportNotice, "kind"> {
+  kind: string;
 }
 
 /**
@@ -77,7 +82,10 @@ function isForeignSession({ path, place, cwd, file }: ImportSessionOptions): boo
 }
 
 function copiedSession({ path, place, cwd, file }: ImportSessionOptions): ImportedReport {
-  const origin = openSession(path);
+  const notices: ImportedNotice[] = [];
+  const onNotice = ({ code, message }: { code: string; message: string }) =>
+    notices.push({ kind: code, message, count: 1, lines: [], records: [] });
+  const origin = openSession(path, { onNotice });
   try {
     const to = file === undefined ? place : { file };
     return reportOf(cloneSession(origin, { ...to, ...(cwd !== undefined && { cwd }) }));
@@ -96,7 +104,7 @@ function reportOf(file: string): ImportedReport {
     return {
       ...{ id, file, format: "session", program: "Bonsai or pi", cwd, leafId, entryCount },
       ...{ counts, skipped: {}, models: models.map(({ model }) => model), usage },
-      ...{ subAgentCount: 0, notices: [] },
+      ...{ subAgentCount: 0, notices },
     };
   } finally {
     copy.close();

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import type { ImportedReport } from "@bonsai-agent/app/session-import";
 import { expect, test } from "vitest";
@@ -53,6 +53,14 @@ test("a session file from elsewhere is copied among the recorded ones with all b
   expect(listed.stdout).toContain(`fork of ${basename(origin)}`);
   const again = await runCli(["import", report.file, "--json"], { env });
   expect(JSON.parse(again.stderr).error.code).toBe("transcript_is_session");
+});
+
+test("what is damaged in a session file from elsewhere is said", async () => {
+  const env = { BONSAI_HOME: testFolder() };
+  const origin = writeLines(sampleLines());
+  appendFileSync(origin, '{"type":"message","id":"cut');
+  const { notices } = await jsonOf<ImportedReport>(["import", origin], { env });
+  expect(notices.map(({ kind }) => kind)).toEqual(["torn_line"]);
 });
 
 test("what is no transcript is refused", async () => {

@@ -4,9 +4,8 @@ import { type Line, marked, span } from "@bonsai-agent/app/line";
 import { count, counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { outputFile, sessionPlace } from "@bonsai-agent/app/session-file";
-import { type ImportedReport, importSession } from "@bonsai-agent/app/session-import";
+import { type ImportedNotice, type ImportedReport, importSession } from "@bonsai-agent/app/session-import";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
-import type { ImportNotice } from "@bonsai-agent/transcripts";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const { args, options, io, output } = invocation;
@@ -42,7 +41,7 @@ function importView(report: ImportedReport, width: number): Line[] {
 }
 
 /** How often, and where the first were. */
-function places({ count: times, lines, records }: ImportNotice): string {
+function places({ count: times, lines, records }: ImportedNotice): string {
   const first = [...lines.map(String), ...records.map((each) => oneLine(each, 80))].slice(0, PLACES_SHOWN);
   if (first.length === 0) return count(times);
   const name = lines.length === 0 ? "" : first.length === 1 ? "line " : "lines ";
