@@ -159,6 +159,15 @@ describe("bonsai update", () => {
     expect(again.stdout).toMatch(/^behind +1\.2\.0 is the newest\n0 packages updated\./);
   });
 
+  test("a record that is damaged is named, and the others are updated", async () => {
+    const { options, publish } = await installed();
+    publish("behind", "1.2.0");
+    writeFileSync(join(options.env.BONSAI_HOME, "packages", "ahead.json"), "{");
+    const { code, stdout } = await runCli(["update"], options);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/ahead\.json is damaged[\s\S]*install the package again[\s\S]*1 package updated/);
+  });
+
   test("what fails stays as it is, with its reason, and keeps nothing else from its update", async () => {
     const { options, publish, registry } = await installed();
     rmSync(join(registry, "ahead"));

@@ -4,9 +4,11 @@ import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { shownPath } from "@bonsai-agent/app/paths";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
+import type { FindProblem } from "@bonsai-agent/extension/host";
 import {
   type Installation,
   type InstalledPackage,
+  installedPackages,
   installPackage,
   type PackageUpdate,
   removePackage,
@@ -112,6 +114,8 @@ export interface UpdateReport {
   /** How the command itself is updated, which no command of it does. */
   command: { version: string; update: string };
   packages: PackageUpdateReport[];
+  /** Packages of which nobody knows what they are, for their record is damaged. */
+  problems: readonly FindProblem[];
 }
 
 export interface PackageUpdateReport extends PackageReport {
@@ -136,9 +140,11 @@ export function update({ args, io, output }: Invocation): Promise<ExitCode> {
         updatePackages({ ...place, ...packages, signal }),
       );
       const command = { version: bonsaiVersion(), update: updateCommand };
-      const report: UpdateReport = { command, packages: updates.map(packageUpdate) };
+      const problems = name === undefined ? installedPackages(place.home).problems : [];
+      const report: UpdateReport = { command, packages: updates.map(packageUpdate), problems };
       output.result(report, () => updateView(report, output.width));
-      return updates.some(({ status }) => status === "failed") ? ExitCode.failed : ExitCode.done;
+      const isDone = problems.length === 0 && updates.every(({ status }) => status !== "failed");
+      return isDone ? ExitCode.done : ExitCode.failed;
     } catch (error) {
       if (!signal.aborted) throw error;
       output.notify({
@@ -173,7 +179,7 @@ const unchanged: Readonly<Record<PackageUpdate["status"], string>> = {
 };
 
 /** One line a package, what failed with its reason below, and how the command is updated. */
-function updateView({ command, packages }: UpdateReport, width: number): Line[] {
+function updateView({ command, packages, problems }: UpdateReport, width: number): Line[] {
   const rows = packages.map(({ name, version, versionBefore, status }) => [
     [span(oneLine(name), "bold")],
     status === "updated"
@@ -181,15 +187,14 @@ function updateView({ command, packages }: UpdateReport, width: number): Line[] 
       : [version ?? "", span(` ${unchanged[status]}`, status === "failed" ? "red" : "gray")],
   ]);
   const updated = packages.filter(({ status }) => status === "updated").length;
+  const wrong = [...packages.flatMap(({ error }) => error ?? []), ...problems];
   return [
     ...table(rows, { columns: [{}, { flexible: true }], width }),
-    ...packages.flatMap(({ error }) =>
-      error === null
-        ? []
-        : marked(span("✗ ", "red"), wrap(oneLine(`${error.message} ${error.hint}`), width - 2)),
+    ...wrong.flatMap(({ message, hint }) =>
+      marked(span("✗ ", "red"), wrap(oneLine(`${message} ${hint}`, 1_000), width - 2)),
     ),
     ...paragraph(
-      packages.length === 0
+      packages.length + problems.length === 0
         ? "No package is installed."
         : `${counted(updated, "package")} updated.${updated === 0 ? "" : " A session that is open has it after /reload."}`,
       width,
