@@ -24,14 +24,18 @@ const onlyPath = /^(\.{1,2}|~)?\/\S+$|^\S+\.(md|txt)$/i;
 
 function textOf(flag: string, value: string, cwd: string): string {
   const path = absolutePath(value, cwd);
+  let why = "there is no such file";
   try {
-    if (value !== "" && statSync(path).isFile()) return readFileSync(path, "utf8");
+    const found = value === "" ? undefined : statSync(path);
+    // A pipe is what the shell makes of <(command).
+    if (found?.isFile() || found?.isFIFO()) return readFileSync(path, "utf8");
+    if (found !== undefined) why = found.isDirectory() ? "it is a folder" : "it is no file";
   } catch (cause) {
     const { code = "", message } = cause as NodeJS.ErrnoException;
     // What is too long for a path is a text.
     if (!["ENOENT", "ENOTDIR", "ENAMETOOLONG"].includes(code)) throw unread(flag, value, message, cause);
   }
-  if (onlyPath.test(value)) throw unread(flag, value, "there is no such file");
+  if (onlyPath.test(value)) throw unread(flag, value, why);
   return value;
 }
 

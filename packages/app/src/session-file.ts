@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, statSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
@@ -35,7 +35,14 @@ export interface SessionPlace {
 export function sessionPlace({ io, options }: Pick<Invocation, "io" | "options">): SessionPlace {
   const home = bonsaiHome(io.env);
   const { sessionDir } = options;
-  return typeof sessionDir === "string" ? { home, folder: absolutePath(sessionDir, io.cwd) } : { home };
+  if (typeof sessionDir !== "string") return { home };
+  const folder = absolutePath(sessionDir, io.cwd);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== false) return { home, folder };
+  throw new BonsaiError({
+    code: "wrong_usage",
+    message: `--session-dir ${JSON.stringify(sessionDir)} is no folder.`,
+    hint: "Name a folder; one that is not there is made.",
+  });
 }
 
 /** The absolute path of the session that a name means: a file, or the id of a recorded one. */
@@ -119,7 +126,8 @@ const markdownEndings = ["", ".md", ".markdown", ".txt"];
 export function requireMarkdownName(file: string): void {
   const name = basename(file);
   const [ending = ""] = /\.[^.]+$/.exec(name) ?? [];
-  if (markdownEndings.includes(ending.toLowerCase())) return;
+  // A number ends a version or a date.
+  if (markdownEndings.includes(ending.toLowerCase()) || /^\.\d+$/.test(ending)) return;
   throw new BonsaiError({
     code: "export_format_unknown",
     message: `A session is exported as Markdown; ${name} would be another format by its name.`,

@@ -56,7 +56,7 @@ test.for([
   expect(existsSync(target)).toBe(false);
 });
 
-test.for(["x.md", "x.Markdown", "x.txt", "x"])("bonsai export writes %s", async (name) => {
+test.for(["x.md", "x.Markdown", "x.txt", "x", "notes-v1.2"])("bonsai export writes %s", async (name) => {
   const target = join(testFolder(), name);
   expect((await runCli(["export", writeLines(sampleLines()), "-o", target])).code).toBe(0);
   expect(readFileSync(target, "utf8")).toContain("Never use floats for money.");

@@ -1,3 +1,4 @@
+import { execFileSync, spawn } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions } from "@bonsai-agent/session";
@@ -115,6 +116,17 @@ describe("the system prompt of a prompt", () => {
     expect(system(project.sent())).toMatch(/^Working folder: /);
   });
 
+  test("a pipe is read as a file is, and a folder is named as one", async () => {
+    const project = await servedProject([thinker]);
+    const to = (name: string) => ["-p", "hi", "--model", "box/llama3:8b", "--system-prompt", name];
+    const pipe = join(project.home, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    spawn("sh", ["-c", 'printf "Be a poet." > "$1"', "sh", pipe]);
+    await project.run(...to(pipe));
+    expect(system(project.sent())).toMatch(/^Be a poet\./);
+    expect((await project.run(...to(project.home))).stderr).toContain("cannot be read: it is a folder");
+  });
+
   test.each(["./missing.txt", "missing.md", "/nowhere/at/all"])("%s can only be a file", async (name) => {
     const project = await servedProject([thinker]);
     const { code, stderr } = await project.run(
@@ -149,6 +161,18 @@ describe("--session-dir", () => {
     const { cwd, env } = project;
     expect(await jsonOf<unknown[]>(["sessions", ...at], { cwd, env })).toHaveLength(2);
     expect(await jsonOf<unknown[]>(["sessions"], { cwd, env })).toEqual([]);
+  });
+
+  test("a file is no folder", async () => {
+    const project = agentProject(says("ok"), { "a.txt": "" });
+    const at = ["--session-dir", "a.txt"];
+    const runs = [
+      project.run(["hi", ...at]),
+      project.run(["-c", "hi", ...at]),
+      runCli(["sessions", ...at], project),
+    ];
+    for (const { code, stderr } of await Promise.all(runs))
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--session-dir "a.txt" is no folder')]);
   });
 
   test("-c goes on with one of this folder only, though others lie there", async () => {
