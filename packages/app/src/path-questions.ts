@@ -6,6 +6,7 @@ import { isInside } from "@bonsai-agent/agent/host";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { absolutePath } from "./paths.ts";
 import { oneAfterTheOther } from "./questions.ts";
+import { printable } from "./terminal-text.ts";
 import { grantPath, type PathGrant, pathGrants } from "./trust.ts";
 
 interface PathQuestionsOptions {
@@ -68,7 +69,8 @@ export class PathQuestions {
     if (ui === undefined) return undefined;
     const { toolName, path, access } = request;
     const question = access === "read" ? "Read beyond the project?" : "Change a file beyond the project?";
-    const message = `The tool ${toolName} wants to ${access === "read" ? "read" : "change"} ${path}.`;
+    // A line break in a name would let it write lines of its own into the question.
+    const message = `The tool ${toolName} wants to ${access === "read" ? "read" : "change"} ${printable(path)}.`;
     if (!this.#options.offersGrants) return ui.confirm(question, message, { signal: request.signal });
     return this.#chosen(ui, `${question} ${message}`, { sessionId, request });
   }
@@ -83,7 +85,7 @@ export class PathQuestions {
     const folder = folderOf(request.path);
     const grants = this.#mayGrant(folder) ? [answers.session, answers.always] : [];
     // The title is broken into lines; an answer would be cut, and what it grants not be seen.
-    const whole = grants.length > 0 ? `${title} Whole folder: ${folder}` : title;
+    const whole = grants.length > 0 ? `${title} Whole folder: ${printable(folder)}` : title;
     const answer = await ui.select(whole, [answers.no, answers.once, ...grants], { signal });
     if (answer === answers.session)
       this.#granted.set(sessionId, [...(this.#granted.get(sessionId) ?? []), { folder, access }]);
