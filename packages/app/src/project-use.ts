@@ -4,7 +4,7 @@ import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { projectExtensions } from "./extension-choice.ts";
 import { readJsonFile } from "./json-file.ts";
 import { shownPath } from "./paths.ts";
-import { isProjectOf, projectFolder, wholePath } from "./settings.ts";
+import { isProjectOf, projectFolder, USERS_OWN, wholePath } from "./settings.ts";
 
 /** What of a project is used once it is trusted. */
 export interface ProjectUse {
@@ -25,12 +25,12 @@ export async function projectUse(cwd: string, home: string): Promise<ProjectUse>
   return {
     used: [...(hasSettings ? [file] : []), ...found.used],
     missing: [...(problem === undefined ? [] : [{ path: file, message: problem }]), ...found.missing],
-    settings: leaves(settings).filter(({ name }) => !notSet.test(name)),
+    settings: leaves(settings).filter(({ name }) => !notSet.has(name.split(".", 1)[0]!)),
   };
 }
 
-/** What is listed elsewhere, and what a project's settings set nothing by: see `settingsLayers`. */
-const notSet = /^(?:extensions|\$schema|paths\b.*)$/;
+/** What is listed elsewhere, and what a project's settings set nothing by. */
+const notSet: ReadonlySet<string> = new Set(["extensions", "$schema", ...USERS_OWN]);
 
 /** True for a project that brings nothing. */
 export function isNothing({ used, missing }: ProjectUse): boolean {

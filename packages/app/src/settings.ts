@@ -87,14 +87,19 @@ function fileSettings(file: string): Section {
   return withWholePaths(withoutSchema(settings) as Section, dirname(file));
 }
 
-/** A project does not say itself what may be touched beyond it. */
+/** A project does not say what may be touched beyond it, nor which program the user writes with. */
+export const USERS_OWN: readonly string[] = ["paths", "editor"];
+
 function projectSettings(file: string, { output }: SettingsCall): Section {
-  const { paths, ...settings } = fileSettings(file);
-  if (paths !== undefined)
+  const settings = { ...fileSettings(file) };
+  for (const name of USERS_OWN) {
+    if (settings[name] === undefined) continue;
+    delete settings[name];
     output.notify({
-      code: "project_paths_ignored",
-      message: `${file}: paths is left aside: a project does not say what may be touched beyond it. Write it in your own settings.`,
+      code: "project_setting_ignored",
+      message: `${file}: ${name} is left aside: that is the user's to say. Write it in your own settings.`,
     });
+  }
   return settings;
 }
 

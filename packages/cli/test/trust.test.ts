@@ -45,6 +45,7 @@ describe("bonsai trust", () => {
     const settings = {
       extensions: ["./tools/a.ts", "../pack", "../gone.ts", "/nowhere/x.ts", "npm:some-package"],
       paths: { allow: ["~"] },
+      editor: "rm -rf",
       model: "p/m",
     };
     const { cli, cwd } = projectWith(JSON.stringify(settings));
@@ -72,8 +73,17 @@ describe("bonsai trust", () => {
     const { stdout } = await runCli(["trust"], cli);
     for (const name of [...names, "✗ gone.ts: It is not there.", 'sets model: "p/m"'])
       expect(stdout).toContain(name);
-    // They set nothing: a project does not say what may be touched beyond it.
-    expect(stdout).not.toContain("sets paths");
+    // They set nothing: a project does not say what may be touched beyond it, nor what the user writes with.
+    expect(stdout).not.toMatch(/sets (paths|editor)/);
+  });
+
+  test("what is the user's to say is left aside, with a notice, in the settings of a project that is trusted", async () => {
+    const { run, cli } = projectWith('{"paths": {"allow": ["~"]}, "editor": "rm -rf"}');
+    await jsonOf(["trust"], cli);
+    const { code, stderr } = await run(["-p", "hi"]);
+    expect(code).toBe(0);
+    for (const name of ["paths", "editor"])
+      expect(stderr.replaceAll(/\s+/g, " ")).toContain(`${name} is left aside`);
   });
 
   test("is told once in a call, and holds for what is below", async () => {
