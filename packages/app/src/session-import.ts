@@ -88,13 +88,13 @@ function copiedSession({ path, place, cwd, file }: ImportSessionOptions): Import
   const origin = openSession(path, { onNotice });
   try {
     const to = file === undefined ? place : { file };
-    return reportOf(cloneSession(origin, { ...to, ...(cwd !== undefined && { cwd }) }));
+    return reportOf(cloneSession(origin, { ...to, ...(cwd !== undefined && { cwd }) }), notices);
   } finally {
     origin.close();
   }
 }
 
-function reportOf(file: string): ImportedReport {
+function reportOf(file: string, notices: ImportedNotice[]): ImportedReport {
   const copy = openSession(file);
   try {
     const counter = new FactCounter(copy.header);
