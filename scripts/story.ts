@@ -50,11 +50,8 @@ function compactionStory(session: string): void {
 }
 
 function build(): void {
-  const turbo = join(root, "node_modules/.bin/turbo");
-  const run = spawnSync(turbo, ["run", "build", "--output-logs=errors-only"], {
-    cwd: root,
-    encoding: "utf8",
-  });
+  const argv = ["--conditions=@bonsai-agent/source", join(root, "scripts/build.ts")];
+  const run = spawnSync(process.execPath, argv, { cwd: root, encoding: "utf8" });
   if (run.status === 0) return;
   console.error(run.stdout, run.stderr);
   process.exit(run.status ?? 1);

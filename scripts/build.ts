@@ -1,0 +1,22 @@
+import { spawnSync } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { staleOutputs } from "./house/dist.ts";
+import { readPackages } from "./house/workspace.ts";
+
+// `pnpm build`: one compiler for all packages takes a third of what one for each does; then the bundle of the command.
+const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
+
+run("tsc", "-b");
+run("turbo", "run", "build", "--filter=bonsai-agent", "--only", "--output-logs=errors-only");
+// What earlier builds left in dist; at the end, for what the build's cache gives back may hold such files too.
+for (const file of readPackages(root).flatMap(staleOutputs)) rmSync(file, { force: true });
+
+function run(program: string, ...args: string[]): void {
+  const { status } = spawnSync(join(root, "node_modules/.bin", program), args, {
+    cwd: root,
+    stdio: "inherit",
+  });
+  if (status !== 0) process.exit(status ?? 1);
+}
