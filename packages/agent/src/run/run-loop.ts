@@ -1,0 +1,237 @@
+import type { CompactionSite } from "@bonsai-agent/compaction";
+import {
+  type AssistantMessage,
+  BonsaiError,
+  type ToolResultMessage,
+  toolCalls,
+} from "@bonsai-agent/messages";
+import type { AgentParts } from "../agent-parts.ts";
+import { runToolBatch } from "../tool-call.ts";
+import {
+  askInputHandlers,
+  type Recorded,
+  recordMessage,
+  recordQueued,
+  recordResult,
+  requestAnswer,
+} from "./answer.ts";
+import type { CompactionTriggers, Recovery } from "./compaction-triggers.ts";
+import { isMessage, type QueuePhase, type RunResult, type StreamingBehavior, userMessage } from "./input.ts";
+
+interface RunLoopOptions {
+  parts: AgentParts;
+  compaction: CompactionTriggers;
+  systemPrompt: string;
+  signal: AbortSignal;
+}
+
+/**
+ * What follows from one request. `results`: ask again, for the results of tools. `stopped`: the model has nothing more to
+ * do. `retry`: ask again, the context is smaller now. `otherModel`: ask the model that is in use by now. `cancelled`: the
+ * user cancelled the compaction without which the request cannot be made.
+ */
+type Next = "results" | "stopped" | "retry" | "otherModel" | "cancelled";
+
+const aborted: RunResult = { status: "aborted" };
+
+/**
+ * From a user's message to the last answer: request, tools, request, until the model stops and nobody has more to say.
+ * One object for one run: owner of what was asked in it.
+ */
+export class RunLoop {
+  readonly #options: RunLoopOptions;
+  #turnIndex = 0;
+  #isInTurn = false;
+  /**
+   * Since the user last said something, or let the run go on. Text beside tool calls counts for nothing here: nobody has
+   * to read it for the run to go on.
+   */
+  #requests = 0;
+  /** True once a request went again because the model had been changed; until a good answer. */
+  #hasAskedOther = false;
+  #answer: AssistantMessage | undefined;
+
+  constructor(options: RunLoopOptions) {
+    this.#options = options;
+  }
+
+  /** The latest answer; absent before the first. */
+  get answer(): AssistantMessage | undefined {
+    return this.#answer;
+  }
+
+  /** A turn begins with what the user said, or with a request where nobody said anything. */
+  async beginTurn(): Promise<void> {
+    const { events, now } = this.#options.parts;
+    if (this.#isInTurn) return;
+    this.#isInTurn = true;
+    await events.notify("turn_start", {
+      type: "turn_start",
+      turnIndex: this.#turnIndex,
+      timestamp: now(),
+    });
+  }
+
+  /** @throws what appending to the session throws. */
+  async run(): Promise<RunResult> {
+    const result = await this.#untilNothingWaits();
+    return { ...result, ...(this.#answer && { answer: this.#answer }) };
+  }
+
+  /** The outer loop goes from text to text, the inner one from request to request. */
+  async #untilNothingWaits(): Promise<RunResult> {
+    while (true) {
+      let next: Next | undefined;
+      do {
+        const turn = (await this.#beforeRequest(next)) ?? (await this.#turn());
+        if (typeof turn === "object") return turn;
+        next = turn;
+      } while (await this.#goesOn(next));
+      if (next === "stopped" && (await this.#compact("afterAnswer")) === "aborted") return aborted;
+      // What is delivered here, such as a follow-up, is answered in this run too.
+      if (!(await this.#deliver("end"))) return next === "stopped" ? { status: "done" } : aborted;
+    }
+  }
+
+  /** A model that has stopped goes on for a text that steers it. */
+  async #goesOn(next: Next): Promise<boolean> {
+    if (next === "cancelled") return false;
+    return next !== "stopped" || this.#deliver("answer");
+  }
+
+  /** Compacts where that is due, delivers what the user said meanwhile, and looks at the limit, which counts anew then. */
+  async #beforeRequest(last: Next | undefined): Promise<RunResult | undefined> {
+    const { signal } = this.#options;
+    const next = await this.#compact(siteAfter(last));
+    if (next === "aborted") return aborted;
+    if (next === "wait") {
+      // The run ends for the user to say something, unless that waits already.
+      if (!(await this.#deliver("end"))) return signal.aborted ? aborted : { status: "paused" };
+    } else if (last === "results") await this.#deliver("request");
+    const error = signal.aborted ? undefined : await this.#countRequest();
+    if (signal.aborted) return aborted;
+    return error && { status: "failed", error };
+  }
+
+  /** The error with which the run ends, where it may not make one more request. */
+  async #countRequest(): Promise<BonsaiError | undefined> {
+    const { parts, signal } = this.#options;
+    const { runRequests } = parts.settings.limits;
+    const requests = this.#requests;
+    if (runRequests > 0 && requests >= runRequests) {
+      if (!(await parts.confirmLongRun?.({ requests, signal }))) return tooManyRequests(requests);
+      this.#requests = 0;
+    }
+    this.#requests += 1;
+    return undefined;
+  }
+
+  /** What was asked for comes first: mostly the threshold is far away then. */
+  async #compact(site: CompactionSite | undefined): Promise<"goOn" | "wait" | "aborted"> {
+    const { compaction, signal } = this.#options;
+    if (signal.aborted) return "aborted";
+    await compaction.carryOutAsked(signal, { isMidTask: site !== "afterAnswer" });
+    if (signal.aborted) return "aborted";
+    const next = site === undefined ? "goOn" : await compaction.threshold(site, signal);
+    return signal.aborted ? "aborted" : next;
+  }
+
+  /** One request, and the tools that its answer calls. */
+  async #turn(): Promise<Next | RunResult> {
+    const { parts, compaction, systemPrompt, signal } = this.#options;
+    const notSendable = await compaction.makeSendable(signal);
+    if (notSendable !== undefined) return this.#afterRecovery(notSendable);
+    await this.beginTurn();
+    const answer = await requestAnswer({ parts, systemPrompt, signal });
+    this.#answer = answer.message;
+    const results: Recorded<ToolResultMessage>[] = [];
+    const isLast = answer.status !== "good" || (await this.#runTools(answer.message, results));
+    const turnIndex = this.#turnIndex++;
+    this.#isInTurn = false;
+    await parts.events.notify("turn_end", {
+      type: "turn_end",
+      turnIndex,
+      message: answer.message,
+      toolResults: results.map(({ message }) => message),
+      messageEntryId: answer.entryId,
+      toolResultEntryIds: results.map(({ entryId }) => entryId),
+    });
+    if (answer.status === "failed") return this.#afterRecovery(await compaction.recover(answer, signal));
+    if (answer.status === "aborted" || signal.aborted) return aborted;
+    return results.length > 0 && !isLast ? "results" : "stopped";
+  }
+
+  /** After an abort too: then each call gets a result that says so. True when the model need not be asked again. */
+  #runTools(answer: AssistantMessage, results: Recorded<ToolResultMessage>[]): Promise<boolean> {
+    const { parts, signal } = this.#options;
+    parts.controller.answerArrived();
+    this.#hasAskedOther = false;
+    const onResult = async (result: ToolResultMessage) => {
+      results.push(await recordResult(parts, result));
+    };
+    return runToolBatch({ parts, calls: toolCalls(answer), signal, onResult });
+  }
+
+  /** Goes on after an overflow; whatever else failed ends the run. */
+  #afterRecovery({ status, error }: Recovery): Next | RunResult {
+    switch (status) {
+      case "retry":
+      case "cancelled":
+        return status;
+      case "otherModel":
+        // Once: somebody may change the model at every request.
+        if (this.#hasAskedOther) return { status: "failed", error };
+        this.#hasAskedOther = true;
+        return status;
+      case "aborted":
+        return aborted;
+      case "failed":
+        return { status, error };
+    }
+  }
+
+  /**
+   * Stores what waits for this phase: messages, up to and with the next text that no extension takes, for each text gets
+   * its answer. False where there was neither.
+   */
+  async #deliver(phase: QueuePhase): Promise<boolean> {
+    const { parts, signal } = this.#options;
+    const { queue, controller } = parts;
+    let isDelivered = false;
+    for (let next = queue.next(phase); next !== undefined; next = queue.next(phase)) {
+      const text =
+        signal.aborted || isMessage(next) ? undefined : await askInputHandlers(parts, next, signal);
+      if (signal.aborted) {
+        queue.putBack(next);
+        return false;
+      }
+      if (isMessage(next)) {
+        await this.beginTurn();
+        await recordQueued(parts, next);
+        isDelivered = true;
+      }
+      if (text === undefined) continue;
+      await this.beginTurn();
+      await recordMessage(parts, userMessage(text, parts.now()));
+      controller.userMessageArrived();
+      if (text.source !== "extension") this.#requests = 0;
+      isDelivered = true;
+      if (queue.delivery[next.behavior as StreamingBehavior] === "one-at-a-time") return true;
+    }
+    return isDelivered;
+  }
+}
+
+/** Where in the run the threshold is looked at; not after a recovery, which has just brought the context down. */
+function siteAfter(last: Next | undefined): CompactionSite | undefined {
+  if (last === "retry") return undefined;
+  return last === "results" || last === "stopped" ? "betweenTools" : "beforePrompt";
+}
+
+function tooManyRequests(requests: number): BonsaiError {
+  return new BonsaiError({
+    code: "run_request_limit",
+    message: `The model was asked ${requests.toLocaleString("en")} times in a row without a word from you, and the work was stopped.`,
+    hint: "What was done so far is kept: say go on to go on from here. The setting limits.runRequests moves the limit; 0 is none.",
+  });
+}
