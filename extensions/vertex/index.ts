@@ -1,0 +1,3 @@
+import type { ExtensionAPI } from "@bonsai-agent/extension";
+
+export default function vertex(_bonsai: ExtensionAPI): void {}
