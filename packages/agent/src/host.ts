@@ -6,6 +6,14 @@ export {
   readClipboard,
   writeClipboard,
 } from "./clipboard.ts";
+export {
+  type Frontmatter,
+  type FrontmatterParts,
+  frontmatterParts,
+  type ParseYaml,
+  parseFrontmatter,
+  readFrontmatter,
+} from "./resources/frontmatter.ts";
 export { AwaitedCalls } from "./run/activity.ts";
 export { type CommandOperations, shellElsewhere } from "./run-command.ts";
 export { bashTool } from "./tools/bash-tool.ts";

@@ -1,3 +1,4 @@
+import { frontmatterParts } from "@bonsai-agent/agent/host";
 import { parse } from "yaml";
 
 interface Parted<Fields> {
@@ -5,17 +6,13 @@ interface Parted<Fields> {
   body: string;
 }
 
-const fence = /^---[ \t]*\n(?:([\s\S]*?)\n)?---[ \t]*(?:\n|$)/;
-
-/** The YAML between two lines of dashes at the head of a text, and the text behind it. */
+/** The YAML between two lines of dashes at the head of a text, and the text behind it. @throws what the YAML is wrong in */
 export function parseFrontmatter<Fields extends object = Record<string, unknown>>(
   content: string,
 ): Parted<Fields> {
-  const text = content.replace(/^\uFEFF/, "").replaceAll("\r\n", "\n");
-  const match = fence.exec(text);
-  if (match === null) return { frontmatter: {} as Fields, body: text };
-  const fields: unknown = parse(match[1] ?? "");
-  return { frontmatter: (fields ?? {}) as Fields, body: text.slice(match[0].length).trim() };
+  const { yaml, body } = frontmatterParts(content);
+  if (yaml === undefined) return { frontmatter: {} as Fields, body };
+  return { frontmatter: (parse(yaml) ?? {}) as Fields, body: body.trim() };
 }
 
 export function stripFrontmatter(content: string): string {

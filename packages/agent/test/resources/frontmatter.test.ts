@@ -1,0 +1,58 @@
+import { expect, test } from "vitest";
+import { parseFrontmatter } from "../../src/resources/frontmatter.ts";
+
+test.each([
+  ["---\nname: x\nlist: [1, 2]\n---\nBody\n", { name: "x", list: [1, 2] }, "Body\n"],
+  ["\uFEFF---\r\nname: x\r\n---\r\n\r\nBody\r\nmore", { name: "x" }, "Body\nmore"],
+  ["---\n---\nBody", {}, "Body"],
+  ["---\nname: x\n---", { name: "x" }, ""],
+  ["--- \nname: x\n---\t\n", { name: "x" }, ""],
+  ["Body\n---\nmore", {}, "Body\n---\nmore"],
+  ["--- no fence", {}, "--- no fence"],
+  ["---\ntext: |\n  a\n  ---b\n---\nc", { text: "a\n---b\n" }, "c"],
+  ["", {}, ""],
+])("fields and body of %j", async (text, fields, body) => {
+  expect(await parseFrontmatter(text)).toEqual({ fields, body });
+});
+
+test.each([
+  ["argument-hint: [issue] [priority]", { "argument-hint": "[issue] [priority]" }],
+  ["name: x\ndescription: Use it: always", { name: "x", description: "Use it: always" }],
+  ["name: x\ndescription: @file `code`", { name: "x", description: "@file `code`" }],
+])("what is no YAML and a plain value: %s", async (yaml, fields) => {
+  expect(await parseFrontmatter(`---\n${yaml}\n---\nB`)).toEqual({ fields, body: "B" });
+});
+
+const bomb = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
+  .concat(
+    [..."bcdefgh"].map((name, at) => {
+      const before = "abcdefgh"[at]!;
+      return `${name}: &${name} [${Array.from({ length: 10 }, () => `*${before}`).join(", ")}]`;
+    }),
+  )
+  .join("\n");
+
+test.each([
+  ["broken", "---\na: [1\nb: 2\n---\nB", "its fields are no valid YAML: ", "B"],
+  ["a name twice", "---\na: 1\na: 2\n---\nB", "its fields are no valid YAML: Map keys must be unique", "B"],
+  ["a list", "---\n- a\n- b\n---\nB", "its fields are no names with values", "B"],
+  ["a text", "---\nonly words\n---\nB", "its fields are no names with values", "B"],
+  ["aliases of aliases", `---\n${bomb}\n---\nB`, "its fields are no valid YAML: Excessive alias count", "B"],
+  ["never closed", "---\nname: x\n", "its first line opens fields that no line --- ends", "---\nname: x\n"],
+  [
+    "10 MB",
+    `---\na: ${"x".repeat(1e7)}\n---\nB`,
+    "its fields have 10,000,003 characters; 65,536 are read",
+    "B",
+  ],
+])("a problem, and no throw: %s", async (_, text, problem, body) => {
+  const read = await parseFrontmatter(text);
+  expect(read).toMatchObject({ fields: {}, body });
+  expect(read.problem).toContain(problem);
+});
+
+test("a name that is no text is no surprise", async () => {
+  const { fields } = await parseFrontmatter("---\n? [a, b]\n: 1\n__proto__: {evil: true}\n---\n");
+  expect(Object.getPrototypeOf(fields)).toBe(Object.prototype);
+  expect(({} as { evil?: unknown }).evil).toBeUndefined();
+});
