@@ -1,13 +1,8 @@
 import { realpathSync } from "node:fs";
 import { join } from "node:path";
 import { installedPackages } from "../install/package-records.ts";
-import {
-  type Entries,
-  entriesAt,
-  entriesIn,
-  type FindProblem,
-  packageExtensions,
-} from "../load/extension-entries.ts";
+import { type Entries, entriesAt, entriesIn, packageExtensions } from "../load/extension-entries.ts";
+import type { FindProblem } from "../load/package-manifest.ts";
 
 export interface FindExtensionsOptions {
   /** Bonsai's home folder: `<home>/extensions`, and the packages that were installed. */

@@ -32,9 +32,9 @@ export type {
   WorkingIndicator,
 } from "../api/extension-ui.ts";
 export type { ProviderModelOptions } from "../api/provider-options.ts";
-export type { FindProblem } from "../load/extension-entries.ts";
 export { hostModules } from "../load/host-modules.ts";
 export { type ImportExtensionOptions, importExtension } from "../load/import-extension.ts";
+export type { FindProblem } from "../load/package-manifest.ts";
 export { INSTEAD, type ModuleExports, type VirtualModules } from "../load/virtual-modules.ts";
 export type { ExtensionRenderers, ToolRenderer } from "./extension-drawing.ts";
 export { lifecycleNotice, strayErrorNotice } from "./extension-errors.ts";

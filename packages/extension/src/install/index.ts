@@ -1,4 +1,10 @@
 export { type Entries, packageExtensions } from "../load/extension-entries.ts";
+export {
+  type PackageResource,
+  type PackageResources,
+  packageResourceKinds,
+  packageResources,
+} from "../load/package-resources.ts";
 export { type InstalledPackage, type InstalledPackages, installedPackages } from "./package-records.ts";
 export {
   type Installation,

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { isAbsolute, join } from "node:path";
 import { z } from "zod";
-import type { FindProblem } from "../load/extension-entries.ts";
+import type { FindProblem } from "../load/package-manifest.ts";
 
 // Each package has a record of its own: two installations at once have nothing to write over one another, and a record
 // that is damaged takes no other package with it.

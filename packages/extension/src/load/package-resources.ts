@@ -1,0 +1,74 @@
+import { statSync } from "node:fs";
+import { basename, join, relative, sep } from "node:path";
+import {
+  type FindProblem,
+  type ManifestList,
+  manifestPaths,
+  namesAnything,
+  pathsBelow,
+} from "./package-manifest.ts";
+
+/** What a package can bring beside extensions, as files. */
+export type PackageResource = Exclude<ManifestList, "extensions">;
+
+export const packageResourceKinds: readonly PackageResource[] = ["skills", "prompts", "themes"];
+
+/** Where a package has things of a kind. */
+export interface PackageResources {
+  /** Files and folders that are there; absolute. */
+  paths: readonly string[];
+  problems: readonly FindProblem[];
+}
+
+/**
+ * The skills, prompts or themes of a package: what its package.json names, else, where that names nothing at all, its
+ * folder of that name.
+ */
+export function packageResources(folder: string, kind: PackageResource): PackageResources {
+  // A lone module.
+  if (!isThere(folder)?.isDirectory()) return { paths: [], problems: [] };
+  const named = manifestPaths(folder, kind, (name) => name.startsWith("."));
+  if (named === undefined)
+    return { paths: namesAnything(folder) ? [] : conventional(folder, kind), problems: [] };
+  const missing = named.paths.filter((path) => isThere(path) === undefined);
+  const paths = named.paths.filter((path) => !missing.includes(path));
+  return {
+    paths: named.excluded.length === 0 ? paths : paths.flatMap((path) => without(named.excluded, path, kind)),
+    problems: [
+      ...named.problems,
+      ...missing.map((path) => ({
+        path,
+        message: "It is not there.",
+        hint: `Mend the list of ${kind} in ${join(folder, "package.json")}.`,
+      })),
+    ],
+  };
+}
+
+function conventional(folder: string, kind: PackageResource): string[] {
+  const path = join(folder, kind);
+  return isThere(path) === undefined ? [] : [path];
+}
+
+/** Of a folder in which something is excluded, its files one by one; of skills, those that each is. */
+function without(excluded: readonly string[], path: string, kind: PackageResource): string[] {
+  const isExcluded = (each: string) =>
+    excluded.some((gone) => each === gone || each.startsWith(`${gone}${sep}`));
+  if (isExcluded(path)) return [];
+  if (!isThere(path)?.isDirectory() || !excluded.some((gone) => gone.startsWith(`${path}${sep}`)))
+    return [path];
+  return pathsBelow(path)
+    .map((name) => join(path, name))
+    .filter((file) => isResource(kind, relative(path, file)) && !isExcluded(file))
+    .sort();
+}
+
+function isResource(kind: PackageResource, path: string): boolean {
+  if (kind === "themes") return path.endsWith(".json");
+  if (kind === "prompts") return path.endsWith(".md");
+  return basename(path) === "SKILL.md" || (path.endsWith(".md") && !path.includes(sep));
+}
+
+function isThere(path: string) {
+  return statSync(path, { throwIfNoEntry: false });
+}

@@ -1,0 +1,73 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { packageResources } from "@bonsai-agent/extension/install";
+import { expect, test } from "vitest";
+import { scratchModules } from "./scratch.ts";
+
+function packageWith(manifest: object | undefined, ...files: readonly string[]): string {
+  const { folder } = scratchModules();
+  for (const file of files) {
+    mkdirSync(dirname(join(folder, file)), { recursive: true });
+    writeFileSync(join(folder, file), "text");
+  }
+  if (manifest !== undefined) writeFileSync(join(folder, "package.json"), JSON.stringify(manifest));
+  return folder;
+}
+
+function found(folder: string, kind: "skills" | "prompts" | "themes") {
+  const { paths, problems } = packageResources(folder, kind);
+  return {
+    paths: paths.map((path) => relative(folder, path)),
+    problems: problems.map(({ message }) => message),
+  };
+}
+
+test("a package that names nothing brings its folders of those names", () => {
+  const folder = packageWith({ name: "plain" }, "skills/a/SKILL.md", "prompts/x.md", "other/y.md");
+  expect(found(folder, "skills")).toEqual({ paths: ["skills"], problems: [] });
+  expect(found(folder, "prompts")).toEqual({ paths: ["prompts"], problems: [] });
+  expect(found(folder, "themes")).toEqual({ paths: [], problems: [] });
+});
+
+test("one that names what it brings brings that, by bonsai before pi, and no folder beside it", () => {
+  const pi = { skills: ["./of-pi"], themes: ["themes/*.json"] };
+  const folder = packageWith(
+    { bonsai: { skills: ["./mine"] }, pi },
+    "mine/a/SKILL.md",
+    "of-pi/b/SKILL.md",
+    "themes/night.json",
+    "themes/.draft.json",
+    "prompts/x.md",
+  );
+  expect(found(folder, "skills").paths).toEqual(["mine"]);
+  expect(found(folder, "themes").paths).toEqual(["themes/night.json"]);
+  expect(found(folder, "prompts").paths).toEqual([]);
+});
+
+test("an exclamation mark takes files or folders away", () => {
+  const folder = packageWith(
+    { pi: { prompts: ["./prompts", "!prompts/old*"], skills: ["skills", "!skills/b"] } },
+    "prompts/new.md",
+    "prompts/old.md",
+    "prompts/notes.txt",
+    "skills/a/SKILL.md",
+    "skills/a/references/more.md",
+    "skills/b/SKILL.md",
+  );
+  expect(found(folder, "prompts").paths).toEqual(["prompts/new.md"]);
+  expect(found(folder, "skills").paths).toEqual(["skills/a/SKILL.md"]);
+});
+
+test("what is named wrongly is a problem, and what it says of other things is none here", () => {
+  const wrong = packageWith({ bonsai: { prompts: ["../../secrets", "none/*.md", "gone.md"], themes: 7 } });
+  expect(found(wrong, "prompts")).toEqual({
+    paths: [],
+    problems: [
+      "It names ../../secrets, which lies outside its folder.",
+      "It names none/*.md, which no file matches.",
+      "It is not there.",
+    ],
+  });
+  expect(found(wrong, "themes").problems[0]).toContain("It is wrong at bonsai.themes");
+  expect(found(packageWith(undefined), "themes")).toEqual({ paths: [], problems: [] });
+});
