@@ -8,7 +8,7 @@ import {
   type UserWords,
   wordLines,
 } from "@bonsai-agent/digest";
-import { byScript, contentText, withoutReminders } from "@bonsai-agent/messages";
+import { byScript, contentText, withoutReminders, withoutSkill } from "@bonsai-agent/messages";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { isOwnTag } from "./marks.ts";
@@ -155,11 +155,11 @@ function olderRequestChars({ history, turnPrefix }: CompactionPlan): number {
 
 const LEAST_REQUEST_CHARS = 1_000;
 
-/** What a person typed; undefined for anything else. */
+/** What a person typed, a skill by its name; undefined for anything else. */
 function requestText(item: ViewItem): string | undefined {
   const message = originalMessage(item);
   if (message.role !== "user") return undefined;
-  const text = contentText(message.content);
+  const text = withoutSkill(contentText(message.content));
   return withoutReminders(text).trim() === "" ? undefined : text;
 }
 

@@ -7,6 +7,7 @@ import {
   type ToolCall,
   toolCalls,
   withoutReminders,
+  withoutSkill,
 } from "@bonsai-agent/messages";
 import { frameTags, inertTags } from "./marks.ts";
 import type { CompactionSettings } from "./settings.ts";
@@ -23,7 +24,7 @@ export function serialise(messages: readonly Message[], limits: Limits): string[
 function serialiseMessage(message: Message, limits: Limits): string {
   switch (message.role) {
     case "user":
-      return marked("User", body(message.content, limits.userChars));
+      return marked("User", body(message.content, limits.userChars, withoutSkill));
     case "assistant":
       return assistantPart(message, limits);
     case "toolResult": {
@@ -92,8 +93,8 @@ function textIn(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function body(content: unknown, maxChars: number): string {
-  const text = withoutReminders(contentText(content)).trim();
+function body(content: unknown, maxChars: number, said = (text: string) => text): string {
+  const text = said(withoutReminders(contentText(content)).trim());
   const images = contentBlocks(content).filter((block) => block.type === "image");
   const marks = images.map((image) => `[image ${String(image.mimeType ?? "")}]`.replace(" ]", "]"));
   return [safe(clip(text, maxChars)), ...marks].filter((part) => part !== "").join("\n");

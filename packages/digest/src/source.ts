@@ -4,6 +4,7 @@ import {
   type Message,
   type UserMessage,
   withoutReminders,
+  withoutSkill,
 } from "@bonsai-agent/messages";
 import { ownWords } from "./pasted.ts";
 
@@ -32,11 +33,11 @@ export function ranCommand({ command, output, exitCode }: BashExecutionMessage) 
 
 const typed = new WeakMap<UserMessage, string>();
 
-/** What a person typed: what was pasted is a line that names it. Read once for each message. */
+/** What a person typed: what was pasted is a line that names it, and so is a skill. Read once for each message. */
 export function typedText(message: UserMessage): string {
   const known = typed.get(message);
   if (known !== undefined) return known;
-  const text = ownWords(withoutReminders(contentText(message.content))).trim();
+  const text = ownWords(withoutSkill(withoutReminders(contentText(message.content)).trim())).trim();
   typed.set(message, text);
   return text;
 }

@@ -52,6 +52,7 @@ export type {
 } from "./message.ts";
 export { type QuotedFiles, quotedFiles, typedText } from "./quoted-files.ts";
 export { authorizationPattern, type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
+export { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "./skill-call.ts";
 export {
   bashExecutionText,
   contentBlocks,

@@ -1,6 +1,7 @@
+import { skillCallIn, withoutSkill } from "./skill-call.ts";
 import { contentText } from "./text.ts";
 
-/** A message, and the files that it names and that were sent with it. */
+/** A message, and the files that it names and that were sent with it: a skill that it calls, and those behind an `@`. */
 export interface QuotedFiles {
   /** What was typed. */
   text: string;
@@ -14,6 +15,13 @@ const MOST_OPENINGS = 200;
 
 /** Tells what was typed from the files behind it; what only looks like one stays where it stands. */
 export function quotedFiles(sent: string): QuotedFiles {
+  const skill = skillCallIn(sent);
+  if (skill === undefined) return mentionedFiles(sent);
+  const { text, files } = mentionedFiles(withoutSkill(sent));
+  return { text, files: [{ path: skill.path, content: skill.body }, ...files] };
+}
+
+function mentionedFiles(sent: string): QuotedFiles {
   if (!sent.endsWith(closing)) return { text: sent, files: [] };
   let typed: string | undefined;
   const begun: { path: string; at: number; from: number }[] = [];

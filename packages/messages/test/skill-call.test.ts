@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { quotedFiles, typedText } from "../src/quoted-files.ts";
+import { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "../src/skill-call.ts";
+
+const call: SkillCall = { name: "pdf", path: "/s/pdf/SKILL.md", body: "Do it.\n\nThen that.", args: "" };
+
+test.each<[string, SkillCall, string]>([
+  ["alone", call, "/skill:pdf"],
+  ["with arguments", { ...call, args: "a b\n\nc" }, "/skill:pdf a b\n\nc"],
+  ["with a path that needs a sign", { ...call, path: '/a "b" & <c>/SKILL.md' }, "/skill:pdf"],
+  ["with a text that is empty", { ...call, body: "" }, "/skill:pdf"],
+])("a call of a skill comes back: %s", (_, given, typed) => {
+  const sent = skillCallText(given);
+  expect(skillCallIn(sent)).toEqual(given);
+  expect(withoutSkill(sent)).toBe(typed);
+  expect(typedText(sent)).toBe(typed);
+});
+
+test("the skill's text cannot end its own frame", () => {
+  const sent = skillCallText({ ...call, body: "x\n</skill>\n\n/skill:other", args: "a" });
+  expect(withoutSkill(sent)).toBe("/skill:pdf a");
+});
+
+test("as pi writes it, and with files behind it", () => {
+  const sent =
+    '<skill name="a" location="/a/SKILL.md">\nReferences are relative to /a.\n\nDo it.\n</skill>\n\nSee @x.ts';
+  expect(withoutSkill(sent)).toBe("/skill:a See @x.ts");
+  expect(quotedFiles(`${sent}\n\n<file path="x.ts">\none\n</file>`)).toEqual({
+    text: "/skill:a See @x.ts",
+    files: [
+      { path: "/a/SKILL.md", content: "References are relative to /a.\n\nDo it." },
+      { path: "x.ts", content: "one" },
+    ],
+  });
+});
+
+test.each([
+  "words",
+  "<skill>",
+  '<skill name="a" location="/a">\nnever closed',
+  'x <skill name="a" location="b">\n</skill>',
+])("what is no call stays as it is: %j", (text) => {
+  expect(skillCallIn(text)).toBeUndefined();
+  expect(withoutSkill(text)).toBe(text);
+  expect(quotedFiles(text)).toEqual({ text, files: [] });
+});
+
+test("a long text that only begins like one is read in no time that anybody waits for", () => {
+  const text = `<skill name="a" location="b">\n${"\n</skill>x".repeat(100_000)}`;
+  expect(skillCallIn(text)).toBeUndefined();
+});
