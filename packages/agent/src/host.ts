@@ -14,6 +14,7 @@ export {
   parseFrontmatter,
   readFrontmatter,
 } from "./resources/frontmatter.ts";
+export { readSkillsWith } from "./resources/skills.ts";
 export { AwaitedCalls } from "./run/activity.ts";
 export { type CommandOperations, shellElsewhere } from "./run-command.ts";
 export { bashTool } from "./tools/bash-tool.ts";

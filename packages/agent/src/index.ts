@@ -22,6 +22,15 @@ export {
   findRecalled,
   type RecallFindings,
 } from "./recall/recall-search.ts";
+export {
+  type ReadSkills,
+  type ReadSkillsOptions,
+  readSkills,
+  type Skill,
+  type SkillPlace,
+  type SkillProblem,
+  skillMessage,
+} from "./resources/skills.ts";
 export type {
   ConfirmLongRun,
   CustomInput,

@@ -1,7 +1,10 @@
-import { existsSync, readdirSync, readFileSync, realpathSync, type Stats, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { existsSync, type Stats, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import type { Skill as AgentSkill } from "@bonsai-agent/agent";
+import { readSkillsWith } from "@bonsai-agent/agent/host";
+import { skillCallIn } from "@bonsai-agent/messages";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { parseFrontmatter } from "./frontmatter.ts";
+import { parse } from "yaml";
 
 /** A skill of the Agent Skills standard: a folder with a SKILL.md, or one Markdown file. */
 interface Skill {
@@ -43,7 +46,7 @@ export function createSyntheticSourceInfo(
 }
 
 /**
- * Reads the skills of folders and files. Bonsai itself uses none: an extension may put them into a prompt.
+ * Reads the skills of folders and files, for an extension's own use: Bonsai's own are in its prompt already.
  * @param options.includeDefaults `skills` in the agent's folder and in the project's `.bonsai`, first
  */
 export function loadSkills(options: {
@@ -61,45 +64,53 @@ export function loadSkills(options: {
     ...(includeDefaults ? defaults.filter(({ path }) => existsSync(path)) : []),
     ...skillPaths.map((path) => ({ path: resolve(cwd, path.trim()), source: "path" })),
   ];
-  return withoutDoubles(places.map(({ path, source }) => skillsAt(path, source)));
+  const named = places.map((place) => ({ place, message: unusable(place.path) }));
+  const wrong = named.flatMap(({ place: { path }, message }) =>
+    message === undefined ? [] : [{ type: "warning" as const, message, path }],
+  );
+  const { skills, diagnostics } = skillsAt(named.flatMap((each) => (each.message ? [] : [each.place])));
+  return { skills, diagnostics: [...wrong, ...diagnostics] };
 }
 
 /** The skills below a folder: a SKILL.md makes its folder one; in the folder itself, other Markdown files are skills too. */
 export function loadSkillsFromDir({ dir, source }: { dir: string; source: string }): LoadedSkills {
-  return withoutDoubles(skillFiles(dir, true).map((file) => readSkill(file, source)));
+  return skillsAt([{ path: dir, source }]);
 }
 
-function skillsAt(path: string, source: string): LoadedSkills {
-  const stats = statsAt(path);
-  if (stats?.isDirectory()) return loadSkillsFromDir({ dir: path, source });
-  if (stats?.isFile() && path.endsWith(".md")) return readSkill(path, source);
-  const message = stats === undefined ? "There is no such file or folder." : "It is no Markdown file.";
-  return { skills: [], diagnostics: [{ type: "warning", message, path }] };
-}
-
-/** @param seen the folders above and beside it, links resolved: links can lead in a circle */
-function skillFiles(folder: string, isRoot: boolean, seen = new Set<string>()): string[] {
-  const names = namesIn(folder);
-  if (names.length === 0 || seen.has(realpathSync(folder))) return [];
-  seen.add(realpathSync(folder));
-  const own = join(folder, "SKILL.md");
-  if (names.includes("SKILL.md") && statsAt(own) !== undefined) return [own];
-  return names.flatMap((name) => {
-    if (name.startsWith(".") || name === "node_modules") return [];
-    const path = join(folder, name);
-    const stats = statsAt(path);
-    if (stats?.isDirectory()) return skillFiles(path, false, seen);
-    return isRoot && stats?.isFile() && name.endsWith(".md") ? [path] : [];
+/** Of one name, the first counts, as in pi. */
+function skillsAt(places: readonly { path: string; source: string }[]): LoadedSkills {
+  const read = readSkillsWith(
+    parse,
+    places.map((place) => ({ ...place, origin: "settings" as const })),
+    { wins: "first" },
+  );
+  const diagnostics = read.problems.map(({ path, message, winner }): Diagnostic => {
+    if (winner === undefined) return { type: "warning", message, path };
+    const paths = { winnerPath: winner.path, loserPath: path };
+    return {
+      type: "collision",
+      message,
+      path,
+      collision: { resourceType: "skill", name: winner.name, ...paths },
+    };
   });
+  return { skills: read.skills.map((skill) => ofPi(skill, skill.place.source)), diagnostics };
 }
 
-/** In order; none of a folder that is not there or may not be read. */
-function namesIn(folder: string): string[] {
-  try {
-    return readdirSync(folder).sort();
-  } catch {
-    return [];
-  }
+function ofPi(
+  { name, description, path: filePath, folder: baseDir, isForModel }: AgentSkill,
+  source: string,
+): Skill {
+  const scope = source === "user" || source === "project" ? source : "temporary";
+  const sourceInfo = createSyntheticSourceInfo(filePath, { source, scope, baseDir });
+  return { name, description, filePath, baseDir, sourceInfo, disableModelInvocation: !isForModel };
+}
+
+/** Why a path that was named leads to no skill; undefined where it may. */
+function unusable(path: string): string | undefined {
+  const stats = statsAt(path);
+  if (stats?.isDirectory() || (stats?.isFile() && path.endsWith(".md"))) return undefined;
+  return stats === undefined ? "There is no such file or folder." : "It is no Markdown file.";
 }
 
 /** Undefined for what is not there, as a link that leads nowhere, and what may not be looked at. */
@@ -109,65 +120,6 @@ function statsAt(path: string): Stats | undefined {
   } catch {
     return undefined;
   }
-}
-
-const MOST_NAME_CHARACTERS = 64;
-const MOST_DESCRIPTION_CHARACTERS = 1_024;
-
-function readSkill(filePath: string, source: string): LoadedSkills {
-  const diagnostics: Diagnostic[] = [];
-  const warn = (message: string) => diagnostics.push({ type: "warning", message, path: filePath });
-  const none = { skills: [], diagnostics };
-  let fields: Record<string, unknown>;
-  try {
-    fields = parseFrontmatter(readFileSync(filePath, "utf8")).frontmatter;
-  } catch (error) {
-    warn(`It cannot be read: ${String(error)}`);
-    return none;
-  }
-  const { description } = fields;
-  const isDeclared = basename(filePath) === "SKILL.md";
-  if (typeof description !== "string" || description.trim() === "") {
-    if (isDeclared) warn("It has no description.");
-    return none;
-  }
-  const baseDir = dirname(filePath);
-  const name = typeof fields.name === "string" && fields.name !== "" ? fields.name : basename(baseDir);
-  if (name.length > MOST_NAME_CHARACTERS || !/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name))
-    warn(
-      `The name "${name}" should have at most ${MOST_NAME_CHARACTERS} of a to z, 0 to 9 and single hyphens.`,
-    );
-  if (description.length > MOST_DESCRIPTION_CHARACTERS)
-    warn(`The description has ${description.length} characters, more than ${MOST_DESCRIPTION_CHARACTERS}.`);
-  const scope = source === "user" || source === "project" ? source : "temporary";
-  const sourceInfo = createSyntheticSourceInfo(filePath, { source, scope, baseDir });
-  const disableModelInvocation = fields["disable-model-invocation"] === true;
-  return {
-    skills: [{ name, description, filePath, baseDir, sourceInfo, disableModelInvocation }],
-    diagnostics,
-  };
-}
-
-/** Of one name, the first counts; a file that is reached twice is no collision. */
-function withoutDoubles(loaded: readonly LoadedSkills[]): LoadedSkills {
-  const byName = new Map<string, Skill>();
-  const files = new Set<string>();
-  const diagnostics = loaded.flatMap((each) => each.diagnostics);
-  for (const skill of loaded.flatMap(({ skills }) => skills)) {
-    const file = realpathSync(skill.filePath);
-    const winner = byName.get(skill.name);
-    if (files.has(file)) continue;
-    files.add(file);
-    if (winner === undefined) byName.set(skill.name, skill);
-    else diagnostics.push(collision(skill, winner));
-  }
-  return { skills: [...byName.values()], diagnostics };
-}
-
-function collision({ name, filePath }: Skill, winner: Skill): Diagnostic {
-  const paths = { winnerPath: winner.filePath, loserPath: filePath };
-  const message = `There is another skill "${name}", which counts: ${winner.filePath}`;
-  return { type: "collision", message, path: filePath, collision: { resourceType: "skill", name, ...paths } };
 }
 
 /** A list of skills for a system prompt, without those that only a user may call for; empty for none. */
@@ -206,14 +158,12 @@ function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (sign) => entities[sign]!);
 }
 
-const skillBlock = /^<skill name="([^"]+)" location="([^"]+)">\n([\s\S]*?)\n<\/skill>(?:\n\n([\s\S]+))?$/;
-
-/** The skill that a user's message carries in pi; null for a message without one. */
+/** The skill that a user's message carries; null for a message without one. */
 export function parseSkillBlock(
   text: string,
 ): { name: string; location: string; content: string; userMessage: string | undefined } | null {
-  const match = skillBlock.exec(text);
-  if (match === null) return null;
-  const [, name, location, content, said] = match;
-  return { name: name!, location: location!, content: content!, userMessage: said?.trim() || undefined };
+  const call = skillCallIn(text);
+  if (call === undefined) return null;
+  const { name, path: location, body: content, args } = call;
+  return { name, location, content, userMessage: args.trim() || undefined };
 }

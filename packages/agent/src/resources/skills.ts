@@ -1,0 +1,268 @@
+import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { BonsaiError, skillCallText } from "@bonsai-agent/messages";
+import { messageOf } from "../notice.ts";
+import { isInside } from "../tools/path-guard.ts";
+import { frontmatterParts, type ParseYaml, readFrontmatter } from "./frontmatter.ts";
+import { type FoundFile, type FoundFiles, findSkillFiles, realOf, statsAt } from "./skill-files.ts";
+
+/** A skill of the Agent Skills standard: a folder with a SKILL.md, or one Markdown file. */
+export interface Skill {
+  name: string;
+  /** When it is to be used. On one line. */
+  description: string;
+  /** Its file. Absolute. */
+  path: string;
+  /** What paths in its text are relative to. */
+  folder: string;
+  /** False for one that only a user may call. */
+  isForModel: boolean;
+  /** False for one that only the model uses. */
+  isForUser: boolean;
+  /** What may stand behind its name. */
+  argumentHint?: string | undefined;
+  /** What of it may be read without asking, symbolic links resolved; undefined for a project's link that leads out of it. */
+  readable: string | undefined;
+  /** The place where it was found. */
+  place: SkillPlace;
+}
+
+/** A folder that is searched for skills, or one file of a skill. It need not exist. */
+export interface SkillPlace {
+  /** Absolute. */
+  path: string;
+  /** What the project brings is read only where it belongs to the user, root or the owner of the project. */
+  origin: "package" | "user" | "project" | "settings" | "extension" | "flag";
+}
+
+/** What is wrong with a skill, or with a place. */
+export interface SkillProblem {
+  path: string;
+  /** In a sentence about the path. */
+  message: string;
+  /** The skill that counts, where two have one name. */
+  winner?: Skill;
+}
+
+export interface ReadSkills<Place extends SkillPlace = SkillPlace> {
+  /** By name. */
+  skills: readonly (Skill & { place: Place })[];
+  problems: readonly SkillProblem[];
+}
+
+/** How the places are read. */
+export interface ReadSkillsOptions {
+  /** Of two skills with one name: the one that is found last counts, or the first. Default "last". */
+  wins?: "first" | "last";
+  /** Whose files are read of a project beside root's and its owner's. Default: the user of this process; on Windows everybody's. */
+  uid?: number | undefined;
+}
+
+/** The fields stand at the head. */
+const HEAD_BYTES = 128 * 1024;
+/** A text for a model. */
+const MOST_BODY_BYTES = 1_000_000;
+
+const MOST_NAME_CHARACTERS = 64;
+const MOST_DESCRIPTION_CHARACTERS = 1_024;
+
+/**
+ * The skills of some places: of a folder, each SKILL.md below it, which makes its folder a skill, and the Markdown files in
+ * the folder itself that have a description. Folders that are hidden or named `node_modules` are passed over; what git
+ * ignores counts, for that is where people keep their own. Never rejects, and loads the parser of YAML only for a skill.
+ */
+export async function readSkills<Place extends SkillPlace>(
+  places: readonly Place[],
+  options: ReadSkillsOptions = {},
+): Promise<ReadSkills<Place>> {
+  const found = findSkillFiles(places);
+  if (found.files.length === 0) return { skills: [], problems: found.problems };
+  const { parse } = await import("yaml");
+  return skillsOf(found, parse, options);
+}
+
+/** The same where the parser is at hand. Never throws. */
+export function readSkillsWith<Place extends SkillPlace>(
+  parse: ParseYaml,
+  places: readonly Place[],
+  options: ReadSkillsOptions = {},
+): ReadSkills<Place> {
+  return skillsOf(findSkillFiles(places), parse, options);
+}
+
+function skillsOf<Place extends SkillPlace>(
+  { files, problems }: FoundFiles<Place>,
+  parse: ParseYaml,
+  { wins = "last", uid = process.getuid?.() }: ReadSkillsOptions,
+): ReadSkills<Place> {
+  const all: SkillProblem[] = [...problems];
+  const byName = new Map<string, Skill & { place: Place }>();
+  const seen = new Set<string>();
+  for (const file of files) {
+    // A file that is reached twice is no second skill.
+    const real = realOf(file.path) ?? file.path;
+    if (seen.has(real)) continue;
+    seen.add(real);
+    const { skill, problems: own } = readSkill(file, parse, uid);
+    all.push(...own);
+    if (skill === undefined) continue;
+    const before = byName.get(skill.name);
+    const winner = before !== undefined && wins === "first" ? before : skill;
+    if (before !== undefined) all.push(collision(winner === skill ? before : skill, winner));
+    byName.set(skill.name, winner);
+  }
+  const skills = [...byName.values()];
+  return {
+    skills: wins === "last" ? skills.sort((a, b) => (a.name < b.name ? -1 : 1)) : skills,
+    problems: all,
+  };
+}
+
+function collision({ name, path }: Skill, winner: Skill): SkillProblem {
+  return { path, winner, message: `There is another skill "${name}", which counts: ${winner.path}` };
+}
+
+function readSkill<Place extends SkillPlace>(
+  { path, place }: FoundFile<Place>,
+  parse: ParseYaml,
+  uid: number | undefined,
+): { skill?: Skill & { place: Place }; problems: SkillProblem[] } {
+  const problems: SkillProblem[] = [];
+  const warn = (message: string) => problems.push({ path, message });
+  const isDeclared = basename(path) === "SKILL.md" || path === place.path;
+  let head: string;
+  try {
+    head = textOf(path, HEAD_BYTES, place.origin === "project" ? ownersOf(place, uid) : undefined);
+  } catch (error) {
+    warn(`It cannot be read: ${messageOf(error)}`);
+    return { problems };
+  }
+  const { fields, problem } = readFrontmatter(frontmatterParts(head), parse);
+  if (problem !== undefined && isDeclared) warn(`It cannot be read: ${problem}.`);
+  const description = [fields.description, fields.when_to_use].filter(isSaid).map(onOneLine).join(" ");
+  if (description === "") {
+    if (isDeclared && problem === undefined) warn("It has no description.");
+    return { problems };
+  }
+  const folder = dirname(path);
+  const isFolder = basename(path) === "SKILL.md";
+  const usual = isFolder ? basename(folder) : basename(path, ".md");
+  const name = isSaid(fields.name) ? onOneLine(fields.name) : usual;
+  if (!isStandardName(name)) warn(`The name "${name}" should have at most ${nameRule}.`);
+  if (!isCallable(name))
+    return {
+      problems: [{ path, message: `The name "${name}" cannot be used: it should have at most ${nameRule}.` }],
+    };
+  if (description.length > MOST_DESCRIPTION_CHARACTERS)
+    warn(`The description has ${description.length} characters, more than ${MOST_DESCRIPTION_CHARACTERS}.`);
+  const hint = fields["argument-hint"];
+  const skill = {
+    name,
+    description,
+    path,
+    folder,
+    isForModel: fields["disable-model-invocation"] !== true,
+    isForUser: fields["user-invocable"] !== false,
+    ...((isSaid(hint) || Array.isArray(hint)) && { argumentHint: onOneLine(hintText(hint)) }),
+    readable: readableOf({ path, folder, isFolder, place }),
+    place,
+  };
+  return { skill, problems };
+}
+
+const nameRule = `${MOST_NAME_CHARACTERS} of a to z, 0 to 9 and single hyphens`;
+
+function isStandardName(name: string): boolean {
+  return name.length <= MOST_NAME_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name);
+}
+
+/** What can be typed behind `/skill:` and stands in a frame; spaces are typed as they are. */
+function isCallable(name: string): boolean {
+  return name.length <= 4 * MOST_NAME_CHARACTERS && !/[\p{Cc}"<>]/u.test(name);
+}
+
+function isSaid(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}
+
+/** `[file]` is a list in YAML. */
+function hintText(hint: string | readonly unknown[]): string {
+  return typeof hint === "string" ? hint : `[${hint.join(", ")}]`;
+}
+
+function onOneLine(text: string): string {
+  return text.replaceAll(/[\s\p{Cc}]+/gu, " ").trim();
+}
+
+/** A link of a project must not open what is the user's. */
+function readableOf({
+  path,
+  folder,
+  isFolder,
+  place,
+}: Pick<Skill, "path" | "folder" | "place"> & { isFolder: boolean }) {
+  const real = realOf(isFolder ? folder : path);
+  if (real === undefined || place.origin !== "project") return real;
+  const root = realOf(place.path);
+  return root !== undefined && isInside(root, real) ? real : undefined;
+}
+
+/** The user, root, and who the project belongs to: the folder in which its folder of skills stands. */
+function ownersOf({ path }: SkillPlace, uid: number | undefined): ReadonlySet<number> | undefined {
+  if (uid === undefined) return undefined;
+  const project = statsAt(dirname(dirname(path)));
+  return new Set([uid, 0, ...(project === undefined ? [] : [project.uid])]);
+}
+
+/** @throws what reading throws, and a sentence about a file that is no text, or somebody else's */
+function textOf(path: string, mostBytes: number, owners?: ReadonlySet<number>): string {
+  // Without waiting: a pipe must not hold up the start.
+  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const stats = fstatSync(file);
+    if (!stats.isFile()) throw new Error("it is no regular file");
+    if (owners !== undefined && !owners.has(stats.uid))
+      throw new Error(`it belongs to another user (uid ${stats.uid})`);
+    const bytes = Buffer.alloc(Math.min(mostBytes, stats.size));
+    const text = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0)).toString("utf8");
+    if (text.includes("\0")) throw new Error("it is no text");
+    return text;
+  } finally {
+    closeSync(file);
+  }
+}
+
+/**
+ * The text of a message that calls a skill, which is read anew.
+ * @param args what the user wrote behind its name. In the skill's text, `$ARGUMENTS` stands for it
+ * @throws BonsaiError `skill_unreadable`
+ */
+export function skillMessage(
+  { name, path, folder }: Pick<Skill, "name" | "path" | "folder">,
+  args = "",
+): string {
+  let text: string;
+  try {
+    text = textOf(path, MOST_BODY_BYTES + 1);
+    if (text.length > MOST_BODY_BYTES)
+      throw new Error(`it has more than ${MOST_BODY_BYTES.toLocaleString("en")} bytes`);
+  } catch (error) {
+    throw new BonsaiError({
+      code: "skill_unreadable",
+      message: `The skill ${name} cannot be used: ${path}: ${messageOf(error)}`,
+      hint: "Mend the file, or look with /reload for the skills that are there.",
+      cause: error,
+    });
+  }
+  const said = args.trim();
+  const body = frontmatterParts(text)
+    .body.trim()
+    .replaceAll(/\$\{CLAUDE_SKILL_DIR\}/g, () => folder);
+  const filled = body.replaceAll("$ARGUMENTS", () => said);
+  return skillCallText({
+    name,
+    path,
+    args: said,
+    body: `References are relative to ${folder}.\n\n${filled}`,
+  });
+}
