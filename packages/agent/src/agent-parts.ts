@@ -16,7 +16,7 @@ import {
 import type { RunCommand } from "./run-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { CachedPrefix, modelSummariser } from "./summariser.ts";
-import { fixedTexts, SystemPromptInUse } from "./system-prompt.ts";
+import { fixedTexts, type PromptChange, SystemPromptInUse } from "./system-prompt.ts";
 import { type Tool, ToolRegistry } from "./tool-registry.ts";
 
 /** What one agent is made of: each part owns one thing. */
@@ -60,6 +60,8 @@ export interface AgentOptions {
   lifecycle?: Lifecycle<LifecycleEvents>;
   /** A function is asked at the start of each run, with the tools that the model is offered then. */
   systemPrompt: string | ((tools: readonly Tool[]) => string);
+  /** Asked before each run and each request; what changed since stands in the next prompt. Default: nothing changes. */
+  renewPrompt?: (() => Promise<PromptChange | undefined>) | undefined;
   /** A sub-agent has no threshold compaction. Default false. */
   isSubAgent?: boolean;
   /** Runs what the user types behind `!`. Default: commands are refused. */
@@ -113,6 +115,7 @@ export function agentParts(options: AgentOptions): AgentParts {
   const controller = compactionController(options, () => parts);
   const systemPrompt = new SystemPromptInUse(
     typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools()),
+    options.renewPrompt,
   );
   const queue = new InputQueue();
   const parts: AgentParts = {

@@ -4,12 +4,14 @@ import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import { SearchThread } from "@bonsai-agent/session/search";
 import { Agent } from "./agent.ts";
+import { InstructionFiles } from "./instruction-files.ts";
 import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { SessionBlurbs } from "./listing/session-blurb.ts";
 import { SessionTitles } from "./listing/session-title.ts";
 import type { AgentNotice } from "./notice.ts";
-import { type ProjectInstruction, projectInstructions } from "./project-instructions.ts";
 import { recallTool } from "./recall/recall-tool.ts";
+import { SKILLS_WINDOW_SHARE } from "./resources/skill-section.ts";
+import type { Skill } from "./resources/skills.ts";
 import type { ConfirmLongRun, RunFollower } from "./run/input.ts";
 import { commandRunner } from "./run-command.ts";
 import type { AgentSettings } from "./settings.ts";
@@ -39,6 +41,11 @@ export interface OpenAgentOptions {
   lifecycle?: Lifecycle<LifecycleEvents>;
   /** What the user has of the system prompt. Default: it is Bonsai's own. Sub-agents have the same. */
   givenPrompt?: GivenPrompt;
+  /**
+   * Those that the user, packages and a trusted project have, as `readSkills` gives them: the system prompt names them, and
+   * their folders can be read. A function is asked at each run. Default: none. Sub-agents have the same.
+   */
+  skills?: readonly Skill[] | (() => readonly Skill[]);
   /** Beside the built-in ones; one of the same name takes their place. */
   tools?: readonly Tool[];
   /** Must not throw. */
@@ -60,9 +67,11 @@ export interface OpenAgentOptions {
 export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   const { session, cwd, home = bonsaiHome(), settings, models, model, onNotice = () => {} } = options;
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
-  const instructions = await projectInstructions({ cwd, home, fileNames: settings.instructionFiles });
-  for (const { problem: message } of instructions)
-    if (message !== undefined) onNotice({ level: "warning", code: "instructions_unread", message });
+  // Its parent has notified of them.
+  const onInstructions = options.isSubAgent ? () => {} : onNotice;
+  const fileNames = settings.instructionFiles;
+  const instructions = await InstructionFiles.open({ cwd, home, fileNames }, onInstructions);
+  const skills = skillsOf(options);
   const date = new Date().toISOString().slice(0, 10);
   const search = new SearchThread({
     ...{ home, index: settings.index.enabled },
@@ -75,11 +84,14 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     settings,
     lifecycle,
     tools: toolsFor(options, lifecycle, { instructions, search, parent: () => agent }),
+    renewPrompt: () => instructions.renew(),
     systemPrompt: (tools) =>
       systemPrompt({
         cwd,
         tools,
-        instructions,
+        instructions: instructions.current,
+        skills: skills(),
+        skillTokens: skillTokens(agent),
         date,
         platform: process.platform,
         given: options.givenPrompt,
@@ -97,6 +109,22 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   return agent;
 }
 
+function skillsOf({ skills = [] }: OpenAgentOptions): () => readonly Skill[] {
+  return typeof skills === "function" ? skills : () => skills;
+}
+
+/** A setting, and never more than a share of the window. */
+function skillTokens({ settings, model: { contextWindow } }: Agent): number {
+  const share = contextWindow ? Math.floor(contextWindow * SKILLS_WINDOW_SHARE) : Number.POSITIVE_INFINITY;
+  return Math.min(settings.skillTokens, share);
+}
+
+/** What the prompt names beyond the project: of instructions it may have only the beginning, of skills it has the name. */
+function readablePaths({ current }: InstructionFiles, skills: readonly Skill[]): string[] {
+  const folders = skills.flatMap(({ readable }) => (readable === undefined ? [] : [readable]));
+  return [...current.filter(({ text }) => text !== "").map(({ path }) => path), ...folders];
+}
+
 function toolsFor(
   options: OpenAgentOptions,
   lifecycle: Lifecycle<LifecycleEvents>,
@@ -104,7 +132,7 @@ function toolsFor(
     instructions,
     search,
     parent,
-  }: { instructions: readonly ProjectInstruction[]; search: SearchThread; parent: () => Agent },
+  }: { instructions: InstructionFiles; search: SearchThread; parent: () => Agent },
 ): readonly Tool[] {
   const { session, cwd, home = bonsaiHome(), settings, models, confirmPath, isSubAgent = false } = options;
   const { tools = [] } = options;
@@ -112,8 +140,7 @@ function toolsFor(
   const builtin = builtinTools({
     cwd,
     paths,
-    // Where the prompt has only their beginning, it says that the rest is to be read.
-    readable: instructions.filter(({ text }) => text !== "").map(({ path }) => path),
+    readable: () => readablePaths(instructions, skillsOf(options)()),
     bash,
     secrets: () => models.secrets(),
     confirmPath,

@@ -43,7 +43,7 @@ export async function projectInstructions({
 }: ProjectInstructionsOptions): Promise<ProjectInstruction[]> {
   const instructions: ProjectInstruction[] = [];
   const seen = new Set<string>();
-  const projectFolders = await foldersDownTo(resolve(cwd));
+  const projectFolders = await instructionFolders(cwd);
   const outermost = projectFolders[0]!;
   const isRepository = await isPresent(join(outermost, ".git"));
   const owners = await fileOwners({ cwd: projectFolders.at(-1)!, outermost, isRepository, uid });
@@ -104,12 +104,13 @@ function foreign(path: string, parts: readonly Stats[], owners: ReadonlySet<numb
   return `${path} was not read: it, its folder or what it leads to belongs to another user (uid ${owner}), neither to you nor to root.`;
 }
 
-/** Outermost first. */
-async function foldersDownTo(cwd: string): Promise<string[]> {
-  const folders = [cwd];
+/** The folders of a project in which instructions are looked for, the outermost first. */
+export async function instructionFolders(cwd: string): Promise<string[]> {
+  const own = resolve(cwd);
+  const folders = [own];
   const userHome = homedir();
   for (
-    let at = cwd;
+    let at = own;
     !(await isPresent(join(at, ".git"))) && at !== userHome && at !== dirname(at);
     at = dirname(at)
   ) {

@@ -43,6 +43,7 @@ export const settingsObject = z.strictObject({
   theme: z.enum(["auto", "dark", "light"]).default("auto"),
   footer: z.strictObject({ tokens: z.boolean().default(false) }).prefault({}),
   editor: z.string().min(1).optional(),
+  skillTokens: z.number().int().min(0).default(4_000),
   instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]),
 });
 

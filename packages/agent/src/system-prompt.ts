@@ -1,5 +1,7 @@
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { ProjectInstruction } from "./project-instructions.ts";
+import { skillSection } from "./resources/skill-section.ts";
+import type { Skill } from "./resources/skills.ts";
 import type { Tool } from "./tool-registry.ts";
 
 /** What the system prompt is made of. */
@@ -10,6 +12,10 @@ export interface SystemPromptOptions {
   tools: readonly Tool[];
   /** The most general first. */
   instructions: readonly ProjectInstruction[];
+  /** By name. Offered where the model has the tool `read`. Default: none. */
+  skills?: readonly Skill[] | undefined;
+  /** What the skills may take. Default 4,000. */
+  skillTokens?: number | undefined;
   /** The day, without the hour: the prompt is the start of what the provider caches. */
   date: string;
   /** As `process.platform`. */
@@ -47,14 +53,19 @@ const toolAdvice: readonly { needs: readonly string[]; text: string }[] = [
   },
 ];
 
+const DEFAULT_SKILL_TOKENS = 4_000;
+
 /** What stands before every request. The same all day for the same tools and instructions. */
 export function systemPrompt(options: SystemPromptOptions): string {
   const { cwd, tools, instructions, date, platform, given: { replaced, appended = [] } = {} } = options;
+  const { skills = [], skillTokens = DEFAULT_SKILL_TOKENS } = options;
+  const readsFiles = tools.some(({ name }) => name === "read");
   const sections = [
     ...(replaced === undefined ? ownSections(tools) : [replaced]),
     ...appended,
+    readsFiles ? skillSection(skills, skillTokens) : "",
     `Working folder: ${cwd}\nPlatform: ${platform}\nDate: ${date}`,
-    ...instructionSection(instructions),
+    instructionSection(instructions),
   ];
   return sections.filter((section) => section.trim() !== "").join("\n\n");
 }
@@ -111,15 +122,16 @@ const contextSection = [
   "- After a summary, go on with the user's latest request.",
 ].join("\n");
 
-function instructionSection(instructions: readonly ProjectInstruction[]): string[] {
+/** What of a system prompt says these instructions; empty for none. */
+export function instructionSection(instructions: readonly ProjectInstruction[]): string {
   const readable = instructions.filter(({ text }) => text !== "");
-  if (readable.length === 0) return [];
+  if (readable.length === 0) return "";
   return [
     "# Instructions of the user and the project\nFollow them; where two disagree the later one counts, and what the user says in the conversation above all.",
     ...readable.map(
       ({ path, text }) => `<instructions path=${JSON.stringify(path)}>\n${inert(text)}\n</instructions>`,
     ),
-  ];
+  ].join("\n\n");
 }
 
 /** A file cannot end its own frame. */
@@ -127,15 +139,36 @@ function inert(text: string): string {
   return text.replaceAll(/<(\/?instructions\b)/gi, "&lt;$1");
 }
 
-/** Owner of what stands before the requests: made anew for each run, then as extensions left it until the run ends. */
+/** A part of a system prompt, before and after it changed; empty for none. */
+export interface PromptChange {
+  from: string;
+  to: string;
+}
+
+/**
+ * Owner of what stands before the requests: made anew for each run, then as extensions left it until the run ends, but for
+ * instructions that changed on disk.
+ */
 export class SystemPromptInUse {
   /** Without what extensions make of it for one run. */
   readonly fresh: () => string;
   /** As extensions left it; undefined while there is no run. */
   ofRun: string | undefined;
+  readonly #renew: () => Promise<PromptChange | undefined>;
 
-  constructor(make: () => string) {
+  /** @param renew looks for what the next `make` says otherwise. Default: nothing changes */
+  constructor(make: () => string, renew: () => Promise<PromptChange | undefined> = async () => undefined) {
     this.fresh = make;
+    this.#renew = renew;
+  }
+
+  /** To be called before each request. What extensions wrote around a part that changed, stays. */
+  async renew(): Promise<void> {
+    const change = await this.#renew();
+    if (change === undefined || this.ofRun === undefined) return;
+    const { from, to } = change;
+    this.ofRun =
+      from === "" ? [this.ofRun, to].join("\n\n").trim() : this.ofRun.replace(from, () => to).trim();
   }
 
   get current(): string {

@@ -149,7 +149,8 @@ function readSkill<Place extends SkillPlace>(
   const usual = isFolder ? basename(folder) : basename(path, ".md");
   const name = isSaid(fields.name) ? onOneLine(fields.name) : usual;
   if (!isStandardName(name)) warn(`The name "${name}" should have at most ${nameRule}.`);
-  if (!isCallable(name))
+  // Both stand in the prompt, on one line.
+  if (!isCallable(name) || /\p{Cc}/u.test(path))
     return {
       problems: [{ path, message: `The name "${name}" cannot be used: it should have at most ${nameRule}.` }],
     };

@@ -21,7 +21,6 @@ import { isMessage, type QueuePhase, type RunResult, type StreamingBehavior, use
 interface RunLoopOptions {
   parts: AgentParts;
   compaction: CompactionTriggers;
-  systemPrompt: string;
   signal: AbortSignal;
 }
 
@@ -138,10 +137,12 @@ export class RunLoop {
 
   /** One request, and the tools that its answer calls. */
   async #turn(): Promise<Next | RunResult> {
-    const { parts, compaction, systemPrompt, signal } = this.#options;
+    const { parts, compaction, signal } = this.#options;
+    await parts.systemPrompt.renew();
     const notSendable = await compaction.makeSendable(signal);
     if (notSendable !== undefined) return this.#afterRecovery(notSendable);
     await this.beginTurn();
+    const systemPrompt = parts.systemPrompt.current;
     const answer = await requestAnswer({ parts, systemPrompt, signal });
     this.#answer = answer.message;
     const results: Recorded<ToolResultMessage>[] = [];

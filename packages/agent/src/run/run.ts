@@ -52,6 +52,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
 async function openingOf({ parts, start, signal }: RunOptions): Promise<Opening | undefined> {
   const input = isMessage(start) ? start : await askInputHandlers(parts, start, signal);
   if (input === undefined || signal.aborted) return undefined;
+  await parts.systemPrompt.renew();
   const event = {
     type: "before_agent_start" as const,
     ...promptOf(input),
@@ -88,9 +89,9 @@ async function runOpened(options: RunOptions, opening: Opening): Promise<RunResu
 /** Stores what the run begins with, so that it is on disk before the request leaves; then the loop. */
 async function resultOf(
   { parts, compaction, signal }: RunOptions,
-  { start, systemPrompt, custom }: Opening,
+  { start, custom }: Opening,
 ): Promise<RunResult> {
-  const loop = new RunLoop({ parts, compaction, systemPrompt, signal });
+  const loop = new RunLoop({ parts, compaction, signal });
   let isStored = false;
   try {
     await answerOpenCalls(parts);

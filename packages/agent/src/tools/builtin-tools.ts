@@ -15,8 +15,8 @@ export interface BuiltinToolsOptions {
   cwd: string;
   /** Folders beyond the project that file tools may touch; `~` is the home folder. */
   paths: { allow: readonly string[] };
-  /** Files and folders beyond the project that may be read, not changed. Default: none. */
-  readable?: readonly string[];
+  /** Files and folders beyond the project that may be read, not changed; asked at each call. Default: none. */
+  readable?: () => readonly string[];
   /** How long a command may run when the call does not say; 0 for no limit. */
   bash: { timeoutSeconds: number };
   /** What commands inherit. Default: the environment of this process. */
@@ -31,7 +31,7 @@ export interface BuiltinToolsOptions {
 export function builtinTools({
   cwd,
   paths,
-  readable = [],
+  readable = () => [],
   bash,
   env = process.env,
   secrets,

@@ -32,8 +32,8 @@ interface PathGuardOptions {
   cwd: string;
   /** Folders, and files, beyond it. */
   allow: readonly string[];
-  /** The same, for reading alone. */
-  readable: readonly string[];
+  /** The same, for reading alone, asked each time. */
+  readable: () => readonly string[];
   confirmPath?: ConfirmPath | undefined;
 }
 
@@ -61,7 +61,7 @@ export function pathGuard({ cwd, allow, readable, confirmPath }: PathGuardOption
     const asked = absolutePath(cwd, path);
     const real = await realPath(asked);
     const project = await realPath(cwd);
-    const beyond = question.access === "read" ? [...allow, ...readable] : allow;
+    const beyond = question.access === "read" ? [...allow, ...readable()] : allow;
     const roots = [
       project,
       ...(await Promise.all(beyond.map((place) => rootAt(() => absolutePath(cwd, place))))).flat(),

@@ -89,7 +89,7 @@ describe("outside the project", () => {
   });
 
   test("what is readable can be read, and not changed", async () => {
-    using folder = withSecret({ readable: ["../secret"] });
+    using folder = withSecret({ readable: () => ["../secret"] });
     expect(textOf(await folder.run("read", { path: "../secret" }))).toBe("secret");
     await expect(folder.run("write", { path: "../secret", content: "" })).rejects.toThrow("outside");
     await expect(folder.run("read", { path: "../project-two/secret" })).rejects.toThrow("outside");

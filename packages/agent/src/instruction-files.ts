@@ -1,0 +1,95 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentNotice } from "./notice.ts";
+import {
+  instructionFolders,
+  type ProjectInstruction,
+  type ProjectInstructionsOptions,
+  projectInstructions,
+} from "./project-instructions.ts";
+import { instructionSection, type PromptChange } from "./system-prompt.ts";
+
+/**
+ * Owner of the instructions of a session: they stand in the system prompt, which no compaction touches, and are read from
+ * disk again once one of their files has changed, come or gone.
+ */
+export class InstructionFiles {
+  readonly #options: ProjectInstructionsOptions;
+  readonly #onNotice: (notice: AgentNotice) => void;
+  #current: readonly ProjectInstruction[] = [];
+  /** What the files looked like when they were read. */
+  #seen = "";
+
+  private constructor(options: ProjectInstructionsOptions, onNotice: (notice: AgentNotice) => void) {
+    this.#options = options;
+    this.#onNotice = onNotice;
+  }
+
+  /** @param onNotice gets what could not be read, then and later, and what changed */
+  static async open(
+    options: ProjectInstructionsOptions,
+    onNotice: (notice: AgentNotice) => void,
+  ): Promise<InstructionFiles> {
+    const files = new InstructionFiles(options, onNotice);
+    files.#seen = await files.#look();
+    files.#current = await projectInstructions(options);
+    for (const { problem } of files.#current) files.#notifyUnread(problem);
+    return files;
+  }
+
+  /** The most general first. */
+  get current(): readonly ProjectInstruction[] {
+    return this.#current;
+  }
+
+  /** Reads them again where one has changed: a look at each file, and no more where none has. @returns undefined for no change */
+  async renew(): Promise<PromptChange | undefined> {
+    const seen = await this.#look();
+    if (seen === this.#seen) return undefined;
+    const before = this.#current;
+    this.#current = await projectInstructions(this.#options);
+    this.#seen = seen;
+    this.#notifyChanges(before);
+    const [from, to] = [instructionSection(before), instructionSection(this.#current)];
+    return from === to ? undefined : { from, to };
+  }
+
+  async #look(): Promise<string> {
+    const { cwd, home, fileNames } = this.#options;
+    const folders = [home, ...(await instructionFolders(cwd))];
+    const paths = folders.flatMap((folder) => fileNames.map((name) => join(folder, name)));
+    return (await Promise.all(paths.map(lookOf))).join("\n");
+  }
+
+  #notifyChanges(before: readonly ProjectInstruction[]): void {
+    const old = new Map(before.map((each) => [each.path, each]));
+    const now = new Set(this.#current.map(({ path }) => path));
+    const changed = this.#current.filter(({ path, text }) => text !== (old.get(path)?.text ?? ""));
+    const gone = before.filter(({ path, text }) => text !== "" && !now.has(path));
+    for (const { path, problem } of this.#current)
+      if (problem !== old.get(path)?.problem) this.#notifyUnread(problem);
+    const sentences = [
+      ...changed.map(({ path, text }) =>
+        text === "" ? `${path} does not hold any more.` : `${path} was read again.`,
+      ),
+      ...gone.map(({ path }) => `${path} is gone and does not hold any more.`),
+    ];
+    if (sentences.length === 0) return;
+    const message = `Instructions have changed: ${sentences.join(" ")}`;
+    this.#onNotice({ level: "info", code: "instructions_changed", message });
+  }
+
+  #notifyUnread(message: string | undefined): void {
+    if (message !== undefined) this.#onNotice({ level: "warning", code: "instructions_unread", message });
+  }
+}
+
+/** What changes with a file: of what a link leads to. */
+async function lookOf(path: string): Promise<string> {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = await stat(path);
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code);
+  }
+}

@@ -1,0 +1,70 @@
+import { homedir } from "node:os";
+import { sep } from "node:path";
+import { byScript } from "@bonsai-agent/messages";
+import type { Skill } from "./skills.ts";
+
+const HEADING = [
+  "# Skills",
+  "A skill is instructions for a kind of task, in a file. Where a task fits one, read its file before you begin and follow it; paths in it are relative to its folder. When a summary has taken the place of a skill that you read, read it again before you go on with its task.",
+].join("\n");
+
+/** Characters of each description, until all fit. */
+const DESCRIPTION_CHARS = [Number.POSITIVE_INFINITY, 600, 400, 250, 160, 100, 60];
+
+/** What all skills together take of a window at most. */
+export const SKILLS_WINDOW_SHARE = 1 / 20;
+
+/**
+ * The skills that the model may use, in the order given: what does not fit has shorter descriptions, then names alone, and
+ * those that then do not fit are counted. The same skills and tokens give the same text, so that what is cached stays.
+ * @returns empty for none
+ */
+export function skillSection(skills: readonly Skill[], maxTokens: number): string {
+  const offered = skills.filter(({ isForModel }) => isForModel);
+  if (offered.length === 0 || maxTokens <= 0) return "";
+  const asLines = DESCRIPTION_CHARS.map((chars) => () => offered.map((skill) => lineOf(skill, chars)));
+  for (const lines of [...asLines, () => offered.map((skill) => lineOf(skill))]) {
+    const text = sectionOf(lines());
+    if (byScript(text) <= maxTokens) return text;
+  }
+  return asManyAsFit(offered, maxTokens);
+}
+
+function asManyAsFit(skills: readonly Skill[], maxTokens: number): string {
+  const lines = skills.map((skill) => lineOf(skill));
+  let shown = lines.length - 1;
+  const text = () => sectionOf([...lines.slice(0, shown), moreLine(skills.slice(shown))]);
+  while (shown > 0 && byScript(text()) > maxTokens) shown = Math.min(shown - 1, Math.floor(shown * 0.9));
+  return text();
+}
+
+function sectionOf(lines: readonly string[]): string {
+  return [HEADING, ...lines].join("\n");
+}
+
+function lineOf({ name, description, path }: Skill, descriptionChars = 0): string {
+  const place = `(${shownPath(path)})`;
+  return descriptionChars === 0
+    ? `- ${name} ${place}`
+    : `- ${name}: ${shortened(description, descriptionChars)} ${place}`;
+}
+
+function moreLine(skills: readonly Skill[]): string {
+  const places = [...new Set(skills.map(({ place }) => shownPath(place.path)))];
+  const where = places.length > 4 ? [...places.slice(0, 4), `${places.length - 4} more folders`] : places;
+  return `- and ${skills.length} more that there is no room for here, in ${where.join(", ")}`;
+}
+
+/** At the end of a word, where one is near. */
+function shortened(text: string, chars: number): string {
+  if (text.length <= chars) return text;
+  const cut = text.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, "");
+  const space = cut.lastIndexOf(" ");
+  return `${(space > chars / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
+}
+
+/** As the read tool takes it. */
+function shownPath(path: string): string {
+  const home = homedir();
+  return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;
+}
