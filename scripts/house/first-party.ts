@@ -11,7 +11,7 @@ import {
 } from "./workspace.ts";
 
 /** What a first-party extension may import: what an extension of anybody's may. */
-const ALLOWED = /^(?:@bonsai-agent\/extension(?:\/shell)?|zod|node:[a-z/_]+|\.\.?\/.*)$/;
+const ALLOWED = /^(?:@bonsai-agent\/extension(?:\/(?:login|shell))?|zod|node:[a-z/_]+|\.\.?\/.*)$/;
 
 interface ExtensionManifest extends Manifest {
   bonsai?: { extensions?: string[] };

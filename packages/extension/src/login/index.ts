@@ -1,0 +1,7 @@
+export {
+  type BrowserPlace,
+  type Loopback,
+  type LoopbackOptions,
+  openBrowser,
+  openLoopback,
+} from "@bonsai-agent/models/login";

@@ -1,0 +1,58 @@
+import { spawn } from "node:child_process";
+
+/** Long enough for an opener that finds no browser to say so. */
+const SETTLED_MS = 2_000;
+
+/** What tells whether somebody looks at a browser of this machine. */
+export interface BrowserPlace {
+  /** Default `process.env`. */
+  env?: Readonly<Record<string, string | undefined>> | undefined;
+  /** Default `process.platform`. */
+  platform?: NodeJS.Platform | undefined;
+}
+
+/**
+ * Opens an address in the user's browser. False where there is none to open (over SSH, without a display, in CI, or
+ * where the address is not of the web): then show the address. No shell sees the address.
+ */
+export async function openBrowser(url: string, place: BrowserPlace = {}): Promise<boolean> {
+  const { env = process.env, platform = process.platform } = place;
+  const address = URL.parse(url);
+  if (address === null || !/^https?:$/.test(address.protocol)) return false;
+  const opener = openerOf(env, platform);
+  return opener !== undefined && (await run(opener, address.href, env));
+}
+
+type Opener = readonly [program: string, ...args: string[]];
+
+function openerOf(
+  env: Readonly<Record<string, string | undefined>>,
+  platform: NodeJS.Platform,
+): Opener | undefined {
+  // Set by editors that work on another machine, so it counts over SSH too. A command with arguments is for a shell.
+  const own = env.BROWSER?.trim();
+  if (own !== undefined && own !== "" && !/[\s%:]/.test(own)) return [own];
+  if (env.CI || env.SSH_CONNECTION || env.SSH_TTY) return undefined;
+  if (platform === "darwin") return ["open"];
+  if (platform === "win32") return ["rundll32", "url.dll,FileProtocolHandler"];
+  if (env.WSL_DISTRO_NAME) return ["rundll32.exe", "url.dll,FileProtocolHandler"];
+  return env.DISPLAY || env.WAYLAND_DISPLAY ? ["xdg-open"] : undefined;
+}
+
+function run(
+  [program, ...args]: Opener,
+  address: string,
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(program, [...args, address], { env, detached: true, stdio: "ignore" });
+    const timer = setTimeout(() => resolve(true), SETTLED_MS);
+    const settle = (isOpen: boolean) => {
+      clearTimeout(timer);
+      resolve(isOpen);
+    };
+    child.once("error", () => settle(false));
+    child.once("exit", (code) => settle(code === 0));
+    child.unref();
+  });
+}

@@ -1,0 +1,47 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+
+/** What a provider answers a browser with: a code, or why there is none. */
+export type CallbackAnswer = { code: string } | { error: unknown };
+
+/** What the parameters of a callback say; undefined where that is nothing, or more than one thing. */
+export function answerOf(given: URLSearchParams): CallbackAnswer | undefined {
+  const [code, ...codes] = given.getAll("code");
+  const [error, ...errors] = given.getAll("error");
+  if (codes.length > 0 || errors.length > 0) return undefined;
+  if (error) return { error: refusal(error, given.get("error_description")) };
+  return code ? { code } : undefined;
+}
+
+/** A provider's word for a refused login as an error. */
+export function refusal(error: string, description?: string | null): BonsaiError {
+  const said = description ? `${shortened(error)}: ${shortened(description)}` : shortened(error);
+  if (error === "access_denied") {
+    return new BonsaiError({
+      code: "login_denied",
+      message: `The login was denied (${said}).`,
+      hint: "Begin the login again, and allow it in the browser.",
+    });
+  }
+  return new BonsaiError({
+    code: "login_refused",
+    message: `The provider refused the login (${said}).`,
+    hint: "Begin the login again; where it is refused once more, the provider's or the extension's settings are to blame.",
+  });
+}
+
+/** Somebody gave the login up. */
+export function loginCancelled(): BonsaiError {
+  return new BonsaiError({
+    code: "login_cancelled",
+    message: "The login was cancelled; nothing is stored.",
+    hint: "Begin it again with /login.",
+  });
+}
+
+const MOST_CHARS = 200;
+
+/** On one line, and short: it comes from outside. */
+function shortened(text: string): string {
+  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
+  return line.length <= MOST_CHARS ? line : `${line.slice(0, MOST_CHARS).toWellFormed()}…`;
+}

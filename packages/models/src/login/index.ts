@@ -1,0 +1,2 @@
+export { type BrowserPlace, openBrowser } from "./browser.ts";
+export { type Loopback, type LoopbackOptions, openLoopback } from "./loopback.ts";

@@ -1,0 +1,204 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { answerOf, type CallbackAnswer, loginCancelled } from "./callback.ts";
+
+/** Where a browser brings the answer of a login. */
+export interface LoopbackOptions {
+  /** What the provider was sent as `state`: an answer without it is another's. At least 16 characters. */
+  state: string;
+  /** Default `/callback`. */
+  path?: string | undefined;
+  /** Tried in order; 0 is any that is free. Default `[0]`. */
+  ports?: readonly number[] | undefined;
+  /** How `redirectUri` calls this machine, as the provider has it registered. It listens on 127.0.0.1. Default `127.0.0.1`. */
+  host?: "127.0.0.1" | "localhost" | undefined;
+  /** Where given, an answer that names another issuer is another's. */
+  issuer?: string | undefined;
+  /** Milliseconds. Default ten minutes. */
+  timeoutMs?: number | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** A server on this machine that waits for one answer. */
+export interface Loopback {
+  /** `http://127.0.0.1:PORT/callback`. */
+  redirectUri: string;
+  /**
+   * The code of the answer; the server is closed behind it.
+   * @throws BonsaiError `login_denied`, `login_timeout`, `login_cancelled`; the signal's reason after an abort
+   */
+  code(): Promise<string>;
+  /** Ends the wait; `code` then throws `login_cancelled`. Once more does nothing. */
+  close(): void;
+}
+
+const DEFAULT_TIMEOUT_MS = 10 * 60_000;
+const MIN_STATE_CHARS = 16;
+
+/**
+ * Waits on 127.0.0.1 for the browser to come back from a login. One answer is taken, with the right state; any other is
+ * refused with 400 and changes nothing.
+ * @throws BonsaiError `login_port_taken` where no port is free, `login_state_weak`; the signal's reason after an abort
+ */
+export async function openLoopback(options: LoopbackOptions): Promise<Loopback> {
+  const { state, path = "/callback", ports = [0], host = "127.0.0.1", signal } = options;
+  signal?.throwIfAborted();
+  if (state.length < MIN_STATE_CHARS) throw weakState(state);
+  const receiver = new Receiver(options);
+  const server = createServer((request, response) => receiver.take(request, response));
+  const port = await listening(server, ports);
+  receiver.open(server);
+  return {
+    redirectUri: `http://${host}:${port}${path}`,
+    code: () => receiver.code,
+    close: () => receiver.end({ error: loginCancelled() }),
+  };
+}
+
+async function listening(server: Server, ports: readonly number[]): Promise<number> {
+  let cause: unknown;
+  for (const port of ports) {
+    try {
+      await new Promise<void>((resolve, reject) => {
+        server.once("error", reject);
+        server.listen(port, "127.0.0.1", () => {
+          server.off("error", reject);
+          resolve();
+        });
+      });
+      return (server.address() as AddressInfo).port;
+    } catch (error) {
+      cause = error;
+    }
+  }
+  throw new BonsaiError({
+    code: "login_port_taken",
+    message: `The browser cannot come back from the login: none of the ports ${ports.join(", ")} of 127.0.0.1 is free (${(cause as Error | undefined)?.message ?? "no port was given"}).`,
+    hint: "End what uses the port, another login for one, and try again.",
+    cause,
+  });
+}
+
+interface Reply {
+  status: number;
+  page: string;
+  /** What ends the wait. */
+  answer?: CallbackAnswer;
+}
+
+/** Takes the one answer. Owner of the server, its timer and the listener on the signal. */
+class Receiver {
+  readonly #options: LoopbackOptions;
+  readonly #settled = Promise.withResolvers<string>();
+  readonly #onAbort = () => this.end({ error: this.#options.signal?.reason });
+  #server: Server | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #isTaken = false;
+
+  constructor(options: LoopbackOptions) {
+    this.#options = options;
+    // Nobody may be asking for the code yet, or ever.
+    this.#settled.promise.catch(() => {});
+  }
+
+  get code(): Promise<string> {
+    return this.#settled.promise;
+  }
+
+  open(server: Server): void {
+    const { timeoutMs = DEFAULT_TIMEOUT_MS, signal } = this.#options;
+    this.#server = server;
+    this.#timer = setTimeout(() => this.end({ error: timedOut(timeoutMs) }), timeoutMs);
+    signal?.addEventListener("abort", this.#onAbort, { once: true });
+    if (signal?.aborted) this.#onAbort();
+  }
+
+  take(request: IncomingMessage, response: ServerResponse): void {
+    const { status, page, answer } = this.#reply(request);
+    // A browser that is gone has its answer told all the same.
+    if (answer !== undefined) response.once("close", () => this.end(answer));
+    response.writeHead(status, head).end(page);
+  }
+
+  end(answer: CallbackAnswer): void {
+    this.#isTaken = true;
+    clearTimeout(this.#timer);
+    this.#options.signal?.removeEventListener("abort", this.#onAbort);
+    this.#server?.close();
+    this.#server?.closeAllConnections();
+    if ("code" in answer) this.#settled.resolve(answer.code);
+    else this.#settled.reject(answer.error);
+  }
+
+  #reply({ method, url = "/", headers }: IncomingMessage): Reply {
+    const target = URL.parse(url, "http://127.0.0.1");
+    // A page elsewhere whose name was made to point here speaks of its own host.
+    if (target === null || !isThisMachine(headers.host)) return { status: 400, page: pages.foreign };
+    if (target.pathname !== (this.#options.path ?? "/callback")) return { status: 404, page: pages.nothing };
+    if (method !== "GET") return { status: 405, page: pages.nothing };
+    const answer = this.#answer(target.searchParams);
+    if (answer === undefined) return { status: 400, page: pages.foreign };
+    this.#isTaken = true;
+    return { status: 200, page: "code" in answer ? pages.done : pages.refused, answer };
+  }
+
+  #answer(given: URLSearchParams): CallbackAnswer | undefined {
+    if (this.#isTaken || !isSame(given.getAll("state"), this.#options.state)) return undefined;
+    const issuer = given.get("iss");
+    if (this.#options.issuer !== undefined && issuer !== null && issuer !== this.#options.issuer)
+      return undefined;
+    return answerOf(given);
+  }
+}
+
+function isThisMachine(host: string | undefined): boolean {
+  return /^(?:127\.0\.0\.1|localhost)(?::\d+)?$/i.test(host ?? "");
+}
+
+/** In a time that does not depend on where they differ. */
+function isSame(given: readonly string[], expected: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return given.length === 1 && timingSafeEqual(digest(given[0]!), digest(expected));
+}
+
+const style =
+  "body{font:1.1rem/1.5 system-ui,sans-serif;max-width:32rem;margin:20vh auto;padding:0 1rem;text-align:center}h1{font-size:1.4rem}";
+
+const head = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": `default-src 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cache-control": "no-store",
+  connection: "close",
+};
+
+/** Fixed: nothing of what a request says is repeated. */
+const pages = {
+  done: page("You are logged in", "You can close this page and go back to the terminal."),
+  refused: page("You are not logged in", "The provider refused the login. The terminal says why."),
+  foreign: page("This is no answer that is waited for", "Begin the login again in the terminal."),
+  nothing: page("There is nothing here", "The login answers at another address."),
+};
+
+function page(title: string, text: string): string {
+  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark"><meta name="viewport" content="width=device-width"><title>Bonsai: ${title}</title><style>${style}</style></head><body><h1>${title}</h1><p>${text}</p></body></html>\n`;
+}
+
+function timedOut(timeoutMs: number): BonsaiError {
+  return new BonsaiError({
+    code: "login_timeout",
+    message: `The browser did not come back from the login within ${Math.round(timeoutMs / 1000)} s.`,
+    hint: "Begin the login again. Where the browser is on another machine, paste the address that it ends at.",
+  });
+}
+
+function weakState(state: string): BonsaiError {
+  return new BonsaiError({
+    code: "login_state_weak",
+    message: `The state of a login has ${state.length} characters; at least ${MIN_STATE_CHARS} are needed for nobody to guess it.`,
+    hint: "Make it with crypto.randomUUID().",
+  });
+}
