@@ -16,6 +16,13 @@ export { type FaultName, faults, type MisbehavingServer, misbehavingServer } fro
 export { type WireName, wires } from "./model-wires.ts";
 export { neededTerms, requestTexts, specificTerms } from "./needed-terms.ts";
 export {
+  type OAuthEndpoint,
+  type OAuthFault,
+  type OAuthServer,
+  type OAuthServerOptions,
+  oauthServer,
+} from "./oauth-server.ts";
+export {
   type Plant,
   type PlantedLanguage,
   type PlantedSession,
