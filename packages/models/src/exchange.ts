@@ -43,6 +43,7 @@ export class Exchange {
   readonly #retries: RetryBudget;
   #model: CatalogueModel;
   #sent: Outgoing | undefined;
+  #hasRenewedKey = false;
 
   constructor(request: ModelRequest, host: RequestHost) {
     this.#request = request;
@@ -94,7 +95,7 @@ export class Exchange {
   async *#attempt(answer: AnswerBuilder): AsyncGenerator<StreamEvent, void, void> {
     const { signal } = this.#request;
     signal?.throwIfAborted();
-    this.#sent ??= this.#prepared();
+    this.#sent ??= this.#prepared(await keyOf(this.#model, this.#host.keys, signal));
     const sent = this.#sent;
     // What a scenario says that a request used is what its author wants to see.
     if (this.#model.api !== "scripted")
@@ -109,11 +110,11 @@ export class Exchange {
     return this.#request.purpose === "turn" ? emptyAnswer(this.#model, message) : undefined;
   }
 
-  #prepared(): Outgoing {
+  #prepared(apiKey: string | undefined): Outgoing {
     return new Outgoing({
       request: this.#request,
       model: this.#model,
-      apiKey: keyOf(this.#model, this.#host.keys),
+      apiKey,
       without: this.#host.refusedThinking.of(this.#request),
       onRepairs: (repairs) => this.#notifyRepairs(repairs),
     });
@@ -122,7 +123,7 @@ export class Exchange {
   #call({ messages, thinking, cap, apiKey }: Outgoing): Omit<ProviderCall, "signal" | "onAlive"> {
     const { purpose, systemPrompt, tools, cacheKey, onPayload, onResponse } = this.#request;
     return {
-      model: this.#model,
+      model: withAuthHeader(this.#model, apiKey),
       purpose,
       apiKey,
       systemPrompt,
@@ -166,6 +167,7 @@ export class Exchange {
   }
 
   async #change(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
+    if (failure.status === 401) return this.#renewKey(failure);
     switch (failure.kind) {
       case "outputCapTooLarge":
         return this.#lowerCap(failure);
@@ -176,6 +178,18 @@ export class Exchange {
       default:
         return await this.#retry(failure);
     }
+  }
+
+  /** A login may have ended before its time: once, another key is asked for. */
+  async #renewKey(failure: ModelFailure): Promise<ModelFailure | "again"> {
+    const refused = this.#sent?.apiKey;
+    const { keys } = this.#host;
+    if (this.#hasRenewedKey || refused === undefined || keys?.freshKey === undefined) return failure;
+    this.#hasRenewedKey = true;
+    const key = await keys.freshKey(this.#model, { refused, signal: this.#request.signal });
+    if (key === undefined || key === refused) return failure;
+    this.#sent!.apiKey = key;
+    return "again";
   }
 
   /** The request's size, where the server turns out to run with a window that cannot have held it. */
@@ -240,11 +254,26 @@ export class Exchange {
   }
 }
 
+function withAuthHeader(model: CatalogueModel, apiKey: string | undefined): CatalogueModel {
+  if (model.authHeader !== true || apiKey === undefined) return model;
+  return { ...model, headers: { ...model.headers, Authorization: `Bearer ${apiKey}` } };
+}
+
 /** @throws BonsaiError `key_missing` where a provider wants a key and none is found; what the key source throws. */
-function keyOf(model: CatalogueModel, keys: KeySource | undefined): string | undefined {
-  const key = keys?.key(model);
+async function keyOf(
+  model: CatalogueModel,
+  keys: KeySource | undefined,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const key = keys?.freshKey === undefined ? keys?.key(model) : await keys.freshKey(model, { signal });
   if (key !== undefined || isReachable(model, undefined)) return key;
-  const { apiKeyEnv, provider } = model;
+  const { apiKeyEnv, provider, login } = model;
+  if (apiKeyEnv === undefined)
+    throw new BonsaiError({
+      code: "key_missing",
+      message: `Nobody is logged in at ${provider}${login === undefined ? "" : ` (${login})`}.`,
+      hint: `Log in: /login ${provider}.`,
+    });
   throw new BonsaiError({
     code: "key_missing",
     message: `There is no key for ${provider}: ${apiKeyEnv} is not set.`,

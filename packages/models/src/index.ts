@@ -26,14 +26,24 @@ export {
 } from "./failure.ts";
 export {
   type FileKeysOptions,
+  type FreshKeyOptions,
   fileKeys,
   isReachable,
   type KeyFile,
   type KeyNotice,
   type KeyOrigin,
   type KeySource,
-  type NamedSecret,
 } from "./keys.ts";
+export { type LoginState, Logins, type Logout } from "./login/logins.ts";
+export type {
+  DeviceCodeInfo,
+  LoginCallbacks,
+  LoginCredentials,
+  LoginPrompt,
+  LoginState,
+  Logout,
+  ProviderLogin,
+} from "./login/provider-login.ts";
 export {
   type CatalogueModel,
   type ModelCompat,
@@ -70,6 +80,7 @@ export { type RepairedMessages, type RepairMessagesOptions, repairMessages } fro
 export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
 export { scenarioModel } from "./scenario-file.ts";
 export { scriptedProvider } from "./scripted.ts";
+export type { NamedSecret } from "./secrets.ts";
 export {
   type AskedThinking,
   askedThinking,

@@ -1,30 +1,45 @@
-import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
-import { BonsaiError, isRecord, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
-import { textFile } from "./json-file.ts";
+import { join } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { type AuthEntry, AuthFile } from "./auth-file.ts";
+import { Logins } from "./login/logins.ts";
 import { isLoopback, type ProviderConfig } from "./model.ts";
+import { knownSecrets, type NamedSecret } from "./secrets.ts";
 
 /** Where keys come from. */
 export interface KeySource {
   /** The key for a provider; undefined where there is none, or none is needed. */
   key(provider: ProviderConfig): string | undefined;
+  /**
+   * The key to send with a request that is made now: a login that ends soon is refreshed before. Default: `key`.
+   * @throws what `key` throws, `login_expired`, the signal's reason after an abort, and a ProviderError where the refresh
+   *   failed in passing
+   */
+  freshKey?(provider: ProviderConfig, options?: FreshKeyOptions): Promise<string | undefined>;
   /** All that is known, to be kept out of what is shown and sent, as it is now. Default: nothing. */
   secrets?(): readonly NamedSecret[];
 }
 
-/** Where a key was found. */
-export type KeyOrigin = "lent" | "environment" | "file";
+/** Who asks for a key, and why. */
+export interface FreshKeyOptions {
+  /** A key that was refused just now: another is wanted. */
+  refused?: string | undefined;
+  signal?: AbortSignal | undefined;
+}
 
-/** Keys that were lent, then those of the environment, then of a file that can be changed. */
+/** Where a key was found; `login`: of a login whose provider is known. */
+export type KeyOrigin = "lent" | "environment" | "file" | "login";
+
+/** Keys that were lent, then those of the environment, then keys and logins of a file that can be changed. */
 export interface KeyFile extends KeySource {
   /** Where the provider's key stands; undefined where there is none. */
   source(provider: ProviderConfig): KeyOrigin | undefined;
-  /** The providers whose keys stand in the file, in its order. */
+  /** The logins of providers: those that can be run, and what is stored of them. */
+  readonly logins: Logins;
+  /** The providers of whom a key or a login stands in the file, in its order. */
   stored(): readonly string[];
-  /** Writes a provider's key to the file; keys of other providers stay. */
+  /** Writes a provider's key to the file, in the place of its login too; what is of other providers stays. */
   store(provider: string, key: string): void;
-  /** Takes a provider's key out of the file; false where there was none. */
+  /** Takes a provider's key or login out of the file; false where there was none. */
   remove(provider: string): boolean;
   /**
    * Uses this key for the provider until the function returned is called; it is written nowhere. The latest counts.
@@ -35,7 +50,8 @@ export interface KeyFile extends KeySource {
 
 /** True where the provider has a key, or needs none. @throws what the key source throws */
 export function isReachable(provider: ProviderConfig, keys: KeySource | undefined): boolean {
-  if (provider.apiKeyEnv === undefined || keys?.key(provider) !== undefined) return true;
+  if (provider.apiKeyEnv === undefined && provider.login === undefined) return true;
+  if (keys?.key(provider) !== undefined) return true;
   return isLoopback(provider) && provider.needsKey !== true;
 }
 
@@ -63,15 +79,16 @@ export interface FileKeysOptions {
  * @throws BonsaiError, on each call: `keys_unreadable`, `keys_invalid`
  */
 export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
-  const file = join(home, "auth.json");
+  const file = new AuthFile(join(home, "auth.json"));
+  const logins = new Logins(file);
   let isNotified = onNotice === undefined;
-  const entries = (): AuthEntries => {
-    const message = isNotified ? undefined : exposure(file);
+  const looked = (): AuthFile => {
+    const message = isNotified ? undefined : file.exposure();
     if (message !== undefined) {
       isNotified = true;
       onNotice?.({ code: "keys_exposed", message });
     }
-    return readAuthFile(file);
+    return file;
   };
   let lent: readonly { provider: string; key: string }[] = [];
   const found = (provider: ProviderConfig): { key: string; origin: KeyOrigin } | undefined => {
@@ -80,24 +97,34 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
     const { apiKeyEnv } = provider;
     const own = apiKeyEnv === undefined ? undefined : env[apiKeyEnv]?.trim();
     if (own) return { key: sendable(own, apiKeyEnv!), origin: "environment" };
-    const key = storedKey(entries(), provider.provider, file);
-    return key === undefined ? undefined : { key, origin: "file" };
+    const entry = looked().entry(provider.provider);
+    const key = storedKey(entry, provider.provider, file.path);
+    if (key !== undefined) return { key, origin: "file" };
+    const loginKey = logins.keyOf(provider.provider, entry);
+    return loginKey === undefined ? undefined : { key: loginKey, origin: "login" };
   };
   return {
+    logins,
     key: (provider) => found(provider)?.key,
+    freshKey: async (provider, options) => {
+      const { key, origin } = found(provider) ?? {};
+      return origin === "login" ? logins.freshKey(provider.provider, options) : key;
+    },
     source: (provider) => found(provider)?.origin,
     stored: () =>
-      Object.entries(entries()).flatMap(([provider, { type = "api_key" }]) =>
-        type === "api_key" ? [provider] : [],
+      Object.entries(looked().entries()).flatMap(([provider, { type = "api_key" }]) =>
+        type === "api_key" || type === "oauth" ? [provider] : [],
       ),
     store: (provider, key) => {
       const entry = { type: "api_key", key: sendable(key.trim(), `the key for ${provider}`) };
-      writeAuthFile(file, { ...readAuthFile(file), [provider]: entry });
+      file.change(provider, () => entry);
+      logins.changed(provider);
     },
     remove: (provider) => {
-      const { [provider]: removed, ...rest } = readAuthFile(file);
-      if (removed !== undefined) writeAuthFile(file, rest);
-      return removed !== undefined;
+      if (file.entry(provider) === undefined) return false;
+      const isGone = file.change(provider, () => undefined);
+      logins.changed(provider);
+      return isGone;
     },
     secrets: () => [
       ...lent.map(({ provider, key }) => ({ name: `key of ${provider}`, value: key })),
@@ -113,10 +140,10 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
   };
 }
 
-/** Entries of other kinds (a sign-in that another program stored) are no keys, and no errors. */
-function storedKey(entries: AuthEntries, provider: string, file: string): string | undefined {
-  if (!Object.hasOwn(entries, provider)) return undefined;
-  const { type = "api_key", key } = entries[provider]!;
+/** Entries of other kinds (a login, what another program stored) are no keys, and no errors. */
+function storedKey(entry: AuthEntry | undefined, provider: string, file: string): string | undefined {
+  if (entry === undefined) return undefined;
+  const { type = "api_key", key } = entry;
   if (type !== "api_key") return undefined;
   const place = `${file}: ${provider}.key`;
   if (typeof key === "string") return sendable(key.trim(), place);
@@ -135,154 +162,4 @@ function sendable(key: string, place: string): string {
     message: `${place} ${key === "" ? "is empty" : "holds a blank, a line break, a quotation mark or a letter that no key has"}.`,
     hint: "Copy the key again, without what stands around it.",
   });
-}
-
-function exposure(file: string): string | undefined {
-  if (process.platform === "win32" || !existsSync(file)) return undefined;
-  const stat = statSync(file);
-  const mode = stat.mode & 0o777;
-  if (!stat.isFile() || (mode & 0o077) === 0) return undefined;
-  return `${file} holds keys, and others can read it (mode ${mode.toString(8)}): run chmod 600 on it.`;
-}
-
-/** What stands in the file, by provider; entries of kinds that Bonsai does not know are kept as they are. */
-type AuthEntries = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-
-/**
- * Reads a file of keys; without one there are none.
- * @throws BonsaiError `keys_unreadable`, without a word of what stands in the file
- */
-function readAuthFile(file: string): AuthEntries {
-  let text: string | undefined;
-  let value: unknown;
-  try {
-    text = textFile(file);
-  } catch (cause) {
-    throw damaged(file, `cannot be read: ${(cause as Error).message}`);
-  }
-  if (text === undefined) return {};
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The parser's own message quotes the text, so it is neither shown nor kept.
-    throw damaged(file, "is no JSON");
-  }
-  if (!isRecord(value)) throw damaged(file, "is no JSON object");
-  // It is written anew with each key that is saved.
-  if (isTooDeep(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
-  for (const [provider, entry] of Object.entries(value)) {
-    if (!isRecord(entry)) throw damaged(file, `has no object for ${JSON.stringify(provider)}`);
-  }
-  return value as AuthEntries;
-}
-
-/** Replaces the file as a whole, for its owner's eyes only; a link stays a link. */
-function writeAuthFile(file: string, entries: AuthEntries): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  const target = linked(file);
-  const temporary = `${target}.${randomUUID()}.tmp`;
-  try {
-    writeFileSync(temporary, `${JSON.stringify(entries, null, 2)}\n`, {
-      flag: "wx",
-      mode: 0o600,
-      flush: true,
-    });
-    renameSync(temporary, target);
-  } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
-  }
-}
-
-function linked(file: string): string {
-  try {
-    return realpathSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return file;
-    throw error;
-  }
-}
-
-function damaged(file: string, what: string): BonsaiError {
-  return new BonsaiError({
-    code: "keys_unreadable",
-    message: `The file of keys ${file} ${what}.`,
-    hint: 'Its shape is {"anthropic": {"type": "api_key", "key": "…"}}. Mend it, or move it away.',
-  });
-}
-
-/** Something that must not be shown, with what is shown instead. */
-export interface NamedSecret {
-  /** Whose it is, for people. */
-  name: string;
-  /** The secret itself. */
-  value: string;
-}
-
-/** What stands under such a name lets somebody in. */
-const secretField = /key|token|secret|password|authorization|access|refresh|cookie|credential/i;
-
-/**
- * All that stands in Bonsai's files of keys: every text of `auth.json` (other programs store sign-ins there as well), and
- * the headers and keys of `models.json`. The files are read at each call, so a key that was just stored is among them;
- * one that cannot be read has none.
- */
-function knownSecrets(home: string): NamedSecret[] {
-  const auth = jsonFile(join(home, "auth.json"));
-  const stored = entriesOf(auth).flatMap(([provider, entry]) =>
-    textsOf(entry, isStoredSecret).map((value) => ({ name: `key of ${provider}`, value })),
-  );
-  const models = textsOf(jsonFile(join(home, "models.json")), ({ field, above }, value) =>
-    above === "headers"
-      ? secretField.test(field) || !isPlace(value)
-      : secretField.test(field) && field !== "apiKeyEnv",
-  );
-  // A header can have a word before the key.
-  const headers = models.flatMap((text) => [text, ...text.split(/\s+/).slice(1)]);
-  return [...stored, ...headers.map((value) => ({ name: "key of models.json", value }))];
-}
-
-function isStoredSecret({ field }: Place, value: string): boolean {
-  return field !== "type" && (secretField.test(field) || !isPlace(value));
-}
-
-/** An address or a path, where its name does not say otherwise: keys in base 64 have slashes as well. */
-function isPlace(value: string): boolean {
-  return /[/\\]/.test(value);
-}
-
-interface Place {
-  field: string;
-  /** The name of the object around it. */
-  above: string;
-}
-
-const MOST_LEVELS = 20;
-
-function textsOf(
-  value: unknown,
-  isSecret: (place: Place, value: string) => boolean,
-  place: Place = { field: "", above: "" },
-  level = 0,
-): string[] {
-  if (typeof value === "string") return isSecret(place, value) ? [value.trim()] : [];
-  if (level > MOST_LEVELS) return [];
-  return entriesOf(value).flatMap(([name, inner]) => {
-    const field = Array.isArray(value) ? place.field : name;
-    const above = Array.isArray(value) ? place.above : place.field;
-    return textsOf(inner, isSecret, { field, above }, level + 1);
-  });
-}
-
-function entriesOf(value: unknown): [string, unknown][] {
-  return typeof value === "object" && value !== null ? Object.entries(value) : [];
-}
-
-function jsonFile(path: string): unknown {
-  try {
-    return JSON.parse(textFile(path) ?? "null");
-  } catch {
-    // Whoever needs a key of it says what is wrong with the file.
-    return undefined;
-  }
 }

@@ -2,11 +2,12 @@ import { setTimeout as wait } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { Exchange, type RequestHost } from "./exchange.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./failure.ts";
-import type { KeySource, NamedSecret } from "./keys.ts";
+import type { KeySource } from "./keys.ts";
 import type { CatalogueModel, ProviderApi } from "./model.ts";
 import type { ModelRequest, StreamEvent } from "./model-request.ts";
 import { LearnedWindows, RefusedThinking } from "./outgoing.ts";
 import type { Provider } from "./provider.ts";
+import type { NamedSecret } from "./secrets.ts";
 
 /** How models are asked. */
 export interface ModelClientOptions {

@@ -29,6 +29,10 @@ export interface ProviderConfig {
   apiKeyEnv?: string | undefined;
   /** True: `apiKeyEnv` is needed also where the server is on this machine. Default false: such servers mostly want none. */
   needsKey?: boolean | undefined;
+  /** The name of a login that stands in for a key, for people. A provider that has one needs a key or the login. */
+  login?: string | undefined;
+  /** True: the key is sent as `Authorization: Bearer` too, whatever the protocol sends it as. Default false. */
+  authHeader?: boolean | undefined;
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Where its server differs. */

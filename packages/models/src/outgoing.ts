@@ -18,7 +18,7 @@ interface OutgoingOptions {
 
 /** What the attempts of one request send. Owner of what is repaired in it between them. */
 export class Outgoing {
-  readonly apiKey: string | undefined;
+  apiKey: string | undefined;
   /** Estimated. */
   readonly inputTokens: number;
   readonly cap: OutputCap;

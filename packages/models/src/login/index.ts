@@ -1,2 +1,12 @@
 export { type BrowserPlace, openBrowser } from "./browser.ts";
+export { type KeyLoginOptions, keyLogin } from "./key-login.ts";
 export { type Loopback, type LoopbackOptions, openLoopback } from "./loopback.ts";
+export { oauthLogin } from "./oauth.ts";
+export type { OAuthLoginOptions } from "./oauth-client.ts";
+export type {
+  DeviceCodeInfo,
+  LoginCallbacks,
+  LoginCredentials,
+  LoginPrompt,
+  ProviderLogin,
+} from "./provider-login.ts";

@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { BonsaiError, isRecord, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
+import { lockedSync } from "./file-lock.ts";
+import { textFile } from "./json-file.ts";
+
+/** What stands in the file of one provider. */
+export type AuthEntry = Readonly<Record<string, unknown>>;
+/** By provider; entries of kinds that Bonsai does not know are kept as they are. */
+export type AuthEntries = Readonly<Record<string, AuthEntry>>;
+
+/** A write takes a few milliseconds. */
+const WRITE_LOCK = { staleMs: 10_000, waitMs: 5_000 };
+
+/** The file of keys and logins. It is read at each call, so that what another process stored is used at once. */
+export class AuthFile {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** @throws BonsaiError `keys_unreadable` */
+  entries(): AuthEntries {
+    return readAuthFile(this.path);
+  }
+
+  /** @throws BonsaiError `keys_unreadable` */
+  entry(provider: string): AuthEntry | undefined {
+    const entries = this.entries();
+    return Object.hasOwn(entries, provider) ? entries[provider] : undefined;
+  }
+
+  /**
+   * Changes what stands of one provider; what stands of others stays, also when two processes write at once.
+   * @param change gives what shall stand there, undefined for nothing; the same object changes nothing
+   * @returns whether something changed
+   * @throws BonsaiError `keys_unreadable`, `keys_locked`, and what the system says of a file that cannot be written
+   */
+  change(provider: string, change: (entry: AuthEntry | undefined) => AuthEntry | undefined): boolean {
+    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+    return lockedSync({ path: `${this.path}.lock`, ...WRITE_LOCK }, () => {
+      const entries = this.entries();
+      const { [provider]: before, ...others } = entries;
+      const after = change(before);
+      if (after === before) return false;
+      writeAuthFile(this.path, after === undefined ? others : { ...entries, [provider]: after });
+      return true;
+    });
+  }
+
+  /** One sentence where others than its owner can read it. */
+  exposure(): string | undefined {
+    if (process.platform === "win32" || !existsSync(this.path)) return undefined;
+    const stat = statSync(this.path);
+    const mode = stat.mode & 0o777;
+    if (!stat.isFile() || (mode & 0o077) === 0) return undefined;
+    return `${this.path} holds keys, and others can read it (mode ${mode.toString(8)}): run chmod 600 on it.`;
+  }
+}
+
+/**
+ * Reads a file of keys; without one there are none.
+ * @throws BonsaiError `keys_unreadable`, without a word of what stands in the file
+ */
+function readAuthFile(file: string): AuthEntries {
+  let text: string | undefined;
+  let value: unknown;
+  try {
+    text = textFile(file);
+  } catch (cause) {
+    throw damaged(file, `cannot be read: ${(cause as Error).message}`);
+  }
+  if (text === undefined) return {};
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the text, so it is neither shown nor kept.
+    throw damaged(file, "is no JSON");
+  }
+  if (!isRecord(value)) throw damaged(file, "is no JSON object");
+  // It is written anew with each key that is saved.
+  if (isTooDeep(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
+  for (const [provider, entry] of Object.entries(value)) {
+    if (!isRecord(entry)) throw damaged(file, `has no object for ${JSON.stringify(provider)}`);
+  }
+  return value as AuthEntries;
+}
+
+/** Replaces the file as a whole, for its owner's eyes only; a link stays a link. */
+function writeAuthFile(file: string, entries: AuthEntries): void {
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const target = linked(file);
+  const temporary = `${target}.${randomUUID()}.tmp`;
+  try {
+    writeFileSync(temporary, `${JSON.stringify(entries, null, 2)}\n`, {
+      flag: "wx",
+      mode: 0o600,
+      flush: true,
+    });
+    renameSync(temporary, target);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
+
+function linked(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return file;
+    throw error;
+  }
+}
+
+function damaged(file: string, what: string): BonsaiError {
+  return new BonsaiError({
+    code: "keys_unreadable",
+    message: `The file of keys ${file} ${what}.`,
+    hint: 'Its shape is {"anthropic": {"type": "api_key", "key": "…"}}. Mend it, or move it away.',
+  });
+}

@@ -1,0 +1,158 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { AuthFile } from "../auth-file.ts";
+import { locked } from "../file-lock.ts";
+import { redactKeys } from "../json-file.ts";
+import { ProviderError } from "../provider.ts";
+import { apiKeyOf, checkedCredentials, credentialsOf } from "./credentials.ts";
+import type { LoginCredentials, ProviderLogin } from "./provider-login.ts";
+
+/** So long before its end a login is refreshed: a request takes its time, and clocks differ. */
+const MARGIN_MS = 60_000;
+/** A provider that has not answered by then is tried again with the next attempt. */
+const TIMEOUT_MS = 30_000;
+/** Longer than an owner needs; an owner that died is seen at once. */
+const LOCK = { staleMs: 4 * TIMEOUT_MS, waitMs: 2 * TIMEOUT_MS };
+/** A login that ends sooner than the margin is not refreshed for each request. */
+const AGAIN_MS = 30_000;
+
+interface FreshKeyParts {
+  provider: string;
+  login: ProviderLogin;
+  file: AuthFile;
+  /** The refreshes under way: requests of one process share them. */
+  running: Map<string, Promise<LoginCredentials>>;
+  /** A key that was refused just now. */
+  refused: string | undefined;
+  signal: AbortSignal | undefined;
+  onChanged: () => void;
+}
+
+/**
+ * The key of a login, refreshed where it ends soon or was refused. An abort ends the wait, not the refresh: what the
+ * provider gives may be the only thing that is good from then on.
+ */
+export async function freshKey(parts: FreshKeyParts): Promise<string | undefined> {
+  const { provider, login, file, running, refused, signal } = parts;
+  const stored = credentialsOf(file.entry(provider));
+  if (stored === undefined) return undefined;
+  const key = apiKeyOf(login, stored);
+  const isDue = refused === undefined ? endsSoon(stored, provider) : key === refused;
+  if (!isDue) return key;
+  const refresh = running.get(provider) ?? begun(parts, stored);
+  return apiKeyOf(login, await waited(refresh, signal));
+}
+
+/** When this process refreshed a login last, and what came of it. */
+const refreshedAt = new Map<string, { access: string; atMs: number }>();
+
+function endsSoon({ expires, access }: LoginCredentials, provider: string): boolean {
+  if (expires === undefined || !Number.isFinite(expires) || Date.now() < expires - MARGIN_MS) return false;
+  const last = refreshedAt.get(provider);
+  return last?.access !== access || performance.now() - last.atMs > AGAIN_MS;
+}
+
+function begun(parts: FreshKeyParts, stale: LoginCredentials): Promise<LoginCredentials> {
+  const { provider, running, onChanged } = parts;
+  const refresh = refreshed(parts, stale).finally(() => running.delete(provider));
+  running.set(provider, refresh);
+  refresh.then(onChanged, () => {
+    // Whoever waits is told.
+  });
+  return refresh;
+}
+
+async function waited<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
+  if (signal === undefined) return work;
+  signal.throwIfAborted();
+  const { promise, reject } = Promise.withResolvers<never>();
+  const onAbort = () => reject(signal.reason);
+  signal.addEventListener("abort", onAbort, { once: true });
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** One process at a time: whoever waited for the lock takes what the other has stored. */
+function refreshed(parts: FreshKeyParts, stale: LoginCredentials): Promise<LoginCredentials> {
+  const { provider, file, login } = parts;
+  const path = `${file.path}.${encodeURIComponent(provider)}.lock`;
+  return locked({ path, ...LOCK }, async () => {
+    const now = credentialsOf(file.entry(provider));
+    if (now === undefined) throw ended(provider, "it was taken away meanwhile");
+    if (now.access !== stale.access || now.refresh !== stale.refresh) return now;
+    const fresh = await asked(provider, login, now).catch((error: unknown) => {
+      if (BonsaiError.is(error) && error.code === "login_expired") forget(file, provider, now);
+      throw error;
+    });
+    refreshedAt.set(provider, { access: fresh.access, atMs: performance.now() });
+    return store(file, provider, now, fresh);
+  });
+}
+
+/** What somebody stored meanwhile, by a login or a logout, stands. */
+function store(
+  file: AuthFile,
+  provider: string,
+  before: LoginCredentials,
+  fresh: LoginCredentials,
+): LoginCredentials {
+  file.change(provider, (entry) =>
+    isSame(credentialsOf(entry), before) ? { ...entry, ...fresh, type: "oauth" } : entry,
+  );
+  return fresh;
+}
+
+function forget(file: AuthFile, provider: string, before: LoginCredentials): void {
+  file.change(provider, (entry) => (isSame(credentialsOf(entry), before) ? undefined : entry));
+}
+
+function isSame(a: LoginCredentials | undefined, b: LoginCredentials): boolean {
+  return a?.access === b.access && a.refresh === b.refresh;
+}
+
+async function asked(
+  provider: string,
+  login: ProviderLogin,
+  stale: LoginCredentials,
+): Promise<LoginCredentials> {
+  const signal = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    const given = await waited(
+      Promise.resolve().then(() => login.refreshToken({ ...stale }, signal)),
+      signal,
+    );
+    const { expires: _expires, ...kept } = stale;
+    return { ...kept, ...checkedCredentials(provider, given) };
+  } catch (error) {
+    throw failure(provider, stale, error);
+  }
+}
+
+/** In the words of a provider or of an extension: what ends a login. */
+const ENDED = /\binvalid_grant\b/;
+
+function failure(provider: string, { access, refresh }: LoginCredentials, error: unknown): Error {
+  const said = redactKeys(
+    redactKeys(error instanceof Error ? error.message : String(error), access),
+    refresh,
+  );
+  const code = BonsaiError.is(error) ? error.code : undefined;
+  if (code === "login_expired" || ENDED.test(said)) return ended(provider, said);
+  if (code !== undefined && code !== "login_unanswered") return error as BonsaiError;
+  return new ProviderError({
+    kind: "network",
+    code: "login_refresh_failed",
+    message: `The login at ${provider} could not be refreshed: ${said}`,
+    cause: error,
+  });
+}
+
+function ended(provider: string, why: string): BonsaiError {
+  return new BonsaiError({
+    code: "login_expired",
+    message: `The login at ${provider} has ended: ${why.replace(/[.\s]*$/, "")}.`,
+    hint: `Log in again: /login ${provider}.`,
+  });
+}

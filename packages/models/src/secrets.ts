@@ -1,0 +1,78 @@
+import { join } from "node:path";
+import { textFile } from "./json-file.ts";
+
+/** Something that must not be shown, with what is shown instead. */
+export interface NamedSecret {
+  /** Whose it is, for people. */
+  name: string;
+  /** The secret itself. */
+  value: string;
+}
+
+/** What stands under such a name lets somebody in. */
+const secretField = /key|token|secret|password|authorization|access|refresh|cookie|credential/i;
+
+/**
+ * All that stands in Bonsai's files of keys: every text of `auth.json` (other programs store sign-ins there as well), and
+ * the headers and keys of `models.json`. The files are read at each call, so a key that was just stored is among them;
+ * one that cannot be read has none.
+ */
+export function knownSecrets(home: string): NamedSecret[] {
+  const auth = jsonFile(join(home, "auth.json"));
+  const stored = entriesOf(auth).flatMap(([provider, entry]) =>
+    textsOf(entry, isStoredSecret).map((value) => ({ name: `key of ${provider}`, value })),
+  );
+  const models = textsOf(jsonFile(join(home, "models.json")), ({ field, above }, value) =>
+    above === "headers"
+      ? secretField.test(field) || !isPlace(value)
+      : secretField.test(field) && field !== "apiKeyEnv",
+  );
+  // A header can have a word before the key.
+  const headers = models.flatMap((text) => [text, ...text.split(/\s+/).slice(1)]);
+  return [...stored, ...headers.map((value) => ({ name: "key of models.json", value }))];
+}
+
+function isStoredSecret({ field }: Place, value: string): boolean {
+  return field !== "type" && (secretField.test(field) || !isPlace(value));
+}
+
+/** An address or a path, where its name does not say otherwise: keys in base 64 have slashes as well. */
+function isPlace(value: string): boolean {
+  return /[/\\]/.test(value);
+}
+
+interface Place {
+  field: string;
+  /** The name of the object around it. */
+  above: string;
+}
+
+const MOST_LEVELS = 20;
+
+function textsOf(
+  value: unknown,
+  isSecret: (place: Place, value: string) => boolean,
+  place: Place = { field: "", above: "" },
+  level = 0,
+): string[] {
+  if (typeof value === "string") return isSecret(place, value) ? [value.trim()] : [];
+  if (level > MOST_LEVELS) return [];
+  return entriesOf(value).flatMap(([name, inner]) => {
+    const field = Array.isArray(value) ? place.field : name;
+    const above = Array.isArray(value) ? place.above : place.field;
+    return textsOf(inner, isSecret, { field, above }, level + 1);
+  });
+}
+
+function entriesOf(value: unknown): [string, unknown][] {
+  return typeof value === "object" && value !== null ? Object.entries(value) : [];
+}
+
+function jsonFile(path: string): unknown {
+  try {
+    return JSON.parse(textFile(path) ?? "null");
+  } catch {
+    // Whoever needs a key of it says what is wrong with the file.
+    return undefined;
+  }
+}
