@@ -11,7 +11,8 @@ const include = [
 // memory wants no rubbish of others.
 const alone = ["packages/pi-adapter/test/**/*.test.ts", "packages/agent/test/tools/bash-tool.test.ts"];
 
-const conditions = ["@bonsai-agent/source", "node", "import", "module", "default"];
+// As Node has them: with "module", some packages give builds that only a bundler can read.
+const conditions = ["@bonsai-agent/source", "node", "import", "default"];
 
 export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: ["@bonsai-agent/source"] } },

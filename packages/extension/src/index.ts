@@ -21,7 +21,7 @@ export {
   toolCalls,
   type Usage,
 } from "@bonsai-agent/messages";
-export type { CatalogueModel, StreamEvent } from "@bonsai-agent/models";
+export { type CatalogueModel, ProviderError, type StreamEvent } from "@bonsai-agent/models";
 export type { BranchSummaryEntry, CompactionEntry, Entry } from "@bonsai-agent/session";
 export { convertToLlm, serializeConversation } from "./api/conversation.ts";
 export type {
@@ -42,4 +42,8 @@ export {
 export type { ExtensionCommandContext, ExtensionContext } from "./api/extension-context.ts";
 export { defineTool, type ExtensionTool, type ExtensionToolResult } from "./api/extension-tool.ts";
 export type { ExtensionUI } from "./api/extension-ui.ts";
-export type { ProviderOptions, ProviderStreamRequest } from "./api/provider-options.ts";
+export type {
+  ProviderAnswer,
+  ProviderOptions,
+  ProviderStreamRequest,
+} from "./api/provider-options.ts";

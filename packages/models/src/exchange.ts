@@ -14,7 +14,7 @@ import type { CatalogueModel } from "./model.ts";
 import type { IgnoredUsage, ModelNotice, ModelRequest, StreamEvent } from "./model-request.ts";
 import { type LearnedWindow, type LearnedWindows, Outgoing, type RefusedThinking } from "./outgoing.ts";
 import { requestFailure } from "./overflow/classify-failure.ts";
-import type { Provider, ProviderCall } from "./provider.ts";
+import type { OpenAiConnect, Provider, ProviderCall } from "./provider.ts";
 import type { Repair } from "./repair/repair.ts";
 
 /** An estimate can be a third too high. */
@@ -24,6 +24,8 @@ const ESTIMATE_FACTOR = 1.5;
 export interface RequestHost {
   /** Who answers for a model. @throws BonsaiError `provider_gone`, `protocol_unknown`, and what a loader throws. */
   provider: (model: CatalogueModel) => Promise<Provider>;
+  /** Who makes the clients for a provider, where the protocol's own client is not to. */
+  connect: (provider: string) => OpenAiConnect | undefined;
   windows: LearnedWindows;
   refusedThinking: RefusedThinking;
   keys: KeySource | undefined;
@@ -132,6 +134,7 @@ export class Exchange {
       maxOutputTokens: cap.tokens,
       thinking,
       cacheKey,
+      connect: this.#host.connect(this.#model.provider),
       onPayload: async (payload) => (await onPayload?.(payload)) ?? payload,
       onResponse: async (response) => onResponse?.(response),
     };
@@ -259,12 +262,21 @@ function withAuthHeader(model: CatalogueModel, apiKey: string | undefined): Cata
   return { ...model, headers: { ...model.headers, Authorization: `Bearer ${apiKey}` } };
 }
 
-/** @throws BonsaiError `key_missing` where a provider wants a key and none is found; what the key source throws. */
+/**
+ * @throws BonsaiError `key_missing` where a provider wants a key and none is found, `provider_not_set_up` where it lacks
+ *   something else; what the key source throws.
+ */
 async function keyOf(
   model: CatalogueModel,
   keys: KeySource | undefined,
   signal: AbortSignal | undefined,
 ): Promise<string | undefined> {
+  if (model.missing !== undefined)
+    throw new BonsaiError({
+      code: "provider_not_set_up",
+      message: model.missing,
+      hint: "Then start Bonsai again, or /reload.",
+    });
   const key = keys?.freshKey === undefined ? keys?.key(model) : await keys.freshKey(model, { signal });
   if (key !== undefined || isReachable(model, undefined)) return key;
   const { apiKeyEnv, provider, login } = model;

@@ -1,4 +1,5 @@
 export { AnswerBuilder, MALFORMED_ARGUMENTS } from "./answer-builder.ts";
+export { anthropicThinking } from "./anthropic/anthropic-thinking.ts";
 export {
   type Catalogue,
   type DividedReference,
@@ -46,6 +47,7 @@ export type {
 } from "./login/provider-login.ts";
 export {
   type CatalogueModel,
+  isOwnAnswer,
   type ModelCompat,
   type ProviderApi,
   type ProviderConfig,
@@ -67,8 +69,12 @@ export {
   type TokenCounts,
   type ToolDeclaration,
 } from "./model-request.ts";
+export { wireCallId } from "./openai/openai-content.ts";
 export { type AskedTokens, type ClassifyOptions, classifyFailure } from "./overflow/classify-failure.ts";
 export {
+  type OpenAiClient,
+  type OpenAiClientSettings,
+  type OpenAiConnect,
   type Provider,
   type ProviderCall,
   ProviderError,
@@ -88,3 +94,4 @@ export {
   thinkingLevelsOf,
   withThinkingField,
 } from "./thinking.ts";
+export { retryAfterMs, wireToolName } from "./wire.ts";

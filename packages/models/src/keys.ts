@@ -48,8 +48,9 @@ export interface KeyFile extends KeySource {
   lend(provider: string, key: string): () => void;
 }
 
-/** True where the provider has a key, or needs none. @throws what the key source throws */
+/** True where the provider has a key, or needs none, and lacks nothing else. @throws what the key source throws */
 export function isReachable(provider: ProviderConfig, keys: KeySource | undefined): boolean {
+  if (provider.missing !== undefined) return false;
   if (provider.apiKeyEnv === undefined && provider.login === undefined) return true;
   if (keys?.key(provider) !== undefined) return true;
   return isLoopback(provider) && provider.needsKey !== true;

@@ -6,7 +6,7 @@ import type { KeySource } from "./keys.ts";
 import type { CatalogueModel, ProviderApi } from "./model.ts";
 import type { ModelRequest, StreamEvent } from "./model-request.ts";
 import { LearnedWindows, RefusedThinking } from "./outgoing.ts";
-import type { Provider } from "./provider.ts";
+import type { OpenAiConnect, Provider } from "./provider.ts";
 import type { NamedSecret } from "./secrets.ts";
 
 /** How models are asked. */
@@ -32,6 +32,7 @@ export class ModelClient {
   readonly #host: RequestHost;
   readonly #providers: ProviderTable;
   readonly #policy: RetryPolicy;
+  #connectors: readonly { name: string; connect: OpenAiConnect }[] = [];
 
   constructor(options: ModelClientOptions = {}) {
     const { keys, providers, retry, bodyless429IsOverflow = false } = options;
@@ -40,6 +41,7 @@ export class ModelClient {
     this.#policy = { ...defaultRetryPolicy, ...retry };
     this.#host = {
       provider: (model) => this.#providers.provider(model),
+      connect: (provider) => this.#connectors.findLast(({ name }) => name === provider)?.connect,
       windows: new LearnedWindows(),
       refusedThinking: new RefusedThinking(),
       keys,
@@ -66,6 +68,15 @@ export class ModelClient {
   /** Lets this provider answer for one whose `api` is `extension`, until the function returned is called. */
   serve(provider: string, by: Provider): () => void {
     return this.#providers.serve(provider, by);
+  }
+
+  /** Lets this make the SDK's clients for a provider in OpenAI's protocols, until the function returned is called. */
+  connect(provider: string, connect: OpenAiConnect): () => void {
+    const entry = { name: provider, connect };
+    this.#connectors = [...this.#connectors, entry];
+    return () => {
+      this.#connectors = this.#connectors.filter((each) => each !== entry);
+    };
   }
 
   /** The keys that are known, as they are now: what is shown and sent must not hold them. */

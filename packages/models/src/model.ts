@@ -33,6 +33,13 @@ export interface ProviderConfig {
   login?: string | undefined;
   /** True: the key is sent as `Authorization: Bearer` too, whatever the protocol sends it as. Default false. */
   authHeader?: boolean | undefined;
+  /**
+   * What its requests lack besides a key, in one sentence with the remedy: then they are not made, and its models are
+   * not offered.
+   */
+  missing?: string | undefined;
+  /** True: its clients are made elsewhere, and its server is not asked what it serves. Default false. */
+  hasOwnClient?: boolean | undefined;
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>> | undefined;
   /** Where its server differs. */
@@ -96,7 +103,10 @@ export function canThink(compat: ModelCompat | undefined): boolean {
 }
 
 /** True for an answer of this model itself: what it signed, and what it thought, means something to it. */
-export function isOwnAnswer(message: AssistantMessage, { provider, id, api }: CatalogueModel): boolean {
+export function isOwnAnswer(
+  message: AssistantMessage,
+  { provider, id, api }: { provider: string; id: string; api: string },
+): boolean {
   return message.provider === provider && message.model === id && message.api === api;
 }
 

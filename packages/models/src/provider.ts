@@ -23,6 +23,8 @@ export interface ProviderCall {
   thinking: ThinkingLevel;
   /** The same for all requests of one session. */
   cacheKey: string | undefined;
+  /** OpenAI's protocols: makes the client that requests go out by, in the place of the built-in one. */
+  connect?: OpenAiConnect | undefined;
   /** Aborted when nobody waits for the answer any longer. */
   signal: AbortSignal;
   /** To be called on every sign of life of the server that is no event: a call that gives none is ended. */
@@ -32,6 +34,29 @@ export interface ProviderCall {
   /** To be called with the head of the server's answer. */
   onResponse(response: ProviderResponse): Promise<void>;
 }
+
+/** A client of the `openai` SDK, of any copy of it, as far as a request needs one. */
+export interface OpenAiClient {
+  /** Sends a request to a path behind the base URL. */
+  post(
+    path: string,
+    options: { body: unknown; stream: true; signal: AbortSignal },
+  ): { asResponse(): Promise<Response> };
+}
+
+/** What a client must be made with: retries, silence and the reading of answers are decided above it. */
+export interface OpenAiClientSettings {
+  fetch: typeof fetch;
+  maxRetries: 0;
+  timeout: number;
+  logLevel: "off";
+}
+
+/** Makes the client of one request. What it throws is a refusal in its words. */
+export type OpenAiConnect = (
+  settings: OpenAiClientSettings,
+  call: { model: CatalogueModel; apiKey: string | undefined },
+) => Promise<OpenAiClient>;
 
 /**
  * The port of a wire protocol: one attempt, without retries. Yields what the builder's methods give back

@@ -189,15 +189,18 @@ test("a provider object brings its own name, models and this", async () => {
   expect([name, options.models]).toEqual(["own", [{ id: "m", name: "kept" }]]);
   const signal = new AbortController().signal;
   const tools = [{ name: "t", description: "", parameters: {} }];
-  const stream = options.stream!({
-    model: { provider: "own", id: "m" },
+  const model = { provider: "own", id: "m", api: "extension", reasoning: true, input: ["text"] as const };
+  const request = {
+    model: { ...model, baseUrl: "" },
+    purpose: "turn" as const,
     systemPrompt: "P",
-    messages: [{ role: "user", content: "hi", timestamp: 0 }],
+    messages: [{ role: "user" as const, content: "hi", timestamp: 0 }],
     tools,
     maxOutputTokens: 9,
-    thinking: "high",
+    thinking: "high" as const,
     signal,
-  });
+  };
+  const stream = options.stream!(request, undefined as never);
   expect(await all(stream as AsyncIterable<unknown>)).toEqual([{ type: "done", message: answer }]);
   expect(asked).toMatchObject([
     [

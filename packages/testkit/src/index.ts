@@ -31,4 +31,5 @@ export {
   plantedLanguages,
   plantedSession,
 } from "./planted-session.ts";
+export { type ProviderContext, providerContexts } from "./provider-contexts.ts";
 export { type TreeOptions, treeArbitrary } from "./tree-arbitrary.ts";

@@ -1,5 +1,19 @@
-import type { AssistantMessage, Message } from "@bonsai-agent/messages";
-import type { ProviderApi, StreamEvent, ThinkingLevel, ToolDeclaration } from "@bonsai-agent/models";
+import type {
+  AssistantContent,
+  AssistantMessage,
+  Message,
+  StopReason,
+  ToolCall,
+} from "@bonsai-agent/messages";
+import type {
+  OpenAiConnect,
+  ProviderApi,
+  RequestPurpose,
+  StreamEvent,
+  ThinkingLevel,
+  TokenCounts,
+  ToolDeclaration,
+} from "@bonsai-agent/models";
 
 /** A model of a provider that an extension adds. */
 export interface ProviderModelOptions {
@@ -22,9 +36,25 @@ export interface ProviderModelOptions {
   headers?: Readonly<Record<string, string>> | undefined;
 }
 
+/** The model that a provider of one's own is asked for. */
+export interface AskedModel {
+  provider: string;
+  id: string;
+  /** As its answers say it, in messages. */
+  api: string;
+  /** True when it can think. */
+  reasoning: boolean;
+  input: readonly ("text" | "image")[];
+  /** Empty where none was given. */
+  baseUrl: string;
+  headers?: Readonly<Record<string, string>> | undefined;
+}
+
 /** What a provider of one's own is asked. */
 export interface ProviderStreamRequest {
-  model: { provider: string; id: string };
+  model: AskedModel;
+  /** What for: a turn of the conversation, a summary, a title, or what an extension asks by itself. */
+  purpose: RequestPurpose;
   systemPrompt: string;
   messages: readonly Message[];
   tools: readonly ToolDeclaration[];
@@ -34,8 +64,35 @@ export interface ProviderStreamRequest {
   thinking?: ThinkingLevel;
   /** The provider's key, where there is one. */
   apiKey?: string;
+  /** The same for all requests of one session. */
+  cacheKey?: string;
   /** Aborted when nobody waits for the answer any longer. */
   signal: AbortSignal;
+}
+
+/**
+ * The answer as it comes in. What its methods return is to be yielded. A stream that has called `stop` ends without
+ * `done`: the answer is what stands here.
+ */
+export interface ProviderAnswer {
+  /** The answer so far; it grows in place. */
+  readonly message: AssistantMessage;
+  /** Adds to the text at the end, or begins one. */
+  text(delta: string): StreamEvent;
+  /** Adds to the thinking at the end, or begins one; signatures are set on the block in `message.content`. */
+  thinking(delta: string): StreamEvent;
+  /** Adds a block that is complete, or whose parts come later. @returns its index in `message.content` */
+  add(block: AssistantContent): number;
+  /** Begins a call whose arguments stream in; a call without an id gets one. @returns its index in `message.content` */
+  beginCall(call: Pick<ToolCall, "id" | "name"> & Partial<ToolCall>): number;
+  /** Adds a part of a call's arguments, as JSON text. */
+  callArguments(index: number, delta: string): StreamEvent;
+  /** Ends a call; what is no JSON object is told to the model as its mistake. */
+  endCall(index: number): StreamEvent;
+  /** Counts of tokens; the cost is reckoned by the model's prices. */
+  setUsage(counts: TokenCounts): void;
+  /** Why the answer ended, and in the server's own words. */
+  stop(reason: StopReason, rawReason?: string): void;
 }
 
 export interface ProviderOptions {
@@ -53,9 +110,23 @@ export interface ProviderOptions {
   /** Takes the place of the provider's known models; without it, those stay. */
   models?: readonly ProviderModelOptions[] | undefined;
   /**
-   * Answers requests in the place of a protocol: events of the stream, whose `done` or `error` has the whole answer, or
-   * that alone. A throw is a failed request; one that looks like a provider's error is read like one. Nothing for five
-   * minutes is taken for the end of the connection. What it is given is frozen.
+   * What requests lack besides a key, in one sentence with the remedy, as it is now: "Set AWS_REGION." Then none is made,
+   * and the models are not offered.
    */
-  stream?(request: ProviderStreamRequest): AsyncIterable<StreamEvent> | Promise<AssistantMessage>;
+  missing?: string | undefined;
+  /**
+   * Makes the client that requests of `openai-responses` and `openai-chat` go out by, for each request: one of the `openai`
+   * SDK, with these settings, and with the address and the credentials that it knows.
+   */
+  client?: OpenAiConnect | undefined;
+  /**
+   * Answers requests in the place of a protocol: events of the stream, whose `done` or `error` has the whole answer, or
+   * that alone; or what the methods of `answer` return, which checks and counts as the built-in protocols do. A throw is a
+   * failed request; a ProviderError says best what kind of one, and what looks like a provider's error is read like one.
+   * Nothing for five minutes is taken for the end of the connection. What it is given is frozen.
+   */
+  stream?(
+    request: ProviderStreamRequest,
+    answer: ProviderAnswer,
+  ): AsyncIterable<StreamEvent> | Promise<AssistantMessage>;
 }

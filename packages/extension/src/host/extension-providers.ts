@@ -12,10 +12,11 @@ import { streamProvider } from "./stream-provider.ts";
 export function registerProvider(models: OpenedModels, name: string, options: ProviderOptions): () => void {
   const { catalogue, keys, client } = models();
   const isKnown = catalogue.providers.some(({ provider }) => provider === name);
-  const { apiKey, stream, ...config } = checkedProvider(name, options, { isKnown });
+  const { apiKey, stream, connect, ...config } = checkedProvider(name, options, { isKnown });
   const undos = [
     ...(apiKey === undefined ? [] : [keys.lend(name, apiKey)]),
     ...(stream === undefined ? [] : [client.serve(name, streamProvider(stream))]),
+    ...(connect === undefined ? [] : [client.connect(name, connect)]),
     catalogue.add(config),
   ];
   return () => {
@@ -28,6 +29,7 @@ interface CheckedProvider extends AddedProvider {
   /** The key itself, where it was given as one. */
   apiKey?: string;
   stream?: NonNullable<ProviderOptions["stream"]>;
+  connect?: NonNullable<ProviderOptions["client"]>;
 }
 
 /**
@@ -49,19 +51,23 @@ function checkedProvider(
     const key = issue?.path.join(".") || "the options";
     throw refuse(`${key}: ${issue?.message ?? "a wrong value"}`, `Correct ${key}.`);
   }
-  const { stream } = options;
-  const { apiKey, api, baseUrl, headers, models } = parsed.data;
-  if (!isKnown && baseUrl === undefined && stream === undefined)
+  const { stream, client } = options;
+  const { apiKey, api, baseUrl, headers, models, missing } = parsed.data;
+  const isReached = baseUrl !== undefined || stream !== undefined || client !== undefined;
+  if (!isKnown && !isReached)
     throw refuse("there is no baseUrl", `Say where ${name} is served, or answer with stream.`);
   const protocol = { own: stream !== undefined, isNew: !isKnown, refuse };
   return {
     provider: name,
     ...keyOf(apiKey, refuse),
     api: apiOf(api, protocol),
-    baseUrl: addressOf(baseUrl, protocol),
+    baseUrl: addressOf(baseUrl, protocol) ?? (client === undefined ? undefined : ""),
     headers,
+    missing,
+    hasOwnClient: client === undefined ? undefined : true,
     models: models?.map((model) => modelOf(model, protocol)),
     stream: stream?.bind(options),
+    connect: client?.bind(options),
   };
 }
 
@@ -151,6 +157,7 @@ function pricesOf({
 const tokens = z.int().positive();
 const price = z.number().nonnegative();
 const headers = z.record(z.string(), z.string());
+const aFunction = z.custom<(...args: never) => unknown>((value) => typeof value === "function", "a function");
 
 const model = z.object({
   id: z.string().min(1),
@@ -176,9 +183,9 @@ const providerSchema = z.object({
   api: z.string().optional(),
   headers: headers.optional(),
   models: z.array(model).optional(),
-  stream: z
-    .custom<(...args: never) => unknown>((value) => typeof value === "function", "a function")
-    .optional(),
+  missing: z.string().min(1).optional(),
+  client: aFunction.optional(),
+  stream: aFunction.optional(),
 });
 
 type ProviderModelInput = z.infer<typeof model>;

@@ -207,7 +207,7 @@ function registeringProviders({
       const takeOut = registerProvider(models, name, {
         ...all,
         ...(typeof stream === "function"
-          ? { stream: (request) => runOf(scope, () => stream.call(all, request)) }
+          ? { stream: (request, answer) => runOf(scope, () => stream.call(all, request, answer)) }
           : {}),
       });
       const undo = scope.keepAs(`provider ${name}`, () => {

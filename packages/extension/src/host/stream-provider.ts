@@ -8,7 +8,7 @@ import {
   type StreamEvent,
 } from "@bonsai-agent/models";
 import { z } from "zod";
-import type { ProviderOptions, ProviderStreamRequest } from "../api/provider-options.ts";
+import type { ProviderAnswer, ProviderOptions, ProviderStreamRequest } from "../api/provider-options.ts";
 import { readableError } from "../load/thrown-error.ts";
 import { ownCopy } from "./session-manager.ts";
 
@@ -25,9 +25,12 @@ async function* answered(
   answer: AnswerBuilder,
 ): AsyncGenerator<StreamEvent, void, void> {
   call.signal.throwIfAborted();
-  const given: unknown = await answering(await requestOf(call));
+  const watched = new WatchedAnswer(answer);
+  const given: unknown = await answering(await requestOf(call), watched.own);
   await call.onResponse({ status: 200, headers: {} });
-  const message = checkedAnswer(isStream(given) ? yield* followed(given, answer) : given);
+  const ended = isStream(given) ? yield* followed(given, answer, watched) : given;
+  if (ended === watched) return;
+  const message = checkedAnswer(ended);
   if (message.stopReason === "aborted") call.signal.throwIfAborted();
   if (message.stopReason === "error" || message.stopReason === "aborted")
     throw refused(message.errorMessage ?? "The provider failed and did not say why.");
@@ -41,16 +44,52 @@ async function requestOf(call: ProviderCall): Promise<ProviderStreamRequest> {
   const messages = call.messages.map(ownCopy);
   const payload = { model: call.model.id, systemPrompt, tools, messages, maxOutputTokens, thinking };
   const { model: _model, ...sent } = (await call.onPayload(payload)) as typeof payload;
-  const { provider, id } = call.model;
-  return { ...sent, model: { provider, id }, signal, ...(apiKey === undefined ? {} : { apiKey }) };
+  const { provider, id, api, reasoning, input, baseUrl, headers } = call.model;
+  return {
+    ...sent,
+    purpose: call.purpose,
+    model: { provider, id, api, reasoning, input, baseUrl, ...(headers && { headers }) },
+    signal,
+    ...(apiKey === undefined ? {} : { apiKey }),
+    ...(call.cacheKey === undefined ? {} : { cacheKey: call.cacheKey }),
+  };
+}
+
+/** The builder as an extension gets it. Knows whether the extension said by it how the answer ended. */
+class WatchedAnswer {
+  readonly own: ProviderAnswer;
+  isStopped = false;
+
+  constructor(answer: AnswerBuilder) {
+    this.own = {
+      message: answer.message,
+      text: (delta) => answer.text(textOf(delta)),
+      thinking: (delta) => answer.thinking(textOf(delta)),
+      add: (block) => answer.add(block),
+      beginCall: (call) => answer.beginCall(call),
+      callArguments: (index, delta) => answer.callArguments(index, textOf(delta)),
+      endCall: (index) => answer.endCall(index),
+      setUsage: (counts) => answer.setUsage(counts),
+      stop: (reason, rawReason) => {
+        this.isStopped = true;
+        answer.stop(reason, rawReason);
+      },
+    };
+  }
 }
 
 /** Passes on the answer while it comes. @returns the answer as the stream's end has it */
 async function* followed(
   events: AsyncIterable<StreamEvent>,
   answer: AnswerBuilder,
+  watched: WatchedAnswer,
 ): AsyncGenerator<StreamEvent, unknown, void> {
   for await (const event of events) {
+    // What the builder gave back stands in the answer already.
+    if (event?.message === answer.message && event.type !== "done" && event.type !== "error") {
+      yield event;
+      continue;
+    }
     switch (event?.type) {
       case "text":
         yield answer.text(textOf(event.delta));
@@ -66,6 +105,7 @@ async function* followed(
         break;
     }
   }
+  if (watched.isStopped) return watched;
   throw new ProviderError({ kind: "cut", message: "The provider's stream ended without done or error." });
 }
 

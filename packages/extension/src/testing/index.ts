@@ -1,4 +1,10 @@
 export {
+  askProvider,
+  offeredModels,
+  type ProviderOutcome,
+  type ProviderQuestion,
+} from "./ask-provider.ts";
+export {
   type OpenTestSessionOptions,
   openTestSession,
   type TestExtension,

@@ -167,6 +167,7 @@ function modelRow({ reference, model, isUsable }: ModelItem, current: string, is
 /** What a model lacks that cannot be asked now, and how to come by it. */
 export function missing(model: CatalogueModel, keys: KeyFile): string {
   const { provider, apiKeyEnv, baseUrl } = model;
+  if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
   return isReachable(model, keys)
     ? `no server answers at ${shownAddress(baseUrl)}, or it has no such model`
     : `it needs a key; set ${apiKeyEnv}, or /login ${provider}`;

@@ -8,7 +8,7 @@ interface AnthropicThinking {
 }
 
 interface AnthropicThinkingOptions {
-  model: CatalogueModel;
+  model: Pick<CatalogueModel, "id" | "reasoning" | "compat">;
   level: ThinkingLevel;
   maxOutputTokens: number;
   /** True in the middle of a turn that began without thinking: there a budget is refused. */
@@ -86,7 +86,10 @@ function effort(level: ThinkingLevel, xhigh: boolean): "low" | "medium" | "high"
 }
 
 /** What the user says of the model, else what its id tells; undefined where nothing is to be said. */
-function styleOf({ id, compat: { thinking, efforts } = {} }: CatalogueModel): ThinkingStyle | undefined {
+function styleOf({
+  id,
+  compat: { thinking, efforts } = {},
+}: Pick<CatalogueModel, "id" | "compat">): ThinkingStyle | undefined {
   switch (thinking) {
     case "none":
       return undefined;

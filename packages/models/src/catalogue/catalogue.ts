@@ -127,8 +127,9 @@ async function findModel(
   const resolved = resolveReference(reference, data, options);
   const model = "model" in resolved ? resolved.model : unlisted(resolved.provider, resolved.id, data.models);
   if (model.api === "scripted") return scripted(model);
-  // What an extension answers for has no server to ask.
-  return model.contextWindow || model.api === "extension" ? model : withServerSizes(model, options);
+  // What an extension answers for, or reaches in its own way, has no server to ask.
+  const isAsked = !model.contextWindow && model.api !== "extension" && !model.hasOwnClient;
+  return isAsked ? withServerSizes(model, options) : model;
 }
 
 /** Takes pictures and can think where all of the provider's known models do. */

@@ -77,14 +77,20 @@ export async function whyUnusable(
   model: CatalogueModel,
   { keys, fetch = globalThis.fetch }: WhyUnusableOptions,
 ): Promise<string | undefined> {
+  if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
   if (!isReachable(model, keys)) return `it needs a key, and ${model.apiKeyEnv} is not set`;
   const isOwn = isLoopback(model) || model.apiKeyEnv === undefined;
-  if (!isOwn || model.api === "scripted" || model.api === "extension") return undefined;
+  if (!isOwn || !isAskable(model)) return undefined;
   const signal = AbortSignal.timeout(isLoopback(model) ? probeTimeoutMs : farTimeoutMs);
   const isThere = await isAnswered(modelsUrl(model), { fetch, signal });
   // On this machine, one that takes the connection and says nothing yet is at work.
   if (isThere || (signal.aborted && isLoopback(model))) return undefined;
   return `no server answers at ${model.baseUrl}`;
+}
+
+/** True where there is a server that can be asked what it serves. */
+function isAskable({ api, hasOwnClient = false }: ProviderConfig): boolean {
+  return api !== "scripted" && api !== "extension" && !hasOwnClient;
 }
 
 async function usableOf(provider: ProviderConfig, options: UsableModelsOptions): Promise<UsableModel[]> {
@@ -93,8 +99,7 @@ async function usableOf(provider: ProviderConfig, options: UsableModelsOptions):
   const keyOrigin = keys.source(provider);
   const isReady = keyOrigin !== undefined && listed.length > 0;
   if (!isReachable(provider, keys)) return [];
-  const isAsked = !isReady && provider.api !== "scripted" && provider.api !== "extension";
-  const models = isAsked ? await answered(provider, listed, options) : listed;
+  const models = !isReady && isAskable(provider) ? await answered(provider, listed, options) : listed;
   return models.map((model) => ({ model, keyOrigin }));
 }
 

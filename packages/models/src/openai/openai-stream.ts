@@ -1,9 +1,8 @@
-import { APIError } from "openai";
 import { _iterSSEMessages as sseMessages } from "openai/core/streaming";
 import type { StreamEvent } from "../model-request.ts";
 import { type ProviderCall, ProviderError } from "../provider.ts";
 import { garbled, jsonOrText, responseHead } from "../wire.ts";
-import { OpenAiWire, refusal, requestError, streamError } from "./openai-wire.ts";
+import { isApiError, OpenAiWire, refusal, requestError, streamError } from "./openai-wire.ts";
 
 /** What reads a protocol's events into an answer. */
 interface OpenAiReading {
@@ -100,14 +99,14 @@ async function opened({ call, wire, path, request }: OpenAiEventsOptions): Promi
   const body = await call.onPayload(request);
   // Not the typed methods: a payload may have been changed into anything, and both protocols go the same way.
   const both = AbortSignal.any([signal, wire.closer.signal]);
-  return wire.client
-    .post(path, { body, stream: true, signal: both })
-    .asResponse()
-    .catch(async (error: unknown) => {
-      signal.throwIfAborted();
-      if (error instanceof APIError && error.status !== undefined) {
-        await onResponse(responseHead(error.status, error.headers));
-      }
-      throw requestError(error, wire);
-    });
+  try {
+    const client = await wire.client();
+    signal.throwIfAborted();
+    return await client.post(path, { body, stream: true, signal: both }).asResponse();
+  } catch (error) {
+    signal.throwIfAborted();
+    if (isApiError(error) && error.status !== undefined)
+      await onResponse(responseHead(error.status, error.headers));
+    throw requestError(error, wire);
+  }
 }

@@ -1,6 +1,11 @@
-import { isRecord, jsonText } from "@bonsai-agent/messages";
-import { APIConnectionError, APIError, OpenAI } from "openai";
-import { type ProviderCall, ProviderError } from "../provider.ts";
+import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
+import { type APIError, OpenAI } from "openai";
+import {
+  type OpenAiClient,
+  type OpenAiClientSettings,
+  type ProviderCall,
+  ProviderError,
+} from "../provider.ts";
 import {
   awsErrorType,
   brokenOff,
@@ -23,7 +28,7 @@ const END_WAIT_MS = 250;
  * Owner of the text of a refusal, and of how the connection ends: read to its end it serves the next request.
  */
 export class OpenAiWire {
-  readonly client: OpenAI;
+  readonly #call: ProviderCall;
   /** Ends the connection. */
   readonly closer = new AbortController();
   /** The text of a refusal; undefined where there is no refusal, or none with a body. */
@@ -31,26 +36,21 @@ export class OpenAiWire {
   #isDone = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor({ model, apiKey, onAlive }: ProviderCall) {
-    const isOpenAi = isOpenAiHost(model.baseUrl);
+  constructor(call: ProviderCall) {
+    this.#call = call;
+  }
+
+  /** @throws what an extension's own way to make one throws */
+  async client(): Promise<OpenAiClient> {
+    const { model, apiKey, connect, onAlive } = this.#call;
     const send = providerFetch(onAlive);
-    this.client = new OpenAI({
-      baseURL: model.baseUrl,
-      // The SDK wants one; without a key of ours the header is left out.
-      apiKey: apiKey ?? "none",
-      adminAPIKey: null,
+    const settings: OpenAiClientSettings = {
       maxRetries: 0,
       timeout: NO_TIMEOUT_MS,
       logLevel: "off",
-      // What the environment says of an OpenAI account is nobody else's business.
-      ...(!isOpenAi && { organization: null, project: null }),
-      defaultHeaders: {
-        ...(!isOpenAi && withoutCustomHeaders(process.env.OPENAI_CUSTOM_HEADERS)),
-        ...(apiKey === undefined && { Authorization: null }),
-        ...model.headers,
-      },
       fetch: async (url, init) => this.#readable(await send(url, init)),
-    });
+    };
+    return connect === undefined ? ownClient(this.#call, settings) : connect(settings, { model, apiKey });
   }
 
   /** True when the server closed its stream with `[DONE]`. */
@@ -85,6 +85,24 @@ export class OpenAiWire {
   }
 }
 
+function ownClient({ model, apiKey }: ProviderCall, settings: OpenAiClientSettings): OpenAI {
+  const isOpenAi = isOpenAiHost(model.baseUrl);
+  return new OpenAI({
+    ...settings,
+    baseURL: model.baseUrl,
+    // The SDK wants one; without a key of ours the header is left out.
+    apiKey: apiKey ?? "none",
+    adminAPIKey: null,
+    // What the environment says of an OpenAI account is nobody else's business.
+    ...(!isOpenAi && { organization: null, project: null }),
+    defaultHeaders: {
+      ...(!isOpenAi && withoutCustomHeaders(process.env.OPENAI_CUSTOM_HEADERS)),
+      ...(apiKey === undefined && { Authorization: null }),
+      ...model.headers,
+    },
+  });
+}
+
 /** Some servers answer in one piece, whatever was asked; JSON's line breaks stand between tokens only. */
 function asStream(json: string, { status, headers }: Response): Response {
   return new Response(`data: ${json.trim().replace(/[\r\n]+/g, " ")}\n\ndata: [DONE]\n\n`, {
@@ -108,13 +126,17 @@ interface RefusalOptions {
 }
 
 /** What was thrown before an answer began: no connection, a refusal, or a request that could not be written. */
-export function requestError(error: unknown, wire: OpenAiWire): ProviderError {
-  if (error instanceof APIConnectionError) return unanswered(error);
-  if (error instanceof APIError) {
-    const { status, headers } = error;
-    return refusal({ body: jsonOrText(wire.errorText), status, headers, cause: error });
-  }
-  return notSent(error);
+export function requestError(error: unknown, wire: OpenAiWire): ProviderError | BonsaiError {
+  if (BonsaiError.is(error)) return error;
+  if (!isApiError(error)) return notSent(error);
+  const { status, headers } = error;
+  if (status === undefined) return unanswered(error);
+  return refusal({ body: jsonOrText(wire.errorText), status, headers, cause: error });
+}
+
+/** By its shape: a client that an extension makes is of another copy of the SDK. Without a status nobody answered. */
+export function isApiError(error: unknown): error is APIError {
+  return error instanceof Error && "status" in error && "headers" in error && "requestID" in error;
 }
 
 /** What was thrown while the answer was read. */

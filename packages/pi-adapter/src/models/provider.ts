@@ -54,7 +54,7 @@ function streaming(name: string, options: ProviderOptions, answer: PiStreaming) 
     const { model, systemPrompt, tools, messages, maxOutputTokens, thinking = "off", signal } = request;
     const { apiKey, baseUrl = "", headers, api } = options;
     const known = options.models?.find(({ id }) => id === model.id);
-    const asked = { baseUrl, headers, api, ...known, ...model, provider: name };
+    const asked = { ...model, baseUrl, headers, api, ...known, id: model.id, provider: name };
     const head = initialSystemMessage(systemPrompt, tools);
     const events = answer(
       { ...piModel(bonsaiModel(asked as never)), api: asked.api ?? name },

@@ -1,0 +1,128 @@
+import { BonsaiError, ProviderError } from "@bonsai-agent/extension";
+import { retryAfterMs } from "@bonsai-agent/extension/providers";
+import { NO_CREDENTIALS, NO_REGION, REMEDY } from "./aws-settings.ts";
+
+/** An error of the SDK, as far as it says anything. */
+interface AwsError {
+  name: string;
+  message: string;
+  status?: number | undefined;
+  retryAfterMs?: number | undefined;
+}
+
+/** What was thrown before an answer began. */
+export function requestError(error: unknown, modelId: string): Error {
+  if (error instanceof ProviderError || BonsaiError.is(error)) return error as Error;
+  const aws = awsError(error);
+  if (/CredentialsProvider|TokenProvider/.test(aws.name) || /could not load credentials/i.test(aws.message))
+    return new BonsaiError({
+      code: "bedrock_no_credentials",
+      message: `${NO_CREDENTIALS} ${aws.message}`.trim(),
+      hint: REMEDY,
+      cause: error,
+    });
+  if (/region is missing/i.test(aws.message))
+    return new BonsaiError({
+      code: "bedrock_no_region",
+      message: NO_REGION,
+      hint: "Set AWS_REGION, like us-east-1.",
+    });
+  if (aws.status === undefined) return unanswered(error);
+  return refused(aws, modelId, error);
+}
+
+/** What was thrown while the answer was read: an exception of the service, a damaged frame, a broken connection. */
+export function streamError(error: unknown, modelId: string): Error {
+  if (error instanceof ProviderError || BonsaiError.is(error)) return error as Error;
+  const aws = awsError(error);
+  const status = streamStatuses[aws.name];
+  if (status !== undefined) return refused({ ...aws, status: aws.status ?? status }, modelId, error);
+  if (/checksum|prelude|Unrecognized header|SyntaxError|JSON/i.test(`${aws.name} ${aws.message}`))
+    return new ProviderError({
+      kind: "garbled",
+      message: "A frame of the stream has not the shape that it should have.",
+      cause: error,
+    });
+  return new ProviderError({
+    kind: "cut",
+    message: `The connection broke before the answer was complete: ${rootMessage(error)}`,
+    cause: error,
+  });
+}
+
+/** Exceptions that come as events have no status of their own. */
+const streamStatuses: Readonly<Record<string, number>> = {
+  ThrottlingException: 429,
+  throttlingException: 429,
+  InternalServerException: 500,
+  internalServerException: 500,
+  ModelStreamErrorException: 500,
+  modelStreamErrorException: 500,
+  ServiceUnavailableException: 503,
+  serviceUnavailableException: 503,
+  ValidationException: 400,
+  validationException: 400,
+};
+
+function refused(
+  { name, message, status, retryAfterMs: waitMs }: AwsError,
+  modelId: string,
+  cause: unknown,
+): ProviderError {
+  const hint = hintFor(name, message, modelId);
+  return new ProviderError({
+    kind: "refused",
+    message: hint === undefined ? message : `${message.replace(/\.?$/, ".")} ${hint}`,
+    // A model that is not ready yet, or took too long, can be asked again.
+    status: name === "ModelNotReadyException" ? 429 : name === "ModelErrorException" ? 500 : status,
+    code: name,
+    body: message,
+    retryAfterMs: waitMs,
+    cause,
+  });
+}
+
+/** What to do, where AWS's own words do not say it. */
+function hintFor(name: string, message: string, modelId: string): string | undefined {
+  if (/expired/i.test(`${name} ${message}`)) return "Renew the credentials, with `aws sso login` for one.";
+  if (/UnrecognizedClient|InvalidSignature|InvalidClientToken/.test(name))
+    return "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile of AWS_PROFILE, are not valid here.";
+  if (/AccessDenied/.test(name))
+    return `Allow bedrock:InvokeModelWithResponseStream for ${modelId} in IAM, and check that the model is enabled in the region of AWS_REGION.`;
+  if (/on-demand throughput/i.test(message))
+    return `Name an inference profile: us.${modelId}, eu.${modelId} or global.${modelId}.`;
+  if (/model identifier is invalid/i.test(message) || /ResourceNotFound/.test(name))
+    return "Check the id, and that AWS_REGION is a region that serves it.";
+  return undefined;
+}
+
+function awsError(error: unknown): AwsError {
+  const { name, message, $metadata, $response } = (error ?? {}) as {
+    name?: unknown;
+    message?: unknown;
+    $metadata?: { httpStatusCode?: number };
+    $response?: { headers?: Record<string, string> };
+  };
+  const headers = $response?.headers;
+  return {
+    name: typeof name === "string" ? name : "",
+    message: typeof message === "string" ? message : String(error),
+    status: $metadata?.httpStatusCode,
+    retryAfterMs: headers === undefined ? undefined : retryAfterMs(new Headers(headers)),
+  };
+}
+
+function unanswered(error: unknown): ProviderError {
+  return new ProviderError({
+    kind: "network",
+    message: `No answer from Amazon Bedrock: ${rootMessage(error)}`,
+    cause: error,
+  });
+}
+
+/** `fetch failed` says nothing, its cause does. */
+function rootMessage(error: unknown): string {
+  let at = error;
+  while (at instanceof Error && at.cause instanceof Error) at = at.cause;
+  return at instanceof Error ? at.message || at.name : String(at);
+}
