@@ -18,16 +18,21 @@ export { readSkillsWith } from "./resources/skills.ts";
 export { AwaitedCalls } from "./run/activity.ts";
 export { type CommandOperations, shellElsewhere } from "./run-command.ts";
 export { bashTool } from "./tools/bash-tool.ts";
+export { outputFolder } from "./tools/command-output.ts";
 export { fileDiff, inFileQueue } from "./tools/file-change.ts";
 export { FolderWalk, type WalkedEntry } from "./tools/folder-walk.ts";
 export { globMatcher } from "./tools/glob-matcher.ts";
 export { ExpressionWorker } from "./tools/line-search.ts";
+export { environmentKeys, maskKeys } from "./tools/mask-keys.ts";
 export { fileKind, HEAD_BYTES } from "./tools/open-file.ts";
 export { isInside } from "./tools/path-guard.ts";
 export {
   killRunningCommands,
+  killTree,
+  PROCESS_MARK,
   type ProcessToStart,
   programPath,
   runningCommand,
   startProcess,
 } from "./tools/process.ts";
+export { MAX_RESULT_BYTES, MAX_RESULT_LINES } from "./tools/result-text.ts";

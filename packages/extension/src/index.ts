@@ -1,5 +1,12 @@
 export type { LifecycleEvents } from "@bonsai-agent/agent";
-export { globMatcher } from "@bonsai-agent/agent/host";
+export {
+  environmentKeys,
+  globMatcher,
+  MAX_RESULT_BYTES,
+  MAX_RESULT_LINES,
+  maskKeys,
+  outputFolder,
+} from "@bonsai-agent/agent/host";
 export {
   type CompactionPreparation,
   type CompactionReason,
@@ -20,9 +27,10 @@ export {
   secretShapes,
   toolCalls,
   type Usage,
+  withoutTerminalControls,
 } from "@bonsai-agent/messages";
 export { type CatalogueModel, ProviderError, type StreamEvent } from "@bonsai-agent/models";
-export type { BranchSummaryEntry, CompactionEntry, Entry } from "@bonsai-agent/session";
+export { type BranchSummaryEntry, bonsaiHome, type CompactionEntry, type Entry } from "@bonsai-agent/session";
 export { convertToLlm, serializeConversation } from "./api/conversation.ts";
 export type {
   Component,
@@ -47,3 +55,4 @@ export type {
   ProviderOptions,
   ProviderStreamRequest,
 } from "./api/provider-options.ts";
+export { type ProgramToStart, type RunningProgram, startProgram } from "./host/running-program.ts";

@@ -1,0 +1,288 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+/** What every configured server has. */
+interface ConfiguredServer {
+  /** Its key in the file: letters, digits, `_` and `-`. */
+  name: string;
+  /** The file that has it. */
+  file: string;
+  scope: "user" | "project";
+  isEnabled: boolean;
+  /** Of each request; progress begins it anew. */
+  timeoutMs: number;
+  /** What it is for, in the words of the file. */
+  description?: string;
+}
+
+/** A program that is started, and spoken with over its standard input and output. */
+export interface StdioServer extends ConfiguredServer {
+  type: "stdio";
+  command: string;
+  args: readonly string[];
+  /** Laid over the few variables that every server gets. */
+  env: Readonly<Record<string, string>>;
+  /** Absolute. */
+  cwd: string;
+}
+
+/** A server at an address. */
+export interface HttpServer extends ConfiguredServer {
+  type: "http";
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** How to log in, as the file has it. */
+  oauth?: Readonly<Record<string, unknown>>;
+}
+
+export type ServerConfig = StdioServer | HttpServer;
+
+export interface McpConfig {
+  /** Those of the project stand over the user's of the same name. */
+  servers: readonly ServerConfig[];
+  /** Entries and files that cannot be used: each names the file, the key, what was found and what is allowed. */
+  problems: readonly string[];
+  /** The project's file, where the project is not trusted. */
+  leftAside?: string;
+}
+
+export interface ReadConfigOptions {
+  cwd: string;
+  /** The folder of Bonsai's own files. */
+  home: string;
+  isProjectTrusted: boolean;
+  env: NodeJS.ProcessEnv;
+}
+
+const usualTimeoutMs = 60_000;
+/** From this number on, a timeout is in milliseconds, as Claude Code writes it; below, in seconds, as pi does. */
+const leastMilliseconds = 1_000;
+
+/** Reads `mcp.json` of the user and `.mcp.json` of a trusted project. Never throws: what cannot be used is a problem. */
+export function readConfig({ cwd, home, isProjectTrusted, env }: ReadConfigOptions): McpConfig {
+  const problems: string[] = [];
+  const userFile = join(home, "mcp.json");
+  const projectFile = join(cwd, ".mcp.json");
+  const ofUser = entriesOf(userFile, problems);
+  const ofProject = isProjectTrusted ? entriesOf(projectFile, problems) : {};
+  const isLeftAside = !isProjectTrusted && textOf(projectFile) !== undefined;
+  const found = [
+    ...Object.entries(ofUser).map(([name, entry]) => ({
+      name,
+      entry,
+      file: userFile,
+      scope: "user" as const,
+    })),
+    ...Object.entries(ofProject).map(([name, entry]) =>
+      overlaid(name, entry, ofUser[name], { userFile, projectFile }),
+    ),
+  ];
+  const servers = new Map<string, ServerConfig>();
+  for (const each of found) {
+    const read = serverOf({ ...each, cwd, env });
+    if (typeof read === "string") problems.push(`${each.file}: ${read}`);
+    else servers.set(each.name, read);
+  }
+  return { servers: [...servers.values()], problems, ...(isLeftAside && { leftAside: projectFile }) };
+}
+
+type Entry = Record<string, unknown>;
+
+interface FoundEntry {
+  name: string;
+  entry: unknown;
+  file: string;
+  scope: "user" | "project";
+}
+
+/** A project's entry that says nothing of how to connect changes the user's of the same name: it turns it on or off. */
+function overlaid(
+  name: string,
+  entry: unknown,
+  ofUser: unknown,
+  { userFile, projectFile }: { userFile: string; projectFile: string },
+): FoundEntry {
+  const isPart =
+    isObject(entry) && isObject(ofUser) && !["command", "url", "type"].some((key) => key in entry);
+  return isPart
+    ? { name, entry: { ...ofUser, ...entry }, file: userFile, scope: "user" }
+    : { name, entry, file: projectFile, scope: "project" };
+}
+
+/** Undefined where there is no such file, or it cannot be read. */
+function textOf(file: string, onProblem: (problem: string) => void = () => {}): string | undefined {
+  try {
+    return readFileSync(file, "utf8").replace(/^\uFEFF/, "");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") onProblem((error as Error).message);
+    return undefined;
+  }
+}
+
+function entriesOf(file: string, problems: string[]): Entry {
+  const text = textOf(file, (problem) => problems.push(`${file} cannot be read: ${problem}`));
+  if (text === undefined || text.trim() === "") return {};
+  try {
+    const value: unknown = JSON.parse(text);
+    const servers = isObject(value) ? (value.mcpServers ?? {}) : undefined;
+    if (isObject(servers)) return servers;
+    problems.push(
+      isObject(value)
+        ? `${file}: mcpServers is ${shown(servers)}; allowed is an object of servers by name.`
+        : `${file} is ${shown(value)}; allowed is {"mcpServers": {…}}.`,
+    );
+  } catch (error) {
+    problems.push(`${file} is no JSON: ${(error as Error).message}`);
+  }
+  return {};
+}
+
+function isObject(value: unknown): value is Entry {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function shown(value: unknown): string {
+  const text = JSON.stringify(value) ?? "nothing";
+  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+}
+
+const isText = (value: unknown) => typeof value === "string" && value !== "";
+const isTextMap = (value: unknown) =>
+  isObject(value) && Object.values(value).every((each) => typeof each === "string");
+
+/** What a server may say, and what each is. Other fields are other programs' concern. */
+const fields: Readonly<Record<string, readonly [check: (value: unknown) => boolean, allowed: string]>> = {
+  type: [
+    (value) => ["stdio", "http", "streamable-http"].includes(value as string),
+    '"stdio", "http" or "streamable-http"',
+  ],
+  command: [isText, "the name or path of one program, its arguments in args"],
+  args: [
+    (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
+    "a list of texts",
+  ],
+  env: [isTextMap, "an object of texts"],
+  cwd: [isText, "the path of a folder"],
+  url: [isText, "an address that begins with http:// or https://"],
+  headers: [isTextMap, "an object of texts"],
+  oauth: [isObject, "an object"],
+  description: [isText, "a text"],
+  enabled: [(value) => typeof value === "boolean", "true or false"],
+  disabled: [(value) => typeof value === "boolean", "true or false"],
+  timeout: [
+    (value) => typeof value === "number" && value > 0 && value <= 86_400_000,
+    "a number of seconds, or of milliseconds from 1000 on",
+  ],
+};
+
+interface EntryToRead extends FoundEntry {
+  cwd: string;
+  env: NodeJS.ProcessEnv;
+}
+
+/** The server of an entry, or what is wrong with it. */
+function serverOf(given: EntryToRead): ServerConfig | string {
+  const { name, entry, cwd } = given;
+  const key = `mcpServers.${name}`;
+  if (!/^[A-Za-z0-9_-]+$/.test(name))
+    return `mcpServers has the name ${shown(name)}; allowed are letters, digits, _ and -.`;
+  if (!isObject(entry)) return `${key} is ${shown(entry)}; allowed is an object with command or url.`;
+  const wrong = wrongField(key, entry);
+  if (wrong !== undefined) return wrong;
+  try {
+    const expanded = withVariables(entry, key, given.env) as Entry;
+    return isHttp(expanded) ? httpServer(given, expanded) : stdioServer(given, expanded, cwd);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+function wrongField(key: string, entry: Entry): string | undefined {
+  if (entry.type === "sse")
+    return `${key}.type is "sse", a transport that the protocol has given up; allowed are "stdio" and "http". Many servers have streamable HTTP too, often at /mcp in the place of /sse.`;
+  for (const [field, [check, allowed]] of Object.entries(fields)) {
+    const value = entry[field];
+    if (value !== undefined && !check(value))
+      return `${key}.${field} is ${shown(value)}; allowed is ${allowed}.`;
+  }
+  if (entry.command === undefined && entry.url === undefined)
+    return `${key} has neither command nor url; one of them is needed.`;
+  return undefined;
+}
+
+function isHttp({ type, command }: Entry): boolean {
+  return type === undefined ? command === undefined : type !== "stdio";
+}
+
+function common({ name, file, scope }: EntryToRead, entry: Entry): ConfiguredServer {
+  const { timeout, enabled = true, disabled = false, description } = entry;
+  const inMs =
+    typeof timeout === "number" ? (timeout < leastMilliseconds ? timeout * 1_000 : timeout) : usualTimeoutMs;
+  return {
+    name,
+    file,
+    scope,
+    isEnabled: enabled === true && disabled !== true,
+    timeoutMs: Math.ceil(inMs),
+    ...(typeof description === "string" && { description }),
+  };
+}
+
+/** @throws Error with what is wrong */
+function stdioServer(given: EntryToRead, entry: Entry, cwd: string): StdioServer {
+  const { command, args = [], env = {}, cwd: own = "." } = entry as Partial<StdioServer>;
+  if (command === undefined)
+    throw new Error(`mcpServers.${given.name} is of the type "stdio" and has no command.`);
+  return {
+    ...common(given, entry),
+    type: "stdio",
+    command: inHome(command),
+    args: args.map(inHome),
+    env,
+    cwd: resolve(cwd, inHome(own)),
+  };
+}
+
+/** @throws Error with what is wrong */
+function httpServer(given: EntryToRead, entry: Entry): HttpServer {
+  const { url = "", headers = {}, oauth } = entry as Partial<HttpServer>;
+  const key = `mcpServers.${given.name}`;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new Error(`${key}.url is ${shown(url)}; allowed is ${fields.url![1]}.`);
+  try {
+    new Headers(headers);
+  } catch (error) {
+    // Not the value: a header has the key.
+    throw new Error(`${key}.headers cannot be sent: ${(error as Error).name}.`);
+  }
+  return { ...common(given, entry), type: "http", url, headers, ...(oauth && { oauth }) };
+}
+
+function inHome(path: string): string {
+  return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
+}
+
+/**
+ * All texts of an entry with `${NAME}` and `${NAME:-default}` put in.
+ * @throws Error for a variable that is not set
+ */
+function withVariables(value: unknown, key: string, env: NodeJS.ProcessEnv): unknown {
+  if (typeof value === "string") {
+    return value.replaceAll(
+      /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g,
+      (_all, name: string, usual?: string) => {
+        const set = env[name] || usual;
+        if (set !== undefined) return set;
+        throw new Error(
+          `${key} needs the variable ${name}, which is not set. Set it, or write \${${name}:-a default}.`,
+        );
+      },
+    );
+  }
+  if (Array.isArray(value)) return value.map((each, at) => withVariables(each, `${key}.${at}`, env));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([field, inner]) => [field, withVariables(inner, `${key}.${field}`, env)]),
+  );
+}

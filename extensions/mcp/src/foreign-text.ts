@@ -1,0 +1,18 @@
+import { withoutTerminalControls } from "@bonsai-agent/extension";
+
+/** Control characters but for line breaks and tabs, and marks that turn the direction of a text around. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
+
+/** A text of a server without what would steer a terminal. */
+export function plainText(text: string): string {
+  return withoutTerminalControls(text).replaceAll("\r\n", "\n").replaceAll(controls, "");
+}
+
+/** The same on one line, for names and messages. */
+export function plainLine(text: string, mostChars = 300): string {
+  const line = plainText(text.slice(0, 4 * mostChars))
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line.length > mostChars ? `${line.slice(0, mostChars - 1).trimEnd()}…` : line;
+}

@@ -1,0 +1,141 @@
+import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { HttpServer } from "./config.ts";
+import { mostMessageBytes, tooLong } from "./message-limit.ts";
+
+export interface HttpTransportOptions {
+  config: HttpServer;
+  authProvider?: OAuthClientProvider | undefined;
+  /** The connection is of no use any more: it is to be closed. */
+  onFault(error: Error): void;
+}
+
+/** Speaks with a server at an address. Replies are bounded, and one that breaks off ends its call at once. */
+export function httpTransport({
+  config,
+  authProvider,
+  onFault,
+}: HttpTransportOptions): StreamableHTTPClientTransport {
+  return new StreamableHTTPClientTransport(new URL(config.url), {
+    requestInit: { headers: { ...config.headers } },
+    fetch: async (url, init) => {
+      const response = await fetch(url, init);
+      if (response.body === null) return response;
+      const reader = response.body.getReader();
+      const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
+      const body = isEvents ? eventStream(reader, requestIds(init), onFault) : boundedStream(reader, onFault);
+      const { status, statusText, headers } = response;
+      const bounded = new Response(body, { status, statusText, headers: withoutLength(headers) });
+      Object.defineProperties(bounded, {
+        url: { value: response.url },
+        type: { value: response.type },
+        redirected: { value: response.redirected },
+      });
+      return bounded;
+    },
+    ...(authProvider && { authProvider }),
+  });
+}
+
+type Reader = ReadableStreamDefaultReader<Uint8Array>;
+
+/** `fetch` has unpacked what was packed. */
+function withoutLength(headers: Headers): Headers {
+  const copy = new Headers(headers);
+  for (const name of ["content-length", "content-encoding"]) copy.delete(name);
+  return copy;
+}
+
+/** Ids of the requests that a reply is to. */
+function requestIds(init: RequestInit | undefined): (string | number)[] {
+  if (typeof init?.body !== "string") return [];
+  const messages = [JSON.parse(init.body)].flat() as { id?: string | number; method?: string }[];
+  return messages.flatMap(({ id, method }) => (id === undefined || method === undefined ? [] : [id]));
+}
+
+function boundedStream(reader: Reader, onFault: (error: Error) => void): ReadableStream<Uint8Array> {
+  let bytes = 0;
+  return new ReadableStream({
+    async pull(controller) {
+      const { value, done } = await reader.read();
+      if (done) return controller.close();
+      bytes += value.length;
+      if (bytes <= mostMessageBytes) return controller.enqueue(value);
+      void reader.cancel().catch(() => {});
+      onFault(tooLong());
+      controller.error(tooLong());
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/**
+ * A stream of events, each bounded. One that ends, or breaks off, and cannot be resumed ends with an error for the
+ * requests that it was the reply to: the SDK would let them wait for their time limit.
+ */
+function eventStream(
+  reader: Reader,
+  ids: readonly (string | number)[],
+  onFault: (error: Error) => void,
+): ReadableStream<Uint8Array> {
+  const event = new EventSize();
+  const end = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    if (!event.hasId) for (const id of ids) controller.enqueue(brokenOff(id));
+    controller.close();
+  };
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { value, done } = await reader.read();
+        if (done) return end(controller);
+        event.add(value);
+        if (event.bytes <= mostMessageBytes) return controller.enqueue(value);
+        void reader.cancel().catch(() => {});
+        onFault(tooLong());
+        controller.error(tooLong());
+      } catch (error) {
+        if (event.hasId) controller.error(error);
+        else end(controller);
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
+}
+
+/** How long the event is that goes on, and whether any had an id by which the stream can be resumed. */
+class EventSize {
+  bytes = 0;
+  hasId = false;
+  #lineBytes = 0;
+  /** The first bytes of the line that goes on. */
+  #start = "";
+
+  add(bytes: Uint8Array): void {
+    for (const byte of bytes) {
+      this.bytes += 1;
+      if (byte === 13) continue;
+      if (byte === 10) this.#endLine();
+      else {
+        if (this.#lineBytes < 3) this.#start += String.fromCharCode(byte);
+        this.#lineBytes += 1;
+      }
+    }
+  }
+
+  #endLine(): void {
+    if (this.#lineBytes === 0) this.bytes = 0;
+    if (this.#start === "id:") this.hasId = true;
+    this.#start = "";
+    this.#lineBytes = 0;
+  }
+}
+
+/** The code of the SDK for a connection that was closed. */
+export const closedCode = -32_000;
+
+function brokenOff(id: string | number): Uint8Array {
+  const error = { code: closedCode, message: "The reply broke off." };
+  return new TextEncoder().encode(
+    `\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`,
+  );
+}

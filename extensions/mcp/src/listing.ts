@@ -1,0 +1,200 @@
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { ResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import { plainLine, plainText } from "./foreign-text.ts";
+
+/** A tool as its server describes it, what could do harm taken out. */
+export interface ListedTool {
+  /** As the server calls it. */
+  name: string;
+  title?: string;
+  description: string;
+  inputSchema: Readonly<Record<string, unknown>>;
+  outputSchema?: Readonly<Record<string, unknown>>;
+  /** What the server claims about it. */
+  annotations: Readonly<Record<string, unknown>>;
+}
+
+export interface ListedResource {
+  uri: string;
+  name: string;
+  description?: string;
+  mimeType?: string;
+}
+
+export interface ListedTemplate extends Omit<ListedResource, "uri"> {
+  uriTemplate: string;
+}
+
+export interface ListedPrompt {
+  name: string;
+  title?: string;
+  description?: string;
+  arguments: readonly { name: string; description?: string; required: boolean }[];
+}
+
+/** Pages and items of one list; beyond it a server only wants to keep somebody busy. */
+const mostPages = 100;
+const mostItems = 2_000;
+/** Characters of one tool: larger ones would leave a model no room. */
+const mostSchemaChars = 64_000;
+const mostDescriptionChars = 8_000;
+/** A name is sent back in each call. */
+const mostNameChars = 256;
+
+export interface ListOptions {
+  client: Client;
+  timeoutMs: number;
+  /** What is wrong with a list or one of its items. */
+  onProblem(problem: string): void;
+}
+
+const lists = {
+  tools: "tools/list",
+  resources: "resources/list",
+  resourceTemplates: "resources/templates/list",
+  prompts: "prompts/list",
+} as const;
+
+/** All pages of a list, unread. */
+async function allPages(
+  kind: keyof typeof lists,
+  { client, timeoutMs, onProblem }: ListOptions,
+): Promise<unknown[]> {
+  const found: unknown[] = [];
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  for (let page = 0; page < mostPages; page += 1) {
+    const request = { method: lists[kind], params: cursor === undefined ? {} : { cursor } };
+    const result: Record<string, unknown> = await client.request(request, ResultSchema, {
+      timeout: timeoutMs,
+    });
+    const items = result[kind];
+    if (Array.isArray(items)) found.push(...items.slice(0, mostItems));
+    else onProblem(`Its list of ${kind} is none.`);
+    const { nextCursor } = result;
+    if (typeof nextCursor !== "string" || nextCursor === "") return found;
+    if (seen.has(nextCursor) || found.length >= mostItems) break;
+    seen.add(nextCursor);
+    cursor = nextCursor;
+  }
+  onProblem(`Its list of ${kind} does not end; the first ${Math.min(found.length, mostItems)} are used.`);
+  return found.slice(0, mostItems);
+}
+
+/** Each of a name once; what cannot be used is a problem. */
+export async function listTools(options: ListOptions): Promise<ListedTool[]> {
+  const tools = new Map<string, ListedTool>();
+  for (const item of await allPages("tools", options)) {
+    const read = toolOf(item);
+    if (typeof read === "string") options.onProblem(read);
+    else if (tools.has(read.name))
+      options.onProblem(`It has the tool ${plainLine(read.name, 80)} twice; the first is used.`);
+    else tools.set(read.name, read);
+  }
+  return [...tools.values()];
+}
+
+function toolOf(item: unknown): ListedTool | string {
+  if (!isObject(item) || typeof item.name !== "string" || item.name === "")
+    return "One of its tools has no name.";
+  const { name, title, description, inputSchema, outputSchema, annotations } = item;
+  const shownName = plainLine(name, 80);
+  if (name.length > mostNameChars)
+    return `Its tool ${shownName} has a name of ${name.length} characters: it is left aside.`;
+  const schema = soundSchema(inputSchema);
+  if (typeof schema === "string") return `Its tool ${shownName} ${schema}: it is left aside.`;
+  const titles = [title, isObject(annotations) ? annotations.title : undefined];
+  const found = titles.find((each): each is string => typeof each === "string" && each !== "");
+  return {
+    name,
+    ...(found !== undefined && { title: plainLine(found, 80) }),
+    description: cut(typeof description === "string" ? plainText(description) : "", mostDescriptionChars),
+    inputSchema: schema,
+    ...(isObject(outputSchema) && { outputSchema }),
+    annotations: isObject(annotations) ? annotations : {},
+  };
+}
+
+/** The schema of an object as a model can be given it, or what is wrong with it. */
+function soundSchema(schema: unknown): Readonly<Record<string, unknown>> | string {
+  if (schema === undefined) return { type: "object" };
+  if (!isObject(schema)) return "has a schema that is no object";
+  const { $schema: _dialect, $id: _id, ...rest } = schema;
+  if (rest.type !== undefined && rest.type !== "object")
+    return `takes something else than an object (${plainLine(JSON.stringify(rest.type) ?? "", 40)})`;
+  if (rest.properties !== undefined && !isObject(rest.properties)) return "has properties that are no object";
+  const text = textOf(rest);
+  if (text === undefined) return "has a schema that is nested too deep";
+  if (text.length > mostSchemaChars) return `has a schema of ${Math.ceil(text.length / 1_000)} KB`;
+  const plain = JSON.parse(text, (_key, value) => (typeof value === "string" ? plainText(value) : value));
+  return { ...plain, type: "object" };
+}
+
+function textOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+export async function listResources(options: ListOptions): Promise<ListedResource[]> {
+  const items = await allPages("resources", options);
+  return items.flatMap((item) => {
+    const about = aboutOf(item, "uri");
+    return about === undefined ? [] : [{ uri: about.key, ...about.rest }];
+  });
+}
+
+export async function listTemplates(options: ListOptions): Promise<ListedTemplate[]> {
+  const items = await allPages("resourceTemplates", options);
+  return items.flatMap((item) => {
+    const about = aboutOf(item, "uriTemplate");
+    return about === undefined ? [] : [{ uriTemplate: about.key, ...about.rest }];
+  });
+}
+
+function aboutOf(item: unknown, field: "uri" | "uriTemplate") {
+  if (!isObject(item)) return undefined;
+  const { [field]: key, name, description, mimeType } = item;
+  if (typeof key !== "string" || key === "" || key.length > 4_000 || key !== plainText(key)) return undefined;
+  const rest = {
+    name: typeof name === "string" && name !== "" ? plainLine(name, 120) : key,
+    ...(typeof description === "string" && { description: plainLine(description) }),
+    ...(typeof mimeType === "string" && { mimeType: plainLine(mimeType, 80) }),
+  };
+  return { key, rest };
+}
+
+export async function listPrompts(options: ListOptions): Promise<ListedPrompt[]> {
+  const items = await allPages("prompts", options);
+  return items.flatMap((item) => {
+    if (!isObject(item) || typeof item.name !== "string" || item.name === "") return [];
+    const { name, title, description, arguments: args } = item;
+    if (name.length > mostNameChars) return [];
+    return [
+      {
+        name,
+        ...(typeof title === "string" && { title: plainLine(title, 80) }),
+        ...(typeof description === "string" && { description: plainLine(description) }),
+        arguments: (Array.isArray(args) ? args : []).filter(isNamed).map((each) => ({
+          name: each.name,
+          ...(typeof each.description === "string" && { description: plainLine(each.description) }),
+          required: each.required === true,
+        })),
+      },
+    ];
+  });
+}
+
+function isNamed(value: unknown): value is { name: string; description?: unknown; required?: unknown } {
+  return isObject(value) && typeof value.name === "string" && value.name !== "";
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function cut(text: string, mostChars: number): string {
+  return text.length > mostChars ? `${text.slice(0, mostChars - 1)}…` : text;
+}

@@ -1,0 +1,256 @@
+import { randomUUID } from "node:crypto";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type ExtensionToolResult,
+  environmentKeys,
+  MAX_RESULT_BYTES,
+  MAX_RESULT_LINES,
+  maskKeys,
+  outputFolder,
+} from "@bonsai-agent/extension";
+import type { ServerConfig } from "./config.ts";
+import { plainLine, plainText } from "./foreign-text.ts";
+import type { ListedTool } from "./listing.ts";
+
+/** What is kept with a result, for people and programs. */
+export interface McpDetails {
+  server: string;
+  tool: string;
+  /** Data in the shape of the tool's output schema; left out where it is long. */
+  structuredContent?: unknown;
+}
+
+export interface ResultOf {
+  config: ServerConfig;
+  tool: ListedTool;
+  /** What is wrong with the result, for the user. */
+  onProblem(problem: string): void;
+}
+
+type Block = ExtensionToolResult["content"][number];
+
+/** As the tool `read` has it. */
+const mostImageBytes = 5 << 20;
+const mostImages = 10;
+/** Of one result; what stands behind is counted. */
+const mostBlocks = 500;
+
+/** What a server answered to a call as a result for the model: bounded, without keys, whatever it is. */
+export function readResult(raw: Record<string, unknown>, of: ResultOf): ExtensionToolResult<McpDetails> {
+  const { config, tool } = of;
+  const { content = [], structuredContent } = raw;
+  if (!Array.isArray(content))
+    of.onProblem(`The content of a result of ${plainLine(tool.name, 80)} is no list.`);
+  const blocks = Array.isArray(content) ? content : [];
+  const read = blocks.slice(0, mostBlocks).flatMap((block) => blockOf(block));
+  const isError = raw.isError === true;
+  const data = jsonOf(structuredContent);
+  if (data !== undefined && !hasData(read, data)) read.push(text(data));
+  if (blocks.length > mostBlocks) read.push(text(`[${blocks.length - mostBlocks} more parts are left out.]`));
+  if (!isError) checkOutput(structuredContent, of);
+  return {
+    content: bounded(masked(read, config)),
+    details: {
+      server: config.name,
+      tool: plainLine(tool.name),
+      ...(data !== undefined && data.length <= MAX_RESULT_BYTES && { structuredContent }),
+    },
+    ...(isError && { isError }),
+  };
+}
+
+function text(text: string): Block {
+  return { type: "text", text };
+}
+
+function blockOf(block: unknown): Block[] {
+  const { type, ...given } = (block ?? {}) as Record<string, unknown>;
+  switch (type) {
+    case "text":
+      return typeof given.text === "string" ? [text(plainText(given.text))] : [];
+    case "image":
+    case "audio":
+      return [mediaOf(given.data, given.mimeType, type)];
+    case "resource":
+      return resourceOf(given.resource);
+    case "resource_link":
+      return [text(linkOf(given))];
+    default:
+      return [text(`[a part of the unknown type ${plainLine(String(type), 40)} is left out]`)];
+  }
+}
+
+function resourceOf(resource: unknown): Block[] {
+  const { uri, text: inner, blob, mimeType } = (resource ?? {}) as Record<string, unknown>;
+  const name = plainLine(String(uri), 500);
+  if (typeof inner === "string") return [text(`[resource ${name}]\n${plainText(inner)}`)];
+  return [text(`[resource ${name}]`), mediaOf(blob, mimeType, "resource")];
+}
+
+function linkOf({ uri, name, description, mimeType }: Record<string, unknown>): string {
+  const about = [name, mimeType, description]
+    .filter((each): each is string => typeof each === "string" && each !== "")
+    .map((each) => plainLine(each));
+  return `[link to the resource ${plainLine(String(uri), 500)}${about.length > 0 ? `: ${about.join(", ")}` : ""}]`;
+}
+
+/** An image that models take; all else becomes a file. */
+function mediaOf(data: unknown, mimeType: unknown, kind: string): Block {
+  if (typeof data !== "string") return text(`[${kind} without data]`);
+  const bytes = Buffer.from(data, "base64");
+  const said = typeof mimeType === "string" ? plainLine(mimeType, 80) : "of unknown type";
+  if (bytes.length === 0) return text(`[${kind}, ${said}: empty]`);
+  const image = imageType(bytes);
+  if (image !== undefined && bytes.length <= mostImageBytes)
+    return { type: "image", data: bytes.toString("base64"), mimeType: image };
+  return text(
+    `[${kind}, ${said}, ${bytes.length.toLocaleString("en-US")} bytes: ${kept(bytes, endings[said] ?? "bin")}]`,
+  );
+}
+
+/** By what the bytes are, not by what the server says: a provider refuses the whole request for a wrong word. */
+function imageType(bytes: Buffer): string | undefined {
+  const start = bytes.toString("latin1", 0, 12);
+  if (start.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
+  if (start.startsWith("\xff\xd8\xff")) return "image/jpeg";
+  if (/^GIF8[79]a/.test(start)) return "image/gif";
+  return /^RIFF.{4}WEBP/s.test(start) ? "image/webp" : undefined;
+}
+
+const endings: Readonly<Record<string, string>> = {
+  "audio/wav": "wav",
+  "audio/x-wav": "wav",
+  "audio/mpeg": "mp3",
+  "audio/ogg": "ogg",
+  "image/svg+xml": "svg",
+  "image/bmp": "bmp",
+  "application/pdf": "pdf",
+  "application/zip": "zip",
+  "application/gzip": "gz",
+  "application/json": "json",
+  "text/plain": "txt",
+  "text/html": "html",
+};
+
+/** Of all results of this process: beyond it the disk is worth more. */
+const mostKeptBytes = 1 << 30;
+let keptBytes = 0;
+
+/** Where something is that a result cannot hold, or why it is nowhere. The agent may read there. */
+function kept(bytes: Buffer | string, ending: string): string {
+  if (keptBytes + bytes.length > mostKeptBytes) return "not kept, for this session has kept a gigabyte";
+  keptBytes += bytes.length;
+  try {
+    const path = join(outputFolder(), `${randomUUID()}.${ending}`);
+    writeFileSync(path, bytes, { flag: "wx", mode: 0o600 });
+    return `it is in ${path}`;
+  } catch (error) {
+    return `it could not be kept: ${(error as Error).message}`;
+  }
+}
+
+function jsonOf(value: unknown): string | undefined {
+  try {
+    return value === undefined || value === null ? undefined : JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Servers are to say the same as text; nothing is lost where one does not. */
+function hasData(blocks: readonly Block[], data: string): boolean {
+  return blocks.some((block) => {
+    if (block.type !== "text" || !/^\s*[[{]/.test(block.text)) return false;
+    try {
+      return JSON.stringify(JSON.parse(block.text)) === data;
+    } catch {
+      return false;
+    }
+  });
+}
+
+/** What the user gave to the server as a key, and what the server said back. */
+function masked(blocks: readonly Block[], config: ServerConfig): Block[] {
+  const given =
+    config.type === "stdio"
+      ? environmentKeys(config.env)
+      : Object.entries(config.headers).map(([name, value]) => ({
+          name,
+          value: value.replace(/^\S+\s+/, ""),
+        }));
+  const mask = maskKeys(given);
+  return blocks.map((block) => (block.type === "text" ? { ...block, text: mask(block.text) } : block));
+}
+
+function bounded(blocks: readonly Block[]): Block[] {
+  const images = blocks.filter(({ type }) => type === "image");
+  const texts = blocks.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  const all = texts.join("\n");
+  const isLong = Buffer.byteLength(all) > MAX_RESULT_BYTES || lineCount(all) > MAX_RESULT_LINES;
+  const left =
+    images.length > mostImages ? [text(`[${images.length - mostImages} more images are left out.]`)] : [];
+  if (isLong) return [text(shortened(all)), ...images.slice(0, mostImages), ...left];
+  const keptImages = new Set(images.slice(0, mostImages));
+  const whole = blocks.filter((block) => block.type === "text" || keptImages.has(block));
+  return whole.length + left.length === 0 ? [text("(no output)")] : [...whole, ...left];
+}
+
+function lineCount(text: string): number {
+  let count = 1;
+  for (let at = text.indexOf("\n"); at >= 0; at = text.indexOf("\n", at + 1)) count += 1;
+  return count;
+}
+
+/** Head and tail of a long text, and where all of it is. */
+function shortened(all: string): string {
+  const bytes = Buffer.from(all);
+  const note = `\n[… ${bytes.length.toLocaleString("en-US")} bytes in all, the middle is left out: ${kept(bytes, "txt")} …]\n`;
+  return `${part(all, "head")}${note}${part(all, "tail")}`;
+}
+
+/** Half of what a result may have, of one end, in whole lines where there are some. */
+function part(all: string, end: "head" | "tail"): string {
+  const half = MAX_RESULT_BYTES / 2;
+  const near = end === "head" ? all.slice(0, half) : all.slice(-half);
+  const lines = near.split("\n");
+  const most = MAX_RESULT_LINES / 2;
+  const few = (end === "head" ? lines.slice(0, most) : lines.slice(-most)).join("\n");
+  const bytes = Buffer.from(few);
+  if (bytes.length <= half) return few;
+  const cut = end === "head" ? bytes.subarray(0, half) : bytes.subarray(-half);
+  return cut.toString("utf8").replaceAll(/^\uFFFD+|\uFFFD+$/g, "");
+}
+
+/** By names and kinds at the top alone: expressions of a schema could keep this program busy for ever. */
+function checkOutput(data: unknown, { tool, onProblem }: ResultOf): void {
+  const schema = tool.outputSchema;
+  if (schema === undefined) return;
+  const name = plainLine(tool.name, 80);
+  if (typeof data !== "object" || data === null || Array.isArray(data))
+    return onProblem(`The tool ${name} promises data and gave none.`);
+  const required = Array.isArray(schema.required) ? schema.required : [];
+  const missing = required.filter((field) => typeof field === "string" && !Object.hasOwn(data, field));
+  const properties = Object.entries((schema.properties ?? {}) as Record<string, unknown>);
+  const wrong = properties.filter(([field, of]) => !isOfType((data as Record<string, unknown>)[field], of));
+  const named = [...missing, ...wrong.map(([field]) => field)].map((field) => plainLine(String(field), 40));
+  if (named.length > 0)
+    onProblem(`A result of the tool ${name} is not what its schema says: ${named.slice(0, 5).join(", ")}.`);
+}
+
+function isOfType(value: unknown, schema: unknown): boolean {
+  const type = (schema as { type?: unknown } | null)?.type;
+  if (value === undefined || typeof type !== "string") return true;
+  switch (type) {
+    case "array":
+      return Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    case "null":
+      return value === null;
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    default:
+      return typeof value === type;
+  }
+}

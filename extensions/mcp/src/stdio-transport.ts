@@ -1,0 +1,123 @@
+import { type RunningProgram, startProgram } from "@bonsai-agent/extension";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
+import type { StdioServer } from "./config.ts";
+import { mostMessageBytes, tooLong } from "./message-limit.ts";
+
+/** Of its standard error, what is kept: the end. */
+const mostErrorChars = 8_000;
+
+/** What a server gets of the environment: nothing that could be a key. The rest is for `env` of its entry. */
+const passedOn =
+  /^(?:HOME|LOGNAME|PATH|SHELL|TERM|USER|LANG|LANGUAGE|LC_.*|TZ|TMPDIR|XDG_.*|(?:https?|no|all)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|APPDATA|HOMEDRIVE|HOMEPATH|LOCALAPPDATA|PATHEXT|PROCESSOR_ARCHITECTURE|PROGRAM(?:FILES|DATA)|SYSTEM(?:DRIVE|ROOT)|TE?MP|USERNAME|USERPROFILE|COMSPEC)$/i;
+
+/**
+ * Speaks with a server that is a program: one message a line. The SDK's own starts it in our process group, and would
+ * end it alone: what it had started, as `npx` does, would stay.
+ */
+export class StdioTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: Transport["onmessage"];
+  readonly #config: StdioServer;
+  readonly #onStderr: (tail: string) => void;
+  #program: RunningProgram | undefined;
+  #isClosed = false;
+  /** Of the line that has not ended. */
+  #pieces: Buffer[] = [];
+  #bytes = 0;
+  #stderr = "";
+
+  constructor(config: StdioServer, onStderr: (tail: string) => void) {
+    this.#config = config;
+    this.#onStderr = onStderr;
+  }
+
+  async start(): Promise<void> {
+    const { command, args, env, cwd } = this.#config;
+    const program = await startProgram({ command, args, cwd, env: { ...inherited(process.env), ...env } });
+    if (this.#isClosed) return program.end();
+    this.#program = program;
+    program.stdout.on("data", (bytes: Buffer) => this.#take(bytes));
+    program.stderr.setEncoding("utf8").on("data", (text: string) => this.#keep(text));
+    void program.ended.then((code) => this.#ended(code));
+  }
+
+  async send(message: JSONRPCMessage): Promise<void> {
+    const { stdin } = this.#program ?? {};
+    if (stdin === undefined || this.#isClosed || !stdin.writable) throw new Error("The server does not run.");
+    // A server that does not read makes no call wait longer than its own time limit.
+    stdin.write(`${JSON.stringify(message)}\n`);
+  }
+
+  async close(): Promise<void> {
+    const isFirst = !this.#isClosed;
+    this.#isClosed = true;
+    this.#pieces = [];
+    // Calls that wait end at once, and not when the program has.
+    if (isFirst) this.onclose?.();
+    await this.#program?.end();
+  }
+
+  #ended(code: number | null): void {
+    if (this.#isClosed) return;
+    this.onerror?.(
+      new Error(code === null ? "The server was ended by a signal." : `The server ended with code ${code}.`),
+    );
+    void this.close();
+  }
+
+  #keep(text: string): void {
+    this.#stderr = (this.#stderr + text).slice(-mostErrorChars);
+    this.#onStderr(this.#stderr);
+  }
+
+  #take(bytes: Buffer): void {
+    let from = 0;
+    for (
+      let newline = bytes.indexOf(10);
+      newline >= 0 && !this.#isClosed;
+      newline = bytes.indexOf(10, from)
+    ) {
+      this.#pieces.push(bytes.subarray(from, newline));
+      const line = Buffer.concat(this.#pieces).toString("utf8");
+      this.#pieces = [];
+      this.#bytes = 0;
+      from = newline + 1;
+      this.#read(line.trim());
+    }
+    if (this.#isClosed) return;
+    const rest = bytes.subarray(from);
+    this.#pieces.push(rest);
+    this.#bytes += rest.length;
+    if (this.#bytes <= mostMessageBytes) return;
+    this.onerror?.(tooLong());
+    void this.close();
+  }
+
+  #read(line: string): void {
+    if (line === "") return;
+    const message = messageOf(line);
+    if (message === undefined) this.onerror?.(new NoMessage(line));
+    else this.onmessage?.(message);
+  }
+}
+
+/** What stands on a server's standard output and is no message. */
+export class NoMessage extends Error {
+  constructor(line: string) {
+    super(`It wrote something else than messages to its standard output: ${line.slice(0, 80)}`);
+  }
+}
+
+function messageOf(line: string): JSONRPCMessage | undefined {
+  try {
+    return JSONRPCMessageSchema.safeParse(JSON.parse(line)).data;
+  } catch {
+    return undefined;
+  }
+}
+
+function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => passedOn.test(name)));
+}
