@@ -1,5 +1,7 @@
 import type { UserContent } from "@bonsai-agent/messages";
 import type { CustomEntry } from "@bonsai-agent/session";
+import type { ColorMode } from "../themes/theme-colors.ts";
+import type { ThemeBg, ThemeColor } from "../themes/theme-tokens.ts";
 
 /**
  * What draws itself on the terminal. Components of the package `@earendil-works/pi-tui` have this shape; an extension
@@ -94,66 +96,12 @@ export interface ExtensionMessage<Details = unknown> {
   details?: Details | undefined;
 }
 
-/** Colours of a text, by what they mean. */
-export type ThemeColor =
-  | "accent"
-  | "border"
-  | "borderAccent"
-  | "borderMuted"
-  | "success"
-  | "error"
-  | "warning"
-  | "muted"
-  | "dim"
-  | "text"
-  | "thinkingText"
-  | "userMessageText"
-  | "customMessageText"
-  | "customMessageLabel"
-  | "toolTitle"
-  | "toolOutput"
-  | "toolDiffAdded"
-  | "toolDiffRemoved"
-  | "toolDiffContext"
-  | "mdHeading"
-  | "mdLink"
-  | "mdLinkUrl"
-  | "mdCode"
-  | "mdCodeBlock"
-  | "mdCodeBlockBorder"
-  | "mdQuote"
-  | "mdQuoteBorder"
-  | "mdHr"
-  | "mdListBullet"
-  | "syntaxComment"
-  | "syntaxKeyword"
-  | "syntaxFunction"
-  | "syntaxVariable"
-  | "syntaxString"
-  | "syntaxNumber"
-  | "syntaxType"
-  | "syntaxOperator"
-  | "syntaxPunctuation"
-  | "thinkingOff"
-  | "thinkingMinimal"
-  | "thinkingLow"
-  | "thinkingMedium"
-  | "thinkingHigh"
-  | "thinkingXhigh"
-  | "thinkingMax"
-  | "bashMode";
-
-/** Colours behind a text, by what they mean. */
-export type ThemeBg =
-  | "selectedBg"
-  | "userMessageBg"
-  | "customMessageBg"
-  | "toolPendingBg"
-  | "toolSuccessBg"
-  | "toolErrorBg";
-
 /** How texts get their looks: those of the user's terminal, none where nothing is drawn. */
 export interface Theme {
+  /** As the user chooses it; empty where nothing is drawn. */
+  readonly name: string;
+  /** The background that it was made for. */
+  readonly appearance: "dark" | "light";
   /** An unknown colour leaves the text as it is. */
   fg(color: ThemeColor, text: string): string;
   /** An unknown colour leaves the background as it is. */
@@ -163,4 +111,10 @@ export interface Theme {
   underline(text: string): string;
   inverse(text: string): string;
   strikethrough(text: string): string;
+  /** What begins a colour; `\x1b[39m` ends it. Empty without colours, and for an unknown one. */
+  getFgAnsi(color: ThemeColor): string;
+  /** The same behind a text; `\x1b[49m` ends it. */
+  getBgAnsi(color: ThemeBg): string;
+  /** How many colours the terminal has; `none` also where nothing is drawn. */
+  getColorMode(): ColorMode;
 }

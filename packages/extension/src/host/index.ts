@@ -1,4 +1,4 @@
-export type { ComponentKeybindings, ComponentTui, ThemeBg, ThemeColor } from "../api/drawing.ts";
+export type { ComponentKeybindings, ComponentTui } from "../api/drawing.ts";
 export type {
   ArgumentCompletion,
   CommandInfo,

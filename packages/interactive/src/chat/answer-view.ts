@@ -179,11 +179,11 @@ export class AnswerBlock extends ChatBlock<AnswerLooks> {
   #thinking({ thinking, redacted }: Record<string, unknown>, width: number): string[] {
     const { style } = this.looks.theme;
     if (redacted === true)
-      return fittedLines([` ${style.thinking("Thinking… withheld by the provider")}`], width);
+      return fittedLines([` ${style.thinkingText("Thinking… withheld by the provider")}`], width);
     if (typeof thinking !== "string" || thinking.trim() === "") return [];
     const label = this.isExpanded ? undefined : this.looks.thinkingLabel?.();
-    const head = ` ${style.thinking(label ?? `Thinking… ${lineCount(thinking.trim())}`)}`;
-    const body = this.isExpanded ? textLines(thinking.trimStart(), width, style.thinking, "   ") : [];
+    const head = ` ${style.thinkingText(label ?? `Thinking… ${lineCount(thinking.trim())}`)}`;
+    const body = this.isExpanded ? textLines(thinking.trimStart(), width, style.thinkingText, "   ") : [];
     return fittedLines([head, ...body], width);
   }
 }

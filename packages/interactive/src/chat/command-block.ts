@@ -35,7 +35,7 @@ export class CommandBlock extends ChatBlock {
     const isHidden = this.#masked === "whole" && !this.isExpanded;
     const shown = isHidden || typeof output !== "string" ? "" : output;
     const draw = (part: readonly string[]) =>
-      wrapped(this.cut(part.map(shownLine), width), width, style.muted, "   ");
+      wrapped(this.cut(part.map(shownLine), width), width, style.toolOutput, "   ");
     const title = ` ${style.accent("$")} ${style.bold(oneLine(typeof command === "string" ? command : "?"))}`;
     return [
       truncateToWidth(title, width, "…"),

@@ -123,7 +123,7 @@ export class NoteBlock extends ImageBlock {
     if (drawn !== undefined) return drawn;
     const title = `[${typeof customType === "string" ? oneLine(customType, 60) : "extension"}]`;
     return [
-      ...wrapped([title], width, style.accent),
+      ...wrapped([title], width, style.customMessageLabel),
       ...this.#body(new MarkdownText(this.looks).lines(contentText(content), width)),
       ...this.imageLines(width, { style: style.muted }),
     ];

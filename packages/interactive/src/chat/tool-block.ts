@@ -163,13 +163,13 @@ export class ToolBlock extends ImageBlock {
     const counts =
       change === undefined || change.added + change.removed === 0
         ? ""
-        : ` ${style.added(`+${count(change.added)}`)} ${style.removed(`-${count(change.removed)}`)}`;
+        : ` ${style.toolDiffAdded(`+${count(change.added)}`)} ${style.toolDiffRemoved(`-${count(change.removed)}`)}`;
     const mark = this.#mark();
     const time = this.#time() === "" ? "" : style.dim(` ${this.#time()}`);
     const columns = Math.max(1, width - visibleWidth(`${mark}${counts}${time}`));
     const call = fitPreview(callParts(this.#name, this.#args), columns);
     const [, name = "", rest = ""] = /^(\S*)(.*)$/.exec(call) ?? [];
-    return `${mark}${style.toolName(style.bold(name))}${rest}${counts}${time}`;
+    return `${mark}${style.toolTitle(style.bold(name))}${rest}${counts}${time}`;
   }
 
   #body(width: number): string[] {
@@ -183,12 +183,12 @@ export class ToolBlock extends ImageBlock {
       return this.folded(printableLines(written.trimEnd()), {
         fold: writtenFold,
         open,
-        draw: (part) => wrapped(this.cut(part, width), width, style.added, indent),
+        draw: (part) => wrapped(this.cut(part, width), width, style.toolDiffAdded, indent),
       });
     const calls = this.#calls(callsOf(details), width);
     // Why it failed is worth more than a row.
     const rows = isFailed ? 3 : 1;
-    const look = isFailed ? style.error : style.muted;
+    const look = isFailed ? style.error : style.toolOutput;
     return [
       ...calls,
       ...this.folded(outputLines(contentText(content)), {
@@ -219,8 +219,8 @@ export class ToolBlock extends ImageBlock {
   }
 
   #diff(diff: string, width: number): string[] {
-    const { added, removed, dim, muted } = this.looks.theme.style;
-    const looks: Readonly<Record<DiffLineKind, Style>> = { added, removed, gap: dim, same: muted };
+    const { toolDiffAdded: added, toolDiffRemoved: removed, toolDiffContext: same, dim } = this.looks.theme.style;
+    const looks: Readonly<Record<DiffLineKind, Style>> = { added, removed, gap: dim, same };
     const lines = diffLines(diff);
     const gutter = diffGutter(lines, width - indent.length);
     const blank = indent + " ".repeat(gutter.columns);

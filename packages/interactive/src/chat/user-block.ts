@@ -29,7 +29,7 @@ export class UserBlock extends ImageBlock {
     // Folded, the files that were sent along are a line each.
     const { text, files } = this.isExpanded ? { text: content, files: [] } : quotedFiles(content);
     const lines = [
-      ...this.folded(text === "" ? [] : textLines(text, width - 1, style.user), {
+      ...this.folded(text === "" ? [] : textLines(text, width - 1, style.userMessageText), {
         fold,
         markStyle: style.muted,
         indent: " ",
@@ -40,7 +40,7 @@ export class UserBlock extends ImageBlock {
         return textLines(file, width - 1, style.muted);
       }),
     ];
-    const ground = (line: string) => style.userBackground(padded(line, width));
+    const ground = (line: string) => style.userMessageBg(padded(line, width));
     return [...lines.map(ground), ...this.imageLines(width, { style: style.muted, ground })];
   }
 }

@@ -103,7 +103,7 @@ export class ScrolledReport {
   #lines(width: number): readonly string[] {
     if (this.#made?.width === width) return this.#made.lines;
     const { lines, screen } = this.#options;
-    const hasColour = screen.theme.scheme !== "none";
+    const hasColour = screen.theme.mode !== "none";
     const columns = Math.max(1, width - 1);
     const made = [...lines(columns)].map((line) => truncateToWidth(` ${renderLine(line, hasColour)}`, width));
     this.#made = { width, lines: made };

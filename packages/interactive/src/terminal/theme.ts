@@ -1,75 +1,53 @@
+import {
+  type ColorMode,
+  colorOpening,
+  type ThemeColors,
+  type ThemeColorValue,
+  type ThemeToken,
+  themeTokenNames,
+  tokenFacts,
+} from "@bonsai-agent/extension/themes";
+import { builtInThemes } from "./built-in-themes.ts";
 import { type EditorTheme, type MarkdownTheme, type SelectListTheme, stripTerminalSequences } from "./tui.ts";
 
 /** Gives a text a look. */
 export type Style = (text: string) => string;
 
+/** What there is to read on: the terminal's background, or no colours at all. */
 export type ColorScheme = "dark" | "light" | "none";
-
-/** Which scheme the user wants: `auto`, the one that the terminal's background asks for. */
-export type ThemeChoice = "auto" | "dark" | "light";
 
 /** What is written before and behind a text. */
 type Look = readonly [open: string, close: string];
-type Looks = Readonly<Record<ColorScheme, Look>>;
 
-const bold: Look = ["1", "22"];
-const reverse: Look = ["7", "27"];
-const asIs: Look = ["", ""];
-const always = (look: Look): Looks => ({ dark: look, light: look, none: look });
-const color = (dark: number, light: number, none: Look): Looks => ({
-  dark: [`38;5;${dark}`, "39"],
-  light: [`38;5;${light}`, "39"],
-  none,
-});
-const ground = (dark: number, light: number): Looks => ({
-  dark: [`48;5;${dark}`, "49"],
-  light: [`48;5;${light}`, "49"],
-  none: asIs,
-});
+const attributes = { bold: ["1", "22"], reverse: ["7", "27"] } as const;
 
-/** The looks that there are, by what they mean. Without colours, weight and reverse video show what colours would. */
-const looks = {
-  bold: always(bold),
-  selected: always(reverse),
-  accent: color(110, 25, bold),
-  muted: color(247, 240, asIs),
-  dim: color(244, 242, asIs),
-  border: color(240, 248, asIs),
-  success: color(114, 22, asIs),
-  warning: color(179, 94, bold),
-  error: color(210, 124, bold),
-  user: color(253, 235, bold),
-  thinking: color(246, 241, asIs),
-  toolName: color(152, 24, bold),
-  added: color(114, 22, asIs),
-  removed: color(210, 124, asIs),
-  userBackground: ground(236, 254),
-  toolBackground: ground(235, 255),
-  toolErrorBackground: ground(52, 224),
-};
+export type StyleName = ThemeToken | "bold";
 
-export type StyleName = keyof typeof looks;
-
-/** How everything looks; one object, whose looks change when the scheme does. */
+/** How everything looks; one object, whose looks change when another theme comes into use. */
 export interface Theme {
-  readonly scheme: ColorScheme;
-  readonly choice: ThemeChoice;
+  /** The theme in use. */
+  readonly now: ThemeColors;
+  readonly mode: ColorMode;
+  /** Without colours, weight and reverse video show what colours would. */
   readonly style: Readonly<Record<StyleName, Style>>;
+  /** What begins a colour; empty without colours. */
+  opening(token: ThemeToken): string;
   readonly markdown: MarkdownTheme;
+  /** The look of text as such; undefined where it is the terminal's own. */
+  readonly text: Style | undefined;
   readonly select: SelectListTheme;
   readonly editor: EditorTheme;
-  /** Takes another scheme: everything that holds this theme has the new looks when it is drawn anew. */
-  use(scheme: ColorScheme): void;
-  /** Takes the scheme that the user wants, `auto` the one that it began with; one without colours stays so. */
-  choose(choice: ThemeChoice): void;
+  /** Everything that holds this object has the new looks when it is drawn anew. */
+  use(theme: ThemeColors): void;
 }
 
-/** A theme whose scheme can change: its styles look the present one up whenever they are used. */
-export function makeTheme(first: ColorScheme): Theme {
-  let scheme = first;
-  let choice: ThemeChoice = "auto";
+/** @param scheme of the theme to begin with; `none` stays without colours. @param mode default `256color` */
+export function makeTheme(scheme: ColorScheme, mode: ColorMode = "256color"): Theme {
+  const colorMode = scheme === "none" ? "none" : mode;
+  let now: ThemeColors = builtInThemes[scheme === "none" ? "dark" : scheme];
+  let looks = looksOf(now, colorMode);
   const style = Object.fromEntries(
-    Object.entries(looks).map(([name, look]) => [name, (text: string) => styled(text, look[scheme])]),
+    (["bold", ...themeTokenNames] as const).map((name) => [name, (text: string) => styled(text, looks[name])]),
   ) as Record<StyleName, Style>;
   const select = {
     selectedPrefix: style.accent,
@@ -79,19 +57,19 @@ export function makeTheme(first: ColorScheme): Theme {
     noMatch: style.muted,
   };
   return {
-    get scheme() {
-      return scheme;
+    get now() {
+      return now;
     },
-    get choice() {
-      return choice;
+    get text() {
+      return looks.text[0] === "" ? undefined : style.text;
     },
+    mode: colorMode,
     use(next) {
-      scheme = next;
+      now = next;
+      looks = looksOf(now, colorMode);
     },
-    choose(next) {
-      choice = next;
-      scheme = next === "auto" || first === "none" ? first : next;
-    },
+    opening: (token) =>
+      colorMode === "none" ? "" : colorOpening(now.colors[token], tokenFacts(token).slot, colorMode),
     style,
     markdown: markdownLooks(style),
     select,
@@ -99,22 +77,40 @@ export function makeTheme(first: ColorScheme): Theme {
   };
 }
 
-function markdownLooks(style: Readonly<Record<StyleName, Style>>): Theme["markdown"] {
+function looksOf({ colors }: ThemeColors, mode: ColorMode): Readonly<Record<StyleName, Look>> {
+  const looks = themeTokenNames.map((token): [StyleName, Look] => [token, lookOf(token, colors[token], mode)]);
+  return Object.fromEntries([["bold", sgr(attributes.bold)], ...looks]) as Record<StyleName, Look>;
+}
+
+function lookOf(token: ThemeToken, color: ThemeColorValue, mode: ColorMode): Look {
+  const { slot, without } = tokenFacts(token);
+  if (mode !== "none" && color !== "")
+    return [colorOpening(color, slot, mode), `\u001b[${slot === "text" ? 39 : 49}m`];
+  // What is selected has to be seen, also where the theme has no colour for it.
+  const attribute = mode === "none" || without === "reverse" ? without : undefined;
+  return attribute === undefined ? ["", ""] : sgr(attributes[attribute]);
+}
+
+function sgr([open, close]: readonly [string, string]): Look {
+  return [`\u001b[${open}m`, `\u001b[${close}m`];
+}
+
+function markdownLooks(style: Theme["style"]): Theme["markdown"] {
   return {
-    heading: (text) => (isHashes(text) ? "" : style.bold(style.accent(text))),
-    link: style.accent,
-    linkUrl: style.dim,
-    code: style.accent,
-    codeBlock: (text) => text,
-    codeBlockBorder: style.dim,
-    quote: style.muted,
-    quoteBorder: style.dim,
-    hr: style.dim,
-    listBullet: style.muted,
+    heading: (text) => (isHashes(text) ? "" : style.bold(style.mdHeading(text))),
+    link: style.mdLink,
+    linkUrl: style.mdLinkUrl,
+    code: style.mdCode,
+    codeBlock: style.mdCodeBlock,
+    codeBlockBorder: style.mdCodeBlockBorder,
+    quote: style.mdQuote,
+    quoteBorder: style.mdQuoteBorder,
+    hr: style.mdHr,
+    listBullet: style.mdListBullet,
     bold: style.bold,
-    italic: (text) => styled(text, ["3", "23"]),
-    strikethrough: (text) => styled(text, ["9", "29"]),
-    underline: (text) => styled(text, ["4", "24"]),
+    italic: (text) => styled(text, sgr(["3", "23"])),
+    strikethrough: (text) => styled(text, sgr(["9", "29"])),
+    underline: (text) => styled(text, sgr(["4", "24"])),
   };
 }
 
@@ -124,5 +120,5 @@ function isHashes(text: string): boolean {
 }
 
 function styled(text: string, [open, close]: Look): string {
-  return open === "" || text === "" ? text : `\u001b[${open}m${text}\u001b[${close}m`;
+  return open === "" || text === "" ? text : `${open}${text}${close}`;
 }

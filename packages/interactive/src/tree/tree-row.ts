@@ -33,7 +33,7 @@ export function treeRow(at: number, options: TreeRowOptions): string {
   const line = fitSpans(spans, columns) + (gap > 0 ? " ".repeat(gap) : "");
   const end = fitSpans(isSelected ? tail.map(({ text }) => ({ text })) : tail, width);
   const whole = `${line}${end}`.trimEnd();
-  return isSelected ? theme.style.selected(theme.style.bold(whole)) : whole;
+  return isSelected ? theme.style.selectedBg(theme.style.bold(whole)) : whole;
 }
 
 /** What the marks are called: the first is side A of a comparison. */
@@ -94,8 +94,8 @@ const kindLooks: ReadonlyMap<string, StyleName> = new Map<string, StyleName>([
   ["assistant", "success"],
   ["command", "warning"],
   ["pin", "warning"],
-  ["compaction", "toolName"],
-  ["branch", "toolName"],
+  ["compaction", "toolTitle"],
+  ["branch", "toolTitle"],
   ["damaged", "error"],
 ]);
 
@@ -109,7 +109,7 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
     { text: width < columnsWithAges ? `${kind} ` : `${kind.padEnd(10)} `, style: look },
     ...labelSpans(model.labelOf(at), theme),
     ...stateSpans(model, at, theme),
-    ...(size === undefined ? [] : [{ text: `of ${size} `, style: theme.style.toolName }]),
+    ...(size === undefined ? [] : [{ text: `of ${size} `, style: theme.style.toolTitle }]),
     {
       text: words === "" ? "(empty)" : words,
       style: isMuted ? theme.style.muted : undefined,

@@ -1,0 +1,136 @@
+import { type ThemeToken, themeTokenNames, tokenFacts } from "./theme-tokens.ts";
+
+export interface Rgb {
+  /** 0 to 255 each. */
+  r: number;
+  g: number;
+  b: number;
+}
+
+/** A colour of a theme: mixed, one of the terminal's 256 by its number, or empty, the terminal's own. */
+export type ThemeColorValue = Rgb | number | "";
+
+/** How many colours the terminal has. */
+export type ColorMode = "truecolor" | "256color" | "16color" | "none";
+
+/** A theme, with every colour settled. */
+export interface ThemeColors {
+  name: string;
+  /** The background that it was made for. */
+  appearance: "dark" | "light";
+  colors: Readonly<Record<ThemeToken, ThemeColorValue>>;
+  /** The file that it was read from, absolute; undefined for one that was not. */
+  path?: string | undefined;
+}
+
+/** What the terminal is sent to begin a colour; empty where it has none. */
+export function colorOpening(
+  value: ThemeColorValue,
+  slot: "text" | "background",
+  mode: Exclude<ColorMode, "none">,
+): string {
+  const isText = slot === "text";
+  if (value === "") return `\u001b[${isText ? 39 : 49}m`;
+  if (mode === "16color") {
+    const index = nearestIndex(rgbOf(value), 0, 15);
+    return `\u001b[${(index < 8 ? 30 + index : 82 + index) + (isText ? 0 : 10)}m`;
+  }
+  const lead = isText ? 38 : 48;
+  if (typeof value === "object" && mode === "truecolor")
+    return `\u001b[${lead};2;${value.r};${value.g};${value.b}m`;
+  return `\u001b[${lead};5;${typeof value === "number" ? value : nearestIndex(value, 16, 255)}m`;
+}
+
+const steps = [0, 95, 135, 175, 215, 255] as const;
+/** As xterm has them; terminals differ, for users choose these themselves. */
+const sixteen = [
+  [0, 0, 0],
+  [205, 0, 0],
+  [0, 205, 0],
+  [205, 205, 0],
+  [0, 0, 238],
+  [205, 0, 205],
+  [0, 205, 205],
+  [229, 229, 229],
+  [127, 127, 127],
+  [255, 0, 0],
+  [0, 255, 0],
+  [255, 255, 0],
+  [92, 92, 255],
+  [255, 0, 255],
+  [0, 255, 255],
+  [255, 255, 255],
+] as const;
+
+/** A colour as it is mixed; the terminal's own is not known. */
+export function rgbOf(value: Rgb | number): Rgb {
+  if (typeof value === "object") return value;
+  if (value < 16) {
+    const [r, g, b] = sixteen[value]!;
+    return { r, g, b };
+  }
+  const grey = 8 + (value - 232) * 10;
+  if (value >= 232) return { r: grey, g: grey, b: grey };
+  const at = value - 16;
+  return { r: steps[Math.floor(at / 36)]!, g: steps[Math.floor(at / 6) % 6]!, b: steps[at % 6]! };
+}
+
+function nearestIndex({ r, g, b }: Rgb, first: number, last: number): number {
+  let [best, least] = [first, Number.POSITIVE_INFINITY];
+  for (let index = first; index <= last; index += 1) {
+    const other = rgbOf(index);
+    // The eye tells greens apart best, and blues least.
+    const distance = 3 * (r - other.r) ** 2 + 6 * (g - other.g) ** 2 + (b - other.b) ** 2;
+    if (distance < least) [best, least] = [index, distance];
+  }
+  return best;
+}
+
+/** How bright a colour is to the eye, 0 to 1 (WCAG 2). Half way between black and white in contrast is 0.18. */
+export function relativeLuminance({ r, g, b }: Rgb): number {
+  const [red, green, blue] = [r, g, b].map((part) => {
+    const share = part / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  }) as [number, number, number];
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+}
+
+export function isLight(color: Rgb): boolean {
+  return relativeLuminance(color) > 0.18;
+}
+
+const groundTokens = ["userMessageBg", "toolPendingBg", "customMessageBg", "selectedBg"] as const;
+const textTokens = ["text", "userMessageText", "muted"] as const;
+
+/** The background that colours were made for: as dark or light as theirs are, or else as their texts are not. */
+export function appearanceOf(colors: ThemeColors["colors"]): "dark" | "light" {
+  const of = (tokens: readonly ThemeToken[]) => tokens.map((token) => colors[token]).find((each) => each !== "");
+  const ground = of(groundTokens);
+  if (ground !== undefined) return isLight(rgbOf(ground)) ? "light" : "dark";
+  const text = of(textTokens);
+  return text === undefined || isLight(rgbOf(text)) ? "dark" : "light";
+}
+
+/** Every token's colour; those that are left out have that of the token they fall back to. */
+export function withFallbacks(
+  colors: Readonly<Partial<Record<ThemeToken, ThemeColorValue>>>,
+): ThemeColors["colors"] {
+  const of = (token: ThemeToken): ThemeColorValue => {
+    const { fallback } = tokenFacts(token);
+    return colors[token] ?? (fallback === undefined ? "" : of(fallback));
+  };
+  return Object.fromEntries(themeTokenNames.map((token) => [token, of(token)])) as ThemeColors["colors"];
+}
+
+/** The colour that a terminal is sent so; undefined for what is no colour. */
+export function colorOfOpening(opening: string): ThemeColorValue | undefined {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it begins with one
+  const codes = /^\x1b\[([\d;]+)m$/.exec(opening)?.[1]?.split(";").map(Number) ?? [];
+  const [kind, way, ...parts] = codes;
+  if (codes.length === 1 && (kind === 39 || kind === 49)) return "";
+  if (kind !== 38 && kind !== 48) return undefined;
+  if (parts.some((part) => part > 255)) return undefined;
+  const [r, g, b] = parts;
+  if (way === 5 && parts.length === 1) return r;
+  return way === 2 && r !== undefined && g !== undefined && b !== undefined ? { r, g, b } : undefined;
+}
