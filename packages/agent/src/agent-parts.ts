@@ -8,6 +8,7 @@ import { type AgentNotice, modelNotice } from "./notice.ts";
 import { AwaitedCalls, GracePeriod } from "./run/activity.ts";
 import {
   type ConfirmLongRun,
+  type ExpandInput,
   InputQueue,
   type InputSource,
   type RunFollower,
@@ -37,6 +38,8 @@ export interface AgentParts {
   readonly systemPrompt: SystemPromptInUse;
   /** What every request holds beside its messages. */
   readonly fixedTexts: () => readonly string[];
+  /** Absent where no text is a command. */
+  readonly expandInput: ExpandInput | undefined;
   /** Absent where nobody can be asked. */
   readonly confirmLongRun: ConfirmLongRun | undefined;
   readonly onNotice: (notice: AgentNotice) => void;
@@ -66,6 +69,8 @@ export interface AgentOptions {
   isSubAgent?: boolean;
   /** Runs what the user types behind `!`. Default: commands are refused. */
   runCommand?: RunCommand;
+  /** Expands what calls a template or a skill. Default: each text is sent as it stands. */
+  expandInput?: ExpandInput | undefined;
   /** Called after each run, in this order. */
   followers?: readonly RunFollower[];
   /** Asks whether a run may go on that has made `limits.runRequests` requests. Default: it ends. */
@@ -91,6 +96,8 @@ export interface PromptOptions {
   source?: InputSource;
   /** How the text is delivered while a run is under way; without it, that is an error. */
   behavior?: StreamingBehavior;
+  /** A text that calls a template or a skill is expanded. Default: true, but for the source "extension". */
+  isExpanded?: boolean;
 }
 
 /** Makes the parts of one agent, and ties them together. */
@@ -133,6 +140,7 @@ export function agentParts(options: AgentOptions): AgentParts {
     controller,
     systemPrompt,
     fixedTexts: fixedTexts(() => ({ systemPrompt: systemPrompt.current, tools: tools.declarations() })),
+    expandInput: options.expandInput,
     confirmLongRun: options.confirmLongRun,
     onNotice,
     now,

@@ -123,9 +123,12 @@ export class Agent {
    * the way is in the result. A handler or a tool that awaits it, for which the run waits in turn, gets `queued`.
    * @throws BonsaiError `agent_busy` during a run without a behavior, `agent_closed`.
    */
-  async prompt(text: string, { images, source = "print", behavior }: PromptOptions = {}): Promise<RunResult> {
+  async prompt(
+    text: string,
+    { source = "print", behavior, ...more }: PromptOptions = {},
+  ): Promise<RunResult> {
     this.#checkOpen();
-    return this.#prompting.prompt({ text, source, ...(images === undefined ? {} : { images }) }, behavior);
+    return this.#prompting.prompt({ text, source, ...more }, behavior);
   }
 
   /**

@@ -14,6 +14,16 @@ export {
   parseFrontmatter,
   readFrontmatter,
 } from "./resources/frontmatter.ts";
+export {
+  commandCall,
+  type ExpandedTemplate,
+  expandTemplate,
+  type PromptTemplate,
+  type PromptTemplates,
+  readPromptTemplates,
+  type TemplateProblem,
+} from "./resources/prompt-templates.ts";
+export { templateArguments } from "./resources/template-arguments.ts";
 export { readSkillsWith } from "./resources/skills.ts";
 export { AwaitedCalls } from "./run/activity.ts";
 export { type CommandOperations, shellElsewhere } from "./run-command.ts";

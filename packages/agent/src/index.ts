@@ -34,6 +34,8 @@ export {
 export type {
   ConfirmLongRun,
   CustomInput,
+  ExpandInput,
+  Expansion,
   InputSource,
   LongRun,
   PromptInput,

@@ -12,7 +12,7 @@ import type { AgentNotice } from "./notice.ts";
 import { recallTool } from "./recall/recall-tool.ts";
 import { SKILLS_WINDOW_SHARE } from "./resources/skill-section.ts";
 import type { Skill } from "./resources/skills.ts";
-import type { ConfirmLongRun, RunFollower } from "./run/input.ts";
+import type { ConfirmLongRun, ExpandInput, RunFollower } from "./run/input.ts";
 import { commandRunner } from "./run-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { type GivenPrompt, systemPrompt } from "./system-prompt.ts";
@@ -52,6 +52,8 @@ export interface OpenAgentOptions {
   onNotice?: (notice: AgentNotice) => void;
   /** Asks about paths beyond the project. Default: they are refused. */
   confirmPath?: ConfirmPath;
+  /** Expands what calls a template or a skill. Default: each text is sent as it stands. Not for sub-agents. */
+  expandInput?: ExpandInput;
   /**
    * Asks whether a run may go on that has made `limits.runRequests` requests. Default: it ends. Sub-agents do not ask:
    * theirs ends, and their parent gets the error.
@@ -99,6 +101,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     runCommand: commandRunner({ cwd, secrets: () => models.secrets() }),
     followers: followersFor(options, lifecycle),
     isSubAgent: options.isSubAgent ?? false,
+    expandInput: options.isSubAgent ? undefined : options.expandInput,
     confirmLongRun: options.isSubAgent ? undefined : options.confirmLongRun,
     reviewCompaction: options.isSubAgent ? undefined : options.reviewCompaction,
     onNotice,

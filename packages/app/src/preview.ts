@@ -149,7 +149,7 @@ export function messagePreview(message: Message, call?: ToolCall): Preview {
     case "toolResult":
       return resultParts(message, call);
     case "user":
-      return [{ text: oneLine(`${typedText(message.content)}${imagesPreview(message.content)}`) }];
+      return [{ text: oneLine(`${typedText(message)}${imagesPreview(message.content)}`) }];
     case "bashExecution":
       return [{ text: oneLine(`$ ${word(message.command)}`) }];
     case "branchSummary":

@@ -160,6 +160,8 @@ function requestText(item: ViewItem): string | undefined {
   const message = originalMessage(item);
   if (message.role !== "user") return undefined;
   const text = withoutSkill(contentText(message.content));
+  // What the model was asked, under the line by which the user asked it.
+  if (typeof message.typed === "string") return `${message.typed}\n\n${text}`;
   return withoutReminders(text).trim() === "" ? undefined : text;
 }
 

@@ -37,7 +37,8 @@ const typed = new WeakMap<UserMessage, string>();
 export function typedText(message: UserMessage): string {
   const known = typed.get(message);
   if (known !== undefined) return known;
-  const text = ownWords(withoutSkill(withoutReminders(contentText(message.content)).trim())).trim();
+  const given = message.typed ?? withoutSkill(contentText(message.content));
+  const text = ownWords(withoutReminders(given).trim()).trim();
   typed.set(message, text);
   return text;
 }

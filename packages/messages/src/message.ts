@@ -3,6 +3,8 @@ import type { Usage } from "./usage.ts";
 export interface UserMessage {
   role: "user";
   content: string | UserContent[];
+  /** What the user typed, where a template or a skill made the content of it, like `/review src`. */
+  typed?: string | undefined;
   /** Milliseconds since the epoch, here and in every message. */
   timestamp: number;
 }

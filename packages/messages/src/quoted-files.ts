@@ -49,6 +49,6 @@ function pathOf(quoted: string): string {
 }
 
 /** What the user typed of a message: with the names of the files that were sent with it, without what they hold. */
-export function typedText(content: unknown): string {
-  return quotedFiles(contentText(content)).text;
+export function typedText({ content, typed }: { content?: unknown; typed?: unknown }): string {
+  return typeof typed === "string" ? typed : quotedFiles(contentText(content)).text;
 }

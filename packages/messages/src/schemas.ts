@@ -55,6 +55,7 @@ const userContents = z.union([z.string(), z.array(userContentSchema)]);
 const userMessageSchema = z.looseObject({
   role: z.literal("user"),
   content: userContents,
+  typed: z.string().optional(),
   timestamp: z.number(),
 });
 const assistantMessageSchema = z.looseObject({

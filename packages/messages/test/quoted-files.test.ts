@@ -36,7 +36,7 @@ test.each<[string, string, string, [string, string][]]>([
   ],
 ])("files of a message: %s", (_, sent, text, files) => {
   expect(quotedFiles(sent)).toEqual({ text, files: files.map(([path, content]) => ({ path, content })) });
-  expect(typedText([{ type: "text", text: sent }])).toBe(text);
+  expect(typedText({ content: [{ type: "text", text: sent }] })).toBe(text);
 });
 
 test("many that only look like files are read in no time that anybody waits for", () => {

@@ -228,7 +228,8 @@ function* namedTexts(entry: Entry): Generator<string> {
 
 function* messageTexts(message: unknown): Generator<string> {
   if (typeof message !== "object" || message === null) return;
-  const { content, command, output, errorMessage } = message as Record<string, unknown>;
+  const { content, typed, command, output, errorMessage } = message as Record<string, unknown>;
+  if (typeof typed === "string") yield typed;
   yield* contentTexts(content);
   for (const text of [command, output, errorMessage]) if (typeof text === "string") yield text;
 }

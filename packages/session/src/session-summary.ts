@@ -216,7 +216,7 @@ function asHeader(line: unknown): SeenHeader | undefined {
 
 function userWords(line: unknown): string | undefined {
   if (!isRecord(line) || !isRecord(line.message) || line.message.role !== "user") return undefined;
-  const words = typedText(line.message.content).replaceAll(/\s+/g, " ").trim();
+  const words = typedText(line.message).replaceAll(/\s+/g, " ").trim();
   return words === ""
     ? undefined
     : [...words.slice(0, 2 * FIRST_WORDS_CHARACTERS)].slice(0, FIRST_WORDS_CHARACTERS).join("");

@@ -1,11 +1,11 @@
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { type Message, messageText, typedText } from "@bonsai-agent/messages";
+import { type Message, messageText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { LifecycleEvents } from "../lifecycle.ts";
 import { messageOf } from "../notice.ts";
 import type { RunFollower } from "../run/input.ts";
 import { askSmallModel, type ListingOptions, shownBeginning } from "./small-model.ts";
-import { cleanTitle, titleOf } from "./title-text.ts";
+import { cleanTitle, requestText, titleOf } from "./title-text.ts";
 
 interface SessionTitlesOptions extends ListingOptions {
   lifecycle: Lifecycle<LifecycleEvents>;
@@ -99,7 +99,7 @@ function firstExchange(session: Session): Exchange | undefined {
   for (const message of messagesFromFirst(session)) {
     if (message.role === "user" && found !== undefined) break;
     if (message.role === "user") {
-      const request = typedText(message.content);
+      const request = requestText(message);
       const title = titleOf(request);
       if (title !== undefined) found = { request, title };
     } else if (found !== undefined && message.role === "assistant") {

@@ -1,7 +1,10 @@
 import {
   authorizationPattern,
   byScript,
+  contentText,
   secretShapes,
+  typedText,
+  type UserMessage,
   withoutTerminalControls,
 } from "@bonsai-agent/messages";
 
@@ -20,6 +23,12 @@ export function titleOf(request: string): string | undefined {
     .map(withoutGreeting)
     .find((each) => letters(each) >= LEAST_LETTERS && !isTrivial(each));
   return line === undefined ? undefined : title(firstSentence(line));
+}
+
+/** What a user asked for: as it was typed, with what a template made of it behind it. */
+export function requestText(message: UserMessage): string {
+  const typed = typedText(message);
+  return message.typed === undefined ? typed : `${typed}\n\n${contentText(message.content)}`;
 }
 
 /** A model's title, in one line and without what models put around it; undefined where nothing is left. */

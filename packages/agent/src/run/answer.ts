@@ -21,7 +21,7 @@ import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
 import { type AgentNotice, messageOf, modelNotice } from "../notice.ts";
 import { withLinkedSignal } from "./activity.ts";
-import type { CustomInput, PromptInput, QueuedInput, QueuedMessage } from "./input.ts";
+import type { CustomInput, PromptInput, QueuedInput, QueuedMessage, SaidInput } from "./input.ts";
 
 /** An answer as it was stored. */
 export interface Answer {
@@ -202,8 +202,24 @@ function whatToDo(status: number | undefined): string {
   return "Check the key: /login stores another, and the provider's variable counts before it. Or choose another model.";
 }
 
+/** A text as it is to be sent: what extensions made of it, expanded where it is a command; undefined when one took it. */
+export async function preparedInput(
+  parts: AgentParts,
+  input: PromptInput | QueuedInput,
+  signal: AbortSignal,
+): Promise<SaidInput | undefined> {
+  const asked = await askInputHandlers(parts, input, signal);
+  if (asked === undefined || signal.aborted) return asked;
+  const { source, isExpanded = source !== "extension" } = input;
+  const expansion = isExpanded ? await parts.expandInput?.(asked.text) : undefined;
+  if (expansion === undefined) return asked;
+  const { text, typed } = expansion;
+  const images = [...(asked.images ?? []), ...(expansion.images ?? [])];
+  return { ...asked, text, typed, images: images.length === 0 ? undefined : images };
+}
+
 /** What extensions made of a text; undefined when one took it. */
-export async function askInputHandlers<Input extends PromptInput | QueuedInput>(
+async function askInputHandlers<Input extends PromptInput | QueuedInput>(
   { events }: AgentParts,
   input: Input,
   signal: AbortSignal,

@@ -26,6 +26,29 @@ export interface PromptInput {
   images?: readonly ImageContent[] | undefined;
   /** Handlers of `input` see it. */
   source: InputSource;
+  /** A command in it, as of a template, is expanded before it is sent. Default: not for what extensions say. */
+  isExpanded?: boolean | undefined;
+}
+
+/** What a text stands for that calls a template or a skill. */
+export interface Expansion {
+  /** Sent in its place. */
+  text: string;
+  /** What of the text the user typed: not the files that were read for it. */
+  typed: string;
+  /** Sent with it, beside those that came with the text. */
+  images?: readonly ImageContent[] | undefined;
+}
+
+/**
+ * Expands a text before it is sent, behind the handlers of `input`; undefined for one that calls nothing. What it throws
+ * ends the run, and the text goes back to whoever gave it.
+ */
+export type ExpandInput = (text: string) => Promise<Expansion | undefined>;
+
+/** A text as it is sent, with what was typed where that is another. */
+export interface SaidInput extends PromptInput {
+  typed?: string | undefined;
 }
 
 /** A text that waits for the agent. */
@@ -94,11 +117,11 @@ function invalid(problem: string, cause?: unknown): BonsaiError {
 
 /** What a user typed, as a message. */
 export function userMessage(
-  { text, images = [] }: Pick<PromptInput, "text" | "images">,
+  { text, images = [], typed }: Pick<SaidInput, "text" | "images" | "typed">,
   timestamp: number,
 ): UserMessage {
   const content = images.length === 0 ? text : [{ type: "text" as const, text }, ...images];
-  return { role: "user", content, timestamp };
+  return { role: "user", content, ...(typed !== undefined && { typed }), timestamp };
 }
 
 /** How a run ended. */

@@ -136,8 +136,8 @@ export class Prompting {
 /** Without the behavior: what a run begins with no longer waits. */
 function startOf(queued: Queued): RunStart {
   if (isMessage(queued)) return { message: queued.message };
-  const { text, images, source } = queued;
-  return { text, source, ...(images === undefined ? {} : { images }) };
+  const { behavior: _, ...input } = queued;
+  return input;
 }
 
 /** False where what waits is not to begin another run. */

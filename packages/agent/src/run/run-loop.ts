@@ -8,7 +8,7 @@ import {
 import type { AgentParts } from "../agent-parts.ts";
 import { runToolBatch } from "../tool-call.ts";
 import {
-  askInputHandlers,
+  preparedInput,
   type Recorded,
   recordMessage,
   recordQueued,
@@ -16,7 +16,15 @@ import {
   requestAnswer,
 } from "./answer.ts";
 import type { CompactionTriggers, Recovery } from "./compaction-triggers.ts";
-import { isMessage, type QueuePhase, type RunResult, type StreamingBehavior, userMessage } from "./input.ts";
+import {
+  isMessage,
+  type QueuedInput,
+  type QueuePhase,
+  type RunResult,
+  type SaidInput,
+  type StreamingBehavior,
+  userMessage,
+} from "./input.ts";
 
 interface RunLoopOptions {
   parts: AgentParts;
@@ -200,8 +208,7 @@ export class RunLoop {
     const { queue, controller } = parts;
     let isDelivered = false;
     for (let next = queue.next(phase); next !== undefined; next = queue.next(phase)) {
-      const text =
-        signal.aborted || isMessage(next) ? undefined : await askInputHandlers(parts, next, signal);
+      const text = signal.aborted || isMessage(next) ? undefined : await preparedOrBack(parts, next, signal);
       if (signal.aborted) {
         queue.putBack(next);
         return false;
@@ -235,4 +242,18 @@ function tooManyRequests(requests: number): BonsaiError {
     message: `The model was asked ${requests.toLocaleString("en")} times in a row without a word from you, and the work was stopped.`,
     hint: "What was done so far is kept: say go on to go on from here. The setting limits.runRequests moves the limit; 0 is none.",
   });
+}
+
+/** A text that cannot be expanded waits again: it goes back to whoever gave it when the run has ended. */
+async function preparedOrBack(
+  parts: AgentParts,
+  queued: QueuedInput,
+  signal: AbortSignal,
+): Promise<SaidInput | undefined> {
+  try {
+    return await preparedInput(parts, queued, signal);
+  } catch (error) {
+    parts.queue.putBack(queued);
+    throw error;
+  }
 }

@@ -11,9 +11,16 @@ import { project, type Session } from "@bonsai-agent/session";
 import type { AgentParts } from "../agent-parts.ts";
 import { messageOf } from "../notice.ts";
 import { errorResult } from "../tool-registry.ts";
-import { askInputHandlers, recordCustom, recordMessage, recordQueued, recordResult } from "./answer.ts";
+import { preparedInput, recordCustom, recordMessage, recordQueued, recordResult } from "./answer.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
-import { type CustomInput, isMessage, type PromptInput, type RunResult, userMessage } from "./input.ts";
+import {
+  type CustomInput,
+  isMessage,
+  type PromptInput,
+  type RunResult,
+  type SaidInput,
+  userMessage,
+} from "./input.ts";
 import { RunLoop } from "./run-loop.ts";
 
 /** What a run begins with: a text, or a message of an extension. */
@@ -30,7 +37,7 @@ interface RunOptions {
 
 /** How a run begins, as extensions left it. */
 interface Opening {
-  start: RunStart;
+  start: SaidInput | { message: CustomInput };
   systemPrompt: string;
   /** Put behind what the run begins with. */
   custom: readonly CustomInput[];
@@ -50,7 +57,7 @@ export async function run(options: RunOptions): Promise<RunResult> {
 
 /** Undefined when an extension took the text. */
 async function openingOf({ parts, start, signal }: RunOptions): Promise<Opening | undefined> {
-  const input = isMessage(start) ? start : await askInputHandlers(parts, start, signal);
+  const input = isMessage(start) ? start : await preparedInput(parts, start, signal);
   if (input === undefined || signal.aborted) return undefined;
   await parts.systemPrompt.renew();
   const event = {
@@ -88,7 +95,7 @@ async function runOpened(options: RunOptions, opening: Opening): Promise<RunResu
 
 /** Stores what the run begins with, so that it is on disk before the request leaves; then the loop. */
 async function resultOf(
-  { parts, compaction, signal }: RunOptions,
+  { parts, compaction, start: given, signal }: RunOptions,
   { start, custom }: Opening,
 ): Promise<RunResult> {
   const loop = new RunLoop({ parts, compaction, signal });
@@ -105,7 +112,8 @@ async function resultOf(
     for (const message of custom) await recordCustom(parts, message);
     return await loop.run();
   } catch (error) {
-    const unsent = isStored ? {} : handBack(parts, start);
+    const isExpanded = !isMessage(start) && start.typed !== undefined;
+    const unsent = isStored ? {} : handBack(parts, isExpanded ? given : start);
     return { status: "failed", error: runError(error), answer: loop.answer, ...unsent };
   }
 }

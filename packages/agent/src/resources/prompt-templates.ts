@@ -1,0 +1,254 @@
+import { isUtf8 } from "node:buffer";
+import type { Dirent } from "node:fs";
+import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { messageOf } from "../notice.ts";
+import { parseFrontmatter } from "./frontmatter.ts";
+import { type TemplateArguments, withArguments } from "./template-arguments.ts";
+
+/** A Markdown file whose text is a prompt, with places for arguments. */
+export interface PromptTemplate<Place = unknown> {
+  /** Without the slash; folders stand before it, as in `frontend:component`. */
+  name: string;
+  /** Absolute. */
+  path: string;
+  /** What it is for: of its fields, else its first line. */
+  description: string;
+  /** Which arguments it takes, as its fields say it. */
+  argumentHint?: string;
+  /** The model that it wants to be answered by, as its fields say it. */
+  model?: string;
+  /** Behind the fields. */
+  body: string;
+  /** Where it was found. */
+  place: Place;
+}
+
+/** What could not be read of the templates. */
+export interface TemplateProblem<Place = unknown> {
+  path: string;
+  /** What is wrong: a sentence about the file. */
+  message: string;
+  place: Place;
+}
+
+export interface PromptTemplates<Place = unknown> {
+  /** By name; of two with one name, the later. */
+  templates: ReadonlyMap<string, PromptTemplate<Place>>;
+  problems: readonly TemplateProblem<Place>[];
+}
+
+/** What a template may hold; a longer text is no prompt that somebody wrote. */
+const MOST_BYTES = 256 * 1024;
+const MOST_FOLDERS_DEEP = 8;
+const MOST_FILES = 2_000;
+const DESCRIPTION_CHARS = 100;
+
+/** Can be typed behind a slash. */
+const typable = /^[\p{L}\p{N}_][\p{L}\p{M}\p{N}_.-]*$/u;
+
+/**
+ * Reads the templates of files and folders, those of later places over those of earlier ones. A place need not exist.
+ * Never rejects: what cannot be read is a problem.
+ */
+export async function readPromptTemplates<Place extends { path: string }>(
+  places: readonly Place[],
+): Promise<PromptTemplates<Place>> {
+  const templates = new Map<string, PromptTemplate<Place>>();
+  const problems: TemplateProblem<Place>[] = [];
+  for (const place of places) {
+    const onProblem = (path: string, message: string) => problems.push({ path, message, place });
+    for (const { path, name } of await templateFiles(place.path, onProblem)) {
+      const template = await readTemplate(path, name, onProblem);
+      if (template !== undefined) templates.set(name, { ...template, place });
+    }
+  }
+  return { templates, problems };
+}
+
+type OnProblem = (path: string, message: string) => void;
+
+interface TemplateFile {
+  path: string;
+  name: string;
+}
+
+async function templateFiles(path: string, onProblem: OnProblem): Promise<TemplateFile[]> {
+  try {
+    const found = await stat(path);
+    if (found.isDirectory()) return await filesBelow(path, onProblem);
+    if (path.endsWith(".md")) return [{ path, name: basename(path, ".md") }];
+    onProblem(path, "It is no Markdown file: the name of a template ends with .md.");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") onProblem(path, unreadable(error));
+  }
+  return [];
+}
+
+/** A folder that contains itself by a link is read once. */
+async function filesBelow(root: string, onProblem: OnProblem): Promise<TemplateFile[]> {
+  const files: TemplateFile[] = [];
+  const seen = new Set<string>();
+  const open: { folder: string; prefix: readonly string[] }[] = [{ folder: root, prefix: [] }];
+  for (let next = open.shift(); next !== undefined; next = open.shift()) {
+    const { folder, prefix } = next;
+    for (const { path, name, isFolder } of await entriesOf(folder, seen, onProblem)) {
+      if (isFolder && prefix.length < MOST_FOLDERS_DEEP)
+        open.push({ folder: path, prefix: [...prefix, name] });
+      if (isFolder || !name.endsWith(".md")) continue;
+      if (files.length >= MOST_FILES) {
+        onProblem(
+          root,
+          `It has more than ${MOST_FILES.toLocaleString("en")} templates; the others are left aside.`,
+        );
+        return files;
+      }
+      files.push({ path, name: [...prefix, name.slice(0, -".md".length)].join(":") });
+    }
+  }
+  return files;
+}
+
+interface FolderEntry {
+  path: string;
+  name: string;
+  isFolder: boolean;
+}
+
+/** By name, without what is hidden. */
+async function entriesOf(folder: string, seen: Set<string>, onProblem: OnProblem): Promise<FolderEntry[]> {
+  try {
+    const real = await realpath(folder);
+    if (seen.has(real)) return [];
+    seen.add(real);
+    const entries = await readdir(folder, { withFileTypes: true });
+    const shown = entries.filter(({ name }) => !name.startsWith(".") && name !== "node_modules");
+    const found = await Promise.all(shown.map((entry) => folderEntry(folder, entry, onProblem)));
+    return found.filter((entry) => entry !== undefined).sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    onProblem(folder, unreadable(error));
+    return [];
+  }
+}
+
+async function folderEntry(
+  folder: string,
+  entry: Dirent,
+  onProblem: OnProblem,
+): Promise<FolderEntry | undefined> {
+  const { name } = entry;
+  const path = join(folder, name);
+  if (!entry.isSymbolicLink()) {
+    // What is neither, a pipe for instance, could be waited for without an end.
+    return entry.isDirectory() || entry.isFile() ? { path, name, isFolder: entry.isDirectory() } : undefined;
+  }
+  try {
+    const found = await stat(path);
+    return found.isDirectory() || found.isFile() ? { path, name, isFolder: found.isDirectory() } : undefined;
+  } catch (error) {
+    if (name.endsWith(".md")) onProblem(path, unreadable(error));
+    return undefined;
+  }
+}
+
+async function readTemplate(
+  path: string,
+  name: string,
+  onProblem: OnProblem,
+): Promise<Omit<PromptTemplate, "place"> | undefined> {
+  const fail = (message: string) => {
+    onProblem(path, message);
+    return undefined;
+  };
+  if (!name.split(":").every((part) => typable.test(part)))
+    return fail("Its name cannot be typed as a command: rename it with letters, digits, dots, - and _.");
+  const bytes = await readBytes(path, fail);
+  if (bytes === undefined) return undefined;
+  if (!isUtf8(bytes) || bytes.includes(0)) return fail("It is no UTF-8 text.");
+  const { fields, body, problem } = await parseFrontmatter(bytes.toString("utf8"));
+  if (problem !== undefined) onProblem(path, `It is used without its fields: ${problem}.`);
+  if (body.trim() === "") return fail("It holds no prompt.");
+  const hint = hintOf(fields["argument-hint"]);
+  const { model } = fields;
+  return {
+    name,
+    path,
+    description: descriptionOf(fields.description, body),
+    ...(hint !== undefined && { argumentHint: hint }),
+    ...(typeof model === "string" && model !== "inherit" && { model }),
+    body: body.trim(),
+  };
+}
+
+async function readBytes(path: string, fail: (message: string) => undefined): Promise<Buffer | undefined> {
+  try {
+    const { size } = await stat(path);
+    if (size > MOST_BYTES)
+      return fail(
+        `It has ${size.toLocaleString("en")} bytes; a template may have ${MOST_BYTES.toLocaleString("en")}.`,
+      );
+    return await readFile(path);
+  } catch (error) {
+    return fail(unreadable(error));
+  }
+}
+
+function unreadable(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === "ELOOP") return "It is a link that leads to itself.";
+  if (code === "ENOENT") return "It is a link to what is not there.";
+  return `It cannot be read: ${messageOf(error)}.`;
+}
+
+/** `[focus]` is a list to YAML. */
+function hintOf(value: unknown): string | undefined {
+  if (Array.isArray(value)) return `[${value.map(String).join(", ")}]`;
+  return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
+}
+
+function descriptionOf(value: unknown, body: string): string {
+  if (typeof value === "string" && value.trim() !== "") return value.trim();
+  const first = body.split("\n").find((line) => line.trim() !== "") ?? "";
+  const line = first.trim().replace(/^#+\s+/, "");
+  return line.length > DESCRIPTION_CHARS ? `${line.slice(0, DESCRIPTION_CHARS - 1)}…` : line;
+}
+
+/** A prompt that was made of a template. */
+export interface ExpandedTemplate {
+  text: string;
+  /** Commands that its text wants to be run, by `` !`command` ``: none of them was. */
+  commands: readonly string[];
+}
+
+/**
+ * The text of a template with the arguments in their places. Arguments that no place takes stand behind it. Commands
+ * in it are not run: they are the text of a file, and the model runs what it needs by its own tools, with their guards.
+ */
+export function expandTemplate(
+  { body }: Pick<PromptTemplate, "body">,
+  given: TemplateArguments,
+): ExpandedTemplate {
+  const { text, isUsed } = withArguments(body, given);
+  const commands = [...body.matchAll(command)].map(([, line, block]) => (line ?? block ?? "").trim());
+  return {
+    text: [
+      text,
+      ...(isUsed || given.all === "" ? [] : [`Arguments: ${given.all}`]),
+      ...(commands.length === 0 ? [] : [notRun]),
+    ].join("\n\n"),
+    commands,
+  };
+}
+
+/** As Claude Code has them: in a line, or in a block. */
+const command = /(?<=^|\s)!`([^`\n]+)`|^```!\s*\n([\s\S]*?)\n```$/gm;
+
+const notRun =
+  "(None of the commands marked with ! above was run: their output is not here. Run those whose output you need.)";
+
+/** The name that a text calls, and what stands behind it; undefined for a text that is no call. */
+export function commandCall(text: string): { name: string; args: string } | undefined {
+  const [, name, args = ""] =
+    /^\s*\/([\p{L}\p{N}_][\p{L}\p{M}\p{N}_.:-]*)(?:\s+([\s\S]*))?$/u.exec(text) ?? [];
+  return name === undefined ? undefined : { name, args: args.trim() };
+}

@@ -1,0 +1,128 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: templates have such places for arguments
+import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join, relative } from "node:path";
+import { expect, test } from "vitest";
+import { commandCall, expandTemplate, readPromptTemplates } from "../../src/resources/prompt-templates.ts";
+import { templateArguments } from "../../src/resources/template-arguments.ts";
+
+function folderWith(files: Readonly<Record<string, string | Buffer>>): string {
+  const folder = mkdtempSync(join(tmpdir(), "bonsai-templates-"));
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), content);
+  }
+  return folder;
+}
+
+async function read(folder: string, ...paths: readonly string[]) {
+  const places = (paths.length === 0 ? [""] : paths).map((path) => ({ path: join(folder, path) }));
+  const { templates, problems } = await readPromptTemplates(places);
+  return {
+    templates,
+    names: [...templates.keys()],
+    problems: problems.map(({ path, message }) => `${relative(folder, path)}: ${message}`),
+  };
+}
+
+const expanded = (body: string, args = "") => expandTemplate({ body }, templateArguments(args));
+
+test("a file is a template by its name, and folders stand before it", async () => {
+  const folder = folderWith({
+    "review.md": '---\ndescription: Look at it\nargument-hint: "[focus]"\nmodel: opus\n---\n\nReview $1.\n',
+    "frontend/component.md": "# A component\n\nMake $ARGUMENTS",
+    "frontend/deep/er.md": "Go deep",
+    "notes.txt": "no template",
+    ".hidden.md": "hidden",
+    "node_modules/x.md": "of others",
+  });
+  const { templates, names, problems } = await read(folder);
+  expect(names).toEqual(["review", "frontend:component", "frontend:deep:er"]);
+  expect(templates.get("review")).toMatchObject({
+    description: "Look at it",
+    argumentHint: "[focus]",
+    model: "opus",
+    body: "Review $1.",
+    path: join(folder, "review.md"),
+  });
+  expect(templates.get("frontend:component")).toMatchObject({ description: "A component" });
+  expect(problems).toEqual([]);
+});
+
+test("fields as Claude Code has them", async () => {
+  const folder = folderWith({
+    "list.md":
+      "---\nargument-hint: [issue-number]\nallowed-tools: Bash(git add:*), Bash(git status:*)\nmodel: inherit\n---\nFix",
+    "several.md":
+      "---\nargument-hint: add [tagId] | remove [tagId]\ndisable-model-invocation: true\n---\nTag",
+  });
+  const { templates, problems } = await read(folder);
+  expect(templates.get("list")?.argumentHint).toBe("[issue-number]");
+  expect(templates.get("list")?.model).toBeUndefined();
+  expect(templates.get("several")?.argumentHint).toBe("add [tagId] | remove [tagId]");
+  expect(problems).toEqual([]);
+});
+
+test("of one name the later place counts, and a place can be a file, or missing", async () => {
+  const folder = folderWith({ "a/x.md": "first", "a/y.md": "why", "b/x.md": "second", "one.md": "one" });
+  const { templates, names } = await read(folder, "a", "none", "b", "one.md");
+  expect(names).toEqual(["x", "y", "one"]);
+  expect(templates.get("x")?.body).toBe("second");
+});
+
+test("what cannot be a template is named, and the others are read", async () => {
+  const folder = folderWith({
+    "good.md": "Good",
+    "huge.md": "x".repeat(256 * 1024 + 1),
+    "binary.md": Buffer.from([0x47, 0, 0x48]),
+    "latin.md": Buffer.from([0xe9, 0x20, 0xff]),
+    "empty.md": "---\ndescription: nothing\n---\n  \n",
+    "my file.md": "blank in the name",
+    "broken.md": "---\ndescription: [open\n---\nStill a prompt",
+    "theme.json": "{}",
+  });
+  symlinkSync("nowhere.md", join(folder, "gone.md"));
+  symlinkSync("loop.md", join(folder, "loop.md"));
+  symlinkSync(".", join(folder, "again"));
+  const { templates, names, problems } = await read(folder, "", "theme.json");
+  expect(names).toEqual(["broken", "good"]);
+  expect(templates.get("broken")?.body).toBe("Still a prompt");
+  expect(problems.sort()).toEqual([
+    "binary.md: It is no UTF-8 text.",
+    expect.stringMatching(/^broken.md: It is used without its fields: its fields are no valid YAML/),
+    "empty.md: It holds no prompt.",
+    "gone.md: It is a link to what is not there.",
+    "huge.md: It has 262,145 bytes; a template may have 262,144.",
+    "latin.md: It is no UTF-8 text.",
+    "loop.md: It is a link that leads to itself.",
+    "my file.md: Its name cannot be typed as a command: rename it with letters, digits, dots, - and _.",
+    "theme.json: It is no Markdown file: the name of a template ends with .md.",
+  ]);
+});
+
+test("arguments that no place takes stand behind the text", () => {
+  expect(expanded("Review it.", "src now").text).toBe("Review it.\n\nArguments: src now");
+  expect(expanded("Review it.").text).toBe("Review it.");
+  expect(expanded("Review ${1:-all}.", "src").text).toBe("Review src.");
+});
+
+test("commands of a template are not run, and the model is told so", () => {
+  const body = "Status: !`git status`\n\n```!\nnpm ls\nnpm test\n```\n\nIn `code!` and wow!`no`";
+  const { text, commands } = expanded(body);
+  expect(commands).toEqual(["git status", "npm ls\nnpm test"]);
+  expect(text).toContain("Status: !`git status`");
+  expect(text).toMatch(/None of the commands marked with ! above was run/);
+  expect(expanded("Plain", "!`rm -rf x`").commands).toEqual([]);
+});
+
+test.each([
+  ["/review", { name: "review", args: "" }],
+  ["  /frontend:component  a b ", { name: "frontend:component", args: "a b" }],
+  ["/v1.2 x\ny", { name: "v1.2", args: "x\ny" }],
+  ["/überblick", { name: "überblick", args: "" }],
+  ["/usr/bin/x", undefined],
+  ["review /x", undefined],
+  ["/", undefined],
+])("%j calls %j", (text, call) => {
+  expect(commandCall(text)).toEqual(call);
+});

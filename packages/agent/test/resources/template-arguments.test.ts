@@ -1,0 +1,51 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: templates have such places for arguments
+import { expect, test } from "vitest";
+import { templateArguments, withArguments } from "../../src/resources/template-arguments.ts";
+
+const words = (typed: string) => templateArguments(typed).words.map(({ text }) => text);
+const filled = (body: string, typed: string) => withArguments(body, templateArguments(typed)).text;
+
+test.each([
+  ["", []],
+  ["   ", []],
+  ["a b", ["a", "b"]],
+  [' a\n\t"b c"  d', ["a", "b c", "d"]],
+  ['"the \\"fast\\" path" x', ['the "fast" path', "x"]],
+  ["'it''s' \"\"", ["it's'", ""]],
+  ["doesn't won't", ["doesn't", "won't"]],
+  ['say "never closed here', ["say", '"never', "closed", "here"]],
+  ['"never \\" closed', ['"never', '\\"', "closed"]],
+  ["'a \"b\" c' C:\\dir", ['a "b" c', "C:\\dir"]],
+])("arguments %j are %j", (typed, expected) => {
+  expect(words(typed)).toEqual(expected);
+});
+
+test.each([
+  ["$1 then $2", "a b", "a then b"],
+  ["[$3]", "a b", "[]"],
+  ["$@|$ARGUMENTS|${@}|${ARGUMENTS}|${1}", 'a "b c"', "a b c|a b c|a b c|a b c|a"],
+  ["${1:-all} ${2:-tests}", "unit", "unit tests"],
+  ["${1:-all}", '""', "all"],
+  ["${@:-nothing} ${ARGUMENTS:-no}", "", "nothing no"],
+  ["${@:2}/${@:0}/${@:9}", "a b  c", "b  c/a b  c/"],
+  ["${@:2:2}", "a b c d", "b c"],
+  ["$ARGUMENTS[0]-$ARGUMENTS[1]", "a b", "a-b"],
+  ["$0 and $1", "a b", "a and b"],
+  ["$10", "1 2 3 4 5 6 7 8 9 ten", "ten"],
+  ["costs \\$1, not $1", "two", "costs $1, not two"],
+  ["$HOME ${HOME} $ $$ ${} $ARGUMENTSX", "x", "$HOME ${HOME} $ $$ ${} $ARGUMENTSX"],
+])("%j with %j is %j", (body, typed, expected) => {
+  expect(filled(body, typed)).toBe(expected);
+});
+
+test("what an argument holds is text, and so is what a default holds", () => {
+  expect(filled("$1 $2 ${3:-$1}", "'$2 $@' '$& $ARGUMENTS'")).toBe("$2 $@ $& $ARGUMENTS $1");
+});
+
+test("blanks between arguments stay as they were typed", () => {
+  expect(filled("$ARGUMENTS", "first\n\n  second 'third  one'")).toBe("first\n\n  second third  one");
+});
+
+test("a text without a place says so", () => {
+  expect(withArguments("plain \\$1", templateArguments("x"))).toEqual({ text: "plain $1", isUsed: false });
+});
