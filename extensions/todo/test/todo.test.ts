@@ -54,6 +54,8 @@ test("in the chat, a result shows what is left to do; unfolded, the whole list",
   const theme = {
     ...{ fg: (_color: string, text: string) => text, bg: (_color: string, text: string) => text },
     ...{ bold: same, italic: same, underline: same, inverse: same, strikethrough: same },
+    ...{ name: "test", appearance: "dark" as const, getColorMode: () => "none" as const },
+    ...{ getFgAnsi: () => "", getBgAnsi: () => "" },
   };
   const drawn = agent.session
     .projection()

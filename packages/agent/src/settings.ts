@@ -40,7 +40,10 @@ export const settingsObject = z.strictObject({
       sessions: z.boolean().default(false),
     })
     .prefault({}),
-  theme: z.enum(["auto", "dark", "light"]).default("auto"),
+  theme: z
+    .string()
+    .regex(/^[^/]+(\/[^/]+)?$/, '"auto", the name of a theme, or two as "light/dark"')
+    .default("auto"),
   footer: z.strictObject({ tokens: z.boolean().default(false) }).prefault({}),
   editor: z.string().min(1).optional(),
   skillTokens: z.number().int().min(0).default(4_000),

@@ -138,13 +138,14 @@ function isOn(value: string | undefined): boolean {
   return value !== undefined && value !== "" && value !== "0";
 }
 
-function flagLayers({ preset, keep, thinking, tools, models }: Section): readonly SettingsLayer[] {
+function flagLayers({ preset, keep, thinking, tools, models, useTheme }: Section): readonly SettingsLayer[] {
   const flags: readonly (readonly [name: string, value: unknown, section: () => Section])[] = [
     ["--preset", preset, () => ({ compaction: { preset } })],
     // Who names the tokens to keep means them, whatever the preset does to manual compactions.
     ["--keep", keep, () => ({ compaction: { keepRecentTokens: keep, manualKeep: "same" } })],
     ["--thinking", thinking, () => ({ thinking })],
     ["--tools", tools, () => ({ tools: toolNames(tools) })],
+    ["--use-theme", useTheme, () => ({ theme: useTheme })],
     ["--models", models, () => ({ favoriteModels: names("--models", models) })],
   ];
   return flags

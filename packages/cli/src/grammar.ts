@@ -87,6 +87,7 @@ export const agentFlags: readonly OptionGrammar[] = [
   { flags: "--tools <names>", description: "offer the model only these tools, like read,grep" },
   { flags: "--no-tools", description: "offer the model no tools" },
   { flags: "--name <name>", description: "name the session" },
+  { flags: "--use-theme <name>", description: "the colours of the interactive mode; two as light/dark" },
   { flags: "-q, --quiet", description: "say nothing on standard error but errors" },
   { flags: "--debug", description: "write what happens to the log folder" },
   ...extensionFlags,

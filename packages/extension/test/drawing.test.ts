@@ -12,6 +12,11 @@ const theme: Theme = {
   underline: (text) => text,
   inverse: (text) => text,
   strikethrough: (text) => text,
+  name: "test",
+  appearance: "dark",
+  getFgAnsi: (color) => `<${color}>`,
+  getBgAnsi: (color) => `<${color}>`,
+  getColorMode: () => "256color",
 };
 
 /** A front end that keeps what it is given to draw. */

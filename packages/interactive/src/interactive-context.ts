@@ -7,6 +7,7 @@ import type { Notify } from "./chat/line-block.ts";
 import type { PromptEditor } from "./prompt/prompt-editor.ts";
 import type { Screen } from "./terminal/screen.ts";
 import type { Theme } from "./terminal/theme.ts";
+import type { ThemeControl } from "./terminal/theme-control.ts";
 import type { AutocompleteItem } from "./terminal/tui.ts";
 
 /** What slash commands, keys and panels get of the interactive mode. */
@@ -14,6 +15,8 @@ export interface InteractiveContext {
   readonly host: AgentHost;
   readonly screen: Screen;
   readonly theme: Theme;
+  /** Which theme is in use, and which there are. */
+  readonly themes: ThemeControl;
   readonly chat: ChatView;
   readonly editor: PromptEditor;
   /** Dialogs, as extensions have them too. */

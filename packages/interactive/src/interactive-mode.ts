@@ -1,5 +1,5 @@
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
-import { showFirstFrame } from "./session/first-frame.ts";
+import { firstTheme, showFirstFrame } from "./session/first-frame.ts";
 import { ProcessTerminal, type Terminal } from "./terminal/tui.ts";
 
 const drainMs = 500;
@@ -12,7 +12,9 @@ export function runInteractive(
   let atOnce = () => {};
   return call.io.interruptible(
     async (signal) => {
-      const firstFrame = showFirstFrame(call, terminal, signal);
+      const theme = firstTheme(call);
+      const first = theme instanceof Promise ? await theme : theme;
+      const firstFrame = showFirstFrame(call, { terminal, signal, theme: first });
       const { screen, editor, quitting } = firstFrame;
       const release = quitting.guard(screen);
       let printHowToGoOn = () => {};

@@ -10,8 +10,12 @@ import { HeadlessTerminal } from "./headless-terminal.ts";
 
 export const timestamp = 0;
 
-export function opened(session: Session = createSession({ cwd: "/project" }), now: () => number = () => 0) {
-  const screen = new Screen({ terminal: new HeadlessTerminal(), theme: makeTheme("none") });
+export function opened(
+  session: Session = createSession({ cwd: "/project" }),
+  now: () => number = () => 0,
+  theme = makeTheme("none"),
+) {
+  const screen = new Screen({ terminal: new HeadlessTerminal(), theme });
   const chat = new ChatView(screen, { now });
   const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules, onNotice: () => {} });
   chat.listen(lifecycle);

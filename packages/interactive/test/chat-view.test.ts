@@ -2,6 +2,7 @@
 import type { AssistantMessage } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
+import { makeTheme } from "../src/terminal/theme.ts";
 import { answer, bash, opened, result, stored, timestamp } from "./chat-setup.ts";
 
 describe("what is being said is shown", () => {
@@ -130,8 +131,7 @@ test("what has not changed is not drawn again", () => {
 });
 
 test("code has its colours once the library is there", async () => {
-  const { session, chat, screen } = opened();
-  screen.theme.use("dark");
+  const { session, chat, screen } = opened(undefined, undefined, makeTheme("dark"));
   session.append(stored(answer([{ type: "text", text: "```ts\nconst a = 1;\n```" }])));
   chat.rebuild(session);
   const { promise, resolve } = Promise.withResolvers<void>();

@@ -56,7 +56,7 @@ test("folded thinking is called as the extension says", async () => {
 
 test("a theme holds until its extension goes; an unknown one is refused", async () => {
   const { terminal, command } = await withExtension(
-    `bonsai.registerCommand("theme", { handler(args, { ui }) { ui.notify(args + ": " + JSON.stringify(ui.setTheme(args))); } });`,
+    `bonsai.registerCommand("wear", { handler(args, { ui }) { ui.notify(args + ": " + JSON.stringify(ui.setTheme(args))); } });`,
     { env: { NO_COLOR: "", COLORFGBG: "15;0" } },
   );
   const border = (color: number) => `\u001b[38;5;${color}m─`;
@@ -64,10 +64,10 @@ test("a theme holds until its extension goes; an unknown one is refused", async 
     const all = terminal.written.join("");
     return all.lastIndexOf(border(248)) > all.lastIndexOf(border(240)) ? "light" : "dark";
   };
-  command("/theme solarized");
+  command("/wear solarized");
   await terminal.until('solarized: {"success":false,"error":"solarized is no theme');
   expect(borderNow()).toBe("dark");
-  command("/theme light");
+  command("/wear light");
   await terminal.until('light: {"success":true}');
   await terminal.until(() => borderNow() === "light");
   command("/reload");

@@ -57,7 +57,7 @@ test("every common setting is one of the agent's, and its choices are allowed", 
     const allowed = value.kind === "choice" ? value.choices : value.kind === "switch" ? [true, false] : [];
     for (const each of allowed)
       expect(valueAt(agentSettings(withValue({}, path, each)), path), settingName(setting)).toBe(each);
-    const sample = { switch: true, number: 10, model: "a/b", choice: "" }[value.kind];
+    const sample = { switch: true, number: 10, model: "a/b", theme: "my theme", choice: "" }[value.kind];
     if (value.kind !== "choice")
       expect(valueAt(agentSettings(withValue({}, path, sample)), path), settingName(setting)).toBe(sample);
   }

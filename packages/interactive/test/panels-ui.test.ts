@@ -4,6 +4,7 @@ import { extensionUi } from "../src/extension-views/extension-ui.ts";
 import { askText } from "../src/panels/ask.ts";
 import { Screen } from "../src/terminal/screen.ts";
 import { makeTheme } from "../src/terminal/theme.ts";
+import { ThemeControl } from "../src/terminal/theme-control.ts";
 import { Editor, visibleWidth } from "../src/terminal/tui.ts";
 import { HeadlessTerminal } from "./headless-terminal.ts";
 
@@ -16,6 +17,7 @@ function open(size: { columns?: number; rows?: number } = {}) {
   const unused = () => expect.unreachable();
   const ui = extensionUi({
     ...{ screen, cwd: tmpdir(), signal: end.signal },
+    themes: new ThemeControl({ screen, choice: "auto" }),
     editor: Object.assign(editor, { takeEditor: unused }),
     completion: { add: unused },
     working: { setWorkingMessage: unused, setWorkingIndicator: unused, setWorkingVisible: unused },

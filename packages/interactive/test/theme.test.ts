@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { builtInThemes } from "../src/terminal/built-in-themes.ts";
 import { schemeOfBackground, schemeOfEnvironment } from "../src/terminal/capabilities.ts";
 import { makeTheme, type StyleName } from "../src/terminal/theme.ts";
 
@@ -25,11 +26,11 @@ const least: Partial<Record<StyleName, number>> = {
   success: 4.5,
   warning: 4.5,
   error: 4.5,
-  user: 4.5,
-  thinking: 4.5,
-  toolName: 4.5,
-  added: 4.5,
-  removed: 4.5,
+  userMessageText: 4.5,
+  thinkingText: 4.5,
+  toolTitle: 4.5,
+  toolDiffAdded: 4.5,
+  toolDiffRemoved: 4.5,
   dim: 3.5,
   border: 1.5,
 };
@@ -48,15 +49,15 @@ for (const scheme of ["dark", "light"] as const) {
 
   test(`text can be read on the backgrounds of the ${scheme} theme itself`, () => {
     const pairs: [StyleName, StyleName][] = [
-      ["user", "userBackground"],
-      ["muted", "userBackground"],
-      ["toolName", "toolBackground"],
-      ["muted", "toolBackground"],
-      ["added", "toolBackground"],
-      ["removed", "toolBackground"],
-      ["toolName", "toolErrorBackground"],
-      ["error", "toolErrorBackground"],
-      ["muted", "toolErrorBackground"],
+      ["userMessageText", "userMessageBg"],
+      ["muted", "userMessageBg"],
+      ["toolTitle", "toolPendingBg"],
+      ["muted", "toolPendingBg"],
+      ["toolDiffAdded", "toolPendingBg"],
+      ["toolDiffRemoved", "toolPendingBg"],
+      ["toolTitle", "toolErrorBg"],
+      ["error", "toolErrorBg"],
+      ["muted", "toolErrorBg"],
     ];
     const faint = pairs
       .map(([text, under]) => ({
@@ -79,8 +80,8 @@ test("whoever holds a style of a theme has the looks of its present scheme", () 
   const theme = makeTheme("dark");
   const { accent } = theme.style;
   const before = accent("x");
-  theme.use("light");
-  expect(theme.scheme).toBe("light");
+  theme.use(builtInThemes.light);
+  expect(theme.now.name).toBe("light");
   expect(accent("x")).toBe(makeTheme("light").style.accent("x"));
   expect(accent("x")).not.toBe(before);
   expect(theme.markdown.heading("x")).toBe(makeTheme("light").markdown.heading("x"));

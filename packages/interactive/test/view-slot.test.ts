@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { extensionTheme } from "../src/extension-views/extension-theme.ts";
 import { drawnLines } from "../src/extension-views/extension-tui.ts";
 import { ViewSlot } from "../src/extension-views/standing-views.ts";
+import { builtInThemes } from "../src/terminal/built-in-themes.ts";
 import { makeTheme } from "../src/terminal/theme.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] }));
@@ -82,11 +83,18 @@ test("the theme of extensions follows the scheme, and knows no other colours", (
   expect(theme.fg("accent", "a")).toBe("\u001b[38;5;110ma\u001b[39m");
   expect(theme.fg("no colour" as never, "a")).toBe("a");
   expect(theme.bg("constructor" as never, "a")).toBe("a");
-  looks.use("none");
-  expect([theme.fg("success", "a"), theme.fg("dim", "a"), theme.bg("toolErrorBg", "a")]).toEqual([
+  expect([theme.name, theme.getFgAnsi("accent"), theme.getColorMode()]).toEqual([
+    "dark",
+    "\u001b[38;5;110m",
+    "256color",
+  ]);
+  looks.use(builtInThemes.light);
+  expect([theme.name, theme.fg("accent", "a")]).toEqual(["light", "\u001b[38;5;25ma\u001b[39m"]);
+  const plain = extensionTheme(makeTheme("none"));
+  expect([plain.fg("success", "a"), plain.bg("toolErrorBg", "a"), plain.getFgAnsi("dim")]).toEqual([
     "a",
     "a",
-    "a",
+    "",
   ]);
   expect(theme.bg("selectedBg", "a")).toBe("\u001b[7ma\u001b[27m");
 });

@@ -97,7 +97,7 @@ export function piUi(ctx: ExtensionContext, { prompts }: Pick<PiExtension, "prom
   const { custom, ...drawn } = drawing(ui);
   return overlay(ui, {
     ...drawn,
-    ...themes(ui, drawn.theme),
+    ...themes(ui),
     custom: <Value>(factory: CustomFactory<Value>, options?: CustomOptions) =>
       // Elsewhere nobody is asked.
       ctx.mode === "tui"
@@ -154,18 +154,12 @@ function drawing(ui: ExtensionUI): Drawing {
   };
 }
 
-const themeNames = ["dark", "light"] as const;
-
-/** pi's way to colours: Bonsai has two schemes, and no files of themes. */
-function themes(ui: ExtensionUI, theme: PiTheme) {
+/** A theme that is asked for has what pi's have. */
+function themes(ui: ExtensionUI) {
   return {
-    getAllThemes: () => themeNames.map((name) => ({ name, path: undefined })),
-    getTheme: (wanted: unknown) => {
-      const name = themeNames.find((each) => each === wanted);
-      return name && piTheme(theme, name);
-    },
-    setTheme(wanted: string | { name?: unknown }) {
-      return ui.setTheme(String(typeof wanted === "object" ? wanted?.name : wanted));
+    getTheme(name: string) {
+      const theme = ui.getTheme(name);
+      return theme && piTheme(theme);
     },
   };
 }

@@ -145,9 +145,26 @@ test("an editor can be derived, and gives the keys of the program to it", () => 
   expect(editor).toBeInstanceOf(codingAgent.CustomEditor);
 });
 
-test("another part of pi's interactive mode says where it works when it is made", () => {
-  class Mine extends codingAgent.Theme {}
-  expect(() => new Mine()).toThrow(expect.objectContaining({ code: "pi_terminal_only" }));
+test("a Theme of one's own draws with its colours, and refuses what is none", () => {
+  const { Theme } = codingAgent;
+  const mine = new Theme({ accent: "#0af", dim: 244, text: "" }, { selectedBg: "#102030" }, "truecolor", {
+    name: "mine",
+  });
+  expect([mine.name, mine.appearance, mine.getColorMode()]).toEqual(["mine", "dark", "truecolor"]);
+  expect(mine.fg("accent", "a")).toBe("\u001b[38;2;0;170;255ma\u001b[39m");
+  expect(mine.getFgAnsi("dim")).toBe("\u001b[38;5;244m");
+  expect(mine.getFgAnsi("text")).toBe("\u001b[39m");
+  expect(mine.style("a", { bg: "selectedBg", bold: true })).toBe(
+    "\u001b[48;2;16;32;48m\u001b[1ma\u001b[22m\u001b[49m",
+  );
+  expect(new Theme({ accent: "#00aaff" }, {}, "256color").getFgAnsi("accent")).toBe("\u001b[38;5;39m");
+  class Mine extends Theme {}
+  expect(() => new Mine({ accent: "blue" }, {}, "truecolor")).toThrow(
+    expect.objectContaining({
+      code: "pi_theme_invalid",
+      message: expect.stringContaining('accent of a Theme is "blue"'),
+    }),
+  );
 });
 
 test.each([

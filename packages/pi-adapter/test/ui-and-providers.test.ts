@@ -17,6 +17,11 @@ const theme: Theme = {
   underline: (text) => text,
   inverse: (text) => text,
   strikethrough: (text) => text,
+  name: "test",
+  appearance: "dark",
+  getFgAnsi: (color) => `<${color}>`,
+  getBgAnsi: (color) => `<${color}>`,
+  getColorMode: () => "256color",
 };
 
 function ui(parts: object = {}, mode: ExtensionContext["mode"] = "rpc") {
@@ -51,15 +56,20 @@ test("what is pasted stands behind what was typed; a widget goes on as it is", (
   ]);
 });
 
-test("there are two themes, taken by their name or as they were given", () => {
-  const { ui: pi, calls } = ui();
-  expect(pi.getAllThemes!()).toEqual([
-    { name: "dark", path: undefined },
-    { name: "light", path: undefined },
-  ]);
-  for (const wanted of ["light", pi.getTheme!("dark"), "solarized", undefined]) pi.setTheme!(wanted);
+test("a theme that is asked for has what pi's have; what is set goes on as it is", () => {
+  const known = { getTheme: (name: string) => (name === "dark" ? theme : undefined) };
+  const { ui: pi, calls } = ui(known);
+  const dark = pi.getTheme!("dark") as unknown as PiTheme;
+  expect(dark.getThinkingBorderColor("high")("x")).toBe("<thinkingHigh>x</>");
+  expect(dark.getBashModeBorderColor()("x")).toBe("<bashMode>x</>");
+  expect(dark.style("x", { fg: "accent", bg: "selectedBg" })).toBe("<selectedBg><accent>x</></>");
+  expect([dark.name, dark.getFgAnsi("dim"), dark.getColorMode()]).toEqual(["test", "<dim>", "256color"]);
   expect(pi.getTheme!("solarized")).toBeUndefined();
-  expect(calls).toEqual(["light", "dark", "solarized", "undefined"].map((name) => ["setTheme", name]));
+  for (const wanted of ["light", dark as never]) pi.setTheme!(wanted);
+  expect(calls).toEqual([
+    ["setTheme", "light"],
+    ["setTheme", dark],
+  ]);
 });
 
 test("an editor is made with pi's names of the keys, and can be asked for", () => {

@@ -208,8 +208,15 @@ export interface ExtensionUI {
   addAutocompleteProvider(factory: AutocompleteFactory): () => void;
   /** Sees keys before what has the focus, behind the program's own; the function returned ends it. */
   onTerminalInput(handler: TerminalInputHandler): () => void;
-  /** The colours: `auto`, `dark` or `light`, until the user chooses others or the extension is unloaded. */
-  setTheme(name: string): { success: boolean; error?: string };
+  /**
+   * The colours: `auto`, a theme by its name, or one of `getTheme` or of one's own, until the user chooses others or the
+   * extension is unloaded. The settings stay as they are.
+   */
+  setTheme(theme: string | Theme): { success: boolean; error?: string };
+  /** The themes there are, built in and in files, with their files; none where nothing is drawn. */
+  getAllThemes(): { name: string; path: string | undefined }[];
+  /** A theme by its name, to draw with or to set; undefined where there is none. It is as its file was when it was asked for. */
+  getTheme(name: string): Theme | undefined;
   /** True where the user wants to see all of tool output, thinking and summaries; false where nothing is drawn. */
   getToolsExpanded(): boolean;
   /** As the user's key does. */

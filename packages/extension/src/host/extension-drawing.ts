@@ -171,6 +171,8 @@ const same = (text: string) => text;
 
 /** Where nothing is drawn, texts stay as they are. */
 export const plainTheme: Theme = {
+  name: "",
+  appearance: "dark",
   fg: (_color, text) => text,
   bg: (_color, text) => text,
   bold: same,
@@ -178,4 +180,7 @@ export const plainTheme: Theme = {
   underline: same,
   inverse: same,
   strikethrough: same,
+  getFgAnsi: () => "",
+  getBgAnsi: () => "",
+  getColorMode: () => "none",
 };

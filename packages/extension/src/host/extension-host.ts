@@ -153,7 +153,11 @@ export interface FrontEndDrawing {
   /** The handler never throws. @returns ends it */
   onTerminalInput(handler: (data: string) => { consume?: boolean; data?: string } | undefined): () => void;
   /** Undefined brings back what the user has chosen. */
-  setTheme(name: "auto" | "dark" | "light" | undefined): void;
+  setTheme(theme: string | Theme | undefined): void;
+  /** True for what `setTheme` takes by name. */
+  hasTheme(name: string): boolean;
+  getAllThemes(): { name: string; path: string | undefined }[];
+  getTheme(name: string): Theme | undefined;
   getToolsExpanded(): boolean;
   setToolsExpanded(isExpanded: boolean): void;
   /** An extension has appended it; it is drawn where it has a renderer. */

@@ -1,4 +1,5 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
+import type { Theme } from "../api/drawing.ts";
 import type { CustomOptions, EditorComponent, ExtensionUI, NotificationType } from "../api/extension-ui.ts";
 import { drawnComponent, plainTheme } from "./extension-drawing.ts";
 import { badArgument, failureText } from "./extension-errors.ts";
@@ -126,11 +127,15 @@ function checkFunction(given: unknown, call: string, { scope }: UiOwner, { isOpt
     throw badArgument(scope, call, "a function", given);
 }
 
-const themeNames = ["auto", "dark", "light"] as const;
-
 const undrawn = { success: false, error: "Nothing is drawn here." };
 
-type Looks = "setWorkingIndicator" | "setWorkingVisible" | "setHiddenThinkingLabel" | "setTheme";
+type Looks =
+  | "setWorkingIndicator"
+  | "setWorkingVisible"
+  | "setHiddenThinkingLabel"
+  | "setTheme"
+  | "getAllThemes"
+  | "getTheme";
 
 /** How what the program draws itself looks. */
 function scopedLooks(ui: FrontEndUI, { scope }: UiOwner, show: Show): Pick<ExtensionUI, Looks> {
@@ -145,16 +150,29 @@ function scopedLooks(ui: FrontEndUI, { scope }: UiOwner, show: Show): Pick<Exten
       show("thinking label", label, (shown) => ui.setHiddenThinkingLabel?.(shown)),
     setTheme(wanted) {
       if (scope.isUnloaded || ui.setTheme === undefined) return undrawn;
-      const name = themeNames.find((each) => each === wanted);
-      if (name === undefined)
-        return {
-          success: false,
-          error: `${String(wanted)} is no theme; there are ${themeNames.join(", ")}.`,
-        };
-      show("theme", name, (shown) => ui.setTheme?.(shown));
-      return { success: true };
+      const isTheme = typeof wanted === "object" ? isDrawnTheme(wanted) : ui.hasTheme?.(String(wanted));
+      if (isTheme !== true) return { success: false, error: noTheme(wanted, ui) };
+      try {
+        show("theme", wanted, (shown) => ui.setTheme?.(shown));
+        return { success: true };
+      } catch (error) {
+        return { success: false, error: failureText("The theme", error) };
+      }
     },
+    getAllThemes: () => ui.getAllThemes?.() ?? [],
+    getTheme: (name) => ui.getTheme?.(String(name)),
   };
+}
+
+/** The looks of it are asked for by these. */
+function isDrawnTheme(given: Theme | null): boolean {
+  return typeof given?.getFgAnsi === "function" && typeof given.getBgAnsi === "function";
+}
+
+function noTheme(wanted: unknown, ui: FrontEndUI): string {
+  const names = ["auto", ...(ui.getAllThemes?.() ?? []).map(({ name }) => name)];
+  const what = typeof wanted === "object" ? "What was given" : String(wanted);
+  return `${what} is no theme; there are ${names.join(", ")}.`;
 }
 
 type ScopedDrawing = Omit<
@@ -272,6 +290,8 @@ export function silentUi({ scope, host }: Pick<ExtensionRuntime, "scope" | "host
     addAutocompleteProvider: () => () => {},
     onTerminalInput: () => () => {},
     setTheme: () => undrawn,
+    getAllThemes: () => [],
+    getTheme: () => undefined,
     getToolsExpanded: () => false,
     setToolsExpanded() {},
     setStatus() {},

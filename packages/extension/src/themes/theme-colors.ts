@@ -104,7 +104,8 @@ const textTokens = ["text", "userMessageText", "muted"] as const;
 
 /** The background that colours were made for: as dark or light as theirs are, or else as their texts are not. */
 export function appearanceOf(colors: ThemeColors["colors"]): "dark" | "light" {
-  const of = (tokens: readonly ThemeToken[]) => tokens.map((token) => colors[token]).find((each) => each !== "");
+  const of = (tokens: readonly ThemeToken[]) =>
+    tokens.map((token) => colors[token]).find((each) => each !== "");
   const ground = of(groundTokens);
   if (ground !== undefined) return isLight(rgbOf(ground)) ? "light" : "dark";
   const text = of(textTokens);
@@ -117,7 +118,7 @@ export function withFallbacks(
 ): ThemeColors["colors"] {
   const of = (token: ThemeToken): ThemeColorValue => {
     const { fallback } = tokenFacts(token);
-    return colors[token] ?? (fallback === undefined ? "" : of(fallback));
+    return colors[token] ?? (fallback === undefined ? "" : of(fallback as ThemeToken));
   };
   return Object.fromEntries(themeTokenNames.map((token) => [token, of(token)])) as ThemeColors["colors"];
 }
@@ -126,11 +127,18 @@ export function withFallbacks(
 export function colorOfOpening(opening: string): ThemeColorValue | undefined {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: it begins with one
   const codes = /^\x1b\[([\d;]+)m$/.exec(opening)?.[1]?.split(";").map(Number) ?? [];
-  const [kind, way, ...parts] = codes;
-  if (codes.length === 1 && (kind === 39 || kind === 49)) return "";
+  const [kind = 0, way, ...parts] = codes;
+  if (codes.length === 1) return kind === 39 || kind === 49 ? "" : ofSixteen(kind);
   if (kind !== 38 && kind !== 48) return undefined;
   if (parts.some((part) => part > 255)) return undefined;
   const [r, g, b] = parts;
   if (way === 5 && parts.length === 1) return r;
   return way === 2 && r !== undefined && g !== undefined && b !== undefined ? { r, g, b } : undefined;
+}
+
+/** 30 to 37 and 90 to 97 colour a text; 10 more, what is behind it. */
+function ofSixteen(code: number): number | undefined {
+  const text = (code >= 40 && code < 50) || code >= 100 ? code - 10 : code;
+  if (text >= 30 && text < 38) return text - 30;
+  return text >= 90 && text < 98 ? text - 82 : undefined;
 }

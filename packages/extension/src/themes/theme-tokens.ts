@@ -11,9 +11,10 @@ interface TokenFacts {
   without?: "bold" | "reverse";
 }
 
-const text = (meaning: string, more: Partial<TokenFacts> = {}) => ({ slot: "text", meaning, ...more }) as const;
-const ground = (meaning: string, more: Partial<TokenFacts> = {}) =>
-  ({ slot: "background", meaning, ...more }) as const;
+type MoreFacts = Omit<TokenFacts, "slot" | "meaning">;
+
+const text = (meaning: string, more: MoreFacts = {}) => ({ slot: "text", meaning, ...more }) as const;
+const ground = (meaning: string, more: MoreFacts = {}) => ({ slot: "background", meaning, ...more }) as const;
 const bold = { without: "bold" } as const;
 
 /**
@@ -91,6 +92,6 @@ export type ThemeBg = Exclude<ThemeToken, ThemeColor>;
 export const themeTokenNames = Object.keys(themeTokens) as readonly ThemeToken[];
 
 /** What the table says of a token, with what it leaves out. */
-export function tokenFacts(token: ThemeToken): TokenFacts & { fallback?: ThemeToken } {
+export function tokenFacts(token: ThemeToken): TokenFacts {
   return themeTokens[token];
 }

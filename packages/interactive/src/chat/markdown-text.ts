@@ -47,7 +47,10 @@ export class MarkdownText {
       highlightCode: (code: string, language?: string) =>
         highlighter.lines(code, isPlain ? undefined : language, theme.style),
     };
-    const lines = fittedLines(markdownLines(chunk, looks, { width: this.#width, text: theme.text }), this.#width);
+    const lines = fittedLines(
+      markdownLines(chunk, looks, { width: this.#width, text: theme.text }),
+      this.#width,
+    );
     this.#drawn[at] = { chunk, isLast, lines };
     return lines;
   }

@@ -219,7 +219,12 @@ export class ToolBlock extends ImageBlock {
   }
 
   #diff(diff: string, width: number): string[] {
-    const { toolDiffAdded: added, toolDiffRemoved: removed, toolDiffContext: same, dim } = this.looks.theme.style;
+    const {
+      toolDiffAdded: added,
+      toolDiffRemoved: removed,
+      toolDiffContext: same,
+      dim,
+    } = this.looks.theme.style;
     const looks: Readonly<Record<DiffLineKind, Style>> = { added, removed, gap: dim, same };
     const lines = diffLines(diff);
     const gutter = diffGutter(lines, width - indent.length);

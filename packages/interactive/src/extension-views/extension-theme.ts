@@ -1,81 +1,72 @@
 import type { Theme as ExtensionTheme } from "@bonsai-agent/extension";
-import type { ThemeBg, ThemeColor } from "@bonsai-agent/extension/host";
-import type { StyleName, Theme } from "../terminal/theme.ts";
+import {
+  appearanceOf,
+  colorOfOpening,
+  type ThemeColors,
+  type ThemeToken,
+  themeTokenNames,
+  tokenFacts,
+  withFallbacks,
+} from "@bonsai-agent/extension/themes";
+import { makeTheme, type Theme } from "../terminal/theme.ts";
 
-const plain = undefined;
-
-const colors: Readonly<Record<ThemeColor, StyleName | undefined>> = {
-  accent: "accent",
-  border: "border",
-  borderAccent: "accent",
-  borderMuted: "border",
-  success: "success",
-  error: "error",
-  warning: "warning",
-  muted: "muted",
-  dim: "dim",
-  text: plain,
-  thinkingText: "thinking",
-  userMessageText: "user",
-  customMessageText: plain,
-  customMessageLabel: "accent",
-  toolTitle: "toolName",
-  toolOutput: "muted",
-  toolDiffAdded: "added",
-  toolDiffRemoved: "removed",
-  toolDiffContext: "muted",
-  mdHeading: "accent",
-  mdLink: "accent",
-  mdLinkUrl: "dim",
-  mdCode: "accent",
-  mdCodeBlock: plain,
-  mdCodeBlockBorder: "dim",
-  mdQuote: "muted",
-  mdQuoteBorder: "dim",
-  mdHr: "dim",
-  mdListBullet: "muted",
-  syntaxComment: "dim",
-  syntaxKeyword: "accent",
-  syntaxFunction: "toolName",
-  syntaxVariable: plain,
-  syntaxString: "success",
-  syntaxNumber: "warning",
-  syntaxType: "toolName",
-  syntaxOperator: "muted",
-  syntaxPunctuation: "muted",
-  thinkingOff: "dim",
-  thinkingMinimal: "dim",
-  thinkingLow: "muted",
-  thinkingMedium: "muted",
-  thinkingHigh: "accent",
-  thinkingXhigh: "accent",
-  thinkingMax: "accent",
-  bashMode: "warning",
-};
-
-/** What is selected has to be seen without colours, too. */
-const backgrounds: Readonly<Record<ThemeBg, StyleName>> = {
-  selectedBg: "selected",
-  userMessageBg: "userBackground",
-  customMessageBg: "toolBackground",
-  toolPendingBg: "toolBackground",
-  toolSuccessBg: "toolBackground",
-  toolErrorBg: "toolErrorBackground",
-};
-
-/** The program's looks by the names that extensions know. They follow the scheme of now. */
-export function extensionTheme({ style }: Pick<Theme, "style">): ExtensionTheme {
-  const look = (name: StyleName | undefined, text: string) =>
-    name === undefined ? String(text) : style[name](String(text));
+/** The program's looks by the names that extensions know. They follow the theme in use. */
+export function extensionTheme(theme: Pick<Theme, "style" | "now" | "mode" | "opening">): ExtensionTheme {
+  const { style, mode } = theme;
+  const look = (name: string, slot: string, text: string) =>
+    isTokenFor(name, slot) ? style[name](String(text)) : String(text);
+  const opening = (name: string, slot: string) => (isTokenFor(name, slot) ? theme.opening(name) : "");
   return {
-    fg: (color, text) => look(Object.hasOwn(colors, color) ? colors[color] : undefined, text),
-    bg: (color, text) => look(Object.hasOwn(backgrounds, color) ? backgrounds[color] : undefined, text),
-    bold: (text) => look("bold", text),
+    get name() {
+      return theme.now.name;
+    },
+    get appearance() {
+      return theme.now.appearance;
+    },
+    fg: (color, text) => look(color, "text", text),
+    bg: (color, text) => look(color, "background", text),
+    getFgAnsi: (color) => opening(color, "text"),
+    getBgAnsi: (color) => opening(color, "background"),
+    getColorMode: () => mode,
+    bold: (text) => style.bold(String(text)),
     italic: attribute(3, 23),
     underline: attribute(4, 24),
     inverse: attribute(7, 27),
     strikethrough: attribute(9, 29),
   };
+}
+
+/** A theme that is not in use, on the same terminal. */
+export function otherTheme(colors: ThemeColors, { mode }: Pick<Theme, "mode">): ExtensionTheme {
+  const other = makeTheme(mode === "none" ? "none" : colors.appearance, mode);
+  other.use(colors);
+  return extensionTheme(other);
+}
+
+/** The colours of a theme that an extension gives, by what it sends to the terminal. @throws what its methods throw */
+export function colorsOf(given: ExtensionTheme): ThemeColors {
+  const opening = (token: ThemeToken) =>
+    isTokenFor(token, "text") ? given.getFgAnsi(token as never) : given.getBgAnsi(token as never);
+  const colors = withFallbacks(
+    Object.fromEntries(
+      themeTokenNames.flatMap((token) => {
+        const color = colorOfOpening(String(opening(token)));
+        return color === undefined ? [] : [[token, color]];
+      }),
+    ),
+  );
+  const { name, appearance } = given;
+  return {
+    name: typeof name === "string" && name !== "" ? name : "(an extension's)",
+    appearance: appearance === "dark" || appearance === "light" ? appearance : appearanceOf(colors),
+    colors,
+  };
+}
+
+function isTokenFor(name: string, slot: string): name is ThemeToken {
+  return (
+    (themeTokenNames as readonly string[]).includes(name) && tokenFacts(name as ThemeToken).slot === slot
+  );
 }
 
 function attribute(open: number, close: number): (text: string) => string {

@@ -3,18 +3,19 @@ import { printable } from "@bonsai-agent/app/terminal-text";
 import type { FrontEndDrawing, FrontEndUI } from "@bonsai-agent/extension/host";
 import { dialogs } from "../panels/ask.ts";
 import type { SpinnerLooks } from "../status/activity-line.ts";
-import { applyTheme } from "../terminal/capabilities.ts";
 import type { Screen } from "../terminal/screen.ts";
+import type { ThemeControl } from "../terminal/theme-control.ts";
 import { stripTerminalSequences } from "../terminal/tui.ts";
 import { TypingRest } from "../terminal/typed-input.ts";
 import { customView } from "./custom-views.ts";
-import { extensionTheme } from "./extension-theme.ts";
+import { colorsOf, extensionTheme, otherTheme } from "./extension-theme.ts";
 import { drawnLines } from "./extension-tui.ts";
 import { ExtensionLines, standingViews } from "./standing-views.ts";
 import { type EditorPlace, typingViews } from "./typing-views.ts";
 
 interface ExtensionUiOptions {
   screen: Screen;
+  themes: ThemeControl;
   notify: (message: string, level: AgentNotice["level"]) => void;
   /** Where the user types. */
   editor: EditorPlace;
@@ -82,16 +83,16 @@ type Looks =
   | "setWorkingIndicator"
   | "setWorkingVisible"
   | "setHiddenThinkingLabel"
-  | "setTheme";
+  | "setTheme"
+  | "hasTheme"
+  | "getAllThemes"
+  | "getTheme";
 
 /** A sign that is wider would push away what goes on. */
 const mostSignColumns = 20;
 
 /** How what the program draws itself looks. */
-function looksOf({ working, chat, screen }: ExtensionUiOptions): Pick<FrontEndDrawing, Looks> {
-  const { theme } = screen;
-  /** What the user had chosen, and what an extension has chosen since. */
-  let chosen: { before: typeof theme.choice; now: typeof theme.choice } | undefined;
+function looksOf({ working, chat, screen, themes }: ExtensionUiOptions): Pick<FrontEndDrawing, Looks> {
   return {
     setWorkingMessage: (message) =>
       working.setWorkingMessage(message === undefined ? undefined : stripTerminalSequences(String(message))),
@@ -106,11 +107,12 @@ function looksOf({ working, chat, screen }: ExtensionUiOptions): Pick<FrontEndDr
     },
     setWorkingVisible: (isVisible) => working.setWorkingVisible(isVisible),
     setHiddenThinkingLabel: (label) => chat.setThinkingLabel(label),
-    setTheme(name) {
-      const isStillOurs = chosen !== undefined && theme.choice === chosen.now;
-      const before = isStillOurs ? chosen!.before : theme.choice;
-      chosen = name && { before, now: name };
-      if (name !== undefined || isStillOurs) applyTheme(screen, name ?? before);
+    setTheme: (theme) => themes.setOfExtension(typeof theme === "object" ? colorsOf(theme) : theme),
+    hasTheme: (name) => themes.has(name),
+    getAllThemes: () => themes.all.map(({ name, path }) => ({ name, path })),
+    getTheme(name) {
+      const theme = themes.get(name);
+      return theme && otherTheme(theme, screen.theme);
     },
   };
 }

@@ -6,7 +6,8 @@ type SettingKind =
   | { kind: "switch" }
   | { kind: "choice"; choices: readonly string[] }
   | { kind: "number" }
-  | { kind: "model" };
+  | { kind: "model" }
+  | { kind: "theme" };
 
 /** A setting that can be changed without an editor. */
 export interface CommonSetting {
@@ -44,7 +45,7 @@ export const commonSettings: readonly CommonSetting[] = [
   ),
   setting("thinking", oneOf(...thinkingLevels), "How much the model thinks before it answers."),
   setting("titles", onOff, "Sessions are named after the first answer.", "session"),
-  setting("theme", oneOf("auto", "dark", "light"), "Colours: auto is as the terminal's background is."),
+  setting("theme", { kind: "theme" }, "Colours: auto is dark or light as the terminal's background is."),
   setting(
     "footer.tokens",
     onOff,

@@ -145,7 +145,7 @@ export class DraftPanel implements Panel {
 
   /** On as many lines as they need. */
   #choiceLines(width: number): string[] {
-    const { selected, muted } = this.#options.screen.theme.style;
+    const { selectedBg: selected, muted } = this.#options.screen.theme.style;
     const lines: { text: string; columns: number }[] = [{ text: "", columns: 0 }];
     for (const [at, { choice, label, keptTokens }] of this.#choices.entries()) {
       const words = keptTokens === undefined ? label : this.#cutWords(label, keptTokens);

@@ -51,6 +51,8 @@ export interface PickListOptions<Item> extends PickListModelOptions<Item> {
   /** Lines about the selected item, each within the width; left out on a low screen. */
   preview?: (item: Item, width: number) => readonly string[];
   onQuery?: (query: string) => void;
+  /** Called with what is selected from now on; undefined where nothing matches. */
+  onSelect?: (item: Item | undefined) => void;
   /**
    * It comes by itself, perhaps while the user types: the Enter behind what was typed may end a prompt, and chooses nothing.
    * Default: the user has asked for it.
@@ -102,7 +104,8 @@ export class PickList<Item> extends FieldPanel<TextField> {
   }
 
   handleInput(data: string): void {
-    const { actions = [], onCancel, place } = this.#options;
+    const { actions = [], onCancel, onSelect, place } = this.#options;
+    const before = this.model.selected;
     const keys = getKeybindings();
     const action = actions.find(({ key }) => matchesKey(data, key));
     if (action !== undefined) action.run(this.model.selected);
@@ -110,6 +113,7 @@ export class PickList<Item> extends FieldPanel<TextField> {
     else if (keys.matches(data, "tui.select.confirm")) this.#confirmed();
     else if (this.#moved(data)) this.#isTyping = false;
     else this.#typed(data);
+    if (this.model.selected !== before) onSelect?.(this.model.selected);
     place.redraw();
   }
 

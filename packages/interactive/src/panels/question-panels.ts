@@ -84,7 +84,7 @@ export class ConfirmPanel implements Panel {
   render(width: number): string[] {
     const { place, title, onLeave, typeThrough } = this.#options;
     const heading = headingLines(place, title, width);
-    const { selected, muted } = place.theme.style;
+    const { selectedBg: selected, muted } = place.theme.style;
     const [yes, no] = [" Yes ", " No "];
     const letters: KeyHint[] =
       typeThrough === undefined

@@ -2,6 +2,7 @@ import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
 import type { SettingsLayer } from "@bonsai-agent/app/settings";
 import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
+import type { ThemeControl } from "../terminal/theme-control.ts";
 import { askChoice, askText } from "./ask.ts";
 import { type CommonSetting, commonSettings, settingName } from "./common-settings.ts";
 import { pickModel } from "./model-picker.ts";
@@ -15,9 +16,11 @@ import {
   withValue,
   writeSetting,
 } from "./settings-file.ts";
+import { pickTheme, themeChoices } from "./theme-picker.ts";
 
 interface EditSettingsOptions {
   screen: Screen;
+  themes: ThemeControl;
   models: ModelRegistry;
   home: string;
   inForce: () => SettingsInForce;
@@ -88,9 +91,21 @@ class SettingsEditor {
 
   #preview(setting: CommonSetting, width: number): string[] {
     const { own, over, usual, value: here } = this.#source(setting);
-    const allowed = { switch: "on or off", number: "a whole number", model: "provider/id", choice: "" };
+    const allowed = {
+      switch: "on or off",
+      number: "a whole number",
+      model: "provider/id",
+      theme: "",
+      choice: "",
+    };
     const { value } = setting;
-    const choices = value.kind === "choice" ? value.choices.join(", ") : allowed[value.kind];
+    const { themes } = this.#options;
+    const choices =
+      value.kind === "choice"
+        ? value.choices.join(", ")
+        : value.kind === "theme"
+          ? `${themeChoices(themes).join(", ")}, or two as light/dark`
+          : allowed[value.kind];
     const otherwise =
       over === undefined
         ? []
@@ -109,6 +124,7 @@ class SettingsEditor {
     if (value.kind === "switch") this.#write(setting, now !== true);
     else if (value.kind === "choice") await this.#choose(setting, value.choices, String(now));
     else if (value.kind === "model") await this.#chooseModel(setting, now);
+    else if (value.kind === "theme") await this.#chooseTheme(setting);
     else await this.#typeNumber(setting, now);
   }
 
@@ -128,6 +144,12 @@ class SettingsEditor {
     const current = typeof now === "string" ? now : "";
     const picked = await pickModel({ screen, models, current, title: settingName(setting) });
     if (picked !== undefined) this.#write(setting, picked.reference);
+  }
+
+  async #chooseTheme(setting: CommonSetting): Promise<void> {
+    const { screen, themes } = this.#options;
+    const picked = await pickTheme({ screen, themes });
+    if (picked !== undefined) this.#write(setting, picked);
   }
 
   async #typeNumber(setting: CommonSetting, now: unknown): Promise<void> {

@@ -19,8 +19,8 @@ import { CompletionStack } from "../slash/completion-stack.ts";
 import { PromptCompletion } from "../slash/prompt-completion.ts";
 import { askAtStart } from "../slash/settings-commands.ts";
 import { slashCommands } from "../slash/slash-commands.ts";
+import { readThemes } from "../slash/theme.ts";
 import { Status } from "../status/status.ts";
-import { applyTheme } from "../terminal/capabilities.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
 import { shortcutConflicts } from "../terminal/shortcut-conflicts.ts";
 import { indexInBackground } from "./background-index.ts";
@@ -51,7 +51,7 @@ type Parts = ReturnType<typeof makeParts>;
 
 /** What there is before a session is open. */
 function makeParts(firstFrame: FirstFrame) {
-  const { call, screen, editor, quitting } = firstFrame;
+  const { call, screen, themes, editor, quitting } = firstFrame;
   const { cwd } = call.io;
   const home = bonsaiHome({ ...call.io.env });
   /** Undefined before the session is open. */
@@ -72,6 +72,7 @@ function makeParts(firstFrame: FirstFrame) {
   });
   const ui = extensionUi({
     screen,
+    themes,
     notify,
     editor,
     chat,
@@ -165,11 +166,12 @@ async function chosenCall(
 }
 
 async function runSession(parts: Parts, host: AgentHost, search: SearchThread): Promise<void> {
-  const { screen, chat, status, editor, ui, quitting, submitting, keyHandler, completion } = parts;
+  const { screen, themes, chat, status, editor, ui, quitting, submitting, keyHandler, completion } = parts;
   const context: InteractiveContext = {
     host,
     screen,
     theme: screen.theme,
+    themes,
     chat,
     editor,
     ui,
@@ -183,7 +185,8 @@ async function runSession(parts: Parts, host: AgentHost, search: SearchThread): 
   };
   parts.opened.review = panelReview({ context, untilRest: (signal) => ui.untilRest(signal) });
   completion.begin(context);
-  applyTheme(screen, host.app.settings.theme);
+  themes.choose(host.app.settings.theme);
+  await readThemes(context);
   followSessions(context);
   readAhead(context, () => status.contextCounted());
   followCompactions(context);
@@ -199,6 +202,7 @@ async function runSession(parts: Parts, host: AgentHost, search: SearchThread): 
   await quitting.asked;
   stopIndexing();
   submitting.end();
+  themes.close();
   screen.leaveAll();
   await host.stop();
 }

@@ -15,7 +15,6 @@ import { askYesOrNo } from "../panels/ask.ts";
 import { type CommonSetting, settingName } from "../panels/common-settings.ts";
 import { PickList } from "../panels/pick-list.ts";
 import { editSettings } from "../panels/settings-editor.ts";
-import { applyTheme } from "../terminal/capabilities.ts";
 import type { Screen } from "../terminal/screen.ts";
 
 export const settingsCommand: SlashCommand = {
@@ -23,11 +22,12 @@ export const settingsCommand: SlashCommand = {
   description: "Change the common settings, with their meaning and default",
   worksWhileBusy: true,
   async run(_args, context) {
-    const { host, screen, notify } = context;
+    const { host, screen, themes, notify } = context;
     const { home, models } = host.app;
     const changed = new Map<string, CommonSetting>();
     await editSettings({
       screen,
+      themes,
       models,
       home,
       inForce: () => ({ settings: host.app.settings, layers: settingsLayers(quietCall(context)) }),
@@ -69,11 +69,11 @@ function changeWords(changed: readonly CommonSetting[]): string {
  * @throws BonsaiError for settings that cannot be used; then those of before hold
  */
 export function useSettings(context: InteractiveContext): void {
-  const { host, screen } = context;
+  const { host, screen, themes } = context;
   const settings = agentCallSettings(quietCall(context));
   host.app.settings = settings;
   host.agent.setCompactionSettings(settings.compaction);
-  applyTheme(screen, settings.theme);
+  themes.choose(settings.theme);
   // What the footer shows is a setting, too.
   context.contextChanged();
   screen.redraw();

@@ -27,6 +27,7 @@ import {
 import { sessionCommand } from "./session-facts.ts";
 import { settingsCommand, trustCommand } from "./settings-commands.ts";
 import { sourcesCommand } from "./summary-sources.ts";
+import { readThemes, themeCommand } from "./theme.ts";
 import { thinkingCommand } from "./thinking-command.ts";
 
 const quitCommand: SlashCommand = {
@@ -46,6 +47,7 @@ const reloadCommand: SlashCommand = {
     const { loaded, failed, elapsedMs } = await context.interruptible((signal) =>
       host.app.extensions.reload({ signal }),
     );
+    await readThemes(context);
     const what = loaded.length === 1 ? "1 extension" : `${loaded.length} extensions`;
     notify(`${what} loaded in ${Math.round(elapsedMs)} ms.`);
     for (const each of failed) notify(`${each.path}: ${each.error.message}`, "error");
@@ -76,6 +78,7 @@ export const slashCommands: readonly SlashCommand[] = [
   modelCommand,
   thinkingCommand,
   settingsCommand,
+  themeCommand,
   loginCommand,
   logoutCommand,
   trustCommand,

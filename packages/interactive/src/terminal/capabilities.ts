@@ -1,17 +1,9 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { type ColorMode, isLight, type Rgb } from "@bonsai-agent/extension/themes";
 import { setCapabilityOverrides } from "@earendil-works/pi-tui";
-import type { Screen } from "./screen.ts";
-import type { ColorScheme, ThemeChoice } from "./theme.ts";
-import { parseOsc11BackgroundColor } from "./tui.ts";
-
-interface Rgb {
-  /** 0 to 255 each. */
-  r: number;
-  g: number;
-  b: number;
-}
+import type { ColorScheme } from "./theme.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -22,8 +14,8 @@ export function schemeOfEnvironment(env: Environment): ColorScheme {
 }
 
 /** The scheme that can be read on a background. */
-export function schemeOfBackground({ r, g, b }: Rgb): "dark" | "light" {
-  return relativeLuminance({ r, g, b }) > 0.18 ? "light" : "dark";
+export function schemeOfBackground(background: Rgb): "dark" | "light" {
+  return isLight(background) ? "light" : "dark";
 }
 
 /** Some terminals give foreground and background as numbers of the first sixteen colours: `15;0`, `0;default;15`. */
@@ -35,65 +27,24 @@ function schemeOfColorFgBg(value: string | undefined): "dark" | "light" | undefi
   return background === 7 || background >= 9 ? "light" : "dark";
 }
 
-/** How bright a colour is to the eye, 0 to 1 (WCAG 2). Half way between black and white in contrast is 0.18. */
-function relativeLuminance({ r, g, b }: Rgb): number {
-  const [red, green, blue] = [r, g, b].map((part) => {
-    const share = part / 255;
-    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
-  }) as [number, number, number];
-  return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-type ThemedScreen = Pick<Screen, "theme" | "tui">;
-
-/**
- * Asks the terminal for its background and takes the scheme that fits, whenever the answer comes, and anew when the
- * terminal changes its colours. Where it does not answer, the theme has no colours, or the user has chosen one, nothing
- * changes. To be called once, when the screen has been started.
- */
-export function followBackground(screen: ThemedScreen): void {
-  const { theme, tui } = screen;
-  if (theme.scheme === "none") return;
-  tui.addInputListener((data) => {
-    if (!data.startsWith("\x1b]11;")) return undefined;
-    applyBackground(screen, data);
-    return { consume: true };
-  });
-  tui.onTerminalColorSchemeChange(() => askBackground(screen));
-  tui.setTerminalColorSchemeNotifications(true);
-  askBackground(screen);
-}
-
-/** `followBackground` takes the answer, however late it comes. */
-function askBackground({ theme, tui }: ThemedScreen): void {
-  if (theme.scheme !== "none" && theme.choice === "auto") tui.terminal.write("\x1b]11;?\x07");
-}
-
-function applyBackground({ theme, tui }: ThemedScreen, answer: string): void {
-  const background = parseOsc11BackgroundColor(answer);
-  if (background === undefined || theme.choice !== "auto") return;
-  const scheme = schemeOfBackground(background);
-  if (scheme === theme.scheme) return;
-  theme.use(scheme);
-  tui.invalidate();
-  tui.requestRender();
-}
-
-/** Takes the theme that the settings name, at once; for `auto` the terminal is asked. */
-export function applyTheme(screen: Pick<Screen, "theme" | "tui">, choice: ThemeChoice): void {
-  const { theme, tui } = screen;
-  if (theme.choice === choice) return;
-  theme.choose(choice);
-  tui.invalidate();
-  tui.requestRender();
-  askBackground(screen);
+/** How many colours the terminal has; where nobody says, the 256 that nearly all have. */
+export function colorModeOf(env: Environment): ColorMode {
+  if (schemeOfEnvironment(env) === "none") return "none";
+  const { COLORTERM = "", TERM = "", TERM_PROGRAM = "" } = env;
+  const isKnown =
+    /^(?:truecolor|24bit)$/i.test(COLORTERM) ||
+    /kitty|ghostty|alacritty|wezterm|foot|-direct$/i.test(TERM) ||
+    /^(?:vscode|zed|alacritty|wezterm|ghostty|iterm\.app|warpterminal)$/i.test(TERM_PROGRAM) ||
+    Boolean(env.WT_SESSION);
+  if (isKnown) return "truecolor";
+  return /^(?:ansi|cons25|linux|vt\d)|-16color$/.test(TERM) ? "16color" : "256color";
 }
 
 /** The theme of the user's own file: the first frame does not wait until all settings are read. */
-export function themeAtStart(home: string): ThemeChoice {
+export function themeAtStart(home: string): string {
   try {
     const { theme } = JSON.parse(readFileSync(join(home, "settings.json"), "utf8")) as { theme?: unknown };
-    return theme === "dark" || theme === "light" ? theme : "auto";
+    return typeof theme === "string" ? theme : "auto";
   } catch {
     // No file, or one that cannot be read: reading all of it is an error later.
     return "auto";

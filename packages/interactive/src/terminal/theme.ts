@@ -47,7 +47,10 @@ export function makeTheme(scheme: ColorScheme, mode: ColorMode = "256color"): Th
   let now: ThemeColors = builtInThemes[scheme === "none" ? "dark" : scheme];
   let looks = looksOf(now, colorMode);
   const style = Object.fromEntries(
-    (["bold", ...themeTokenNames] as const).map((name) => [name, (text: string) => styled(text, looks[name])]),
+    (["bold", ...themeTokenNames] as const).map((name) => [
+      name,
+      (text: string) => styled(text, looks[name]),
+    ]),
   ) as Record<StyleName, Style>;
   const select = {
     selectedPrefix: style.accent,
@@ -78,7 +81,10 @@ export function makeTheme(scheme: ColorScheme, mode: ColorMode = "256color"): Th
 }
 
 function looksOf({ colors }: ThemeColors, mode: ColorMode): Readonly<Record<StyleName, Look>> {
-  const looks = themeTokenNames.map((token): [StyleName, Look] => [token, lookOf(token, colors[token], mode)]);
+  const looks = themeTokenNames.map((token): [StyleName, Look] => [
+    token,
+    lookOf(token, colors[token], mode),
+  ]);
   return Object.fromEntries([["bold", sgr(attributes.bold)], ...looks]) as Record<StyleName, Look>;
 }
 

@@ -5,9 +5,10 @@ import { clipboardWriters, fileKind, HEAD_BYTES, writeClipboard } from "@bonsai-
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, SESSION_VERSION } from "@bonsai-agent/session";
 import { CustomEditor } from "./custom-editor.ts";
-import { BorderedLoader, terminalOnly } from "./drawing.ts";
+import { BorderedLoader } from "./drawing.ts";
 
 export { convertToLlm, defineTool, serializeConversation } from "@bonsai-agent/extension";
+export { PiOwnTheme as Theme } from "../theme.ts";
 export { createLocalBashOperations } from "../tools/bash-operations.ts";
 export {
   createBashTool,
@@ -102,8 +103,6 @@ export function getAgentDir(): string {
 
 /** Colours are the front end's; there is nothing to set up. */
 export function initTheme(): void {}
-
-export const Theme = terminalOnly("Theme");
 
 /** @throws BonsaiError `pi_clipboard_missing` where no program of the system takes a text */
 export async function copyToClipboard(text: string): Promise<void> {

@@ -1,4 +1,3 @@
-import { BonsaiError } from "@bonsai-agent/messages";
 import { themeInUse } from "../theme.ts";
 
 type Theme = ReturnType<typeof themeInUse>;
@@ -155,19 +154,4 @@ export function keyHint(action: string, description: string): string {
 
 export function rawKeyHint(key: string, description: string): string {
   return `${key} ${description}`;
-}
-
-/** A class of pi's interactive mode. Extensions can derive from it, so that they load; none is ever made. */
-export function terminalOnly(name: string): new () => object {
-  const made = class {
-    constructor() {
-      throw new BonsaiError({
-        code: "pi_terminal_only",
-        message: `${name} is a part of pi's interactive mode, which Bonsai does not have.`,
-        hint: "Show a component of pi-tui with ctx.ui.custom instead.",
-      });
-    }
-  };
-  Object.defineProperty(made, "name", { value: name });
-  return made;
 }

@@ -1,0 +1,71 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { AgentNotice } from "@bonsai-agent/agent";
+import type { ThemeColors } from "@bonsai-agent/extension/themes";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { ResourcePlace } from "./resource-places.ts";
+
+export interface FoundThemes {
+  /** By name. */
+  themes: ReadonlyMap<string, ThemeColors>;
+  /** Files that cannot be used, and themes of which another has the name. */
+  notices: readonly AgentNotice[];
+}
+
+/**
+ * The themes in files, of the places in their order: of two with one name, the later stands.
+ * @param taken names that themes without a file have
+ */
+export async function findThemes(
+  places: readonly ResourcePlace[],
+  taken: readonly string[],
+): Promise<FoundThemes> {
+  const files = await themeFiles(places);
+  const themes = new Map<string, ThemeColors>();
+  const notices: AgentNotice[] = [];
+  // Whoever has no files does not wait for what reads them.
+  const { readThemeFile } = files.length === 0 ? {} : await import("./theme-file.ts");
+  for (const file of files) {
+    try {
+      const theme = await readThemeFile!(file);
+      const other =
+        themes.get(theme.name)?.path ?? (taken.includes(theme.name) ? "the built-in one" : undefined);
+      if (other !== undefined)
+        notices.push({
+          code: "theme_twice",
+          level: "info",
+          message: `The theme ${theme.name} of ${file} stands in the place of ${other}.`,
+        });
+      themes.set(theme.name, theme);
+    } catch (error) {
+      notices.push({ code: "theme_left_out", level: "warning", message: problemText(file, error) });
+    }
+  }
+  return { themes, notices };
+}
+
+/** Why a file of a theme cannot be used, for people. */
+export function problemText(file: string, error: unknown): string {
+  if (BonsaiError.is(error)) return `The theme in ${error.message} ${error.hint}`;
+  return `The theme in ${file} cannot be read: ${(error as Error).message}`;
+}
+
+/** The files of the places, each once; a folder is not searched deeper. */
+async function themeFiles(places: readonly ResourcePlace[]): Promise<string[]> {
+  const found = await Promise.all(places.map(({ path }) => filesAt(path)));
+  return [...new Set(found.flat())];
+}
+
+async function filesAt(path: string): Promise<string[]> {
+  try {
+    if (path.endsWith(".json") && (await stat(path)).isFile()) return [path];
+    const names = await readdir(path);
+    return names
+      .filter((name) => name.endsWith(".json"))
+      .sort()
+      .map((name) => join(path, name));
+  } catch {
+    // It need not exist; whoever names one that does not is told so by whoever reads that name.
+    return [];
+  }
+}

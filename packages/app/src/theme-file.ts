@@ -1,0 +1,242 @@
+import { open, stat } from "node:fs/promises";
+import {
+  appearanceOf,
+  type Rgb,
+  type ThemeColors,
+  type ThemeColorValue,
+  type ThemeToken,
+  themeTokenNames,
+  tokenFacts,
+  withFallbacks,
+} from "@bonsai-agent/extension/themes";
+import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
+import { clampChroma, converter, modeOkhsl, modeOklab, modeOklch, modeRgb, useMode } from "culori/fn";
+import { z } from "zod";
+import { didYouMean } from "./nearest-word.ts";
+
+// Loaded with `import()` where there is a file of a theme: nobody else waits for the library of colours.
+
+for (const mode of [modeRgb, modeOklab, modeOklch, modeOkhsl] as const) useMode(mode as typeof modeRgb);
+const toRgb = converter("rgb");
+
+const colorSchema = z.union([z.string(), z.int().min(0).max(255)]).meta({ id: "color" });
+
+const colorsSchema = z.strictObject(
+  Object.fromEntries(
+    themeTokenNames.map((token) => {
+      const { fallback, meaning } = tokenFacts(token);
+      const color = fallback === undefined ? colorSchema : colorSchema.optional();
+      const otherwise = fallback === undefined ? "" : `; left out, it is as ${fallback}`;
+      return [token, color.describe(`${meaning}${otherwise}`)] as const;
+    }),
+  ),
+);
+
+/** A theme as its file has it; the JSON Schema is published from it. */
+export const themeFileSchema = z.strictObject({
+  $schema: z.string().optional().describe("For editors: where this schema is"),
+  name: z
+    .string()
+    .regex(/^[^/]+$/)
+    .describe("As it is chosen by; no slash, and not auto"),
+  appearance: z
+    .enum(["dark", "light"])
+    .optional()
+    .describe("The background that it was made for. Default: as its colours are"),
+  vars: z.record(z.string(), colorSchema).optional().describe("Colours by names of one's own"),
+  colors: colorsSchema.describe(
+    'Each a colour: "#rgb" or "#rrggbb", "oklch(62% 0.1 200)", "okhsl(250 60% 55%)", a number of the 256 colours, the name of one of vars, or "" for the terminal\'s own',
+  ),
+  export: z
+    .strictObject({
+      pageBg: colorSchema.optional(),
+      cardBg: colorSchema.optional(),
+      infoBg: colorSchema.optional(),
+    })
+    .optional()
+    .describe("Backgrounds of a page that a session is exported to; Bonsai's exports are text and have none"),
+});
+
+type ThemeFile = z.output<typeof themeFileSchema>;
+
+/** More than any theme has; what is larger is something else. */
+const MOST_BYTES = 256 * 1024;
+
+/** Reads the file of a theme. @throws BonsaiError `theme_invalid`, which names the file, the key, what was found and what is allowed */
+export async function readThemeFile(path: string): Promise<ThemeColors> {
+  const text = await fileText(path);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw invalid(path, `is no JSON: ${(cause as Error).message}`, { cause });
+  }
+  return { ...parseTheme(value, path), path };
+}
+
+async function fileText(path: string): Promise<string> {
+  // What is opened could be a pipe, which nobody may ever write to.
+  if (!(await stat(path)).isFile()) throw invalid(path, "is no file");
+  const file = await open(path);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MOST_BYTES + 1));
+    if (bytesRead > MOST_BYTES)
+      throw invalid(path, `is larger than ${MOST_BYTES / 1024} KB, which no theme is`);
+    const bytes = buffer.subarray(0, bytesRead);
+    if (bytes.includes(0)) throw invalid(path, "is no text");
+    return bytes.toString("utf8").replace(/^\ufeff/, "");
+  } finally {
+    await file.close();
+  }
+}
+
+/** @param file stands in the error. @throws BonsaiError `theme_invalid` */
+export function parseTheme(value: unknown, file: string): ThemeColors {
+  const { success, data, error } = themeFileSchema.safeParse(value);
+  if (!success) throw invalid(file, ...problemOf(value, error.issues));
+  if (data.name === "auto")
+    throw invalid(file, 'name is "auto", which stands for dark or light; give it another');
+  const colors = settledColors(data, file);
+  return { name: data.name, appearance: data.appearance ?? appearanceOf(colors), colors };
+}
+
+function settledColors(theme: ThemeFile, file: string): ThemeColors["colors"] {
+  const { vars = {}, colors, export: page = {} } = theme;
+  const settled: Partial<Record<ThemeToken, ThemeColorValue>> = {};
+  const color = (key: string, value: string | number): ThemeColorValue => settle(key, value, { vars, file });
+  for (const [name, value] of Object.entries(vars)) color(`vars.${name}`, value);
+  for (const token of themeTokenNames) {
+    const value = colors[token];
+    if (value !== undefined) settled[token] = color(`colors.${token}`, value);
+  }
+  for (const [name, value] of Object.entries(page)) if (value !== undefined) color(`export.${name}`, value);
+  return withFallbacks(settled);
+}
+
+interface Vars {
+  vars: Readonly<Record<string, string | number>>;
+  file: string;
+}
+
+/** @param seen the variables on the way to this value */
+function settle(
+  key: string,
+  value: string | number,
+  given: Vars,
+  seen: readonly string[] = [],
+): ThemeColorValue {
+  if (typeof value === "number" || value === "") return value;
+  if (/^#|\(/.test(value)) {
+    const color = mixed(value);
+    if (color !== undefined) return color;
+    throw invalid(given.file, `${key} is ${shortened(jsonText(value))}; allowed is ${allowedColors}`);
+  }
+  if (seen.includes(value))
+    throw invalid(given.file, `${key} leads round in vars: ${[...seen, value].join(" → ")}`);
+  const next = Object.hasOwn(given.vars, value) ? given.vars[value] : undefined;
+  if (next === undefined) {
+    const names = Object.keys(given.vars);
+    const allowed = names.length === 0 ? "there are no vars" : `in vars there are ${names.join(", ")}`;
+    const problem = `${key} is ${shortened(jsonText(value))}; allowed is ${allowedColors}, and ${allowed}`;
+    throw invalid(given.file, problem, { meant: didYouMean(value, names) });
+  }
+  return settle(key, next, given, [...seen, value]);
+}
+
+const allowedColors =
+  '#rgb, #rrggbb, oklch(62% 0.1 200), okhsl(250 60% 55%), a number from 0 to 255, a name of vars, or ""';
+
+const number = String.raw`(-?\d*\.?\d+)`;
+const oklch = new RegExp(String.raw`^oklch\(\s*${number}(%?)\s+${number}(%?)\s+${number}(?:deg)?\s*\)$`, "i");
+const okhsl = new RegExp(String.raw`^okhsl\(\s*${number}(?:deg)?\s+${number}%?\s+${number}%?\s*\)$`, "i");
+
+/** A colour that is written out; undefined for what is none. */
+function mixed(text: string): Rgb | undefined {
+  const [, short, long] = /^#(?:([\da-f]{3})|([\da-f]{6}))$/i.exec(text) ?? [];
+  const hex = long ?? short?.replace(/./g, "$&$&");
+  if (hex !== undefined) {
+    const [r, g, b] = [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16)) as [
+      number,
+      number,
+      number,
+    ];
+    return { r, g, b };
+  }
+  return ofOklch(oklch.exec(text)) ?? ofOkhsl(okhsl.exec(text));
+}
+
+function ofOklch(found: RegExpExecArray | null): Rgb | undefined {
+  if (found === null) return undefined;
+  const [, lightness, isShare, chroma, isChromaShare, hue] = found;
+  const l = Number(lightness) / (isShare === "" ? 1 : 100);
+  const c = Number(chroma) * (isChromaShare === "" ? 1 : 0.004);
+  if (l < 0 || l > 1 || c < 0) return undefined;
+  return bytes(toRgb(clampChroma({ mode: "oklch", l, c, h: Number(hue) }, "oklch")));
+}
+
+function ofOkhsl(found: RegExpExecArray | null): Rgb | undefined {
+  if (found === null) return undefined;
+  const [h, s, l] = found.slice(1).map(Number) as [number, number, number];
+  if (s < 0 || s > 100 || l < 0 || l > 100) return undefined;
+  return bytes(toRgb({ mode: "okhsl", h, s: s / 100, l: l / 100 }));
+}
+
+function bytes({ r, g, b }: Rgb): Rgb {
+  const byte = (share: number) => Math.round(Math.min(1, Math.max(0, share)) * 255);
+  return { r: byte(r), g: byte(g), b: byte(b) };
+}
+
+/** What is wrong, of the first thing that is; the tokens that are missing all at once. */
+function problemOf(
+  value: unknown,
+  issues: readonly z.core.$ZodIssue[],
+): [problem: string, more?: { meant: string }] {
+  const issue = issues[0]!;
+  const at = (path: readonly PropertyKey[]) =>
+    path.reduce<unknown>((inner, key) => (isRecord(inner) ? inner[String(key)] : undefined), value);
+  const missing = issues.filter(
+    ({ path }) => path[0] === "colors" && path.length === 2 && at(path) === undefined,
+  );
+  if (missing.length > 0) return [`colors misses ${missing.map(({ path }) => String(path[1])).join(", ")}`];
+  const key = issue.path.join(".");
+  if (issue.code === "unrecognized_keys") return unknownKey(issue.keys[0]!, key);
+  const found = shortened(jsonText(at(issue.path)) || "nothing");
+  if (key === "") return [`is ${found}; allowed is an object`];
+  return [`${key} is ${found}; allowed is ${allowedAt(issue.path)}`];
+}
+
+function unknownKey(name: string, above: string): [problem: string, more: { meant: string }] {
+  const allowed =
+    above === "" ? Object.keys(themeFileSchema.shape) : above === "colors" ? themeTokenNames : pageKeys;
+  const key = above === "" ? name : `${above}.${name}`;
+  return [
+    `${shortened(key)} is not known; allowed are ${allowed.join(", ")}`,
+    { meant: didYouMean(name, allowed) },
+  ];
+}
+
+const pageKeys = ["pageBg", "cardBg", "infoBg"];
+
+function allowedAt([first, second]: readonly PropertyKey[]): string {
+  if (first === "name") return "a text without a slash";
+  if (first === "appearance") return '"dark" or "light"';
+  if (first === "$schema") return "a text";
+  return second === undefined ? "an object" : allowedColors;
+}
+
+function shortened(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+function invalid(
+  file: string,
+  problem: string,
+  { meant = "", ...more }: { meant?: string; cause?: unknown } = {},
+): BonsaiError {
+  return new BonsaiError({
+    code: "theme_invalid",
+    message: `${file}: ${problem}.${meant}`,
+    hint: "Correct the file; `theme.schema.json` of bonsai-agent has every key.",
+    ...more,
+  });
+}

@@ -1,0 +1,55 @@
+import { type FSWatcher, realpathSync, watch } from "node:fs";
+import { basename, dirname } from "node:path";
+
+/** Editors write in several steps; what comes this close together is one change. */
+const togetherMs = 40;
+
+/** Owner of the watch over one file: written in place, put in its place by another, taken away, or behind a link. */
+export class FileWatch {
+  readonly #onChange: (path: string) => void;
+  #path: string | undefined;
+  #watchers: FSWatcher[] = [];
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(onChange: (path: string) => void) {
+    this.#onChange = onChange;
+  }
+
+  /** Watches this file, and none before it; undefined watches none. */
+  follow(path: string | undefined): void {
+    if (path === this.#path) return;
+    this.#path = path;
+    clearTimeout(this.#timer);
+    for (const watcher of this.#watchers) watcher.close();
+    this.#watchers =
+      path === undefined ? [] : watchedPaths(path).flatMap((each) => this.#watched(each, path));
+  }
+
+  #watched(each: string, path: string): FSWatcher[] {
+    try {
+      // The folder, for a file that is replaced is another one.
+      const watcher = watch(dirname(each), { persistent: false }, (_event, name) => {
+        if (name === null || name === basename(each)) this.#changed(path);
+      });
+      watcher.on("error", () => watcher.close());
+      return [watcher];
+    } catch {
+      // Some file systems cannot be watched: `/reload` reads it anew.
+      return [];
+    }
+  }
+
+  #changed(path: string): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#onChange(path), togetherMs).unref();
+  }
+}
+
+/** The file, and where a link leads. */
+function watchedPaths(path: string): string[] {
+  try {
+    return [...new Set([path, realpathSync(path)])];
+  } catch {
+    return [path];
+  }
+}
