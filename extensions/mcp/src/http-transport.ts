@@ -1,7 +1,7 @@
 import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import type { HttpServer } from "./config.ts";
-import { mostMessageBytes, tooLong } from "./message-limit.ts";
+import { mostMessageBytes, mostMessagesAtOnce, Pace, pause, tooLong } from "./faults.ts";
 
 export interface HttpTransportOptions {
   config: HttpServer;
@@ -79,6 +79,7 @@ function eventStream(
   onFault: (error: Error) => void,
 ): ReadableStream<Uint8Array> {
   const event = new EventSize();
+  const pace = new Pace(mostMessagesAtOnce);
   const end = (controller: ReadableStreamDefaultController<Uint8Array>) => {
     if (!event.hasId) for (const id of ids) controller.enqueue(brokenOff(id));
     controller.close();
@@ -88,7 +89,8 @@ function eventStream(
       try {
         const { value, done } = await reader.read();
         if (done) return end(controller);
-        event.add(value);
+        const waitMs = pace.add(event.add(value));
+        if (waitMs > 0) await pause(waitMs);
         if (event.bytes <= mostMessageBytes) return controller.enqueue(value);
         void reader.cancel().catch(() => {});
         onFault(tooLong());
@@ -110,23 +112,29 @@ class EventSize {
   /** The first bytes of the line that goes on. */
   #start = "";
 
-  add(bytes: Uint8Array): void {
+  /** @returns how many events ended in these bytes */
+  add(bytes: Uint8Array): number {
+    let events = 0;
     for (const byte of bytes) {
       this.bytes += 1;
       if (byte === 13) continue;
-      if (byte === 10) this.#endLine();
+      if (byte === 10) events += this.#endLine();
       else {
         if (this.#lineBytes < 3) this.#start += String.fromCharCode(byte);
         this.#lineBytes += 1;
       }
     }
+    return events;
   }
 
-  #endLine(): void {
-    if (this.#lineBytes === 0) this.bytes = 0;
+  /** @returns 1 where that was the end of an event */
+  #endLine(): number {
+    const isEnd = this.#lineBytes === 0;
+    if (isEnd) this.bytes = 0;
     if (this.#start === "id:") this.hasId = true;
     this.#start = "";
     this.#lineBytes = 0;
+    return isEnd ? 1 : 0;
   }
 }
 

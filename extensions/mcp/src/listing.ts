@@ -60,6 +60,8 @@ async function allPages(
   kind: keyof typeof lists,
   { client, timeoutMs, onProblem }: ListOptions,
 ): Promise<unknown[]> {
+  // Of all pages together: a server could take its time for each.
+  const signal = AbortSignal.timeout(timeoutMs);
   const found: unknown[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
@@ -67,6 +69,7 @@ async function allPages(
     const request = { method: lists[kind], params: cursor === undefined ? {} : { cursor } };
     const result: Record<string, unknown> = await client.request(request, ResultSchema, {
       timeout: timeoutMs,
+      signal,
     });
     const items = result[kind];
     if (Array.isArray(items)) found.push(...items.slice(0, mostItems));

@@ -227,12 +227,14 @@ function checkOutput(data: unknown, { tool, onProblem }: ResultOf): void {
   const schema = tool.outputSchema;
   if (schema === undefined) return;
   const name = plainLine(tool.name, 80);
-  if (typeof data !== "object" || data === null || Array.isArray(data))
-    return onProblem(`The tool ${name} promises data and gave none.`);
+  if (!isObject(data)) {
+    onProblem(`The tool ${name} promises data and gave none.`);
+    return;
+  }
   const required = Array.isArray(schema.required) ? schema.required : [];
   const missing = required.filter((field) => typeof field === "string" && !Object.hasOwn(data, field));
   const properties = Object.entries((schema.properties ?? {}) as Record<string, unknown>);
-  const wrong = properties.filter(([field, of]) => !isOfType((data as Record<string, unknown>)[field], of));
+  const wrong = properties.filter(([field, of]) => !isOfType(data[field], of));
   const named = [...missing, ...wrong.map(([field]) => field)].map((field) => plainLine(String(field), 40));
   if (named.length > 0)
     onProblem(`A result of the tool ${name} is not what its schema says: ${named.slice(0, 5).join(", ")}.`);
@@ -249,8 +251,12 @@ function isOfType(value: unknown, schema: unknown): boolean {
     case "null":
       return value === null;
     case "object":
-      return typeof value === "object" && value !== null && !Array.isArray(value);
+      return isObject(value);
     default:
       return typeof value === type;
   }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

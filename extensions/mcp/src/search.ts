@@ -1,4 +1,4 @@
-import type { OfferedTool } from "./tools.ts";
+import type { OfferedTool } from "./offered-tool.ts";
 
 /** Characters of what a search gives, schemas included. */
 const mostChars = 40_000;

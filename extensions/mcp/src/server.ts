@@ -1,10 +1,11 @@
 import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { Progress } from "@modelcontextprotocol/sdk/types.js";
 import type { ServerConfig } from "./config.ts";
+import { Connection } from "./connection.ts";
+import { messageOf } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
-import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool, ListOptions } from "./listing.ts";
+import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool } from "./listing.ts";
 
 /** `closed`: not connected, or no longer; the next call connects it. */
 export type ServerState = "connecting" | "ready" | "failed" | "needs-login" | "disabled" | "closed";
@@ -34,8 +35,9 @@ export interface CallOptions {
 
 /** However much progress it reports, no call takes longer. */
 const longestCallMs = 3_600_000;
-/** Lists that a server says have changed are read again at most so often in one connection. */
-const mostRefreshes = 100;
+/** Codes of the SDK. */
+const connectionClosed = -32_000;
+const timedOut = -32_001;
 
 /** Owner of the connection with one configured server, and of what that server offers. */
 export class McpServer {
@@ -144,30 +146,52 @@ export class McpServer {
     args: Readonly<Record<string, unknown>>,
     options: CallOptions,
   ): Promise<Record<string, unknown>> {
-    const client = await this.#connected();
-    const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
-    const params = { name, arguments: args };
     try {
-      return await client.request({ method: "tools/call", params }, ResultSchema, {
-        signal: options.signal,
-        timeout: this.config.timeoutMs,
-        resetTimeoutOnProgress: true,
-        maxTotalTimeout: longestCallMs,
-        onprogress: (progress) => options.onProgress?.(progress),
-      });
+      const client = await this.#connected(options.signal);
+      try {
+        return await this.#request(client, { name, arguments: args }, options);
+      } catch (error) {
+        // Another server answers there now, or this one has forgotten us: it has not run the call.
+        if (!isSessionLost(error) || options.signal.aborted) throw error;
+        if (this.client === client) await this.reconnect();
+        return await this.#request(await this.#connected(options.signal), { name, arguments: args }, options);
+      }
     } catch (error) {
       options.signal.throwIfAborted();
+      if (error instanceof NotConnected) throw error;
+      if (isUnreachable(error)) this.#lost(this.#connection, messageOf((error as Error).cause ?? error));
       throw new Error(this.#callProblem(error), { cause: error });
     }
   }
 
-  /** The client of a connection that stands. @throws Error where there is none, and none can be made */
-  async #connected(): Promise<Client> {
-    await this.connect();
+  async #request(
+    client: Client,
+    params: { name: string; arguments: Readonly<Record<string, unknown>> },
+    { signal, onProgress }: CallOptions,
+  ): Promise<Record<string, unknown>> {
+    const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
+    return client.request({ method: "tools/call", params }, ResultSchema, {
+      signal,
+      timeout: this.config.timeoutMs,
+      resetTimeoutOnProgress: true,
+      maxTotalTimeout: longestCallMs,
+      onprogress: (progress) => onProgress?.(progress),
+    });
+  }
+
+  /** The client of a connection that stands. @throws NotConnected where there is none, and none can be made */
+  async #connected(signal: AbortSignal): Promise<Client> {
+    signal.throwIfAborted();
+    const aborted = new Promise<void>((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    await Promise.race([this.connect(), aborted]);
+    signal.throwIfAborted();
     const client = this.#state === "ready" ? this.#connection?.client : undefined;
     if (client !== undefined) return client;
-    const why = this.#problem ?? `its state is ${this.#state}`;
-    throw new Error(`The MCP server ${this.name} is not connected: ${why}`);
+    throw new NotConnected(
+      `The MCP server ${this.name} is not connected: ${this.#problem ?? `its state is ${this.#state}.`}`,
+    );
   }
 
   #callProblem(error: unknown): string {
@@ -189,7 +213,7 @@ export class McpServer {
         this.#stderr = tail;
       },
       onLost: (problem) => this.#lost(opened, problem),
-      onListChanged: () => void this.#refresh(opened),
+      onListChanged: () => this.#refresh(opened),
       onProblem: (problem) => this.#onNotice(`${this.name}: ${problem}`),
     });
     this.#connection = opened;
@@ -217,9 +241,10 @@ export class McpServer {
     this.#set("failed", plainLine(`${messageOf(error)}${said && ` It wrote: ${said}`}`));
   }
 
-  #lost(connection: Connection, problem: string): void {
+  #lost(connection: Connection | undefined, problem: string): void {
     if (this.#connection !== connection || this.#state !== "ready") return;
     this.#connection = undefined;
+    void connection?.close();
     this.#onNotice(`${this.name} was lost: ${plainLine(problem)} The next call connects it again.`);
     this.#set("closed", plainLine(problem));
   }
@@ -234,6 +259,8 @@ export class McpServer {
   }
 
   async #refresh(connection: Connection): Promise<void> {
+    // What has changed since the lists were asked for.
+    await this.#connecting;
     if (this.#connection !== connection || this.#state !== "ready") return;
     try {
       await this.#read(connection);
@@ -255,174 +282,24 @@ export class McpServer {
   }
 }
 
-interface ConnectionEvents {
-  onStderr(tail: string): void;
-  /** It has ended, and nobody closed it. */
-  onLost(problem: string): void;
-  onListChanged(): void;
-  onProblem(problem: string): void;
+class NotConnected extends Error {}
+
+/** A server at an address knows nothing of our session: it was started anew. */
+function isSessionLost(error: unknown): boolean {
+  const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
+  return code === 404 || (code === 400 && /session/i.test(message));
 }
 
-/** One connection with a server, from its opening to its end. */
-class Connection {
-  readonly #config: ServerConfig;
-  readonly #events: ConnectionEvents;
-  client: Client | undefined;
-  #transport: Transport | undefined;
-  #fault: string | undefined;
-  #isClosed = false;
-  readonly #named = new Set<string>();
-  #refreshes = 0;
-  #isRefreshing = false;
-
-  constructor(config: ServerConfig, events: ConnectionEvents) {
-    this.#config = config;
-    this.#events = events;
-  }
-
-  /** @throws Error where no connection comes about within the time limit of a request */
-  async open(
-    authProvider: OAuthClientProvider | undefined,
-    prepare: (client: Client) => void,
-  ): Promise<void> {
-    const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
-    const client = new Client({ name: "bonsai", version: "1" });
-    const transport = await this.#openTransport(authProvider);
-    if (this.#isClosed) throw new Error("It was closed.");
-    this.client = client;
-    this.#transport = transport;
-    prepare(client);
-    client.onerror = (error) => this.#onError(error);
-    await this.#listen(client);
-    try {
-      await client.connect(transport, { timeout: this.#config.timeoutMs });
-    } catch (error) {
-      throw this.#fault === undefined ? error : new Error(this.#fault, { cause: error });
-    }
-    client.onclose = () => {
-      if (!this.#isClosed) this.#events.onLost(this.#fault ?? "The connection was closed.");
-    };
-    if (this.#isGone) throw new Error(this.#fault ?? "The connection was closed.");
-  }
-
-  get #isGone(): boolean {
-    return this.client?.transport === undefined;
-  }
-
-  async #openTransport(authProvider: OAuthClientProvider | undefined): Promise<Transport> {
-    const config = this.#config;
-    if (config.type === "stdio") {
-      const { StdioTransport } = await import("./stdio-transport.ts");
-      return new StdioTransport(config, (tail) => this.#events.onStderr(tail));
-    }
-    const { httpTransport } = await import("./http-transport.ts");
-    return httpTransport({ config, authProvider, onFault: (error) => this.#end(error) });
-  }
-
-  async #listen(client: Client): Promise<void> {
-    const types = await import("@modelcontextprotocol/sdk/types.js");
-    const changed = () => this.#listChanged();
-    client.setNotificationHandler(types.ToolListChangedNotificationSchema, changed);
-    client.setNotificationHandler(types.ResourceListChangedNotificationSchema, changed);
-    client.setNotificationHandler(types.PromptListChangedNotificationSchema, changed);
-  }
-
-  /** What comes while a list is read is one more reading, however often it comes. */
-  #listChanged(): void {
-    if (this.#isRefreshing) return;
-    if (this.#refreshes >= mostRefreshes)
-      return this.#name(`It changed its lists ${mostRefreshes} times; further changes are left aside.`);
-    this.#refreshes += 1;
-    this.#isRefreshing = true;
-    setTimeout(() => {
-      this.#isRefreshing = false;
-      this.#events.onListChanged();
-    }, refreshPauseMs).unref();
-  }
-
-  #onError(error: Error): void {
-    if (/^Maximum reconnection attempts/.test(error.message)) this.#end(error);
-    else if (error.constructor.name === "NoMessage") this.#name(plainLine(error.message));
-    else
-      this.#fault ??= /^The server (?:ended|was ended)|^It sent a message/.test(error.message)
-        ? error.message
-        : undefined;
-  }
-
-  #end(error: Error): void {
-    this.#fault ??= error.message;
-    void this.#transport?.close();
-  }
-
-  #name(problem: string): void {
-    if (this.#named.has(problem) || this.#named.size >= mostProblems) return;
-    this.#named.add(problem);
-    this.#events.onProblem(problem);
-  }
-
-  async lists() {
-    const listing = await import("./listing.ts");
-    const client = this.client!;
-    const options: ListOptions = {
-      client,
-      timeoutMs: this.#config.timeoutMs,
-      onProblem: (problem) => this.#name(problem),
-    };
-    const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
-    const orNone = <Item>(kind: string, asked: Promise<Item[]>) =>
-      asked.catch((error: unknown) => {
-        this.#name(`Its ${kind} cannot be listed: ${plainLine(messageOf(error))}`);
-        return [] as Item[];
-      });
-    const [ofTools, ofResources, ofTemplates, ofPrompts] = await Promise.all([
-      tools ? listing.listTools(options) : [],
-      resources ? orNone("resources", listing.listResources(options)) : [],
-      resources ? listing.listTemplates(options).catch(() => []) : [],
-      prompts ? orNone("prompts", listing.listPrompts(options)) : [],
-    ]);
-    return { tools: ofTools, resources: ofResources, templates: ofTemplates, prompts: ofPrompts };
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    const transport = this.#transport;
-    if (transport !== undefined && "terminateSession" in transport)
-      await Promise.race([
-        endSession(transport as { terminateSession(): Promise<void> }),
-        pause(endSessionMs),
-      ]);
-    await this.client?.close().catch(() => {});
-    await transport?.close().catch(() => {});
-  }
-}
-
-/** A server that says at each turn that its lists have changed is asked no more often. */
-const refreshPauseMs = 100;
-/** Of one connection. */
-const mostProblems = 20;
-/** For an HTTP server to learn that its session is over. */
-const endSessionMs = 1_000;
-
-const connectionClosed = -32_000;
-const timedOut = -32_001;
-
-function pause(ms: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, ms).unref());
-}
-
-function endSession(transport: { terminateSession(): Promise<void> }): Promise<void> {
-  return transport.terminateSession().catch(() => {});
+/** `fetch` could not send. */
+function isUnreachable(error: unknown): boolean {
+  return error instanceof TypeError && error.cause !== undefined;
 }
 
 function isUnauthorized(error: unknown): boolean {
-  const { code, constructor } = (error ?? {}) as { code?: unknown; constructor?: { name?: string } };
-  return code === 401 || constructor?.name === "UnauthorizedError";
+  const { code, constructor: kind } = (error ?? {}) as { code?: unknown; constructor?: { name?: string } };
+  return code === 401 || kind?.name === "UnauthorizedError";
 }
 
 function lastLine(text: string): string {
   return text.trim().split("\n").at(-1) ?? "";
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

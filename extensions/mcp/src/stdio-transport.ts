@@ -1,8 +1,17 @@
+import type { Readable } from "node:stream";
 import { type RunningProgram, startProgram } from "@bonsai-agent/extension";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { StdioServer } from "./config.ts";
-import { mostMessageBytes, tooLong } from "./message-limit.ts";
+import {
+  mostErrorBytesAtOnce,
+  mostMessageBytes,
+  mostMessagesAtOnce,
+  NoMessage,
+  Pace,
+  ServerFault,
+  tooLong,
+} from "./faults.ts";
 
 /** Of its standard error, what is kept: the end. */
 const mostErrorChars = 8_000;
@@ -27,6 +36,8 @@ export class StdioTransport implements Transport {
   #pieces: Buffer[] = [];
   #bytes = 0;
   #stderr = "";
+  readonly #messages = new Pace(mostMessagesAtOnce);
+  readonly #errors = new Pace(mostErrorBytesAtOnce);
 
   constructor(config: StdioServer, onStderr: (tail: string) => void) {
     this.#config = config;
@@ -61,19 +72,27 @@ export class StdioTransport implements Transport {
 
   #ended(code: number | null): void {
     if (this.#isClosed) return;
-    this.onerror?.(
-      new Error(code === null ? "The server was ended by a signal." : `The server ended with code ${code}.`),
-    );
+    const why = code === null ? "was ended by a signal" : `ended with code ${code}`;
+    this.onerror?.(new ServerFault(`The server ${why}.`));
     void this.close();
   }
 
   #keep(text: string): void {
-    this.#stderr = (this.#stderr + text).slice(-mostErrorChars);
+    this.#stderr = (this.#stderr + text.slice(-mostErrorChars)).slice(-mostErrorChars);
     this.#onStderr(this.#stderr);
+    this.#rest(this.#program?.stderr, this.#errors.add(text.length));
+  }
+
+  /** What it writes meanwhile waits in its pipe. */
+  #rest(stream: Readable | undefined, ms: number): void {
+    if (ms === 0 || stream === undefined || stream.isPaused()) return;
+    stream.pause();
+    setTimeout(() => stream.resume(), ms);
   }
 
   #take(bytes: Buffer): void {
     let from = 0;
+    let lines = 0;
     for (
       let newline = bytes.indexOf(10);
       newline >= 0 && !this.#isClosed;
@@ -84,8 +103,10 @@ export class StdioTransport implements Transport {
       this.#pieces = [];
       this.#bytes = 0;
       from = newline + 1;
+      lines += 1;
       this.#read(line.trim());
     }
+    this.#rest(this.#program?.stdout, this.#messages.add(lines));
     if (this.#isClosed) return;
     const rest = bytes.subarray(from);
     this.#pieces.push(rest);
@@ -100,13 +121,6 @@ export class StdioTransport implements Transport {
     const message = messageOf(line);
     if (message === undefined) this.onerror?.(new NoMessage(line));
     else this.onmessage?.(message);
-  }
-}
-
-/** What stands on a server's standard output and is no message. */
-export class NoMessage extends Error {
-  constructor(line: string) {
-    super(`It wrote something else than messages to its standard output: ${line.slice(0, 80)}`);
   }
 }
 

@@ -8,11 +8,10 @@ import {
 import { z } from "zod";
 import { plainLine } from "./foreign-text.ts";
 import type { ListedTool } from "./listing.ts";
+import { type OfferedTool, toolNames } from "./offered-tool.ts";
 import { type McpDetails, readResult } from "./result.ts";
 import { searched } from "./search.ts";
-import type { McpServer } from "./server.ts";
 import type { McpServers } from "./servers.ts";
-import { toolNames } from "./tool-names.ts";
 
 export interface McpToolsOptions {
   bonsai: Pick<ExtensionAPI, "registerTool">;
@@ -20,16 +19,6 @@ export interface McpToolsOptions {
   /** Tokens of the model in use; undefined or 0 where unknown. */
   contextWindow(): number | undefined;
   onNotice(message: string): void;
-}
-
-/** A tool of a server as the model is offered it. */
-export interface OfferedTool {
-  /** `mcp__server__tool`. */
-  name: string;
-  server: McpServer;
-  listed: ListedTool;
-  /** What its name, description and schema cost in each request, estimated. */
-  tokens: number;
 }
 
 /** Of the model's window; beyond it tools are offered by search. */
@@ -102,6 +91,8 @@ export class McpTools {
       label: listed.title ?? `${server.name}: ${plainLine(listed.name, 60)}`,
       description: describe(listed),
       parameters: listed.inputSchema,
+      // The server does. Its schema may hold an expression that would keep this program busy for ever.
+      checksArguments: true,
       // What is said to change nothing can go on beside others; what one call does, the next may need.
       executionMode: listed.annotations.readOnlyHint === true ? "parallel" : "sequential",
       execute: (_id, args, signal, onUpdate) =>

@@ -136,11 +136,15 @@ interface ReadParameters {
 const known = new WeakMap<object, ReadParameters>();
 
 /** @throws BonsaiError `tool_parameters_invalid` */
-export function readParameters({ name, parameters }: Pick<Tool, "name" | "parameters">): ReadParameters {
+export function readParameters({
+  name,
+  parameters,
+  checksArguments,
+}: Pick<Tool, "name" | "parameters" | "checksArguments">): ReadParameters {
   const read = typeof parameters === "object" && parameters !== null ? known.get(parameters) : undefined;
   if (read !== undefined) return read;
   try {
-    const fresh = checked(isZod(parameters) ? ofZod(parameters) : ofJsonSchema(parameters));
+    const fresh = checked(isZod(parameters) ? ofZod(parameters) : ofJsonSchema(parameters, checksArguments));
     known.set(parameters, fresh);
     return fresh;
   } catch (cause) {
@@ -158,12 +162,13 @@ function ofZod(schema: z.ZodType): ReadParameters {
   return { schema, declared };
 }
 
-function ofJsonSchema(parameters: unknown): ReadParameters {
+function ofJsonSchema(parameters: unknown, isUnchecked = false): ReadParameters {
   if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters))
     throw new TypeError(`they are ${Array.isArray(parameters) ? "an array" : String(parameters)}.`);
   if ("safeParse" in parameters) throw new TypeError("they are a schema of another version of zod.");
   const declared = JSON.parse(JSON.stringify(parameters, withoutMarks)) as Record<string, unknown>;
-  return { schema: z.fromJSONSchema(declared as never), declared };
+  const schema = isUnchecked ? z.record(z.string(), z.unknown()) : z.fromJSONSchema(declared as never);
+  return { schema, declared };
 }
 
 /** TypeBox notes under such keys what its types are; no provider knows them. */
@@ -198,6 +203,11 @@ export interface Tool {
   description: string;
   /** A zod object, a TypeBox object, or the JSON Schema of one. What does not match is an error result, and the tool is not run. */
   parameters: z.ZodType | Readonly<Record<string, unknown>>;
+  /**
+   * True: the tool checks its arguments itself, and gets whatever object the model gives; its JSON Schema is for the model
+   * alone, and may say what cannot be checked here. Default false.
+   */
+  checksArguments?: boolean | undefined;
   /** One line about it in the system prompt, while the model is offered it. */
   promptSnippet?: string | undefined;
   /** Lines of advice in the system prompt, while the model is offered it; a line that two tools give stands once. */

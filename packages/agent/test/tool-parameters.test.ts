@@ -95,6 +95,23 @@ test.each([
   expect(registry.names).toEqual([]);
 });
 
+test.each([
+  ["what must not be", { type: "object", not: { required: ["b"] } }],
+  ["a reference to itself", { type: "object", $ref: "#" }],
+  ["a reference to another file", { type: "object", properties: { a: { $ref: "https://example.com/a" } } }],
+  ["a pattern that would take for ever", { type: "object", properties: { a: { pattern: "^(a+)+$" } } }],
+])(
+  "of a tool that checks its arguments itself, a schema with %s is for the model alone",
+  (_what, parameters) => {
+    const registry = new ToolRegistry();
+    const tool = { ...toolWith(parameters), checksArguments: true };
+    registry.register(tool);
+    expect(registry.declarations()[0]!.parameters).toEqual(parameters);
+    const input = { a: `${"a".repeat(40)}!` };
+    expect(checkedInput(tool, input)).toEqual({ ok: true, input });
+  },
+);
+
 describe("prepareArguments", () => {
   const mending = defineTool({
     name: "echo",

@@ -104,6 +104,7 @@ test.each<[string, object]>([
   ["label", { label: {} }],
   ["description", { description: 7 }],
   ["executionMode", { executionMode: "serial" }],
+  ["checksArguments", { checksArguments: "yes" }],
   ["prepareArguments", { prepareArguments: {} }],
 ])("a tool whose %s is none does without: %j", async (field, odd) => {
   await using session = await openTestSession({

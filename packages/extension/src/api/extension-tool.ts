@@ -39,6 +39,11 @@ export interface ExtensionTool<Schema extends ToolParameters = ToolParameters, D
   promptGuidelines?: string[] | undefined;
   /** What the model must give; checked before `execute` is called. */
   parameters: Schema;
+  /**
+   * True: the tool checks its arguments itself, and gets whatever object the model gives; its JSON Schema is for the model
+   * alone, and may say what cannot be checked here. Default false.
+   */
+  checksArguments?: boolean | undefined;
   /** Mends arguments before they are checked against the schema. */
   prepareArguments?(args: unknown): unknown;
   /** "sequential": never beside another call. Default "parallel". */

@@ -9,6 +9,7 @@ import { runOf } from "./extension-scope.ts";
 import { laidOver, withSoundFields } from "./sound-fields.ts";
 
 const isText = (value: unknown) => typeof value === "string";
+const isBoolean = (value: unknown) => typeof value === "boolean";
 const isFunction = (value: unknown) => typeof value === "function";
 const isOneOf =
   (...words: unknown[]) =>
@@ -21,6 +22,7 @@ const optional = {
   description: [isText, "a text for the model"],
   promptSnippet: [isText, "a text"],
   promptGuidelines: [(value: unknown) => Array.isArray(value) && value.every(isText), "a list of texts"],
+  checksArguments: [isBoolean, "true or false"],
   executionMode: [isOneOf("parallel", "sequential"), '"parallel" or "sequential"'],
   prepareArguments: [isFunction, "a function"],
   renderCall: [isFunction, "a function"],
@@ -69,7 +71,7 @@ function isFieldsOfZod(parameters: unknown): parameters is object {
 /** A tool of an extension as the agent runs it. */
 function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
   const { name, label, description, promptSnippet, promptGuidelines, executionMode } = tool;
-  const { prepareArguments } = tool;
+  const { prepareArguments, checksArguments } = tool;
   return {
     name,
     label,
@@ -78,6 +80,7 @@ function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
     promptGuidelines,
     executionMode,
     parameters: tool.parameters as Tool["parameters"],
+    checksArguments,
     prepareArguments: prepareArguments
       ? (args: unknown) => called(runtime, () => prepareArguments.call(tool, args))
       : undefined,

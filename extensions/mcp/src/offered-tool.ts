@@ -1,4 +1,16 @@
 import { createHash } from "node:crypto";
+import type { ListedTool } from "./listing.ts";
+import type { McpServer } from "./server.ts";
+
+/** A tool of a server as the model is offered it. */
+export interface OfferedTool {
+  /** `mcp__server__tool`. */
+  name: string;
+  server: McpServer;
+  listed: ListedTool;
+  /** What its name, description and schema cost in each request, estimated. */
+  tokens: number;
+}
 
 /** As long as providers take. */
 const mostChars = 64;

@@ -1,0 +1,194 @@
+import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { ServerConfig } from "./config.ts";
+import { messageOf, NoMessage, pause, ServerFault } from "./faults.ts";
+import { plainLine } from "./foreign-text.ts";
+import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool, ListOptions } from "./listing.ts";
+
+/** A server that says at each turn that its lists have changed is asked no more often. */
+const refreshPauseMs = 100;
+/** Lists that a server says have changed are read again at most so often in one connection. */
+const mostRefreshes = 100;
+/** Of one connection. */
+const mostProblems = 20;
+/** For an HTTP server to learn that its session is over. */
+const endSessionMs = 1_000;
+
+/** What a server offers. */
+export interface ServerLists {
+  tools: readonly ListedTool[];
+  resources: readonly ListedResource[];
+  templates: readonly ListedTemplate[];
+  prompts: readonly ListedPrompt[];
+}
+
+export interface ConnectionEvents {
+  onStderr(tail: string): void;
+  /** It has ended, and nobody closed it. */
+  onLost(problem: string): void;
+  /** Never rejects. */
+  onListChanged(): Promise<void>;
+  onProblem(problem: string): void;
+}
+
+/** One connection with a server, from its opening to its end. */
+export class Connection {
+  readonly #config: ServerConfig;
+  readonly #events: ConnectionEvents;
+  client: Client | undefined;
+  #transport: Transport | undefined;
+  #fault: string | undefined;
+  #isClosed = false;
+  readonly #named = new Set<string>();
+  #refreshes = 0;
+  #isStale = false;
+  #refreshing: Promise<void> | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(config: ServerConfig, events: ConnectionEvents) {
+    this.#config = config;
+    this.#events = events;
+  }
+
+  /** @throws Error where no connection comes about within the time limit of a request */
+  async open(
+    authProvider: OAuthClientProvider | undefined,
+    prepare: (client: Client) => void,
+  ): Promise<void> {
+    const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
+    const client = new Client({ name: "bonsai", version: "1" });
+    const transport = await this.#openTransport(authProvider);
+    if (this.#isClosed) throw new Error("It was closed.");
+    this.client = client;
+    this.#transport = transport;
+    prepare(client);
+    client.onerror = (error) => this.#onError(error);
+    await this.#listen(client);
+    try {
+      await client.connect(transport, { timeout: this.#config.timeoutMs });
+    } catch (error) {
+      throw this.#cause(error);
+    }
+    client.onclose = () => {
+      if (!this.#isClosed) this.#events.onLost(this.#fault ?? "The connection was closed.");
+    };
+    if (this.#isGone) throw this.#cause(new Error("The connection was closed."));
+  }
+
+  /** What ended the connection says more than the request that could not end. */
+  #cause(error: unknown): unknown {
+    return this.#fault === undefined ? error : new Error(this.#fault, { cause: error });
+  }
+
+  get #isGone(): boolean {
+    return this.client?.transport === undefined;
+  }
+
+  async #openTransport(authProvider: OAuthClientProvider | undefined): Promise<Transport> {
+    const config = this.#config;
+    if (config.type === "stdio") {
+      const { StdioTransport } = await import("./stdio-transport.ts");
+      return new StdioTransport(config, (tail) => this.#events.onStderr(tail));
+    }
+    const { httpTransport } = await import("./http-transport.ts");
+    return httpTransport({ config, authProvider, onFault: (error) => this.#end(error) });
+  }
+
+  async #listen(client: Client): Promise<void> {
+    const types = await import("@modelcontextprotocol/sdk/types.js");
+    const changed = () => this.#listChanged();
+    client.setNotificationHandler(types.ToolListChangedNotificationSchema, changed);
+    client.setNotificationHandler(types.ResourceListChangedNotificationSchema, changed);
+    client.setNotificationHandler(types.PromptListChangedNotificationSchema, changed);
+  }
+
+  /** What comes while the lists are read is one more reading, however often it comes. */
+  #listChanged(): void {
+    this.#isStale = true;
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#refreshing = undefined;
+    });
+  }
+
+  async #refresh(): Promise<void> {
+    while (this.#isStale && !this.#isClosed) {
+      if (this.#refreshes >= mostRefreshes) {
+        this.#name(`It has changed its lists ${mostRefreshes} times; further changes are left aside.`);
+        return;
+      }
+      this.#refreshes += 1;
+      await pause(refreshPauseMs);
+      this.#isStale = false;
+      await this.#events.onListChanged();
+    }
+  }
+
+  #onError(error: Error): void {
+    if (error instanceof ServerFault) this.#fault ??= error.message;
+    else if (error instanceof NoMessage) this.#name(plainLine(error.message), "no message");
+    // The SDK has no other sign of it, and lets all calls wait.
+    else if (/^Maximum reconnection attempts/.test(error.message)) this.#end(error);
+  }
+
+  #end(error: Error): void {
+    this.#fault ??= error.message;
+    void this.#transport?.close();
+  }
+
+  /** One of a kind. */
+  #name(problem: string, kind = problem): void {
+    if (this.#named.has(kind) || this.#named.size >= mostProblems) return;
+    this.#named.add(kind);
+    this.#events.onProblem(problem);
+  }
+
+  async lists(): Promise<ServerLists> {
+    const listing = await import("./listing.ts");
+    const client = this.client!;
+    const options: ListOptions = {
+      client,
+      timeoutMs: this.#config.timeoutMs,
+      onProblem: (problem) => this.#name(problem),
+    };
+    const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
+    const orNone = <Item>(kind: string, asked: Promise<Item[]>) =>
+      asked.catch((error: unknown) => {
+        this.#name(`Its ${kind} cannot be listed: ${plainLine(messageOf(error))}`);
+        return [] as Item[];
+      });
+    const [ofTools, ofResources, ofTemplates, ofPrompts] = await Promise.all([
+      tools
+        ? listing.listTools(options).catch((error: unknown) => {
+            throw this.#cause(error);
+          })
+        : [],
+      resources ? orNone("resources", listing.listResources(options)) : [],
+      resources ? listing.listTemplates(options).catch(() => []) : [],
+      prompts ? orNone("prompts", listing.listPrompts(options)) : [],
+    ]);
+    return { tools: ofTools, resources: ofResources, templates: ofTemplates, prompts: ofPrompts };
+  }
+
+  /** Ends it, and the server where it was started. A second call waits for the same end. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#isClosed = true;
+    const transport = this.#transport;
+    if (transport !== undefined && "terminateSession" in transport)
+      await Promise.race([
+        endSession(transport as { terminateSession(): Promise<void> }),
+        pause(endSessionMs),
+      ]);
+    await this.client?.close().catch(() => {});
+    await transport?.close().catch(() => {});
+  }
+}
+
+function endSession(transport: { terminateSession(): Promise<void> }): Promise<void> {
+  return transport.terminateSession().catch(() => {});
+}

@@ -1,0 +1,60 @@
+import { spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { tmpdir } from "node:os";
+import { startProgram } from "@bonsai-agent/extension";
+import { expect, test } from "vitest";
+
+const node = (script: string) =>
+  startProgram({
+    command: process.execPath,
+    args: ["-e", script],
+    cwd: tmpdir(),
+    env: { PATH: process.env.PATH, SAID: "hello" },
+  });
+
+async function firstText(program: Awaited<ReturnType<typeof node>>): Promise<string> {
+  const [bytes] = (await once(program.stdout, "data")) as [Buffer];
+  return bytes.toString();
+}
+
+/** Whoever took over what was left need not have buried it. */
+function isRunning(pid: number): boolean {
+  const { stdout } = spawnSync("ps", ["-o", "stat=", "-p", String(pid)], { encoding: "utf8" });
+  return /^[^Z\s]/.test(stdout.trim());
+}
+
+test("a program is spoken with while it runs, in the environment that it is given", async () => {
+  const program = await node(
+    "process.stdin.on('data', (text) => console.log(process.env.SAID, process.env.HOME, String(text)))",
+  );
+  program.stdin.write("there");
+  expect(await firstText(program)).toBe("hello undefined there\n");
+  await program.end();
+  expect(isRunning(program.pid!)).toBe(false);
+});
+
+test("one that ends when its input is closed ends by itself", async () => {
+  const program = await node("process.stdin.on('end', () => process.exit(7)).resume()");
+  await program.end();
+  expect(await program.ended).toBe(7);
+});
+
+test("one that will not end is ended with what it has started", async () => {
+  const program = await node(`
+    process.on("SIGTERM", () => {});
+    const { spawn } = require("node:child_process");
+    const inner = "process.on('SIGTERM', () => {}); console.log(process.pid); setInterval(() => {}, 1e6)";
+    spawn(process.execPath, ["-e", inner], { stdio: ["ignore", "inherit", "ignore"], detached: true });
+    setInterval(() => {}, 1e6);
+  `);
+  const inner = Number(await firstText(program));
+  expect(isRunning(inner)).toBe(true);
+  await Promise.all([program.end(), program.end()]);
+  expect(await program.ended).toBeNull();
+  expect(isRunning(inner)).toBe(false);
+});
+
+test("one that cannot be started is an error that says why", async () => {
+  const started = startProgram({ command: "bonsai-no-such-program", args: [], cwd: tmpdir(), env: {} });
+  await expect(started).rejects.toMatchObject({ code: "process_not_started" });
+});
