@@ -1,52 +1,168 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openTestSession, type TestSession } from "@bonsai-agent/extension/testing";
-import { afterAll, beforeAll, expect, test, vi } from "vitest";
-import mcp from "../index.ts";
+import { describe, expect, test } from "vitest";
+import { everythingOverHttp, overHttp } from "./http-servers.ts";
+import { calling, everything, filesystem, openMcpSession, script, startedWith } from "./mcp-session.ts";
 
-const everything = createRequire(import.meta.url).resolve(
-  "@modelcontextprotocol/server-everything/dist/index.js",
-);
+const transports = {
+  stdio: async () => ({ entry: script(everything, "stdio"), [Symbol.asyncDispose]: async () => {} }),
+  "streamable HTTP": async () => {
+    const server = await everythingOverHttp();
+    return { entry: { type: "http", url: server.url }, [Symbol.asyncDispose]: server[Symbol.asyncDispose] };
+  },
+};
 
-test("tools of server-everything", async () => {
-  const home = mkdtempSync(join(tmpdir(), "mcp-home-"));
-  vi.stubEnv("BONSAI_HOME", home);
-  writeFileSync(
-    join(home, "mcp.json"),
-    JSON.stringify({
-      mcpServers: { everything: { command: process.execPath, args: [everything, "stdio"] } },
-    }),
-  );
-  const open = await openTestSession({
-    extensions: mcp,
-    ui: {},
-    answers: [
+describe.each(Object.entries(transports))("server-everything over %s", (_transport, start) => {
+  test("has its tools called: texts, images, links, resources, data, errors, progress", async () => {
+    await using server = await start();
+    await using mcp = await openMcpSession(
+      { everything: server.entry },
       {
-        calls: [
-          { name: "mcp__everything__echo", arguments: { message: "hello" } },
-          { name: "mcp__everything__get-tiny-image", arguments: {} },
+        answers: [
+          calling(
+            ["mcp__everything__echo", { message: "hello" }],
+            ["mcp__everything__get-tiny-image"],
+            ["mcp__everything__get-resource-links", { count: 2 }],
+            ["mcp__everything__get-resource-reference", { resourceType: "Text", resourceId: 1 }],
+            ["mcp__everything__get-structured-content", { location: "Chicago" }],
+            ["mcp__everything__get-sum", { a: "two", b: 3 }],
+            ["mcp__everything__trigger-long-running-operation", { duration: 0.02, steps: 2 }],
+          ),
+          "Done.",
         ],
       },
-      "Done.",
-    ],
+    );
+    const progress: string[] = [];
+    mcp.session.lifecycle.on(
+      "tool_execution_update",
+      ({ partialResult }) => {
+        const [block] = partialResult.content;
+        if (block?.type === "text") progress.push(block.text);
+      },
+      { source: "test" },
+    );
+    expect(await mcp.session.prompt("Go.")).toMatchObject({ status: "done" });
+
+    expect(mcp.offered()).toContain("mcp__everything__get-sum");
+    const declared = mcp.session.requests[0]!.tools.find(({ name }) => name === "mcp__everything__echo");
+    expect(declared).toMatchObject({
+      description: "Echoes back the input string",
+      parameters: { type: "object", properties: { message: { type: "string" } }, required: ["message"] },
+    });
+    const [echo, image, links, resource, data, sum, long] = mcp.results();
+    expect(echo).toEqual({
+      text: "Echo: hello",
+      images: 0,
+      isError: false,
+      details: { server: "everything", tool: "echo" },
+    });
+    expect(image).toMatchObject({ images: 1, isError: false });
+    expect(links!.text).toMatch(/\[link to the resource demo:\/\/resource\/dynamic\/\w+\/1: /);
+    expect(resource!.text).toMatch(/\[resource demo:\/\/resource\/dynamic\/text\/1]\nResource 1: /);
+    expect(data).toMatchObject({
+      text: '{"temperature":36,"conditions":"Light rain / drizzle","humidity":82}',
+      details: { structuredContent: { temperature: 36 } },
+    });
+    expect(sum).toMatchObject({ isError: true, text: expect.stringContaining("expected number") });
+    expect(long!.text).toMatch(/^Long running operation completed/);
+    expect(progress[0]).toBe("1 of 2");
+    expect(mcp.notices).toEqual([]);
   });
-  try {
-    await open.prompt("Go");
-    console.log(
-      open.requests[0]!.tools.map((t) => t.name),
-      open.ui,
-      open.notices,
+
+  test("is sent the cancellation of a call that the user stops, and stays connected", async () => {
+    await using server = await start();
+    await using mcp = await openMcpSession(
+      { everything: server.entry },
+      {
+        answers: [
+          calling(["mcp__everything__trigger-long-running-operation", { duration: 600, steps: 6_000 }]),
+          calling(["mcp__everything__echo", { message: "still here" }]),
+          "Done.",
+        ],
+      },
     );
-    console.log(
-      JSON.stringify(
-        open.session.projection().items.map((i) => i.message),
-        null,
-        1,
-      ).slice(0, 4000),
-    );
-  } finally {
-    await open.close();
-  }
+    mcp.session.lifecycle.on("tool_execution_update", () => mcp.session.agent.abort(), { source: "test" });
+    await mcp.session.prompt("Go.");
+    await mcp.session.prompt("Go on.");
+    const [stopped, echo] = mcp.results();
+    expect(stopped).toMatchObject({ isError: true, text: expect.stringContaining("Stopped by the user") });
+    expect(echo!.text).toBe("Echo: still here");
+    expect(mcp.notices).toEqual([]);
+  });
 });
+
+test("a server that is killed in the middle of a call is named, and comes back at the next", async () => {
+  await using mcp = await openMcpSession(
+    { everything: script(everything, "stdio") },
+    {
+      answers: [
+        calling(["mcp__everything__trigger-long-running-operation", { duration: 600, steps: 6_000 }]),
+        calling(["mcp__everything__echo", { message: "again" }]),
+        "Done.",
+      ],
+    },
+  );
+  const undo = mcp.session.lifecycle.on(
+    "tool_execution_update",
+    () => {
+      undo();
+      for (const pid of startedWith(everything)) process.kill(pid, "SIGKILL");
+    },
+    { source: "test" },
+  );
+  await mcp.session.prompt("Go.");
+  const [killed, echo] = mcp.results();
+  expect(killed).toMatchObject({ isError: true, text: expect.stringContaining("was lost during the call") });
+  expect(echo!.text).toBe("Echo: again");
+  expect(mcp.notices).toEqual([
+    "MCP: everything was lost: The server was ended by a signal. The next call connects it again.",
+  ]);
+  await mcp.session.close();
+  expect(startedWith(everything)).toEqual([]);
+});
+
+const filesystems = {
+  stdio: async (folder: string) => ({
+    entry: script(filesystem, folder),
+    [Symbol.asyncDispose]: async () => {},
+  }),
+  "streamable HTTP": async (folder: string) => {
+    const server = await overHttp(process.execPath, [filesystem, folder]);
+    return { entry: { url: server.url }, [Symbol.asyncDispose]: server[Symbol.asyncDispose] };
+  },
+};
+
+test.each(Object.entries(filesystems))(
+  "server-filesystem over %s writes, reads and refuses",
+  async (_transport, start) => {
+    const folder = mkdtempSync(join(tmpdir(), "bonsai-mcp-files-"));
+    try {
+      writeFileSync(join(folder, "one.txt"), "first line\nsecond line\n");
+      await using server = await start(folder);
+      await using mcp = await openMcpSession(
+        { files: server.entry },
+        {
+          answers: [
+            calling(
+              ["mcp__files__read_text_file", { path: join(folder, "one.txt") }],
+              ["mcp__files__write_file", { path: join(folder, "two.txt"), content: "two" }],
+              ["mcp__files__list_directory", { path: folder }],
+              ["mcp__files__read_text_file", { path: "/etc/hostname" }],
+            ),
+            "Done.",
+          ],
+        },
+      );
+      await mcp.session.prompt("Go.");
+      const [read, , listed, refused] = mcp.results();
+      expect(read!.text).toContain("second line");
+      expect(readFileSync(join(folder, "two.txt"), "utf8")).toBe("two");
+      expect(listed!.text).toContain("[FILE] two.txt");
+      expect(refused).toMatchObject({ isError: true, text: expect.stringContaining("Access denied") });
+      expect(mcp.notices).toEqual([]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);
