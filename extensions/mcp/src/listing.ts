@@ -37,6 +37,8 @@ const mostPages = 100;
 const mostItems = 2_000;
 /** Characters of one tool: larger ones would leave a model no room. */
 const mostSchemaChars = 64_000;
+/** Providers take few more. */
+const mostSchemaLevels = 64;
 const mostDescriptionChars = 8_000;
 /** A name is sent back in each call. */
 const mostNameChars = 256;
@@ -126,19 +128,16 @@ function soundSchema(schema: unknown): Readonly<Record<string, unknown>> | strin
   if (rest.type !== undefined && rest.type !== "object")
     return `takes something else than an object (${plainLine(JSON.stringify(rest.type) ?? "", 40)})`;
   if (rest.properties !== undefined && !isObject(rest.properties)) return "has properties that are no object";
-  const text = textOf(rest);
-  if (text === undefined) return "has a schema that is nested too deep";
+  if (isDeeper(rest, mostSchemaLevels)) return "has a schema that is nested too deep";
+  const text = JSON.stringify(rest);
   if (text.length > mostSchemaChars) return `has a schema of ${Math.ceil(text.length / 1_000)} KB`;
   const plain = JSON.parse(text, (_key, value) => (typeof value === "string" ? plainText(value) : value));
   return { ...plain, type: "object" };
 }
 
-function textOf(value: unknown): string | undefined {
-  try {
-    return JSON.stringify(value);
-  } catch {
-    return undefined;
-  }
+function isDeeper(value: unknown, levels: number): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1));
 }
 
 export async function listResources(options: ListOptions): Promise<ListedResource[]> {

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { type RunningProgram, startProgram } from "@bonsai-agent/extension";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
+import { ErrorCode, type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
 import type { StdioServer } from "./config.ts";
 import {
   mostErrorBytesAtOnce,
@@ -124,9 +124,18 @@ export class StdioTransport implements Transport {
   }
 }
 
+/** Undefined for what is none. An answer without a result or error is an error: whoever waits for it need not wait on. */
 function messageOf(line: string): JSONRPCMessage | undefined {
   try {
-    return JSONRPCMessageSchema.safeParse(JSON.parse(line)).data;
+    const value: unknown = JSON.parse(line);
+    const message = JSONRPCMessageSchema.safeParse(value).data;
+    const { id, method } = (value ?? {}) as { id?: unknown; method?: unknown };
+    if (message !== undefined || method !== undefined || typeof id !== "number") return message;
+    const error = {
+      code: ErrorCode.InternalError,
+      message: "It answered with something else than a result.",
+    };
+    return { jsonrpc: "2.0", id, error };
   } catch {
     return undefined;
   }

@@ -1,0 +1,207 @@
+/** A server that speaks the protocol by hand, so that it can do everything wrong. Run as a program, it speaks stdio. */
+
+interface Message {
+  id?: number;
+  method: string;
+  params?: {
+    name?: string;
+    cursor?: string;
+    requestId?: number;
+    arguments?: Record<string, unknown>;
+    _meta?: { progressToken?: number };
+  };
+}
+
+export interface Wire {
+  send(message: object): unknown;
+  /** Without a frame. */
+  raw(text: string): unknown;
+  /** Breaks off, as where it is killed. */
+  die(): unknown;
+}
+
+/** What it does wrong, by its name in the tests. */
+export type Fault =
+  | "mute"
+  | "dead"
+  | "old"
+  | "endless"
+  | "loud"
+  | "liar"
+  | "restless"
+  | "torrent"
+  | "two-lists";
+
+const object = { type: "object" };
+const escapes = "\u001b]0;owned\u0007\u001b[2J";
+
+let deep: unknown = {};
+for (let level = 0; level < 2_000; level += 1) deep = { a: deep };
+
+/** Tools of the liar. */
+const lies = [
+  { name: "fine", description: `Fine.${escapes}`, inputSchema: object, title: `F${escapes}ine` },
+  { name: "fine", description: "The same again.", inputSchema: object },
+  { name: "", inputSchema: object },
+  { inputSchema: object },
+  "no tool",
+  { name: "../../etc/passwd\n\u0000 x", description: "An odd name.", inputSchema: object },
+  { name: "a b", inputSchema: object },
+  { name: "a_b", inputSchema: object },
+  { name: "n".repeat(200), inputSchema: object },
+  { name: "N".repeat(9_999), inputSchema: object },
+  { name: "text-schema", inputSchema: "object" },
+  { name: "array-schema", inputSchema: { type: "array" } },
+  { name: "large-schema", inputSchema: { type: "object", description: "x".repeat(1 << 20) } },
+  { name: "deep-schema", inputSchema: { type: "object", properties: { deep } } },
+  { name: "round-schema", inputSchema: { $ref: "#", type: "object" } },
+  { name: "slow-schema", inputSchema: { type: "object", properties: { a: { pattern: "^(a+)+$" } } } },
+  { name: "no-schema" },
+  { name: "large-result", inputSchema: object },
+  { name: "lines", inputSchema: object },
+  { name: "odd-content", inputSchema: object },
+  { name: "no-content", inputSchema: object },
+  { name: "bad-image", inputSchema: object },
+  { name: "null-result", inputSchema: object },
+  { name: "keys", inputSchema: object },
+  {
+    name: "untrue",
+    inputSchema: object,
+    outputSchema: {
+      type: "object",
+      properties: { n: { type: "number" }, s: { pattern: "(x+x+)+y" } },
+      required: ["n", "m"],
+    },
+  },
+  { name: "unkept", inputSchema: object, outputSchema: { type: "object" } },
+  { name: "hang", inputSchema: object },
+  { name: "die", inputSchema: object },
+  { name: "storm", inputSchema: object },
+  { name: "cancelled", inputSchema: object },
+  { name: "flood", inputSchema: object },
+];
+
+const png = Buffer.from("89504e470d0a1a0a0000", "hex").toString("base64");
+
+const text = (text: string) => ({ content: [{ type: "text", text }] });
+
+const results: Readonly<Record<string, unknown>> = {
+  fine: text(`All is fine.${escapes}\u0000`),
+  "large-result": text("0123456789\n".repeat(1_000_000)),
+  lines: { content: Array.from({ length: 5_000 }, (_, at) => ({ type: "text", text: `line ${at}` })) },
+  "odd-content": {
+    content: [{ type: "hologram" }, null, 7, { type: "text", text: 7 }, { type: "resource" }],
+  },
+  "no-content": { content: "none" },
+  "bad-image": {
+    content: [
+      { type: "image", mimeType: "image/jpeg", data: png },
+      { type: "image", mimeType: "image/png", data: "bm8gaW1hZ2U=" },
+      { type: "audio", mimeType: "audio/wav", data: "UklGRg==" },
+      { type: "image" },
+    ],
+  },
+  keys: text(`The key is ${process.env.SERVER_API_KEY}.`),
+  untrue: { content: [], structuredContent: { n: "one", s: `${"x".repeat(50)}` } },
+  unkept: text("No data."),
+};
+
+const cancelled: unknown[] = [];
+let lists = 0;
+
+/** Answers one message, in the way of the fault. */
+export function misbehave(fault: Fault, message: Message, wire: Wire): unknown {
+  const { id, method, params = {} } = message;
+  const answer = (result: unknown) => wire.send({ jsonrpc: "2.0", id, result });
+  if (method === "notifications/cancelled") cancelled.push(params.requestId);
+  if (id === undefined || fault === "mute") return undefined;
+  if (method === "initialize") {
+    if (fault === "loud") wire.raw("Welcome to my server!\nLoading…\n");
+    return answer({
+      protocolVersion: fault === "old" ? "1999-12-31" : "2025-06-18",
+      capabilities: { tools: { listChanged: true } },
+      serverInfo: { name: fault, version: "0" },
+    });
+  }
+  if (method === "tools/list") return list(fault, params.cursor, answer);
+  if (method !== "tools/call")
+    return wire.send({ jsonrpc: "2.0", id, error: { code: -32_601, message: "No." } });
+  return call(message, wire, answer);
+}
+
+function list(fault: Fault, cursor: string | undefined, answer: (result: unknown) => unknown): unknown {
+  lists += 1;
+  switch (fault) {
+    case "endless": {
+      const page = Number(cursor ?? 0);
+      const tools = Array.from({ length: 50 }, (_, at) => ({
+        name: `t${page * 50 + at}`,
+        inputSchema: object,
+      }));
+      return answer({ tools, nextCursor: String(page + 1) });
+    }
+    case "restless":
+      return answer({ tools: [{ name: `v${lists}`, inputSchema: object }, ...lies.slice(-4)] });
+    case "two-lists":
+      return answer({ tools: "none" });
+    default:
+      return answer({ tools: lies });
+  }
+}
+
+function call({ params = {} }: Message, wire: Wire, answer: (result: unknown) => unknown): unknown {
+  const changed = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
+  switch (params.name) {
+    case "hang":
+      return undefined;
+    case "die":
+      return wire.die();
+    case "flood":
+      return wire.raw("x".repeat(40 << 20));
+    case "cancelled":
+      return answer(text(`cancelled: ${cancelled.length}`));
+    case "storm":
+      for (let at = 0; at < 2_000; at += 1) {
+        wire.send(changed);
+        wire.send({
+          jsonrpc: "2.0",
+          method: "notifications/progress",
+          params: { progressToken: params._meta?.progressToken, progress: at, message: escapes },
+        });
+        wire.send({ jsonrpc: "2.0", id: 100_000 + at, result: {} });
+      }
+      return answer(text("The storm is over."));
+    default:
+      return answer(results[params.name ?? ""] ?? null);
+  }
+}
+
+function speakStdio(fault: Fault): void {
+  if (fault === "dead") {
+    process.stderr.write(`\u001b[31mNo licence was found.\u001b[0m\n`);
+    process.exit(3);
+  }
+  // It does not go by itself.
+  process.on("SIGTERM", () => {});
+  setInterval(() => {}, 1e6);
+  const wire: Wire = {
+    send: (message) => void process.stdout.write(`${JSON.stringify(message)}\n`),
+    raw: (raw) => void process.stdout.write(raw),
+    die: () => process.kill(process.pid, "SIGKILL"),
+  };
+  if (fault === "torrent") {
+    const pour = () => {
+      process.stderr.write("x".repeat(1 << 16));
+      process.stdout.write("no message\n".repeat(2_000), () => setImmediate(pour));
+    };
+    pour();
+  }
+  let rest = "";
+  process.stdin.setEncoding("utf8").on("data", (chunk: string) => {
+    const lines = `${rest}${chunk}`.split("\n");
+    rest = lines.pop()!;
+    for (const line of lines) misbehave(fault, JSON.parse(line) as Message, wire);
+  });
+}
+
+if (process.argv[1] === import.meta.filename) speakStdio(process.argv[2] as Fault);

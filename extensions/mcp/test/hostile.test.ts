@@ -1,0 +1,204 @@
+import { existsSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { type Fault, misbehave } from "./hostile-server.ts";
+import { serve } from "./http-servers.ts";
+import { calling, openMcpSession, script, startedWith } from "./mcp-session.ts";
+
+const hostile = fileURLToPath(import.meta.resolve("./hostile-server.ts"));
+
+const over = (fault: Fault, timeout?: number) => ({ ...script(hostile, fault), ...(timeout && { timeout }) });
+
+/** The same server over HTTP: each reply as events, or as JSON. */
+function hostileOverHttp(fault: Fault, type: "text/event-stream" | "application/json") {
+  return serve(async (request, response) => {
+    if (request.method !== "POST") return void response.writeHead(405).end();
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const message = JSON.parse(Buffer.concat(chunks).toString());
+    if (message.id === undefined) {
+      response.writeHead(202).end();
+      misbehave(fault, message, { send: () => {}, raw: () => {}, die: () => {} });
+      return;
+    }
+    response.writeHead(200, { "content-type": type });
+    const isEvents = type === "text/event-stream";
+    misbehave(fault, message, {
+      send(sent: { id?: number; result?: unknown; error?: unknown }) {
+        const line = JSON.stringify(sent);
+        const isAnswer = sent.result !== undefined || sent.error !== undefined;
+        if (isEvents) response.write(`data: ${line}\n\n`);
+        if (isAnswer && sent.id === message.id) response.end(isEvents ? "" : line);
+      },
+      raw: (text) => void response.write(isEvents ? `data: ${text}` : text),
+      die: () => void response.destroy(),
+    });
+  });
+}
+
+test("servers that do not connect are named, each once, and keep nobody waiting", async () => {
+  await using mcp = await openMcpSession(
+    {
+      mute: over("mute", 0.2),
+      dead: over("dead"),
+      old: over("old"),
+      gone: { command: "bonsai-no-such-program" },
+      nowhere: { url: "http://127.0.0.1:9/mcp" },
+      lost: { ...script(hostile, "liar"), cwd: "/bonsai/no/such/folder" },
+    },
+    { answers: ["Fine."] },
+  );
+  expect(await mcp.session.prompt("Go.")).toMatchObject({ status: "done" });
+  expect(mcp.offered()).toEqual([]);
+  expect(mcp.notices.toSorted()).toEqual([
+    "MCP: dead cannot be used: The server ended with code 3. It wrote: No licence was found.",
+    expect.stringMatching(
+      /^MCP: gone cannot be used: bonsai-no-such-program could not be started: there is no such program/,
+    ),
+    expect.stringMatching(
+      /^MCP: lost cannot be used: .* its working folder \/bonsai\/no\/such\/folder does not exist/,
+    ),
+    expect.stringMatching(/^MCP: mute cannot be used: .*timed out/i),
+    expect.stringMatching(/^MCP: nowhere cannot be used: /),
+    "MCP: old cannot be used: Server's protocol version is not supported: 1999-12-31",
+  ]);
+  await mcp.session.close();
+  expect(startedWith(hostile)).toEqual([]);
+});
+
+describe.each([
+  ["stdio", async () => ({ entry: over("liar"), [Symbol.asyncDispose]: async () => {} })],
+  [
+    "HTTP",
+    async () => {
+      const server = await hostileOverHttp("liar", "text/event-stream");
+      return { entry: { url: server.url }, [Symbol.asyncDispose]: server[Symbol.asyncDispose] };
+    },
+  ],
+] as const)("a server that lies, over %s", (_transport, start) => {
+  test("has the tools that can be used offered, and the others named", async () => {
+    await using server = await start();
+    await using mcp = await openMcpSession(
+      {
+        liar: {
+          ...server.entry,
+          timeout: 20,
+          ...("command" in server.entry && { env: { SERVER_API_KEY: "sk-0123456789abcdef01" } }),
+        },
+      },
+      {
+        model: { contextWindow: 1_000_000 },
+        answers: [
+          calling(
+            ["mcp__liar__fine", { anything: 1 }],
+            ["mcp__liar__large-result"],
+            ["mcp__liar__lines"],
+            ["mcp__liar__odd-content"],
+            ["mcp__liar__no-content"],
+            ["mcp__liar__bad-image"],
+            ["mcp__liar__null-result"],
+            ["mcp__liar__untrue"],
+            ["mcp__liar__unkept"],
+            ["mcp__liar__slow-schema", { a: `${"a".repeat(50)}!` }],
+            ["mcp__liar__keys"],
+          ),
+          "Done.",
+        ],
+      },
+    );
+    expect(await mcp.session.prompt("Go.")).toMatchObject({ status: "done" });
+    const names = mcp.offered();
+    expect(names.every((name) => /^[A-Za-z0-9_-]{1,64}$/.test(name))).toBe(true);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names).toContain("mcp__liar__fine");
+    expect(names).toContain("mcp__liar__no-schema");
+    expect(names).toContain("mcp__liar__round-schema");
+    expect(names).toContainEqual(expect.stringMatching(/^mcp__liar_{8}etc_passwd___x$/));
+    expect(names.filter((name) => name.startsWith("mcp__liar__a_b_"))).toHaveLength(2);
+    expect(names.filter((name) => name.includes("schema"))).toHaveLength(3);
+
+    const [fine, large, lines, odd, none, image, nothing, untrue, unkept, slow, keys] = mcp.results();
+    expect(fine).toMatchObject({ text: "All is fine.", isError: false });
+    expect(large!.text.length).toBeLessThan(52_000);
+    const path = /it is in (\S+) …]/.exec(large!.text)?.[1] ?? "";
+    expect(readFileSync(path, "utf8")).toHaveLength(11_000_000);
+    expect(lines!.text).toMatch(/^line 0\nline 1\n[\s\S]*more parts are left out/);
+    expect(odd).toMatchObject({ isError: false, text: expect.stringContaining("unknown type hologram") });
+    expect(none!.text).toBe("(no output)");
+    expect(image).toMatchObject({
+      images: 1,
+      text: expect.stringContaining("audio, audio/wav, 4 bytes: it is in "),
+    });
+    expect(existsSync(/it is in (\S+\.wav)/.exec(image!.text)?.[1] ?? "")).toBe(true);
+    expect(nothing!.isError).toBe(true);
+    expect(untrue).toMatchObject({ isError: false, text: expect.stringContaining('{"n":"one"') });
+    expect(unkept!.text).toBe("No data.");
+    expect(slow).toMatchObject({ isError: true });
+    if ("command" in server.entry) expect(keys!.text).toBe("The key is [SERVER_API_KEY].");
+
+    const about = mcp.notices.map((notice) => notice.replace(/^MCP: liar: /, ""));
+    expect(about).toEqual(
+      expect.arrayContaining([
+        "It has the tool fine twice; the first is used.",
+        "One of its tools has no name.",
+        expect.stringMatching(/^Its tool N+… has a name of 9999 characters: it is left aside\.$/),
+        "Its tool text-schema has a schema that is no object: it is left aside.",
+        'Its tool array-schema takes something else than an object ("array"): it is left aside.',
+        "Its tool large-schema has a schema of 1049 KB: it is left aside.",
+        "Its tool deep-schema has a schema that is nested too deep: it is left aside.",
+        "The content of a result of no-content is no list.",
+        "A result of the tool untrue is not what its schema says: m, n.",
+        "The tool unkept promises data and gave none.",
+      ]),
+    );
+    expect(about).toHaveLength(10);
+    expect(JSON.stringify([mcp.session.requests, mcp.notices, mcp.session.session.projection()])).not.toMatch(
+      /\\u001b|\\u0000/,
+    );
+  });
+
+  test("that hangs, floods or dies in a call ends that call alone, and is there at the next", async () => {
+    await using server = await start();
+    await using mcp = await openMcpSession(
+      { liar: { ...server.entry, timeout: 0.4 } },
+      {
+        model: { contextWindow: 1_000_000 },
+        answers: [
+          calling(["mcp__liar__hang"]),
+          calling(["mcp__liar__cancelled"]),
+          calling(["mcp__liar__die"]),
+          calling(["mcp__liar__fine"]),
+          "Done.",
+        ],
+      },
+    );
+    await mcp.session.prompt("Go.");
+    const [hang, cancelled, die, fine] = mcp.results();
+    expect(hang).toMatchObject({
+      isError: true,
+      text: "The MCP server liar did not answer within 0.4 s; the call was cancelled.",
+    });
+    expect(cancelled!.text).toMatch(/^cancelled: [1-9]/);
+    expect(die).toMatchObject({ isError: true, text: expect.stringContaining("was lost during the call") });
+    expect(fine).toMatchObject({ text: "All is fine.", isError: false });
+  });
+
+  test("that sends a message without an end is closed, and is there at the next call", async () => {
+    await using server = await start();
+    await using mcp = await openMcpSession(
+      { liar: server.entry },
+      {
+        model: { contextWindow: 1_000_000 },
+        answers: [calling(["mcp__liar__flood"]), calling(["mcp__liar__fine"]), "Done."],
+      },
+    );
+    await mcp.session.prompt("Go.");
+    const [flood, fine] = mcp.results();
+    expect(flood).toMatchObject({
+      isError: true,
+      text: expect.stringContaining("It sent a message of more than 32 MB."),
+    });
+    expect(fine!.text).toBe("All is fine.");
+    expect(mcp.notices.filter((notice) => notice.includes("was lost"))).toHaveLength(1);
+  });
+});
