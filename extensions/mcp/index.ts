@@ -3,11 +3,15 @@ import { readConfig } from "./src/config.ts";
 import { McpServers } from "./src/servers.ts";
 import { McpTools } from "./src/tools.ts";
 
-/** So long the first prompts wait for servers that connect; after that, tools come as they come. */
-const firstWaitMs = 5_000;
+/** Seconds that the first prompts wait for servers that connect; after that, tools come as they come. */
+const usualWait = 5;
 
 /** Tools, resources and prompts of MCP servers. */
 export default function mcp(bonsai: ExtensionAPI): void {
+  bonsai.registerFlag("mcp-wait", {
+    type: "string",
+    description: `How many seconds the first prompt waits for MCP servers that connect. Default: ${usualWait}`,
+  });
   let context: ExtensionContext | undefined;
   const onNotice = (message: string) => context?.ui.notify(`MCP: ${message}`, "warning");
   const servers = new McpServers({ onNotice });
@@ -26,8 +30,8 @@ export default function mcp(bonsai: ExtensionAPI): void {
     const config = readConfig({ cwd: ctx.cwd, home: bonsaiHome(), isProjectTrusted, env: process.env });
     for (const problem of config.problems) onNotice(problem);
     if (config.leftAside !== undefined)
-      onNotice(`${config.leftAside} is left aside, for the project is not trusted.`);
-    waitUntilMs = performance.now() + firstWaitMs;
+      onNotice(`${config.leftAside} is left aside, for the project is not trusted: bonsai trust does that.`);
+    waitUntilMs = performance.now() + waitSeconds(bonsai.getFlag("mcp-wait")) * 1_000;
     await servers.use(config);
   });
   bonsai.on("before_agent_start", async (_event, ctx) => {
@@ -41,4 +45,11 @@ export default function mcp(bonsai: ExtensionAPI): void {
     // Another session of this program goes on with the same servers.
     if (reason === "quit" || reason === "reload") await servers.close();
   });
+}
+
+function waitSeconds(said: unknown): number {
+  const seconds = Number(said);
+  return typeof said === "string" && said.trim() !== "" && seconds >= 0
+    ? Math.min(seconds, 3_600)
+    : usualWait;
 }

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { type Fault, misbehave } from "./hostile-server.ts";
 import { serve } from "./http-servers.ts";
 import { calling, openMcpSession, script, startedWith } from "./mcp-session.ts";
@@ -201,4 +201,55 @@ describe.each([
     expect(fine!.text).toBe("All is fine.");
     expect(mcp.notices.filter((notice) => notice.includes("was lost"))).toHaveLength(1);
   });
+});
+
+test("a list without an end is cut, and one that is none is named", async () => {
+  await using mcp = await openMcpSession(
+    { endless: over("endless"), odd: over("two-lists") },
+    { answers: [calling(["mcp_search", { query: "t17", limit: 1 }]), "Done."] },
+  );
+  await mcp.session.prompt("Go.");
+  expect(mcp.offered()).toEqual(["mcp_search", "mcp_call"]);
+  expect(mcp.results()[0]!.text).toContain("mcp__endless__t17");
+  expect(mcp.notices.toSorted()).toEqual([
+    "MCP: endless: Its list of tools does not end; the first 2000 are used.",
+    "MCP: odd: Its list of tools is none.",
+  ]);
+});
+
+test("a server that changes its tools in a call, with a storm of messages, has the new ones offered", async () => {
+  await using mcp = await openMcpSession(
+    { restless: over("restless") },
+    { answers: [calling(["mcp__restless__storm"]), "Done.", "Done again."] },
+  );
+  let updates = 0;
+  const count = () => {
+    updates += 1;
+  };
+  mcp.session.lifecycle.on("tool_execution_update", count, { source: "test" });
+  await mcp.session.prompt("Go.");
+  expect(mcp.results()).toMatchObject([{ text: "The storm is over.", isError: false }]);
+  expect(updates).toBeLessThan(100);
+  const names = () => mcp.session.agent.tools.names;
+  await vi.waitFor(() => expect(names()).not.toContain("mcp__restless__v1"), { timeout: 30_000 });
+  await mcp.session.prompt("Go on.");
+  expect(mcp.offered().filter((name) => /__v\d+$/.test(name))).toHaveLength(1);
+  expect(mcp.offered()).toContain("mcp__restless__die");
+  expect(mcp.notices).toEqual([]);
+});
+
+test("a server that talks on its standard output, or pours, is named once and heard all the same", async () => {
+  await using mcp = await openMcpSession(
+    { loud: over("loud"), torrent: over("torrent") },
+    {
+      model: { contextWindow: 1_000_000 },
+      answers: [calling(["mcp__loud__fine"], ["mcp__torrent__fine"]), "Done."],
+    },
+  );
+  await mcp.session.prompt("Go.");
+  expect(mcp.results().map(({ text }) => text)).toEqual(["All is fine.", "All is fine."]);
+  expect(mcp.notices.filter((notice) => notice.includes("standard output")).toSorted()).toEqual([
+    "MCP: loud: It writes something else than messages to its standard output: Welcome to my server!",
+    "MCP: torrent: It writes something else than messages to its standard output: no message",
+  ]);
 });

@@ -39,7 +39,7 @@ export async function openMcpSession(
   const home = mkdtempSync(join(tmpdir(), "bonsai-mcp-"));
   vi.stubEnv("BONSAI_HOME", home);
   writeFileSync(join(home, "mcp.json"), JSON.stringify({ mcpServers }));
-  const session = await openTestSession({ extensions: mcp, ui: {}, ...options });
+  const session = await openTestSession({ extensions: mcp, ui: {}, flags: { "mcp-wait": "60" }, ...options });
   return {
     session,
     get notices() {

@@ -1,0 +1,238 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the files have them
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { readConfig } from "../src/config.ts";
+import { toolNames } from "../src/offered-tool.ts";
+import { openMcpSession } from "./mcp-session.ts";
+
+let folder = "";
+let home = "";
+let cwd = "";
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "bonsai-mcp-config-"));
+  home = join(folder, "home");
+  cwd = join(folder, "project");
+  for (const each of [home, cwd]) mkdirSync(each);
+});
+
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const userFile = () => join(home, "mcp.json");
+const projectFile = () => join(cwd, ".mcp.json");
+
+function read({
+  user,
+  project,
+  isProjectTrusted = true,
+  env = {},
+}: {
+  user?: unknown;
+  project?: unknown;
+  isProjectTrusted?: boolean;
+  env?: NodeJS.ProcessEnv;
+}) {
+  const text = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+  if (user !== undefined) writeFileSync(userFile(), text(user));
+  if (project !== undefined) writeFileSync(projectFile(), text(project));
+  return readConfig({ cwd, home, isProjectTrusted, env });
+}
+
+test("no file is no server", () => {
+  expect(read({})).toEqual({ servers: [], problems: [] });
+});
+
+test("entries as Claude Code and pi write them", () => {
+  const { servers, problems } = read({
+    env: { TOKEN: "secret", EMPTY: "" },
+    user: {
+      mcpServers: {
+        files: {
+          command: "npx",
+          args: ["-y", "server", "~/notes", "${EMPTY:-none}"],
+          env: { KEY: "${TOKEN}" },
+          cwd: "sub",
+        },
+        "docs-1": {
+          type: "http",
+          url: "https://${HOST:-example.com}/mcp",
+          headers: { Authorization: "Bearer ${TOKEN}" },
+          timeout: 30,
+        },
+        long: {
+          type: "streamable-http",
+          url: "http://localhost:1/mcp",
+          timeout: 600_000,
+          oauth: { clientId: "me" },
+        },
+        off: {
+          type: "stdio",
+          command: "off",
+          enabled: false,
+          alwaysAllow: ["x"],
+          description: "Does nothing.",
+        },
+        out: { command: "out", disabled: true },
+      },
+      other: 1,
+    },
+  });
+  expect(problems).toEqual([]);
+  const usual = { file: userFile(), scope: "user", isEnabled: true, timeoutMs: 60_000 };
+  const started = { ...usual, type: "stdio", args: [], env: {}, cwd };
+  expect(servers).toEqual([
+    {
+      ...started,
+      name: "files",
+      command: "npx",
+      args: ["-y", "server", join(homedir(), "notes"), "none"],
+      env: { KEY: "secret" },
+      cwd: join(cwd, "sub"),
+    },
+    {
+      ...usual,
+      name: "docs-1",
+      type: "http",
+      url: "https://example.com/mcp",
+      headers: { Authorization: "Bearer secret" },
+      timeoutMs: 30_000,
+    },
+    {
+      ...usual,
+      name: "long",
+      type: "http",
+      url: "http://localhost:1/mcp",
+      headers: {},
+      timeoutMs: 600_000,
+      oauth: { clientId: "me" },
+    },
+    { ...started, name: "off", command: "off", isEnabled: false, description: "Does nothing." },
+    { ...started, name: "out", command: "out", isEnabled: false },
+  ]);
+});
+
+test.each<[string, unknown, string]>([
+  [
+    "a name with a blank",
+    { "my server": { command: "a" } },
+    'mcpServers has the name "my server"; allowed are letters, digits, _ and -.',
+  ],
+  ["an entry that is none", { a: "npx" }, 'mcpServers.a is "npx"; allowed is an object with command or url.'],
+  ["nothing to connect to", { a: {} }, "mcpServers.a has neither command nor url; one of them is needed."],
+  [
+    "a command as a list",
+    { a: { command: ["npx"] } },
+    'mcpServers.a.command is ["npx"]; allowed is the name or path of one program, its arguments in args.',
+  ],
+  [
+    "arguments as a text",
+    { a: { command: "x", args: "-y" } },
+    'mcpServers.a.args is "-y"; allowed is a list of texts.',
+  ],
+  [
+    "a number in env",
+    { a: { command: "x", env: { PORT: 1 } } },
+    'mcpServers.a.env is {"PORT":1}; allowed is an object of texts.',
+  ],
+  [
+    "an address that is none",
+    { a: { url: "example.com" } },
+    'mcpServers.a.url is "example.com"; allowed is an address that begins with http:// or https://.',
+  ],
+  [
+    "a file as address",
+    { a: { url: "file:///x" } },
+    'mcpServers.a.url is "file:///x"; allowed is an address that begins with http:// or https://.',
+  ],
+  [
+    "an unknown type",
+    { a: { type: "ws", url: "ws://x" } },
+    'mcpServers.a.type is "ws"; allowed is "stdio", "http" or "streamable-http".',
+  ],
+  [
+    "stdio without a command",
+    { a: { type: "stdio", url: "http://x" } },
+    'mcpServers.a is of the type "stdio" and has no command.',
+  ],
+  [
+    "a timeout that is none",
+    { a: { command: "x", timeout: -1 } },
+    "mcpServers.a.timeout is -1; allowed is a number of seconds, or of milliseconds from 1000 on.",
+  ],
+  [
+    "a variable that is not set",
+    { a: { command: "x", env: { KEY: "${NO_KEY}" } } },
+    "mcpServers.a.env.KEY needs the variable NO_KEY, which is not set. Set it, or write ${NO_KEY:-a default}.",
+  ],
+  [
+    "a header that cannot be sent",
+    { a: { url: "http://x", headers: { "a b": "secret" } } },
+    "mcpServers.a.headers cannot be sent: TypeError.",
+  ],
+])("%s is named, and the others live", (_what, entries, problem) => {
+  const { servers, problems } = read({
+    user: { mcpServers: { ...(entries as object), fine: { command: "x" } } },
+  });
+  expect(problems).toEqual([`${userFile()}: ${problem}`]);
+  expect(servers.map(({ name }) => name)).toEqual(["fine"]);
+});
+
+test("the transport that the protocol gave up is refused with what to write in its place", () => {
+  const { problems } = read({ user: { mcpServers: { a: { type: "sse", url: "https://example.com/sse" } } } });
+  expect(problems).toEqual([
+    expect.stringMatching(/mcpServers\.a\.type is "sse".*"stdio" and "http".*\/mcp in the place of \/sse/),
+  ]);
+});
+
+test.each([
+  ["{", /is no JSON: /],
+  ["[]", /is \[\]; allowed is \{"mcpServers": \{…}}\.$/],
+  ['{"mcpServers": []}', /mcpServers is \[\]; allowed is an object of servers by name\.$/],
+])("the file %j is named", (user, problem) => {
+  expect(read({ user })).toEqual({ servers: [], problems: [expect.stringMatching(problem)] });
+});
+
+test("a project's server stands over the user's, or only turns it off", () => {
+  const user = { mcpServers: { one: { command: "mine" }, two: { command: "mine", env: { A: "1" } } } };
+  const project = {
+    mcpServers: { one: { command: "theirs" }, two: { enabled: false }, three: { enabled: true } },
+  };
+  const { servers, problems } = read({ user, project });
+  expect(servers).toMatchObject([
+    { name: "one", command: "theirs", scope: "project", file: projectFile() },
+    { name: "two", command: "mine", scope: "user", file: userFile(), isEnabled: false, env: { A: "1" } },
+  ]);
+  expect(problems).toEqual([
+    `${projectFile()}: mcpServers.three has neither command nor url; one of them is needed.`,
+  ]);
+});
+
+test("nothing of a project's file is used before it is trusted", async () => {
+  const project = { mcpServers: { evil: { command: "touch", args: [join(folder, "ran")] } } };
+  expect(read({ project, isProjectTrusted: false })).toEqual({
+    servers: [],
+    problems: [],
+    leftAside: projectFile(),
+  });
+  await using mcp = await openMcpSession({}, { cwd, isProjectTrusted: false, answers: ["Fine."] });
+  await mcp.session.prompt("Go.");
+  expect(mcp.notices).toEqual([
+    `MCP: ${projectFile()} is left aside, for the project is not trusted: bonsai trust does that.`,
+  ]);
+});
+
+test("tools get names that providers take, each its own", () => {
+  const names = toolNames([
+    { server: "a", tool: "read" },
+    { server: "a", tool: "x y" },
+    { server: "a", tool: "x/y" },
+    { server: "a_", tool: "_z" },
+    { server: "a", tool: "__z" },
+    { server: "a", tool: "ü".repeat(80) },
+  ]);
+  expect(names[0]).toBe("mcp__a__read");
+  expect(new Set(names).size).toBe(names.length);
+  for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+});

@@ -1,0 +1,55 @@
+import type { ExtensionAPI } from "@bonsai-agent/extension";
+import { expect, test } from "vitest";
+import mcpExtension from "../index.ts";
+import { calling, everything, openMcpSession, script } from "./mcp-session.ts";
+
+const isOfServer = (name: string) => name.startsWith("mcp_");
+
+/** A command that goes on with the larger model. */
+function larger(bonsai: ExtensionAPI): void {
+  bonsai.registerCommand("large", {
+    handler: async (_args, ctx) => void (await bonsai.setModel(ctx.modelRegistry.find("scripted", "large")!)),
+  });
+}
+
+test("tools that cost more than a tenth of the window are found by search, and each by itself with a larger window", async () => {
+  await using mcp = await openMcpSession(
+    { everything: script(everything, "stdio"), off: { ...script(everything), enabled: false } },
+    {
+      extensions: [mcpExtension, larger],
+      model: { id: "small", contextWindow: 8_000 },
+      otherModels: [{ id: "large", contextWindow: 1_000_000 }],
+      answers: [
+        calling(["mcp_search", { query: "add two numbers", limit: 2 }]),
+        calling(
+          ["mcp_call", { name: "mcp__everything__get-sum", arguments: { a: 2, b: 3 } }],
+          ["mcp_call", { name: "mcp__everything__sum", arguments: {} }],
+          ["mcp_search", { query: "hologram" }],
+        ),
+        "Done.",
+        "Done with another model.",
+      ],
+    },
+  );
+  await mcp.session.prompt("Go.");
+  const tools = mcp.session.requests.map(({ tools }) => tools.map(({ name }) => name).filter(isOfServer));
+  expect(tools).toEqual(Array(3).fill(["mcp_search", "mcp_call"]));
+  const [found, sum, unknown, nothing] = mcp.results();
+  expect(found!.text).toMatch(
+    /^mcp__everything__get-sum\nReturns the sum of two numbers\nparameters: \{"type":"object"/,
+  );
+  expect(sum).toMatchObject({ text: expect.stringContaining("2 and 3 is 5"), isError: false });
+  expect(unknown).toMatchObject({
+    isError: true,
+    text: expect.stringMatching(/no tool mcp__everything__sum\.\nmcp__everything__get-sum/),
+  });
+  expect(nothing!.text).toMatch(/^Nothing fits\. There are:\nmcp__everything__echo\n/);
+  const declared = (name: string) =>
+    mcp.session.requests[0]!.tools.find((tool) => tool.name === name)!.description;
+  expect(declared("mcp_search")).toContain("MCP servers everything by words");
+
+  await mcp.session.command("/large");
+  await mcp.session.prompt("Go on.");
+  expect(mcp.offered()).toContain("mcp__everything__get-sum");
+  expect(mcp.offered()).not.toContain("mcp_search");
+});
