@@ -35,7 +35,7 @@ export {
   type KeyOrigin,
   type KeySource,
 } from "./keys.ts";
-export { type LoginState, Logins, type Logout } from "./login/logins.ts";
+export { Logins } from "./login/logins.ts";
 export type {
   DeviceCodeInfo,
   LoginCallbacks,

@@ -31,7 +31,7 @@ export interface OAuthServerOptions {
   expiresInSeconds?: number;
   /** A refresh token is good for one refresh; to use it again takes everything away that came of it. Default true. */
   rotates?: boolean;
-  /** Between two polls for a device. Default 0, so that no test waits. */
+  /** Between two polls for a device. Default a thousandth, so that no test waits. */
   intervalSeconds?: number;
   /** Milliseconds of "slow". Default 50. */
   slowMs?: number;
@@ -123,7 +123,7 @@ export async function oauthServer(options: OAuthServerOptions = {}): Promise<OAu
     metadata: () => json(metadata(base.url)),
     register: ({ body }) => json({ ...(body as object), client_id: `client-${randomUUID()}` }, 201),
     authorize: authorized,
-    device: (_request, { devices }) => deviceCode(base.url, devices, options.intervalSeconds ?? 0),
+    device: (_request, { devices }) => deviceCode(base.url, devices, options.intervalSeconds ?? 0.001),
     token: tokenGranted,
     revoke: ({ body }, { access, refresh }) => {
       const token = form(body).get("token") ?? "";

@@ -1,4 +1,4 @@
-import { setTimeout as wait } from "node:timers/promises";
+import { setTimeout as timer } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { DeviceAuthorizationResponse } from "oauth4webapi";
 import { type OAuthClient, refusedWith } from "./oauth-client.ts";
@@ -8,6 +8,8 @@ interface DevicePoll {
   client: OAuthClient;
   device: DeviceAuthorizationResponse;
   signal: AbortSignal;
+  /** Waits so many milliseconds; rejects after an abort. Default: a timer. */
+  wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
 /** As the protocol has it: so much longer between two questions, where the provider finds them too many. */
@@ -20,12 +22,17 @@ const MOST_FAILURES = 5;
  * Asks whether the user has typed the code, until he has, said no, or the code has ended.
  * @throws BonsaiError `login_denied`, `login_timeout`, `login_refused`, `login_unanswered`
  */
-export async function pollDevice({ client, device, signal }: DevicePoll): Promise<LoginCredentials> {
+export async function pollDevice({
+  client,
+  device,
+  signal,
+  wait = (ms) => timer(ms, undefined, { signal }),
+}: DevicePoll): Promise<LoginCredentials> {
   const endsMs = performance.now() + device.expires_in * 1000;
   let intervalSeconds = device.interval ?? DEFAULT_INTERVAL_SECONDS;
   let failures = 0;
   while (performance.now() < endsMs) {
-    await wait(intervalSeconds * 1000, undefined, { signal });
+    await wait(intervalSeconds * 1000, signal);
     try {
       return await client.pollOnce(device.device_code, signal);
     } catch (error) {

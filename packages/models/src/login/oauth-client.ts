@@ -198,8 +198,8 @@ function unanswered(name: string, error: unknown): BonsaiError {
   return new BonsaiError({
     code: "login_unanswered",
     message: `${name} did not answer the login as it should (${said}).`,
+    // The cause holds the whole answer, tokens included: it is kept nowhere.
     hint: "Try again in a while.",
-    cause: error,
   });
 }
 

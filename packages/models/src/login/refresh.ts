@@ -145,7 +145,6 @@ function failure(provider: string, { access, refresh }: LoginCredentials, error:
     kind: "network",
     code: "login_refresh_failed",
     message: `The login at ${provider} could not be refreshed: ${said}`,
-    cause: error,
   });
 }
 

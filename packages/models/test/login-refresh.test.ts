@@ -1,0 +1,341 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { inspect } from "node:util";
+import type { OAuthFault } from "@bonsai-agent/testkit";
+import { afterEach, describe, expect, test } from "vitest";
+import { fileKeys } from "../src/keys.ts";
+import { oauthLogin } from "../src/login/index.ts";
+import type { LoginCredentials } from "../src/login/provider-login.ts";
+import { ModelClient } from "../src/model-client.ts";
+import { finalEvent, type ModelNotice } from "../src/model-request.ts";
+import { givenCredentials, type LoginLab, loginLab } from "./login-user.ts";
+
+const labs: LoginLab[] = [];
+afterEach(async () => {
+  await Promise.all(labs.splice(0).map(({ server }) => server.close()));
+});
+
+/** A login that ends so many milliseconds from now. */
+async function openLoggedIn(
+  endsInMs: number,
+  ...given: Parameters<typeof loginLab>
+): Promise<LoginLab & { credentials: LoginCredentials }> {
+  const lab = await loginLab(...given);
+  labs.push(lab);
+  const credentials = await givenCredentials(lab, endsInMs);
+  lab.store({ lab: credentials, other: { type: "api_key", key: "k" } });
+  return { ...lab, credentials };
+}
+
+/** One request; waits between its attempts are left out. */
+async function ask({ keys, model }: LoginLab, signal?: AbortSignal) {
+  const notices: ModelNotice[] = [];
+  const client = new ModelClient({ keys, sleep: async () => {} });
+  const { message, ...event } = await finalEvent(
+    client.stream({
+      model,
+      purpose: "turn",
+      systemPrompt: "",
+      tools: [],
+      messages: [{ role: "user", content: "Hello", timestamp: 0 }],
+      signal,
+      onNotice: (notice) => notices.push(notice),
+    }),
+  );
+  const failure = "failure" in event ? event.failure : undefined;
+  return {
+    text: message.content.map((each) => ("text" in each ? each.text : "")).join(""),
+    message,
+    failure,
+    notices,
+  };
+}
+
+const HOUR_MS = 3_600_000;
+/** The first token was for the login itself. */
+const refreshes = ({ server }: LoginLab) => server.count("token") - 1;
+
+describe("before its end", () => {
+  test("a login is used as it is", async () => {
+    const lab = await openLoggedIn(HOUR_MS);
+    expect((await ask(lab)).text).toBe("You are logged in.");
+    expect(refreshes(lab)).toBe(0);
+  });
+
+  test.each([
+    ["ends within a minute", 30_000],
+    ["has ended", -HOUR_MS],
+  ])("one that %s is refreshed, once for all requests, and stored", async (_name, endsInMs) => {
+    const lab = await openLoggedIn(endsInMs);
+    const answers = await Promise.all([ask(lab), ask(lab), ask(lab)]);
+    expect(answers.map(({ text }) => text)).toEqual(Array(3).fill("You are logged in."));
+    expect(refreshes(lab)).toBe(1);
+    const { lab: entry, other } = lab.stored();
+    expect(entry!.access).not.toBe(lab.credentials.access);
+    expect(lab.server.isGood(entry!.refresh as string)).toBe(true);
+    expect(other).toEqual({ type: "api_key", key: "k" });
+    expect(readdirSync(lab.home)).toEqual(["auth.json"]);
+  });
+
+  test("pi's own file is read, and what it holds beside stays", async () => {
+    const lab = await openLoggedIn(-1);
+    lab.store({ lab: { ...lab.credentials, expires: 0, accountId: "acc", note: { a: 1 } } });
+    expect((await ask(lab)).failure).toBeUndefined();
+    expect(lab.stored().lab).toMatchObject({ type: "oauth", accountId: "acc", note: { a: 1 } });
+  });
+
+  test("a refresh token that does not rotate stays", async () => {
+    const lab = await openLoggedIn(-1, { rotates: false });
+    await ask(lab);
+    expect(lab.stored().lab!.refresh).toBe(lab.credentials.refresh);
+    expect(lab.stored().lab!.access).not.toBe(lab.credentials.access);
+  });
+
+  test("a login that ends too soon for the margin is not refreshed for each request", async () => {
+    const lab = await openLoggedIn(-1, { expiresInSeconds: 10 });
+    for (const _ of [1, 2, 3]) expect((await ask(lab)).failure).toBeUndefined();
+    expect(refreshes(lab)).toBe(1);
+  });
+
+  test("a login without an end is refreshed when it is refused alone", async () => {
+    const lab = await openLoggedIn(0);
+    lab.store({
+      lab: { type: "oauth", access: lab.credentials.access, refresh: lab.credentials.refresh, expires: null },
+    });
+    await ask(lab);
+    expect(refreshes(lab)).toBe(0);
+    lab.server.expireAccess();
+    expect((await ask(lab)).failure).toBeUndefined();
+    expect(refreshes(lab)).toBe(1);
+  });
+});
+
+describe("on a 401", () => {
+  test("a login is refreshed, and the request made again", async () => {
+    const lab = await openLoggedIn(HOUR_MS);
+    lab.server.expireAccess();
+    const { text, notices } = await ask(lab);
+    expect(text).toBe("You are logged in.");
+    expect(refreshes(lab)).toBe(1);
+    expect(lab.server.count("api")).toBe(2);
+    expect(notices).toEqual([]);
+  });
+
+  test("on a fresh token too, the second is the error", async () => {
+    const lab = await openLoggedIn(HOUR_MS);
+    lab.server.fail("api", "unauthorized", "unauthorized", "unauthorized");
+    const { failure } = await ask(lab);
+    expect(failure).toMatchObject({ status: 401, retryable: false });
+    expect(refreshes(lab)).toBe(1);
+    expect(lab.server.count("api")).toBe(2);
+  });
+
+  test("a key is not asked for twice", async () => {
+    const lab = await openLoggedIn(HOUR_MS);
+    lab.store({ lab: { type: "api_key", key: "wrong" } });
+    const { failure } = await ask(lab);
+    expect(failure?.status).toBe(401);
+    expect(lab.server.count("api")).toBe(1);
+  });
+
+  test("what another process has stored meanwhile is taken, and nothing refreshed", async () => {
+    const lab = await openLoggedIn(HOUR_MS);
+    const fresh = await givenCredentials(lab, HOUR_MS);
+    const tokens = lab.server.count("token");
+    expect(await lab.keys.freshKey!(lab.model, { refused: "an older key" })).toBe(lab.credentials.access);
+    lab.store({ lab: fresh });
+    expect(await lab.keys.freshKey!(lab.model, { refused: lab.credentials.access })).toBe(fresh.access);
+    expect(lab.server.count("token")).toBe(tokens);
+  });
+});
+
+describe("a refresh that fails", () => {
+  test.each<[string, OAuthFault]>([["has ended", { error: "invalid_grant", description: "expired" }]])(
+    "because the login %s takes it away, and says what to do",
+    async (_name, fault) => {
+      const lab = await openLoggedIn(-1);
+      lab.server.fail("token", fault);
+      const { failure } = await ask(lab);
+      expect(failure).toMatchObject({ code: "login_expired", retryable: false });
+      expect(failure!.message).toMatch(
+        /^The login at lab has ended: .*invalid_grant: expired.*Log in again: \/login lab\.$/,
+      );
+      expect(lab.stored()).toEqual({ other: { type: "api_key", key: "k" } });
+      expect((await ask(lab)).failure).toMatchObject({
+        code: "key_missing",
+        message: "Nobody is logged in at lab (Lab). Log in: /login lab.",
+      });
+      expect(lab.server.count("api")).toBe(0);
+    },
+  );
+
+  test("in the words of an extension, too", async () => {
+    const lab = await openLoggedIn(-1);
+    const { access, refresh } = lab.credentials;
+    const refreshToken = async () => {
+      throw new Error(`Token refresh failed for ${refresh}: {"error":"invalid_grant","old":"${access}"}`);
+    };
+    lab.keys.logins.add("lab", { ...lab.login, refreshToken });
+    const { failure } = await ask(lab);
+    expect(failure).toMatchObject({ code: "login_expired" });
+    expect(inspect(failure)).not.toContain(access);
+    expect(inspect(failure)).not.toContain(refresh);
+  });
+
+  test.each<OAuthFault>(["drop", "malformed", "page", "server-error", "wrong-token-type", "no-access-token"])(
+    "with %s leaves the login as it is, and the request is tried again",
+    async (fault) => {
+      const lab = await openLoggedIn(-1, { rotates: false });
+      lab.server.fail("token", fault, fault);
+      const { text, notices } = await ask(lab);
+      expect(text).toBe("You are logged in.");
+      const retries = notices.filter(({ type }) => type === "retry");
+      expect(retries).toHaveLength(2);
+      expect(inspect(notices, { depth: null })).not.toMatch(/access-[\da-f]{8}|refresh-[\da-f]{8}/);
+    },
+  );
+
+  test("for good leaves it as it is: an error that says so", async () => {
+    const lab = await openLoggedIn(-1);
+    lab.server.fail("token", ...Array(10).fill("server-error"));
+    const { failure } = await ask(lab);
+    expect(failure).toMatchObject({ code: "login_refresh_failed", retryable: true });
+    expect(failure!.message).toMatch(/^The login at lab could not be refreshed: Lab did not answer/);
+    expect(lab.stored().lab).toEqual(lab.credentials);
+  });
+
+  test("of a client that the provider does not know is no reason to try again", async () => {
+    const lab = await openLoggedIn(-1);
+    lab.server.fail("token", { error: "invalid_client" });
+    const { failure } = await ask(lab);
+    expect(failure).toMatchObject({ code: "login_refused", retryable: false });
+    expect(lab.stored().lab).toEqual(lab.credentials);
+  });
+
+  test("with nothing to refresh it by, the login has ended", async () => {
+    const lab = await openLoggedIn(-1);
+    lab.store({ lab: { ...lab.credentials, refresh: "" } });
+    expect((await ask(lab)).failure).toMatchObject({ code: "login_expired" });
+    expect(lab.stored()).toEqual({});
+  });
+});
+
+test("an abort ends the wait, not the refresh: what it brings is stored", async () => {
+  const lab = await openLoggedIn(-1);
+  const { promise: mayAnswer, resolve: answer } = Promise.withResolvers<void>();
+  const { promise: isAsked, resolve: asked } = Promise.withResolvers<void>();
+  lab.keys.logins.add("lab", {
+    ...lab.login,
+    refreshToken: async (...args) => {
+      asked();
+      await mayAnswer;
+      return lab.login.refreshToken(...args);
+    },
+  });
+  const controller = new AbortController();
+  const aborted = ask(lab, controller.signal);
+  await isAsked;
+  controller.abort();
+  expect((await aborted).message.stopReason).toBe("aborted");
+  const after = ask(lab);
+  answer();
+  expect((await after).text).toBe("You are logged in.");
+  expect(refreshes(lab)).toBe(1);
+  expect(lab.server.isGood(lab.stored().lab!.access as string)).toBe(true);
+});
+
+test("a logout during a refresh stands", async () => {
+  const lab = await openLoggedIn(-1);
+  lab.keys.logins.add("lab", {
+    ...lab.login,
+    refreshToken: async (...args) => {
+      const fresh = await lab.login.refreshToken(...args);
+      lab.keys.remove("lab");
+      return fresh;
+    },
+  });
+  await ask(lab);
+  expect(lab.stored().lab).toBeUndefined();
+});
+
+describe("the lock of a refresh", () => {
+  const owner = (change: object) =>
+    JSON.stringify({ token: "t", pid: process.pid, host: hostname(), at: Date.now(), ...change });
+
+  test.each<[string, () => string]>([
+    // The largest that Linux gives is 2 ** 22.
+    ["of a process that is gone", () => owner({ pid: 2 ** 22 + 1 })],
+    ["that is older than any refresh", () => owner({ at: Date.now() - HOUR_MS })],
+    ["that comes from the future", () => owner({ at: Date.now() + HOUR_MS })],
+  ])("%s is broken", async (_name, text) => {
+    const lab = await openLoggedIn(-1);
+    writeFileSync(join(lab.home, "auth.json.lab.lock"), text());
+    expect((await ask(lab)).text).toBe("You are logged in.");
+    expect(readdirSync(lab.home)).toEqual(["auth.json"]);
+  });
+
+  test.each<[string, object]>([
+    ["of a process that lives", {}],
+    ["of another machine", { host: "elsewhere", pid: 2 ** 22 + 1 }],
+  ])("%s is waited for, until an abort", async (_name, change) => {
+    const lab = await openLoggedIn(-1);
+    const path = join(lab.home, "auth.json.lab.lock");
+    writeFileSync(path, owner(change));
+    const controller = new AbortController();
+    const answer = ask(lab, controller.signal);
+    controller.abort();
+    expect((await answer).message.stopReason).toBe("aborted");
+    expect(existsSync(path)).toBe(true);
+    expect(refreshes(lab)).toBe(0);
+  });
+});
+
+const PROGRAM = fileURLToPath(new URL("login-process.ts", import.meta.url));
+
+/** Processes of their own, which begin to refresh together. */
+async function inProcesses(lab: LoginLab, count: number): Promise<string[]> {
+  const children = Array.from({ length: count }, () =>
+    spawn(
+      process.execPath,
+      ["--conditions=@bonsai-agent/source", "--no-warnings", PROGRAM, lab.home, lab.server.url],
+      {
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    ),
+  );
+  await Promise.all(children.map((child) => once(child.stdout, "data")));
+  const outputs = children.map(async (child) => (await child.stdout.toArray()).join(""));
+  for (const child of children) child.stdin.end("go");
+  return Promise.all(outputs);
+}
+
+test("several processes refresh once, and what each of them writes is there", async () => {
+  const lab = await openLoggedIn(-1);
+  const keys = await inProcesses(lab, 3);
+  expect(refreshes(lab)).toBe(1);
+  expect(Object.keys(lab.stored())).toHaveLength(2 + 3 * 20);
+  expect(new Set(keys)).toEqual(new Set([lab.stored().lab!.access]));
+  expect(readdirSync(lab.home)).toEqual(["auth.json"]);
+});
+
+test("several processes that find a lock of the dead refresh once", async () => {
+  const lab = await openLoggedIn(-1);
+  const left = { token: "t", pid: 2 ** 22 + 1, host: hostname(), at: Date.now() };
+  writeFileSync(join(lab.home, "auth.json.lab.lock"), JSON.stringify(left));
+  await inProcesses(lab, 3);
+  expect(refreshes(lab)).toBe(1);
+});
+
+test("a login that is added later is used at once", async () => {
+  const lab = await openLoggedIn(HOUR_MS);
+  const keys = fileKeys({ home: lab.home, env: {} });
+  expect(keys.key(lab.model)).toBeUndefined();
+  const remove = keys.logins.add("lab", oauthLogin(lab.options));
+  expect(keys.key(lab.model)).toBe(lab.credentials.access);
+  remove();
+  expect(keys.key(lab.model)).toBeUndefined();
+});
