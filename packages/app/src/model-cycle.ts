@@ -46,7 +46,10 @@ async function favouriteChoices(models: ModelRegistry, favourite: string): Promi
     // Of a known one, its server is asked nothing before it is chosen.
     const choice = known === undefined ? await findChoice(models, favourite) : { model: known, ...level };
     if (isReachable(choice.model, models.keys)) return [choice];
-    return `${reference} needs a key: set ${choice.model.apiKeyEnv}, or /login ${choice.model.provider}`;
+    const { apiKeyEnv, provider } = choice.model;
+    return apiKeyEnv === undefined
+      ? `${reference} needs a login: /login ${provider}`
+      : `${reference} needs a key: set ${apiKeyEnv}, or /login ${provider}`;
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
     return error.message.replace(/\.$/, "");

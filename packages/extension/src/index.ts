@@ -52,6 +52,7 @@ export { defineTool, type ExtensionTool, type ExtensionToolResult } from "./api/
 export type { ExtensionUI } from "./api/extension-ui.ts";
 export type {
   ProviderAnswer,
+  ProviderLoginOptions,
   ProviderOptions,
   ProviderStreamRequest,
 } from "./api/provider-options.ts";

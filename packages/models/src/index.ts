@@ -11,6 +11,7 @@ export type { AddedModel, AddedProvider } from "./catalogue/catalogue-data.ts";
 export type { ServedModel, ServerQuestion, ServerSizes } from "./catalogue/server-window.ts";
 export {
   defaultModel,
+  missingKey,
   type ProbeServer,
   type UsableModel,
   type UsableModelsOptions,

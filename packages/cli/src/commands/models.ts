@@ -63,7 +63,8 @@ async function modelRows({ catalogue, keys, usual, authFile }: KnownModels): Pro
   const known = new Set(usable.map(({ model }) => referenceOf(model)));
   const keyOf = (model: CatalogueModel) => {
     const origin = keys.source(model);
-    return origin === "environment" ? (model.apiKeyEnv ?? null) : origin === "file" ? authFile : null;
+    if (origin === "environment") return model.apiKeyEnv ?? null;
+    return origin === "file" || origin === "login" ? authFile : null;
   };
   const row = (model: CatalogueModel, isUsable: boolean) =>
     rowOf({ model, usable: isUsable, key: keyOf(model), isDefault: referenceOf(model) === chosen });

@@ -90,13 +90,18 @@ export function errorJson(error: unknown): ErrorJson {
 }
 
 /** A model as programs see it: its headers may hold secrets. */
-export type ModelJson = Omit<CatalogueModel, "headers" | "apiKeyEnv" | "needsKey" | "baseUrl">;
+export type ModelJson = Omit<
+  CatalogueModel,
+  "headers" | "apiKeyEnv" | "needsKey" | "login" | "authHeader" | "baseUrl"
+>;
 
 export function modelJson(model: CatalogueModel): ModelJson {
   const {
     headers: _headers,
     apiKeyEnv: _apiKeyEnv,
     needsKey: _needsKey,
+    login: _login,
+    authHeader: _authHeader,
     baseUrl: _baseUrl,
     ...shown
   } = model;

@@ -6,8 +6,10 @@ import type {
   ToolCall,
 } from "@bonsai-agent/messages";
 import type {
+  LoginCredentials,
   OpenAiConnect,
   ProviderApi,
+  ProviderLogin,
   RequestPurpose,
   StreamEvent,
   ThinkingLevel,
@@ -95,6 +97,18 @@ export interface ProviderAnswer {
   stop(reason: StopReason, rawReason?: string): void;
 }
 
+/** A login of a provider, in pi's shape. `oauthLogin` and `keyLogin` of `@bonsai-agent/extension/login` make most of them. */
+export interface ProviderLoginOptions extends ProviderLogin {
+  /**
+   * Changes the provider's models for whoever is logged in, their `baseUrl` for one. Called with those that were registered, when
+   * a login is there, and after each login and refresh of this process.
+   */
+  modifyModels?(
+    models: (ProviderModelOptions & { provider: string })[],
+    credentials: LoginCredentials,
+  ): readonly ProviderModelOptions[];
+}
+
 export interface ProviderOptions {
   name?: string | undefined;
   /** Needed where models are given, unless `stream` is. */
@@ -107,6 +121,10 @@ export interface ProviderOptions {
    */
   api?: ProviderApi | string | undefined;
   headers?: Readonly<Record<string, string>> | undefined;
+  /** True: the key is sent as `Authorization: Bearer` too, beside where the protocol has it. Default false. */
+  authHeader?: boolean | undefined;
+  /** How users log in, with `/login NAME`: what it gives stands in for a key. */
+  oauth?: ProviderLoginOptions | undefined;
   /** Takes the place of the provider's known models; without it, those stay. */
   models?: readonly ProviderModelOptions[] | undefined;
   /**

@@ -1,26 +1,87 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { AddedModel, AddedProvider, ProviderApi } from "@bonsai-agent/models";
 import { z } from "zod";
-import type { ProviderOptions } from "../api/provider-options.ts";
+import type { ProviderLoginOptions, ProviderOptions } from "../api/provider-options.ts";
 import type { OpenedModels } from "./model-registry.ts";
 import { streamProvider } from "./stream-provider.ts";
 
 /**
- * Adds a provider or changes one. The function returned brings back what it covered; a second call does nothing.
+ * Adds a provider or changes one. What fails later (`modifyModels`) is told `onFailure`. The function returned brings back what it covered; a second call does nothing.
  * @throws BonsaiError `provider_options_invalid`, and what opening the models threw; then nothing has changed
  */
-export function registerProvider(models: OpenedModels, name: string, options: ProviderOptions): () => void {
+export function registerProvider(
+  models: OpenedModels,
+  name: string,
+  options: ProviderOptions,
+  onFailure: (error: unknown) => void,
+): () => void {
   const { catalogue, keys, client } = models();
   const isKnown = catalogue.providers.some(({ provider }) => provider === name);
   const { apiKey, stream, connect, ...config } = checkedProvider(name, options, { isKnown });
+  const { oauth } = options;
   const undos = [
     ...(apiKey === undefined ? [] : [keys.lend(name, apiKey)]),
     ...(stream === undefined ? [] : [client.serve(name, streamProvider(stream))]),
     ...(connect === undefined ? [] : [client.connect(name, connect)]),
-    catalogue.add(config),
+    ...(oauth === undefined ? [] : [keys.logins.add(name, boundLogin(oauth))]),
+    ...(oauth?.modifyModels === undefined
+      ? [catalogue.add(config)]
+      : [addForLogins(models, { options, config, isKnown, onFailure })]),
   ];
   return () => {
     for (const undo of undos) undo();
+  };
+}
+
+/** Methods of an object of the extension's own stay its methods. */
+function boundLogin(oauth: ProviderLoginOptions): ProviderLoginOptions {
+  return {
+    name: oauth.name,
+    login: (callbacks) => oauth.login(callbacks),
+    refreshToken: (credentials, signal) => oauth.refreshToken(credentials, signal),
+    getApiKey: (credentials) => oauth.getApiKey(credentials),
+    ...(oauth.revoke === undefined
+      ? {}
+      : { revoke: (credentials, signal) => oauth.revoke!(credentials, signal) }),
+  };
+}
+
+interface ForLogins {
+  onFailure: (error: unknown) => void;
+  options: ProviderOptions;
+  config: AddedProvider;
+  isKnown: boolean;
+}
+
+/** The provider with the models of whoever is logged in; after each login and logout, with those of then. */
+function addForLogins(models: OpenedModels, { options, config, isKnown, onFailure }: ForLogins): () => void {
+  const { catalogue, keys } = models();
+  const name = config.provider;
+  const modified = (): AddedProvider => {
+    const credentials = keys.logins.stored(name);
+    if (credentials === undefined || options.models === undefined) return config;
+    const own = options.models.map((model) => ({ ...model, provider: name }));
+    const changed = { ...options, models: options.oauth?.modifyModels?.(own, credentials) ?? own };
+    const { apiKey: _apiKey, stream: _stream, ...checked } = checkedProvider(name, changed, { isKnown });
+    return checked;
+  };
+  const add = () => {
+    try {
+      return catalogue.add(modified());
+    } catch (error) {
+      onFailure(error);
+      return catalogue.add(config);
+    }
+  };
+  let remove = add();
+  const end = keys.logins.onChange((provider) => {
+    if (provider !== name) return;
+    remove();
+    remove = add();
+  });
+  return () => {
+    end();
+    remove();
   };
 }
 
@@ -52,7 +113,7 @@ function checkedProvider(
     throw refuse(`${key}: ${issue?.message ?? "a wrong value"}`, `Correct ${key}.`);
   }
   const { stream, client } = options;
-  const { apiKey, api, baseUrl, headers, models, missing } = parsed.data;
+  const { apiKey, api, baseUrl, headers, models, authHeader, missing } = parsed.data;
   const isReached = baseUrl !== undefined || stream !== undefined || client !== undefined;
   if (!isKnown && !isReached)
     throw refuse("there is no baseUrl", `Say where ${name} is served, or answer with stream.`);
@@ -65,6 +126,9 @@ function checkedProvider(
     headers,
     missing,
     hasOwnClient: client === undefined ? undefined : true,
+    authHeader,
+    // Whoever brings a login means that it, or a key, is wanted.
+    ...(options.oauth === undefined ? {} : { login: options.oauth.name, needsKey: true }),
     models: models?.map((model) => modelOf(model, protocol)),
     stream: stream?.bind(options),
     connect: client?.bind(options),
@@ -157,7 +221,6 @@ function pricesOf({
 const tokens = z.int().positive();
 const price = z.number().nonnegative();
 const headers = z.record(z.string(), z.string());
-const aFunction = z.custom<(...args: never) => unknown>((value) => typeof value === "function", "a function");
 
 const model = z.object({
   id: z.string().min(1),
@@ -175,6 +238,8 @@ const model = z.object({
   headers: headers.optional(),
 });
 
+const method = z.custom<(...args: never) => unknown>((value) => typeof value === "function", "a function");
+
 /** What `registerProvider` takes. Keys that another agent knows beside these are left alone. */
 const providerSchema = z.object({
   name: z.string().optional(),
@@ -182,10 +247,21 @@ const providerSchema = z.object({
   apiKey: z.string().min(1).optional(),
   api: z.string().optional(),
   headers: headers.optional(),
+  authHeader: z.boolean().optional(),
   models: z.array(model).optional(),
   missing: z.string().min(1).optional(),
-  client: aFunction.optional(),
-  stream: aFunction.optional(),
+  oauth: z
+    .looseObject({
+      name: z.string().min(1),
+      login: method,
+      refreshToken: method,
+      getApiKey: method,
+      revoke: method.optional(),
+      modifyModels: method.optional(),
+    })
+    .optional(),
+  client: method.optional(),
+  stream: method.optional(),
 });
 
 type ProviderModelInput = z.infer<typeof model>;

@@ -4,8 +4,10 @@ import {
   type CatalogueModel,
   finalEvent,
   isReachable,
+  type KeyFile,
   type ModelNotice,
   type ModelRequest,
+  type ProviderConfig,
 } from "@bonsai-agent/models";
 import type { AskOptions, ModelContext, ModelRegistry, RequestAuth } from "../api/extension-context.ts";
 import type { ExtensionHost, ExtensionModels } from "./extension-host.ts";
@@ -33,7 +35,7 @@ export function modelRegistryOf({ models, current, onNotice }: ModelRegistryOpti
     async getApiKeyForProvider(provider) {
       const { catalogue, keys } = models();
       const config = catalogue.providers.find((each) => each.provider === provider);
-      return config === undefined ? undefined : keys.key(config);
+      return config === undefined ? undefined : freshKey(keys, config);
     },
     getApiKeyAndHeaders: async (model) => requestAuth(model, models),
     async complete(model, context, options) {
@@ -73,13 +75,20 @@ function withVoided(message: AssistantMessage, voided: readonly Usage[]): Assist
   return voided.length === 0 ? message : { ...message, usage: voided.reduce(addUsage, message.usage) };
 }
 
-function requestAuth(model: CatalogueModel, models: OpenedModels): RequestAuth {
+/** A login that ends soon is refreshed before its key is given. */
+async function freshKey(keys: KeyFile, provider: ProviderConfig): Promise<string | undefined> {
+  return keys.freshKey === undefined ? keys.key(provider) : keys.freshKey(provider);
+}
+
+async function requestAuth(model: CatalogueModel, models: OpenedModels): Promise<RequestAuth> {
   try {
     const { keys } = models();
     const { headers, baseUrl, apiKeyEnv, provider } = model;
-    const apiKey = keys.key(model);
-    if (!isReachable(model, keys))
-      return { ok: false, error: `There is no key for ${provider}: set ${apiKeyEnv ?? "one"}.` };
+    const apiKey = await freshKey(keys, model);
+    if (apiKey === undefined && !isReachable(model, undefined)) {
+      const remedy = apiKeyEnv === undefined ? `log in with /login ${provider}` : `set ${apiKeyEnv}`;
+      return { ok: false, error: `There is no key for ${provider}: ${remedy}.` };
+    }
     return { ok: true, ...(apiKey === undefined ? {} : { apiKey }), ...(headers && { headers }), baseUrl };
   } catch (error) {
     const hint = BonsaiError.is(error) ? ` ${error.hint}` : "";

@@ -2,7 +2,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { EntryRenderer, MessageRenderer } from "../api/drawing.ts";
 import type { CommandInfo, ExtensionAPI, FlagOptions } from "../api/extension-api.ts";
 import type { ExtensionTool } from "../api/extension-tool.ts";
-import type { ProviderOptions } from "../api/provider-options.ts";
+import type { ProviderAnswer, ProviderOptions, ProviderStreamRequest } from "../api/provider-options.ts";
 import { checkedTool, mendedTool } from "./agent-tool.ts";
 import { badArgument, refusalNotice } from "./extension-errors.ts";
 import { registerProvider } from "./extension-providers.ts";
@@ -196,20 +196,22 @@ function registeringRenderers({
 function registeringProviders({
   scope,
   models,
+  host,
 }: ExtensionRuntime): Pick<ExtensionAPI, "registerProvider" | "unregisterProvider"> {
   const own = new Map<string, { options: ProviderOptions; undo: () => void }>();
   return {
     registerProvider(name, options) {
       scope.checkLoaded("registerProvider");
-      const given = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
-      const all: ProviderOptions = { ...own.get(name)?.options, ...Object.fromEntries(given) };
+      const said = Object.entries(options ?? {}).filter(([, value]) => value !== undefined);
+      const all: ProviderOptions = { ...own.get(name)?.options, ...Object.fromEntries(said) };
       const { stream } = all;
-      const takeOut = registerProvider(models, name, {
-        ...all,
-        ...(typeof stream === "function"
-          ? { stream: (request, answer) => runOf(scope, () => stream.call(all, request, answer)) }
-          : {}),
-      });
+      const given = typeof stream === "function" && {
+        stream: (request: ProviderStreamRequest, answer: ProviderAnswer) =>
+            runOf(scope, () => stream.call(all, request, answer)),
+      };
+      const takeOut = registerProvider(models, name, { ...all, ...given }, (error) =>
+        host.onNotice(refusalNotice(scope, error)),
+      );
       const undo = scope.keepAs(`provider ${name}`, () => {
         if (own.get(name)?.undo === undo) own.delete(name);
         takeOut();

@@ -1,7 +1,16 @@
 export {
   type BrowserPlace,
+  type DeviceCodeInfo,
+  type KeyLoginOptions,
+  keyLogin,
+  type LoginCallbacks,
+  type LoginCredentials,
+  type LoginPrompt,
   type Loopback,
   type LoopbackOptions,
+  type OAuthLoginOptions,
+  oauthLogin,
   openBrowser,
   openLoopback,
+  type ProviderLogin,
 } from "@bonsai-agent/models/login";

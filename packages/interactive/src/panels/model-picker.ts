@@ -168,8 +168,10 @@ function modelRow({ reference, model, isUsable }: ModelItem, current: string, is
 export function missing(model: CatalogueModel, keys: KeyFile): string {
   const { provider, apiKeyEnv, baseUrl } = model;
   if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
-  return isReachable(model, keys)
-    ? `no server answers at ${shownAddress(baseUrl)}, or it has no such model`
+  if (isReachable(model, keys))
+    return `no server answers at ${shownAddress(baseUrl)}, or it has no such model`;
+  return apiKeyEnv === undefined
+    ? `it needs a login: /login ${provider}`
     : `it needs a key; set ${apiKeyEnv}, or /login ${provider}`;
 }
 
@@ -181,7 +183,9 @@ function modelWords({ model, isUsable }: ModelItem, keys: KeyFile, asOf: string)
     origin === "environment"
       ? `key from ${apiKeyEnv}`
       : origin !== undefined
-        ? "key stored"
+        ? origin === "login"
+          ? "logged in"
+          : "key stored"
         : isUsable
           ? "no key needed"
           : missing(model, keys);

@@ -82,7 +82,7 @@ function numbered(parts: readonly AnswerPart[], args: string): AnswerPart {
 }
 
 /** By the program of the desktop, or by tmux; where neither takes it, as over SSH, by the terminal. */
-async function copy({ name, text }: AnswerPart, context: InteractiveContext): Promise<void> {
+export async function copy({ name, text }: AnswerPart, context: InteractiveContext): Promise<void> {
   const { host, screen, notify, interruptible } = context;
   const env = { ...host.app.call.io.env };
   const what = `${name} (${bytes(Buffer.byteLength(text))})`;

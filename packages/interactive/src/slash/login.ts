@@ -1,3 +1,4 @@
+import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
   defaultModel,
@@ -13,7 +14,7 @@ import { reloadModels } from "./model-commands.ts";
 
 export const loginCommand: SlashCommand = {
   name: "login",
-  description: "Store the key of a provider",
+  description: "Log in at a provider, or store its key",
   argumentHint: "[provider]",
   worksWhileBusy: true,
   complete: (prefix, { host }) =>
@@ -28,13 +29,43 @@ export const loginCommand: SlashCommand = {
     const named = providers.find(({ provider }) => provider === word);
     const isGivenKey = named !== undefined && others.length > 0;
     const provider = named ?? (await pickedProvider(providers, word, context));
-    if (provider !== undefined) await storeKey(provider, context, isGivenKey);
+    if (provider === undefined) return;
+    const way = isGivenKey ? "key" : await chosenWay(provider, context);
+    if (way === "login") await logIn(provider, context);
+    else if (way === "key") await storeKey(provider, context, isGivenKey);
   },
 };
 
-/** Those that need a key. */
+/** Those that need a key, or a login. */
 function keyed(providers: readonly ProviderConfig[]): ProviderConfig[] {
-  return providers.filter(({ apiKeyEnv }) => apiKeyEnv !== undefined);
+  return providers.filter(({ apiKeyEnv, login }) => apiKeyEnv !== undefined || login !== undefined);
+}
+
+/** Where a provider takes both, the user says which. */
+function chosenWay(
+  { provider, apiKeyEnv, login }: ProviderConfig,
+  { screen }: InteractiveContext,
+): "login" | "key" | Promise<"login" | "key" | undefined> {
+  if (login === undefined) return "key";
+  if (apiKeyEnv === undefined) return "login";
+  return askPick<"login" | "key">(screen, {
+    title: `How do you come in at ${provider}?`,
+    items: ["login", "key"],
+    key: String,
+    text: String,
+    row: (way) => ({ label: way === "login" ? `Log in at ${login}` : "Store a key" }),
+  });
+}
+
+async function logIn(config: ProviderConfig, context: InteractiveContext): Promise<void> {
+  const { provider } = config;
+  const login = context.host.app.models.keys.logins.of(provider);
+  if (login === undefined)
+    return context.notify(`The login at ${provider} is gone: its extension is not loaded.`, "warning");
+  // With it comes what listens for a browser, which no start needs.
+  const { runProviderLogin } = await import("./provider-login.ts");
+  const state = await runProviderLogin(config, login, context);
+  if (state !== undefined) await canBeUsed(config, `You are logged in at ${login.name}`, context);
 }
 
 function pickedProvider(
@@ -44,17 +75,44 @@ function pickedProvider(
 ): Promise<ProviderConfig | undefined> {
   const { keys } = host.app.models;
   return askPick(screen, {
-    title: "Whose key?",
+    title: "Log in where?",
     items: providers,
     query,
     key: ({ provider }) => provider,
     text: ({ provider }) => provider,
     row: (provider) => {
-      const origin = keys.source(provider);
-      const words = { environment: `from ${provider.apiKeyEnv}`, file: "stored", lent: "lent" };
-      return { label: provider.provider, detail: origin === undefined ? "no key" : words[origin] };
+      return { label: provider.provider, detail: stateWords(provider, keys) };
     },
   });
+}
+
+/** What lets requests in at a provider. */
+function stateWords(config: ProviderConfig, keys: KeyFile): string {
+  const { provider, apiKeyEnv, login } = config;
+  const origin = keys.source(config);
+  switch (origin) {
+    case undefined:
+      return login === undefined ? "no key" : `not logged in at ${oneLine(login, 40)}`;
+    case "environment":
+      return `key from ${apiKeyEnv}`;
+    case "file":
+      return "key stored";
+    case "lent":
+      return "key of an extension";
+    case "login":
+      return loginWords(keys.logins.state(provider)?.expires);
+  }
+}
+
+function loginWords(expires: number | undefined): string {
+  if (expires === undefined) return "logged in";
+  const until = new Date(expires);
+  const isToday = until.toDateString() === new Date().toDateString();
+  const time = until.toTimeString().slice(0, 5);
+  const shown = isToday ? time : `${until.toISOString().slice(0, 10)} ${time}`;
+  return expires > Date.now()
+    ? `logged in until ${shown}, then refreshed`
+    : "logged in, refreshed when it is used";
 }
 
 /** The key itself is shown nowhere. */
@@ -104,12 +162,21 @@ async function noKey(config: ProviderConfig, { host, screen, notify }: Interacti
   if (isSure && keys.remove(provider)) notify(`The key for ${provider} was taken away.`);
 }
 
-async function keyStored(config: ProviderConfig, { host, notify }: InteractiveContext): Promise<void> {
+function keyStored(config: ProviderConfig, context: InteractiveContext): Promise<void> {
+  return canBeUsed(config, `The key for ${config.provider} is stored`, context);
+}
+
+/** @param what happened, so that the provider can be used now */
+async function canBeUsed(
+  config: ProviderConfig,
+  what: string,
+  { host, notify }: InteractiveContext,
+): Promise<void> {
   const { keys, catalogue } = host.app.models;
-  const { provider, apiKeyEnv } = config;
+  const { apiKeyEnv } = config;
   const isHidden = keys.source(config) === "environment";
   const but = isHidden ? `but while ${apiKeyEnv} is set, that is used` : "/model lists what it opens";
-  notify(`The key for ${provider} is stored; ${but}.`);
+  notify(`${what}; ${but}.`);
   if (!isNoModel(host.agent.model)) return;
   const usable = await defaultModel({ catalogue, keys });
   if (usable === undefined) return;
@@ -119,7 +186,7 @@ async function keyStored(config: ProviderConfig, { host, notify }: InteractiveCo
 
 export const logoutCommand: SlashCommand = {
   name: "logout",
-  description: "Take the stored key of a provider away",
+  description: "Take the login or the stored key of a provider away",
   argumentHint: "[provider]",
   worksWhileBusy: true,
   complete: (prefix, { host }) =>
@@ -130,13 +197,17 @@ export const logoutCommand: SlashCommand = {
   async run(args, context) {
     const { keys } = context.host.app.models;
     const stored = keys.stored();
-    if (stored.length === 0) return context.notify(`No key is stored.${fromEnvironment(context)}`);
+    if (stored.length === 0)
+      return context.notify(`No key and no login is stored.${fromEnvironment(context)}`);
     const provider = args === "" ? await pickedKey(stored, context) : args;
     if (provider === undefined) return;
     // What stands there of other kinds is not ours to take away.
-    if (stored.includes(provider) && keys.remove(provider)) return keyRemoved(provider, context);
+    if (stored.includes(provider)) {
+      if (keys.logins.stored(provider) !== undefined) return logOut(provider, context);
+      if (keys.remove(provider)) return removed(provider, `The key for ${provider} was taken away.`, context);
+    }
     context.notify(
-      `No key is stored for ${provider}; there are keys for ${stored.join(", ")}.${stillSet(provider, context)}`,
+      `No key is stored for ${provider}, and no login; stored is what lets in at ${stored.join(", ")}.${stillSet(provider, context)}`,
       "warning",
     );
   },
@@ -144,7 +215,7 @@ export const logoutCommand: SlashCommand = {
 
 function pickedKey(stored: readonly string[], context: InteractiveContext): Promise<string | undefined> {
   return askPick(context.screen, {
-    title: "Take which key away?",
+    title: "Take which login or key away?",
     items: stored,
     picks: "take it away",
     key: (provider) => provider,
@@ -153,17 +224,33 @@ function pickedKey(stored: readonly string[], context: InteractiveContext): Prom
       const variable = variableInUse(provider, context);
       return {
         label: provider,
-        detail: variable === undefined ? "" : `${variable} is set, and used in its place`,
+        detail:
+          variable === undefined
+            ? context.host.app.models.keys.logins.stored(provider) === undefined
+              ? "key"
+              : "login"
+            : `${variable} is set, and used in its place`,
       };
     },
   });
 }
 
-function keyRemoved(provider: string, context: InteractiveContext): void {
+/** Where the provider can, it takes back what it gave. */
+async function logOut(provider: string, context: InteractiveContext): Promise<void> {
+  const { logins } = context.host.app.models.keys;
+  const done = await context.interruptible((signal) => logins.logout(provider, signal));
+  if (done === undefined) return context.notify(`Nobody is logged in at ${provider}.`);
+  const there = done.isRevoked ? ", here and there" : "";
+  removed(provider, `You are logged out at ${provider}${there}.`, context);
+  if (done.problem !== undefined)
+    context.notify(`${provider} did not take its tokens back: ${oneLine(done.problem, 200)}`, "warning");
+}
+
+function removed(provider: string, what: string, context: InteractiveContext): void {
   const { agent, app } = context.host;
-  context.notify(`The key for ${provider} was taken away.${stillSet(provider, context)}`);
+  context.notify(`${what}${stillSet(provider, context)}`);
   if (agent.model.provider !== provider || isReachable(agent.model, app.models.keys)) return;
-  context.notify(`${referenceOf(agent.model)} has no key now; /model chooses another.`, "warning");
+  context.notify(`${referenceOf(agent.model)} cannot be asked now; /model chooses another.`, "warning");
 }
 
 /** The variable of the environment that gives the key of a provider. */

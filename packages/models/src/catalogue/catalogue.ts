@@ -266,12 +266,17 @@ function ambiguous(wanted: string, found: readonly CatalogueModel[]): BonsaiErro
 }
 
 function needsKey(wanted: string, found: readonly CatalogueModel[]): BonsaiError {
-  const variables = [...new Set(found.map(({ apiKeyEnv = "" }) => apiKeyEnv))];
+  const variables = [...new Set(found.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []))];
+  const lacking =
+    variables.length === 0 ? "nobody is logged in" : `a key is missing: ${variables.join(" or ")}`;
   const [provider] = found.map((model) => model.provider);
   return new BonsaiError({
     code: "model_needs_key",
-    message: `${quoted(wanted)} can mean ${listed(found.map(referenceOf))}; none can be used now, for a key is missing: ${variables.join(" or ")}.`,
-    hint: `Set the variable, or store the key: /login ${provider} in bonsai.`,
+    message: `${quoted(wanted)} can mean ${listed(found.map(referenceOf))}; none can be used now, for ${lacking}.`,
+    hint:
+      variables.length === 0
+        ? `Log in: /login ${provider} in bonsai.`
+        : `Set the variable, or store the key: /login ${provider} in bonsai.`,
   });
 }
 

@@ -42,7 +42,7 @@ export async function serverSizes(question: ServerQuestion, modelId: string): Pr
 
 /** On this machine, or without a key: only such servers are asked in their own dialects. */
 function isOwnServer(provider: ProviderConfig): boolean {
-  return isLoopback(provider) || provider.apiKeyEnv === undefined;
+  return isLoopback(provider) || (provider.apiKeyEnv === undefined && provider.login === undefined);
 }
 
 async function listedModel(question: ServerQuestion, modelId: string): Promise<ServerSizes> {

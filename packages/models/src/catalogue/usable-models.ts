@@ -78,14 +78,21 @@ export async function whyUnusable(
   { keys, fetch = globalThis.fetch }: WhyUnusableOptions,
 ): Promise<string | undefined> {
   if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
-  if (!isReachable(model, keys)) return `it needs a key, and ${model.apiKeyEnv} is not set`;
-  const isOwn = isLoopback(model) || model.apiKeyEnv === undefined;
+  if (!isReachable(model, keys)) return missingKey(model);
+  const isOwn = isLoopback(model) || (model.apiKeyEnv === undefined && model.login === undefined);
   if (!isOwn || !isAskable(model)) return undefined;
   const signal = AbortSignal.timeout(isLoopback(model) ? probeTimeoutMs : farTimeoutMs);
   const isThere = await isAnswered(modelsUrl(model), { fetch, signal });
   // On this machine, one that takes the connection and says nothing yet is at work.
   if (isThere || (signal.aborted && isLoopback(model))) return undefined;
   return `no server answers at ${model.baseUrl}`;
+}
+
+/** What a provider lacks whose key is missing: the variable, or the login. */
+export function missingKey({ apiKeyEnv, provider, login }: ProviderConfig): string {
+  if (apiKeyEnv === undefined) return `it needs a login: /login ${provider}`;
+  const other = login === undefined ? "" : `, and nobody is logged in: /login ${provider}`;
+  return `it needs a key, and ${apiKeyEnv} is not set${other}`;
 }
 
 /** True where there is a server that can be asked what it serves. */

@@ -9,12 +9,13 @@ import { fromPiEvents, type PiEventSource } from "./streams.ts";
 type PiStreaming = (model: object, context: object, options: object) => PiEventSource;
 
 /** What pi's `registerProvider` takes: options behind a name, or a provider object that has both. */
-export interface PiProvider extends Omit<ProviderOptions, "stream"> {
+export interface PiProvider extends Omit<ProviderOptions, "stream" | "oauth"> {
   id?: string;
   getModels?(): readonly ProviderModelOptions[];
   streamSimple?: PiStreaming;
-  authHeader?: boolean;
-  oauth?: unknown;
+  oauth?: ProviderOptions["oauth"] & { usesCallbackServer?: boolean; isSubscription?: boolean };
+  /** Of pi's provider objects: the ways to log in. */
+  auth?: unknown;
   refreshModels?: unknown;
 }
 
@@ -27,9 +28,7 @@ export function bonsaiProvider(
   const provider = typeof name === "string" ? given : name;
   const id = typeof name === "string" ? name : name?.id;
   if (!id || typeof provider !== "object" || provider === null) throw invalidProvider(name);
-  const { oauth, refreshModels, authHeader, streamSimple, getModels, id: _id, ...options } = provider;
-  if (oauth !== undefined)
-    notifyOnce(`oauth ${id}`, `brings a login for ${id}, which Bonsai does not offer; it needs a key`);
+  const { refreshModels, streamSimple, getModels, auth, id: _id, ...options } = provider;
   if (refreshModels !== undefined)
     notifyOnce(
       `models ${id}`,
@@ -42,7 +41,6 @@ export function bonsaiProvider(
     ...(options.apiKey === undefined ? {} : { apiKey: keyReference(options.apiKey) }),
     ...(models === undefined ? {} : { models: models.map(resolved) }),
   };
-  if (authHeader === true) own.headers = { ...own.headers, ...bearer(own.apiKey) };
   if (streamSimple === undefined) return { name: id, options: own };
   const answer: PiStreaming = (...args) => streamSimple.apply(provider, args);
   return { name: id, options: { ...own, stream: streaming(id, own, answer) } };
@@ -52,7 +50,9 @@ export function bonsaiProvider(
 function streaming(name: string, options: ProviderOptions, answer: PiStreaming) {
   return (request: ProviderStreamRequest) => {
     const { model, systemPrompt, tools, messages, maxOutputTokens, thinking = "off", signal } = request;
-    const { apiKey, baseUrl = "", headers, api } = options;
+    const { baseUrl = "", headers, api } = options;
+    // A login's key goes with the request; what was registered stands in for it.
+    const apiKey = request.apiKey ?? keyOf(options.apiKey);
     const known = options.models?.find(({ id }) => id === model.id);
     const asked = { ...model, baseUrl, headers, api, ...known, id: model.id, provider: name };
     const head = initialSystemMessage(systemPrompt, tools);
@@ -63,7 +63,7 @@ function streaming(name: string, options: ProviderOptions, answer: PiStreaming) 
         signal,
         ...(maxOutputTokens === undefined ? {} : { maxTokens: maxOutputTokens }),
         ...(thinking === "off" ? {} : { reasoning: thinking }),
-        ...(apiKey === undefined ? {} : { apiKey: keyOf(apiKey) }),
+        ...(apiKey === undefined ? {} : { apiKey }),
       },
     );
     return fromPiEvents(events);
@@ -119,13 +119,8 @@ function withHeaders<Part extends { headers?: Headers }>(
   return { ...part, headers: Object.fromEntries(resolved) };
 }
 
-function keyOf(reference: string): string | undefined {
-  return reference.startsWith("$") ? process.env[reference.slice(1)] : reference;
-}
-
-function bearer(apiKey: string | undefined): Record<string, string> {
-  const key = apiKey === undefined ? undefined : keyOf(apiKey);
-  return key === undefined ? {} : { Authorization: `Bearer ${key}` };
+function keyOf(reference: string | undefined): string | undefined {
+  return reference?.startsWith("$") ? process.env[reference.slice(1)] : reference;
 }
 
 function invalidProvider(name: unknown): BonsaiError {

@@ -1,0 +1,104 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { LoginState, ProviderConfig, ProviderLogin } from "@bonsai-agent/models";
+import { type LoginCallbacks, openBrowser } from "@bonsai-agent/models/login";
+import type { InteractiveContext } from "../interactive-context.ts";
+import { askPick } from "../panels/ask.ts";
+import { LoginPanel } from "../panels/login-panel.ts";
+import { copy } from "./copy.ts";
+
+/**
+ * Runs the login of a provider in a panel. Esc ends all of it, and nothing is stored.
+ * @returns what is stored from now on; undefined where the user cancelled it
+ * @throws what the login throws
+ */
+export async function runProviderLogin(
+  { provider }: ProviderConfig,
+  login: ProviderLogin,
+  context: InteractiveContext,
+): Promise<LoginState | undefined> {
+  const { host, screen, notify } = context;
+  const controller = new AbortController();
+  const { promise: panel, resolve: opened } = Promise.withResolvers<LoginPanel>();
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>();
+  // Whoever closes the panel, by Esc or at the end of the program, ends the login.
+  const shown = screen.show<void>((done) => {
+    void closed.then(() => done(undefined));
+    const made = new LoginPanel({
+      place: screen,
+      title: `Log in at ${login.name}`,
+      onCopy: (text) => void copied(text, made, context),
+      onOpen: (url) => void browsed(url, made, context),
+      onCancel: () => done(undefined),
+    });
+    opened(made);
+    return made;
+  });
+  void shown.then(() => controller.abort(cancelled()));
+  try {
+    const callbacks = callbacksOf(await panel, { signal: controller.signal, cancel: close, context });
+    return await host.app.models.keys.logins.login(provider, callbacks);
+  } catch (error) {
+    if (!controller.signal.aborted) throw error;
+    notify("The login was cancelled; nothing is stored.");
+    return undefined;
+  } finally {
+    close();
+    await shown;
+  }
+}
+
+function cancelled(): BonsaiError {
+  return new BonsaiError({
+    code: "login_cancelled",
+    message: "The login was cancelled; nothing is stored.",
+    hint: "Begin it again with /login.",
+  });
+}
+
+interface CallbackParts {
+  signal: AbortSignal;
+  cancel: () => void;
+  context: InteractiveContext;
+}
+
+function callbacksOf(panel: LoginPanel, { signal, cancel, context }: CallbackParts): LoginCallbacks {
+  return {
+    signal,
+    onAuth({ url, instructions }) {
+      panel.showUrl(url, instructions);
+      void browsed(url, panel, context);
+    },
+    onDeviceCode: (info) => panel.showCode(info),
+    onProgress: (message) => panel.progress(message),
+    onPrompt: (prompt) => panel.ask(prompt),
+    onManualCodeInput: () =>
+      panel.ask({
+        message: "Is the browser on another machine? Paste the address that it ends at, or the code.",
+      }),
+    async onSelect({ message, options }) {
+      const chosen = await askPick(context.screen, {
+        title: message,
+        items: options,
+        key: ({ id }) => id,
+        text: ({ label }) => label,
+        row: ({ label, description }) => ({ label, detail: description }),
+      });
+      if (chosen === undefined) cancel();
+      return chosen?.id;
+    },
+  };
+}
+
+async function browsed(url: string, panel: LoginPanel, { host }: InteractiveContext): Promise<void> {
+  const isOpen = await openBrowser(url, { env: host.app.call.io.env });
+  panel.status(
+    isOpen ? "Opened in your browser." : "No browser could be opened here: open the address yourself.",
+  );
+}
+
+async function copied(text: string, panel: LoginPanel, context: InteractiveContext): Promise<void> {
+  const notify: InteractiveContext["notify"] = (message) => panel.status(message);
+  await copy({ name: "it", text }, { ...context, notify }).catch((error: Error) =>
+    panel.status(error.message),
+  );
+}
