@@ -27,8 +27,10 @@ export function requestError(error: unknown, modelId: string): Error {
       message: NO_REGION,
       hint: "Set AWS_REGION, like us-east-1.",
     });
-  if (aws.status === undefined) return unanswered(error);
-  return refused(aws, modelId, error);
+  // The SDK reads the first event of a stream before it hands the stream out.
+  const isOfStream = aws.status === undefined ? aws.name in streamStatuses : aws.status < 300;
+  if (isOfStream) return streamError(error, modelId);
+  return aws.status === undefined ? unanswered(error) : refused(aws, modelId, error);
 }
 
 /** What was thrown while the answer was read: an exception of the service, a damaged frame, a broken connection. */

@@ -1,4 +1,4 @@
-import { providerContexts } from "@bonsai-agent/testkit";
+import { type LoopbackRequest, providerContexts } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { ask, golden, saying, streamed } from "./loopback-bedrock.ts";
 
@@ -24,6 +24,10 @@ test.each(Object.keys(contexts))("a context of %s goes over the wire as it was r
   const recorded = JSON.stringify({ method, path, headers: { "content-type": type }, body }, null, 2);
   await expect(`${recorded}\n`).toMatchFileSnapshot(`${golden}/${name}.json`);
 });
+
+function bodyOf([request]: readonly LoopbackRequest[]): Record<string, unknown> {
+  return request?.body as Record<string, unknown>;
+}
 
 const read = { name: "read", description: "", parameters: { type: "object" } };
 
@@ -54,13 +58,13 @@ test.each([
   ["deepseek.v3.2", "high", undefined],
 ] as const)("%s at %s is asked to think in its own words", async (id, thinking, fields) => {
   const { requests } = await ask(streamed(saying("Hi")), { model: `bedrock/${id}`, thinking, tools: [read] });
-  expect((requests[0]?.body as Record<string, unknown>).additionalModelRequestFields).toEqual(fields);
+  expect(bodyOf(requests).additionalModelRequestFields).toEqual(fields);
 });
 
 test("Nova's highest effort goes without a cap; other models have one", async () => {
   const capOf = async (model: string) => {
     const { requests } = await ask(streamed(saying("Hi")), { model, thinking: "high", maxOutputTokens: 900 });
-    return (requests[0]?.body as Record<string, unknown>).inferenceConfig;
+    return bodyOf(requests).inferenceConfig;
   };
   expect(await capOf("bedrock/global.amazon.nova-2-lite-v1:0")).toBeUndefined();
   expect(await capOf("bedrock/global.openai.gpt-6.1-sol")).toEqual({ maxTokens: 900 });
@@ -74,7 +78,7 @@ test("cache points stand where the model takes them, and not in a question asked
       systemPrompt: "S",
       tools: [read],
     });
-    const { system, toolConfig, messages } = requests[0]?.body as Record<string, unknown>;
+    const { system, toolConfig, messages } = bodyOf(requests);
     const has = (blocks: unknown) => JSON.stringify(blocks).includes("cachePoint");
     return [has(toolConfig), has(system), has(messages)];
   };

@@ -86,10 +86,10 @@ export function providerContexts(by: Answering): Readonly<Record<string, Provide
         question,
         answer(
           { ...by, model: "another" },
-          [thought, call("call|1:" + "x".repeat(80), "multi tool.use", { path: "a.ts" }, signatures.call)],
+          [thought, call(`call|1:${"x".repeat(80)}`, "multi tool.use", { path: "a.ts" }, signatures.call)],
           "toolUse",
         ),
-        result("call|1:" + "x".repeat(80), "export const a = 1;", { toolName: "multi tool.use" }),
+        result(`call|1:${"x".repeat(80)}`, "export const a = 1;", { toolName: "multi tool.use" }),
       ],
     },
     compacted: {
