@@ -109,7 +109,11 @@ const table: readonly {
   hosts: readonly string[];
   server: Partial<OpenAiServer>;
 }[] = [
-  { names: ["openai"], hosts: ["api.openai.com", "openai.azure.com"], server: openAi },
+  {
+    names: ["openai", "azure-openai"],
+    hosts: ["api.openai.com", "openai.azure.com", "cognitiveservices.azure.com", "services.ai.azure.com"],
+    server: openAi,
+  },
   {
     names: ["deepseek"],
     hosts: ["deepseek.com"],

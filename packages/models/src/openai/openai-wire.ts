@@ -127,7 +127,7 @@ interface RefusalOptions {
 
 /** What was thrown before an answer began: no connection, a refusal, or a request that could not be written. */
 export function requestError(error: unknown, wire: OpenAiWire): ProviderError | BonsaiError {
-  if (BonsaiError.is(error)) return error;
+  if (BonsaiError.is(error) || error instanceof ProviderError) return error;
   if (!isApiError(error)) return notSent(error);
   const { status, headers } = error;
   if (status === undefined) return unanswered(error);

@@ -1,0 +1,111 @@
+import { DefaultAzureCredential, type TokenCredential } from "@azure/identity";
+import { BonsaiError, ProviderError, type ProviderOptions } from "@bonsai-agent/extension";
+import { APIError, AzureOpenAI, OpenAI } from "openai";
+import type { AzureSettings } from "./azure-settings.ts";
+
+type Connect = NonNullable<ProviderOptions["client"]>;
+
+/**
+ * The client of one request: the SDK's own for Azure where a dated version of the API is asked for, the usual one for the
+ * v1 API, as Microsoft documents both. What the environment says of an OpenAI account is not sent.
+ * @throws BonsaiError `azure_no_token`
+ */
+export async function azureClient(
+  azure: AzureSettings,
+  settings: Parameters<Connect>[0],
+  { model, apiKey }: Parameters<Connect>[1],
+): ReturnType<Connect> {
+  const { endpoint = "", apiVersion } = azure;
+  const token = apiKey === undefined ? await entraToken(azure) : undefined;
+  const common = { ...settings, organization: null, project: null, adminAPIKey: null };
+  const defaultHeaders = { ...model.headers };
+  const client =
+    apiVersion === undefined
+      ? new OpenAI({
+          ...common,
+          baseURL: `${endpoint}/openai/v1`,
+          apiKey: token ?? "none",
+          defaultHeaders: {
+            ...defaultHeaders,
+            ...(apiKey !== undefined && { "api-key": apiKey, Authorization: null }),
+          },
+        })
+      : new AzureOpenAI({
+          ...common,
+          baseURL: `${endpoint}/openai`,
+          apiVersion,
+          defaultHeaders,
+          ...(token === undefined ? { apiKey } : { apiKey: "", azureADTokenProvider: async () => token }),
+        });
+  const deployment = azure.deployments.get(model.id) ?? model.id;
+  return {
+    post: (path, options) => ({
+      asResponse: () =>
+        client
+          .post(path, { ...options, body: { ...(options.body as object), model: deployment } })
+          .asResponse()
+          .catch((error: unknown) => {
+            throw withHint(error, deployment);
+          }),
+    }),
+  };
+}
+
+/** A refusal that a setting mends names the setting. */
+function withHint(error: unknown, deployment: string): unknown {
+  if (!(error instanceof APIError) || error.status === undefined) return error;
+  const hint = hintFor(error, deployment);
+  if (hint === undefined) return error;
+  const { status, code, error: body } = error as APIError<number>;
+  const said = (body as { message?: unknown } | undefined)?.message;
+  const message = typeof said === "string" && said !== "" ? said : `Status ${status}.`;
+  return new ProviderError({
+    kind: "refused",
+    status,
+    message: `${message.replace(/\.?$/, ".")} ${hint}`,
+    ...(typeof code === "string" && { code }),
+    cause: error,
+  });
+}
+
+function hintFor({ status, code }: APIError, deployment: string): string | undefined {
+  if (status === 401)
+    return "Check AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT: a key belongs to one resource.";
+  if (status === 403)
+    return "The identity needs the role Cognitive Services OpenAI User for the resource, and its network must be allowed.";
+  if (status === 404 || code === "DeploymentNotFound")
+    return `No deployment of the resource is called ${deployment}: name yours in AZURE_OPENAI_DEPLOYMENT_NAME_MAP, like ${deployment}=my-deployment.`;
+  return undefined;
+}
+
+/** Each looks for an identity once, keeps its tokens, and renews them. */
+const credentials = new WeakMap<AzureSettings, TokenCredential>();
+
+async function entraToken(azure: AzureSettings): Promise<string> {
+  try {
+    const credential = credentials.get(azure) ?? new DefaultAzureCredential();
+    credentials.set(azure, credential);
+    const found = await credential.getToken(scopeOf(azure.endpoint ?? ""));
+    if (found?.token) return found.token;
+    throw new Error("No token came.");
+  } catch (error) {
+    credentials.delete(azure);
+    throw new BonsaiError({
+      code: "azure_no_token",
+      message: `Entra ID gave no token for Azure OpenAI: ${firstLine(error)}`,
+      hint: "Sign in with `az login`, set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or use a key: AZURE_OPENAI_API_KEY.",
+      cause: error,
+    });
+  }
+}
+
+/** By the cloud of the resource. */
+function scopeOf(endpoint: string): string {
+  const cloud = /\.azure\.(us|cn)$/.exec(URL.parse(endpoint)?.hostname ?? "")?.[1] ?? "com";
+  return `https://cognitiveservices.azure.${cloud}/.default`;
+}
+
+function firstLine(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.split("\n").find((line) => line.trim() !== "") ?? "it does not say why.";
+}
