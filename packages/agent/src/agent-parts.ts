@@ -1,4 +1,9 @@
-import { CompactionController, type ReviewCompaction, type Summariser } from "@bonsai-agent/compaction";
+import {
+  CompactionController,
+  type FileChange,
+  type ReviewCompaction,
+  type Summariser,
+} from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { ImageContent } from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
@@ -65,6 +70,8 @@ export interface AgentOptions {
   systemPrompt: string | ((tools: readonly Tool[]) => string);
   /** Asked before each run and each request; what changed since stands in the next prompt. Default: nothing changes. */
   renewPrompt?: (() => Promise<PromptChange | undefined>) | undefined;
+  /** When a file was changed last, for what a compaction says of skills; as in `RunCompactionOptions`. */
+  fileChangedMs?: FileChange | undefined;
   /** A sub-agent has no threshold compaction. Default false. */
   isSubAgent?: boolean;
   /** Runs what the user types behind `!`. Default: commands are refused. */
@@ -150,7 +157,7 @@ export function agentParts(options: AgentOptions): AgentParts {
 
 /** @param parts asked once they are made: settings and model change while it works */
 function compactionController(
-  { session, reviewCompaction, isSubAgent = false }: AgentOptions,
+  { session, reviewCompaction, fileChangedMs, isSubAgent = false }: AgentOptions,
   parts: () => AgentParts,
 ): CompactionController {
   const onNotice = (notice: AgentNotice) => parts().onNotice(notice);
@@ -165,6 +172,7 @@ function compactionController(
       return parts().events;
     },
     review,
+    fileChangedMs,
     model: () => parts().selection.model,
     get summariser() {
       return parts().summariser;

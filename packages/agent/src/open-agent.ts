@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
@@ -19,7 +20,7 @@ import { type GivenPrompt, systemPrompt } from "./system-prompt.ts";
 import { taskTool } from "./task-tool.ts";
 import type { Tool } from "./tool-registry.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
-import type { ConfirmPath } from "./tools/path-guard.ts";
+import { absolutePath, type ConfirmPath } from "./tools/path-guard.ts";
 
 /** An agent with all that is built in. */
 export interface OpenAgentOptions {
@@ -86,6 +87,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     settings,
     lifecycle,
     tools: toolsFor(options, lifecycle, { instructions, search, parent: () => agent }),
+    fileChangedMs: (path) => changedMs(cwd, path),
     renewPrompt: () => instructions.renew(),
     systemPrompt: (tools) =>
       systemPrompt({
@@ -114,6 +116,15 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
 
 function skillsOf({ skills = [] }: OpenAgentOptions): () => readonly Skill[] {
   return typeof skills === "function" ? skills : () => skills;
+}
+
+/** Undefined for a file that is not there any more. */
+function changedMs(cwd: string, path: string): number | undefined {
+  try {
+    return statSync(absolutePath(cwd, path)).mtimeMs;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A setting, and never more than a share of the window. */

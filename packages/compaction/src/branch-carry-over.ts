@@ -6,6 +6,7 @@ import { filesOf, renderFiles } from "./files.ts";
 import { checkedCarryOver } from "./loss-check.ts";
 import { paragraphs } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
+import { readSkills } from "./skills.ts";
 import { otherClosings, recordOfItems } from "./span-record.ts";
 import type { Summariser } from "./summariser.ts";
 import { type ViewItem, viewOf } from "./view.ts";
@@ -33,8 +34,10 @@ export function leftItems({ entries, projection, estimator }: Omit<BranchSource,
 /** What a branch's summary carries, whoever makes it. */
 export function branchCarryOver(items: readonly ViewItem[], source: BranchSource): CarryOver {
   const { entries, settings } = source;
+  const files = filesOf(items, entries);
   return {
-    ...filesOf(items, entries),
+    ...files,
+    readSkills: readSkills(items, entries, { modified: new Set(files.modifiedFiles) }),
     pinned: [],
     latestRequest: undefined,
     record: recordOfItems({ items: items.map((item) => item.source), settings }),

@@ -16,6 +16,7 @@ import { type CarriedCounts, digits, isMadeHere, ownDetails, texts } from "./out
 import type { CompactionPlan } from "./plan.ts";
 import { clip, paragraphs } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
+import { type FileChange, type ReadSkill, readSkills, skillLines, storedSkills } from "./skills.ts";
 import { type RecordSource, spanRecord } from "./span-record.ts";
 import { originalMessage, type ViewItem, viewTokens } from "./view.ts";
 
@@ -37,6 +38,8 @@ export interface CarryOver extends FileLists {
   terms: readonly string[];
   /** What the prose left out and the loss check put back, as lines. */
   putBack: readonly string[];
+  /** Skills whose text was before the model, the latest first. */
+  readSkills: readonly ReadSkill[];
   /** What extensions asked for at this compaction; the next one asks anew. */
   extensions?: ExtensionCarryOver | undefined;
 }
@@ -53,15 +56,20 @@ interface LatestRequest {
  */
 export function carryOver(
   plan: CompactionPlan,
-  run: RecordSource & { pinned: readonly string[]; budgets: Budgets },
+  run: RecordSource & { pinned: readonly string[]; budgets: Budgets; fileChangedMs?: FileChange | undefined },
 ): CarryOver {
   const span = [...plan.history, ...plan.turnPrefix];
   const earlier = [plan.previous, ...span.map((item) => item.entry)];
   const record = spanRecord(plan, run);
+  const files = filesOf(span, earlier);
   const saying = new Set(record.words.said.map(({ entryId }) => entryId));
   return {
     pinned: run.pinned,
-    ...filesOf(span, earlier),
+    ...files,
+    readSkills: readSkills(span, earlier, {
+      modified: new Set(files.modifiedFiles),
+      changedMs: run.fileChangedMs,
+    }),
     latestRequest: latestRequest(plan, latestRequestChars(run.budgets), saying),
     record,
     wordsTokens: carriedTokens(plan, run).words,
@@ -183,12 +191,15 @@ export function carriedBlocks(carried: CarryOver): string[] {
   ].filter((text) => text !== "");
 }
 
-/** The blocks of the user's words, of the index of terms, and of what was put back. */
-export function recordBlocks(carried: CarriedWords & Pick<CarryOver, "terms" | "putBack">): string[] {
+/** The blocks of the user's words, of the index of terms, of what was put back, and of skills. */
+export function recordBlocks(
+  carried: CarriedWords & Pick<CarryOver, "terms" | "putBack" | "readSkills">,
+): string[] {
   return [
     block("user-words", carriedWords(carried)),
     block("terms", carried.terms),
     block("put-back", carried.putBack),
+    block("read-skills", skillLines(carried.readSkills)),
   ].filter((text) => text !== "");
 }
 
@@ -216,7 +227,7 @@ type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "focus" | "latest
 /** What a summary's details hold beside the manifest: what it carries over, and its prose. */
 export function summaryDetails(carried: CarryOver, prose: string) {
   const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
-  const { record, wordsTokens, focus, closings, terms, putBack } = carried;
+  const { record, wordsTokens, focus, closings, terms, putBack, readSkills } = carried;
   return {
     readFiles,
     modifiedFiles,
@@ -231,6 +242,7 @@ export function summaryDetails(carried: CarryOver, prose: string) {
     ...(closings.length === 0 ? {} : { closings }),
     terms,
     putBack,
+    ...(readSkills.length === 0 ? {} : { readSkills }),
   };
 }
 
@@ -252,6 +264,7 @@ export function summaryOfDetails(details: unknown): { prose: string; carried: Ca
       closings: storedClosings(stored.closings),
       terms: texts(stored.terms),
       putBack: texts(stored.putBack),
+      readSkills: storedSkills(stored.readSkills),
     },
   };
 }

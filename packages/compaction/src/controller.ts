@@ -19,7 +19,15 @@ export type CompactionSite = CompactionSettings["sites"][number];
 export interface ControllerOptions
   extends Pick<
     RunCompactionOptions,
-    "session" | "settings" | "summariser" | "digest" | "lifecycle" | "fixedTexts" | "pinned" | "review"
+    | "session"
+    | "settings"
+    | "summariser"
+    | "digest"
+    | "lifecycle"
+    | "fixedTexts"
+    | "pinned"
+    | "fileChangedMs"
+    | "review"
   > {
   /** The sizes of the model in use, asked each time. */
   model: () => ModelSizes;

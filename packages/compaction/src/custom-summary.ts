@@ -154,6 +154,7 @@ function ownSummary(state: LadderState, compaction: CustomCompaction, run: Run):
   const asked: CarryOver = {
     ...all,
     ...noFiles,
+    readSkills: [],
     latestRequest: undefined,
     wordsTokens: isCarried("userWords") ? all.wordsTokens : 0,
     ...(extensions && { extensions }),

@@ -125,7 +125,8 @@ function modifiedBy(call: ToolCall): string[] {
   return [...(isChange(call) ? namedFiles(call) : []), ...patched, ...redirected];
 }
 
-function readBy(call: ToolCall): string[] {
+/** The files that a call reads. */
+export function readBy(call: ToolCall): string[] {
   const has = (key: string) => call.arguments?.[key] !== undefined;
   if (isChange(call) || listNames.test(call.name) || SEARCH_ARGUMENTS.some(has) || has("command")) return [];
   return namedFiles(call);
@@ -301,7 +302,7 @@ function shownLines(files: readonly string[], recent: ReadonlySet<string>): stri
 }
 
 /** A name on a line of its own: in quotes, as JSON, where it would not stay one, or would read as something else. */
-function fileLine(file: string): string {
+export function fileLine(file: string): string {
   const isPlain = file === file.trim() && !/[\p{Cc}\u2028\u2029]/u.test(file) && !/^(?:"|\(and )/.test(file);
   if (isPlain && inert(file) === file) return file;
   const coded = /[\p{Cc}\u2028\u2029<[#*]|[^\x20-\x7e]/gu;

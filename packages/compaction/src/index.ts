@@ -62,6 +62,7 @@ export {
   type PresetName,
   parseSettings,
 } from "./settings.ts";
+export type { FileChange, ReadSkill } from "./skills.ts";
 export {
   readSummarySources,
   type SourcesProgress,

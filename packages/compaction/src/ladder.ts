@@ -7,6 +7,7 @@ import type { CompactionLifecycle } from "./events.ts";
 import { type CompactionReason, messageOf, type RungName } from "./outcome.ts";
 import { type CompactionPlan, type PlanOptions, planSpan } from "./plan.ts";
 import type { CompactionSettings } from "./settings.ts";
+import type { FileChange } from "./skills.ts";
 import { type Summariser, SummaryFailure } from "./summariser.ts";
 import { saysNothing } from "./summary-text.ts";
 import {
@@ -47,6 +48,8 @@ export interface Run extends Aims {
   /** The digest summarises, whoever else offers a summary. Default false. */
   readonly isDigestWanted?: boolean;
   readonly pinned: readonly string[];
+  /** Undefined where nobody looks. */
+  readonly fileChangedMs?: FileChange | undefined;
   readonly lifecycle: CompactionLifecycle | undefined;
   readonly signal: AbortSignal;
   /** Counts what summaries cost. */

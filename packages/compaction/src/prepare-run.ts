@@ -20,6 +20,7 @@ import { readOriginals } from "./originals.ts";
 import { type CompactionReason, manifestOf } from "./outcome.ts";
 import { pinnedTexts } from "./pins.ts";
 import type { CompactionSettings } from "./settings.ts";
+import type { FileChange } from "./skills.ts";
 import { digestSummariser, type Summariser } from "./summariser.ts";
 import { type ContextReading, readContext } from "./tokens.ts";
 import { besideSummary, type ContextView, contextSizeOf, viewOf, viewTokens } from "./view.ts";
@@ -54,6 +55,11 @@ export interface RunCompactionOptions {
    * is given. Where there is none, that fails with `nothing_to_make_anew`. Default false.
    */
   isAgain?: boolean | undefined;
+  /**
+   * When a file was changed last, for what the summary says of skills that are gone or have changed since they were read; asked
+   * with their paths as the calls had them. Default: nobody looks, and it says nothing of that.
+   */
+  fileChangedMs?: FileChange | undefined;
   /** Texts to carry through this and all later compactions. */
   pinned?: readonly string[] | undefined;
   /** Shown what would be written, where `settings.confirm` says so. Default: nobody is, whatever the settings say. */
@@ -172,6 +178,7 @@ export function prepareRun(request: CompactionRequest): Run {
     digest: request.digest ?? digestSummariser(),
     focus: request.focus,
     pinned: [...new Set([...pinnedTexts(session, leafId), ...(request.pinned ?? [])])],
+    fileChangedMs: request.fileChangedMs,
     lifecycle: request.lifecycle,
     signal,
     onUsage: (usage) => {

@@ -246,6 +246,8 @@ class KnownLines {
       case "terms":
       case "put-back":
         return this.#listed(text);
+      case "read-skills":
+        return "match";
       case "read-files":
         return "read";
       case "modified-files":

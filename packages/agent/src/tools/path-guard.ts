@@ -86,7 +86,7 @@ async function rootAt(path: () => string): Promise<string[]> {
 }
 
 /** With `~` and `file:` expanded. */
-function absolutePath(cwd: string, path: string): string {
+export function absolutePath(cwd: string, path: string): string {
   if (path.includes("\0")) throw new Error(`The path ${JSON.stringify(path)} contains a NUL character.`);
   if (path.startsWith("file://")) return fileURLToPath(path);
   if (path === "~") return homedir();
