@@ -15,6 +15,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Agent } from "../src/agent.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import { type OpenAgentOptions, openAgent } from "../src/open-agent.ts";
+import type { Skill } from "../src/resources/skills.ts";
 import { agentSettings } from "../src/settings.ts";
 import { actor, sentText } from "./scripted-agent.ts";
 
@@ -92,6 +93,123 @@ test("instruction files beyond the project can be read to their end, and nothing
   expect(sentText(asked[1]!)).toContain("The end.");
   expect(sentText(asked[1]!)).toContain("auth.json lies outside the project");
   rmSync(home, { recursive: true });
+});
+
+test("instruction files are read again when they changed, and only then is the system prompt another one", async () => {
+  const file = join(cwd, "AGENTS.md");
+  writeFileSync(file, "Water the trees on Mondays.");
+  mkdirSync(join(cwd, ".git"));
+  const notices: string[] = [];
+  const change = (text: string) => ({
+    calls: [{ name: "write", arguments: { path: "AGENTS.md", content: text } }],
+  });
+  const asked = await opened(
+    (_call, count) =>
+      [change("Water them on Tuesdays."), { text: "a" }, { text: "b" }, { text: "c" }][count - 1]!,
+    { onNotice: ({ code, message }) => notices.push(`${code}: ${message}`) },
+  );
+  await agent.prompt("Change the day.");
+  await agent.prompt("And now?");
+  rmSync(file);
+  await agent.prompt("And without?");
+  const prompts = asked.map(({ systemPrompt }) => systemPrompt);
+  expect(prompts[0]).toContain("on Mondays");
+  expect(prompts[1]).toBe(prompts[0]!.replace("the trees on Mondays", "them on Tuesdays"));
+  expect(prompts[2]).toBe(prompts[1]);
+  expect(prompts[3]).not.toContain("Tuesdays");
+  expect(prompts[1]!.startsWith(prompts[3]!)).toBe(true);
+  expect(notices).toEqual([
+    `instructions_changed: Instructions have changed: ${file} was read again.`,
+    `instructions_changed: Instructions have changed: ${file} is gone and does not hold any more.`,
+  ]);
+});
+
+test("instructions that come in the middle of a run hold from the next request, beside what an extension wrote", async () => {
+  mkdirSync(join(cwd, ".git"));
+  const lifecycle = new Lifecycle<LifecycleEvents>({ rules: lifecycleEventRules });
+  lifecycle.on("before_agent_start", async ({ systemPrompt }) => ({
+    systemPrompt: `${systemPrompt}\n\nOf mine.`,
+  }));
+  const unread: string[] = [];
+  const write = (content: string) => ({
+    calls: [{ name: "write", arguments: { path: "AGENTS.md", content } }],
+  });
+  const asked = await opened(
+    (_call, count) => [write("Prune in spring."), write("Prune in \0autumn."), { text: "done" }][count - 1]!,
+    { lifecycle, onNotice: ({ code, message }) => code === "instructions_unread" && unread.push(message) },
+  );
+  await agent.prompt("Write them.");
+  expect(asked[0]!.systemPrompt).toMatch(/Of mine\.$/);
+  expect(asked[1]!.systemPrompt).toContain("Of mine.");
+  expect(asked[1]!.systemPrompt).toContain("Prune in spring.");
+  expect(asked[2]!.systemPrompt).toBe(asked[0]!.systemPrompt);
+  expect(unread).toEqual([`${join(cwd, "AGENTS.md")} could not be read: it is no text.`]);
+});
+
+const pdf = (base: string): Skill => ({
+  name: "pdf",
+  description: "Reads PDFs.",
+  path: join(base, "pdf", "SKILL.md"),
+  folder: join(base, "pdf"),
+  isForModel: true,
+  isForUser: true,
+  readable: join(base, "pdf"),
+  place: { path: base, origin: "user" },
+});
+
+test("a skill is named to the model, which reads its folder without asking, and nothing beside it", async () => {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-skills-")));
+  mkdirSync(join(base, "pdf"));
+  writeFileSync(join(base, "pdf", "SKILL.md"), "Read every page.");
+  writeFileSync(join(base, "secret"), "secret");
+  let skills = [pdf(base)];
+  const read = (name: string) => ({ name: "read", arguments: { path: join(base, name) } });
+  const asked = await opened(
+    (_call, count) =>
+      count % 2 === 1 ? { calls: [read("pdf/SKILL.md"), read("secret")] } : { text: "done" },
+    { skills: () => skills },
+  );
+  await agent.prompt("Read report.pdf.");
+  expect(asked[0]!.systemPrompt).toContain(`- pdf: Reads PDFs. (${join(base, "pdf", "SKILL.md")})`);
+  expect(asked[1]!.systemPrompt).toBe(asked[0]!.systemPrompt);
+  expect(sentText(asked[1]!)).toContain("Read every page.");
+  expect(sentText(asked[1]!)).toContain("secret lies outside the project");
+  // Gone at a reload: neither named nor readable any more.
+  skills = [];
+  await agent.prompt("Again.");
+  expect(asked[2]!.systemPrompt).not.toContain("Reads PDFs.");
+  expect(sentText(asked[3]!)).toContain("SKILL.md lies outside the project");
+  rmSync(base, { recursive: true });
+});
+
+test("a skill that was read and compacted away is named, and read again", async () => {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-skills-")));
+  mkdirSync(join(base, "pdf"));
+  const file = join(base, "pdf", "SKILL.md");
+  writeFileSync(file, "Read every page twice.");
+  const read = { calls: [{ name: "read", arguments: { path: file } }] };
+  const asked = await opened(
+    ({ messages }, count) => {
+      if (count === 1) return read;
+      const [summary] = messages.filter(({ role }) => role === "compactionSummary");
+      const isNamed =
+        summary !== undefined && sentText({ messages: [summary] } as never).includes("<read-skills>");
+      return isNamed && messages.at(-1)?.role === "user" ? read : { text: "done ".repeat(200) };
+    },
+    { skills: [pdf(base)], settings: agentSettings({ compaction: { keepRecentTokens: 100 } }) },
+  );
+  await agent.prompt("Read report.pdf.");
+  expect((await agent.compact()).status).toBe("compacted");
+  await agent.prompt("Go on.");
+  const before = sentText(asked.at(-2)!);
+  expect(before).toContain(`<read-skills>\npdf: ${file}\n</read-skills>`);
+  expect(before).not.toContain("Read every page twice.");
+  expect(sentText(asked.at(-1)!)).toContain("Read every page twice.");
+  rmSync(file);
+  await agent.compact();
+  await agent.prompt("Go on.");
+  expect(sentText(asked.at(-1)!)).toContain(`pdf: ${file} (gone: it cannot be read again)`);
+  rmSync(base, { recursive: true });
 });
 
 test("a sub-agent has a context and tools of its own, without sub-agents, and its answer is the result", async () => {

@@ -1,0 +1,70 @@
+import { homedir } from "node:os";
+import { byScript } from "@bonsai-agent/messages";
+import { expect, test } from "vitest";
+import { skillSection } from "../../src/resources/skill-section.ts";
+import type { Skill } from "../../src/resources/skills.ts";
+import { systemPrompt } from "../../src/system-prompt.ts";
+
+const skill = (name: string, description = `What ${name} does.`, more: Partial<Skill> = {}): Skill => ({
+  name,
+  description,
+  path: `/s/${name}/SKILL.md`,
+  folder: `/s/${name}`,
+  isForModel: true,
+  isForUser: true,
+  readable: `/s/${name}`,
+  place: { path: "/s", origin: "user" },
+  ...more,
+});
+const many = (count: number, words = 60) =>
+  Array.from({ length: count }, (_, at) =>
+    skill(`skill-${at}`, `Use for the task ${at}. ${"word ".repeat(words)}end`),
+  );
+const lines = (text: string) => text.split("\n").filter((line) => line.startsWith("- "));
+
+test("names, descriptions and places; not those that only a user may call", () => {
+  const own = skill("own", "Own.", { path: `${homedir()}/.claude/skills/own/SKILL.md` });
+  const hidden = skill("hidden", "Hidden.", { isForModel: false });
+  expect(lines(skillSection([skill("pdf"), own, hidden], 4_000))).toEqual([
+    "- pdf: What pdf does. (/s/pdf/SKILL.md)",
+    "- own: Own. (~/.claude/skills/own/SKILL.md)",
+  ]);
+  expect(skillSection([hidden], 4_000)).toBe("");
+  expect(skillSection([skill("pdf")], 0)).toBe("");
+});
+
+test.each([
+  ["whole descriptions", 10, 4_000, 10, "end (/s/skill-0/SKILL.md)"],
+  ["shorter ones first", 40, 2_500, 40, "… (/s/skill-0/SKILL.md)"],
+  ["then names alone", 60, 1_000, 60, "- skill-0 (/s/skill-0/SKILL.md)"],
+  ["then as many as fit, the others counted", 300, 1_000, undefined, "- skill-0 (/s/skill-0/SKILL.md)"],
+])("what does not fit: %s", (_, count, maxTokens, shown, first) => {
+  const text = skillSection(many(count), maxTokens);
+  const rows = lines(text);
+  expect(byScript(text)).toBeLessThanOrEqual(maxTokens);
+  expect(rows[0]).toMatch(new RegExp(`${first.replaceAll(/[()]/g, "\\$&")}$`));
+  if (shown === undefined)
+    expect(rows.at(-1)).toBe(`- and ${count - rows.length + 1} more that there is no room for here, in /s`);
+  else expect(rows).toHaveLength(shown);
+  expect(skillSection(many(count), maxTokens)).toBe(text);
+});
+
+test("a single skill is never lost, however small the budget is", () => {
+  expect(lines(skillSection([skill("pdf")], 1))).toEqual([
+    "- and 1 more that there is no room for here, in /s",
+  ]);
+});
+
+test("offered where the model can read files, and nowhere else", () => {
+  const prompt = (...names: string[]) =>
+    systemPrompt({
+      cwd: "/p",
+      tools: names.map((name) => ({ name }) as never),
+      skills: [skill("pdf")],
+      instructions: [],
+      date: "2026-01-01",
+      platform: "linux",
+    });
+  expect(prompt("read", "bash")).toContain("# Skills\n");
+  expect(prompt("bash")).not.toContain("pdf");
+});
