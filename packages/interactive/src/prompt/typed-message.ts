@@ -1,6 +1,6 @@
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
-import { type ImageContent, messageText, quotedFiles } from "@bonsai-agent/messages";
+import { type ImageContent, messageText, quotedFiles, withoutSkill } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { markOf, type PastedImages } from "./pasted-images.ts";
 import type { PromptEditor } from "./prompt-editor.ts";
@@ -28,7 +28,9 @@ export function typedMessage({ text, images }: SentMessage, cwd: string, pasted:
 }
 
 /** Only where sending would quote the same files again: what cannot be read any more stays as it was read. */
-function withoutQuotes(sent: string, cwd: string): string {
+function withoutQuotes(message: string, cwd: string): string {
+  // A skill is read again where it is called again.
+  const sent = withoutSkill(message);
   const { text, files } = quotedFiles(sent);
   const again = filesOf(text, cwd)?.quotes.flatMap((quote) => quotedFiles(`${text}\n\n${quote}`).files) ?? [];
   const paths = new Set(again.map(({ path }) => path));
