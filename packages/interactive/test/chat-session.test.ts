@@ -78,7 +78,12 @@ describe("a session is shown", () => {
       summary: "[For the model.] ## Goal",
       firstKeptEntryId: kept.id,
       tokensBefore: 123_456,
-      details: { prose: "## Goal\n\nA green build", readFiles: ["a.ts"], modifiedFiles: ["b.ts"] },
+      details: {
+        prose: "## Goal\n\nA green build",
+        readSkills: [{ name: "pdf", path: "/s/pdf/SKILL.md" }, 7],
+        readFiles: ["a.ts"],
+        modifiedFiles: ["b.ts"],
+      },
     });
     session.append({ type: "branch_summary", summary: "Tried **yarn**", fromId: kept.id });
     session.append({ type: "branch_summary", summary: "Took **pnpm**", fromId: kept.id, isMerge: true });
@@ -104,6 +109,9 @@ describe("a session is shown", () => {
        Goal
 
        A green build
+
+       Skills read
+         /s/pdf/SKILL.md
 
        Files read
          a.ts

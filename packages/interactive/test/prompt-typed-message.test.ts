@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
+import { skillCallText } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
 import { agentProject, says } from "../../app/test/agent-project.ts";
 import { markOf, PastedImages } from "../src/prompt/pasted-images.ts";
@@ -29,6 +30,14 @@ test.for([
   const { quotes, images } = mentionedFiles([text], { cwd });
   const sent = { text: [text, ...quotes].join("\n\n"), images };
   expect(typedMessage(sent, cwd, new PastedImages())).toBe(text);
+});
+
+test.for(["", "the form", "what is in @notes.md"])("a skill is called again as it was typed: %j", (args) => {
+  const cwd = project();
+  const { quotes } = mentionedFiles([args], { cwd });
+  const call = skillCallText({ name: "pdf", path: "/s/pdf/SKILL.md", body: "Do it.", args });
+  const sent = { text: [call, ...quotes].join("\n\n"), images: [] };
+  expect(typedMessage(sent, cwd, new PastedImages())).toBe(`/skill:pdf ${args}`.trim());
 });
 
 test.for([
