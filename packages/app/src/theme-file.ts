@@ -191,15 +191,16 @@ function problemOf(
   value: unknown,
   issues: readonly z.core.$ZodIssue[],
 ): [problem: string, more?: { meant: string }] {
+  const unknown = issues.find((each) => each.code === "unrecognized_keys");
+  if (unknown !== undefined) return unknownKey(unknown.keys[0]!, unknown.path.join("."));
   const issue = issues[0]!;
   const at = (path: readonly PropertyKey[]) =>
     path.reduce<unknown>((inner, key) => (isRecord(inner) ? inner[String(key)] : undefined), value);
   const missing = issues.filter(
     ({ path }) => path[0] === "colors" && path.length === 2 && at(path) === undefined,
   );
-  if (missing.length > 0) return [`colors misses ${missing.map(({ path }) => String(path[1])).join(", ")}`];
+  if (missing.length > 0) return [`colors misses ${fewOf(missing.map(({ path }) => String(path[1])))}`];
   const key = issue.path.join(".");
-  if (issue.code === "unrecognized_keys") return unknownKey(issue.keys[0]!, key);
   const found = shortened(jsonText(at(issue.path)) || "nothing");
   if (key === "") return [`is ${found}; allowed is an object`];
   return [`${key} is ${found}; allowed is ${allowedAt(issue.path)}`];
@@ -208,11 +209,20 @@ function problemOf(
 function unknownKey(name: string, above: string): [problem: string, more: { meant: string }] {
   const allowed =
     above === "" ? Object.keys(themeFileSchema.shape) : above === "colors" ? themeTokenNames : pageKeys;
-  const key = above === "" ? name : `${above}.${name}`;
+  const key = shortened(above === "" ? name : `${above}.${name}`);
+  const meant = didYouMean(name, allowed);
+  // There are many: who is told the one that was meant need not read them all.
   return [
-    `${shortened(key)} is not known; allowed are ${allowed.join(", ")}`,
-    { meant: didYouMean(name, allowed) },
+    meant === "" ? `${key} is not known; allowed are ${allowed.join(", ")}` : `${key} is not known`,
+    { meant },
   ];
+}
+
+const mostNamed = 8;
+
+function fewOf(names: readonly string[]): string {
+  const more = names.length - mostNamed;
+  return more > 1 ? `${names.slice(0, mostNamed).join(", ")} and ${more} more` : names.join(", ");
 }
 
 const pageKeys = ["pageBg", "cardBg", "infoBg"];

@@ -10,11 +10,14 @@ const options = {
   session: { type: "string" },
   model: { type: "string" },
   thinking: { type: "string" },
+  "use-theme": { type: "string" },
 } as const;
 
 /** A call as the command reads it, with no other flags than these tests have. */
 export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
-  const { values, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+  const { values: flags, positionals } = parseArgs({ args: [...argv], options, allowPositionals: true });
+  const { "use-theme": useTheme, ...others } = flags;
+  const values = { ...others, ...(useTheme !== undefined && { useTheme }) };
   return {
     ...{ words: positionals, options: { ...values, mode: "text" }, io, output: new Output(io, false) },
     ...{ argv, unknownFlags: [], version: "0.0.0", takenFlags: () => [] },

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import type { ExitCode } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import type { Scenario } from "@bonsai-agent/models";
@@ -57,7 +58,14 @@ export function openInteractive(options: OpenInteractiveOptions = {}): OpenedInt
     stderr: stream,
     stdin: { isTTY: true, async *[Symbol.asyncIterator]() {} },
     // The terminal without a window is one of xterm.js, as that of VS Code is.
-    env: { NO_COLOR: "1", TERM_PROGRAM: "vscode", ...project.env, ...options.env },
+    // What other agents keep in the user's home folder is none of a test's.
+    env: {
+      NO_COLOR: "1",
+      TERM_PROGRAM: "vscode",
+      HOME: dirname(project.home),
+      ...project.env,
+      ...options.env,
+    },
     cwd: project.cwd,
     now: () => nowMs,
     interruptible: (work) => work(stop.signal),

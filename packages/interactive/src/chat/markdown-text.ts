@@ -1,6 +1,5 @@
 import { printableLines } from "@bonsai-agent/app/terminal-text";
 import { fittedLines } from "../terminal/fitted-lines.ts";
-import type { Style } from "../terminal/theme.ts";
 import { Markdown, type MarkdownTheme } from "../terminal/tui.ts";
 import type { ChatLooks } from "./chat-block.ts";
 import { wrapped } from "./chat-text.ts";
@@ -47,29 +46,21 @@ export class MarkdownText {
       highlightCode: (code: string, language?: string) =>
         highlighter.lines(code, isPlain ? undefined : language, theme.style),
     };
-    const lines = fittedLines(
-      markdownLines(chunk, looks, { width: this.#width, text: theme.text }),
-      this.#width,
-    );
+    const lines = fittedLines(markdownLines(chunk, looks, this.#width), this.#width);
     this.#drawn[at] = { chunk, isLast, lines };
     return lines;
   }
 }
 
 /** What cannot be read as Markdown is shown as it was written. */
-function markdownLines(
-  markdown: string,
-  looks: MarkdownTheme,
-  { width, text }: { width: number; text: Style | undefined },
-): string[] {
+function markdownLines(text: string, looks: MarkdownTheme, width: number): string[] {
   try {
-    if (isReadableMarkdown(markdown))
-      return new Markdown(markdown, 1, 0, looks, text && { color: text }).render(width);
+    if (isReadableMarkdown(text)) return new Markdown(text, 1, 0, looks).render(width);
   } catch (error) {
     // Formulas and lists can be deeper than the stack, too.
     if (!(error instanceof RangeError)) throw error;
   }
-  return wrapped(markdown.split("\n"), width, text);
+  return wrapped(text.split("\n"), width);
 }
 
 /** Enough for a paragraph or two: what is drawn anew with each word of a growing text is the last chunk alone. */

@@ -33,8 +33,6 @@ export interface Theme {
   /** What begins a colour; empty without colours. */
   opening(token: ThemeToken): string;
   readonly markdown: MarkdownTheme;
-  /** The look of text as such; undefined where it is the terminal's own. */
-  readonly text: Style | undefined;
   readonly select: SelectListTheme;
   readonly editor: EditorTheme;
   /** Everything that holds this object has the new looks when it is drawn anew. */
@@ -62,9 +60,6 @@ export function makeTheme(scheme: ColorScheme, mode: ColorMode = "256color"): Th
   return {
     get now() {
       return now;
-    },
-    get text() {
-      return looks.text[0] === "" ? undefined : style.text;
     },
     mode: colorMode,
     use(next) {
