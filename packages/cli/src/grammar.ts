@@ -418,6 +418,26 @@ export const grammar: readonly CommandGrammar[] = [
     load: async () => (await import("./commands/packages.ts")).update,
   },
   {
+    name: "login",
+    summary: "Log in at a provider, or store its key",
+    args: [["[provider]", "the provider; default: all are listed, with what is stored"]],
+    options: [...extensionFlags],
+    examples: [
+      ["bonsai login", "which providers there are, and where you are logged in"],
+      ["bonsai login corp -e ./corp.ts", "log in at a provider that an extension brings"],
+      ["bonsai login anthropic < key.txt", "store a key that nobody sees"],
+    ],
+    load: async () => (await import("./commands/login.ts")).run,
+  },
+  {
+    name: "logout",
+    summary: "Take the login or the stored key of a provider away",
+    args: [["<provider>", "the provider"]],
+    options: [...extensionFlags],
+    examples: [["bonsai logout anthropic", "take its key, or the login at it, out of auth.json"]],
+    load: async () => (await import("./commands/logout.ts")).run,
+  },
+  {
     name: "models",
     summary: "List the models that can be used now, with their sizes and prices",
     args: [["[search]", "words of a provider, id or name"]],

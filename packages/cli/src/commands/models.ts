@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Column, fitLine, type Line, paragraph, type Style, span, table } from "@bonsai-agent/app/line";
-import { type ModelRegistry, openModels } from "@bonsai-agent/app/model-choice";
+import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
 import { counted, price, shortTokens } from "@bonsai-agent/app/numbers";
-import { type Notice, withProgress } from "@bonsai-agent/app/output";
+import { withProgress } from "@bonsai-agent/app/output";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import {
@@ -14,27 +14,19 @@ import {
   usableModels,
 } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
+import { withCommandModels } from "./command-models.ts";
 
 /** Prints the models that can be asked now, those of extensions too; `--all` those that cannot as well. */
 export function run(invocation: Invocation): Promise<undefined> {
-  return invocation.io.interruptible(async (signal) => {
-    const { openSessionExtensions } = await import("../session-extensions.ts");
-    const extensions = await openSessionExtensions({ invocation, signal });
-    try {
-      await print(invocation, await extensions?.models());
-    } finally {
-      await extensions?.close();
-    }
-    return undefined;
-  });
+  return invocation.io.interruptible((signal) =>
+    withCommandModels(invocation, signal, (models) => print(invocation, models)),
+  );
 }
 
-async function print(invocation: Invocation, models: ModelRegistry | undefined): Promise<void> {
+async function print(invocation: Invocation, { keys, catalogue }: ModelRegistry): Promise<void> {
   const { args, options, io, output } = invocation;
   const home = bonsaiHome(io.env);
   const settings = agentCallSettings(invocation);
-  const onNotice = (notice: Notice) => output.notify(notice);
-  const { keys, catalogue } = models ?? (await openModels({ io, home, settings, onNotice }));
   const rows = await withProgress(io, "Asking local servers", () =>
     modelRows({ catalogue, keys, usual: settings.model, authFile: join(home, "auth.json") }),
   );

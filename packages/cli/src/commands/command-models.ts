@@ -1,0 +1,23 @@
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type ModelRegistry, openModels } from "@bonsai-agent/app/model-choice";
+import { agentCallSettings } from "@bonsai-agent/app/settings";
+import { bonsaiHome } from "@bonsai-agent/session";
+
+/** Runs a command with the models, those of extensions included. */
+export async function withCommandModels(
+  invocation: Invocation,
+  signal: AbortSignal,
+  work: (models: ModelRegistry) => Promise<void> | void,
+): Promise<undefined> {
+  const { io, output } = invocation;
+  const { openSessionExtensions } = await import("../session-extensions.ts");
+  const extensions = await openSessionExtensions({ invocation, signal });
+  try {
+    const home = bonsaiHome(io.env);
+    const settings = agentCallSettings(invocation);
+    const own = () => openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) });
+    await work(await (extensions?.models() ?? own()));
+  } finally {
+    await extensions?.close();
+  }
+}

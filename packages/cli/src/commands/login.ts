@@ -1,0 +1,182 @@
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import type { CliIo } from "@bonsai-agent/app/io";
+import { type Line, span, table } from "@bonsai-agent/app/line";
+import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
+import { oneLine, printableLines } from "@bonsai-agent/app/terminal-text";
+import type { FrontEndUI } from "@bonsai-agent/extension/host";
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { KeyOrigin, LoginCallbacks, ProviderConfig } from "@bonsai-agent/models";
+import { openBrowser } from "@bonsai-agent/models/login";
+import { terminalUi } from "../terminal-ui.ts";
+import { withCommandModels } from "./command-models.ts";
+
+/** What `bonsai login --json` prints of a provider. */
+export interface LoginRow {
+  provider: string;
+  /** The name of its login; null where it takes a key alone. */
+  login: string | null;
+  /** Where what lets requests in was found; null where there is nothing. */
+  origin: KeyOrigin | null;
+  /** The variable of the environment that its key can stand in. */
+  variable: string | null;
+  /** When the login ends that is stored; it is refreshed before. ISO 8601. */
+  expires: string | null;
+}
+
+/** Logs in at a provider, or stores its key; without one, lists them. */
+export function run(invocation: Invocation): Promise<undefined> {
+  const { args, io, output } = invocation;
+  const [name] = args;
+  return io.interruptible((signal) =>
+    withCommandModels(invocation, signal, async (models) => {
+      const rows = models.catalogue.providers.filter(takesKey).map((each) => rowOf(each, models));
+      if (name === undefined) return output.result(rows, () => listLines(rows, output.width));
+      const provider = models.catalogue.providers.find((each) => each.provider === name);
+      if (provider === undefined || !takesKey(provider)) throw unknownProvider(name, rows);
+      const done = await logIn({ provider, models, invocation, signal });
+      output.result(rowOf(provider, models), () => [[`${done} It stands in auth.json in Bonsai's folder.`]]);
+    }),
+  );
+}
+
+function takesKey({ apiKeyEnv, login }: ProviderConfig): boolean {
+  return apiKeyEnv !== undefined || login !== undefined;
+}
+
+function rowOf(config: ProviderConfig, { keys }: ModelRegistry): LoginRow {
+  const { provider, login = null, apiKeyEnv = null } = config;
+  const origin = keys.source(config) ?? null;
+  const expires = origin === "login" ? keys.logins.state(provider)?.expires : undefined;
+  const shown = expires === undefined ? null : new Date(expires).toISOString();
+  return { provider, login, origin, variable: apiKeyEnv, expires: shown };
+}
+
+function* listLines(rows: readonly LoginRow[], width: number): Iterable<Line> {
+  const heading: Line[] = ["provider", "login", "now"].map((word) => [span(word, "gray")]);
+  const cells = rows.map((row): Line[] => [
+    [row.provider],
+    [row.login === null ? "" : oneLine(row.login, 40)],
+    [stateOf(row)],
+  ]);
+  yield* table([heading, ...cells], { columns: [{}, {}, { flexible: true }], width });
+  yield ["Log in, or store a key, with ", span("bonsai login PROVIDER", "bold"), "."];
+}
+
+function stateOf({ origin, variable, expires }: LoginRow): string {
+  switch (origin) {
+    case null:
+      return "";
+    case "environment":
+      return `key from ${variable}`;
+    case "file":
+      return "key stored";
+    case "lent":
+      return "key of an extension";
+    case "login":
+      return expires === null ? "logged in" : `logged in until ${expires.slice(0, 16).replace("T", " ")} UTC`;
+  }
+}
+
+interface LogIn {
+  provider: ProviderConfig;
+  models: ModelRegistry;
+  invocation: Invocation;
+  signal: AbortSignal;
+}
+
+/** @returns what happened, for people */
+async function logIn({ provider: config, models, invocation, signal }: LogIn): Promise<string> {
+  const { io, output } = invocation;
+  const { provider } = config;
+  const ui = terminalUi({ io, output, signal });
+  const asking: Asking = { ui, io, piped: undefined };
+  try {
+    const { logins } = models.keys;
+    const login = logins.of(provider);
+    if (login !== undefined) {
+      await logins.login(provider, callbacksOf(asking, { invocation, signal }));
+      return `You are logged in at ${oneLine(login.name, 80)}.`;
+    }
+    const key = await answered(asking, `Key for ${provider}: it is shown as you type.`, signal);
+    models.keys.store(provider, key);
+    return `The key for ${provider} is stored.`;
+  } finally {
+    ui?.close();
+  }
+}
+
+/** Who answers: somebody at a terminal, else the lines that are piped in. */
+interface Asking {
+  ui: (FrontEndUI & { close(): void }) | undefined;
+  io: CliIo;
+  piped: string[] | undefined;
+}
+
+async function answered(asking: Asking, question: string, signal: AbortSignal): Promise<string> {
+  const { ui, io } = asking;
+  if (ui === undefined) asking.piped ??= await pipedLines(io);
+  const text = ui === undefined ? asking.piped?.shift() : await ui.input(question, undefined, { signal });
+  signal.throwIfAborted();
+  if (text !== undefined && text.trim() !== "") return text;
+  throw new BonsaiError({
+    code: "login_cancelled",
+    message: `Nothing was answered to: ${question} Nothing is stored.`,
+    hint: "Answer at a terminal, pipe the answer in (`bonsai login PROVIDER < FILE`), or use /login in bonsai.",
+  });
+}
+
+async function pipedLines({ stdin }: CliIo): Promise<string[]> {
+  let text = "";
+  if (stdin === undefined || stdin.isTTY === true) return [];
+  for await (const piece of stdin) text += piece.toString();
+  return text.split("\n").filter((line) => line.trim() !== "");
+}
+
+function callbacksOf(
+  asking: Asking,
+  { invocation: { io, output }, signal }: Pick<LogIn, "invocation" | "signal">,
+): LoginCallbacks {
+  const say = (text: string) => output.question(...printableLines(text).map((line): Line => ["  ", line]));
+  return {
+    signal,
+    onAuth({ url, instructions = "" }) {
+      // As it is, on a line of its own: so it can be clicked and copied.
+      output.question([printableLines(url).join("")]);
+      if (instructions !== "") say(instructions);
+      void openBrowser(url, { env: io.env }).then((isOpen) => {
+        say(
+          isOpen ? "Opened in your browser." : "No browser could be opened here: open the address yourself.",
+        );
+      });
+    },
+    onDeviceCode({ userCode, verificationUri }) {
+      output.question([printableLines(verificationUri).join("")]);
+      output.question(["  Type this code there: ", span(oneLine(userCode, 40), "bold")]);
+    },
+    onProgress: say,
+    onPrompt: ({ message, isSecret }) =>
+      answered(asking, isSecret ? `${message} It is shown as you type.` : message, signal),
+    async onManualCodeInput() {
+      const question = "Is the browser on another machine? Paste the address that it ends at, or the code.";
+      const text = await asking.ui?.input(question, undefined, { signal });
+      return text ?? new Promise<string>(() => {});
+    },
+    async onSelect({ message, options }) {
+      if (asking.ui === undefined) return options[0]?.id;
+      const chosen = await asking.ui.select(
+        message,
+        options.map(({ label }) => label),
+        { signal },
+      );
+      return options.find(({ label }) => label === chosen)?.id;
+    },
+  };
+}
+
+function unknownProvider(name: string, rows: readonly LoginRow[]): BonsaiError {
+  return new BonsaiError({
+    code: "login_none",
+    message: `There is neither a login nor a key for ${JSON.stringify(name)}.`,
+    hint: `Known are ${rows.map(({ provider }) => provider).join(", ")}; -e loads an extension that brings another.`,
+  });
+}
