@@ -10,12 +10,18 @@ import {
   shown,
 } from "./workspace.ts";
 
+<<<<<<< HEAD
 /** What a first-party extension may import: what an extension of anybody's may. */
 const ALLOWED = /^(?:@bonsai-agent\/extension(?:\/(?:login|shell))?|zod|node:[a-z/_]+|\.\.?\/.*)$/;
+=======
+/** What a first-party extension may import beside its own dependencies: what an extension of anybody's may. */
+const ALLOWED = /^(?:@bonsai-agent\/extension(?:\/shell)?|zod|node:[a-z/_]+|\.\.?\/.*)$/;
+>>>>>>> f09ad5fa (mcp: README; house: a first-party extension may have dependencies of its own, each of one version)
 
 interface ExtensionManifest extends Manifest {
   bonsai?: { extensions?: string[] };
   files?: string[];
+  dependencies?: Record<string, string>;
   peerDependencies?: Record<string, string>;
 }
 
@@ -25,6 +31,7 @@ export function checkFirstParty(root: string): Findings {
 }
 
 function checkExtension(root: string, { directory: name, folder, manifest }: Package): string[] {
+  const { dependencies = {} } = manifest as ExtensionManifest;
   const missing = ["index.ts", "README.md", `test/${name}.test.ts`].filter(
     (file) => !existsSync(join(folder, file)),
   );
@@ -33,7 +40,7 @@ function checkExtension(root: string, { directory: name, folder, manifest }: Pac
     ...wrongManifest(name, manifest),
     ...filesBelow(folder, [".ts"])
       .filter((file) => !file.includes("/test/"))
-      .flatMap((file) => foreignImports(root, file)),
+      .flatMap((file) => foreignImports(root, file, Object.keys(dependencies))),
   ];
 }
 
@@ -42,14 +49,27 @@ function wrongManifest(name: string, manifest: ExtensionManifest): string[] {
   const rules: [isKept: boolean, rule: string][] = [
     [manifest.name === `@bonsai-agent/${name}`, `is called @bonsai-agent/${name}`],
     [manifest.bonsai?.extensions?.join() === "./index.ts", "names ./index.ts in bonsai.extensions"],
-    [manifest.dependencies === undefined, "has no dependencies: the host gives what it imports"],
+    [isPinned(manifest), "names each dependency by one version"],
+    [!isOfHost(manifest), "leaves to the host what that gives: our own packages and zod"],
     [manifest.peerDependencies?.["@bonsai-agent/extension"] !== undefined, "has the extension API as a peer"],
   ];
   return rules.filter(([isKept]) => !isKept).map(([, rule]) => `${here} does not keep the rule: it ${rule}`);
 }
 
-function foreignImports(root: string, file: string): string[] {
+function isPinned({ dependencies = {} }: ExtensionManifest): boolean {
+  return Object.values(dependencies).every((version) => /^\d+\.\d+\.\d+$/.test(version));
+}
+
+function isOfHost({ dependencies = {} }: ExtensionManifest): boolean {
+  return Object.keys(dependencies).some((name) => name === "zod" || name.startsWith("@bonsai-agent/"));
+}
+
+function foreignImports(root: string, file: string, dependencies: readonly string[]): string[] {
+  const isOwn = (name: string) => dependencies.some((each) => name === each || name.startsWith(`${each}/`));
   return importsOf(readFileSync(file, "utf8"))
-    .filter((name) => !ALLOWED.test(name))
-    .map((name) => `${shown(root, file)} imports ${name}: extensions stand on @bonsai-agent/extension alone`);
+    .filter((name) => !ALLOWED.test(name) && !isOwn(name))
+    .map(
+      (name) =>
+        `${shown(root, file)} imports ${name}: extensions stand on @bonsai-agent/extension and their dependencies`,
+    );
 }

@@ -48,7 +48,6 @@ const reloadCommand: SlashCommand = {
       host.app.extensions.reload({ signal }),
     );
     await readThemes(context);
-    const what = loaded.length === 1 ? "1 extension" : `${loaded.length} extensions`;
     notify(`${what} loaded in ${Math.round(elapsedMs)} ms.`);
     for (const each of failed) notify(`${each.path}: ${each.error.message}`, "error");
   },

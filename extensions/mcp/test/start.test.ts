@@ -1,0 +1,63 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { readConfig } from "../src/config.ts";
+
+const folder = join(import.meta.dirname, "..");
+
+/** Which modules of the SDK a process has asked for that opened a session with these servers. */
+const program = `
+  import { registerHooks } from "node:module";
+  const asked = new Set();
+  registerHooks({
+    resolve(name, context, next) {
+      if (name.startsWith("@modelcontextprotocol/")) asked.add(name);
+      return next(name, context);
+    },
+  });
+  const { default: mcp } = await import("./index.ts");
+  const { openTestSession } = await import("@bonsai-agent/extension/testing");
+  const session = await openTestSession({ extensions: mcp, answers: ["Hello."] });
+  await session.prompt("Hello.");
+  await session.close();
+  console.log(JSON.stringify([...asked]));
+`;
+
+function asked(servers: object): string[] {
+  const home = mkdtempSync(join(tmpdir(), "bonsai-mcp-start-"));
+  try {
+    writeFileSync(join(home, "mcp.json"), JSON.stringify({ mcpServers: servers }));
+    const args = ["--no-warnings", "--conditions=@bonsai-agent/source", "--input-type=module", "-e", program];
+    const env = { ...process.env, BONSAI_HOME: home };
+    return JSON.parse(execFileSync(process.execPath, args, { cwd: folder, env, encoding: "utf8" }));
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+}
+
+test("the SDK is loaded for a server that is enabled, and for nothing else", () => {
+  expect(asked({ off: { command: "off", enabled: false } })).toEqual([]);
+  expect(asked({ on: { command: "bonsai-no-such-program" } })).toContain(
+    "@modelcontextprotocol/sdk/client/index.js",
+  );
+});
+
+test("the file in the README is one that is read", () => {
+  const [, text = ""] = /<!-- file: mcp\.json -->\n```json\n([\s\S]*?)```/.exec(
+    readFileSync(join(folder, "README.md"), "utf8"),
+  )!;
+  const home = mkdtempSync(join(tmpdir(), "bonsai-mcp-readme-"));
+  try {
+    writeFileSync(join(home, "mcp.json"), text);
+    const { servers, problems } = readConfig({ cwd: home, home, isProjectTrusted: false, env: {} });
+    expect(problems).toEqual([]);
+    expect(servers.map(({ name, type }) => [name, type])).toEqual([
+      ["files", "stdio"],
+      ["docs", "http"],
+    ]);
+  } finally {
+    rmSync(home, { recursive: true, force: true });
+  }
+});
