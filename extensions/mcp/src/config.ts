@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
+import { environmentKeys } from "@bonsai-agent/extension";
 
 /** What every configured server has. */
 interface ConfiguredServer {
@@ -37,6 +38,16 @@ export interface HttpServer extends ConfiguredServer {
 }
 
 export type ServerConfig = StdioServer | HttpServer;
+
+/** The keys that a server is given, and that nobody else is to see. */
+export function serverKeys(config: ServerConfig): { name: string; value: string }[] {
+  if (config.type === "stdio") return environmentKeys(config.env);
+  // Without the word for how it is a key, such as Bearer.
+  return Object.entries(config.headers).map(([name, value]) => ({
+    name,
+    value: value.replace(/^\S+\s+/, ""),
+  }));
+}
 
 export interface McpConfig {
   /** Those of the project stand over the user's of the same name. */

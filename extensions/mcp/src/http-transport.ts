@@ -10,6 +10,14 @@ export interface HttpTransportOptions {
   onFault(error: Error): void;
 }
 
+/** A stream that broke off and can be resumed is, for seven seconds; after that its calls have failed. */
+const reconnectionOptions = {
+  initialReconnectionDelay: 500,
+  maxReconnectionDelay: 4_000,
+  reconnectionDelayGrowFactor: 2,
+  maxRetries: 4,
+};
+
 /** Speaks with a server at an address. Replies are bounded, and one that breaks off ends its call at once. */
 export function httpTransport({
   config,
@@ -33,6 +41,7 @@ export function httpTransport({
       });
       return bounded;
     },
+    reconnectionOptions,
     ...(authProvider && { authProvider }),
   });
 }

@@ -3,13 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type ExtensionToolResult,
-  environmentKeys,
   MAX_RESULT_BYTES,
   MAX_RESULT_LINES,
   maskKeys,
   outputFolder,
 } from "@bonsai-agent/extension";
-import type { ServerConfig } from "./config.ts";
+import { type ServerConfig, serverKeys } from "./config.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
 import type { ListedTool } from "./listing.ts";
 
@@ -45,16 +44,18 @@ export function readResult(raw: Record<string, unknown>, of: ResultOf): Extensio
   const blocks = Array.isArray(content) ? content : [];
   const read = blocks.slice(0, mostBlocks).flatMap((block) => blockOf(block));
   const isError = raw.isError === true;
-  const data = jsonOf(structuredContent);
+  const mask = maskKeys(serverKeys(config));
+  const json = jsonOf(structuredContent);
+  const data = json === undefined ? undefined : mask(json);
   if (data !== undefined && !hasData(read, data)) read.push(text(data));
   if (blocks.length > mostBlocks) read.push(text(`[${blocks.length - mostBlocks} more parts are left out.]`));
   if (!isError) checkOutput(structuredContent, of);
   return {
-    content: bounded(masked(read, config)),
+    content: bounded(read.map((block) => (block.type === "text" ? text(mask(block.text)) : block))),
     details: {
       server: config.name,
       tool: plainLine(tool.name),
-      ...(data !== undefined && data.length <= MAX_RESULT_BYTES && { structuredContent }),
+      ...(data !== undefined && data.length <= MAX_RESULT_BYTES && { structuredContent: JSON.parse(data) }),
     },
     ...(isError && { isError }),
   };
@@ -168,19 +169,6 @@ function hasData(blocks: readonly Block[], data: string): boolean {
       return false;
     }
   });
-}
-
-/** What the user gave to the server as a key, and what the server said back. */
-function masked(blocks: readonly Block[], config: ServerConfig): Block[] {
-  const given =
-    config.type === "stdio"
-      ? environmentKeys(config.env)
-      : Object.entries(config.headers).map(([name, value]) => ({
-          name,
-          value: value.replace(/^\S+\s+/, ""),
-        }));
-  const mask = maskKeys(given);
-  return blocks.map((block) => (block.type === "text" ? { ...block, text: mask(block.text) } : block));
 }
 
 function bounded(blocks: readonly Block[]): Block[] {

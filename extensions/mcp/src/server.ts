@@ -1,7 +1,9 @@
+import { maskKeys } from "@bonsai-agent/extension";
 import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Progress } from "@modelcontextprotocol/sdk/types.js";
-import type { ServerConfig } from "./config.ts";
+import { CallClock } from "./call-clock.ts";
+import { type ServerConfig, serverKeys } from "./config.ts";
 import { Connection } from "./connection.ts";
 import { messageOf } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
@@ -50,6 +52,10 @@ export class McpServer {
   #connection: Connection | undefined;
   #connecting: Promise<void> | undefined;
   #stderr = "";
+  /** Of the calls that run. */
+  readonly #clocks = new Set<CallClock>();
+  /** How many questions of the server somebody is asked. */
+  #asking = 0;
   #tools: readonly ListedTool[] = [];
   #resources: readonly ListedResource[] = [];
   #templates: readonly ListedTemplate[] = [];
@@ -99,7 +105,7 @@ export class McpServer {
 
   /** What it wrote last to its standard error, over all connections; "" for a server at an address. */
   get stderrTail(): string {
-    return plainText(this.#stderr);
+    return maskKeys(serverKeys(this.config))(plainText(this.#stderr));
   }
 
   /** Its own words about how to use it. */
@@ -136,6 +142,19 @@ export class McpServer {
     await this.connect();
   }
 
+  /** While somebody is asked a question of the server, no call of it runs out of time. The function returned ends that. */
+  pauseCalls(): () => void {
+    this.#asking += 1;
+    for (const clock of this.#clocks) clock.pause();
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#asking -= 1;
+      if (this.#asking === 0) for (const clock of this.#clocks) clock.restart();
+    };
+  }
+
   /**
    * Calls a tool; connects first where the connection was lost.
    * @returns what the server said, unread
@@ -170,13 +189,22 @@ export class McpServer {
     { signal, onProgress }: CallOptions,
   ): Promise<Record<string, unknown>> {
     const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
-    return client.request({ method: "tools/call", params }, ResultSchema, {
-      signal,
-      timeout: this.config.timeoutMs,
-      resetTimeoutOnProgress: true,
-      maxTotalTimeout: longestCallMs,
-      onprogress: (progress) => onProgress?.(progress),
-    });
+    const clock = new CallClock(this.config.timeoutMs);
+    this.#clocks.add(clock);
+    if (this.#asking === 0) clock.restart();
+    try {
+      return await client.request({ method: "tools/call", params }, ResultSchema, {
+        signal: AbortSignal.any([signal, clock.signal]),
+        timeout: longestCallMs,
+        onprogress: (progress) => {
+          if (this.#asking === 0) clock.restart();
+          onProgress?.(progress);
+        },
+      });
+    } finally {
+      clock.pause();
+      this.#clocks.delete(clock);
+    }
   }
 
   /** The client of a connection that stands. @throws NotConnected where there is none, and none can be made */
@@ -196,9 +224,8 @@ export class McpServer {
 
   #callProblem(error: unknown): string {
     const code = (error as { code?: unknown }).code;
-    if (code === timedOut) {
+    if (code === timedOut)
       return `The MCP server ${this.name} did not answer within ${this.config.timeoutMs / 1_000} s; the call was cancelled.`;
-    }
     const isLost = this.#state !== "ready" || code === connectionClosed;
     const why = plainLine(this.#state === "ready" ? messageOf(error) : (this.#problem ?? messageOf(error)));
     return isLost

@@ -131,7 +131,9 @@ export class McpTools {
   /** The same for all servers and at all times, but for the servers' names: the model's prefix stays as it is. */
   #searchTools(): ExtensionTool[] {
     const { servers } = this.#options;
-    const names = servers.all.filter(({ state }) => state !== "disabled").map(({ name }) => name);
+    const names = servers.all
+      .filter(({ state }) => state !== "disabled")
+      .map(({ name, config }) => (config.description ? `${name} (${plainLine(config.description)})` : name));
     const search = defineTool({
       name: "mcp_search",
       label: "Search MCP tools",

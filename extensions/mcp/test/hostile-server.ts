@@ -75,6 +75,7 @@ const lies = [
   },
   { name: "unkept", inputSchema: object, outputSchema: { type: "object" } },
   { name: "hang", inputSchema: object },
+  { name: "late", inputSchema: object },
   { name: "die", inputSchema: object },
   { name: "storm", inputSchema: object },
   { name: "cancelled", inputSchema: object },
@@ -154,6 +155,8 @@ function call({ params = {} }: Message, wire: Wire, answer: (result: unknown) =>
   switch (params.name) {
     case "hang":
       return undefined;
+    case "late":
+      return setTimeout(() => answer(text("Late.")), 300);
     case "die":
       return wire.die();
     case "flood":

@@ -1,0 +1,137 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { readResult } from "../src/result.ts";
+import { McpServer, type McpServerOptions } from "../src/server.ts";
+import { serve } from "./http-servers.ts";
+import { script } from "./mcp-session.ts";
+
+const hostile = fileURLToPath(import.meta.resolve("./hostile-server.ts"));
+const { signal } = new AbortController();
+
+function server(entry: object, options: Omit<McpServerOptions, "config"> = {}): McpServer & AsyncDisposable {
+  const usual = { name: "it", file: "", scope: "user", isEnabled: true, timeoutMs: 60_000, headers: {} };
+  const config = { ...usual, type: "url" in entry ? "http" : "stdio", env: {}, cwd: "/", ...entry };
+  const made = new McpServer({ config: config as never, ...options });
+  return Object.assign(made, { [Symbol.asyncDispose]: () => made.close() });
+}
+
+test("while somebody is asked a question of the server, its calls do not run out of time", async () => {
+  await using one = server({ ...script(hostile, "liar"), timeoutMs: 5_000 });
+  await one.connect();
+  expect(one.state).toBe("ready");
+  Object.assign(one.config, { timeoutMs: 100 });
+  await expect(one.callTool("late", {}, { signal })).rejects.toThrow("did not answer within 0.1 s");
+  const goOn = one.pauseCalls();
+  expect(await one.callTool("late", {}, { signal })).toMatchObject({ content: [{ text: "Late." }] });
+  goOn();
+  await expect(one.callTool("late", {}, { signal })).rejects.toThrow("did not answer within 0.1 s");
+});
+
+test("what changes is told, and a server that is closed stays closed", async () => {
+  const one = server(script(hostile, "liar"));
+  const states: string[] = [];
+  const undo = one.on(() => void states.push(one.state));
+  await Promise.all([one.connect(), one.connect()]);
+  await one.close();
+  expect(states).toEqual(["connecting", "ready", "closed"]);
+  undo();
+  await one.reconnect();
+  expect(one.state).toBe("ready");
+  const connecting = one.reconnect();
+  await one.close();
+  await connecting;
+  expect(states).toHaveLength(3);
+});
+
+test("keys of a server are masked wherever they come back", () => {
+  const config = { type: "stdio", name: "it", env: { API_KEY: "sk-0123456789abcdef" } } as never;
+  const { content, details } = readResult(
+    { content: [], structuredContent: { said: "it is sk-0123456789abcdef" } },
+    { config, tool: { name: "t" } as never, onProblem: () => {} },
+  );
+  expect(content).toEqual([{ type: "text", text: '{"said":"it is [API_KEY]"}' }]);
+  expect(details).toMatchObject({ structuredContent: { said: "it is [API_KEY]" } });
+});
+
+/** A server at an address that is written out request by request. */
+function answering(
+  handle: (
+    message: { id: number; method: string },
+    request: IncomingMessage,
+    response: ServerResponse,
+  ) => void,
+) {
+  const results: Record<string, object> = {
+    initialize: {
+      protocolVersion: "2025-06-18",
+      capabilities: { tools: {} },
+      serverInfo: { name: "it", version: "1" },
+    },
+    "tools/list": { tools: [{ name: "t", inputSchema: { type: "object" } }] },
+  };
+  return serve(async (request, response) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const message =
+      chunks.length === 0 ? { id: -1, method: "GET" } : JSON.parse(Buffer.concat(chunks).toString());
+    handle(message, request, response);
+    if (response.writableEnded || response.headersSent) return;
+    const result = results[message.method];
+    if (result === undefined) return void response.writeHead(message.id === -1 ? 405 : 202).end();
+    response.writeHead(200, { "content-type": "application/json" });
+    response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, result }));
+  });
+}
+
+const done = (id: number) => JSON.stringify({ jsonrpc: "2.0", id, result: { content: [] } });
+
+test("a reply over HTTP that broke off is taken up where it stood", async () => {
+  let asked = 0;
+  await using http = await answering(({ id, method }, request, response) => {
+    if (method === "tools/call") {
+      asked = id;
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end("id: 7\nretry: 1\ndata:\n\n");
+    } else if (request.headers["last-event-id"] === "7") {
+      response.writeHead(200, { "content-type": "text/event-stream" });
+      response.end(`id: 8\ndata: ${done(asked)}\n\n`);
+    }
+  });
+  await using one = server({ url: http.url });
+  expect(await one.callTool("t", {}, { signal })).toEqual({ content: [] });
+});
+
+test("a server over HTTP that has forgotten the session is connected anew, and the call made again", async () => {
+  let sessions = 0;
+  let calls = 0;
+  await using http = await answering(({ id, method }, request, response) => {
+    if (method === "initialize") {
+      sessions += 1;
+      response.setHeader("mcp-session-id", `s${sessions}`);
+    }
+    if (method !== "tools/call") return;
+    calls += 1;
+    if (request.headers["mcp-session-id"] === "s1") response.writeHead(404).end();
+    else response.writeHead(200, { "content-type": "application/json" }).end(done(id));
+  });
+  await using one = server({ url: http.url });
+  expect(await one.callTool("t", {}, { signal })).toEqual({ content: [] });
+  expect([sessions, calls, one.state]).toEqual([2, 2, "ready"]);
+});
+
+test("a server over HTTP that wants a login says so; one that is gone is lost until it is back", async () => {
+  await using locked = await answering((_message, _request, response) => void response.writeHead(401).end());
+  await using one = server({ url: locked.url });
+  await one.connect();
+  expect(one.state).toBe("needs-login");
+
+  const notices: string[] = [];
+  const http = await answering(() => {});
+  await using other = server({ url: http.url }, { onNotice: (message) => void notices.push(message) });
+  await other.connect();
+  await http[Symbol.asyncDispose]();
+  await expect(other.callTool("t", {}, { signal })).rejects.toThrow(/was lost during the call/);
+  await expect(other.callTool("t", {}, { signal })).rejects.toThrow(/The MCP server it is not connected: /);
+  expect(notices).toHaveLength(1);
+});
