@@ -10,13 +10,8 @@ import {
   shown,
 } from "./workspace.ts";
 
-<<<<<<< HEAD
-/** What a first-party extension may import: what an extension of anybody's may. */
-const ALLOWED = /^(?:@bonsai-agent\/extension(?:\/(?:login|shell))?|zod|node:[a-z/_]+|\.\.?\/.*)$/;
-=======
 /** What a first-party extension may import beside its own dependencies: what an extension of anybody's may. */
-const ALLOWED = /^(?:@bonsai-agent\/extension(?:\/shell)?|zod|node:[a-z/_]+|\.\.?\/.*)$/;
->>>>>>> f09ad5fa (mcp: README; house: a first-party extension may have dependencies of its own, each of one version)
+const ALLOWED = /^(?:@bonsai-agent\/extension(?:\/(?:login|providers|shell))?|zod|node:[a-z/_]+|\.\.?\/.*)$/;
 
 interface ExtensionManifest extends Manifest {
   bonsai?: { extensions?: string[] };

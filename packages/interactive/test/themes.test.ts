@@ -120,9 +120,7 @@ test("a theme is taken by its name, which is completed; what is none is named wi
   const ui = await openedWith({ themes: { "a.json": themeJson("evergreen", "#0f0") } });
   const { terminal } = ui;
   command(ui, "/theme evergren");
-  await terminal.until(
-    /no theme; there are auto, dark, light, evergreen. Did you mean\s+evergreen\?/,
-  );
+  await terminal.until(/no theme; there are auto, dark, light, evergreen. Did you mean\s+evergreen\?/);
   terminal.type("/theme ev");
   await terminal.until(/^ *→? *evergreen *$/m);
   const before = terminal.written.length;

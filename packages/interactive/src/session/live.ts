@@ -110,7 +110,7 @@ function makeParts(firstFrame: FirstFrame) {
 }
 
 async function openSession(parts: Parts): Promise<void> {
-  const { call, home, opened, ui, chat, status, gracePeriod, quitting, screen } = parts;
+  const { call, home, opened, ui, chat, status, gracePeriod, quitting, screen, themes } = parts;
   await askAtStart({ screen, home, cwd: call.io.cwd });
   const app = await status.during(
     "Loading extensions…",
@@ -135,6 +135,9 @@ async function openSession(parts: Parts): Promise<void> {
     ...{ home, index: app.settings.index.enabled },
     onNotice: ({ message }) => chat.notify(message, "warning"),
   });
+  // Read while the session is opened.
+  themes.choose(app.settings.theme);
+  const reading = readThemes(app, { themes, notify: chat.notify });
   try {
     const chosen = await chosenCall(parts, app.call, search);
     if (chosen === undefined) return;
@@ -143,7 +146,7 @@ async function openSession(parts: Parts): Promise<void> {
       opened.host = host;
       chat.rebuild(host.agent.session);
       if (call.words.length === 0) welcome(chat, host);
-      await runSession(parts, host, search);
+      await runSession(parts, { host, search, reading });
     } finally {
       await host.close();
     }
@@ -165,7 +168,14 @@ async function chosenCall(
   return picked && { ...call, options: { ...call.options, resume: picked.file } };
 }
 
-async function runSession(parts: Parts, host: AgentHost, search: SearchThread): Promise<void> {
+interface SessionParts {
+  host: AgentHost;
+  search: SearchThread;
+  /** Resolves when the files of themes are read: extensions can ask for them from the start. */
+  reading: Promise<void>;
+}
+
+async function runSession(parts: Parts, { host, search, reading }: SessionParts): Promise<void> {
   const { screen, themes, chat, status, editor, ui, quitting, submitting, keyHandler, completion } = parts;
   const context: InteractiveContext = {
     host,
@@ -185,8 +195,6 @@ async function runSession(parts: Parts, host: AgentHost, search: SearchThread): 
   };
   parts.opened.review = panelReview({ context, untilRest: (signal) => ui.untilRest(signal) });
   completion.begin(context);
-  themes.choose(host.app.settings.theme);
-  await readThemes(context);
   followSessions(context);
   readAhead(context, () => status.contextCounted());
   followCompactions(context);
@@ -197,7 +205,7 @@ async function runSession(parts: Parts, host: AgentHost, search: SearchThread): 
   screen.redraw();
   keyHandler.begin(context);
   // Also while an extension takes its time at the start, the user can quit.
-  await Promise.race([host.start(), quitting.asked]);
+  await Promise.race([reading.then(() => host.start()), quitting.asked]);
   if (!quitting.signal.aborted) submitting.begin(context, host.app.call.words);
   await quitting.asked;
   stopIndexing();

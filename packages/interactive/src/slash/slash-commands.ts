@@ -47,7 +47,8 @@ const reloadCommand: SlashCommand = {
     const { loaded, failed, elapsedMs } = await context.interruptible((signal) =>
       host.app.extensions.reload({ signal }),
     );
-    await readThemes(context);
+    await readThemes(host.app, context);
+    const what = loaded.length === 1 ? "1 extension" : `${loaded.length} extensions`;
     notify(`${what} loaded in ${Math.round(elapsedMs)} ms.`);
     for (const each of failed) notify(`${each.path}: ${each.error.message}`, "error");
   },

@@ -1,3 +1,4 @@
+import type { AppContext } from "@bonsai-agent/app/app-context";
 import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { resourcePlaces, userHomeFolder } from "@bonsai-agent/app/resource-places";
 import { isTrusted } from "@bonsai-agent/app/trust";
@@ -46,13 +47,15 @@ function keepTheme(wanted: string, context: InteractiveContext): void {
 }
 
 /** Reads the files of themes anew. */
-export async function readThemes({ host, themes, chat }: InteractiveContext): Promise<void> {
-  const { home, cwd, call } = host.app;
+export async function readThemes(
+  { home, cwd, call }: Pick<AppContext, "home" | "cwd" | "call">,
+  { themes, notify }: Pick<InteractiveContext, "themes" | "notify">,
+): Promise<void> {
   const places = resourcePlaces("themes", {
     home,
     userHome: userHomeFolder(call.io.env),
     cwd,
     isProjectTrusted: isTrusted(cwd, home),
   });
-  await themes.read(places, ({ message, level }) => chat.notify(message, level));
+  await themes.read(places, ({ message, level }) => notify(message, level));
 }
