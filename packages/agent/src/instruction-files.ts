@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { AgentNotice } from "./notice.ts";
 import {
-  instructionFolders,
+  instructionPaths,
   type ProjectInstruction,
   type ProjectInstructionsOptions,
   projectInstructions,
@@ -17,8 +17,8 @@ export class InstructionFiles {
   readonly #options: ProjectInstructionsOptions;
   readonly #onNotice: (notice: AgentNotice) => void;
   #current: readonly ProjectInstruction[] = [];
-  /** What the files looked like when they were read. */
-  #seen = "";
+  /** What each path looked like before it was read, also of what was not there. */
+  #seen: ReadonlyMap<string, string> = new Map();
 
   private constructor(options: ProjectInstructionsOptions, onNotice: (notice: AgentNotice) => void) {
     this.#options = options;
@@ -31,8 +31,7 @@ export class InstructionFiles {
     onNotice: (notice: AgentNotice) => void,
   ): Promise<InstructionFiles> {
     const files = new InstructionFiles(options, onNotice);
-    files.#seen = await files.#look();
-    files.#current = await projectInstructions(options);
+    await files.#read(await files.#look());
     for (const { problem } of files.#current) files.#notifyUnread(problem);
     return files;
   }
@@ -45,20 +44,25 @@ export class InstructionFiles {
   /** Reads them again where one has changed: a look at each file, and no more where none has. @returns undefined for no change */
   async renew(): Promise<PromptChange | undefined> {
     const seen = await this.#look();
-    if (seen === this.#seen) return undefined;
+    if (isDeepStrictEqual(seen, this.#seen)) return undefined;
     const before = this.#current;
-    this.#current = await projectInstructions(this.#options);
-    this.#seen = seen;
+    await this.#read(seen);
     this.#notifyChanges(before);
     const [from, to] = [instructionSection(before), instructionSection(this.#current)];
     return from === to ? undefined : { from, to };
   }
 
-  async #look(): Promise<string> {
-    const { cwd, home, fileNames } = this.#options;
-    const folders = [home, ...(await instructionFolders(cwd))];
-    const paths = folders.flatMap((folder) => fileNames.map((name) => join(folder, name)));
-    return (await Promise.all(paths.map(lookOf))).join("\n");
+  /** @param seen what is changed while it is read is read again the next time */
+  async #read(seen: ReadonlyMap<string, string>): Promise<void> {
+    this.#current = await projectInstructions(this.#options);
+    // Files that others name are known only now.
+    this.#seen = new Map([...(await this.#look()), ...seen]);
+  }
+
+  async #look(): Promise<ReadonlyMap<string, string>> {
+    const read = this.#current.map(({ path }) => path);
+    const paths = [...new Set([...(await instructionPaths(this.#options)), ...read])].sort();
+    return new Map(await Promise.all(paths.map(async (path) => [path, await lookOf(path)] as const)));
   }
 
   #notifyChanges(before: readonly ProjectInstruction[]): void {

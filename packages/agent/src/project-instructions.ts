@@ -1,8 +1,14 @@
 import { constants, type Stats } from "node:fs";
 import { lstat, open, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
-import { dirname, extname, join, resolve, sep } from "node:path";
+import { basename, dirname, extname, join, resolve, sep } from "node:path";
+import { importsIn } from "./instruction-imports.ts";
 import { errorCode, firstBytes } from "./tools/result-text.ts";
+
+/** Where a user of other agents keeps what holds everywhere; the first that has something counts, behind Bonsai's own. */
+const userFolders = [".claude", ".pi/agent"];
+/** Files that the instructions name with `@`, and those that these name. */
+const MOST_IMPORTS = 20;
 
 /** About 8,000 tokens, in every request: what is longer belongs into files that are read when they are needed. */
 const MAX_INSTRUCTION_BYTES = 32 * 1024;
@@ -30,10 +36,11 @@ export interface ProjectInstructionsOptions {
 }
 
 /**
- * Instruction files for work in a folder, the most general first: Bonsai's own, then those of the folders from the root
- * of the repository (or the user's home folder, where there is none) down to this one. Above the project, only what the
- * user or root owns is read: in `/tmp` or on a shared disk anybody can leave instructions. Within it, what the owner of
- * the working folder wrote is read as well. Never rejects: what cannot be read says so in `problem`.
+ * Instruction files for work in a folder, the most general first: Bonsai's own (without one, the user's of Claude Code or
+ * pi), then those of the folders from the root of the repository (or the user's home folder, where there is none) down to
+ * this one, each with the files that a CLAUDE.md names with `@`. Above the project, only what the user or root owns is read:
+ * in `/tmp` or on a shared disk anybody can leave instructions. Within it, what the owner of the working folder wrote is read
+ * as well. Never rejects: what cannot be read says so in `problem`.
  */
 export async function projectInstructions({
   cwd,
@@ -43,20 +50,101 @@ export async function projectInstructions({
 }: ProjectInstructionsOptions): Promise<ProjectInstruction[]> {
   const instructions: ProjectInstruction[] = [];
   const seen = new Set<string>();
-  const projectFolders = await instructionFolders(cwd);
+  const projectFolders = await foldersDownTo(resolve(cwd));
   const outermost = projectFolders[0]!;
   const isRepository = await isPresent(join(outermost, ".git"));
   const owners = await fileOwners({ cwd: projectFolders.at(-1)!, outermost, isRepository, uid });
-  for (const folder of [home, ...projectFolders]) {
-    const path = await firstPresent(folder, fileNames);
+  for (const folder of [undefined, ...projectFolders]) {
+    const path = await firstPresent(
+      folder === undefined ? ownPaths(home, fileNames) : pathsIn(folder, fileNames),
+    );
     const real = path && (await realpath(path).catch(() => path));
     if (path === undefined || real === undefined || seen.has(real)) continue;
     seen.add(real);
-    const isStray = folder !== home && (await leadsAstray(real, isRepository ? outermost : folder));
-    const allowed = folder === home ? undefined : owners(folder);
-    instructions.push(isStray ? strayLink(path, real) : await readInstruction(path, allowed));
+    const boundary = folder !== undefined && isRepository ? outermost : folder;
+    const isStray = boundary !== undefined && (await leadsAstray(real, boundary));
+    const allowed = folder === undefined ? undefined : owners(folder);
+    const instruction = isStray ? strayLink(path, real) : await readInstruction(path, allowed);
+    instructions.push(instruction);
+    if (basename(path) === "CLAUDE.md")
+      instructions.push(...(await imported(instruction, { boundary, owners: allowed, seen })));
   }
   return instructions;
+}
+
+/** Every path at which an instruction file can be. */
+export async function instructionPaths({
+  cwd,
+  home,
+  fileNames,
+}: Pick<ProjectInstructionsOptions, "cwd" | "home" | "fileNames">): Promise<string[]> {
+  const folders = await foldersDownTo(resolve(cwd));
+  return [...ownPaths(home, fileNames), ...folders.flatMap((folder) => pathsIn(folder, fileNames))];
+}
+
+function ownPaths(home: string, fileNames: readonly string[]): string[] {
+  const folders = [home, ...userFolders.map((folder) => join(homedir(), folder))];
+  return folders.flatMap((folder) => fileNames.map((name) => join(folder, name)));
+}
+
+/** Claude Code also looks into `.claude`; in the user's home folder, that is what holds everywhere. */
+function pathsIn(folder: string, fileNames: readonly string[]): string[] {
+  const folders = folder === homedir() ? [folder] : [folder, join(folder, ".claude")];
+  return folders.flatMap((each) => fileNames.map((name) => join(each, name)));
+}
+
+interface ImportOptions {
+  /** What a project's instructions name lies in here; undefined for the user's own, which may name anything. */
+  boundary: string | undefined;
+  owners: Owners;
+  /** By where they really are; what is read is added. */
+  seen: Set<string>;
+}
+
+/** The files that a text names, and those that they name, in this order. One that is not there is no import. */
+async function imported(
+  { path, text }: ProjectInstruction,
+  { boundary, owners, seen }: ImportOptions,
+): Promise<ProjectInstruction[]> {
+  const read: ProjectInstruction[] = [];
+  const waiting = importsIn(text, path);
+  let chars = 0;
+  for (let next = waiting.shift(); next !== undefined && read.length < MOST_IMPORTS; next = waiting.shift()) {
+    const real = await realpath(next).catch(() => undefined);
+    if (real === undefined || seen.has(real) || !(await isFile(real))) continue;
+    seen.add(real);
+    if (boundary !== undefined && !(await isWithin(boundary, real))) {
+      read.push({ path: next, text: "", problem: beyond(next, path) });
+      continue;
+    }
+    const instruction = await readInstruction(next, owners);
+    chars += instruction.text.length;
+    // Each is bounded, and so are all together: they are in every request.
+    const fits = chars <= MAX_INSTRUCTION_BYTES;
+    read.push(fits ? instruction : { path: next, text: "", problem: tooMuch(next, path) });
+    if (fits) waiting.push(...importsIn(instruction.text, next));
+  }
+  return read;
+}
+
+function tooMuch(path: string, by: string): string {
+  return `${path}, which ${by} names, was not read: all that it names would be longer than ${MAX_INSTRUCTION_BYTES / 1024} KB.`;
+}
+
+function beyond(path: string, by: string): string {
+  return `${path}, which ${by} names, was not read: it lies outside the project.`;
+}
+
+async function isFile(path: string): Promise<boolean> {
+  return stat(path).then(
+    (stats) => stats.isFile(),
+    () => false,
+  );
+}
+
+async function isWithin(boundary: string, real: string): Promise<boolean> {
+  const project = await realpath(boundary).catch(() => boundary);
+  return real.startsWith(project.endsWith(sep) ? project : `${project}${sep}`);
 }
 
 /**
@@ -64,9 +152,7 @@ export async function projectInstructions({
  * a private key there. Links to shared instructions elsewhere are common, and those are Markdown.
  */
 async function leadsAstray(real: string, boundary: string): Promise<boolean> {
-  const project = await realpath(boundary).catch(() => boundary);
-  const isInside = real.startsWith(project.endsWith(sep) ? project : `${project}${sep}`);
-  return !isInside && extname(real).toLowerCase() !== ".md";
+  return !(await isWithin(boundary, real)) && extname(real).toLowerCase() !== ".md";
 }
 
 function strayLink(path: string, real: string): ProjectInstruction {
@@ -104,13 +190,12 @@ function foreign(path: string, parts: readonly Stats[], owners: ReadonlySet<numb
   return `${path} was not read: it, its folder or what it leads to belongs to another user (uid ${owner}), neither to you nor to root.`;
 }
 
-/** The folders of a project in which instructions are looked for, the outermost first. */
-export async function instructionFolders(cwd: string): Promise<string[]> {
-  const own = resolve(cwd);
-  const folders = [own];
+/** Outermost first. */
+async function foldersDownTo(cwd: string): Promise<string[]> {
+  const folders = [cwd];
   const userHome = homedir();
   for (
-    let at = own;
+    let at = cwd;
     !(await isPresent(join(at, ".git"))) && at !== userHome && at !== dirname(at);
     at = dirname(at)
   ) {
@@ -119,11 +204,8 @@ export async function instructionFolders(cwd: string): Promise<string[]> {
   return folders;
 }
 
-async function firstPresent(folder: string, fileNames: readonly string[]): Promise<string | undefined> {
-  for (const name of fileNames) {
-    const path = join(folder, name);
-    if (await isPresent(path)) return path;
-  }
+async function firstPresent(paths: readonly string[]): Promise<string | undefined> {
+  for (const path of paths) if (await isPresent(path)) return path;
   return undefined;
 }
 

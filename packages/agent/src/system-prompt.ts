@@ -127,7 +127,7 @@ export function instructionSection(instructions: readonly ProjectInstruction[]):
   const readable = instructions.filter(({ text }) => text !== "");
   if (readable.length === 0) return "";
   return [
-    "# Instructions of the user and the project\nFollow them; where two disagree the later one counts, and what the user says in the conversation above all.",
+    "# Instructions of the user and the project\nFollow them; where two disagree the later one counts, and what the user says in the conversation above all. A folder further down can have such a file of its own (AGENTS.md, CLAUDE.md): look for it before you change what is there.",
     ...readable.map(
       ({ path, text }) => `<instructions path=${JSON.stringify(path)}>\n${inert(text)}\n</instructions>`,
     ),

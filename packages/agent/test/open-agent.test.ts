@@ -146,6 +146,28 @@ test("instructions that come in the middle of a run hold from the next request, 
   expect(unread).toEqual([`${join(cwd, "AGENTS.md")} could not be read: it is no text.`]);
 });
 
+test("a file that a CLAUDE.md names is read again too, and one that it names from now on", async () => {
+  mkdirSync(join(cwd, ".git"));
+  writeFileSync(join(cwd, "CLAUDE.md"), "@style.md");
+  writeFileSync(join(cwd, "style.md"), "Tabs.");
+  const asked = await opened(() => ({ text: "done" }));
+  for (const [file, text] of [
+    ["style.md", "Spaces."],
+    ["style.md", "Spaces. @more.md"],
+    ["more.md", "And no semicolons."],
+  ] as const) {
+    await agent.prompt("Go.");
+    writeFileSync(join(cwd, file), text);
+    if (text.includes("@")) writeFileSync(join(cwd, "more.md"), "Semicolons.");
+  }
+  await agent.prompt("Go.");
+  const has = (text: string) => asked.map(({ systemPrompt }) => systemPrompt.includes(text));
+  expect(has("\nTabs.")).toEqual([true, false, false, false]);
+  expect(has("\nSpaces.")).toEqual([false, true, true, true]);
+  expect(has("\nSemicolons.")).toEqual([false, false, true, false]);
+  expect(has("And no semicolons.")).toEqual([false, false, false, true]);
+});
+
 const pdf = (base: string): Skill => ({
   name: "pdf",
   description: "Reads PDFs.",

@@ -57,6 +57,19 @@ describe("which files are read", () => {
       ["a/AGENTS.md"],
     ],
     ["the second name where the first is missing", "a", ["a/.git/HEAD", "a/CLAUDE.md"], ["a/CLAUDE.md"]],
+    [
+      "where Bonsai has none of its own, those that the user has for Claude Code, before those for pi",
+      "a",
+      [".claude/CLAUDE.md", ".pi/agent/AGENTS.md", "a/.git/HEAD", "a/AGENTS.md"],
+      [".claude/CLAUDE.md", "a/AGENTS.md"],
+    ],
+    [
+      "those for pi, where there are no others",
+      "a",
+      [".pi/agent/AGENTS.md", "a/.git/HEAD"],
+      [".pi/agent/AGENTS.md"],
+    ],
+    ["the project's in .claude", "a", ["a/.git/HEAD", "a/.claude/CLAUDE.md"], ["a/.claude/CLAUDE.md"]],
     ["none", "a", ["a/README.md"], []],
   ])("%s", async (_name, cwd, files, expected) => {
     using folder = toolFolder();
@@ -212,5 +225,68 @@ describe("what is read of a file", () => {
       "could not be read: it is no regular file.",
       "could not be read: it is no regular file.",
     ]);
+  });
+});
+
+describe("what a CLAUDE.md names with @", () => {
+  const named = (files: Record<string, string>) => {
+    const folder = toolFolder();
+    for (const [path, text] of Object.entries(files)) folder.write(path, text);
+    return folder;
+  };
+
+  test("is read too, and what that names, each once, not what stands in code, and nothing that is not there", async () => {
+    using folder = named({
+      "repo/.git/HEAD": "",
+      "repo/CLAUDE.md":
+        "See @docs/style.md, and @rules (not me@example.org).\n`@docs/secret.md`\n```\n@docs/secret.md\n```\n@docs/style.md",
+      "repo/docs/style.md": "Tabs. @../CLAUDE.md @more.txt",
+      "repo/docs/more.txt": "More.",
+      "repo/docs/secret.md": "Not named.",
+      "repo/rules/a.md": "A folder is none.",
+    });
+    const read = await instructionsFor(folder, "repo");
+    expect(read.map(({ path, problem }) => [path, problem])).toEqual([
+      ["repo/CLAUDE.md", undefined],
+      ["repo/docs/style.md", undefined],
+      ["repo/docs/more.txt", undefined],
+    ]);
+  });
+
+  test("is not read from beyond the project, by a link neither; the user's own may name anything", async () => {
+    using folder = named({
+      ".claude/CLAUDE.md": "@~/notes.md",
+      "notes.md": "Mine.",
+      ".ssh/id_rsa": "secret",
+      "repo/.git/HEAD": "",
+      "repo/CLAUDE.md": "@~/.ssh/id_rsa @link.md @AGENTS.md",
+    });
+    symlinkSync("../.ssh/id_rsa", join(folder.path, "repo", "link.md"));
+    const read = await instructionsFor(folder, "repo");
+    expect(read.map(({ path, text }) => [path, text])).toEqual([
+      [".claude/CLAUDE.md", "@~/notes.md"],
+      ["notes.md", "Mine."],
+      ["repo/CLAUDE.md", "@~/.ssh/id_rsa @link.md @AGENTS.md"],
+      [".ssh/id_rsa", ""],
+    ]);
+    expect(read[3]!.problem).toMatch(
+      /which .*CLAUDE\.md names, was not read: it lies outside the project\.$/,
+    );
+  });
+
+  test("has a bound, and an AGENTS.md names nothing", async () => {
+    using folder = named({
+      "repo/.git/HEAD": "",
+      "repo/CLAUDE.md": "@a.md @b.md",
+      "repo/a.md": "a".repeat(30_000),
+      "repo/b.md": "b".repeat(30_000),
+      "other/.git/HEAD": "",
+      "other/AGENTS.md": "@a.md",
+      "other/a.md": "A",
+    });
+    const read = await instructionsFor(folder, "repo");
+    expect(read.map(({ text }) => text.length)).toEqual([11, 30_000, 0]);
+    expect(read[2]!.problem).toContain("longer than 32 KB");
+    expect(await instructionsFor(folder, "other")).toHaveLength(1);
   });
 });
