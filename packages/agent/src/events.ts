@@ -14,6 +14,13 @@ import type { ToolResult } from "./tool-registry.ts";
 
 export type SessionStartReason = "startup" | "reload" | "new" | "resume" | "fork";
 
+/** Files and folders that an extension brings; a relative path starts at the working folder. */
+export interface ResourcePaths {
+  skillPaths?: readonly string[];
+  promptPaths?: readonly string[];
+  themePaths?: readonly string[];
+}
+
 /** The events of opening, naming, leaving and forking sessions. */
 export interface SessionEvents {
   /** The session is open; fired by `Agent.start`. "startup" also where the program starts with a session from before. */
@@ -29,6 +36,11 @@ export interface SessionEvents {
     reason: "quit" | "reload" | "new" | "resume" | "fork";
     targetSessionFile?: string;
   }>;
+  /** Extensions are loaded, or loaded anew: where else skills, prompt templates and themes are. Lists add up. */
+  resources_discover: DecideEvent<
+    { type: "resources_discover"; cwd: string; reason: "startup" | "reload" },
+    ResourcePaths
+  >;
   /** The session has another name, or none. */
   session_info_changed: NotifyEvent<{ type: "session_info_changed"; name: string | undefined }>;
   /** Before another session takes the place of this one. */

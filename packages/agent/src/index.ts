@@ -4,6 +4,7 @@ export type { AgentState, ContextUsage } from "./agent-state.ts";
 export type {
   CommandGuardResult,
   InputResult,
+  ResourcePaths,
   RunEvents,
   SessionEvents,
   SessionStartReason,

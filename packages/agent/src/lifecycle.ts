@@ -24,9 +24,29 @@ const cancellable: DecideRule<{ cancel?: boolean }> = {
   isResult: (value) => "cancel" in value || Object.keys(value).length === 0,
 };
 
+/** Paths of several handlers add up. */
+const bothLists = (earlier: readonly string[], later: readonly string[]) => [...earlier, ...later];
+
+const resourceLists = ["skillPaths", "promptPaths", "themePaths"] as const;
+
+function isResourcePaths(value: Fields<(typeof resourceLists)[number]>): boolean {
+  const isPath = (path: unknown) => typeof path === "string" && path !== "";
+  const lists = resourceLists.map((name) => value[name]).filter((list) => list !== undefined);
+  return lists.every((list) => Array.isArray(list) && list.every(isPath));
+}
+
 const sessionEventRules: EventRules<SessionEvents> = {
   session_start: notify,
   session_shutdown: notify,
+  resources_discover: {
+    kind: "decide",
+    onError: "report",
+    exclusive: [],
+    final: () => false,
+    refusal: () => ({}),
+    isResult: isResourcePaths,
+    merge: { skillPaths: bothLists, promptPaths: bothLists, themePaths: bothLists },
+  },
   session_info_changed: notify,
   session_before_switch: cancellable,
   session_before_fork: cancellable,

@@ -4,6 +4,7 @@ import { defaultRetryPolicy, thinkingLevels } from "@bonsai-agent/models";
 import { z } from "zod";
 
 const modelName = z.string().regex(/^[^/\s]+\/\S+$/, "a name of the form provider/id");
+const paths = z.array(z.string().min(1)).default([]);
 const wait = z.number().int().min(0);
 
 const retrySchema = z.strictObject({
@@ -25,7 +26,10 @@ export const settingsObject = z.strictObject({
   favoriteModels: z.array(z.string().min(1)).default([]),
   thinking: z.enum(thinkingLevels).default("off"),
   tools: z.array(z.string().min(1)).optional(),
-  extensions: z.array(z.string().min(1)).default([]),
+  extensions: paths,
+  skills: paths,
+  prompts: paths,
+  themes: paths,
   compaction: compactionSettingsSchema.prefault({}),
   paths: z.strictObject({ allow: z.array(z.string().min(1)).default([]) }).prefault({}),
   bash: z.strictObject({ timeoutSeconds: z.number().int().min(0).default(120) }).prefault({}),

@@ -50,6 +50,17 @@ const cases: Record<Name, Case> = {
     payload: () => ({ name: "Sort the imports" }),
     behind: "agent_end",
   },
+  resources_discover: {
+    act: (run) =>
+      run.lifecycle.decide("resources_discover", {
+        type: "resources_discover",
+        cwd: "/project",
+        reason: "startup",
+      }),
+    payload: () => ({ cwd: "/project", reason: "startup" }),
+    answer: () => ({ promptPaths: ["/more"] }),
+    holds: (_run, acted) => expect(acted).toMatchObject({ result: { promptPaths: ["/more"] } }),
+  },
   session_before_switch: byFrontEnd("session_before_switch", { reason: "new" }),
   session_before_fork: byFrontEnd("session_before_fork", { entryId: "a", position: "at" }),
   auto_compaction_start: { act: compact, payload: () => ({ reason: "manual" }) },

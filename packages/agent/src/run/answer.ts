@@ -211,7 +211,7 @@ export async function preparedInput(
   const asked = await askInputHandlers(parts, input, signal);
   if (asked === undefined || signal.aborted) return asked;
   const { source, isExpanded = source !== "extension" } = input;
-  const expansion = isExpanded ? await parts.expandInput?.(asked.text) : undefined;
+  const expansion = isExpanded ? await parts.expandInput?.(asked) : undefined;
   if (expansion === undefined) return asked;
   const { text, typed } = expansion;
   const images = [...(asked.images ?? []), ...(expansion.images ?? [])];

@@ -34,8 +34,8 @@ export interface PromptInput {
 export interface Expansion {
   /** Sent in its place. */
   text: string;
-  /** What of the text the user typed: not the files that were read for it. */
-  typed: string;
+  /** What of the text the user typed, without the files that were read for it, where the message does not say so itself. */
+  typed?: string | undefined;
   /** Sent with it, beside those that came with the text. */
   images?: readonly ImageContent[] | undefined;
 }
@@ -44,7 +44,7 @@ export interface Expansion {
  * Expands a text before it is sent, behind the handlers of `input`; undefined for one that calls nothing. What it throws
  * ends the run, and the text goes back to whoever gave it.
  */
-export type ExpandInput = (text: string) => Promise<Expansion | undefined>;
+export type ExpandInput = (input: Pick<PromptInput, "text" | "images">) => Promise<Expansion | undefined>;
 
 /** A text as it is sent, with what was typed where that is another. */
 export interface SaidInput extends PromptInput {
