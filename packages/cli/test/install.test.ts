@@ -46,10 +46,11 @@ describe("bonsai install", () => {
     expect(await jsonOf<InstallReport>(["install", "./notes"], { cwd, env })).toEqual({
       ...report,
       extensions,
+      resources: [],
       replaced: null,
     });
     expect(await jsonOf<ListReport>(["list"], { cwd, env })).toEqual({
-      packages: [{ ...report, extensions, problems: [] }],
+      packages: [{ ...report, extensions, resources: [], problems: [] }],
       extensions: [],
       problems: [],
     });

@@ -7,7 +7,12 @@ import { shownPath } from "@bonsai-agent/app/paths";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { printable, wrap } from "@bonsai-agent/app/terminal-text";
 import { type FindProblem, type FoundExtension, findExtensions } from "@bonsai-agent/extension/host";
-import { type InstalledPackage, installedPackages, packageExtensions } from "@bonsai-agent/extension/install";
+import {
+  allPackageResources,
+  type InstalledPackage,
+  installedPackages,
+  packageExtensions,
+} from "@bonsai-agent/extension/install";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { type PackageReport, packageReport } from "./packages.ts";
 
@@ -33,12 +38,16 @@ export async function run(invocation: Invocation): Promise<undefined> {
 }
 
 function listedPackage(installed: InstalledPackage): ListedPackage {
-  const { entries, problems } = packageExtensions(installed.folder);
-  const isEmpty = entries.length + problems.length === 0;
+  const found = packageExtensions(installed.folder);
+  const resources = allPackageResources(installed.folder);
+  const { entries } = found;
+  const problems = [...found.problems, ...resources.problems];
+  const isEmpty = entries.length + problems.length + resources.paths.length === 0;
   const modules = checked(entries.map((path) => ({ path })));
   return {
     ...packageReport(installed),
     extensions: modules.sound.map(({ path }) => path),
+    resources: resources.paths,
     problems: isEmpty ? [withoutExtension(installed)] : [...problems, ...modules.problems],
   };
 }
@@ -53,7 +62,7 @@ function checked<Module extends { path: string }>(modules: readonly Module[]) {
 function withoutExtension({ name, folder }: InstalledPackage): FindProblem {
   return {
     path: folder,
-    message: "It names no extension any more.",
+    message: "It brings nothing any more.",
     hint: `Mend its package.json, or take it out: \`bonsai remove ${name}\`.`,
   };
 }
@@ -61,6 +70,8 @@ function withoutExtension({ name, folder }: InstalledPackage): FindProblem {
 interface ListedPackage extends PackageReport {
   /** Absolute paths of its modules that can be read. */
   extensions: readonly string[];
+  /** Absolute paths of its skills, prompt templates and themes, or of the folders with them. */
+  resources: readonly string[];
   problems: readonly FindProblem[];
 }
 
@@ -101,14 +112,15 @@ function* listView(
 }
 
 function* packageLines(each: ListedPackage, options: ListViewOptions): Generator<Line> {
-  const { name, version, source, extensions, problems } = each;
+  const { name, version, source, extensions, resources, problems } = each;
   const from = source === name ? "" : `  ${shownPath(source, options.cwd)}`;
   yield [
     span(`  ${shownPath(name, options.cwd)}`, "cyan"),
     version === null ? "" : ` ${version}`,
     span(from, "gray"),
   ];
-  for (const path of extensions) if (path !== name) yield [`    ${shownPath(path, options.cwd)}`];
+  for (const path of [...extensions, ...resources])
+    if (path !== name) yield [`    ${shownPath(path, options.cwd)}`];
   for (const problem of problems) yield* problemLines(problem, options);
 }
 

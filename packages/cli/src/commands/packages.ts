@@ -6,6 +6,7 @@ import { shownPath } from "@bonsai-agent/app/paths";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import type { FindProblem } from "@bonsai-agent/extension/host";
 import {
+  allPackageResources,
   type Installation,
   type InstalledPackage,
   installedPackages,
@@ -38,6 +39,8 @@ export function packageReport({ name, version, source, folder }: InstalledPackag
 export interface InstallReport extends PackageReport {
   /** Absolute paths of the modules that are loaded from now on. */
   extensions: readonly string[];
+  /** Absolute paths of its skills, prompt templates and themes, or of the folders with them. */
+  resources: readonly string[];
   /** What went by the same name before. */
   replaced: Pick<PackageReport, "version" | "source"> | null;
 }
@@ -66,17 +69,21 @@ function installReport({ package: installed, entries, replaced }: Installation):
   return {
     ...packageReport(installed),
     extensions: entries,
+    resources: allPackageResources(installed.folder).paths,
     replaced: replaced === undefined ? null : { version: replaced.version ?? null, source: replaced.source },
   };
 }
 
 /** What was installed, what it brings, and what that means. */
 function installView(report: InstallReport, { width, cwd }: { width: number; cwd: string }): Line[] {
-  const { name, version, source, folder, extensions } = report;
+  const { name, version, source, folder, extensions, resources } = report;
   const isCopy = folder !== source;
-  const about = isCopy
-    ? "Its own scripts were not run. From now on its extensions run in every session, with your rights."
-    : "It is used where it lies: changes to it count. Its extensions run in every session, with your rights.";
+  const about = isCopy ? "Its own scripts were not run." : "It is used where it lies: changes to it count.";
+  const from = isCopy ? "From now on its" : "Its";
+  const use =
+    extensions.length === 0
+      ? `${from} texts can be used in every session.`
+      : `${from} extensions run in every session, with your rights.`;
   return [
     [
       span("Installed", ["bold", "green"]),
@@ -84,7 +91,8 @@ function installView(report: InstallReport, { width, cwd }: { width: number; cwd
       span(before(report), "gray"),
     ],
     ...extensions.map((path): Line => [span("  extension  ", "gray"), shownPath(path, cwd)]),
-    ...paragraph(about, width, "gray"),
+    ...resources.map((path): Line => [span("  resource   ", "gray"), shownPath(path, cwd)]),
+    ...paragraph(`${about} ${use}`, width, "gray"),
   ];
 }
 

@@ -45,6 +45,8 @@ export interface SendMessageOptions {
 export interface SendUserMessageOptions {
   /** During a run: "steer" before its next request (the default), "followUp" when it would end. */
   deliverAs?: "steer" | "followUp" | undefined;
+  /** A text that calls a prompt template or a skill is expanded, as when a user types it. Default false. */
+  expandPromptTemplates?: boolean | undefined;
 }
 
 /**

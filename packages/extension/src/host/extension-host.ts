@@ -65,6 +65,8 @@ export interface ExtensionHost {
   onNotice(notice: AgentNotice): void;
   /** Asks about a path beyond the project that a tool of an extension wants to touch. Default: nobody is asked. */
   readonly confirmPath?: ConfirmPath | undefined;
+  /** Called once the extensions are loaded anew and started: what they bring besides is read again. Default: nothing. */
+  onReload?(signal: AbortSignal): Promise<void>;
   /** Called with each entry that an extension has appended. Default: nothing is called. */
   onEntry?(entry: CustomEntry): void;
 }

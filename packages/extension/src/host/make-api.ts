@@ -141,7 +141,7 @@ function agentCalls(
     sendMessage(message, options) {
       void begun("sendMessage", agentFor(runtime, "sendMessage").sendMessage(message, options));
     },
-    sendUserMessage(content, { deliverAs = "steer" } = {}) {
+    sendUserMessage(content, { deliverAs = "steer", expandPromptTemplates = false } = {}) {
       const agent = agentFor(runtime, "sendUserMessage");
       if (typeof content !== "string" && !isUserContent(content))
         throw badArgument(scope, "sendUserMessage", "a text, or a list of texts and images", content);
@@ -149,6 +149,7 @@ function agentCalls(
       const prompted = agent.prompt(contentText(content), {
         source: "extension",
         behavior: deliverAs,
+        isExpanded: expandPromptTemplates === true,
         ...(images.length === 0 ? {} : { images }),
       });
       void begun("sendUserMessage", prompted);

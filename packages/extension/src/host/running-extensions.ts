@@ -160,7 +160,10 @@ class RunningExtensions implements Extensions {
       open();
     }
     const elapsedMs = performance.now() - startedMs;
-    await this.#awaited.run(() => notifyStart(host.lifecycle, signal));
+    await this.#awaited.run(async () => {
+      await notifyStart(host.lifecycle, signal);
+      await host.onReload?.(signal ?? AbortSignal.timeout(startLimitMs));
+    });
     return { loaded: this.#loaded, failed: this.#failed, elapsedMs };
   }
 

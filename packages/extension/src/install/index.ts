@@ -1,8 +1,8 @@
 export { type Entries, packageExtensions } from "../load/extension-entries.ts";
 export {
+  allPackageResources,
   type PackageResource,
   type PackageResources,
-  packageResourceKinds,
   packageResources,
 } from "../load/package-resources.ts";
 export { type InstalledPackage, type InstalledPackages, installedPackages } from "./package-records.ts";

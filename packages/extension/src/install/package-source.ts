@@ -2,6 +2,7 @@ import { readFileSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { isModuleName, packageExtensions } from "../load/extension-entries.ts";
+import { allPackageResources } from "../load/package-resources.ts";
 import { isNpmName } from "./package-records.ts";
 
 /** A package of npm. */
@@ -105,19 +106,20 @@ function fields(file: string): Record<string, unknown> {
 }
 
 /**
- * Absolute paths of the extensions in a package's folder, or of the lone module that it is: at least one.
+ * Absolute paths of the extensions in a package's folder, or of the lone module that it is: at least one, but in a
+ * package that brings skills, prompt templates or themes.
  * @throws BonsaiError `package_without_extensions`
  */
 export function packageEntries(folder: string, source: string): readonly string[] {
   const { entries, problems } = packageExtensions(folder);
   const modules = entries.filter(isModuleName);
-  if (modules.length > 0) return modules;
+  if (modules.length > 0 || allPackageResources(folder).paths.length > 0) return modules;
   const [problem] = problems;
   const why =
     problem === undefined ? "" : ` ${relative(folder, problem.path) || "In it"}: ${problem.message}`;
   throw new BonsaiError({
     code: "package_without_extensions",
-    message: `${source} brings no extension.${why}`,
+    message: `${source} brings no extension, skill, prompt template or theme.${why}`,
     hint: 'The package.json of one that does names them: {"bonsai": {"extensions": ["./index.ts"]}}. A lone module is installed by its own path.',
   });
 }

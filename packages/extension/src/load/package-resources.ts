@@ -11,7 +11,7 @@ import {
 /** What a package can bring beside extensions, as files. */
 export type PackageResource = Exclude<ManifestList, "extensions">;
 
-export const packageResourceKinds: readonly PackageResource[] = ["skills", "prompts", "themes"];
+const packageResourceKinds: readonly PackageResource[] = ["skills", "prompts", "themes"];
 
 /** Where a package has things of a kind. */
 export interface PackageResources {
@@ -42,6 +42,15 @@ export function packageResources(folder: string, kind: PackageResource): Package
         hint: `Mend the list of ${kind} in ${join(folder, "package.json")}.`,
       })),
     ],
+  };
+}
+
+/** The places of all that a package brings beside extensions. */
+export function allPackageResources(folder: string): PackageResources {
+  const found = packageResourceKinds.map((kind) => packageResources(folder, kind));
+  return {
+    paths: found.flatMap(({ paths }) => paths),
+    problems: found.flatMap(({ problems }) => problems),
   };
 }
 
