@@ -27,6 +27,7 @@ describe("bonsai trust", () => {
       used: [join(cli.cwd, ".bonsai", "settings.json")],
       missing: [],
       settings: [{ name: "thinking", value: '"hard"' }],
+      servers: [],
     });
     expect(statSync(join(home, "trust.json")).mode & 0o777).toBe(0o600);
     const after = await run(["-p", "hi"]);

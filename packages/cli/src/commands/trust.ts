@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Line, span } from "@bonsai-agent/app/line";
 import { isNothing, type ProjectUse, projectUse, projectUseLines } from "@bonsai-agent/app/project-use";
+import { userHomeFolder } from "@bonsai-agent/app/resource-places";
 import { isTrusted, trustFolder, untrustFolder } from "@bonsai-agent/app/trust";
 import { bonsaiHome } from "@bonsai-agent/session";
 
@@ -19,7 +20,8 @@ export async function run({ args, options, io, output }: Invocation): Promise<un
   const folder = resolve(io.cwd, args[0] ?? ".");
   const changed = options.untrust === true ? untrustFolder(folder, home) : trustFolder(folder, home);
   const trusted = options.untrust === true ? remains(folder, home) : true;
-  const use = trusted ? await projectUse(folder, home) : { used: [], missing: [], settings: [] };
+  const place = { cwd: folder, home, userHome: userHomeFolder(io.env) };
+  const use = trusted ? await projectUse(place) : { used: [], missing: [], settings: [], servers: [] };
   const report: TrustReport = { folder, trusted, changed, ...use };
   output.result(report, () => lines(report));
 }
@@ -31,10 +33,10 @@ function remains(folder: string, home: string): boolean {
 
 function lines(report: TrustReport): Line[] {
   const { folder, trusted, changed } = report;
-  const state = trusted ? "is trusted: its own settings and extensions are used" : "is not trusted";
+  const state = trusted ? "is trusted: what it brings is used" : "is not trusted";
   const before = changed ? "" : trusted ? " (as before)" : " (it was not before)";
   const first: Line = [span(folder, "bold"), ` ${state}${before}.`];
   if (!trusted) return [first];
-  if (isNothing(report)) return [first, ["It has none now; those that come later will be used."]];
+  if (isNothing(report)) return [first, ["It brings nothing now; what comes later will be used."]];
   return [first, ...projectUseLines(report, folder).map((line): Line => ["  ", line])];
 }
