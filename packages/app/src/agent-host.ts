@@ -68,7 +68,10 @@ export class AgentHost {
     const { name } = this.app.call.options;
     this.app.extensions.attach(this.#agent);
     const { signal } = this.#asking;
-    await this.#whileMoving(() => this.#agent.start(this.#startReason, { signal }));
+    await this.#whileMoving(async () => {
+      await this.#agent.start(this.#startReason, { signal });
+      await this.app.resources.load("startup", signal);
+    });
     if (typeof name === "string") await this.setName(name);
   }
 
@@ -245,6 +248,7 @@ async function agentFor(
     onNotice,
     ...(prompt && { givenPrompt: prompt }),
     ...(smallModel && { smallModel }),
+    expandInput: (input) => app.resources.expand(input),
     confirmPath: app.pathQuestions.ask(session.id),
     ...(confirmLongRun && { confirmLongRun }),
     ...(reviewCompaction && { reviewCompaction }),

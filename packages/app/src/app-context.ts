@@ -14,8 +14,12 @@ import { type DebugLog, debugLog } from "./debug-log.ts";
 import { extensionChoice } from "./extension-choice.ts";
 import type { AgentCall } from "./invocation.ts";
 import { type ModelRegistry, openModels } from "./model-choice.ts";
+import type { Notice } from "./output.ts";
 import { PathQuestions } from "./path-questions.ts";
+import { notTrustedNotice, type ProjectPlace, projectParts } from "./project-parts.ts";
 import { pausedWhileAsking, untilAborted } from "./questions.ts";
+import { userHomeFolder } from "./resource-places.ts";
+import { Resources, resourceFlags } from "./resources.ts";
 import { agentCallSettings, type SettingsCall } from "./settings.ts";
 import { isTrusted } from "./trust.ts";
 
@@ -30,6 +34,8 @@ export interface AppContext {
   /** Shared by all agents of the call: a handler gets the events of all of them. */
   lifecycle: Lifecycle<LifecycleEvents>;
   extensions: CallExtensions;
+  /** Skills, prompt templates and themes. */
+  resources: Resources;
   /** Aborted when an extension asked for the end: nothing new is begun. */
   ending: AbortSignal;
   /** Undefined where nobody can be asked. */
@@ -73,8 +79,14 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
   const { log, onNotice } = withLog(call, home, options.onNotice);
   const warn = ({ code, message }: { code: string; message: string }) =>
     onNotice({ level: "warning", code, message });
-  const settingsCall = { ...call, output: { notify: warn } };
+  // What of an untrusted project is left aside is one notice, for all of it.
+  const settingsCall = {
+    ...call,
+    output: { notify: (notice: Notice) => notice.code === "project_not_trusted" || warn(notice) },
+  };
   const settings = agentCallSettings(settingsCall);
+  const userHome = userHomeFolder(call.io.env);
+  noticeNotTrusted({ cwd, home, userHome }, call, warn);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
@@ -93,6 +105,20 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
     ...(reservedCommands && { reservedCommands }),
     ...(log && { onLoad: (report) => log.loaded(report) }),
   });
+  const resources = new Resources({
+    home,
+    userHome,
+    cwd,
+    flags: resourceFlags(call.options),
+    settings: readAgain(settings, () => agentCallSettings(settingsCall)),
+    lifecycle,
+    takenNames: () => ({
+      front: reservedCommands ?? [],
+      extensions: extensions.commands.map(({ name }) => name),
+    }),
+    onNotice,
+  });
+  state.resources = resources;
   try {
     const opening = extensions.open();
     if (opening !== undefined) {
@@ -110,6 +136,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
       models,
       lifecycle,
       extensions,
+      resources,
       ending: state.ending.signal,
       ui,
       pathQuestions,
@@ -133,6 +160,7 @@ function pathQuestionsFor(
 
 /** What the extensions get of a call, and what changes while they run. */
 interface ExtensionState {
+  resources?: Resources;
   agent?: Agent;
   control?: SessionControl;
   /** Values of their flags, once the command line was read again. */
@@ -166,6 +194,12 @@ function extensionHost(
     flag: (name) => state.flags.get(name),
     onNotice,
     confirmPath: (request) => pathQuestions.ask(state.agent?.session.id)(request),
+    async onReload(signal) {
+      noticeNotTrusted({ cwd, home, userHome: userHomeFolder(call.io.env) }, call, (notice) =>
+        onNotice({ level: "warning", ...notice }),
+      );
+      await state.resources?.load("reload", signal);
+    },
     onEntry: (entry) => ui?.showEntry?.(entry),
   };
 }
@@ -194,12 +228,28 @@ function withLog(
 
 /** At a reload, settings are read anew. */
 function choices(call: SettingsCall, home: string, first: AgentSettings) {
-  let read: AgentSettings | undefined = first;
+  const settings = readAgain(first, () => agentCallSettings(call));
+  return () => extensionChoice(call, { home, settings: settings() });
+}
+
+/** What was read already, and what is read from then on. */
+function readAgain<Value>(first: Value, read: () => Value): () => Value {
+  let known: { value: Value } | undefined = { value: first };
   return () => {
-    const settings = read ?? agentCallSettings(call);
-    read = undefined;
-    return extensionChoice(call, { home, settings });
+    const value = known === undefined ? read() : known.value;
+    known = undefined;
+    return value;
   };
+}
+
+/** Without the extensions that the call does not want. */
+function noticeNotTrusted(place: ProjectPlace, { options }: AgentCall, warn: (notice: Notice) => void): void {
+  if (isTrusted(place.cwd, place.home)) return;
+  const parts = projectParts(place).filter(
+    ({ kind }) => kind !== "extensions" || options.extensions !== false,
+  );
+  const notice = notTrustedNotice(parts, place.cwd);
+  if (notice !== undefined) warn(notice);
 }
 
 function flagTaken(name: string): AgentNotice {

@@ -117,6 +117,7 @@ export class CallExtensions {
       const { lifecycle } = this.#options.host;
       await lifecycle.notify("session_start", { type: "session_start", reason: "reload" }, options);
     }
+    await this.#options.host.onReload?.(options.signal ?? new AbortController().signal);
     return { loaded: this.loaded, failed: this.failed, elapsedMs: performance.now() - startedMs };
   }
 

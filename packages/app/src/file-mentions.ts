@@ -17,8 +17,23 @@ interface MentionedFiles {
   images: readonly ImageContent[];
 }
 
-/** The files that the words of a prompt name with `@`, each once. */
-export function mentionedFiles(words: readonly string[], { cwd }: Pick<CliIo, "cwd">): MentionedFiles {
+/** For a text that nobody typed just now. */
+interface MentionRules {
+  /** False leaves a file that is there aside. Default: all are read. */
+  isAllowed?: (path: string) => boolean;
+  /** Gets what is wrong with a file, which is then left aside. Default: it is thrown. */
+  onProblem?: (error: BonsaiError) => void;
+}
+
+/**
+ * The files that the words of a prompt name with `@`, each once.
+ * @throws BonsaiError `file_not_found`, `file_not_text`, `file_too_large`
+ */
+export function mentionedFiles(
+  words: readonly string[],
+  { cwd }: Pick<CliIo, "cwd">,
+  { isAllowed = () => true, onProblem }: MentionRules = {},
+): MentionedFiles {
   const quotes: string[] = [];
   const images: ImageContent[] = [];
   const seen = new Set<string>();
@@ -27,12 +42,18 @@ export function mentionedFiles(words: readonly string[], { cwd }: Pick<CliIo, "c
   )) {
     const path = absolutePath(mention.path, cwd);
     const stats = statsOf(path);
-    if (stats === undefined && isPath(mention, cwd)) throw notFound(mention, path);
-    if (!stats?.isFile() || seen.has(path)) continue;
-    seen.add(path);
-    const read = readMention(mention, path, stats);
-    if (typeof read === "string") quotes.push(read);
-    else images.push(read);
+    try {
+      if (stats === undefined && isPath(mention, cwd)) throw notFound(mention, path);
+      if (!stats?.isFile() || seen.has(path)) continue;
+      seen.add(path);
+      if (!isAllowed(path)) continue;
+      const read = readMention(mention, path, stats);
+      if (typeof read === "string") quotes.push(read);
+      else images.push(read);
+    } catch (error) {
+      if (onProblem === undefined || !BonsaiError.is(error)) throw error;
+      onProblem(error);
+    }
   }
   return { quotes, images };
 }

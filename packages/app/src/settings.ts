@@ -1,4 +1,5 @@
 import { existsSync, realpathSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { type AgentSettings, agentSettings } from "@bonsai-agent/agent";
 import type { CompactionSettings } from "@bonsai-agent/compaction";
@@ -103,14 +104,19 @@ function projectSettings(file: string, { output }: SettingsCall): Section {
   return settings;
 }
 
-/** A path among extensions starts at the folder of its file. */
+/** What a project has beside the user's: lists of paths, each of which starts at the folder of its file. */
+const pathLists: readonly string[] = ["extensions", "skills", "prompts", "themes"];
+
 function withWholePaths(settings: Section, folder: string): Section {
-  const { extensions } = settings as { extensions?: readonly string[] };
-  if (extensions === undefined) return settings;
-  return { ...settings, extensions: extensions.map((path) => wholePath(path, folder)) };
+  const lists = Object.entries(settings).filter(([key]) => pathLists.includes(key));
+  const whole = lists.map(([key, paths]) => [
+    key,
+    (paths as readonly string[]).map((path) => wholePath(path, folder)),
+  ]);
+  return { ...settings, ...Object.fromEntries(whole) };
 }
 
-/** A path among extensions, from the folder of its file. */
+/** A path of such a list, from the folder of its file. */
 export function wholePath(path: string, folder: string): string {
   // Not a path; whoever looks for it has the remedy.
   if (path.startsWith("npm:")) return path;
@@ -176,11 +182,11 @@ function names(flag: keyof typeof listExamples, list: unknown): readonly string[
   });
 }
 
-/** `over` laid on `base`, key by key where both are objects; a project brings its extensions beside the user's. */
+/** `over` laid on `base`, key by key where both are objects; what a project lists of paths stands behind the user's. */
 function layered(base: Section, over: Section): Section {
   const keys = Object.entries(over).map(([key, above]): [string, unknown] => {
     const below = base[key];
-    if (key === "extensions" && Array.isArray(below)) return [key, [...below, ...(above as unknown[])]];
+    if (pathLists.includes(key) && Array.isArray(below)) return [key, [...below, ...(above as unknown[])]];
     return [key, isSection(below) && isSection(above) ? layered(below, above) : above];
   });
   return { ...base, ...Object.fromEntries(keys) };
@@ -215,7 +221,11 @@ export function projectFolder(cwd: string): string {
 /** In the user's home folder, the project's things would be the user's own. */
 export function isProjectOf(cwd: string, home: string): boolean {
   const own = projectFolder(cwd);
-  return existsSync(own) && !(existsSync(home) && realpathSync(own) === realpathSync(home));
+  return existsSync(own) && !isSame(own, home) && !isSame(cwd, homedir());
+}
+
+function isSame(folder: string, other: string): boolean {
+  return existsSync(other) && realpathSync(folder) === realpathSync(other);
 }
 
 /** Much works in a folder that is gone; it has no settings. */

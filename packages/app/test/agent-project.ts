@@ -10,7 +10,8 @@ export const nowMs = Date.UTC(2026, 10, 21, 2);
 export interface AgentProject {
   cwd: string;
   home: string;
-  env: { BONSAI_HOME: string };
+  /** A home folder of the user without anything of other agents in it. */
+  env: { BONSAI_HOME: string; HOME: string };
   /** `--model scripted/…`. */
   model: readonly [string, string];
 }
@@ -19,11 +20,12 @@ export function agentProject(scenario: Scenario, files: Record<string, string | 
   const folder = testFolder();
   const cwd = join(folder, "project");
   const home = join(folder, "home");
-  for (const made of [cwd, home]) mkdirSync(made);
+  const userHome = join(folder, "user");
+  for (const made of [cwd, home, userHome]) mkdirSync(made);
   const play = join(folder, "scenario.json");
   writeFileSync(play, JSON.stringify(scenario));
   for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
-  return { cwd, home, env: { BONSAI_HOME: home }, model: ["--model", `scripted/${play}`] };
+  return { cwd, home, env: { BONSAI_HOME: home, HOME: userHome }, model: ["--model", `scripted/${play}`] };
 }
 
 /** Says `text` to everything. */

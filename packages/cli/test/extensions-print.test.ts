@@ -196,7 +196,7 @@ describe("a prompt that is a command of an extension", () => {
 
   test.each([
     ["/gret now", true, "Did you mean /greet?"],
-    ["/compact", true, "No extension has the command /compact: the text went to the model."],
+    ["/compact", true, "There is no command /compact: the text went to the model."],
     ["/tmp is full", false, ""],
     ["/etc/passwd has what?", false, ""],
     ["either/or", false, ""],

@@ -32,6 +32,7 @@ describe("reload over RPC", () => {
       "session",
       "session_start reload",
       "second reload",
+      "resources_discover reload",
       "response",
     ]);
     const { commands } = (await rpc.ask({ type: "get_commands" })).data as { commands: { name: string }[] };

@@ -10,6 +10,17 @@ const facts: HelpFacts = {
     { name: "tree", description: "Go to another place in the session's tree", run() {} },
     { name: "compact", argumentHint: "[focus]", description: "Compact the context now", run() {} },
   ],
+  templates: [
+    {
+      name: "frontend:component",
+      argumentHint: "<name>",
+      description: "Make one",
+      source: "prompt",
+      path: "/p/frontend/component.md",
+      place: { path: "/p", origin: "project" },
+    },
+  ],
+  skills: [],
   moreCommands: [{ name: "count", description: "Counts 日本語 and \u001b[31mred" }, { name: "bare" }],
   shortcuts: new Map([["ctrl+shift+k", { description: "Count all" }]]),
   keysFile: "/home/someone/.bonsai/keybindings.json",
@@ -25,6 +36,8 @@ test("commands, what extensions bring, and keys as they are bound now", () => {
   const help = text(100);
   expect(help).toMatch(/^ {2}\/compact \[focus\] {2}Compact the context now$/m);
   expect(help).toMatch(/^Commands of extensions\n {2}\/count +Counts 日本語 and /m);
+  expect(help).toMatch(/^Prompt templates\n {2}\/frontend:component <name>\n? +Make one \(project\)$/m);
+  expect(help).not.toContain("Skills\n");
   expect(help).toMatch(/^ {2}Ctrl-Shift-K +Count all$/m);
   expect(help).toMatch(/^ {2}Ctrl-T, F5 +Show or fold .*\(expand\)$/m);
   expect(help).toMatch(/^ {2}no key +.*\(suspend\)$/m);

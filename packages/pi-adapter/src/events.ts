@@ -249,8 +249,7 @@ function userBashResult({ result, operations }: Result): Result {
 
 /** Events of pi that never come here, each with why. */
 const missingEvents: Readonly<Record<string, string>> = {
-  resources_discover: "Bonsai has no skills, prompt templates or themes that an extension could bring",
-  project_trust: "trust is asked for before any extension of a project is loaded",
+  project_trust: "trust is the user's to give, and is settled before the first extension is loaded",
   context_with_system: "the event context has the messages, before_agent_start the system prompt",
   mcp_servers_change: "Bonsai speaks no MCP",
   provider_stream_event: "message_update has what a provider streams, in one form for all of them",

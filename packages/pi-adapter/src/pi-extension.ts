@@ -31,13 +31,10 @@ export function onceFor({ name, onNotice }: AdaptedExtension): NotifyOnce {
 }
 
 type UserText = Parameters<ExtensionAPI["sendUserMessage"]>[0];
-type PiUserMessageOptions = SendUserMessageOptions & { expandPromptTemplates?: boolean };
-
 /** pi's `sendUserMessage`: where templates are to be expanded, a text that calls a command of an extension runs it. */
 export function sendingAsUser({ api, extension }: PiExtension) {
-  return (content: UserText, settings?: PiUserMessageOptions): void => {
-    const { expandPromptTemplates, ...options } = settings ?? {};
-    if (expandPromptTemplates === true && extension.runCommand(contentText(content))) return;
+  return (content: UserText, options: SendUserMessageOptions = {}): void => {
+    if (options.expandPromptTemplates === true && extension.runCommand(contentText(content))) return;
     api.sendUserMessage(content, options);
   };
 }

@@ -260,7 +260,7 @@ test("what is done in vain is one notice, with the reason", async () => {
   await session.prompt("One?");
   await session.prompt("Two?");
   expect(session.notices.map(({ code, message }) => [code, message.replace(/^\S+/, "…")])).toEqual([
-    ["pi_not_supported", expect.stringContaining("resources_discover, which never comes in Bonsai")],
+    ["pi_not_supported", expect.stringContaining("project_trust, which never comes in Bonsai")],
     ["pi_not_supported", expect.stringContaining("registerMarkdownTransformer, which has no effect")],
     ["pi_not_supported", expect.stringContaining("adds an entry compaction at the end of a turn")],
     ["pi_not_supported", expect.stringContaining("asks for another request at the end of a turn")],

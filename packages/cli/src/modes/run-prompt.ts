@@ -6,7 +6,6 @@ import { openAppContext } from "@bonsai-agent/app/app-context";
 import { type AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { untilAborted } from "@bonsai-agent/app/questions";
-import type { CommandInfo } from "@bonsai-agent/extension/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { terminalUi } from "../terminal-ui.ts";
 import { type PromptInput, requiredPrompt } from "./prompt-input.ts";
@@ -67,14 +66,13 @@ async function promptUntil(host: AgentHost, input: PromptInput, signal: AbortSig
 
 /** Sends a prompt, or runs the extension's command that it is. */
 async function send(host: AgentHost, { text, images }: PromptInput, signal: AbortSignal): Promise<RunResult> {
-  const { extensions, ending, onNotice } = host.app;
+  const { extensions, ending } = host.app;
   // An extension may have given the agent work when the session started.
   await host.agent.idle();
   if (signal.aborted) return { status: "aborted" };
   if (ending.aborted) return { status: "handled" };
   if (extensions.hasCommand(text)) return runCommandToEnd(host, text, signal);
-  const notice = noSuchCommand(text, extensions.commands);
-  if (notice !== undefined) onNotice(notice);
+  await noticeUnknown(host, text);
   return host.agent.prompt(text, { source: "print", ...(images.length === 0 ? {} : { images }) });
 }
 
@@ -98,18 +96,19 @@ async function runCommandToEnd(host: AgentHost, text: string, signal: AbortSigna
   return signal.aborted ? { status: "aborted" } : last;
 }
 
-/** The notice for a text that looks like the command of an extension and is none: it goes to the model as it stands. */
-export function noSuchCommand(text: string, commands: readonly CommandInfo[]): AgentNotice | undefined {
-  const [, name] = /^\s*\/([a-z][\w:-]*)(?=\s|$)/i.exec(text) ?? [];
+/** Notifies of a text that looks like a command and is none: it goes to the model as it stands. */
+export async function noticeUnknown({ app }: Pick<AgentHost, "app">, text: string): Promise<void> {
+  const { extensions, resources, onNotice } = app;
+  const [, name] = /^\s*\/([a-z][\w:.-]*)(?=\s|$)/i.exec(text) ?? [];
   // It may as well begin with a path.
-  if (name === undefined || existsSync(`/${name}`)) return undefined;
-  const names = commands.map((command) => command.name);
+  if (name === undefined || existsSync(`/${name}`) || (await resources.hasCommand(text))) return;
+  const names = [...extensions.commands, ...(await resources.commands())].map((command) => command.name);
   const more = didYouMean(name.toLowerCase(), names, "/");
-  return {
+  onNotice({
     level: "warning",
     code: "no_such_command",
-    message: `No extension has the command /${name}: the text went to the model.${more}`,
-  };
+    message: `There is no command /${name}: the text went to the model.${more}`,
+  });
 }
 
 /** Runs a call that Ctrl-C cancels; what breaks off with the signal's own reason was cancelled, and did not fail. */

@@ -8,7 +8,7 @@ import { treeRows } from "@bonsai-agent/app/session-tree";
 import { BonsaiError, knownUsd, messageText } from "@bonsai-agent/messages";
 import { usableModels } from "@bonsai-agent/models";
 import { errorJson, modelJson } from "../modes/event-json.ts";
-import { noSuchCommand } from "../modes/run-prompt.ts";
+import { noticeUnknown } from "../modes/run-prompt.ts";
 import type {
   RpcCommandName,
   RpcData,
@@ -101,13 +101,23 @@ export const rpcHandlers: Handlers = {
       const at = resolveEntryId(host.agent.session, entryId);
       return host.fork(at, forkChoice(host, at));
     }),
-  get_commands: ({ host }) => ({
-    commands: host.app.extensions.commands.map(({ name, description, extensionPath }) => ({
-      name,
-      description,
-      source: "extension",
-      path: extensionPath,
-    })),
+  get_commands: async ({ host: { app } }) => ({
+    commands: [
+      ...app.extensions.commands.map(({ name, description, extensionPath }) => ({
+        name,
+        description,
+        source: "extension" as const,
+        path: extensionPath,
+      })),
+      ...(await app.resources.commands()).map(({ name, description, argumentHint, source, path, place }) => ({
+        name,
+        description,
+        ...(argumentHint !== undefined && { argumentHint }),
+        source,
+        path,
+        origin: place.origin,
+      })),
+    ],
   }),
   get_extensions: ({ host }) => extensionsOf(host),
   reload: async ({ host, runs }) => {
@@ -131,10 +141,9 @@ async function prompt(
   work: RpcWork,
   { streamingBehavior, ...input }: RpcParams<"prompt">,
 ): Promise<{ queued: boolean }> {
-  const { extensions, onNotice } = work.host.app;
+  const { extensions } = work.host.app;
   if (!extensions.hasCommand(input.message)) {
-    const notice = noSuchCommand(input.message, extensions.commands);
-    if (notice !== undefined) onNotice(notice);
+    await noticeUnknown(work.host, input.message);
     return send(work, input, streamingBehavior);
   }
   await untilAborted(extensions.runCommand(input.message), work.stopped);

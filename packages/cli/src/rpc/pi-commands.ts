@@ -1,5 +1,6 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
+import type { ResourcePlace } from "@bonsai-agent/app/resource-places";
 import { forkChoice, freshChoice } from "@bonsai-agent/app/session-choice";
 import { resolveEntryId } from "@bonsai-agent/app/session-file";
 import { BonsaiError, messageText } from "@bonsai-agent/messages";
@@ -162,15 +163,33 @@ export const piHandlers: PiHandlers = {
   get_last_assistant_text: rpcHandlers.get_last_assistant_text,
   set_session_name: nothing(set_session_name),
   get_messages: ({ host }) => ({ messages: piMessages(host) }),
-  get_commands: ({ host }) => ({
-    commands: host.app.extensions.commands.map(({ name: command, description, extensionPath: path }) => ({
-      name: command,
-      description,
-      source: "extension",
-      sourceInfo: { path, source: "local", scope: "user", origin: "top-level" },
-    })),
+  get_commands: async ({ host: { app } }) => ({
+    commands: [
+      ...app.extensions.commands.map(({ name: command, description, extensionPath: path }) => ({
+        name: command,
+        description,
+        source: "extension",
+        sourceInfo: { path, source: "local", scope: "user", origin: "top-level" },
+      })),
+      ...(await app.resources.commands()).map(({ name: command, description, source, path, place }) => ({
+        name: command,
+        description,
+        source,
+        sourceInfo: { path, ...sourceOf(place) },
+      })),
+    ],
   }),
 };
+
+/** Where a template or a skill comes from, in pi's words. */
+function sourceOf({ origin, from }: ResourcePlace) {
+  return {
+    source: origin === "flag" ? "cli" : (from ?? "local"),
+    scope:
+      origin === "project" ? "project" : origin === "flag" || origin === "extension" ? "temporary" : "user",
+    origin: origin === "package" ? "package" : "top-level",
+  };
+}
 
 const shapes = () => import("@bonsai-agent/app/pi-shapes");
 

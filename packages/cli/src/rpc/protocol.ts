@@ -1,5 +1,6 @@
 import type { AgentState } from "@bonsai-agent/agent";
 import type { DraftReport } from "@bonsai-agent/app/draft-view";
+import type { ResourceOrigin } from "@bonsai-agent/app/resource-places";
 import type { TreeRow } from "@bonsai-agent/app/session-tree";
 import type { BranchMerge, CompactionOutcome, Navigation } from "@bonsai-agent/compaction";
 import type { FlagOptions, LoadedExtension } from "@bonsai-agent/extension/host";
@@ -97,7 +98,7 @@ export interface RpcData {
   new_session: RpcSession;
   switch_session: RpcSession;
   fork: RpcSession;
-  get_commands: { commands: readonly RpcExtensionCommand[] };
+  get_commands: { commands: readonly RpcCommandInfo[] };
   get_extensions: RpcExtensions;
   reload: RpcExtensions & { elapsedMs: number };
   bash: BashExecutionMessage;
@@ -114,12 +115,17 @@ export interface RpcSession {
 }
 
 /** A command that an extension registered: a prompt `/name arguments` runs it. */
-interface RpcExtensionCommand {
+/** What a prompt calls that begins with a slash and the name. */
+interface RpcCommandInfo {
   name: string;
   description: string | undefined;
-  source: "extension";
-  /** Of the extension. */
+  /** What may stand behind the name, like `[focus]`. */
+  argumentHint?: string;
+  source: "extension" | "prompt" | "skill";
+  /** Of the extension, the template or the skill. */
   path: string;
+  /** Where a template or a skill was found. */
+  origin?: ResourceOrigin;
 }
 
 export interface RpcExtensions {

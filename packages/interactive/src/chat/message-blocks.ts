@@ -42,7 +42,7 @@ export class MessageBlocks {
     const begun = this.#begun;
     this.#begun = undefined;
     if (message.role === "assistant" && begun instanceof AnswerView) begun.end(message);
-    else if (message.role === "user" && begun instanceof UserBlock) begun.set(message.content);
+    else if (message.role === "user" && begun instanceof UserBlock) begun.set(message);
     else if (message.role === "bashExecution" && begun instanceof CommandBlock) {
       begun.set(message);
       this.#tools.hold(entryId, begun);
@@ -54,7 +54,7 @@ export class MessageBlocks {
   #blockOf(message: Message): MessageBlock | undefined {
     switch (message.role) {
       case "user":
-        return new UserBlock(message.content, this.#looks);
+        return new UserBlock(message, this.#looks);
       case "assistant": {
         const answer = new AnswerView({ looks: this.#looks, toolBlock: (call) => this.#tools.make(call) });
         answer.set(message);

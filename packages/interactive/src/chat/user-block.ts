@@ -1,5 +1,5 @@
 import { counted } from "@bonsai-agent/app/numbers";
-import { contentText, quotedFiles } from "@bonsai-agent/messages";
+import { contentText, quotedFiles, type UserMessage } from "@bonsai-agent/messages";
 import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import type { ChatLooks } from "./chat-block.ts";
 import { textLines } from "./chat-text.ts";
@@ -8,26 +8,39 @@ import { ImageBlock } from "./image-block.ts";
 /** A pasted log must not push everything else off the screen. */
 const fold = { head: 30, tail: 5 };
 
+type UserWords = Pick<UserMessage, "content" | "typed">;
+
 /** A message of the user's, on a ground of its own. */
 export class UserBlock extends ImageBlock {
-  #content: unknown;
+  #message: UserWords;
 
-  constructor(content: unknown, looks: ChatLooks) {
+  constructor(message: UserWords, looks: ChatLooks) {
     super(looks);
-    this.set(content);
+    this.#message = message;
+    this.set(message);
   }
 
-  set(content: unknown): void {
-    this.#content = content;
-    this.setImages(content);
+  set(message: UserWords): void {
+    this.#message = message;
+    this.setImages(message.content);
     this.changed();
+  }
+
+  /** Folded, what was sent along is a line each: files, and what a template made of the words. */
+  #parts(): ReturnType<typeof quotedFiles> {
+    const content = contentText(this.#message.content);
+    const { typed } = this.#message;
+    if (typeof typed !== "string")
+      return this.isExpanded ? { text: content, files: [] } : quotedFiles(content);
+    if (this.isExpanded) return { text: `${typed}\n\n${content}`, files: [] };
+    const [name = ""] = typed.split(/\s/, 1);
+    const { text, files } = quotedFiles(content);
+    return { text: typed, files: [{ path: name, content: text }, ...files] };
   }
 
   protected lines(width: number): string[] {
     const { style } = this.looks.theme;
-    const content = contentText(this.#content);
-    // Folded, the files that were sent along are a line each.
-    const { text, files } = this.isExpanded ? { text: content, files: [] } : quotedFiles(content);
+    const { text, files } = this.#parts();
     const lines = [
       ...this.folded(text === "" ? [] : textLines(text, width - 1, style.userMessageText), {
         fold,

@@ -8,6 +8,8 @@ import type { PromptEditor } from "./prompt-editor.ts";
 /** A message of the user's as it was sent. */
 interface SentMessage {
   text: string;
+  /** Where the text was made of it. */
+  typed?: string | undefined;
   images: readonly ImageContent[];
 }
 
@@ -16,8 +18,12 @@ interface SentMessage {
  * mark, which is held from then on.
  * @param cwd the project's folder
  */
-export function typedMessage({ text, images }: SentMessage, cwd: string, pasted: PastedImages): string {
-  const typed = withoutQuotes(text, cwd);
+export function typedMessage(
+  { text, images, ...sent }: SentMessage,
+  cwd: string,
+  pasted: PastedImages,
+): string {
+  const typed = sent.typed ?? withoutQuotes(text, cwd);
   const marked = images.filter((image) => typed.includes(markOf(image)));
   // Those of files stand first; a file can have changed since.
   const named = filesOf(typed, cwd)?.images.length ?? 0;
@@ -51,9 +57,9 @@ function filesOf(text: string, cwd: string): ReturnType<typeof mentionedFiles> |
 export function sentMessage(session: Session, entryId: string): SentMessage {
   const entry = session.entry(entryId);
   if (entry?.type !== "message" || entry.message.role !== "user") return { text: "", images: [] };
-  const { content } = entry.message;
+  const { content, typed } = entry.message;
   const images = Array.isArray(content) ? content.filter(isImage) : [];
-  return { text: messageText(entry.message), images };
+  return { text: messageText(entry.message), images, ...(typeof typed === "string" && { typed }) };
 }
 
 /** In an edited file, its fields can be anything. */

@@ -3,6 +3,7 @@ import { openAppContext } from "@bonsai-agent/app/app-context";
 import type { AgentCall } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
 import { resumeCommand, shownPath } from "@bonsai-agent/app/paths";
+import { userHomeFolder } from "@bonsai-agent/app/resource-places";
 import { sessionPlace } from "@bonsai-agent/app/session-file";
 import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import { bonsaiHome } from "@bonsai-agent/session";
@@ -111,7 +112,8 @@ function makeParts(firstFrame: FirstFrame) {
 
 async function openSession(parts: Parts): Promise<void> {
   const { call, home, opened, ui, chat, status, gracePeriod, quitting, screen, themes } = parts;
-  await askAtStart({ screen, home, cwd: call.io.cwd });
+  const userHome = userHomeFolder(call.io.env);
+  await askAtStart({ screen, home, userHome, cwd: call.io.cwd });
   const app = await status.during(
     "Loading extensions…",
     openAppContext(

@@ -135,8 +135,7 @@ export class Submitting {
     }
     const { extensions } = context.host.app;
     if (extensions.hasCommand(text)) return extensions.runCommand(text);
-    const unknown = unknownCommand(text, extensions.commands);
-    if (unknown !== undefined) throw unknown;
+    if (text.trimStart().startsWith("/")) await refuseUnknown(text, context);
     const [, quiet, command] = /^!(!)?\s*(\S[\s\S]*)$/.exec(text) ?? [];
     if (command !== undefined)
       return this.#runCommand(typed, context, { command, isQuiet: quiet !== undefined });
@@ -221,6 +220,14 @@ export class Submitting {
       return this.#typedOf.get(text) ?? message;
     });
   }
+}
+
+/** @throws BonsaiError `unknown_command` for what looks like a command and is none */
+async function refuseUnknown(text: string, { host }: InteractiveContext): Promise<void> {
+  const { extensions, resources } = host.app;
+  if (await resources.hasCommand(text)) return;
+  const unknown = unknownCommand(text, [...extensions.commands, ...(await resources.commands())]);
+  if (unknown !== undefined) throw unknown;
 }
 
 function typedTexts(sent: readonly Typed[]): string[] {

@@ -1,4 +1,5 @@
 import { type Line, span } from "@bonsai-agent/app/line";
+import { describedCommand, type ResourceCommand } from "@bonsai-agent/app/resources";
 import { oneLine, textWidth } from "@bonsai-agent/app/terminal-text";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { showReport } from "../panels/report-panel.ts";
@@ -20,14 +21,23 @@ async function showHelp(
   commands: readonly SlashCommand[],
   { host, screen }: InteractiveContext,
 ): Promise<void> {
-  const { extensions, home } = host.app;
+  const { extensions, resources, home } = host.app;
+  const ofFiles = await resources.commands();
   const facts: HelpFacts = {
     commands,
+    templates: ofFiles.filter(({ source }) => source === "prompt"),
+    skills: ofFiles.filter(({ source }) => source === "skill"),
     moreCommands: extensions.commands,
     shortcuts: extensions.shortcuts,
     keysFile: keybindingsFile(home),
   };
   await showReport(screen, (width) => helpLines(facts, width));
+}
+
+interface CommandWords {
+  name: string;
+  argumentHint?: string | undefined;
+  description: string;
 }
 
 interface Described {
@@ -37,6 +47,8 @@ interface Described {
 
 export interface HelpFacts {
   commands: readonly SlashCommand[];
+  templates: readonly ResourceCommand[];
+  skills: readonly ResourceCommand[];
   /** Of extensions. */
   moreCommands: readonly Described[];
   /** Of extensions, by key. */
@@ -55,10 +67,12 @@ const LEAST_DESCRIPTION_COLUMNS = 24;
 
 /** What /help shows: commands, keys by what they are called now, and what extensions bring. */
 export function helpLines(facts: HelpFacts, width: number): Line[] {
-  const { commands, moreCommands, shortcuts, keysFile } = facts;
+  const { commands, templates, skills, moreCommands, shortcuts, keysFile } = facts;
   const sections: readonly (readonly [string, readonly Row[]])[] = [
     ["Commands", commands.map(commandRow)],
     ["Commands of extensions", moreCommands.map(({ name, description = "" }) => [`/${name}`, description])],
+    ["Prompt templates", templates.map(resourceRow)],
+    ["Skills", skills.map(resourceRow)],
     ["In the prompt", typedRows()],
     ["Keys", actionNames.map(actionRow)],
     [
@@ -83,8 +97,12 @@ function typedRows(): Row[] {
   ];
 }
 
-function commandRow({ name, argumentHint, description }: SlashCommand): Row {
+function commandRow({ name, argumentHint, description }: CommandWords): Row {
   return [argumentHint === undefined ? `/${name}` : `/${name} ${argumentHint}`, description];
+}
+
+function resourceRow({ name, argumentHint, ...more }: ResourceCommand): Row {
+  return commandRow({ name, argumentHint, description: describedCommand(more) });
 }
 
 function actionRow(name: ActionName): Row {

@@ -1,3 +1,4 @@
+import { describedCommand } from "@bonsai-agent/app/resources";
 import { oneLine, printable } from "@bonsai-agent/app/terminal-text";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { matchFiles, ProjectFiles } from "../prompt/project-files.ts";
@@ -115,17 +116,23 @@ export class PromptCompletion implements AutocompleteProvider {
     }));
   }
 
-  #names(name: string, prefix: string): AutocompleteSuggestions | null {
+  async #names(name: string, prefix: string): Promise<AutocompleteSuggestions | null> {
     const own = this.#options.commands.map(({ name, description, argumentHint }) => ({
       value: name,
       label: argumentHint === undefined ? name : `${name} ${argumentHint}`,
       description,
     }));
-    const others = (this.#context?.host.app.extensions.commands ?? []).map(({ name, description }) =>
+    const { extensions, resources } = this.#context?.host.app ?? {};
+    const others = (extensions?.commands ?? []).map(({ name, description }) =>
       itemOf({ value: name, label: name, description }),
     );
+    const ofFiles = ((await resources?.commands()) ?? []).map(({ name, argumentHint, ...more }) => ({
+      value: name,
+      label: argumentHint === undefined ? name : `${name} ${argumentHint}`,
+      description: describedCommand(more),
+    }));
     return suggestions(
-      fuzzyFilter([...own, ...others], name, ({ value }) => value),
+      fuzzyFilter([...own, ...others, ...ofFiles], name, ({ value }) => value),
       prefix,
     );
   }

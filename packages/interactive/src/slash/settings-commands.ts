@@ -1,4 +1,6 @@
+import type { ProjectPlace } from "@bonsai-agent/app/project-parts";
 import { isNothing, type ProjectUse, projectUse, projectUseLines } from "@bonsai-agent/app/project-use";
+import { userHomeFolder } from "@bonsai-agent/app/resource-places";
 import { agentCallSettings, type SettingsCall, settingsLayers } from "@bonsai-agent/app/settings";
 import {
   isRefused,
@@ -85,11 +87,11 @@ function quietCall({ host }: InteractiveContext): SettingsCall {
 }
 
 const later =
-  "Compaction settings and theme follow at once, extensions at /reload, other settings at the next start.";
+  "Compaction settings and theme follow at once, extensions, skills and prompts at /reload, other settings at the next start.";
 
 export const trustCommand: SlashCommand = {
   name: "trust",
-  description: "Use the settings and extensions that this project brings",
+  description: "Use what this project brings: settings, extensions, skills, prompts",
   argumentHint: "[off or paths]",
   complete: (prefix) => trustWords.filter(({ value }) => value.startsWith(prefix)),
   async run(args, context) {
@@ -107,8 +109,8 @@ export const trustCommand: SlashCommand = {
       );
     }
     if (isTrusted(cwd, home)) return notify(`${cwd} is trusted; /trust off takes that back.`);
-    const use = await projectUse(cwd, home);
-    if (!(await askTrust({ screen, home, cwd }, use))) return;
+    const place = { cwd, home, userHome: userHomeFolder(host.app.call.io.env) };
+    if (!(await askTrust({ screen, ...place }, await projectUse(place)))) return;
     useSettings(context);
     notify(`${cwd} is trusted. ${later}`);
   },
@@ -155,21 +157,18 @@ async function showPaths({ host, screen, notify }: InteractiveContext): Promise<
   });
 }
 
-interface TrustQuestion {
+interface TrustQuestion extends ProjectPlace {
   screen: Screen;
-  home: string;
-  /** The project's folder. */
-  cwd: string;
 }
 
 /**
- * Asks about a project that brings settings or extensions and was never trusted, before any of it is used. A no is
+ * Asks about a project that brings what needs trust and was never trusted, before any of it is used. A no is
  * remembered; who leaves the question is asked again at the next start.
  */
 export async function askAtStart(question: TrustQuestion): Promise<void> {
   const { home, cwd } = question;
   if (isTrusted(cwd, home) || isRefused(cwd, home)) return;
-  const use = await projectUse(cwd, home);
+  const use = await projectUse(question);
   if (!isNothing(use) && (await askTrust(question, use)) === false) refuseFolder(cwd, home);
 }
 
@@ -181,8 +180,8 @@ async function askTrust({ screen, home, cwd }: TrustQuestion, use: ProjectUse): 
       cwd,
       "",
       isNothing(use)
-        ? "It brings no settings and no extensions now; those that come later would be used."
-        : "What it brings is used from then on; extensions are programs that run as you do:",
+        ? "It brings nothing now; settings, extensions and the like that come later would be used."
+        : "What it brings is used from then on; extensions and servers are programs that run as you do:",
       ...projectUseLines(use, cwd).map((line) => `  ${line}`),
     ].join("\n"),
     // At the start it comes while the user may be typing already.

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { nearestWord } from "@bonsai-agent/app/nearest-word";
-import type { CommandInfo } from "@bonsai-agent/extension/host";
+import { counted } from "@bonsai-agent/app/numbers";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { SlashCommand } from "../interactive-context.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
@@ -39,16 +39,23 @@ const quitCommand: SlashCommand = {
 
 const reloadCommand: SlashCommand = {
   name: "reload",
-  description: "Load extensions, keys and models anew",
+  description: "Load extensions, skills, prompt templates, keys and models anew",
   async run(_args, context) {
     const { host, notify } = context;
     reloadModels(context);
     for (const message of bindKeys(host.app.home)) notify(message, "warning");
+    const { extensions, resources } = host.app;
     const { loaded, failed, elapsedMs } = await context.interruptible((signal) =>
-      host.app.extensions.reload({ signal }),
+      extensions.reload({ signal }),
     );
     await readThemes(host.app, context);
-    const what = loaded.length === 1 ? "1 extension" : `${loaded.length} extensions`;
+    const commands = await resources.commands();
+    const count = (source: string) => commands.filter((each) => each.source === source).length;
+    const more = [
+      ...(count("prompt") > 0 ? [counted(count("prompt"), "prompt template")] : []),
+      ...(count("skill") > 0 ? [counted(count("skill"), "skill")] : []),
+    ];
+    const what = [counted(loaded.length, "extension"), ...more].join(", ");
     notify(`${what} loaded in ${Math.round(elapsedMs)} ms.`);
     for (const each of failed) notify(`${each.path}: ${each.error.message}`, "error");
   },
@@ -95,11 +102,14 @@ export function slashCommandOf(text: string): { command: SlashCommand; args: str
   return command === undefined ? undefined : { command, args: args.trim() };
 }
 
-/** Why a text that begins as a command does is not sent; undefined for any other text, a path for instance. */
-export function unknownCommand(text: string, ofExtensions: readonly CommandInfo[]): BonsaiError | undefined {
-  const [, name] = /^\s*\/([a-z][\w:-]*)(?=\s|$)/i.exec(text) ?? [];
+/**
+ * Why a text that begins as a command does is not sent; undefined for any other text, a path for instance.
+ * @param more commands of extensions, templates and skills
+ */
+export function unknownCommand(text: string, more: readonly { name: string }[]): BonsaiError | undefined {
+  const [, name] = /^\s*\/([a-z][\w:.-]*)(?=\s|$)/i.exec(text) ?? [];
   if (name === undefined || existsSync(`/${name}`)) return undefined;
-  const names = [...slashCommands, ...ofExtensions].map((command) => command.name);
+  const names = [...slashCommands, ...more].map((command) => command.name);
   const meant = nearestWord(name.toLowerCase(), names);
   return new BonsaiError({
     code: "unknown_command",

@@ -1,0 +1,84 @@
+import { realpathSync } from "node:fs";
+import { type Expansion, type PromptInput, type Skill, skillMessage } from "@bonsai-agent/agent";
+import {
+  commandCall,
+  expandTemplate,
+  isInside,
+  type PromptTemplate,
+  templateArguments,
+} from "@bonsai-agent/agent/host";
+import { quotedFiles } from "@bonsai-agent/messages";
+import { mentionedFiles } from "./file-mentions.ts";
+import type { ResourcePlace } from "./resource-places.ts";
+
+type Called = (Skill & { place: ResourcePlace }) | PromptTemplate<ResourcePlace>;
+
+interface ExpandCallOptions extends Required<Pick<PromptInput, "text">> {
+  /** Those that come with the text. */
+  images: NonNullable<PromptInput["images"]>;
+  cwd: string;
+  onNotice: (code: string, path: string, message: string) => void;
+}
+
+/** What is sent for a call of a template or a skill. @throws BonsaiError `skill_unreadable` */
+export function expandCall(called: Called, options: ExpandCallOptions): Expansion {
+  const { typed, behind } = partsOf(options.text);
+  const { args } = commandCall(typed) ?? { args: "" };
+  if (!("body" in called)) return { text: [skillMessage(called, args), behind].filter(Boolean).join("\n\n") };
+  const { text, commands } = expandTemplate(called, templateArguments(args));
+  notifyFields(called, commands, options);
+  const files = filesOf(text, called, options);
+  const quotes = files.quotes.filter((quote) => !behind.includes(quote));
+  const known = new Set(options.images.map(({ data }) => data));
+  return {
+    text: [text, ...quotes, behind].filter((part) => part !== "").join("\n\n"),
+    typed: typed.trim(),
+    images: files.images.filter(({ data }) => !known.has(data)),
+  };
+}
+
+/** What was typed, and what was put behind it: files that it names, and what was piped in. */
+function partsOf(text: string): { typed: string; behind: string } {
+  const piped = text.endsWith("\n</stdin>") ? text.indexOf("\n\n<stdin>\n") : -1;
+  const { text: typed } = quotedFiles(piped < 0 ? text : text.slice(0, piped));
+  return { typed, behind: text.slice(typed.length).trim() };
+}
+
+/** Files that the text names are sent as if it had been typed; one that cannot be sent is a notice. */
+function filesOf(text: string, { path, place }: PromptTemplate<ResourcePlace>, options: ExpandCallOptions) {
+  const { cwd, onNotice } = options;
+  // What the user keeps may name what it likes; what came with a project or a package, only what is in the project.
+  const isOwn = place.origin === "user" || place.origin === "settings" || place.origin === "flag";
+  const project = realpathSync(cwd);
+  return mentionedFiles(
+    [text],
+    { cwd },
+    {
+      isAllowed(file) {
+        if (isOwn || isInside(project, realpathSync(file))) return true;
+        onNotice(
+          "prompt_file_left_out",
+          path,
+          `It names ${file}, which is not in this project, and was not read.`,
+        );
+        return false;
+      },
+      onProblem: ({ message }) => onNotice("prompt_file_left_out", path, message),
+    },
+  );
+}
+
+function notifyFields(
+  { path, name, model }: PromptTemplate<ResourcePlace>,
+  commands: readonly string[],
+  { onNotice }: ExpandCallOptions,
+): void {
+  if (commands.length > 0)
+    onNotice(
+      "prompt_commands_not_run",
+      path,
+      `/${name} has commands behind ! (${commands.map((each) => each.split("\n", 1)[0]).join(", ")}). Bonsai runs none from a template; the model is told, and can run them by its tools.`,
+    );
+  if (model !== undefined)
+    onNotice("prompt_model_ignored", path, `/${name} asks for the model ${model}; the model in use answers.`);
+}

@@ -1,0 +1,310 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import {
+  type AgentNotice,
+  type AgentSettings,
+  type Expansion,
+  type LifecycleEvents,
+  type PromptInput,
+  readSkills,
+  type Skill,
+} from "@bonsai-agent/agent";
+import type { PromptTemplate, PromptTemplates } from "@bonsai-agent/agent/host";
+import type { Lifecycle } from "@bonsai-agent/lifecycle";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { absolutePath, shownPath } from "./paths.ts";
+import { type ResourceKind, type ResourcePlace, resourceKinds, resourcePlaces } from "./resource-places.ts";
+import { isTrusted } from "./trust.ts";
+
+type PathSettings = Pick<AgentSettings, ResourceKind>;
+type PlacedSkill = Skill & { place: ResourcePlace };
+
+export interface ResourcesOptions {
+  home: string;
+  userHome: string;
+  cwd: string;
+  /** Of the call: what its flags name, and which kinds are only what flags name. */
+  flags: ResourceFlags;
+  /** Asked again at each reload. */
+  settings: () => PathSettings;
+  lifecycle: Pick<Lifecycle<LifecycleEvents>, "hasHandlers" | "decide">;
+  /** Names that a text behind a slash has already: of the front end, and of extensions. */
+  takenNames: () => { front: readonly string[]; extensions: readonly string[] };
+  onNotice: (notice: AgentNotice) => void;
+}
+
+/** For each kind the paths that flags name, and whether nothing else is looked at. */
+export type ResourceFlags = Readonly<Record<ResourceKind, { paths: readonly string[]; only: boolean }>>;
+
+/** A template or a skill as users call it. */
+export interface ResourceCommand {
+  /** Without the slash: `frontend:component`, `skill:pdf`. */
+  name: string;
+  description: string;
+  argumentHint?: string | undefined;
+  source: "prompt" | "skill";
+  /** Its file. */
+  path: string;
+  place: ResourcePlace;
+}
+
+/**
+ * Owner of the skills and prompt templates of a call, and of the places of themes. Templates are read when somebody types
+ * a slash; skills before the first request, for the system prompt names them.
+ */
+export class Resources {
+  readonly #options: ResourcesOptions;
+  #settings: PathSettings;
+  /** What packages and extensions bring. */
+  #packages: Promise<readonly (ResourcePlace & { kind: ResourceKind })[]> | undefined;
+  #discovered: readonly (ResourcePlace & { kind: ResourceKind })[] = [];
+  #templates: Promise<PromptTemplates<ResourcePlace>> | undefined;
+  #skills: readonly PlacedSkill[] = [];
+  readonly #notified = new Set<string>();
+
+  constructor(options: ResourcesOptions) {
+    this.#options = options;
+    this.#settings = options.settings();
+    this.#checkFlags();
+  }
+
+  /** Where a kind is looked for now. */
+  async places(kind: ResourceKind): Promise<ResourcePlace[]> {
+    const { home, userHome, cwd, flags } = this.#options;
+    this.#packages ??= packagePlaces(home, (path, message) => this.#notify("resource_unread", path, message));
+    const named = (origin: "settings" | "flag", paths: readonly string[]): ResourcePlace[] =>
+      paths.map((path) => ({ path: absolutePath(path, cwd), origin }));
+    const more = [...(await this.#packages), ...this.#discovered].filter((place) => place.kind === kind);
+    return resourcePlaces(kind, {
+      home,
+      userHome,
+      cwd,
+      isProjectTrusted: isTrusted(cwd, home),
+      more: [...more, ...named("settings", this.#settings[kind]), ...named("flag", flags[kind].paths)],
+      onlyFlags: flags[kind].only,
+    });
+  }
+
+  /**
+   * Asks extensions what they bring, and reads the skills; to be called once extensions are started. At a reload, all
+   * is read anew: settings, packages and files.
+   */
+  async load(reason: "startup" | "reload", signal?: AbortSignal): Promise<void> {
+    if (reason === "reload") this.#forget();
+    await this.#discover(reason, signal);
+    await this.#readSkills();
+  }
+
+  #forget(): void {
+    const { settings, onNotice } = this.#options;
+    try {
+      this.#settings = settings();
+    } catch (error) {
+      if (!BonsaiError.is(error)) throw error;
+      // What they said before holds.
+      onNotice({ level: "warning", code: error.code, message: `${error.message} ${error.hint}` });
+    }
+    this.#packages = undefined;
+    this.#discovered = [];
+    this.#templates = undefined;
+    this.#notified.clear();
+  }
+
+  async #discover(reason: "startup" | "reload", signal: AbortSignal | undefined): Promise<void> {
+    const { lifecycle, cwd } = this.#options;
+    if (!lifecycle.hasHandlers("resources_discover")) return;
+    const event = { type: "resources_discover" as const, cwd, reason };
+    const { result = {} } = await lifecycle.decide("resources_discover", event, signal && { signal });
+    const { skillPaths = [], promptPaths = [], themePaths = [] } = result;
+    const found = { skills: skillPaths, prompts: promptPaths, themes: themePaths };
+    this.#discovered = resourceKinds.flatMap((kind) =>
+      found[kind].map((path) => ({ kind, path: absolutePath(path, cwd), origin: "extension" as const })),
+    );
+    this.#templates = undefined;
+  }
+
+  /** The skills that were read last. */
+  get skills(): readonly PlacedSkill[] {
+    return this.#skills;
+  }
+
+  async #readSkills(): Promise<void> {
+    const places = await this.places("skills");
+    if (!places.some(({ path }) => existsSync(path))) {
+      this.#skills = [];
+      return;
+    }
+    const { skills, problems } = await readSkills(places);
+    this.#skills = skills;
+    this.#notifyMissing(places);
+    this.#notifyProblems("skill_unread", problems);
+  }
+
+  /** What can be called behind a slash, by name. What the front end or an extension calls so is not in it. */
+  async commands(): Promise<readonly ResourceCommand[]> {
+    const { templates } = await this.#readTemplates();
+    const taken = this.#takenNames();
+    const prompts = [...templates.values()]
+      .filter(({ name }) => !taken.has(name))
+      .map(({ name, description, argumentHint, path, place }) => {
+        return { name, description, argumentHint, source: "prompt" as const, path, place };
+      });
+    const skills = this.#skills
+      .filter(({ isForUser }) => isForUser)
+      .map(({ name, description, argumentHint, path, place }) => {
+        return { name: `skill:${name}`, description, argumentHint, source: "skill" as const, path, place };
+      });
+    return [...prompts, ...skills].sort((a, b) => (a.name < b.name ? -1 : 1));
+  }
+
+  /** True for a text that calls a template or a skill. */
+  async hasCommand(text: string): Promise<boolean> {
+    return (await this.#called(text)) !== undefined;
+  }
+
+  /**
+   * What is sent for a text that calls a template or a skill; undefined for any other.
+   * @throws BonsaiError `skill_unreadable`
+   */
+  async expand({ text, images = [] }: Pick<PromptInput, "text" | "images">): Promise<Expansion | undefined> {
+    if (!/^\s*\//.test(text)) return undefined;
+    const called = await this.#called(text);
+    if (called === undefined) return undefined;
+    const { expandCall } = await import("./resource-call.ts");
+    return expandCall(called, {
+      text,
+      images,
+      cwd: this.#options.cwd,
+      onNotice: (code, path, message) => this.#notify(code, path, message, "info"),
+    });
+  }
+
+  async #called(text: string): Promise<PlacedSkill | PromptTemplate<ResourcePlace> | undefined> {
+    const [, name] = /^\s*\/(\S+)/.exec(text) ?? [];
+    if (name === undefined) return undefined;
+    const { templates } = await this.#readTemplates();
+    if (name.startsWith("skill:"))
+      return this.#skills.find((skill) => skill.isForUser && `skill:${skill.name}` === name);
+    return this.#takenNames().has(name) ? undefined : templates.get(name);
+  }
+
+  #takenNames(): ReadonlySet<string> {
+    const { front, extensions } = this.#options.takenNames();
+    return new Set([...front, ...extensions]);
+  }
+
+  #readTemplates(): Promise<PromptTemplates<ResourcePlace>> {
+    this.#templates ??= this.#templatesOf();
+    return this.#templates;
+  }
+
+  async #templatesOf(): Promise<PromptTemplates<ResourcePlace>> {
+    const places = await this.places("prompts");
+    this.#notifyMissing(places);
+    const { readPromptTemplates } = await import("@bonsai-agent/agent/host");
+    const read = await readPromptTemplates(places);
+    this.#notifyProblems("prompt_unread", read.problems);
+    this.#notifyTaken(read);
+    return read;
+  }
+
+  /** Commands come first; a template of that name is a mistake, or was there before the command. */
+  #notifyTaken({ templates }: PromptTemplates<ResourcePlace>): void {
+    const { front, extensions } = this.#options.takenNames();
+    for (const { name, path } of templates.values()) {
+      const owner = front.includes(name) ? "Bonsai" : extensions.includes(name) ? "an extension" : undefined;
+      if (owner !== undefined)
+        this.#notify(
+          "prompt_name_taken",
+          path,
+          `/${name} is a command of ${owner}: rename the file to call it.`,
+        );
+    }
+  }
+
+  /** Of places that somebody named. */
+  #notifyMissing(places: readonly ResourcePlace[]): void {
+    for (const { path, origin } of places)
+      if ((origin === "settings" || origin === "extension") && !existsSync(path))
+        this.#notify("resource_missing", path, `It is not there, and ${named[origin]} names it.`);
+  }
+
+  #notifyProblems(code: string, problems: readonly { path: string; message: string }[]): void {
+    for (const { path, message } of problems.slice(0, MOST_PROBLEMS)) this.#notify(code, path, message);
+    const more = problems.length - MOST_PROBLEMS;
+    if (more > 0)
+      this.#options.onNotice({ level: "warning", code, message: `${more} more files have such problems.` });
+  }
+
+  /** Once until all is read anew. */
+  #notify(code: string, path: string, message: string, level: AgentNotice["level"] = "warning"): void {
+    const text = `${shownPath(path, this.#options.cwd)}: ${message}`;
+    if (this.#notified.has(text)) return;
+    this.#notified.add(text);
+    this.#options.onNotice({ level, code, message: text });
+  }
+
+  /** Who names a path by a flag wants what is there: nothing goes on without it. */
+  #checkFlags(): void {
+    const { flags, cwd } = this.#options;
+    for (const kind of resourceKinds)
+      for (const path of flags[kind].paths)
+        if (!existsSync(absolutePath(path, cwd)))
+          throw new BonsaiError({
+            code: "resource_not_found",
+            message: `${flagOf[kind]} ${path}: there is no ${absolutePath(path, cwd)}.`,
+            hint: "Mend the path, or leave the flag out.",
+          });
+  }
+}
+
+/** What a template or a skill is for, and where it is from. */
+export function describedCommand({
+  description,
+  place,
+}: Pick<ResourceCommand, "description" | "place">): string {
+  const { origin, from } = place;
+  return `${description} (${from ?? origin})`;
+}
+
+/** Of a folder full of mistakes, the first. */
+const MOST_PROBLEMS = 5;
+
+const named = { settings: "the settings", extension: "an extension" } as const;
+
+const flagOf: Readonly<Record<ResourceKind, string>> = {
+  skills: "--skill",
+  prompts: "--prompt-template",
+  themes: "--theme",
+};
+
+/** What flags say of resources. */
+export function resourceFlags(options: Readonly<Record<string, unknown>>): ResourceFlags {
+  const of = (paths: unknown, all: unknown) => ({
+    paths: Array.isArray(paths) ? (paths as string[]) : [],
+    only: all === false,
+  });
+  return {
+    skills: of(options.skill, options.skills),
+    prompts: of(options.promptTemplate, options.promptTemplates),
+    themes: of(options.theme, options.themes),
+  };
+}
+
+/** What runs npm and reads manifests is loaded only where a package is installed. */
+async function packagePlaces(
+  home: string,
+  onProblem: (path: string, message: string) => void,
+): Promise<readonly (ResourcePlace & { kind: ResourceKind })[]> {
+  if (!existsSync(join(home, "packages"))) return [];
+  const { installedPackages, packageResources } = await import("@bonsai-agent/extension/install");
+  // Records that cannot be read are a problem of the packages' extensions.
+  const { packages } = installedPackages(home);
+  return packages.flatMap(({ name, folder }) =>
+    resourceKinds.flatMap((kind) => {
+      const { paths, problems } = packageResources(folder, kind);
+      for (const { path, message, hint } of problems) onProblem(path, `${message} ${hint}`);
+      return paths.map((path) => ({ kind, path, origin: "package" as const, from: name }));
+    }),
+  );
+}
