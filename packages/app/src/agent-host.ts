@@ -248,6 +248,7 @@ async function agentFor(
     onNotice,
     ...(prompt && { givenPrompt: prompt }),
     ...(smallModel && { smallModel }),
+    skills: () => app.resources.skills,
     expandInput: (input) => app.resources.expand(input),
     confirmPath: app.pathQuestions.ask(session.id),
     ...(confirmLongRun && { confirmLongRun }),

@@ -113,3 +113,11 @@ test("RPC lists them with what a client shows, and a prompt calls them", async (
   await rpc.end();
   expect(userMessages(own)).toMatchObject([{ content: "Review core.", typed: "/review core" }]);
 });
+
+test("the system prompt names the skills, and --no-skills takes them away", async () => {
+  const own = await project();
+  const { stdout } = await own.run(["--mode", "json", "-p", "hi"]);
+  expect(stdout).toContain("Reads PDF");
+  const { stdout: without } = await own.run(["--mode", "json", "--no-skills", "-p", "hi"]);
+  expect(without).not.toContain("Reads PDF");
+});
