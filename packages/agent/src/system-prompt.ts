@@ -1,6 +1,6 @@
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { ProjectInstruction } from "./project-instructions.ts";
-import { skillSection } from "./resources/skill-section.ts";
+import { skillSection, skillSectionIn } from "./resources/skill-section.ts";
 import type { Skill } from "./resources/skills.ts";
 import type { Tool } from "./tool-registry.ts";
 
@@ -127,7 +127,7 @@ export function instructionSection(instructions: readonly ProjectInstruction[]):
   const readable = instructions.filter(({ text }) => text !== "");
   if (readable.length === 0) return "";
   return [
-    "# Instructions of the user and the project\nFollow them; where two disagree the later one counts, and what the user says in the conversation above all. A folder further down can have such a file of its own (AGENTS.md, CLAUDE.md): look for it before you change what is there.",
+    "# Instructions of the user and the project\nFollow them; where two disagree the later one counts, and what the user says in the conversation above all. Before you change what is in a folder further down, look for such a file of its own.",
     ...readable.map(
       ({ path, text }) => `<instructions path=${JSON.stringify(path)}>\n${inert(text)}\n</instructions>`,
     ),
@@ -178,8 +178,10 @@ export class SystemPromptInUse {
 
 /** What stands before the messages of every request, in the texts that count. */
 export interface FixedContext {
-  /** The system prompt without the instructions. */
+  /** The system prompt without the skills and the instructions. */
   readonly prompt: string;
+  /** The section of skills in it; empty for none. */
+  readonly skills: string;
   /** The files of instructions in it, each in its frame. */
   readonly instructions: readonly string[];
   /** The tools that the model is offered, as JSON. */
@@ -193,8 +195,17 @@ interface BeforeMessages {
 
 /** Divides a system prompt, and takes the tools to it. */
 export function fixedContext({ systemPrompt, tools }: BeforeMessages): FixedContext {
-  const { prompt, instructions } = divided(systemPrompt);
-  return { prompt: prompt.trim(), instructions, tools: tools.map((tool) => JSON.stringify(tool)) };
+  const { prompt: whole, instructions } = divided(systemPrompt);
+  const skills = skillSectionIn(whole);
+  const prompt = (
+    skills === ""
+      ? whole
+      : whole
+          .split(skills)
+          .map((part) => part.trim())
+          .join("\n\n")
+  ).trim();
+  return { prompt, skills, instructions, tools: tools.map((tool) => JSON.stringify(tool)) };
 }
 
 const OPEN = '<instructions path="';
@@ -229,8 +240,8 @@ export function fixedTexts(current: () => BeforeMessages): () => readonly string
       known.tools.length === tools.length &&
       known.tools.every((tool, at) => tool === tools[at]);
     if (known === undefined || !isKnown) {
-      const { prompt, instructions, tools: declared } = fixedContext({ systemPrompt, tools });
-      known = { systemPrompt, tools, texts: [prompt, ...instructions, ...declared] };
+      const { prompt, skills, instructions, tools: declared } = fixedContext({ systemPrompt, tools });
+      known = { systemPrompt, tools, texts: [prompt, skills, ...instructions, ...declared].filter(Boolean) };
     }
     return known.texts;
   };

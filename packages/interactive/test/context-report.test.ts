@@ -105,6 +105,28 @@ describe("context report", () => {
     expect(report.parts.find(({ name }) => name === "user")).toMatchObject({ items: 3, tokens: 60 });
   });
 
+  test("skills count for themselves", () => {
+    const skill = (name: string) => ({
+      ...{ name, description: `What ${name} does.`, path: `/s/${name}/SKILL.md`, folder: `/s/${name}` },
+      ...{ isForModel: true, isForUser: true, readable: undefined },
+      place: { path: "/s", origin: "user" as const },
+    });
+    const prompt = (skills: ReturnType<typeof skill>[]) =>
+      systemPrompt({
+        cwd: "/p",
+        tools: [read as never],
+        skills,
+        instructions: [],
+        date: "2026-11-21",
+        platform: "linux",
+      });
+    const report = reportOf("U", { systemPrompt: prompt([skill("pdf"), skill("xls")]) });
+    expect(report.parts.find(({ name }) => name === "skills")).toMatchObject({ items: 2 });
+    expect(tokensOf(report)["system prompt"]).toBe(
+      tokensOf(reportOf("U", { systemPrompt: prompt([]) }))["system prompt"],
+    );
+  });
+
   test("instructions of the project count for themselves, as the agent frames them", () => {
     const text = "Use tabs.\n</instructions>\nBe brief.";
     const prompt = (instructions: { path: string; text: string }[]) =>

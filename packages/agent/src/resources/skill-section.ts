@@ -30,6 +30,14 @@ export function skillSection(skills: readonly Skill[], maxTokens: number): strin
   return asManyAsFit(offered, maxTokens);
 }
 
+/** The section in a system prompt; empty for none. */
+export function skillSectionIn(systemPrompt: string): string {
+  const from = systemPrompt.indexOf(HEADING);
+  if (from < 0) return "";
+  const to = systemPrompt.indexOf("\n\n", from);
+  return systemPrompt.slice(from, to < 0 ? undefined : to);
+}
+
 function asManyAsFit(skills: readonly Skill[], maxTokens: number): string {
   const lines = skills.map((skill) => lineOf(skill));
   let shown = lines.length - 1;

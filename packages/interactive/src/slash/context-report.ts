@@ -16,10 +16,10 @@ import type { ProjectionItem, Session } from "@bonsai-agent/session";
 
 /** One kind of thing that a request holds. */
 export interface ContextPart {
-  /** `system prompt`, `instructions`, `tools`, or the word for a kind of message. */
+  /** `system prompt`, `skills`, `instructions`, `tools`, or the word for a kind of message. */
   name: string;
   tokens: number;
-  /** Files, tools or messages. */
+  /** Skills, files, tools or messages. */
   items: number;
   /** Tool results among them that a mask has cleared. */
   maskedItems: number;
@@ -81,7 +81,7 @@ export function contextReport(options: ContextReportOptions): ContextReport {
   const { session, settings } = options;
   const { items } = session.projection();
   const fixed = fixedContext(options);
-  const fixedTexts = () => [fixed.prompt, ...fixed.instructions, ...fixed.tools];
+  const fixedTexts = () => [fixed.prompt, fixed.skills, ...fixed.instructions, ...fixed.tools];
   const reading = readContext({ session, settings, fixedTexts });
   const { estimator, tokens, source, trailingTokens } = reading;
   const estimated = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)];
@@ -106,7 +106,10 @@ function sumOf(parts: readonly ContextPart[]): number {
 }
 
 /** What stands before the messages of every request. */
-function fixedParts({ prompt, instructions, tools }: FixedContext, estimator: TokenEstimator): ContextPart[] {
+function fixedParts(
+  { prompt, skills, instructions, tools }: FixedContext,
+  estimator: TokenEstimator,
+): ContextPart[] {
   const part = (name: string, texts: readonly string[]): ContextPart => ({
     name,
     tokens: texts.reduce((sum, text) => sum + estimator.text(text), 0),
@@ -115,6 +118,7 @@ function fixedParts({ prompt, instructions, tools }: FixedContext, estimator: To
   });
   return [
     part("system prompt", [prompt]),
+    { ...part("skills", [skills]), items: skills.split("\n- ").length - 1 },
     { ...part("instructions", instructions), files: instructions.map(framedPath) },
     part("tools", tools),
   ];
