@@ -10,7 +10,9 @@ async function stage(env: Record<string, string> = {}) {
   const models = await ownModels({ env });
   const undos: { name: string; undo: () => void }[] = [];
   const register = (name: string, options: ProviderOptions) => {
-    const undo = registerProvider(() => models, name, options);
+    const undo = registerProvider(() => models, name, options, (error) => {
+      throw error;
+    });
     undos.unshift({ name, undo });
     return undo;
   };

@@ -62,7 +62,6 @@ export function openInteractive(options: OpenInteractiveOptions = {}): OpenedInt
     env: {
       NO_COLOR: "1",
       TERM_PROGRAM: "vscode",
-      HOME: dirname(project.home),
       ...project.env,
       ...options.env,
     },

@@ -13,7 +13,7 @@ test.each<[string, SkillCall, string]>([
   const sent = skillCallText(given);
   expect(skillCallIn(sent)).toEqual(given);
   expect(withoutSkill(sent)).toBe(typed);
-  expect(typedText(sent)).toBe(typed);
+  expect(typedText({ content: sent })).toBe(typed);
 });
 
 test("the skill's text cannot end its own frame", () => {

@@ -232,8 +232,8 @@ async function* streamOf<Item>(items: Item[]): AsyncIterable<Item> {
 
 test("what Bonsai does not do with a provider is a notice, and a call without options refused", () => {
   notifyOnce.mockClear();
-  bonsaiProvider("box", { oauth: {}, refreshModels: () => {} }, notifyOnce);
-  expect(notifyOnce.mock.calls.map(([thing]) => thing)).toEqual(["oauth box", "models box"]);
+  bonsaiProvider("box", { refreshModels: () => {} }, notifyOnce);
+  expect(notifyOnce.mock.calls.map(([thing]) => thing)).toEqual(["models box"]);
   for (const args of [["box"], ["box", null], [null], [{}], ["", {}]] as unknown as [string, object][])
     expect(() => bonsaiProvider(args[0], args[1], notifyOnce)).toThrow(
       expect.objectContaining({ code: "pi_provider_invalid" }),
