@@ -51,6 +51,7 @@ export class McpServer {
   #problem: string | undefined;
   #connection: Connection | undefined;
   #connecting: Promise<void> | undefined;
+  #closings = 0;
   #stderr = "";
   /** Of the calls that run. */
   readonly #clocks = new Set<CallClock>();
@@ -130,6 +131,7 @@ export class McpServer {
 
   /** Ends the connection and, where it was started, the server. */
   async close(): Promise<void> {
+    this.#closings += 1;
     const connection = this.#connection;
     this.#connection = undefined;
     if (this.#state !== "disabled") this.#set("closed");
@@ -137,9 +139,12 @@ export class McpServer {
     await this.#connecting;
   }
 
+  /** Whoever closes it in the meantime has it closed. */
   async reconnect(): Promise<void> {
-    await this.close();
-    await this.connect();
+    const closed = this.close();
+    const closings = this.#closings;
+    await closed;
+    if (closings === this.#closings) await this.connect();
   }
 
   /** While somebody is asked a question of the server, no call of it runs out of time. The function returned ends that. */

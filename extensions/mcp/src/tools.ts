@@ -179,10 +179,16 @@ function describe({ description, title, name }: ListedTool): string {
   return description || title || plainLine(name);
 }
 
+/** Counted once for each tool that was listed: they are looked at anew whenever any server changes. */
+const costs = new WeakMap<ListedTool, number>();
+
 function cost(name: string, listed: ListedTool): number {
-  return byScriptEstimator.text(
-    JSON.stringify({ name, description: describe(listed), parameters: listed.inputSchema }),
-  );
+  const known = costs.get(listed);
+  if (known !== undefined) return known;
+  const declared = { name, description: describe(listed), parameters: listed.inputSchema };
+  const tokens = byScriptEstimator.text(JSON.stringify(declared));
+  costs.set(listed, tokens);
+  return tokens;
 }
 
 function progressText({

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { readResult } from "../src/result.ts";
 import { McpServer, type McpServerOptions } from "../src/server.ts";
 import { serve } from "./http-servers.ts";
-import { script } from "./mcp-session.ts";
+import { script, startedWith } from "./mcp-session.ts";
 
 const hostile = fileURLToPath(import.meta.resolve("./hostile-server.ts"));
 const { signal } = new AbortController();
@@ -29,7 +29,7 @@ test("while somebody is asked a question of the server, its calls do not run out
 });
 
 test("what changes is told, and a server that is closed stays closed", async () => {
-  const one = server(script(hostile, "liar"));
+  await using one = server(script(hostile, "liar"));
   const states: string[] = [];
   const undo = one.on(() => void states.push(one.state));
   await Promise.all([one.connect(), one.connect()]);
@@ -41,6 +41,8 @@ test("what changes is told, and a server that is closed stays closed", async () 
   const connecting = one.reconnect();
   await one.close();
   await connecting;
+  expect(one.state).toBe("closed");
+  expect(startedWith(hostile)).toEqual([]);
   expect(states).toHaveLength(3);
 });
 
