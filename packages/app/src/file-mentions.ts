@@ -74,6 +74,8 @@ function statsOf(path: string): Stats | undefined {
 
 /** A word with an `@` that names no file may be a handle, a decorator or an npm scope; this one can only be a path. */
 function isPath({ path, isQuoted }: Mention, cwd: string): boolean {
+  // A resource of a server, which an extension reads: `@server:scheme://…`.
+  if (/^[\w-]+:[a-z][a-z\d+.-]+:\S/i.test(path)) return false;
   if (isQuoted || /^(\.{0,2}|~)\//.test(path)) return true;
   const [first, ...rest] = path.split("/");
   if (rest.length > 0 && statsOf(resolve(cwd, first!))?.isDirectory()) return true;

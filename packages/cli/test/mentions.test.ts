@@ -45,6 +45,8 @@ describe("@path in a prompt", () => {
     ["add @types/node and @scope/pkg@1.2.0", "add @types/node and @scope/pkg@1.2.0"],
     ["what does @app.route do, @alice?", "what does @app.route do, @alice?"],
     ["look in @src", "look in @src"],
+    ["see @docs:file:///a/b.md and @docs:test://y.txt", "see @docs:file:///a/b.md and @docs:test://y.txt"],
+    ['see @"docs:test://with blanks"', 'see @"docs:test://with blanks"'],
     ["an @ alone", "an @ alone"],
     [`mail @${"x".repeat(5_000)}`, `mail @${"x".repeat(5_000)}`],
     ["what is in @round", "what is in @round"],
