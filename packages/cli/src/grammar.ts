@@ -406,9 +406,16 @@ export const grammar: readonly CommandGrammar[] = [
   },
   {
     name: "install",
-    summary: "Install extensions: a package of npm, or a path",
-    args: [["<source>", "npm:NAME, npm:NAME@VERSION, or the path of a folder, a module or a tarball (.tgz)"]],
+    summary: "Install extensions: one that comes with Bonsai, a package of npm, or a path",
+    args: [
+      [
+        "[source]",
+        "mcp or another name of the list, npm:NAME, npm:NAME@VERSION, or the path of a folder, a module or a tarball (.tgz); default: list what comes with Bonsai",
+      ],
+    ],
     examples: [
+      ["bonsai install", "what comes with Bonsai; at a terminal, one of it can be chosen"],
+      ["bonsai install mcp", "the servers of ~/.bonsai/mcp.json and .mcp.json"],
       ["bonsai install npm:NAME", "a package of npm, or its newest version; scripts of packages are not run"],
       ["bonsai install ./my-summary.ts", "a module of one's own, used where it lies"],
     ],

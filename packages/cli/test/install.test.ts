@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } 
 import { basename, dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { testFolder } from "../../app/test/sample-session.ts";
+import type { FirstPartyReport } from "../src/commands/first-party.ts";
 import type { ListReport } from "../src/commands/list.ts";
 import type { InstallReport, PackageReport, UpdateReport } from "../src/commands/packages.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
@@ -277,5 +278,54 @@ describe("bonsai list", () => {
   test("of nothing says how to get something", async () => {
     const { cwd, env } = place({});
     expect((await runCli(["list"], { cwd, env })).stdout).toContain("bonsai install npm:NAME");
+  });
+});
+
+describe("what comes with Bonsai", () => {
+  const bringsMcp = `mkdir -p node_modules/@bonsai-agent/mcp && cd node_modules/@bonsai-agent/mcp && echo '${manifest.replace("bonsai-notes", "@bonsai-agent/mcp")}' > package.json && touch notes.ts more.ts`;
+
+  test("is listed without a source, with what of it is installed", async () => {
+    const { cwd, env } = place({});
+    const options = { cwd, env: { ...env, ...stubNpm(bringsMcp) } };
+    const before = await jsonOf<FirstPartyReport[]>(["install"], options);
+    expect(before[0]).toEqual({
+      name: "mcp",
+      package: "@bonsai-agent/mcp",
+      description: "Tools, resources and prompts of MCP servers",
+      installed: false,
+      version: null,
+    });
+    await jsonOf(["install", "mcp"], options);
+    const after = await jsonOf<FirstPartyReport[]>(["install"], options);
+    expect(after.filter(({ installed }) => installed)).toEqual([
+      { ...before[0], installed: true, version: "1.0.0" },
+    ]);
+    const { stdout } = await runCli(["install"], options);
+    expect(stdout).toMatch(/^mcp +Tools, resources and prompts of MCP servers +installed 1\.0\.0$/m);
+  });
+
+  test("goes by its short name, unless something lies there", async () => {
+    const { cwd, env } = place({});
+    const options = { cwd, env: { ...env, ...stubNpm(bringsMcp) } };
+    const report = await jsonOf<InstallReport>(["install", "mcp"], options);
+    expect(report).toMatchObject({ name: "@bonsai-agent/mcp", source: "npm:@bonsai-agent/mcp" });
+    expect(await jsonOf<PackageReport>(["remove", "mcp"], options)).toMatchObject({ name: report.name });
+    writeFileSync(join(cwd, "mcp"), module);
+    const { stderr } = await runCli(["install", "mcp"], options);
+    expect(stderr).toContain(join(cwd, "mcp"));
+    const unknown = await runCli(["install", "nothing-such"], options);
+    expect(unknown.stderr).toContain("What comes with Bonsai");
+  });
+
+  test("is chosen from at a terminal", async () => {
+    const { cwd, env } = place({});
+    const options = { cwd, env: { ...env, ...stubNpm(bringsMcp) }, columns: 90 };
+    const { code, stdout, stderr } = await runCli(["install"], { ...options, typed: "1\n" });
+    expect(stderr).toContain("1) mcp");
+    expect(stdout).toContain("Installed @bonsai-agent/mcp 1.0.0");
+    expect(code).toBe(0);
+    const left = await runCli(["install"], { ...options, typed: "\n" });
+    expect(left).toMatchObject({ code: 0, stdout: "" });
+    expect(left.stderr).toContain("(installed)");
   });
 });

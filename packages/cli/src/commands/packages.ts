@@ -1,4 +1,5 @@
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
+import { isInteractiveTerminal } from "@bonsai-agent/app/io";
 import { type Line, marked, paragraph, span, table } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
@@ -18,6 +19,7 @@ import {
 import { bonsaiHome } from "@bonsai-agent/session";
 import { knownError } from "../failure.ts";
 import { bonsaiVersion } from "../version.ts";
+import { chosenFirstParty, firstPartyReports, firstPartyView } from "./first-party.ts";
 
 /** A package, in what `bonsai install`, `list` and `remove` print with `--json`. */
 export interface PackageReport {
@@ -45,9 +47,22 @@ export interface InstallReport extends PackageReport {
   replaced: Pick<PackageReport, "version" | "source"> | null;
 }
 
-/** Installs a package of npm, or what lies at a path. */
-export function install({ args, io, output }: Invocation): Promise<ExitCode> {
-  const source = args[0]!;
+/** Installs a package of npm, or what lies at a path; without either, lists what comes with Bonsai. */
+export async function install(call: Invocation): Promise<ExitCode> {
+  const { args, io, output } = call;
+  const [given] = args;
+  if (given !== undefined) return installFrom(given, call);
+  const reports = firstPartyReports(bonsaiHome(io.env));
+  const isChosen = !output.wantsJson && isInteractiveTerminal(io);
+  const chosen = isChosen
+    ? await io.interruptible((signal) => chosenFirstParty(call, reports, signal))
+    : undefined;
+  if (chosen !== undefined) return installFrom(chosen, call);
+  if (!isChosen) output.result(reports, () => firstPartyView(reports, output.width));
+  return ExitCode.done;
+}
+
+function installFrom(source: string, { io, output }: Invocation): Promise<ExitCode> {
   const place = { home: bonsaiHome(io.env), cwd: io.cwd, env: io.env, now: io.now };
   return io.interruptible(async (signal) => {
     try {

@@ -5,6 +5,7 @@ export {
   type PackageResources,
   packageResources,
 } from "../load/package-resources.ts";
+export { type FirstPartyExtension, firstPartyExtensions } from "./first-party.ts";
 export { type InstalledPackage, type InstalledPackages, installedPackages } from "./package-records.ts";
 export {
   type Installation,

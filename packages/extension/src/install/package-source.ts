@@ -3,6 +3,7 @@ import { join, relative, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { isModuleName, packageExtensions } from "../load/extension-entries.ts";
 import { allPackageResources } from "../load/package-resources.ts";
+import { firstPartyPackage } from "./first-party.ts";
 import { isNpmName } from "./package-records.ts";
 
 /** A package of npm. */
@@ -29,7 +30,8 @@ export interface LocalSource {
 type PackageSource = NpmSource | TarballSource | LocalSource;
 
 /**
- * Reads `npm:NAME[@VERSION]` or a path, which starts at `cwd`.
+ * Reads `npm:NAME[@VERSION]`, a path, which starts at `cwd`, or the name of an extension that comes with Bonsai; where a
+ * path is called so, the path is meant.
  * @throws BonsaiError `package_source_invalid`, `package_not_found`
  */
 export function packageSource(text: string, cwd: string): PackageSource {
@@ -60,11 +62,13 @@ function pathSource(text: string, path: string): PackageSource {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) return { kind: "folder", path };
   if (found?.isFile()) return { kind: /\.(tgz|tar\.gz)$/i.test(path) ? "tarball" : "module", path };
+  const firstParty = found === undefined ? firstPartyPackage(text) : undefined;
+  if (firstParty !== undefined) return { kind: "npm", name: firstParty, version: undefined };
   throw new BonsaiError({
     code: "package_not_found",
     message: found === undefined ? `There is no ${path}.` : `${path} is neither a folder nor a file.`,
     hint: isNpmName(text)
-      ? `For a package of npm, say npm:${text}.`
+      ? `For a package of npm, say npm:${text}. What comes with Bonsai, \`bonsai install\` alone lists.`
       : "Name a folder, a file or a package of npm, like npm:bonsai-notes.",
   });
 }

@@ -13,6 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { firstPartyPackage } from "./first-party.ts";
 import { isTorn, npmFailure, type RunNpmOptions, runNpm } from "./npm.ts";
 import {
   deleteRecord,
@@ -242,7 +243,8 @@ function recordMeant(
   const name = asked.replace(/^npm:/, "").replace(/(?<=.)@.*$/, "");
   return (
     records.find((record) => record.name === asked || record.name === name) ??
-    records.find((record) => record.source === path)
+    records.find((record) => record.source === path) ??
+    records.find((record) => record.name === firstPartyPackage(name))
   );
 }
 

@@ -1,0 +1,70 @@
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
+import { firstPartyExtensions, installedPackages } from "@bonsai-agent/extension/install";
+import { terminalUi } from "../terminal-ui.ts";
+
+/** An extension that comes with Bonsai, in what `bonsai install --json` prints without a source. */
+export interface FirstPartyReport {
+  /** The word for it: `bonsai install NAME`. */
+  name: string;
+  /** Of npm. */
+  package: string;
+  description: string;
+  installed: boolean;
+  /** Null where it is not installed, or its package.json names none. */
+  version: string | null;
+}
+
+/** What comes with Bonsai, and whether it is installed. */
+export function firstPartyReports(home: string): FirstPartyReport[] {
+  const installed = new Map(installedPackages(home).packages.map((each) => [each.name, each]));
+  return firstPartyExtensions.map(({ name, package: npmName, description }) => {
+    const found = installed.get(npmName);
+    return {
+      name,
+      package: npmName,
+      description,
+      installed: found !== undefined,
+      version: found?.version ?? null,
+    };
+  });
+}
+
+/** One line each, and how to install one. */
+export function firstPartyView(reports: readonly FirstPartyReport[], width: number): Line[] {
+  const rows = reports.map(({ name, description, installed, version }): Line[] => [
+    [span(name, "bold")],
+    [description],
+    installed ? [span(`installed ${version ?? ""}`.trim(), "green")] : [],
+  ]);
+  return [
+    ["These come with Bonsai, each a package of its own:"],
+    ...table(rows, { columns: [{}, { flexible: true }, {}], width }),
+    ...paragraph(
+      "bonsai install NAME installs one; npm:NAME any other package of npm, and a path what lies there.",
+      width,
+      "gray",
+    ),
+  ];
+}
+
+/** Lets somebody at a terminal choose one of them. @returns its name; undefined where nobody did */
+export async function chosenFirstParty(
+  { io, output }: Pick<Invocation, "io" | "output">,
+  reports: readonly FirstPartyReport[],
+  signal: AbortSignal,
+): Promise<string | undefined> {
+  const ui = terminalUi({ io, output, signal });
+  if (ui === undefined) return undefined;
+  const widest = Math.max(...reports.map(({ name }) => name.length));
+  const options = reports.map(
+    ({ name, description, installed }) =>
+      `${name.padEnd(widest)}  ${description}${installed ? " (installed)" : ""}`,
+  );
+  try {
+    const chosen = await ui.select("Which of these is to be installed?", options, { signal });
+    return chosen === undefined ? undefined : reports[options.indexOf(chosen)]?.name;
+  } finally {
+    ui.close();
+  }
+}
