@@ -1,6 +1,5 @@
-import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { ServerConfig } from "./config.ts";
 import { messageOf, NoMessage, pause, ServerFault } from "./faults.ts";
 import { plainLine } from "./foreign-text.ts";
@@ -52,17 +51,14 @@ export class Connection {
   }
 
   /** @throws Error where no connection comes about within the time limit of a request */
-  async open(
-    authProvider: OAuthClientProvider | undefined,
-    prepare: (client: Client) => void,
-  ): Promise<void> {
+  async open(fetch: FetchLike | undefined, prepare: (client: Client) => void | Promise<void>): Promise<void> {
     const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
     const client = new Client({ name: "bonsai", version: "1" });
-    const transport = await this.#openTransport(authProvider);
+    const transport = await this.#openTransport(fetch);
     if (this.#isClosed) throw new Error("It was closed.");
     this.client = client;
     this.#transport = transport;
-    prepare(client);
+    await prepare(client);
     client.onerror = (error) => this.#onError(error);
     await this.#listen(client);
     try {
@@ -85,14 +81,14 @@ export class Connection {
     return this.client?.transport === undefined;
   }
 
-  async #openTransport(authProvider: OAuthClientProvider | undefined): Promise<Transport> {
+  async #openTransport(fetch: FetchLike | undefined): Promise<Transport> {
     const config = this.#config;
     if (config.type === "stdio") {
       const { StdioTransport } = await import("./stdio-transport.ts");
       return new StdioTransport(config, (tail) => this.#events.onStderr(tail));
     }
     const { httpTransport } = await import("./http-transport.ts");
-    return httpTransport({ config, authProvider, onFault: (error) => this.#end(error) });
+    return httpTransport({ config, fetch, onFault: (error) => this.#end(error) });
   }
 
   async #listen(client: Client): Promise<void> {

@@ -16,3 +16,16 @@ export function plainLine(text: string, mostChars = 300): string {
     .trim();
   return line.length > mostChars ? `${line.slice(0, mostChars - 1).trimEnd()}…` : line;
 }
+
+/** A long text for somebody to read: its beginning, and how much there is more. */
+export function plainPart(text: string, mostChars: number): string {
+  if (text.length <= mostChars) return plainText(text).trim();
+  const left = (text.length - mostChars).toLocaleString("en-US");
+  return `${plainText(text.slice(0, mostChars)).trim()}\n… ${left} more characters`;
+}
+
+/** Why a request failed, in the server's words. */
+export function reasonOf(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return plainLine(message.replace(/^(MCP error -?\d+: )+/, ""));
+}

@@ -1,11 +1,12 @@
-import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { HttpServer } from "./config.ts";
 import { mostMessageBytes, mostMessagesAtOnce, Pace, pause, tooLong } from "./faults.ts";
 
 export interface HttpTransportOptions {
   config: HttpServer;
-  authProvider?: OAuthClientProvider | undefined;
+  /** Default `fetch`. */
+  fetch?: FetchLike | undefined;
   /** The connection is of no use any more: it is to be closed. */
   onFault(error: Error): void;
 }
@@ -21,13 +22,13 @@ const reconnectionOptions = {
 /** Speaks with a server at an address. Replies are bounded, and one that breaks off ends its call at once. */
 export function httpTransport({
   config,
-  authProvider,
+  fetch: request = fetch,
   onFault,
 }: HttpTransportOptions): StreamableHTTPClientTransport {
   return new StreamableHTTPClientTransport(new URL(config.url), {
     requestInit: { headers: { ...config.headers } },
     fetch: async (url, init) => {
-      const response = await fetch(url, init);
+      const response = await request(url, init);
       if (response.body === null) return response;
       const reader = response.body.getReader();
       const isEvents = /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
@@ -42,7 +43,6 @@ export function httpTransport({
       return bounded;
     },
     reconnectionOptions,
-    ...(authProvider && { authProvider }),
   });
 }
 

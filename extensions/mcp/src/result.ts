@@ -111,7 +111,7 @@ function mediaOf(data: unknown, mimeType: unknown, kind: string): Block {
 }
 
 /** By what the bytes are, not by what the server says: a provider refuses the whole request for a wrong word. */
-function imageType(bytes: Buffer): string | undefined {
+export function imageType(bytes: Buffer): string | undefined {
   const start = bytes.toString("latin1", 0, 12);
   if (start.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
   if (start.startsWith("\xff\xd8\xff")) return "image/jpeg";

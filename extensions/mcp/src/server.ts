@@ -1,6 +1,6 @@
 import { maskKeys } from "@bonsai-agent/extension";
-import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { Progress } from "@modelcontextprotocol/sdk/types.js";
 import { CallClock } from "./call-clock.ts";
 import { type ServerConfig, serverKeys } from "./config.ts";
@@ -14,12 +14,10 @@ export type ServerState = "connecting" | "ready" | "failed" | "needs-login" | "d
 
 /** What others add to a connection. */
 export interface ServerHooks {
-  /** How to log in to a server at an address. Default: by the headers of its entry alone. */
-  authProvider?(
-    server: McpServer,
-  ): OAuthClientProvider | undefined | Promise<OAuthClientProvider | undefined>;
+  /** Makes the requests to a server at an address, in the name of whoever is logged in there. Default `fetch`. */
+  fetch?(server: McpServer): FetchLike;
   /** Called before a client connects: here it registers what it can (`registerCapabilities`), and answers requests of the server. */
-  clientHandlers?(client: Client, server: McpServer): void;
+  clientHandlers?(client: Client, server: McpServer): void | Promise<void>;
 }
 
 export interface McpServerOptions {
@@ -139,6 +137,14 @@ export class McpServer {
     await this.#connecting;
   }
 
+  /** Switches it on or off in this session, whatever its entry says. */
+  async enable(isEnabled: boolean): Promise<void> {
+    if ((this.#state !== "disabled") === isEnabled) return;
+    if (!isEnabled) await this.close();
+    this.#set(isEnabled ? "closed" : "disabled");
+    if (isEnabled) await this.connect();
+  }
+
   /** Whoever closes it in the meantime has it closed. */
   async reconnect(): Promise<void> {
     const closed = this.close();
@@ -171,18 +177,19 @@ export class McpServer {
     options: CallOptions,
   ): Promise<Record<string, unknown>> {
     try {
-      const client = await this.#connected(options.signal);
+      const client = await this.connected(options.signal);
       try {
         return await this.#request(client, { name, arguments: args }, options);
       } catch (error) {
         // Another server answers there now, or this one has forgotten us: it has not run the call.
         if (!isSessionLost(error) || options.signal.aborted) throw error;
         if (this.client === client) await this.reconnect();
-        return await this.#request(await this.#connected(options.signal), { name, arguments: args }, options);
+        return await this.#request(await this.connected(options.signal), { name, arguments: args }, options);
       }
     } catch (error) {
       options.signal.throwIfAborted();
       if (error instanceof NotConnected) throw error;
+      if (isUnauthorized(error)) await this.#loginEnded(error);
       if (isUnreachable(error)) this.#lost(this.#connection, messageOf((error as Error).cause ?? error));
       throw new Error(this.#callProblem(error), { cause: error });
     }
@@ -212,8 +219,8 @@ export class McpServer {
     }
   }
 
-  /** The client of a connection that stands. @throws NotConnected where there is none, and none can be made */
-  async #connected(signal: AbortSignal): Promise<Client> {
+  /** The client of a connection that stands; connects where there is none. @throws NotConnected where there is none, and none can be made */
+  async connected(signal: AbortSignal): Promise<Client> {
     signal.throwIfAborted();
     const aborted = new Promise<void>((resolve) =>
       signal.addEventListener("abort", () => resolve(), { once: true }),
@@ -229,6 +236,7 @@ export class McpServer {
 
   #callProblem(error: unknown): string {
     const code = (error as { code?: unknown }).code;
+    if (this.#state === "needs-login") return this.#problem ?? messageOf(error);
     if (code === timedOut)
       return `The MCP server ${this.name} did not answer within ${this.config.timeoutMs / 1_000} s; the call was cancelled.`;
     const isLost = this.#state !== "ready" || code === connectionClosed;
@@ -250,8 +258,7 @@ export class McpServer {
     });
     this.#connection = opened;
     try {
-      const authProvider = await this.#hooks.authProvider?.(this);
-      await opened.open(authProvider, (client) => this.#hooks.clientHandlers?.(client, this));
+      await opened.open(this.#hooks.fetch?.(this), (client) => this.#hooks.clientHandlers?.(client, this));
       if (this.#connection !== opened) return void (await opened.close());
       await this.#read(opened);
       if (this.#connection === opened) this.#set("ready");
@@ -266,11 +273,19 @@ export class McpServer {
 
   #fail(error: unknown): void {
     if (isUnauthorized(error)) {
-      this.#set("needs-login", "The server wants a login.");
+      this.#set("needs-login", plainLine(messageOf(error)));
       return;
     }
     const said = this.config.type === "stdio" ? lastLine(this.stderrTail) : "";
     this.#set("failed", plainLine(`${messageOf(error)}${said && ` It wrote: ${said}`}`));
+  }
+
+  /** What was a login is none any more. */
+  async #loginEnded(error: unknown): Promise<void> {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    this.#fail(error);
+    await connection?.close();
   }
 
   #lost(connection: Connection | undefined, problem: string): void {
@@ -328,8 +343,8 @@ function isUnreachable(error: unknown): boolean {
 }
 
 function isUnauthorized(error: unknown): boolean {
-  const { code, constructor: kind } = (error ?? {}) as { code?: unknown; constructor?: { name?: string } };
-  return code === 401 || kind?.name === "UnauthorizedError";
+  const { code } = (error ?? {}) as { code?: unknown };
+  return code === 401 || code === "mcp_login_needed";
 }
 
 function lastLine(text: string): string {

@@ -69,7 +69,8 @@ export class McpServers {
 
   #changed(server?: McpServer): void {
     if (server?.state === "failed") this.#notify(`${server.name} cannot be used: ${server.problem}`);
-    if (server?.state === "needs-login") this.#notify(`${server.name} wants a login.`);
+    if (server?.state === "needs-login")
+      this.#notify(`${server.problem} Log in with /mcp login ${server.name}`);
     for (const listener of [...this.#listeners]) listener();
   }
 
