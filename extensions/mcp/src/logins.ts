@@ -1,0 +1,110 @@
+import { BonsaiError, bonsaiHome, type ExtensionContext } from "@bonsai-agent/extension";
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { HttpServer } from "./config.ts";
+import { LoginStore } from "./login-store.ts";
+import { OAuthAccess } from "./oauth-access.ts";
+import { oauthOptions } from "./oauth-options.ts";
+import type { McpServer } from "./server.ts";
+
+interface LoginsOptions {
+  openBrowser: (url: string) => Promise<boolean>;
+  /** Bonsai's own folder. Default: where it is. */
+  home?: () => string;
+}
+
+/** Owner of the logins at servers with an address. */
+export class Logins {
+  readonly #options: LoginsOptions;
+  readonly #accesses = new Map<string, { access: OAuthAccess; store: LoginStore }>();
+  /** Logins under way, by server. */
+  readonly #underWay = new Map<string, AbortController>();
+
+  constructor(options: LoginsOptions) {
+    this.#options = options;
+  }
+
+  /** As `fetch`, in the name of whoever is logged in; an `Authorization` of the server's entry stands. */
+  fetchOf({ config }: McpServer): FetchLike {
+    return config.type === "http" ? this.#of(config).access.fetch : fetch;
+  }
+
+  /** True for a server where one can log in. */
+  canLogIn({ config }: McpServer): boolean {
+    return config.type === "http" && !new Headers(config.headers).has("authorization");
+  }
+
+  /**
+   * Logs the user in, and connects the server anew.
+   * @throws BonsaiError `mcp_login_needless`, `mcp_login_needs_user`, and those of `logIn`
+   */
+  async logIn(
+    server: McpServer,
+    { ui, hasUI, signal }: Pick<ExtensionContext, "ui" | "hasUI" | "signal">,
+  ): Promise<void> {
+    const { name, config } = server;
+    if (config.type !== "http" || !this.canLogIn(server)) throw needless(server);
+    if (!hasUI) throw needsUser(name);
+    const { logIn } = await import("./oauth-login.ts");
+    const { access, store } = this.#of(config);
+    // One at a time: whoever begins anew has given the other up.
+    this.#underWay.get(name)?.abort();
+    const own = new AbortController();
+    this.#underWay.set(name, own);
+    try {
+      await logIn({
+        server: name,
+        url: config.url,
+        options: oauthOptions(name, config.oauth),
+        store,
+        challenge: access.challenge,
+        ui,
+        openBrowser: this.#options.openBrowser,
+        signal: signal === undefined ? own.signal : AbortSignal.any([own.signal, signal]),
+      });
+    } finally {
+      if (this.#underWay.get(name) === own) this.#underWay.delete(name);
+    }
+    await server.reconnect();
+  }
+
+  /** @returns false where nobody was logged in */
+  async logOut(server: McpServer): Promise<boolean> {
+    const { config } = server;
+    if (config.type !== "http") throw needless(server);
+    const { store } = this.#of(config);
+    const wasIn = await store.locked(() => store.remove());
+    if (wasIn) await server.reconnect();
+    return wasIn;
+  }
+
+  #of({ name, url }: HttpServer): { access: OAuthAccess; store: LoginStore } {
+    const key = `${name}\n${url}`;
+    const known = this.#accesses.get(key);
+    if (known !== undefined) return known;
+    const { home = bonsaiHome } = this.#options;
+    const store = new LoginStore({ home: home(), server: name, url });
+    const made = { store, access: new OAuthAccess({ server: name, url, store }) };
+    this.#accesses.set(key, made);
+    return made;
+  }
+}
+
+function needless({ name, config }: McpServer): BonsaiError {
+  const why =
+    config.type === "http"
+      ? "its entry has an Authorization header, which stands"
+      : "it is a program of this machine";
+  return new BonsaiError({
+    code: "mcp_login_needless",
+    message: `There is no login at the MCP server ${name}: ${why}.`,
+    hint: `Look at its entry in ${config.file}.`,
+  });
+}
+
+function needsUser(name: string): BonsaiError {
+  return new BonsaiError({
+    code: "mcp_login_needs_user",
+    message: `Logging in at the MCP server ${name} needs somebody at the terminal.`,
+    hint: `Start bonsai without -p, and say /mcp login ${name}; the login then holds here too.`,
+  });
+}

@@ -1,0 +1,183 @@
+import { BonsaiError } from "@bonsai-agent/extension";
+import type { OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { plainLine } from "./foreign-text.ts";
+import type { LoginStore, StoredLogin } from "./login-store.ts";
+
+/** A server refuses whoever is not logged in, or what the login allows is not enough. */
+export class LoginNeeded extends BonsaiError {
+  constructor(server: string, why: string) {
+    super({
+      code: "mcp_login_needed",
+      message: `The MCP server ${server} wants a login${why}.`,
+      hint: `Log in with /mcp login ${server}.`,
+    });
+  }
+}
+
+/** What a server said when it refused. */
+export interface Challenge {
+  scope?: string;
+  resourceMetadataUrl?: URL;
+}
+
+interface OAuthAccessOptions {
+  server: string;
+  /** The server's address. */
+  url: string;
+  store: LoginStore;
+  fetch?: FetchLike;
+  /** Milliseconds that an authorization server has for an answer. Default 30,000. */
+  timeoutMs?: number;
+}
+
+/** Tokens that would end within the time of a request are refreshed before it. */
+const earlyMs = 60_000;
+
+/**
+ * Requests to one server with the tokens of its login. Owner of when they are refreshed: shortly before they end, and once
+ * when the server refuses them; of several processes one does it, and the others take what it got.
+ */
+export class OAuthAccess {
+  readonly #options: OAuthAccessOptions;
+  #refreshing: Promise<string | undefined> | undefined;
+  /** Of the latest refusal. */
+  challenge: Challenge = {};
+
+  constructor(options: OAuthAccessOptions) {
+    this.#options = options;
+  }
+
+  /** As `fetch`, for the transport of this server. @throws LoginNeeded */
+  readonly fetch: FetchLike = async (address, init) => {
+    const { server, url, fetch: request = fetch } = this.#options;
+    const headers = new Headers(init?.headers);
+    // A token belongs to its server; and what the user's file has as a header is the user's.
+    if (headers.has("authorization") || new URL(address).origin !== new URL(url).origin)
+      return request(address, init);
+    const token = await this.#token();
+    const first = await request(address, { ...init, headers: withToken(headers, token) });
+    if (!(await this.#refuses(first))) return first;
+    if (first.status === 403) throw new LoginNeeded(server, ` that allows more (${this.#wantedScope()})`);
+    const fresh = token === undefined ? undefined : await this.#refresh(token);
+    if (fresh === undefined) throw new LoginNeeded(server, token === undefined ? "" : " anew");
+    const second = await request(address, { ...init, headers: withToken(headers, fresh) });
+    if (await this.#refuses(second)) throw new LoginNeeded(server, " anew");
+    return second;
+  };
+
+  /** True for an answer that wants a login; what it says of that is kept. */
+  async #refuses(response: Response): Promise<boolean> {
+    if (response.status !== 401 && response.status !== 403) return false;
+    const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/sdk/client/auth.js");
+    const { error, scope, resourceMetadataUrl } = extractWWWAuthenticateParams(response);
+    if (response.status === 403 && error !== "insufficient_scope") return false;
+    this.challenge = { ...(scope && { scope }), ...(resourceMetadataUrl && { resourceMetadataUrl }) };
+    await response.body?.cancel();
+    return true;
+  }
+
+  #wantedScope(): string {
+    return plainLine(this.challenge.scope ?? "it does not say what", 100);
+  }
+
+  /** Undefined where nobody is logged in. */
+  async #token(): Promise<string | undefined> {
+    const login = await this.#options.store.read();
+    if (login === undefined) return undefined;
+    const { tokens, expiresAt = Number.POSITIVE_INFINITY } = login;
+    if (expiresAt - Date.now() > earlyMs || tokens.refresh_token === undefined) return tokens.access_token;
+    try {
+      return await this.#refresh(tokens.access_token);
+    } catch (error) {
+      // It holds still, and the next request tries again.
+      if (expiresAt > Date.now()) return tokens.access_token;
+      throw error;
+    }
+  }
+
+  /** The token after the one that was used; undefined where a login is needed. Calls at one time share one refresh. */
+  #refresh(used: string): Promise<string | undefined> {
+    this.#refreshing ??= this.#refreshOnce(used).finally(() => {
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  #refreshOnce(used: string): Promise<string | undefined> {
+    const { store, timeoutMs = 30_000 } = this.#options;
+    return store.locked(
+      async () => {
+        const login = await store.read();
+        // Another process was faster, or the user has logged out.
+        if (login === undefined || login.tokens.access_token !== used) return login?.tokens.access_token;
+        if (login.tokens.refresh_token === undefined) return undefined;
+        const tokens = await this.#askForTokens(login, login.tokens.refresh_token);
+        if (tokens === undefined) await store.remove();
+        else await store.write(loginWith(login, tokens));
+        return tokens?.access_token;
+      },
+      AbortSignal.timeout(timeoutMs * 2),
+    );
+  }
+
+  /** Undefined where the refresh is refused. @throws BonsaiError `mcp_refresh_failed` where it may work later */
+  async #askForTokens(
+    { discovery, client, tokens: { issuer } }: StoredLogin,
+    refreshToken: string,
+  ): Promise<OAuthTokens | undefined> {
+    const { server, fetch: request = fetch, timeoutMs = 30_000 } = this.#options;
+    const [{ refreshAuthorization }, { OAuthError, ServerError }] = await Promise.all([
+      import("@modelcontextprotocol/sdk/client/auth.js"),
+      import("@modelcontextprotocol/sdk/server/auth/errors.js"),
+    ]);
+    try {
+      const { authorizationServerUrl, authorizationServerMetadata: metadata, resourceMetadata } = discovery;
+      const tokens = await refreshAuthorization(authorizationServerUrl, {
+        ...(metadata && { metadata }),
+        clientInformation: client,
+        refreshToken,
+        ...(resourceMetadata && { resource: resourceMetadata.resource }),
+        fetchFn: withTimeout(request, timeoutMs),
+      });
+      return { ...tokens, ...(issuer && { issuer }) };
+    } catch (error) {
+      if (error instanceof OAuthError && !(error instanceof ServerError)) return undefined;
+      throw new BonsaiError({
+        code: "mcp_refresh_failed",
+        message: `The login of the MCP server ${server} could not be refreshed: ${plainLine((error as Error).message)}`,
+        hint: `Try again later; if it stays so, log in anew with /mcp login ${server}.`,
+        cause: error,
+      });
+    }
+  }
+}
+
+function withToken(headers: Headers, token: string | undefined): Headers {
+  const all = new Headers(headers);
+  if (token !== undefined) all.set("authorization", `Bearer ${token}`);
+  return all;
+}
+
+/** A login with tokens that were given right now. */
+export function loginWith(
+  login: Omit<StoredLogin, "tokens" | "expiresAt">,
+  tokens: OAuthTokens,
+): StoredLogin {
+  const { discovery, client } = login;
+  const { expires_in: seconds } = tokens;
+  return {
+    discovery,
+    client,
+    tokens,
+    ...(seconds !== undefined && { expiresAt: Date.now() + seconds * 1_000 }),
+  };
+}
+
+/** No answer is waited for without an end. */
+export function withTimeout(request: FetchLike, timeoutMs: number, signal?: AbortSignal): FetchLike {
+  return (address, init) => {
+    const ends = [AbortSignal.timeout(timeoutMs), signal, init?.signal].filter((each) => each != null);
+    return request(address, { ...init, signal: AbortSignal.any(ends) });
+  };
+}

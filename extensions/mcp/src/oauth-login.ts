@@ -1,0 +1,269 @@
+import { randomBytes } from "node:crypto";
+import { BonsaiError, type ExtensionContext } from "@bonsai-agent/extension";
+import type { Loopback } from "@bonsai-agent/extension/login";
+import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/sdk/client/auth.js";
+import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { plainLine } from "./foreign-text.ts";
+import type { LoginStore } from "./login-store.ts";
+import { type Challenge, loginWith, withTimeout } from "./oauth-access.ts";
+import type { OAuthOptions } from "./oauth-options.ts";
+
+export interface LoginRequest {
+  server: string;
+  /** The server's address. */
+  url: string;
+  options: OAuthOptions;
+  store: LoginStore;
+  /** What the server said when it refused. */
+  challenge: Challenge;
+  ui: ExtensionContext["ui"];
+  /** Opens a page in the user's browser; false where that cannot be. */
+  openBrowser: (url: string) => Promise<boolean>;
+  signal?: AbortSignal | undefined;
+  fetch?: FetchLike;
+  /** Milliseconds that an authorization server has for an answer. Default 30,000. */
+  timeoutMs?: number;
+}
+
+/**
+ * Logs the user in at a server: discovery, registration, the browser, the code, the tokens. Nothing is stored before all
+ * of it has worked.
+ * @throws BonsaiError `mcp_login_failed`, `mcp_login_cancelled`, `mcp_login_untrusted`, and those of the loopback
+ */
+export async function logIn(request: LoginRequest): Promise<void> {
+  const [{ auth }, { openLoopback }] = await Promise.all([
+    import("@modelcontextprotocol/sdk/client/auth.js"),
+    import("@bonsai-agent/extension/login"),
+  ]);
+  const { server, url: serverUrl, options, challenge, signal, timeoutMs = 30_000 } = request;
+  const client = new LoginClient(request);
+  const loopback = await openLoopback({
+    state: client.state(),
+    ...options.callback,
+    signal,
+    // Known once the server was asked; the answer comes later.
+    get issuer() {
+      return client.found?.authorizationServerMetadata?.issuer;
+    },
+  });
+  client.loopback = loopback;
+  const scope = options.scope ?? challenge.scope;
+  const call = {
+    serverUrl,
+    ...(scope && { scope }),
+    fetchFn: withTimeout(request.fetch ?? fetch, timeoutMs, signal),
+  };
+  const { resourceMetadataUrl } = challenge;
+  try {
+    await auth(client, { ...call, ...(resourceMetadataUrl && { resourceMetadataUrl }) });
+    const authorizationCode = await client.answer();
+    await auth(client, { ...call, authorizationCode });
+  } catch (error) {
+    signal?.throwIfAborted();
+    throw error instanceof BonsaiError ? error : failed(server, error);
+  } finally {
+    loopback.close();
+  }
+}
+
+function failed(server: string, error: unknown): BonsaiError {
+  const { message, name } = error as Error;
+  const isLate = name === "TimeoutError";
+  const why = isLate ? "its authorization server did not answer in time" : plainLine(message, 400);
+  return new BonsaiError({
+    code: "mcp_login_failed",
+    message: `Logging in at the MCP server ${server} failed: ${why}`,
+    hint: /dynamic client registration/i.test(message)
+      ? "Register a client by hand, and give its id as oauth.clientId (and oauth.callbackPort) in the file of the server."
+      : `Try again with /mcp login ${server}; nothing of it was stored.`,
+    cause: error,
+  });
+}
+
+/** One login under way, as the SDK asks for its parts. */
+class LoginClient implements OAuthClientProvider {
+  readonly #request: LoginRequest;
+  readonly #state = randomBytes(24).toString("base64url");
+  #verifier = "";
+  #registered: OAuthClientInformationMixed | undefined;
+  #page: URL | undefined;
+  loopback: Loopback | undefined;
+  found: OAuthDiscoveryState | undefined;
+  /** Absent for a client that was registered by hand. */
+  saveClientInformation?: (client: OAuthClientInformationMixed) => void;
+
+  constructor(request: LoginRequest) {
+    this.#request = request;
+    const { clientId, clientSecret } = request.options;
+    if (clientId === undefined)
+      this.saveClientInformation = (client) => {
+        this.#registered = client;
+      };
+    else this.#registered = { client_id: clientId, ...(clientSecret && { client_secret: clientSecret }) };
+  }
+
+  get redirectUrl(): string {
+    return this.loopback!.redirectUri;
+  }
+
+  get clientMetadata() {
+    const { options } = this.#request;
+    return {
+      client_name: options.clientName,
+      redirect_uris: [this.redirectUrl],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: options.clientSecret === undefined ? "none" : "client_secret_post",
+      ...(options.scope && { scope: options.scope }),
+    };
+  }
+
+  state(): string {
+    return this.#state;
+  }
+
+  clientInformation(): OAuthClientInformationMixed | undefined {
+    return this.#registered;
+  }
+
+  /** None: a login is made anew. */
+  tokens(): undefined {}
+
+  saveCodeVerifier(verifier: string): void {
+    this.#verifier = verifier;
+  }
+
+  codeVerifier(): string {
+    return this.#verifier;
+  }
+
+  discoveryState(): OAuthDiscoveryState | undefined {
+    return this.found;
+  }
+
+  saveDiscoveryState(found: OAuthDiscoveryState): void {
+    checkDiscovery(this.#request, found);
+    this.found = found;
+  }
+
+  redirectToAuthorization(page: URL): void {
+    this.#page = page;
+  }
+
+  async saveTokens(tokens: OAuthTokens): Promise<void> {
+    const { store } = this.#request;
+    const login = loginWith({ discovery: this.found!, client: this.#registered! }, tokens);
+    await store.locked(() => store.write(login), this.#request.signal);
+  }
+
+  /** The code that the browser brings, or the user pastes. */
+  async answer(): Promise<string> {
+    const { server, ui, openBrowser, signal } = this.#request;
+    const page = this.#page!;
+    if (!(await this.#mayOpen(page))) throw cancelled(server);
+    const loopback = this.loopback!;
+    const code = loopback.code();
+    // What the user sees first is the question; a code that comes meanwhile is kept.
+    code.catch(() => {});
+    const isOpen = await openBrowser(page.href);
+    ui.notify(`${isOpen ? "The browser shows" : "Open this page to log in at"} ${server}: ${page.href}`);
+    const arrived = new AbortController();
+    const ends = [arrived.signal, ...(signal === undefined ? [] : [signal])];
+    const asking = askForPaste(this.#request, loopback, AbortSignal.any(ends));
+    try {
+      return await Promise.race([code, asking]);
+    } finally {
+      arrived.abort();
+    }
+  }
+
+  /** Where the login is not the server's own, the user knows it. */
+  async #mayOpen(page: URL): Promise<boolean> {
+    const { server, url, ui, signal } = this.#request;
+    const own = new URL(url).hostname;
+    if (isRelated(page.hostname, own)) return true;
+    return ui.confirm(
+      `Log in at MCP server ${server}`,
+      `${own} sends you to ${page.hostname} for the login. Whoever runs that page sees what you type there. Open it?`,
+      { signal },
+    );
+  }
+}
+
+/** The same host, or one within the other. */
+function isRelated(one: string, other: string): boolean {
+  return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
+}
+
+/** For a browser on another machine: the address that it ends at. Only the loopback's own code ends the login well. */
+async function askForPaste(
+  { server, ui }: LoginRequest,
+  loopback: Loopback,
+  signal: AbortSignal,
+): Promise<never> {
+  let problem = "";
+  for (;;) {
+    const title = `Logging in at MCP server ${server}: go on in the browser.\n${problem}Where the browser is on another machine, paste here the address that it ends at.`;
+    const pasted = await ui.input(title, "http://127.0.0.1:…/callback?code=…", { signal });
+    // The code has come, and the dialog was ended.
+    if (signal.aborted) return new Promise<never>(() => {});
+    if (pasted === undefined) throw cancelled(server);
+    const { search = "" } = URL.parse(pasted.trim()) ?? {};
+    const taken = await fetch(`${loopback.redirectUri}${search}`, { signal }).catch(() => undefined);
+    if (taken?.ok || signal.aborted) return new Promise<never>(() => {});
+    problem = "That is not the answer of this login. ";
+  }
+}
+
+function cancelled(server: string): BonsaiError {
+  return new BonsaiError({
+    code: "mcp_login_cancelled",
+    message: `The login at the MCP server ${server} was cancelled; nothing was stored.`,
+    hint: `Begin it again with /mcp login ${server}.`,
+  });
+}
+
+/**
+ * What the server says of its login is followed only where nobody listens in, and where it speaks for itself.
+ * @throws BonsaiError `mcp_login_untrusted`
+ */
+function checkDiscovery({ server, url }: LoginRequest, found: OAuthDiscoveryState): void {
+  const { authorizationServerUrl, authorizationServerMetadata: metadata } = found;
+  const addresses = [
+    authorizationServerUrl,
+    metadata?.authorization_endpoint,
+    metadata?.token_endpoint,
+    metadata?.registration_endpoint,
+  ].filter((address) => address !== undefined);
+  const isLocal = isLoopback(new URL(url).hostname);
+  const unsafe = addresses.find((address) => !isSafe(new URL(address), isLocal));
+  if (unsafe !== undefined)
+    throw untrusted(server, `it sends the login to ${plainLine(unsafe)}, which is not https`);
+  const issuer = metadata?.issuer;
+  if (issuer !== undefined && withoutSlash(issuer) !== withoutSlash(String(authorizationServerUrl)))
+    throw untrusted(
+      server,
+      `${plainLine(String(authorizationServerUrl))} says that it is ${plainLine(issuer)}`,
+    );
+}
+
+function isSafe({ protocol, hostname }: URL, isLocal: boolean): boolean {
+  return protocol === "https:" || (protocol === "http:" && isLocal && isLoopback(hostname));
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function withoutSlash(address: string): string {
+  return (URL.parse(address)?.href ?? address).replace(/\/$/, "");
+}
+
+function untrusted(server: string, why: string): BonsaiError {
+  return new BonsaiError({
+    code: "mcp_login_untrusted",
+    message: `Logging in at the MCP server ${server} was given up: ${why}.`,
+    hint: "Look at the server's address in its file, and ask whoever runs it.",
+  });
+}
