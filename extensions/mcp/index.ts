@@ -1,7 +1,14 @@
 import { bonsaiHome, type ExtensionAPI, type ExtensionContext } from "@bonsai-agent/extension";
+import { resourceCompletion } from "./src/completion.ts";
 import { readConfig } from "./src/config.ts";
+import { Logins } from "./src/logins.ts";
+import { registerMcpCommand } from "./src/mcp-command.ts";
+import { registerMessages } from "./src/message-views.ts";
+import { Prompts } from "./src/prompts.ts";
+import { Resources, withResources } from "./src/resources.ts";
 import { McpServers } from "./src/servers.ts";
 import { McpTools } from "./src/tools.ts";
+import { UserRequests } from "./src/user-requests.ts";
 
 /** Seconds that the first prompts wait for servers that connect; after that, tools come as they come. */
 const usualWait = 5;
@@ -14,7 +21,21 @@ export default function mcp(bonsai: ExtensionAPI): void {
   });
   let context: ExtensionContext | undefined;
   const onNotice = (message: string) => context?.ui.notify(`MCP: ${message}`, "warning");
-  const servers = new McpServers({ onNotice });
+  const openBrowser = async (url: string) => (await import("@bonsai-agent/extension/login")).openBrowser(url);
+  const requests = new UserRequests({ context: () => context, openBrowser });
+  const logins = new Logins({ openBrowser });
+  const servers = new McpServers({
+    onNotice,
+    hooks: {
+      fetch: (server) => logins.fetchOf(server),
+      async clientHandlers(client, server) {
+        await requests.attach(client, { name: server.name, pauseCalls: () => server.pauseCalls() });
+        await resources.attach(client, server.name);
+      },
+    },
+  });
+  const resources = new Resources({ bonsai, servers, onNotice });
+  const prompts = new Prompts({ bonsai, servers });
   const tools = new McpTools({
     bonsai,
     servers,
@@ -23,8 +44,23 @@ export default function mcp(bonsai: ExtensionAPI): void {
   });
   let waitUntilMs = 0;
 
-  servers.on(() => tools.update());
+  registerMcpCommand({ bonsai, parts: { servers, tools }, logins });
+  registerMessages(bonsai);
+  servers.on(() => {
+    tools.update();
+    prompts.update();
+  });
+  /** What needs the servers waits for those that connect, in the first seconds. */
+  const settled = async (signal: AbortSignal | undefined) => {
+    const leftMs = waitUntilMs - performance.now();
+    if (leftMs <= 0) return;
+    const limit = AbortSignal.timeout(Math.ceil(leftMs));
+    await servers.settled(signal === undefined ? limit : AbortSignal.any([limit, signal]));
+  };
   bonsai.on("session_start", async (_event, ctx) => {
+    // Another session of this program types in the same editor.
+    if (context === undefined)
+      ctx.ui.addAutocompleteProvider((current) => resourceCompletion(current, servers));
     context = ctx;
     const isProjectTrusted = ctx.isProjectTrusted();
     const config = readConfig({ cwd: ctx.cwd, home: bonsaiHome(), isProjectTrusted, env: process.env });
@@ -33,13 +69,18 @@ export default function mcp(bonsai: ExtensionAPI): void {
       onNotice(`${config.leftAside} is left aside, for the project is not trusted: bonsai trust does that.`);
     waitUntilMs = performance.now() + waitSeconds(bonsai.getFlag("mcp-wait")) * 1_000;
     await servers.use(config);
+    // There, the first text can be the command of a prompt, and nobody types a second one.
+    if (ctx.mode === "print" || ctx.mode === "json") await settled(ctx.signal);
   });
-  bonsai.on("before_agent_start", async (_event, ctx) => {
-    const leftMs = waitUntilMs - performance.now();
-    if (leftMs <= 0) return;
-    const limit = AbortSignal.timeout(Math.ceil(leftMs));
-    await servers.settled(ctx.signal === undefined ? limit : AbortSignal.any([limit, ctx.signal]));
+  bonsai.on("input", async ({ text, images, streamingBehavior }, ctx) => {
+    requests.newPrompt();
+    const named = await resources.named(text, ctx.signal);
+    if (named === undefined) return;
+    if (streamingBehavior !== undefined)
+      return { action: "transform", ...withResources(text, images, named) };
+    resources.sendWithPrompt(named);
   });
+  bonsai.on("before_agent_start", async (_event, ctx) => settled(ctx.signal));
   bonsai.on("model_select", () => tools.update());
   bonsai.on("session_shutdown", async ({ reason }) => {
     // Another session of this program goes on with the same servers.

@@ -1,0 +1,172 @@
+import type { ExtensionUI } from "@bonsai-agent/extension";
+import { plainLine } from "./foreign-text.ts";
+import { mentionOf } from "./mentions.ts";
+import type { McpServer } from "./server.ts";
+import type { McpServers } from "./servers.ts";
+import { type BegunTemplate, begunTemplate, templateStart } from "./uri-template.ts";
+
+type Provider = Parameters<Parameters<ExtensionUI["addAutocompleteProvider"]>[0]>[0];
+type Suggestions = NonNullable<Awaited<ReturnType<Provider["getSuggestions"]>>>;
+type Item = Suggestions["items"][number];
+
+/** A mention at the cursor, whole or begun; `@"` begins one with blanks in it. */
+const mention = /(?:^|[\s([{<'`])(@(?:"([^"]*)|([^\s"'`<>()[\]{}]*)))$/;
+
+/** Values that a server has to give while the user types on. */
+const completionMs = 3_000;
+const mostItems = 50;
+/** Beside files, which come first. */
+const mostBesideFiles = 5;
+
+/** What a server's prompt or template can be completed with; nothing where the server cannot, or does not in time. */
+export async function serverCompletions(
+  server: McpServer,
+  params: Parameters<NonNullable<McpServer["client"]>["complete"]>[0],
+  signal: AbortSignal | undefined,
+): Promise<string[]> {
+  const { client, state } = server;
+  if (client === undefined || state !== "ready" || client.getServerCapabilities()?.completions === undefined)
+    return [];
+  try {
+    const { completion } = await client.complete(params, {
+      timeout: completionMs,
+      ...(signal && { signal }),
+    });
+    return completion.values.filter((value) => value === plainLine(value, 1_000)).slice(0, mostItems);
+  } catch {
+    // Completing is a convenience: a server that fails at it has said nothing.
+    return [];
+  }
+}
+
+/** Completes `@server:uri` beside what the program completes: files come first, and keep their places. */
+export function resourceCompletion(current: Provider, servers: McpServers): Provider {
+  /** What was offered and has to go on. */
+  const begun = new Set<string>();
+  return {
+    ...(current.triggerCharacters && { triggerCharacters: current.triggerCharacters }),
+    async getSuggestions(lines, line, column, options) {
+      const typed = mention.exec((lines[line] ?? "").slice(0, column));
+      if (typed === null) return current.getSuggestions(lines, line, column, options);
+      const [, prefix = "", quoted, bare = ""] = typed;
+      const query = quoted ?? bare;
+      const server = servers.get(query.split(":", 1)[0]!);
+      if (server !== undefined && query.includes(":")) {
+        const found = await ofServer(server, query.slice(server.name.length + 1), options.signal);
+        begun.clear();
+        for (const { item, isBegun } of found) if (isBegun) begun.add(item.value);
+        return found.length === 0 ? null : { items: found.map(({ item }) => item), prefix };
+      }
+      const files = await current.getSuggestions(lines, line, column, options);
+      const others = besideFiles(servers, query, begun);
+      if (others.length === 0) return files;
+      return { items: [...(files?.items ?? []), ...others], prefix };
+    },
+    applyCompletion(lines, line, column, item, prefix) {
+      const text = lines[line] ?? "";
+      if (!prefix.startsWith("@") || servers.get(/^@"?([\w-]+):/.exec(item.value)?.[1] ?? "") === undefined)
+        return current.applyCompletion(lines, line, column, item, prefix);
+      const rest = text.slice(column);
+      // A mention that is begun is typed on: without its last quote, and without a blank.
+      const isBegun = begun.has(item.value);
+      const value = isBegun ? item.value : rest.startsWith(" ") ? item.value : `${item.value} `;
+      const start = text.slice(0, column - prefix.length) + value;
+      return {
+        lines: lines.map((each, at) => (at === line ? start + rest : each)),
+        cursorLine: line,
+        cursorCol: start.length,
+      };
+    },
+    shouldTriggerFileCompletion: (...call) => current.shouldTriggerFileCompletion?.(...call) ?? true,
+  };
+}
+
+interface Found {
+  item: Item;
+  /** It has to go on. */
+  isBegun: boolean;
+}
+
+async function ofServer(server: McpServer, query: string, signal: AbortSignal): Promise<Found[]> {
+  const resources = server.resources
+    .filter(({ uri, name }) => isIn(query, uri) || isIn(query, name))
+    .map(({ uri, name, description }) => ({
+      item: itemOf(mentionOf(server.name, uri), name, name === uri ? description : uri),
+      isBegun: false,
+    }));
+  const templates = server.resourceTemplates
+    .filter(({ uriTemplate, name }) => {
+      const start = templateStart(uriTemplate);
+      return query.length < start.length && (isIn(query, uriTemplate) || isIn(query, name));
+    })
+    .map(({ uriTemplate, name }) => ({
+      item: itemOf(begunMention(server.name, templateStart(uriTemplate)), name, uriTemplate),
+      isBegun: true,
+    }));
+  const values = await Promise.all(
+    server.resourceTemplates.map(({ uriTemplate }) => ofTemplate(server, uriTemplate, query, signal)),
+  );
+  return [...values.flat(), ...resources, ...templates].slice(0, mostItems);
+}
+
+async function ofTemplate(
+  server: McpServer,
+  uriTemplate: string,
+  query: string,
+  signal: AbortSignal,
+): Promise<Found[]> {
+  const typed = begunTemplate(uriTemplate, query);
+  if (typed === undefined) return [];
+  const values = await serverCompletions(server, templateRequest(uriTemplate, typed), signal);
+  return values.map((value) => {
+    const uri = `${typed.before}${value}${typed.after}`;
+    const whole = typed.isLast ? mentionOf(server.name, uri) : begunMention(server.name, uri);
+    return { item: itemOf(whole, value, uri), isBegun: !typed.isLast };
+  });
+}
+
+function templateRequest(uri: string, { variable, value, earlier }: BegunTemplate) {
+  return {
+    ref: { type: "ref/resource" as const, uri },
+    argument: { name: variable, value },
+    ...(Object.keys(earlier).length > 0 && { context: { arguments: { ...earlier } } }),
+  };
+}
+
+function begunMention(server: string, uri: string): string {
+  return mentionOf(server, uri).replace(/"$/, "");
+}
+
+/** Servers by their names, and resources by theirs. */
+function besideFiles(servers: McpServers, query: string, begun: Set<string>): Item[] {
+  const ready = servers.all.filter(
+    ({ state, resources, resourceTemplates }) =>
+      state === "ready" && resources.length + resourceTemplates.length > 0,
+  );
+  begun.clear();
+  const names = ready
+    .filter(({ name }) => name.toLowerCase().startsWith(query.toLowerCase()))
+    .map(({ name, resources, resourceTemplates }) => {
+      const value = `@${name}:`;
+      begun.add(value);
+      const count = resources.length + resourceTemplates.length;
+      return itemOf(value, `${name}:`, `resources of an MCP server (${count})`);
+    });
+  const resources =
+    query.length < 2
+      ? []
+      : ready.flatMap(({ name: server, resources: all }) =>
+          all
+            .filter(({ uri, name }) => isIn(query, name) || isIn(query, uri))
+            .map(({ uri, name }) => itemOf(mentionOf(server, uri), name, `${server}:${uri}`)),
+        );
+  return [...names, ...resources].slice(0, mostBesideFiles);
+}
+
+function isIn(query: string, text: string): boolean {
+  return text.toLowerCase().includes(query.toLowerCase());
+}
+
+function itemOf(value: string, label: string, description: string | undefined): Item {
+  return { value, label, ...(description && { description }) };
+}

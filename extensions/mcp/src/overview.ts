@@ -1,0 +1,166 @@
+import { homedir } from "node:os";
+import { relative, sep } from "node:path";
+import { plainLine, plainText } from "./foreign-text.ts";
+import type { OfferedTool } from "./offered-tool.ts";
+import type { McpServer, ServerState } from "./server.ts";
+import type { McpServers } from "./servers.ts";
+import type { McpTools } from "./tools.ts";
+
+/** What `/mcp` is made of. */
+export interface OverviewParts {
+  servers: McpServers;
+  tools: McpTools;
+  cwd: string;
+}
+
+/** A server as the list has it. */
+export interface ServerRow {
+  name: string;
+  state: ServerState;
+  /** As people read it. */
+  stateWord: string;
+  tools: number;
+  /** Of its tools' schemas in each request, estimated. */
+  tokens: number;
+  /** The file that has it, as people read it. */
+  origin: string;
+}
+
+const stateWords: Readonly<Record<ServerState, string>> = {
+  ready: "ready",
+  connecting: "connecting",
+  failed: "failed",
+  "needs-login": "needs login",
+  disabled: "off",
+  closed: "closed",
+};
+
+const urgency: readonly ServerState[] = [
+  "failed",
+  "needs-login",
+  "connecting",
+  "closed",
+  "ready",
+  "disabled",
+];
+
+/** What wants attention comes first. */
+export function serverRows({ servers, tools, cwd }: OverviewParts): ServerRow[] {
+  return servers.all
+    .map((server) => ({
+      name: server.name,
+      state: server.state,
+      stateWord: stateWords[server.state],
+      tools: server.state === "disabled" ? 0 : server.tools.length,
+      tokens: toolsOf(tools, server).reduce((sum, { tokens }) => sum + tokens, 0),
+      origin: originOf(server, cwd),
+    }))
+    .toSorted((one, other) => urgency.indexOf(one.state) - urgency.indexOf(other.state));
+}
+
+export function originOf({ config: { file } }: McpServer, cwd: string): string {
+  const fromCwd = relative(cwd, file);
+  if (fromCwd !== "" && !fromCwd.startsWith("..")) return fromCwd;
+  return file.startsWith(homedir() + sep) ? `~${file.slice(homedir().length)}` : file;
+}
+
+export function toolsOf({ offered }: McpTools, server: McpServer): OfferedTool[] {
+  return offered.filter((each) => each.server === server);
+}
+
+/** What all tools cost, and how the model gets them. */
+export function summaryLine({ servers, tools }: OverviewParts): string {
+  const count = tools.offered.length;
+  const ready = servers.all.filter(({ state }) => state === "ready").length;
+  const how = tools.isBySearch
+    ? "more than a tenth of the model's window: offered by search (mcp_search, mcp_call)"
+    : "in each request";
+  return `${ready} of ${counted(servers.all.length, "server")} ready · ${counted(count, "tool")}, ${tokenCount(tools.tokens)} ${how}`;
+}
+
+export function tokenCount(tokens: number): string {
+  return `~${tokens.toLocaleString("en-US")} tokens`;
+}
+
+export function counted(count: number, noun: string): string {
+  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+export const noServers =
+  'There is no MCP server. Name some in ~/.bonsai/mcp.json or in the project\'s .mcp.json: {"mcpServers": {"NAME": {"command": "…", "args": []}}} or {"url": "https://…"}; then /reload.';
+
+/** The list of servers as text. */
+export function overviewText(parts: OverviewParts): string {
+  const rows = serverRows(parts);
+  if (rows.length === 0) return noServers;
+  const widest = Math.max(...rows.map(({ name }) => name.length));
+  const lines = rows.map((row) => {
+    const server = parts.servers.get(row.name)!;
+    const what =
+      row.state === "ready" || row.state === "closed"
+        ? `${counted(row.tools, "tool")}, ${tokenCount(row.tokens)}`
+        : remedy(server);
+    return `${row.name.padEnd(widest)}  ${row.stateWord.padEnd(11)}  ${what}  (${row.origin})`;
+  });
+  return [summaryLine(parts), ...lines].join("\n");
+}
+
+/** What is wrong, and what to do. */
+function remedy(server: McpServer): string {
+  switch (server.state) {
+    case "needs-login":
+      return `/mcp login ${server.name}`;
+    case "failed":
+      return plainLine(server.problem ?? "");
+    default:
+      return "";
+  }
+}
+
+/** All of one server as text. */
+export function serverText(server: McpServer, { tools, cwd }: OverviewParts): string {
+  const { config, resources, resourceTemplates, prompts } = server;
+  const offered = toolsOf(tools, server);
+  const part = (title: string, lines: readonly string[]) =>
+    lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
+  return [
+    `${server.name}: ${stateWords[server.state]}, ${addressOf(server)} (${originOf(server, cwd)})`,
+    ...(config.description === undefined ? [] : [plainLine(config.description)]),
+    ...(server.problem === undefined ? [] : [`Problem: ${server.problem}`]),
+    ...part(
+      `Tools (${offered.length}, ${tokenCount(offered.reduce((sum, { tokens }) => sum + tokens, 0))}${tools.isBySearch ? ", by search" : ""})`,
+      offered.map(
+        ({ name, tokens, listed }) => `${name}  ${tokenCount(tokens)}  ${plainLine(listed.description, 100)}`,
+      ),
+    ),
+    ...part(
+      `Resources (${resources.length})`,
+      resources.map((each) => `@${server.name}:${each.uri}  ${each.name}`),
+    ),
+    ...part(
+      `Resource templates (${resourceTemplates.length})`,
+      resourceTemplates.map((each) => `@${server.name}:${each.uriTemplate}  ${each.name}`),
+    ),
+    ...part(
+      `Prompts (${prompts.length})`,
+      prompts.map(({ name, description = "" }) => `/${server.name}:${plainLine(name, 60)}  ${description}`),
+    ),
+    ...part("Error output", errorOutput(server)),
+  ].join("\n");
+}
+
+/** Lines of the error output that are shown. */
+const mostErrorLines = 20;
+
+/** The last lines that a program wrote to its standard error. */
+export function errorOutput({ stderrTail }: McpServer): string[] {
+  const lines = plainText(stderrTail).trimEnd().split("\n");
+  return lines.length === 1 && lines[0] === "" ? [] : lines.slice(-mostErrorLines);
+}
+
+/** How it is reached, without what could be a key. */
+export function addressOf({ config }: McpServer): string {
+  if (config.type === "stdio") return plainLine([config.command, ...config.args].join(" "), 200);
+  const { origin, pathname } = new URL(config.url);
+  return plainLine(`${origin}${pathname}`, 200);
+}

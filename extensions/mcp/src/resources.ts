@@ -1,0 +1,196 @@
+import type { ExtensionAPI } from "@bonsai-agent/extension";
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { plainLine, plainText, reasonOf } from "./foreign-text.ts";
+import { type Mention, mentionsIn } from "./mentions.ts";
+import { imageType } from "./result.ts";
+import type { McpServers } from "./servers.ts";
+
+export interface ResourcesOptions {
+  bonsai: Pick<ExtensionAPI, "sendMessage">;
+  servers: McpServers;
+  onNotice(message: string): void;
+}
+
+/** What is kept with the message, for people and programs. */
+export interface ResourceDetails {
+  resources: { server: string; uri: string; bytes: number }[];
+}
+
+/** What was read of what a text names. */
+export interface NamedResources {
+  content: Block[];
+  details: ResourceDetails;
+}
+
+type Image = { type: "image"; data: string; mimeType: string };
+type Block = { type: "text"; text: string } | Image;
+
+export const resourceMessage = "mcp-resource";
+
+/** Of one resource, as of a file that a prompt names. */
+const mostTextBytes = 1_000_000;
+const mostImageBytes = 5_000_000;
+/** Parts of one resource: some are folders. */
+const mostParts = 50;
+/** Resources of one prompt. */
+const mostResources = 20;
+/** Resources of one connection. */
+const mostWatched = 100;
+/** So long a prompt waits for its resources. */
+const readingMs = 20_000;
+
+/** Reads the resources that a text names. A failure is a notice, and the text still goes. */
+export class Resources {
+  readonly #options: ResourcesOptions;
+  /** What was read, and has not changed since. */
+  readonly #watched = new WeakMap<Client, Set<string>>();
+
+  constructor(options: ResourcesOptions) {
+    this.#options = options;
+  }
+
+  /** Called before the client connects: from then on, what was read and changes is named, once. */
+  async attach(client: Client, server: string): Promise<void> {
+    const { ResourceUpdatedNotificationSchema } = await import("@modelcontextprotocol/sdk/types.js");
+    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params: { uri } }) => {
+      if (this.#watched.get(client)?.delete(uri) !== true) return;
+      const name = plainLine(`${server}:${uri}`, 120);
+      this.#options.onNotice(`@${name} has changed since it was read; name it again to read it anew.`);
+      const text = `[The resource ${plainLine(uri, 500)} of ${server} has changed since it was read.]`;
+      this.#options.bonsai.sendMessage(
+        { customType: resourceMessage, content: text, display: false },
+        { deliverAs: "nextTurn" },
+      );
+    });
+  }
+
+  /** What a text names; undefined where that is nothing, or nothing that can be read. */
+  async named(text: string, aborted: AbortSignal | undefined): Promise<NamedResources | undefined> {
+    const { servers, onNotice } = this.#options;
+    const named = mentionsIn(text, servers);
+    if (named.length === 0) return undefined;
+    if (named.length > mostResources)
+      onNotice(`The prompt names ${named.length} resources; the first ${mostResources} are read.`);
+    const ends = [AbortSignal.timeout(readingMs), ...(aborted === undefined ? [] : [aborted])];
+    const signal = AbortSignal.any(ends);
+    const read = await Promise.all(
+      named.slice(0, mostResources).map((mention) => this.#read(mention, signal)),
+    );
+    const found = read.flatMap((each) => each ?? []);
+    if (found.length === 0) return undefined;
+    return {
+      content: found.flatMap(({ blocks }) => blocks),
+      details: { resources: found.map(({ about }) => about) },
+    };
+  }
+
+  /** Puts them behind the prompt that is about to begin a run. */
+  sendWithPrompt({ content, details }: NamedResources): void {
+    const message = { customType: resourceMessage, content, display: true, details };
+    this.#options.bonsai.sendMessage(message, { deliverAs: "nextTurn" });
+  }
+
+  async #read(
+    { server, uri }: Mention,
+    signal: AbortSignal,
+  ): Promise<{ about: ResourceDetails["resources"][number]; blocks: Block[] } | undefined> {
+    try {
+      const client = await server.connected(signal);
+      const contents = await readContents(client, uri, signal);
+      await this.#watch(client, uri, signal);
+      const blocks = resourceBlocks(server.name, uri, contents);
+      const bytes = blocks.reduce(
+        (sum, block) => sum + (block.type === "text" ? block.text : block.data).length,
+        0,
+      );
+      return { about: { server: server.name, uri, bytes }, blocks };
+    } catch (error) {
+      const late = signal.aborted && (signal.reason as Error | undefined)?.name === "TimeoutError";
+      const why = late ? `it took longer than ${readingMs / 1_000} s.` : reasonOf(error);
+      if (late || !signal.aborted)
+        this.#options.onNotice(`@${plainLine(`${server.name}:${uri}`, 120)} could not be read: ${why}`);
+      return undefined;
+    }
+  }
+
+  /** Where the server says when it changes. Beyond some, nothing is watched. */
+  async #watch(client: Client, uri: string, signal: AbortSignal): Promise<void> {
+    const watched = this.#watched.get(client) ?? new Set();
+    this.#watched.set(client, watched);
+    if (watched.has(uri) || watched.size >= mostWatched) return;
+    if (client.getServerCapabilities()?.resources?.subscribe !== true) return;
+    watched.add(uri);
+    // What cannot be watched was read all the same.
+    await client.subscribeResource({ uri }, { signal, timeout: readingMs }).catch(() => watched.delete(uri));
+  }
+}
+
+/** One part of a resource, unread. */
+type Part = Record<string, unknown>;
+
+async function readContents(client: Client, uri: string, signal: AbortSignal): Promise<Part[]> {
+  const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
+  const read: Record<string, unknown> = await client.request(
+    { method: "resources/read", params: { uri } },
+    ResultSchema,
+    { signal, timeout: readingMs },
+  );
+  if (!Array.isArray(read.contents) || read.contents.length === 0)
+    throw new Error("The server gave nothing.");
+  return read.contents.map((part) => (part ?? {}) as Part);
+}
+
+/** A resource for the model: data that says where it is from and where it ends. */
+export function resourceBlocks(server: string, uri: string, contents: readonly Part[]): Block[] {
+  const left = contents.length - mostParts;
+  return [
+    ...contents.slice(0, mostParts).flatMap((part) => partBlocks(server, uri, part)),
+    ...(left > 0 ? [textBlock(`[${left} more parts of the resource ${plainLine(uri)} are left out.]`)] : []),
+  ];
+}
+
+function partBlocks(server: string, named: string, { uri, text, blob, mimeType }: Part): Block[] {
+  const name = plainLine(typeof uri === "string" && uri !== "" ? uri : named, 500);
+  const type = typeof mimeType === "string" ? plainLine(mimeType, 80) : undefined;
+  if (typeof text === "string") return [textBlock(framed(server, name, type, text))];
+  if (typeof blob !== "string") return [textBlock(`[The resource ${name} of ${server} is empty.]`)];
+  const bytes = Buffer.from(blob, "base64");
+  const image = imageType(bytes);
+  if (image !== undefined && bytes.length <= mostImageBytes)
+    return [
+      textBlock(`[The resource ${name} of ${server}, an image:]`),
+      { type: "image", data: bytes.toString("base64"), mimeType: image },
+    ];
+  const size = bytes.length.toLocaleString("en-US");
+  return [
+    textBlock(
+      `[The resource ${name} of ${server} is ${size} bytes of ${type ?? "unknown type"}; they are not shown.]`,
+    ),
+  ];
+}
+
+function textBlock(text: string): Block {
+  return { type: "text", text };
+}
+
+/** The frame cannot be ended from within. */
+function framed(server: string, uri: string, type: string | undefined, text: string): string {
+  const plain = plainText(text).trimEnd();
+  const bytes = Buffer.byteLength(plain);
+  const cut = bytes <= mostTextBytes ? plain : Buffer.from(plain).subarray(0, mostTextBytes).toString("utf8");
+  const note = cut === plain ? "" : `\n[… cut: ${bytes.toLocaleString("en-US")} bytes in all]`;
+  const inert = cut.replaceAll(/<(?=\s{0,9}\/\s{0,9}mcp-resource\b)/gi, "&lt;");
+  const kind = type === undefined ? "" : ` type=${JSON.stringify(type)}`;
+  return `<mcp-resource server=${JSON.stringify(server)} uri=${JSON.stringify(uri)}${kind}>\n${inert}${note}\n</mcp-resource>`;
+}
+
+/** A text with what it names behind it: one that is said while the agent works is a message by itself. */
+export function withResources(
+  text: string,
+  images: readonly Image[] | undefined,
+  { content }: NamedResources,
+): { text: string; images: Image[] } {
+  const texts = content.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  const more = content.filter((block) => block.type === "image");
+  return { text: [text, ...texts].join("\n\n"), images: [...(images ?? []), ...more] };
+}

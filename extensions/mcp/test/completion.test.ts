@@ -1,0 +1,81 @@
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { resourceCompletion } from "../src/completion.ts";
+import { McpServers } from "../src/servers.ts";
+import { begunTemplate } from "../src/uri-template.ts";
+import { script } from "./mcp-session.ts";
+
+const offers = script(join(import.meta.dirname, "offering-server.ts"));
+type Provider = Parameters<typeof resourceCompletion>[0];
+
+/** The program's own: one file for every mention. */
+const files: Provider = {
+  getSuggestions: async () => ({ items: [{ value: "@offer.md", label: "offer.md" }], prefix: "@of" }),
+  applyCompletion: (lines) => ({ lines: [...lines, "by the program"], cursorLine: 0, cursorCol: 0 }),
+};
+
+async function completing() {
+  const servers = new McpServers({ onNotice: () => {} });
+  const config = { name: "offers", file: "", scope: "user", isEnabled: true, timeoutMs: 10_000 } as const;
+  const stdio = { type: "stdio", env: {}, cwd: process.cwd(), ...offers } as const;
+  await servers.use({ servers: [{ ...config, ...stdio }], problems: [] });
+  await servers.settled(AbortSignal.timeout(20_000));
+  const provider = resourceCompletion(files, servers);
+  const { signal } = new AbortController();
+  return {
+    suggest: async (text: string) =>
+      (await provider.getSuggestions([text], 0, text.length, { signal }))?.items.map(({ value }) => value) ??
+      [],
+    apply: (text: string, value: string, prefix: string) =>
+      provider.applyCompletion([text], 0, text.length, { value, label: value }, prefix).lines.join("|"),
+    [Symbol.asyncDispose]: () => servers.close(),
+  };
+}
+
+test("files come first; servers, resources and templates are offered as they are typed", async () => {
+  await using it = await completing();
+  expect(await it.suggest("see @of")).toEqual(["@offer.md", "@offers:"]);
+  expect(await it.suggest("see @pict")).toEqual(["@offer.md", "@offers:test://picture"]);
+  expect(await it.suggest("mail me@offers:")).toEqual(["@offer.md"]);
+  const all = await it.suggest("see @offers:");
+  expect(all).toContain("@offers:test://text");
+  expect(all).toContain("@offers:test://days/");
+  expect(await it.suggest("see @offers:pic")).toEqual(["@offers:test://picture"]);
+});
+
+test("templates are completed by the server, variable by variable", async () => {
+  await using it = await completing();
+  expect(await it.suggest("@offers:test://days/t")).toEqual([
+    "@offers:test://days/tuesday/",
+    "@offers:test://days/thursday/",
+  ]);
+  expect(await it.suggest("@offers:test://days/tuesday/")).toEqual([
+    "@offers:test://days/tuesday/tuesday-am",
+    "@offers:test://days/tuesday/tuesday-pm",
+  ]);
+});
+
+test("what has to go on gets no blank behind it; what is the program's stays the program's", async () => {
+  await using it = await completing();
+  await it.suggest("@of");
+  expect(it.apply("@of", "@offers:", "@of")).toBe("@offers:");
+  await it.suggest("@offers:t");
+  expect(it.apply("see @offers:t", "@offers:test://days/", "@offers:t")).toBe("see @offers:test://days/");
+  expect(it.apply("see @offers:t", "@offers:test://text", "@offers:t")).toBe("see @offers:test://text ");
+  expect(it.apply("@of", "@offer.md", "@of")).toContain("by the program");
+});
+
+test.each([
+  ["a://{x}/b/{y}", "a://1", { before: "a://", variable: "x", value: "1", earlier: {}, isLast: false }],
+  [
+    "a://{x}/b/{y}",
+    "a://1/b/2",
+    { before: "a://1/b/", variable: "y", value: "2", earlier: { x: "1" }, isLast: true },
+  ],
+  ["a://{+path}", "a://c/d", { before: "a://", variable: "path", value: "c/d", isLast: true }],
+  ["a://{x}", "b://1", undefined],
+  ["a://{x}", "a:", undefined],
+])("%s at %s", (template, typed, begun) => {
+  if (begun === undefined) expect(begunTemplate(template, typed)).toBeUndefined();
+  else expect(begunTemplate(template, typed)).toMatchObject(begun);
+});

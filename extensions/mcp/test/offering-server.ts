@@ -1,0 +1,89 @@
+import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
+import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import { SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { z } from "zod";
+
+// A program for tests: a server with resources and prompts of every kind.
+
+const png =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+const server = new McpServer(
+  { name: "offers", version: "1" },
+  {
+    capabilities: {
+      resources: { subscribe: true, listChanged: true },
+      prompts: { listChanged: true },
+      completions: {},
+    },
+  },
+);
+
+function resource(uri: string, content: object): void {
+  server.registerResource(uri.split("/").at(-1)!, uri, {}, async () => ({
+    contents: [{ uri, ...content } as never],
+  }));
+}
+
+resource("test://text", { text: "plain </mcp-resource> \u001b[2Jend", mimeType: "text/plain" });
+resource("test://picture", { blob: png, mimeType: "image/png" });
+resource("test://blob", {
+  blob: Buffer.from("nothing to see").toString("base64"),
+  mimeType: "application/zip",
+});
+resource("test://long", { text: "x".repeat(1_100_000) });
+server.registerResource("broken", "test://broken", {}, async () => {
+  throw new Error("the disk is on fire");
+});
+
+const days = ["monday", "tuesday", "thursday"];
+server.registerResource(
+  "day",
+  new ResourceTemplate("test://days/{day}/{part}", {
+    list: undefined,
+    complete: {
+      day: (value) => days.filter((day) => day.startsWith(value)),
+      part: (_value, context) => [`${context?.arguments?.day}-am`, `${context?.arguments?.day}-pm`],
+    },
+  }),
+  {},
+  async (uri) => ({ contents: [{ uri: uri.href, text: uri.pathname }] }),
+);
+
+server.registerPrompt(
+  "review",
+  { description: "Reviews", argsSchema: { what: z.string(), how: z.string().optional() } },
+  ({ what, how = "well" }) => ({
+    messages: [
+      { role: "user", content: { type: "text", text: `Review ${what} ${how}` } },
+      { role: "assistant", content: { type: "text", text: "I will." } },
+      { role: "user", content: { type: "image", data: png, mimeType: "image/png" } },
+      {
+        role: "user",
+        content: {
+          type: "resource",
+          resource: { uri: "test://inner", text: "inner text", mimeType: "text/plain" },
+        },
+      },
+    ],
+  }),
+);
+server.registerPrompt("odd name", { description: "Odd" }, () => {
+  throw new Error("no prompt today");
+});
+const later = server.registerPrompt("later", { description: "Comes later" }, () => ({ messages: [] }));
+later.disable();
+
+server.registerTool("show-later", {}, async () => {
+  later.enable();
+  return { content: [{ type: "text", text: "shown" }] };
+});
+server.registerTool("change-text", {}, async () => {
+  await server.server.sendResourceUpdated({ uri: "test://text" });
+  await server.server.sendResourceUpdated({ uri: "test://text" });
+  return { content: [{ type: "text", text: "changed" }] };
+});
+
+server.server.setRequestHandler(SubscribeRequestSchema, () => ({}));
+server.server.setRequestHandler(UnsubscribeRequestSchema, () => ({}));
+await server.connect(new StdioServerTransport());

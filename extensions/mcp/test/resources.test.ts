@@ -1,0 +1,84 @@
+import { join } from "node:path";
+import { messageText } from "@bonsai-agent/extension";
+import { expect, test } from "vitest";
+import { calling, type McpSession, openMcpSession, script } from "./mcp-session.ts";
+
+const offers = script(join(import.meta.dirname, "offering-server.ts"));
+
+/** What the model was sent behind the user's words, as blocks. */
+function behindPrompt({ session }: McpSession) {
+  const messages = session.session.projection().items.map(({ message }) => message);
+  return messages.flatMap((message) =>
+    message.role === "custom" && Array.isArray(message.content) ? message.content : [],
+  );
+}
+
+test("a resource is put behind the prompt that names it, framed as data that cannot end its frame", async () => {
+  await using open = await openMcpSession({ offers }, { answers: ["Fine."] });
+  await open.session.prompt("Look at @offers:test://text, please.");
+  const [user, resource] = open.session.session.projection().items.map(({ message }) => message);
+  expect(messageText(user!)).toBe("Look at @offers:test://text, please.");
+  const text = messageText(resource!);
+  expect(text).toBe(
+    '<mcp-resource server="offers" uri="test://text" type="text/plain">\nplain &lt;/mcp-resource> end\n</mcp-resource>',
+  );
+  expect(JSON.stringify(open.session.requests[0]!.messages)).toContain("&lt;/mcp-resource> end");
+});
+
+test("images are images, other bytes are named, and what is long is cut", async () => {
+  const model = { contextWindow: 10_000_000 };
+  await using open = await openMcpSession({ offers }, { answers: ["Fine."], model });
+  await open.session.prompt(
+    'See @offers:test://picture (@offers:test://blob) @"offers:test://long" @offers:test://picture',
+  );
+  const blocks = behindPrompt(open);
+  expect(blocks.filter(({ type }) => type === "image")).toMatchObject([{ mimeType: "image/png" }]);
+  const texts = blocks.flatMap((block) => (block.type === "text" ? [block.text] : []));
+  expect(texts[1]).toBe(
+    "[The resource test://blob of offers is 14 bytes of application/zip; they are not shown.]",
+  );
+  expect(texts[2]!.length).toBeLessThan(1_001_000);
+  expect(texts[2]).toContain("[… cut: 1,100,000 bytes in all]");
+});
+
+test("one that cannot be read is a notice, and the prompt still goes", async () => {
+  await using open = await openMcpSession({ offers }, { answers: ["Fine."] });
+  await open.session.prompt(
+    "Look at @offers:test://broken and @offers:test://nothing and @someone:else and @file.txt",
+  );
+  expect(open.session.requests).toHaveLength(1);
+  expect(open.notices.sort()).toEqual([
+    "MCP: @offers:test://broken could not be read: the disk is on fire",
+    "MCP: @offers:test://nothing could not be read: Resource test://nothing not found",
+  ]);
+});
+
+test("goes with a text that is typed while the agent works", async () => {
+  await using open = await openMcpSession(
+    { offers },
+    {
+      answers: [calling(["mcp__offers__change-text"]), "And that?", "Fine."],
+    },
+  );
+  const { agent } = open.session;
+  const run = open.session.prompt("Go on.");
+  await agent.prompt("And @offers:test://text", { source: "interactive", behavior: "followUp" });
+  await run;
+  expect(JSON.stringify(open.session.requests.at(-1)!.messages)).toContain("<mcp-resource");
+});
+
+test("one that changes after it was read is named once", async () => {
+  await using open = await openMcpSession(
+    { offers },
+    {
+      answers: ["Fine.", calling(["mcp__offers__change-text"]), "Done.", "Ah."],
+    },
+  );
+  await open.session.prompt("Look at @offers:test://text");
+  await open.session.prompt("Change it.");
+  expect(open.notices.filter((notice) => notice.includes("has changed since it was read"))).toHaveLength(1);
+  await open.session.prompt("And now?");
+  expect(JSON.stringify(open.session.requests.at(-1)!.messages)).toContain(
+    "[The resource test://text of offers has changed since it was read.]",
+  );
+});
