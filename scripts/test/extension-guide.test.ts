@@ -97,6 +97,7 @@ const printed: Record<string, string[]> = {
   'bonsai -p "Release it." --no-session -e ./push-guard.ts --allow-push': ["For thirty tests to be mended."],
   "bonsai goto session.jsonl 00000010 --summarize -e ./branch-log.ts": ["holds the summary"],
   'bonsai -p "hello" --no-session --model parrot/grey -e ./parrot.ts': ["hello, hello!"],
+  "bonsai login -e ./corp.ts": ["Corporate AI"],
 };
 
 test("the guide, followed word by word in an empty folder, does what it says", () => {

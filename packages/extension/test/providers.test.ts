@@ -10,9 +10,14 @@ async function stage(env: Record<string, string> = {}) {
   const models = await ownModels({ env });
   const undos: { name: string; undo: () => void }[] = [];
   const register = (name: string, options: ProviderOptions) => {
-    const undo = registerProvider(() => models, name, options, (error) => {
-      throw error;
-    });
+    const undo = registerProvider(
+      () => models,
+      name,
+      options,
+      (error) => {
+        throw error;
+      },
+    );
     undos.unshift({ name, undo });
     return undo;
   };

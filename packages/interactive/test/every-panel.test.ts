@@ -16,7 +16,7 @@ const panels = [
   ["/settings", "Settings,"],
   ["/thinking", "How much"],
   ["/name", "Name of this"],
-  ["/login", "Whose key"],
+  ["/login", "Log in where"],
   ["/trust", "Trust"],
   ["/compact", "Compact?"],
 ] as const;

@@ -5,12 +5,12 @@ export interface OpenedExtension extends OpenedInteractive {
   command(text: string): void;
 }
 
-/** Opens the interactive mode with an extension of which this is the body. */
+/** Opens the interactive mode with an extension of which this is the body. @param options.head stands before it */
 export async function withExtension(
   body: string,
-  options: OpenInteractiveOptions = {},
+  { head = "", ...options }: OpenInteractiveOptions & { head?: string } = {},
 ): Promise<OpenedExtension> {
-  const files = { "drawn.mjs": `export default function (bonsai) {\n${body}\n}`, ...options.files };
+  const files = { "drawn.mjs": `${head}\nexport default function (bonsai) {\n${body}\n}`, ...options.files };
   const opened = openInteractive({ ...options, files, argv: ["-e", "./drawn.mjs"] });
   const { terminal } = opened;
   await terminal.until("say what to do");

@@ -284,7 +284,7 @@ async function keyOf(
     throw new BonsaiError({
       code: "key_missing",
       message: `Nobody is logged in at ${provider}${login === undefined ? "" : ` (${login})`}.`,
-      hint: `Log in: /login ${provider}.`,
+      hint: `Log in: /login ${provider}, or \`bonsai login ${provider}\` in a shell.`,
     });
   throw new BonsaiError({
     code: "key_missing",

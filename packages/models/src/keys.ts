@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type AuthEntry, AuthFile } from "./auth-file.ts";
+import { credentialsOf } from "./login/credentials.ts";
 import { Logins } from "./login/logins.ts";
 import { isLoopback, type ProviderConfig } from "./model.ts";
 import { knownSecrets, type NamedSecret } from "./secrets.ts";
@@ -113,8 +114,8 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
     },
     source: (provider) => found(provider)?.origin,
     stored: () =>
-      Object.entries(looked().entries()).flatMap(([provider, { type = "api_key" }]) =>
-        type === "api_key" || type === "oauth" ? [provider] : [],
+      Object.entries(looked().entries()).flatMap(([provider, entry]) =>
+        (entry.type ?? "api_key") === "api_key" || credentialsOf(entry) !== undefined ? [provider] : [],
       ),
     store: (provider, key) => {
       const entry = { type: "api_key", key: sendable(key.trim(), `the key for ${provider}`) };

@@ -162,12 +162,12 @@ describe("a refresh that fails", () => {
       const { failure } = await ask(lab);
       expect(failure).toMatchObject({ code: "login_expired", retryable: false });
       expect(failure!.message).toMatch(
-        /^The login at lab has ended: .*invalid_grant: expired.*Log in again: \/login lab\.$/,
+        /^The login at lab has ended: .*invalid_grant: expired.*Log in again: \/login lab, or /,
       );
       expect(lab.stored()).toEqual({ other: { type: "api_key", key: "k" } });
       expect((await ask(lab)).failure).toMatchObject({
         code: "key_missing",
-        message: "Nobody is logged in at lab (Lab). Log in: /login lab.",
+        message: "Nobody is logged in at lab (Lab). Log in: /login lab, or `bonsai login lab` in a shell.",
       });
       expect(lab.server.count("api")).toBe(0);
     },

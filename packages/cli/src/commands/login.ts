@@ -1,4 +1,4 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
+import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import { type Line, span, table } from "@bonsai-agent/app/line";
 import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
@@ -24,19 +24,29 @@ export interface LoginRow {
 }
 
 /** Logs in at a provider, or stores its key; without one, lists them. */
-export function run(invocation: Invocation): Promise<undefined> {
-  const { args, io, output } = invocation;
+export function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, output } = invocation;
+  return io.interruptible(async (signal) => {
+    try {
+      await withCommandModels(invocation, signal, (models) => listOrLogIn({ models, invocation, signal }));
+      return ExitCode.done;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      output.notify({ code: "cancelled", message: "Cancelled: nothing is stored." });
+      return ExitCode.cancelled;
+    }
+  });
+}
+
+async function listOrLogIn({ models, invocation, signal }: Omit<LogIn, "provider">): Promise<void> {
+  const { args, output } = invocation;
   const [name] = args;
-  return io.interruptible((signal) =>
-    withCommandModels(invocation, signal, async (models) => {
-      const rows = models.catalogue.providers.filter(takesKey).map((each) => rowOf(each, models));
-      if (name === undefined) return output.result(rows, () => listLines(rows, output.width));
-      const provider = models.catalogue.providers.find((each) => each.provider === name);
-      if (provider === undefined || !takesKey(provider)) throw unknownProvider(name, rows);
-      const done = await logIn({ provider, models, invocation, signal });
-      output.result(rowOf(provider, models), () => [[`${done} It stands in auth.json in Bonsai's folder.`]]);
-    }),
-  );
+  const rows = models.catalogue.providers.filter(takesKey).map((each) => rowOf(each, models));
+  if (name === undefined) return output.result(rows, () => listLines(rows, output.width));
+  const provider = models.catalogue.providers.find((each) => each.provider === name);
+  if (provider === undefined || !takesKey(provider)) throw unknownProvider(name, rows);
+  const done = await logIn({ provider, models, invocation, signal });
+  output.result(rowOf(provider, models), () => [[`${done} It stands in auth.json in Bonsai's folder.`]]);
 }
 
 function takesKey({ apiKeyEnv, login }: ProviderConfig): boolean {

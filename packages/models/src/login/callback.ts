@@ -42,6 +42,6 @@ const MOST_CHARS = 200;
 
 /** On one line, and short: it comes from outside. */
 function shortened(text: string): string {
-  const line = text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, " ").trim();
+  const line = text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim();
   return line.length <= MOST_CHARS ? line : `${line.slice(0, MOST_CHARS).toWellFormed()}…`;
 }

@@ -152,6 +152,6 @@ function ended(provider: string, why: string): BonsaiError {
   return new BonsaiError({
     code: "login_expired",
     message: `The login at ${provider} has ended: ${why.replace(/[.\s]*$/, "")}.`,
-    hint: `Log in again: /login ${provider}.`,
+    hint: `Log in again: /login ${provider}, or \`bonsai login ${provider}\` in a shell.`,
   });
 }

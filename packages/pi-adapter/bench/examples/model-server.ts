@@ -19,6 +19,11 @@ export interface ModelServer extends Pick<LoopbackServer, "url" | "close"> {
 
 /** Requests of other hosts than a model's. */
 const otherHosts: Readonly<Record<string, unknown>> = {
+  "/console.anthropic.com/v1/oauth/token": { access_token: "a", refresh_token: "r", expires_in: 7_200 },
+  "/gitlab.com/oauth/token": {
+    ...{ access_token: "a", refresh_token: "r", expires_in: 7_200 },
+    created_at: Math.round(Date.now() / 1_000),
+  },
   "/gitlab.com/api/v4/ai/third_party_agents/direct_access": { token: "t", headers: {} },
 };
 

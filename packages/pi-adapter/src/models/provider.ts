@@ -2,6 +2,7 @@ import type { ProviderOptions, ProviderStreamRequest } from "@bonsai-agent/exten
 import type { ProviderModelOptions } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { NotifyOnce } from "../pi-extension.ts";
+import { loginOfPi, piLoginOf } from "./login.ts";
 import { bonsaiModel, piModel } from "./model.ts";
 import { initialSystemMessage } from "./requests.ts";
 import { fromPiEvents, type PiEventSource } from "./streams.ts";
@@ -34,10 +35,12 @@ export function bonsaiProvider(
       `models ${id}`,
       `asks ${id} for its models, which Bonsai does not do; it has those that it registers`,
     );
+  const piLogin = piLoginOf(auth);
   const models = options.models ?? getModels?.call(provider);
   const resolved = <Part extends { headers?: Headers }>(part: Part) => withHeaders(part, id, notifyOnce);
   const own: ProviderOptions = {
     ...resolved(options),
+    ...(piLogin === undefined ? {} : { oauth: loginOfPi(piLogin) }),
     ...(options.apiKey === undefined ? {} : { apiKey: keyReference(options.apiKey) }),
     ...(models === undefined ? {} : { models: models.map(resolved) }),
   };

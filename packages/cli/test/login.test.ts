@@ -1,0 +1,120 @@
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { oauthServer } from "@bonsai-agent/testkit";
+import { expect, onTestFinished, test } from "vitest";
+import { testFolder } from "../../app/test/sample-session.ts";
+import type { LoginRow } from "../src/commands/login.ts";
+import { jsonOf, type RunCliOptions, runCli } from "./run-cli.ts";
+
+async function open() {
+  const server = await oauthServer();
+  onTestFinished(() => server.close());
+  const home = testFolder();
+  const extension = join(home, "corp.mjs");
+  const url = (path: string) => JSON.stringify(`${server.url}/${path}`);
+  writeFileSync(
+    extension,
+    `import { keyLogin, oauthLogin } from "@bonsai-agent/extension/login";
+    const models = [{ id: "m" }];
+    export default (bonsai) => {
+      bonsai.registerProvider("corp", { baseUrl: ${url("v1")}, models, oauth: oauthLogin({
+        name: "Corporate AI", clientId: "bonsai", authorizeUrl: ${url("authorize")}, tokenUrl: ${url("token")}, revokeUrl: ${url("revoke")} }) });
+      bonsai.registerProvider("pasted", { baseUrl: ${url("v1")}, models, oauth: keyLogin({ name: "Pasted" }) });
+    };`,
+  );
+  const file = join(home, "auth.json");
+  const call = (words: string[], options: RunCliOptions = {}) =>
+    runCli([...words, "-e", extension], { ...options, env: { BONSAI_HOME: home, ...options.env } });
+  const stored = () => (existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : {});
+  return { server, home, file, extension, call, stored };
+}
+
+/** A browser that goes wherever an address is printed. */
+function browsing(): Pick<RunCliOptions, "onOutput"> {
+  return { onOutput: (text) => void (/^http/.test(text) && fetch(text.trim())) };
+}
+
+test("bonsai login goes through in the browser, and bonsai logout takes all of it back", async () => {
+  const { server, call, file, stored } = await open();
+  const { code, stdout, stderr } = await call(["login", "corp"], browsing());
+  expect([code, stdout]).toEqual([
+    0,
+    "You are logged in at Corporate AI. It stands in auth.json in Bonsai's folder.\n",
+  ]);
+  const { access } = stored().corp;
+  expect(server.isGood(access)).toBe(true);
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(stdout + stderr).not.toContain(access);
+  expect((await call(["login"])).stdout).toMatch(
+    /corp +Corporate AI +logged in until 20\d\d-\d\d-\d\d \d\d:\d\d UTC/,
+  );
+  expect((await call(["logout", "corp"])).stdout).toBe(
+    "What was stored for corp is taken away, and taken back by the provider.\n",
+  );
+  expect([stored(), server.isGood(access)]).toEqual([{}, false]);
+  expect(await call(["logout", "corp"])).toMatchObject({ code: 0, stdout: "Nothing is stored for corp.\n" });
+});
+
+test("a denied login fails, and nothing is stored", async () => {
+  const { server, call, stored } = await open();
+  server.fail("authorize", { error: "access_denied" });
+  const { code, stderr } = await call(["login", "corp"], browsing());
+  expect(code).toBe(1);
+  expect(stderr).toContain("login_denied");
+  expect(stored()).toEqual({});
+});
+
+test("a key is piped in, or typed; without either it says what to do", async () => {
+  const { call, stored } = await open();
+  expect((await call(["login", "anthropic"], { stdin: "the-key\n" })).stdout).toMatch(
+    /^The key for anthropic is stored\./,
+  );
+  expect((await call(["login", "openai"], { typed: "typed-key\n", columns: 80 })).code).toBe(0);
+  expect((await call(["login", "pasted"], { stdin: "pasted-key" })).code).toBe(0);
+  expect(stored()).toMatchObject({
+    anthropic: { type: "api_key", key: "the-key" },
+    openai: { type: "api_key", key: "typed-key" },
+    pasted: { type: "oauth", access: "pasted-key" },
+  });
+  const { code, stderr } = await call(["login", "anthropic"]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/Nothing was answered.*bonsai login PROVIDER < FILE/s);
+});
+
+test("an interrupt ends a login, and nothing is stored", async () => {
+  const { call, stored } = await open();
+  const controller = new AbortController();
+  const onOutput = (text: string) =>
+    void (/^http/.test(text) && controller.abort(new Error("Interrupted by Ctrl-C")));
+  const { code } = await call(["login", "corp"], { onOutput, signal: controller.signal });
+  expect(code).toBe(130);
+  expect(stored()).toEqual({});
+});
+
+test("without a provider all are listed; one that is not known is named", async () => {
+  const { home, extension, call } = await open();
+  const rows = await jsonOf<LoginRow[]>(["login", "-e", extension], {
+    env: { BONSAI_HOME: home, XAI_API_KEY: "k" },
+  });
+  expect(rows.find(({ provider }) => provider === "xai")).toEqual({
+    provider: "xai",
+    login: null,
+    origin: "environment",
+    variable: "XAI_API_KEY",
+    expires: null,
+  });
+  expect(rows.find(({ provider }) => provider === "corp")).toMatchObject({
+    login: "Corporate AI",
+    origin: null,
+  });
+  const { code, stderr } = await call(["login", "nobody"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain("login_none");
+});
+
+test("print mode says how to log in", async () => {
+  const { call } = await open();
+  const { code, stderr } = await call(["-p", "Hello", "--model", "corp/m"]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/Nobody is logged in at corp \(Corporate AI\)\. Log in: .*login corp/);
+});
