@@ -77,7 +77,7 @@ test("a key is piped in, or typed; without either it says what to do", async () 
     pasted: { type: "oauth", access: "pasted-key" },
   });
   const { code, stderr } = await call(["login", "anthropic"]);
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(stderr).toMatch(/Nothing was answered.*bonsai login PROVIDER < FILE/s);
 });
 
@@ -108,8 +108,8 @@ test("without a provider all are listed; one that is not known is named", async 
     origin: null,
   });
   const { code, stderr } = await call(["login", "nobody"]);
-  expect(code).toBe(1);
-  expect(stderr).toContain("login_none");
+  expect(code).toBe(2);
+  expect(stderr).toContain('There is neither a login nor a key for "nobody".');
 });
 
 test("print mode says how to log in", async () => {

@@ -12,12 +12,13 @@ import {
 import { oauthServer } from "@bonsai-agent/testkit";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { bonsaiProvider, type PiProvider } from "../src/models/provider.ts";
-import fixture from "./fixtures/login.ts";
+import { fixturePath } from "./open-pi-session.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
 /** What an extension of pi registers, as a provider of ours. */
-function registered(): ReturnType<typeof bonsaiProvider> {
+async function registered(): Promise<ReturnType<typeof bonsaiProvider>> {
+  const { default: fixture } = await import(fixturePath("login"));
   let provider: ReturnType<typeof bonsaiProvider> | undefined;
   fixture({
     registerProvider: (name: string, given: PiProvider) => {
@@ -46,7 +47,7 @@ test("a login that was written for pi goes through, and is refreshed", async () 
   const server = await oauthServer();
   onTestFinished(() => server.close());
   vi.stubEnv("LOGIN_SERVER", server.url);
-  const { name, options } = registered();
+  const { name, options } = await registered();
   const home = mkdtempSync(join(tmpdir(), "bonsai-pi-login-"));
   const keys = fileKeys({ home, env: {} });
   keys.logins.add(name, options.oauth!);

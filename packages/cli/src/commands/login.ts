@@ -4,9 +4,10 @@ import { type Line, span, table } from "@bonsai-agent/app/line";
 import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
 import { oneLine, printableLines } from "@bonsai-agent/app/terminal-text";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
-import { BonsaiError } from "@bonsai-agent/messages";
+import type { BonsaiError } from "@bonsai-agent/messages";
 import type { KeyOrigin, LoginCallbacks, ProviderConfig } from "@bonsai-agent/models";
 import { openBrowser } from "@bonsai-agent/models/login";
+import { wrongUsage } from "../failure.ts";
 import { terminalUi } from "../terminal-ui.ts";
 import { withCommandModels } from "./command-models.ts";
 
@@ -128,11 +129,10 @@ async function answered(asking: Asking, question: string, signal: AbortSignal): 
   const text = ui === undefined ? asking.piped?.shift() : await ui.input(question, undefined, { signal });
   signal.throwIfAborted();
   if (text !== undefined && text.trim() !== "") return text;
-  throw new BonsaiError({
-    code: "login_cancelled",
-    message: `Nothing was answered to: ${question} Nothing is stored.`,
-    hint: "Answer at a terminal, pipe the answer in (`bonsai login PROVIDER < FILE`), or use /login in bonsai.",
-  });
+  throw wrongUsage(
+    `Nothing was answered to: ${question} Nothing is stored.`,
+    "Answer at a terminal, pipe the answer in (`bonsai login PROVIDER < FILE`), or use /login in bonsai.",
+  );
 }
 
 async function pipedLines({ stdin }: CliIo): Promise<string[]> {
@@ -184,9 +184,8 @@ function callbacksOf(
 }
 
 function unknownProvider(name: string, rows: readonly LoginRow[]): BonsaiError {
-  return new BonsaiError({
-    code: "login_none",
-    message: `There is neither a login nor a key for ${JSON.stringify(name)}.`,
-    hint: `Known are ${rows.map(({ provider }) => provider).join(", ")}; -e loads an extension that brings another.`,
-  });
+  return wrongUsage(
+    `There is neither a login nor a key for ${JSON.stringify(name)}.`,
+    `Known are ${rows.map(({ provider }) => provider).join(", ")}; -e loads an extension that brings another.`,
+  );
 }

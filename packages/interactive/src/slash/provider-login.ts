@@ -1,4 +1,3 @@
-import { BonsaiError } from "@bonsai-agent/messages";
 import type { LoginState, ProviderConfig, ProviderLogin } from "@bonsai-agent/models";
 import { type LoginCallbacks, openBrowser } from "@bonsai-agent/models/login";
 import type { InteractiveContext } from "../interactive-context.ts";
@@ -33,7 +32,7 @@ export async function runProviderLogin(
     opened(made);
     return made;
   });
-  void shown.then(() => controller.abort(cancelled()));
+  void shown.then(() => controller.abort(new Error("The login was cancelled.")));
   try {
     const callbacks = callbacksOf(await panel, { signal: controller.signal, cancel: close, context });
     return await host.app.models.keys.logins.login(provider, callbacks);
@@ -45,14 +44,6 @@ export async function runProviderLogin(
     close();
     await shown;
   }
-}
-
-function cancelled(): BonsaiError {
-  return new BonsaiError({
-    code: "login_cancelled",
-    message: "The login was cancelled; nothing is stored.",
-    hint: "Begin it again with /login.",
-  });
 }
 
 interface CallbackParts {
