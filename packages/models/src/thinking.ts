@@ -64,9 +64,10 @@ function askedBy(model: CatalogueModel, level: ThinkingLevel): AskedThinking {
 }
 
 function levelOfChat({ thinking, reasoning, reasoning_effort }: ChatThinking): AskedThinking {
-  const effort = reasoning_effort ?? reasoning?.effort;
+  const effort = reasoning_effort ?? (reasoning && "effort" in reasoning ? reasoning.effort : undefined);
   if (effort !== undefined) return levelOfEffort(effort);
-  return thinking?.type === "enabled" ? "on" : "off";
+  const isOn = thinking?.type === "enabled" || (reasoning && "enabled" in reasoning && reasoning.enabled);
+  return isOn ? "on" : "off";
 }
 
 function levelOfEffort(effort: Effort): AskedThinking {

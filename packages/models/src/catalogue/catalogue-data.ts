@@ -1,3 +1,4 @@
+import type { ModelPrices } from "@bonsai-agent/messages";
 import type { CatalogueModel, ProviderApi, ProviderConfig } from "../model.ts";
 import { withThinkingField } from "../thinking.ts";
 
@@ -9,10 +10,13 @@ export interface CatalogueData {
 
 /** The catalogue that Bonsai comes with; its data are loaded when they are first asked for. */
 export async function builtInCatalogue(): Promise<CatalogueData> {
-  const { modelsAsOf, modelsData } = await import("./models-data.ts");
+  const [{ modelsAsOf, modelsData }, { moreModelsData }] = await Promise.all([
+    import("./models-data.ts"),
+    import("./more-models-data.ts"),
+  ]);
   const providers: ProviderConfig[] = [];
   const models: CatalogueModel[] = [];
-  for (const line of modelsData.split("\n")) {
+  for (const line of `${modelsData}${moreModelsData}`.split("\n")) {
     if (line === "") continue;
     if (line.startsWith(" ")) models.push(modelOf(line, providers.at(-1)!));
     else providers.push(providerOf(line));
@@ -34,17 +38,23 @@ function modelOf(line: string, provider: ProviderConfig): CatalogueModel {
     ...provider,
     id,
     name: name.join(" "),
-    contextWindow: Number(window),
-    maxOutputTokens: Number(cap),
+    contextWindow: known(window),
+    maxOutputTokens: known(cap),
     input: abilities.includes("image") ? ["text", "image"] : ["text"],
     reasoning: abilities.includes("thinking"),
-    usdPerMillionTokens: {
-      input: Number(input),
-      output: Number(output),
-      cacheRead: Number(cacheRead),
-      cacheWrite: Number(cacheWrite),
-    },
+    usdPerMillionTokens: pricesOf([input, output, cacheRead, cacheWrite].map(known)),
   };
+}
+
+/** Undefined for `-`. */
+function known(word: string | undefined): number | undefined {
+  return word === "-" ? undefined : Number(word);
+}
+
+/** Undefined where one is not known. */
+function pricesOf([input, output, cacheRead, cacheWrite]: (number | undefined)[]): ModelPrices | undefined {
+  if (input === undefined || output === undefined) return undefined;
+  return { input, output, cacheRead: cacheRead ?? input, cacheWrite: cacheWrite ?? input };
 }
 
 /** A model of a provider that is added; what is left out is its provider's, or that of a plain text model. */

@@ -17,7 +17,7 @@ export interface ServedModel extends ServerSizes {
 /** What a server has at hand, `GET {baseUrl}/models`; undefined when it does not answer. */
 export async function servedModels(question: ServerQuestion): Promise<ServedModel[] | undefined> {
   const list = await ask(question, modelsUrl(question.provider));
-  const entries = member(list, "data") ?? member(list, "models");
+  const entries = Array.isArray(list) ? list : (member(list, "data") ?? member(list, "models"));
   if (!Array.isArray(entries)) return undefined;
   return entries.flatMap((entry) => {
     const id = member(entry, "id") ?? member(entry, "name");
@@ -81,6 +81,8 @@ const windowKeys = [
   ["max_input_tokens"],
   ["inputTokenLimit"],
   ["top_provider", "context_length"],
+  ["metadata", "context_length"],
+  ["limits", "max_input_tokens"],
   ["meta", "n_ctx"],
   ["meta", "n_ctx_train"],
 ] as const;
@@ -89,11 +91,24 @@ const outputKeys = [
   ["top_provider", "max_completion_tokens"],
   ["max_completion_tokens"],
   ["max_output_tokens"],
+  ["metadata", "max_tokens"],
+  ["limits", "max_output_tokens"],
   ["max_tokens"],
 ] as const;
 
 function listedSizes(entry: unknown): ServerSizes {
-  return { contextWindow: firstSize(entry, windowKeys), maxOutputTokens: firstSize(entry, outputKeys) };
+  return {
+    contextWindow: firstSize(entry, windowKeys) ?? routedWindow(entry),
+    maxOutputTokens: firstSize(entry, outputKeys),
+  };
+}
+
+/** A router lists a model once, with the windows of all who serve it: the smallest holds wherever a request lands. */
+function routedWindow(entry: unknown): number | undefined {
+  const served = member(entry, "providers");
+  if (!Array.isArray(served)) return undefined;
+  const windows = served.flatMap((each) => size(member(each, "context_length")) ?? []);
+  return windows.length === 0 ? undefined : Math.min(...windows);
 }
 
 function firstSize(entry: unknown, keys: readonly (readonly string[])[]): number | undefined {

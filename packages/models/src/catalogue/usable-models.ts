@@ -35,6 +35,8 @@ export interface UsableModelsOptions {
 
 /** A server on this machine answers within a few milliseconds; nobody should wait for one that does not. */
 const probeTimeoutMs = 400;
+/** One with a key, and without a list of its own here. */
+const listTimeoutMs = 1_500;
 /** So many windows of one server are asked for. */
 const mostSized = 20;
 
@@ -116,7 +118,7 @@ async function answered(
   listed: readonly CatalogueModel[],
   { keys, probe = probeServer, signal }: UsableModelsOptions,
 ): Promise<CatalogueModel[]> {
-  const timeout = AbortSignal.timeout(probeTimeoutMs);
+  const timeout = AbortSignal.timeout(isLoopback(provider) ? probeTimeoutMs : listTimeoutMs);
   const served = await probe({
     provider,
     apiKey: keys.key(provider),

@@ -64,6 +64,8 @@ export interface OpenAiServer {
   effortField?: "reasoning_effort" | "reasoning";
   /** Ids of the models whose thinking is switched by `thinking: {type}`. */
   thinkingSwitch?: RegExp | undefined;
+  /** Ids of the models whose thinking is switched by `reasoning: {enabled}`. */
+  reasoningSwitch?: RegExp | undefined;
   /** Wants the model's own thinking back with its message. */
   wantsThinking?: "reasoning_content" | "reasoning_details" | undefined;
   /** Stands in for the thinking of a message that has none, where the server refuses a message without. */
@@ -200,7 +202,107 @@ const table: readonly {
       wantsThinking: "reasoning_details",
     },
   },
-  { names: ["cerebras"], hosts: ["cerebras.ai"], server: { maxTokensField: "max_completion_tokens" } },
+  {
+    names: ["cerebras"],
+    hosts: ["cerebras.ai"],
+    server: {
+      maxTokensField: "max_completion_tokens",
+      effortField: "reasoning_effort",
+      efforts: [
+        [/gpt-oss/, efforts("low", "medium", "high")],
+        [/qwen-3/, efforts("none", "low", "medium", "high")],
+      ],
+    },
+  },
+  {
+    // By its guide to reasoning: each model has its own words, and takes what it thought back.
+    names: ["fireworks"],
+    hosts: ["fireworks.ai"],
+    server: {
+      effortField: "reasoning_effort",
+      efforts: [
+        [/gpt-oss/, efforts("low", "medium", "high")],
+        [/glm-5p3|kimi-k3/, efforts("low", "high", "max")],
+        [/deepseek-v4p1/, efforts("none", "low", "high", "max")],
+        [/qwen3p8/, efforts("none", "low", "medium", "xhigh")],
+        [/minimax-m3p1/, efforts("low", "medium", "high", "xhigh")],
+      ],
+      wantsThinking: "reasoning_content",
+    },
+  },
+  {
+    // By its guide to reasoning: hybrid models have a switch, some have an effort, the others always think.
+    names: ["together"],
+    hosts: ["together.ai", "together.xyz"],
+    server: {
+      effortField: "reasoning_effort",
+      efforts: [
+        [/gpt-oss/, efforts("low", "medium", "high")],
+        [/DeepSeek-V4-Pro/, efforts("high")],
+      ],
+      reasoningSwitch: /^(?!.*(?:gpt-oss|MiniMax-M2))/,
+    },
+  },
+  {
+    names: ["baseten"],
+    hosts: ["baseten.co"],
+    server: {
+      effortField: "reasoning_effort",
+      efforts: [
+        [/GLM-5\.3/, efforts("low", "high", "max")],
+        [/DeepSeek-V4-|DeepSeek-V4\.1.*1017/, efforts("none", "low", "high", "max")],
+        [/DeepSeek-V4\.1|GLM-5\.2/, efforts("none", "high", "max")],
+        [/Kimi-K3$/, efforts("none", "low", "high", "max")],
+        [/gpt-oss/, efforts("none", "minimal", "low", "medium", "high", "xhigh")],
+      ],
+    },
+  },
+  {
+    names: ["huggingface"],
+    hosts: ["huggingface.co"],
+    server: {
+      effortField: "reasoning_effort",
+      efforts: [
+        [/gpt-oss/, efforts("low", "medium", "high")],
+        [/GLM-5\.3|Kimi-K3/, efforts("low", "high", "max")],
+        [/DeepSeek-V4\.1-Flash$/, efforts("none", "low", "high", "xhigh")],
+        [/Qwen3\.8/, efforts("low", "medium", "xhigh")],
+        [/MiniMax-M3\.1/, efforts("low", "medium", "high", "xhigh")],
+      ],
+    },
+  },
+  {
+    // By its reference of Chat Completions: an object as with OpenRouter, and what was thought comes and goes in details.
+    names: ["vercel-ai-gateway"],
+    hosts: ["ai-gateway.vercel.sh"],
+    server: {
+      effortField: "reasoning",
+      efforts: [[/./, efforts("minimal", "low", "medium", "high", "xhigh")]],
+      wantsThinking: "reasoning_details",
+    },
+  },
+  {
+    names: ["meta"],
+    hosts: ["api.meta.ai"],
+    server: { efforts: [[/^muse-/, efforts("minimal", "low", "medium", "high", "xhigh")]] },
+  },
+  {
+    names: ["xiaomi"],
+    hosts: ["xiaomimimo.com"],
+    server: { thinkingSwitch: /^mimo-/, wantsThinking: "reasoning_content" },
+  },
+  {
+    // By its guide to the Compatibility API: two efforts.
+    names: ["cohere"],
+    hosts: ["cohere.ai", "cohere.com"],
+    server: { effortField: "reasoning_effort", efforts: [[/reasoning/, efforts("none", "high")]] },
+  },
+  {
+    // By its page on OpenAI's API: the names of the models' own efforts, and the usual ones in their place.
+    names: ["ollama-cloud"],
+    hosts: ["ollama.com"],
+    server: { effortField: "reasoning_effort", efforts: [[/./, efforts("none", "low", "medium", "high")]] },
+  },
   { names: ["llama.cpp", "llamacpp", "llama-server"], hosts: [], server: { asksForParallelCalls: true } },
 ];
 
@@ -228,6 +330,7 @@ function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
       efforts: thinking === "reasoning" || thinking === "reasoning_effort" ? own : [],
       effortField: thinking === "reasoning" ? "reasoning" : "reasoning_effort",
       thinkingSwitch: thinking === "switch" ? /./ : undefined,
+      reasoningSwitch: undefined,
     }),
     ...(thinkingBack !== undefined && { wantsThinking: thinkingBack === "none" ? undefined : thinkingBack }),
     ...(maxTokensField !== undefined && { maxTokensField }),

@@ -5,7 +5,7 @@ import { effortOf, openAiServer } from "./openai-servers.ts";
 /** The fields of Chat Completions that say how much to think. */
 export interface ChatThinking {
   thinking?: { type: "disabled" | "enabled" };
-  reasoning?: { effort: Effort };
+  reasoning?: { effort: Effort } | { enabled: boolean };
   reasoning_effort?: Effort;
 }
 
@@ -18,6 +18,9 @@ export function chatThinking(model: CatalogueModel, level: ThinkingLevel): ChatT
     ? { thinking: { type: level === "off" ? "disabled" : "enabled" } }
     : {};
   const effort = effortOf(server.efforts, model.id, level);
+  const isEnabled = { enabled: level !== "off" };
+  if (server.reasoningSwitch?.test(model.id))
+    return { reasoning: isEnabled, ...(isEnabled.enabled && effort && { reasoning_effort: effort }) };
   if (effort === undefined || (level === "off" && isSwitched)) return switched;
   if (server.effortField === "reasoning") return level === "off" ? {} : { reasoning: { effort } };
   return { ...switched, reasoning_effort: effort };
