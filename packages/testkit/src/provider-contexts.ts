@@ -92,28 +92,32 @@ export function providerContexts(by: Answering): Readonly<Record<string, Provide
         result(`call|1:${"x".repeat(80)}`, "export const a = 1;", { toolName: "multi tool.use" }),
       ],
     },
-    compacted: {
-      systemPrompt,
-      tools,
-      messages: [
-        { role: "compactionSummary", summary: "## Goal\nMend a.ts.", tokensBefore: 90_000, timestamp: 1 },
-        user("Go on."),
-        answer(by, [
-          { type: "text", text: "Done." },
-          { type: "text", text: " " },
-        ]),
-        {
-          role: "bashExecution",
-          command: "ls",
-          output: "a.ts",
-          exitCode: 0,
-          cancelled: false,
-          truncated: false,
-          timestamp: 1,
-        },
-        user("And now?"),
-      ],
-    },
+    compacted: compactedContext(by),
+  };
+}
+
+function compactedContext(by: Answering): ProviderContext {
+  return {
+    systemPrompt: "You are Bonsai.",
+    tools,
+    messages: [
+      { role: "compactionSummary", summary: "## Goal\nMend a.ts.", tokensBefore: 90_000, timestamp: 1 },
+      user("Go on."),
+      answer(by, [
+        { type: "text", text: "Done." },
+        { type: "text", text: " " },
+      ]),
+      {
+        role: "bashExecution",
+        command: "ls",
+        output: "a.ts",
+        exitCode: 0,
+        cancelled: false,
+        truncated: false,
+        timestamp: 1,
+      },
+      user("And now?"),
+    ],
   };
 }
 
