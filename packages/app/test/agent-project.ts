@@ -20,12 +20,11 @@ export function agentProject(scenario: Scenario, files: Record<string, string | 
   const folder = testFolder();
   const cwd = join(folder, "project");
   const home = join(folder, "home");
-  const userHome = join(folder, "user");
-  for (const made of [cwd, home, userHome]) mkdirSync(made);
+  for (const made of [cwd, home]) mkdirSync(made);
   const play = join(folder, "scenario.json");
   writeFileSync(play, JSON.stringify(scenario));
   for (const [name, content] of Object.entries(files)) writeFileSync(join(cwd, name), content);
-  return { cwd, home, env: { BONSAI_HOME: home, HOME: userHome }, model: ["--model", `scripted/${play}`] };
+  return { cwd, home, env: { BONSAI_HOME: home, HOME: folder }, model: ["--model", `scripted/${play}`] };
 }
 
 /** Says `text` to everything. */

@@ -1,4 +1,3 @@
-import { dirname } from "node:path";
 import type { ExitCode } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import type { Scenario } from "@bonsai-agent/models";
@@ -58,7 +57,6 @@ export function openInteractive(options: OpenInteractiveOptions = {}): OpenedInt
     stderr: stream,
     stdin: { isTTY: true, async *[Symbol.asyncIterator]() {} },
     // The terminal without a window is one of xterm.js, as that of VS Code is.
-    // What other agents keep in the user's home folder is none of a test's.
     env: {
       NO_COLOR: "1",
       TERM_PROGRAM: "vscode",

@@ -208,6 +208,8 @@ async function runSession(parts: Parts, { host, search, reading }: SessionParts)
   keyHandler.begin(context);
   // Also while an extension takes its time at the start, the user can quit.
   await Promise.race([reading.then(() => host.start()), quitting.asked]);
+  // By then, extensions have said where they have themes.
+  if (host.app.lifecycle.hasHandlers("resources_discover")) await readThemes(host.app, context);
   if (!quitting.signal.aborted) submitting.begin(context, host.app.call.words);
   await quitting.asked;
   stopIndexing();

@@ -1,7 +1,5 @@
 import type { AppContext } from "@bonsai-agent/app/app-context";
 import { didYouMean } from "@bonsai-agent/app/nearest-word";
-import { resourcePlaces, userHomeFolder } from "@bonsai-agent/app/resource-places";
-import { isTrusted } from "@bonsai-agent/app/trust";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { writeSetting } from "../panels/settings-file.ts";
 import { pickTheme, themeChoices } from "../panels/theme-picker.ts";
@@ -48,14 +46,9 @@ function keepTheme(wanted: string, context: InteractiveContext): void {
 
 /** Reads the files of themes anew. */
 export async function readThemes(
-  { home, cwd, call }: Pick<AppContext, "home" | "cwd" | "call">,
+  { resources }: Pick<AppContext, "resources">,
   { themes, notify }: Pick<InteractiveContext, "themes" | "notify">,
 ): Promise<void> {
-  const places = resourcePlaces("themes", {
-    home,
-    userHome: userHomeFolder(call.io.env),
-    cwd,
-    isProjectTrusted: isTrusted(cwd, home),
-  });
+  const places = await resources.places("themes");
   await themes.read(places, ({ message, level }) => notify(message, level));
 }

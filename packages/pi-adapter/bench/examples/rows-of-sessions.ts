@@ -138,8 +138,18 @@ export const rowsOfSessions: readonly ExampleRow[] = [
   {
     example: "dynamic-resources",
     job: "a skill, a prompt template and a theme come from the extension",
-    steps: [say("/dynamic"), asked(/./)],
-    why: "Bonsai has no skills, prompt templates or themes in files",
+    answers: ["One.", "Two."],
+    steps: [
+      say("/dynamic"),
+      asked(/Summarize the current repository structure/),
+      asked(/Example skill loaded from resources_discover/),
+      see("One."),
+      say("/skill:dynamic-resources"),
+      asked(/This skill is provided by the dynamic-resources extension/),
+      see("Two."),
+      say("/theme dynamic-resources"),
+      see("The theme is dynamic-resources."),
+    ],
   },
   {
     example: "event-bus",
