@@ -23,8 +23,8 @@ export {
   readPromptTemplates,
   type TemplateProblem,
 } from "./resources/prompt-templates.ts";
-export { templateArguments } from "./resources/template-arguments.ts";
 export { readSkillsWith } from "./resources/skills.ts";
+export { templateArguments } from "./resources/template-arguments.ts";
 export { AwaitedCalls } from "./run/activity.ts";
 export { type CommandOperations, shellElsewhere } from "./run-command.ts";
 export { bashTool } from "./tools/bash-tool.ts";

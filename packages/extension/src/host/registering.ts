@@ -207,7 +207,7 @@ function registeringProviders({
       const { stream } = all;
       const given = typeof stream === "function" && {
         stream: (request: ProviderStreamRequest, answer: ProviderAnswer) =>
-            runOf(scope, () => stream.call(all, request, answer)),
+          runOf(scope, () => stream.call(all, request, answer)),
       };
       const takeOut = registerProvider(models, name, { ...all, ...given }, (error) =>
         host.onNotice(refusalNotice(scope, error)),

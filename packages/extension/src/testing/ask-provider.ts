@@ -79,9 +79,14 @@ async function withProvider<Result>(
     const api: Pick<ExtensionAPI, "registerProvider"> = {
       registerProvider: (name, options) => {
         names.add(name);
-        return registerProvider(() => models, name, options, (error) => {
-          throw error;
-        });
+        return registerProvider(
+          () => models,
+          name,
+          options,
+          (error) => {
+            throw error;
+          },
+        );
       },
     };
     await extension(api as ExtensionAPI);
