@@ -8,6 +8,8 @@ import type { ResourcePlace } from "./resource-places.ts";
 export interface FoundThemes {
   /** By name. */
   themes: ReadonlyMap<string, ThemeColors>;
+  /** Files that cannot be used. */
+  broken: readonly string[];
   /** Files that cannot be used, and themes of which another has the name. */
   notices: readonly AgentNotice[];
 }
@@ -22,6 +24,7 @@ export async function findThemes(
 ): Promise<FoundThemes> {
   const files = await themeFiles(places);
   const themes = new Map<string, ThemeColors>();
+  const broken: string[] = [];
   const notices: AgentNotice[] = [];
   // Whoever has no files does not wait for what reads them.
   const { readThemeFile } = files.length === 0 ? {} : await import("./theme-file.ts");
@@ -32,16 +35,17 @@ export async function findThemes(
         themes.get(theme.name)?.path ?? (taken.includes(theme.name) ? "the built-in one" : undefined);
       if (other !== undefined)
         notices.push({
-          code: "theme_twice",
           level: "info",
+          code: "theme_twice",
           message: `The theme ${theme.name} of ${file} stands in the place of ${other}.`,
         });
       themes.set(theme.name, theme);
     } catch (error) {
-      notices.push({ code: "theme_left_out", level: "warning", message: problemText(file, error) });
+      broken.push(file);
+      notices.push({ level: "warning", code: "theme_left_out", message: problemText(file, error) });
     }
   }
-  return { themes, notices };
+  return { themes, broken, notices };
 }
 
 /** Why a file of a theme cannot be used, for people. */

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { themeTokenNames } from "@bonsai-agent/extension/themes";
 import { expect, test } from "vitest";
@@ -246,6 +246,57 @@ test("a file that is changed, replaced or mended takes effect at once; broken or
   await changed(() => writeFileSync(file, themeJson("mine", "#f00")), `${red}─`);
   expect(await terminal.until("half a sen")).not.toContain("There is no theme");
   await changed(() => writeFileSync(file, themeJson("mine", "#0f0")), `${green}─`);
+});
+
+test("a file behind a link is watched where it lies, also when the link leads elsewhere", async () => {
+  const project = projectWith({ settings: { theme: "mine" } });
+  const [first, second] = ["first.json", "second.json"].map((name) => join(project.cwd, name));
+  writeFileSync(first!, themeJson("mine", "#f00"));
+  writeFileSync(second!, themeJson("mine", "#0f0"));
+  const link = join(project.home, "themes", "mine.json");
+  symlinkSync(first!, link);
+  const ui = await opened({ project, env });
+  await drawn(ui, `${red}─`, 0);
+  const changed = async (change: () => void, opening: string) => {
+    const before = ui.terminal.written.length;
+    change();
+    await drawn(ui, opening, before);
+  };
+  await changed(() => writeFileSync(first!, themeJson("mine", "#00f")), `${blue}─`);
+  await changed(() => {
+    symlinkSync(second!, `${link}.new`);
+    renameSync(`${link}.new`, link);
+  }, `${green}─`);
+  await changed(() => writeFileSync(second!, themeJson("mine", "#f00")), `${red}─`);
+});
+
+test("a theme in use of which the file is broken stays at /reload, too", async () => {
+  const ui = await openedWith({
+    settings: { theme: "mine" },
+    themes: { "m.json": themeJson("mine", "#f00") },
+  });
+  writeFileSync(themeFile(ui, "m.json"), "{");
+  await ui.terminal.until("colours stay as they are");
+  const before = ui.terminal.written.length;
+  command(ui, "/reload");
+  await ui.terminal.until("0 extensions loaded in");
+  await ui.terminal.until((screen) => screen.split("is no JSON").length > 2);
+  expect(ui.terminal.screen()).not.toContain("There is no theme");
+  expect(ui.terminal.written.slice(before).join("")).not.toContain(darkBorder);
+});
+
+test("themes that an extension brings are there, and what is wrong with others is named once", async () => {
+  const project = projectWith({ settings: { theme: "brought" }, themes: { "b.json": "{" } });
+  mkdirSync(join(project.cwd, "looks"));
+  writeFileSync(join(project.cwd, "looks", "a.json"), themeJson("brought", "#f00"));
+  writeFileSync(
+    join(project.cwd, "bring.mjs"),
+    `export default (bonsai) => bonsai.on("resources_discover", () => ({ themePaths: ["looks"] }));`,
+  );
+  const ui = await opened({ project, env, argv: ["-e", "./bring.mjs"] });
+  await drawn(ui, `${red}─`, 0);
+  expect(ui.terminal.screen().match(/is no JSON/g)).toHaveLength(1);
+  expect(ui.terminal.screen()).not.toContain("There is no theme");
 });
 
 test("a theme that calls itself something else is found by /reload", async () => {

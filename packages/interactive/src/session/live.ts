@@ -72,12 +72,7 @@ function makeParts(firstFrame: FirstFrame) {
     showsTokens: () => opened.host?.app.settings.footer.tokens === true,
   });
   const ui = extensionUi({
-    screen,
-    themes,
-    notify,
-    editor,
-    chat,
-    cwd,
+    ...{ screen, themes, notify, editor, chat, cwd },
     signal: quitting.signal,
     completion: { add: (make, onFailure) => completions.add(make, onFailure) },
     working: status,
@@ -139,7 +134,8 @@ async function openSession(parts: Parts): Promise<void> {
   });
   // Read while the session is opened.
   themes.choose(app.settings.theme);
-  const reading = readThemes(app, { themes, notify: chat.notify });
+  const comesMore = app.lifecycle.hasHandlers("resources_discover");
+  const reading = readThemes(app, { themes, notify: chat.notify }, comesMore ? "first" : undefined);
   try {
     const chosen = await chosenCall(parts, app.call, search);
     if (chosen === undefined) return;
@@ -209,7 +205,7 @@ async function runSession(parts: Parts, { host, search, reading }: SessionParts)
   // Also while an extension takes its time at the start, the user can quit.
   await Promise.race([reading.then(() => host.start()), quitting.asked]);
   // By then, extensions have said where they have themes.
-  if (host.app.lifecycle.hasHandlers("resources_discover")) await readThemes(host.app, context);
+  if (host.app.lifecycle.hasHandlers("resources_discover")) await readThemes(host.app, context, "rest");
   if (!quitting.signal.aborted) submitting.begin(context, host.app.call.words);
   await quitting.asked;
   stopIndexing();

@@ -44,11 +44,12 @@ function keepTheme(wanted: string, context: InteractiveContext): void {
   );
 }
 
-/** Reads the files of themes anew. */
+/** Reads the files of themes anew; at the start in two steps where extensions bring some. */
 export async function readThemes(
   { resources }: Pick<AppContext, "resources">,
   { themes, notify }: Pick<InteractiveContext, "themes" | "notify">,
+  stage?: "first" | "rest",
 ): Promise<void> {
   const places = await resources.places("themes");
-  await themes.read(places, ({ message, level }) => notify(message, level));
+  await themes.read(places, { onNotice: ({ message, level }) => notify(message, level), stage });
 }

@@ -20,6 +20,10 @@ export class FileWatch {
     if (path === this.#path) return;
     this.#path = path;
     clearTimeout(this.#timer);
+    this.#watchAnew(path);
+  }
+
+  #watchAnew(path: string | undefined): void {
     for (const watcher of this.#watchers) watcher.close();
     this.#watchers =
       path === undefined ? [] : watchedPaths(path).flatMap((each) => this.#watched(each, path));
@@ -41,7 +45,11 @@ export class FileWatch {
 
   #changed(path: string): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#onChange(path), togetherMs).unref();
+    this.#timer = setTimeout(() => {
+      // A link may lead elsewhere now.
+      this.#watchAnew(path);
+      this.#onChange(path);
+    }, togetherMs).unref();
   }
 }
 

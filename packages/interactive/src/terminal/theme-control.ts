@@ -18,6 +18,15 @@ interface ThemeControlOptions {
   known?: readonly ThemeColors[];
 }
 
+interface ReadOptions {
+  onNotice: (notice: AgentNotice) => void;
+  /**
+   * `first`: more places come, and a theme that is missing may be there. `rest`: they have come, and what was notified at
+   * first is not notified again. Default `all`.
+   */
+  stage?: "all" | "first" | "rest" | undefined;
+}
+
 /** A file that is being written is looked at once more after this time, before anything is said of it. */
 const halfWrittenMs = 250;
 
@@ -37,7 +46,12 @@ export class ThemeControl {
   #notify: ((notice: AgentNotice) => void) | undefined;
   /** What was said last of a file that is broken, or of a theme that is missing. */
   #said: string | undefined;
+  /** Of the files, when they were read last. */
+  #noticed: readonly string[] = [];
   #rereads = 0;
+  #isClosed = false;
+  /** Whether a theme that is missing may still come. */
+  #mayCome = false;
 
   constructor({ screen, choice, known = [] }: ThemeControlOptions) {
     this.#screen = screen;
@@ -67,17 +81,24 @@ export class ThemeControl {
   }
 
   /** Reads the files of themes; from then on the one in use is watched. To be called anew when there may be others. */
-  async read(places: readonly ResourcePlace[], onNotice: (notice: AgentNotice) => void): Promise<void> {
-    const { themes, notices } = await findThemes(places, Object.keys(builtInThemes));
-    for (const notice of notices) onNotice(notice);
+  async read(places: readonly ResourcePlace[], { onNotice, stage = "all" }: ReadOptions): Promise<void> {
+    const { themes, broken, notices } = await findThemes(places, Object.keys(builtInThemes));
+    if (this.#isClosed) return;
+    const before = new Set(stage === "rest" ? this.#noticed : []);
+    this.#noticed = notices.map(({ message }) => message);
+    for (const notice of notices) if (!before.has(notice.message)) onNotice(notice);
     this.#notify = onNotice;
     this.#said = undefined;
-    this.#themes = withBuiltIns(themes);
+    this.#mayCome = stage === "first";
+    // What was read of a file that is broken now is better than nothing.
+    const kept = this.all.filter(({ name, path = "" }) => broken.includes(path) && !themes.has(name));
+    this.#themes = withBuiltIns(new Map([...kept.map((theme) => [theme.name, theme] as const), ...themes]));
     this.#apply();
   }
 
   /** Lets go of the file. */
   close(): void {
+    this.#isClosed = true;
     this.#notify = undefined;
     this.#watch.follow(undefined);
   }
@@ -161,7 +182,7 @@ export class ThemeControl {
     const { theme, tui } = this.#screen;
     const wanted = this.#wanted();
     if (this.#notify !== undefined) {
-      this.#watch.follow(this.#previewed === undefined ? wanted.path : theme.now.path);
+      if (this.#previewed === undefined) this.#watch.follow(wanted.path);
       this.#sayMissing(this.#choice);
     }
     if (wanted !== theme.now) {
@@ -178,12 +199,12 @@ export class ThemeControl {
   }
 
   #sayMissing(choice: string): void {
-    if (this.has(choice)) return;
+    if (this.#mayCome || this.has(choice)) return;
     const missing = namesOf(choice).filter((name) => !this.#themes.has(name));
     const names = [...this.#themes.keys()];
     this.#sayOnce({
-      code: "theme_missing",
       level: "warning",
+      code: "theme_missing",
       message: `There is no theme ${missing.join(" and no theme ")}: the colours are as for auto. There are ${names.join(", ")}.${didYouMean(missing[0], names)}`,
     });
   }
@@ -224,8 +245,8 @@ export class ThemeControl {
 
   #sayBroken(problem: string): void {
     this.#sayOnce({
-      code: "theme_left_out",
       level: "warning",
+      code: "theme_left_out",
       message: `${problem} The colours stay as they are.`,
     });
   }
