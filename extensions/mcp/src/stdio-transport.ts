@@ -35,6 +35,8 @@ export class StdioTransport implements Transport {
   /** Of the line that has not ended. */
   #pieces: Buffer[] = [];
   #bytes = 0;
+  /** One message after the other: the SDK would throw away the progress that comes in one piece with the result. */
+  #handed: Promise<void> = Promise.resolve();
   #stderr = "";
   readonly #messages = new Pace(mostMessagesAtOnce);
   readonly #errors = new Pace(mostErrorBytesAtOnce);
@@ -104,7 +106,7 @@ export class StdioTransport implements Transport {
       this.#bytes = 0;
       from = newline + 1;
       lines += 1;
-      this.#read(line.trim());
+      this.#handed = this.#handed.then(() => this.#read(line.trim()));
     }
     this.#rest(this.#program?.stdout, this.#messages.add(lines));
     if (this.#isClosed) return;
@@ -117,7 +119,7 @@ export class StdioTransport implements Transport {
   }
 
   #read(line: string): void {
-    if (line === "") return;
+    if (line === "" || this.#isClosed) return;
     const message = messageOf(line);
     if (message === undefined) this.onerror?.(new NoMessage(line));
     else this.onmessage?.(message);

@@ -76,6 +76,7 @@ const lies = [
   { name: "unkept", inputSchema: object, outputSchema: { type: "object" } },
   { name: "hang", inputSchema: object },
   { name: "late", inputSchema: object },
+  { name: "hurried", inputSchema: object },
   { name: "die", inputSchema: object },
   { name: "storm", inputSchema: object },
   { name: "cancelled", inputSchema: object },
@@ -150,11 +151,20 @@ function list(fault: Fault, cursor: string | undefined, answer: (result: unknown
   }
 }
 
-function call({ params = {} }: Message, wire: Wire, answer: (result: unknown) => unknown): unknown {
+function call({ id, params = {} }: Message, wire: Wire, answer: (result: unknown) => unknown): unknown {
   const changed = { jsonrpc: "2.0", method: "notifications/tools/list_changed" };
   switch (params.name) {
     case "hang":
       return undefined;
+    case "hurried": {
+      const progressToken = params._meta?.progressToken;
+      const progress = (progress: number) => {
+        const notified = { method: "notifications/progress", params: { progressToken, progress } };
+        return `${JSON.stringify({ jsonrpc: "2.0", ...notified })}\n`;
+      };
+      const result = JSON.stringify({ jsonrpc: "2.0", id, result: text("Done.") });
+      return wire.raw(`${progress(1)}${progress(2)}${result}\n`);
+    }
     case "late":
       return setTimeout(() => answer(text("Late.")), 300);
     case "die":

@@ -137,3 +137,10 @@ test("a server over HTTP that wants a login says so; one that is gone is lost un
   await expect(other.callTool("t", {}, { signal })).rejects.toThrow(/The MCP server it is not connected: /);
   expect(notices).toHaveLength(1);
 });
+
+test("progress that comes in one piece with the result is shown", async () => {
+  await using one = server(script(hostile, "liar"));
+  const shown: number[] = [];
+  await one.callTool("hurried", {}, { signal, onProgress: ({ progress }) => void shown.push(progress) });
+  expect(shown).toEqual([1, 2]);
+});
