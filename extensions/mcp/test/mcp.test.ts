@@ -143,6 +143,8 @@ test.each(Object.entries(filesystems))(
       await using mcp = await openMcpSession(
         { files: server.entry },
         {
+          // It takes the roots of its client in the place of its own folders.
+          cwd: folder,
           answers: [
             calling(
               ["mcp__files__read_text_file", { path: join(folder, "one.txt") }],
