@@ -17,7 +17,7 @@ interface ExpandCallOptions extends Required<Pick<PromptInput, "text">> {
   /** Those that come with the text. */
   images: NonNullable<PromptInput["images"]>;
   cwd: string;
-  onNotice: (code: string, path: string, message: string) => void;
+  onNotice: (notice: { code: string; path: string; message: string }) => void;
 }
 
 /** What is sent for a call of a template or a skill. @throws BonsaiError `skill_unreadable` */
@@ -56,14 +56,14 @@ function filesOf(text: string, { path, place }: PromptTemplate<ResourcePlace>, o
     {
       isAllowed(file) {
         if (isOwn || isInside(project, realpathSync(file))) return true;
-        onNotice(
-          "prompt_file_left_out",
+        onNotice({
+          code: "prompt_file_left_out",
           path,
-          `It names ${file}, which is not in this project, and was not read.`,
-        );
+          message: `It names ${file}, which is not in this project, and was not read.`,
+        });
         return false;
       },
-      onProblem: ({ message }) => onNotice("prompt_file_left_out", path, message),
+      onProblem: ({ message }) => onNotice({ code: "prompt_file_left_out", path, message }),
     },
   );
 }
@@ -74,11 +74,15 @@ function notifyFields(
   { onNotice }: ExpandCallOptions,
 ): void {
   if (commands.length > 0)
-    onNotice(
-      "prompt_commands_not_run",
+    onNotice({
+      code: "prompt_commands_not_run",
       path,
-      `/${name} has commands behind ! (${commands.map((each) => each.split("\n", 1)[0]).join(", ")}). Bonsai runs none from a template; the model is told, and can run them by its tools.`,
-    );
+      message: `/${name} has commands behind ! (${commands.map((each) => each.split("\n", 1)[0]).join(", ")}). Bonsai runs none from a template; the model is told, and can run them by its tools.`,
+    });
   if (model !== undefined)
-    onNotice("prompt_model_ignored", path, `/${name} asks for the model ${model}; the model in use answers.`);
+    onNotice({
+      code: "prompt_model_ignored",
+      path,
+      message: `/${name} asks for the model ${model}; the model in use answers.`,
+    });
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import {
   type AgentNotice,
   type AgentSettings,
@@ -31,6 +31,17 @@ export interface ResourcesOptions {
   /** Names that a text behind a slash has already: of the front end, and of extensions. */
   takenNames: () => { front: readonly string[]; extensions: readonly string[] };
   onNotice: (notice: AgentNotice) => void;
+}
+
+interface ResourceProblem {
+  path: string;
+  /** A sentence about the path. */
+  message: string;
+}
+
+interface ResourceNotice extends ResourceProblem {
+  code: string;
+  level?: AgentNotice["level"];
 }
 
 /** For each kind the paths that flags name, and whether nothing else is looked at. */
@@ -71,7 +82,9 @@ export class Resources {
   /** Where a kind is looked for now. */
   async places(kind: ResourceKind): Promise<ResourcePlace[]> {
     const { home, userHome, cwd, flags } = this.#options;
-    this.#packages ??= packagePlaces(home, (path, message) => this.#notify("resource_unread", path, message));
+    this.#packages ??= packagePlaces(home, (path, message) =>
+      this.#notify({ code: "resource_unread", path, message }),
+    );
     const named = (origin: "settings" | "flag", paths: readonly string[]): ResourcePlace[] =>
       paths.map((path) => ({ path: absolutePath(path, cwd), origin }));
     const more = [...(await this.#packages), ...this.#discovered].filter((place) => place.kind === kind);
@@ -137,7 +150,7 @@ export class Resources {
     const { skills, problems } = await readSkills(places);
     this.#skills = skills;
     this.#notifyMissing(places);
-    this.#notifyProblems("skill_unread", problems);
+    this.#notifyEach(problems, (problem) => this.#notify({ code: "skill_unread", ...problem }));
   }
 
   /** What can be called behind a slash, by name. What the front end or an extension calls so is not in it. */
@@ -175,7 +188,7 @@ export class Resources {
       text,
       images,
       cwd: this.#options.cwd,
-      onNotice: (code, path, message) => this.#notify(code, path, message, "info"),
+      onNotice: (notice) => this.#notify({ ...notice, level: "info" }),
     });
   }
 
@@ -203,7 +216,7 @@ export class Resources {
     this.#notifyMissing(places);
     const { readPromptTemplates } = await import("@bonsai-agent/agent/host");
     const read = await readPromptTemplates(places);
-    this.#notifyProblems("prompt_unread", read.problems);
+    this.#notifyEach(read.problems, (problem) => this.#notify({ code: "prompt_unread", ...problem }));
     this.#notifyTaken(read);
     return read;
   }
@@ -214,11 +227,11 @@ export class Resources {
     for (const { name, path } of templates.values()) {
       const owner = front.includes(name) ? "Bonsai" : extensions.includes(name) ? "an extension" : undefined;
       if (owner !== undefined)
-        this.#notify(
-          "prompt_name_taken",
+        this.#notify({
+          code: "prompt_name_taken",
           path,
-          `/${name} is a command of ${owner}: rename the file to call it.`,
-        );
+          message: `/${name} is a command of ${owner}: rename the file to call it.`,
+        });
     }
   }
 
@@ -226,19 +239,22 @@ export class Resources {
   #notifyMissing(places: readonly ResourcePlace[]): void {
     for (const { path, origin } of places)
       if ((origin === "settings" || origin === "extension") && !existsSync(path))
-        this.#notify("resource_missing", path, `It is not there, and ${named[origin]} names it.`);
+        this.#notify({
+          code: "resource_missing",
+          path,
+          message: `It is not there, and ${named[origin]} names it.`,
+        });
   }
 
-  #notifyProblems(code: string, problems: readonly { path: string; message: string }[]): void {
-    for (const { path, message } of problems.slice(0, MOST_PROBLEMS)) this.#notify(code, path, message);
+  #notifyEach(problems: readonly ResourceProblem[], notify: (problem: ResourceProblem) => void): void {
+    for (const { path, message } of problems.slice(0, MOST_PROBLEMS)) notify({ path, message });
     const more = problems.length - MOST_PROBLEMS;
-    if (more > 0)
-      this.#options.onNotice({ level: "warning", code, message: `${more} more files have such problems.` });
+    if (more > 0) notify({ path: `${more} more files`, message: "They have such problems too." });
   }
 
   /** Once until all is read anew. */
-  #notify(code: string, path: string, message: string, level: AgentNotice["level"] = "warning"): void {
-    const text = `${shownPath(path, this.#options.cwd)}: ${message}`;
+  #notify({ code, path, message, level = "warning" }: ResourceNotice): void {
+    const text = `${isAbsolute(path) ? shownPath(path, this.#options.cwd) : path}: ${message}`;
     if (this.#notified.has(text)) return;
     this.#notified.add(text);
     this.#options.onNotice({ level, code, message: text });
