@@ -2,12 +2,15 @@ import type { ProviderOptions } from "@bonsai-agent/extension";
 
 type Model = NonNullable<ProviderOptions["models"]>[number];
 
-/** Sizes and prices as of 2026-11-10: id, window, output cap, prices in, out, cache read and cache write, name. */
+/**
+ * Sizes and prices as of 2026-11-10: id, window, output cap, prices in, out, cache read and cache write, name. The first is
+ * the one to begin with.
+ */
 const rows = `
+anthropic.claude-sonnet-5-5 1000000 128000 2 10 0.1 2.5 Claude Sonnet 5.5
 anthropic.claude-fable-5-2 1000000 128000 8 40 0.2 10 Claude Fable 5.2
 anthropic.claude-opus-5-5 1000000 128000 4 20 0.2 5 Claude Opus 5.5
 anthropic.claude-opus-5 1000000 128000 5 25 0.5 6.25 Claude Opus 5
-anthropic.claude-sonnet-5-5 1000000 128000 2 10 0.1 2.5 Claude Sonnet 5.5
 anthropic.claude-sonnet-5 1000000 128000 2 10 0.2 2.5 Claude Sonnet 5
 anthropic.claude-sonnet-4-6 1000000 128000 3 15 0.3 3.75 Claude Sonnet 4.6
 anthropic.claude-haiku-5-5 1000000 128000 0.1 0.5 0.01 0.125 Claude Haiku 5.5
