@@ -106,7 +106,7 @@ export class StdioTransport implements Transport {
       this.#bytes = 0;
       from = newline + 1;
       lines += 1;
-      this.#handed = this.#handed.then(() => this.#read(line.trim()));
+      this.#read(line.trim());
     }
     this.#rest(this.#program?.stdout, this.#messages.add(lines));
     if (this.#isClosed) return;
@@ -119,10 +119,13 @@ export class StdioTransport implements Transport {
   }
 
   #read(line: string): void {
-    if (line === "" || this.#isClosed) return;
+    if (line === "") return;
     const message = messageOf(line);
     if (message === undefined) this.onerror?.(new NoMessage(line));
-    else this.onmessage?.(message);
+    else
+      this.#handed = this.#handed
+        .then(() => this.onmessage?.(message))
+        .catch((error) => this.onerror?.(error));
   }
 }
 
