@@ -16,9 +16,12 @@ export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
   const command = agentCommand(io).allowUnknownOption();
   parsed(command, argv);
   const unknownFlags = unknownFlagsOf(command, argv);
-  const { json, extensions, ...others } = command.opts();
+  const { json, ...given } = command.opts();
+  // A flag with --no that was not given is true; what nobody said is no option.
+  const said = Object.keys(given).filter((name) => command.getOptionValueSource(name) !== "default");
+  const others = Object.fromEntries(said.map((name) => [name, given[name]]));
   const mode = json === true ? "json" : (others.mode ?? "text");
-  const options = { ...others, mode, ...(extensions === false ? { extensions } : {}) };
+  const options = { ...others, mode };
   const output = new Output(io, mode !== "text", others.quiet === true);
   return {
     words: command.args,
