@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sessionFolder } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
@@ -48,7 +48,6 @@ test("a skill of the user's is read without asking, compacted away, named, and r
   reads(own, [file]);
   const again = await own.run(["-c", "--mode", "json", "-p", "Go on"]);
   expect(results(again.stdout)).toEqual([expect.stringContaining("Read every page twice.")]);
-  rmSync(user, { recursive: true });
   expect(readFileSync(session, "utf8")).toContain("readSkills");
 });
 

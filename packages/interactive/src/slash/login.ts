@@ -76,7 +76,7 @@ function pickedProvider(
   const { keys } = host.app.models;
   return askPick(screen, {
     title: "Log in where?",
-    items: providers,
+    items: providers.toSorted((a, b) => distance(a, keys) - distance(b, keys)),
     query,
     key: ({ provider }) => provider,
     text: ({ provider }) => provider,
@@ -84,6 +84,12 @@ function pickedProvider(
       return { label: provider.provider, detail: stateWords(provider, keys) };
     },
   });
+}
+
+/** What the user has comes first, then what an extension brings a login to, then all that could be had. */
+function distance(config: ProviderConfig, keys: KeyFile): number {
+  if (keys.source(config) !== undefined) return 0;
+  return config.login === undefined ? 2 : 1;
 }
 
 /** What lets requests in at a provider. */
