@@ -194,9 +194,10 @@ function speakStdio(fault: Fault): void {
     process.stderr.write(`\u001b[31mNo licence was found.\u001b[0m\n`);
     process.exit(3);
   }
-  // It does not go by itself.
-  process.on("SIGTERM", () => {});
-  setInterval(() => {}, 1e6);
+  // One does not go by itself, and yet stays behind no test that was broken off.
+  if (fault === "mute") process.on("SIGTERM", () => {});
+  const parent = process.ppid;
+  setInterval(() => process.ppid === parent || process.exit(), 1_000);
   const wire: Wire = {
     send: (message) => void process.stdout.write(`${JSON.stringify(message)}\n`),
     raw: (raw) => void process.stdout.write(raw),
@@ -210,6 +211,7 @@ function speakStdio(fault: Fault): void {
     pour();
   }
   let rest = "";
+  if (fault !== "mute") process.stdin.on("end", () => process.exit());
   process.stdin.setEncoding("utf8").on("data", (chunk: string) => {
     const lines = `${rest}${chunk}`.split("\n");
     rest = lines.pop()!;

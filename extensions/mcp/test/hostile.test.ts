@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { type Fault, misbehave } from "./hostile-server.ts";
 import { serve } from "./http-servers.ts";
 import { calling, openMcpSession, script, startedWith } from "./mcp-session.ts";
@@ -36,10 +36,15 @@ function hostileOverHttp(fault: Fault, type: "text/event-stream" | "application/
   });
 }
 
+// Also where a test has failed on its way.
+afterEach(() => {
+  for (const pid of startedWith(hostile)) process.kill(pid, "SIGKILL");
+});
+
 test("servers that do not connect are named, each once, and keep nobody waiting", async () => {
   await using mcp = await openMcpSession(
     {
-      mute: over("mute", 0.2),
+      mute: over("mute", 0.1),
       dead: over("dead"),
       old: over("old"),
       gone: { command: "bonsai-no-such-program" },
@@ -160,7 +165,7 @@ describe.each([
   test("that hangs, floods or dies in a call ends that call alone, and is there at the next", async () => {
     await using server = await start();
     await using mcp = await openMcpSession(
-      { liar: { ...server.entry, timeout: 2 } },
+      { liar: { ...server.entry, timeout: 0.5 } },
       {
         model: { contextWindow: 1_000_000 },
         answers: [
@@ -176,7 +181,7 @@ describe.each([
     const [hang, cancelled, die, fine] = mcp.results();
     expect(hang).toMatchObject({
       isError: true,
-      text: "The MCP server liar did not answer within 2 s; the call was cancelled.",
+      text: "The MCP server liar did not answer within 0.5 s; the call was cancelled.",
     });
     expect(cancelled!.text).toMatch(/^cancelled: [1-9]/);
     expect(die).toMatchObject({ isError: true, text: expect.stringContaining("was lost during the call") });
