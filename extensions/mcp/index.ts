@@ -29,7 +29,11 @@ export default function mcp(bonsai: ExtensionAPI): void {
     hooks: {
       fetch: (server) => logins.fetchOf(server),
       async clientHandlers(client, server) {
-        await requests.attach(client, { name: server.name, pauseCalls: () => server.pauseCalls() });
+        await requests.attach(client, {
+          name: server.name,
+          hasRoots: server.config.hasRoots,
+          pauseCalls: () => server.pauseCalls(),
+        });
         await resources.attach(client, server.name);
       },
     },
@@ -65,8 +69,6 @@ export default function mcp(bonsai: ExtensionAPI): void {
     const isProjectTrusted = ctx.isProjectTrusted();
     const config = readConfig({ cwd: ctx.cwd, home: bonsaiHome(), isProjectTrusted, env: process.env });
     for (const problem of config.problems) onNotice(problem);
-    if (config.leftAside !== undefined)
-      onNotice(`${config.leftAside} is left aside, for the project is not trusted: bonsai trust does that.`);
     waitUntilMs = performance.now() + waitSeconds(bonsai.getFlag("mcp-wait")) * 1_000;
     await servers.use(config);
     // There, the first text can be the command of a prompt, and nobody types a second one.

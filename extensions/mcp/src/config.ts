@@ -15,6 +15,10 @@ interface ConfiguredServer {
   timeoutMs: number;
   /** What it is for, in the words of the file. */
   description?: string;
+  /** Of the variables put into its entry, those that are keys. */
+  keys?: readonly { name: string; value: string }[];
+  /** False: the server is not told the project's folder. */
+  hasRoots: boolean;
 }
 
 /** A program that is started, and spoken with over its standard input and output. */
@@ -41,12 +45,14 @@ export type ServerConfig = StdioServer | HttpServer;
 
 /** The keys that a server is given, and that nobody else is to see. */
 export function serverKeys(config: ServerConfig): { name: string; value: string }[] {
-  if (config.type === "stdio") return environmentKeys(config.env);
+  const { keys = [] } = config;
+  if (config.type === "stdio") return [...environmentKeys(config.env), ...keys];
   // Without the word for how it is a key, such as Bearer.
-  return Object.entries(config.headers).map(([name, value]) => ({
+  const ofHeaders = Object.entries(config.headers).map(([name, value]) => ({
     name,
     value: value.replace(/^\S+\s+/, ""),
   }));
+  return [...ofHeaders, ...keys];
 }
 
 export interface McpConfig {
@@ -54,8 +60,6 @@ export interface McpConfig {
   servers: readonly ServerConfig[];
   /** Entries and files that cannot be used: each names the file, the key, what was found and what is allowed. */
   problems: readonly string[];
-  /** The project's file, where the project is not trusted. */
-  leftAside?: string;
 }
 
 export interface ReadConfigOptions {
@@ -70,14 +74,13 @@ const usualTimeoutMs = 60_000;
 /** From this number on, a timeout is in milliseconds, as Claude Code writes it; below, in seconds, as pi does. */
 const leastMilliseconds = 1_000;
 
-/** Reads `mcp.json` of the user and `.mcp.json` of a trusted project. Never throws: what cannot be used is a problem. */
+/** Reads `mcp.json` of the user and `.mcp.json` of a trusted project; that another is left aside, the command says. Never throws: what cannot be used is a problem. */
 export function readConfig({ cwd, home, isProjectTrusted, env }: ReadConfigOptions): McpConfig {
   const problems: string[] = [];
   const userFile = join(home, "mcp.json");
   const projectFile = join(cwd, ".mcp.json");
   const ofUser = entriesOf(userFile, problems);
   const ofProject = isProjectTrusted ? entriesOf(projectFile, problems) : {};
-  const isLeftAside = !isProjectTrusted && textOf(projectFile) !== undefined;
   const found = [
     ...Object.entries(ofUser).map(([name, entry]) => ({
       name,
@@ -95,7 +98,7 @@ export function readConfig({ cwd, home, isProjectTrusted, env }: ReadConfigOptio
     if (typeof read === "string") problems.push(`${each.file}: ${read}`);
     else servers.set(each.name, read);
   }
-  return { servers: [...servers.values()], problems, ...(isLeftAside && { leftAside: projectFile }) };
+  return { servers: [...servers.values()], problems };
 }
 
 type Entry = Record<string, unknown>;
@@ -122,7 +125,7 @@ function overlaid(
 }
 
 /** Undefined where there is no such file, or it cannot be read. */
-function textOf(file: string, onProblem: (problem: string) => void = () => {}): string | undefined {
+function textOf(file: string, onProblem: (problem: string) => void): string | undefined {
   try {
     return readFileSync(file, "utf8").replace(/^\uFEFF/, "");
   } catch (error) {
@@ -179,6 +182,7 @@ const fields: Readonly<Record<string, readonly [check: (value: unknown) => boole
   headers: [isTextMap, "an object of texts"],
   oauth: [isObject, "an object"],
   description: [isText, "a text"],
+  roots: [(value) => typeof value === "boolean", "true or false"],
   enabled: [(value) => typeof value === "boolean", "true or false"],
   disabled: [(value) => typeof value === "boolean", "true or false"],
   timeout: [
@@ -202,8 +206,11 @@ function serverOf(given: EntryToRead): ServerConfig | string {
   const wrong = wrongField(key, entry);
   if (wrong !== undefined) return wrong;
   try {
-    const expanded = withVariables(entry, key, given.env) as Entry;
-    return isHttp(expanded) ? httpServer(given, expanded) : stdioServer(given, expanded, cwd);
+    const used: NodeJS.ProcessEnv = {};
+    const expanded = withVariables(entry, key, given.env, used) as Entry;
+    const server = isHttp(expanded) ? httpServer(given, expanded) : stdioServer(given, expanded, cwd);
+    const keys = environmentKeys(used);
+    return keys.length === 0 ? server : { ...server, keys };
   } catch (error) {
     return (error as Error).message;
   }
@@ -227,7 +234,7 @@ function isHttp({ type, command }: Entry): boolean {
 }
 
 function common({ name, file, scope }: EntryToRead, entry: Entry): ConfiguredServer {
-  const { timeout, enabled = true, disabled = false, description } = entry;
+  const { timeout, enabled = true, disabled = false, description, roots = true } = entry;
   const inMs =
     typeof timeout === "number" ? (timeout < leastMilliseconds ? timeout * 1_000 : timeout) : usualTimeoutMs;
   return {
@@ -237,6 +244,7 @@ function common({ name, file, scope }: EntryToRead, entry: Entry): ConfiguredSer
     isEnabled: enabled === true && disabled !== true,
     timeoutMs: Math.ceil(inMs),
     ...(typeof description === "string" && { description }),
+    hasRoots: roots === true,
   };
 }
 
@@ -275,25 +283,36 @@ function inHome(path: string): string {
 }
 
 /**
- * All texts of an entry with `${NAME}` and `${NAME:-default}` put in.
+ * All texts of an entry with `${NAME}` and `${NAME:-default}` put in; `used` gets what was put in.
  * @throws Error for a variable that is not set
  */
-function withVariables(value: unknown, key: string, env: NodeJS.ProcessEnv): unknown {
+function withVariables(
+  value: unknown,
+  key: string,
+  env: NodeJS.ProcessEnv,
+  used: NodeJS.ProcessEnv,
+): unknown {
   if (typeof value === "string") {
     return value.replaceAll(
       /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g,
       (_all, name: string, usual?: string) => {
         const set = env[name] || usual;
-        if (set !== undefined) return set;
+        if (set !== undefined) {
+          used[name] = set;
+          return set;
+        }
         throw new Error(
           `${key} needs the variable ${name}, which is not set. Set it, or write \${${name}:-a default}.`,
         );
       },
     );
   }
-  if (Array.isArray(value)) return value.map((each, at) => withVariables(each, `${key}.${at}`, env));
+  if (Array.isArray(value)) return value.map((each, at) => withVariables(each, `${key}.${at}`, env, used));
   if (!isObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([field, inner]) => [field, withVariables(inner, `${key}.${field}`, env)]),
+    Object.entries(value).map(([field, inner]) => [
+      field,
+      withVariables(inner, `${key}.${field}`, env, used),
+    ]),
   );
 }

@@ -159,8 +159,10 @@ export function errorOutput({ stderrTail }: McpServer): string[] {
 }
 
 /** How it is reached, without what could be a key. */
-export function addressOf({ config }: McpServer): string {
-  if (config.type === "stdio") return plainLine([config.command, ...config.args].join(" "), 200);
+export function addressOf(server: McpServer): string {
+  const { config } = server;
+  if (config.type === "stdio")
+    return plainLine(server.masked([config.command, ...config.args].join(" ")), 200);
   const { origin, pathname } = new URL(config.url);
-  return plainLine(`${origin}${pathname}`, 200);
+  return plainLine(server.masked(`${origin}${pathname}`), 200);
 }

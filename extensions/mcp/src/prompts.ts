@@ -166,11 +166,13 @@ async function promptContent(
     const messages = Array.isArray(got.messages) ? got.messages : [];
     const content = messages.slice(0, mostMessages).flatMap((message) => messageBlocks(server.name, message));
     if (content.length === 0) throw new Error("it gave no message");
-    return bounded(content);
+    return bounded(content).map((block) =>
+      block.type === "text" ? { ...block, text: server.masked(block.text) } : block,
+    );
   } catch (error) {
     throw new BonsaiError({
       code: "mcp_prompt_failed",
-      message: `/${name} has no answer of the MCP server ${server.name}: ${reasonOf(error)}`,
+      message: `/${name} has no answer of the MCP server ${server.name}: ${server.masked(reasonOf(error))}`,
       hint: `Look at its arguments (${plainLine(argumentHint(prompt.arguments), 200) || "it takes none"}) and at /mcp ${server.name}.`,
       cause: error,
     });

@@ -98,7 +98,9 @@ export class Resources {
       const client = await server.connected(signal);
       const contents = await readContents(client, uri, signal);
       await this.#watch(client, uri, signal);
-      const blocks = resourceBlocks(server.name, uri, contents);
+      const blocks = resourceBlocks(server.name, uri, contents).map((block) =>
+        block.type === "text" ? textBlock(server.masked(block.text)) : block,
+      );
       const bytes = blocks.reduce(
         (sum, block) => sum + (block.type === "text" ? block.text : block.data).length,
         0,
@@ -106,7 +108,7 @@ export class Resources {
       return { about: { server: server.name, uri, bytes }, blocks };
     } catch (error) {
       const late = signal.aborted && (signal.reason as Error | undefined)?.name === "TimeoutError";
-      const why = late ? `it took longer than ${readingMs / 1_000} s.` : reasonOf(error);
+      const why = late ? `it took longer than ${readingMs / 1_000} s.` : server.masked(reasonOf(error));
       if (late || !signal.aborted)
         this.#options.onNotice(`@${plainLine(`${server.name}:${uri}`, 120)} could not be read: ${why}`);
       return undefined;

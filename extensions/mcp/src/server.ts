@@ -104,7 +104,17 @@ export class McpServer {
 
   /** What it wrote last to its standard error, over all connections; "" for a server at an address. */
   get stderrTail(): string {
-    return maskKeys(serverKeys(this.config))(plainText(this.#stderr));
+    return this.masked(plainText(this.#stderr));
+  }
+
+  /** A text of the server without the keys that its entry gives it: some say in an error which key was wrong. */
+  masked(text: string): string {
+    return maskKeys(serverKeys(this.config))(text);
+  }
+
+  /** The same on one line, without control characters. */
+  #line(text: string): string {
+    return plainLine(this.masked(plainText(text.slice(0, 2_000))));
   }
 
   /** Its own words about how to use it. */
@@ -240,7 +250,7 @@ export class McpServer {
     if (code === timedOut)
       return `The MCP server ${this.name} did not answer within ${this.config.timeoutMs / 1_000} s; the call was cancelled.`;
     const isLost = this.#state !== "ready" || code === connectionClosed;
-    const why = plainLine(this.#state === "ready" ? messageOf(error) : (this.#problem ?? messageOf(error)));
+    const why = this.#line(this.#state === "ready" ? messageOf(error) : (this.#problem ?? messageOf(error)));
     return isLost
       ? `The MCP server ${this.name} was lost during the call, which may have taken effect: ${why} The next call connects it again.`
       : `The MCP server ${this.name} refused the call: ${why}`;
@@ -254,7 +264,7 @@ export class McpServer {
       },
       onLost: (problem) => this.#lost(opened, problem),
       onListChanged: () => this.#refresh(opened),
-      onProblem: (problem) => this.#onNotice(`${this.name}: ${problem}`),
+      onProblem: (problem) => this.#onNotice(`${this.name}: ${this.masked(problem)}`),
     });
     this.#connection = opened;
     try {
@@ -273,11 +283,11 @@ export class McpServer {
 
   #fail(error: unknown): void {
     if (isUnauthorized(error)) {
-      this.#set("needs-login", plainLine(messageOf(error)));
+      this.#set("needs-login", this.#line(messageOf(error)));
       return;
     }
     const said = this.config.type === "stdio" ? lastLine(this.stderrTail) : "";
-    this.#set("failed", plainLine(`${messageOf(error)}${said && ` It wrote: ${said}`}`));
+    this.#set("failed", this.#line(`${messageOf(error)}${said && ` It wrote: ${said}`}`));
   }
 
   /** What was a login is none any more. */
@@ -292,8 +302,8 @@ export class McpServer {
     if (this.#connection !== connection || this.#state !== "ready") return;
     this.#connection = undefined;
     void connection?.close();
-    this.#onNotice(`${this.name} was lost: ${plainLine(problem)} The next call connects it again.`);
-    this.#set("closed", plainLine(problem));
+    this.#onNotice(`${this.name} was lost: ${this.#line(problem)} The next call connects it again.`);
+    this.#set("closed", this.#line(problem));
   }
 
   async #read(connection: Connection): Promise<void> {
@@ -314,7 +324,7 @@ export class McpServer {
       this.#changed();
     } catch (error) {
       if (this.#connection === connection)
-        this.#onNotice(`${this.name}: its lists cannot be read again: ${plainLine(messageOf(error))}`);
+        this.#onNotice(`${this.name}: its lists cannot be read again: ${this.#line(messageOf(error))}`);
     }
   }
 

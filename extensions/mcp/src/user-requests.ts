@@ -22,6 +22,8 @@ export interface UserRequestsOptions {
 /** A server that asks. */
 interface Asker {
   name: string;
+  /** False: it is not told the project's folder. */
+  hasRoots: boolean;
   /** As long as the user is asked; the function returned ends that. */
   pauseCalls: () => () => void;
 }
@@ -57,12 +59,14 @@ export class UserRequests {
   }
 
   /** Answers what the server of this client asks; called before the client connects. */
-  async attach(client: Client, { name: server, pauseCalls }: Asker): Promise<void> {
+  async attach(client: Client, { name: server, hasRoots, pauseCalls }: Asker): Promise<void> {
     const types = await import("@modelcontextprotocol/sdk/types.js");
     const { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } = types;
     const context = this.#options.context();
-    client.registerCapabilities({ roots: {} });
-    client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: rootsOf(this.#options.context()) }));
+    if (hasRoots) {
+      client.registerCapabilities({ roots: {} });
+      client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: rootsOf(this.#options.context()) }));
+    }
     // A server that knows that nobody can be asked does not ask, or does not even offer what it would have to ask for.
     if (context?.hasUI !== true) return;
     client.registerCapabilities({ elicitation: { form: {}, url: {} }, sampling: {} });

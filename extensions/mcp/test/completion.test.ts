@@ -16,7 +16,14 @@ const files: Provider = {
 
 async function completing() {
   const servers = new McpServers({ onNotice: () => {} });
-  const config = { name: "offers", file: "", scope: "user", isEnabled: true, timeoutMs: 10_000 } as const;
+  const config = {
+    name: "offers",
+    file: "",
+    scope: "user",
+    isEnabled: true,
+    timeoutMs: 10_000,
+    hasRoots: true,
+  } as const;
   const stdio = { type: "stdio", env: {}, cwd: process.cwd(), ...offers } as const;
   await servers.use({ servers: [{ ...config, ...stdio }], problems: [] });
   await servers.settled(AbortSignal.timeout(20_000));

@@ -80,7 +80,7 @@ test("entries as Claude Code and pi write them", () => {
     },
   });
   expect(problems).toEqual([]);
-  const usual = { file: userFile(), scope: "user", isEnabled: true, timeoutMs: 60_000 };
+  const usual = { file: userFile(), scope: "user", isEnabled: true, timeoutMs: 60_000, hasRoots: true };
   const started = { ...usual, type: "stdio", args: [], env: {}, cwd };
   expect(servers).toEqual([
     {
@@ -89,6 +89,7 @@ test("entries as Claude Code and pi write them", () => {
       command: "npx",
       args: ["-y", "server", join(homedir(), "notes"), "none"],
       env: { KEY: "secret" },
+      keys: [{ name: "TOKEN", value: "secret" }],
       cwd: join(cwd, "sub"),
     },
     {
@@ -97,6 +98,7 @@ test("entries as Claude Code and pi write them", () => {
       type: "http",
       url: "https://example.com/mcp",
       headers: { Authorization: "Bearer secret" },
+      keys: [{ name: "TOKEN", value: "secret" }],
       timeoutMs: 30_000,
     },
     {
@@ -211,16 +213,11 @@ test("a project's server stands over the user's, or only turns it off", () => {
 
 test("nothing of a project's file is used before it is trusted", async () => {
   const project = { mcpServers: { evil: { command: "touch", args: [join(folder, "ran")] } } };
-  expect(read({ project, isProjectTrusted: false })).toEqual({
-    servers: [],
-    problems: [],
-    leftAside: projectFile(),
-  });
+  expect(read({ project, isProjectTrusted: false })).toEqual({ servers: [], problems: [] });
   await using mcp = await openMcpSession({}, { cwd, isProjectTrusted: false, answers: ["Fine."] });
   await mcp.session.prompt("Go.");
-  expect(mcp.notices).toEqual([
-    `MCP: ${projectFile()} is left aside, for the project is not trusted: bonsai trust does that.`,
-  ]);
+  // The command's own notice names all that is left aside.
+  expect(mcp.notices).toEqual([]);
 });
 
 test("tools get names that providers take, each its own", () => {

@@ -55,6 +55,7 @@ function client(
       file: join(home, "mcp.json"),
       scope: "user",
       isEnabled: true,
+      hasRoots: true,
       timeoutMs: 10_000,
       type: "http",
       url: remote.url,

@@ -36,6 +36,12 @@ server.registerResource("broken", "test://broken", {}, async () => {
   throw new Error("the disk is on fire");
 });
 
+const key = process.env.OFFERS_API_KEY ?? "";
+resource("test://key", { text: `The key is ${key}.` });
+server.registerResource("refused", "test://refused", {}, async () => {
+  throw new Error(`${key} is a wrong key`);
+});
+
 const days = ["monday", "tuesday", "thursday"];
 server.registerResource(
   "day",
@@ -69,7 +75,7 @@ server.registerPrompt(
   }),
 );
 server.registerPrompt("odd name", { description: "Odd" }, () => {
-  throw new Error("no prompt today");
+  throw new Error(`no prompt today${key && ` for ${key}`}`);
 });
 const later = server.registerPrompt("later", { description: "Comes later" }, () => ({ messages: [] }));
 later.disable();

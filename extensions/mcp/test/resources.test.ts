@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { messageText } from "@bonsai-agent/extension";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { calling, type McpSession, openMcpSession, script } from "./mcp-session.ts";
 
 const offers = script(join(import.meta.dirname, "offering-server.ts"));
@@ -81,4 +81,19 @@ test("one that changes after it was read is named once", async () => {
   expect(JSON.stringify(open.session.requests.at(-1)!.messages)).toContain(
     "[The resource test://text of offers has changed since it was read.]",
   );
+});
+
+test("keys that the entry of a server gives it are masked in all that it says", async () => {
+  const key = "sk-0123456789abcdef01";
+  vi.stubEnv("OFFERS_TOKEN", "token-0123456789abcdef");
+  const offering = { ...offers, args: [...offers.args, "${OFFERS_TOKEN}"], env: { OFFERS_API_KEY: key } };
+  await using open = await openMcpSession({ offers: offering }, { answers: ["Fine."] });
+  await open.session.prompt("See @offers:test://key and @offers:test://refused");
+  expect(JSON.stringify(open.session.requests)).toContain("The key is [OFFERS_API_KEY].");
+  await expect(open.session.command("/offers:odd-name")).rejects.toThrow("today for [OFFERS_API_KEY]");
+  await open.session.command("/mcp offers");
+  const shown = JSON.stringify(open.session.ui);
+  expect(shown).toContain("[OFFERS_API_KEY] is a wrong key");
+  expect(shown).toContain("offering-server.ts [OFFERS_TOKEN]");
+  expect(shown).not.toMatch(/sk-0123|token-0123/);
 });

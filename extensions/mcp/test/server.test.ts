@@ -10,7 +10,15 @@ const hostile = fileURLToPath(import.meta.resolve("./hostile-server.ts"));
 const { signal } = new AbortController();
 
 function server(entry: object, options: Omit<McpServerOptions, "config"> = {}): McpServer & AsyncDisposable {
-  const usual = { name: "it", file: "", scope: "user", isEnabled: true, timeoutMs: 60_000, headers: {} };
+  const usual = {
+    name: "it",
+    file: "",
+    scope: "user",
+    isEnabled: true,
+    timeoutMs: 60_000,
+    hasRoots: true,
+    headers: {},
+  };
   const config = { ...usual, type: "url" in entry ? "http" : "stdio", env: {}, cwd: "/", ...entry };
   const made = new McpServer({ config: config as never, ...options });
   return Object.assign(made, { [Symbol.asyncDispose]: () => made.close() });

@@ -21,7 +21,11 @@ interface Opened {
 }
 
 /** A server that asks whoever answers `ui`. */
-async function openServer(ui: TestDialogAnswers | undefined, replies?: string[]): Promise<Opened> {
+async function openServer(
+  ui: TestDialogAnswers | undefined,
+  replies?: string[],
+  hasRoots = true,
+): Promise<Opened> {
   let context: ExtensionContext | undefined;
   const session = await openTestSession({
     ...(ui && { ui }),
@@ -37,7 +41,7 @@ async function openServer(ui: TestDialogAnswers | undefined, replies?: string[])
   const openBrowser = async (url: string) => opened.push(url) > 0;
   const requests = new UserRequests({ context: () => context, openBrowser });
   const client = new Client({ name: "test", version: "1" });
-  await requests.attach(client, { name: "asker", pauseCalls: () => () => {} });
+  await requests.attach(client, { name: "asker", hasRoots, pauseCalls: () => () => {} });
   const server = new Server({ name: "asker", version: "1" }, { capabilities: {} });
   const [ofClient, ofServer] = InMemoryTransport.createLinkedPair();
   await Promise.all([client.connect(ofClient), server.connect(ofServer)]);
@@ -300,6 +304,12 @@ describe("without a user", () => {
     await expect(server.elicitInput(form({}))).rejects.toThrow("does not support");
     await expect(server.createMessage({ messages: [], maxTokens: 1 })).rejects.toThrow("Method not found");
   });
+});
+
+test("a server whose entry says so is not told the project's folder", async () => {
+  const { server } = await openServer(undefined, undefined, false);
+  expect(server.getClientCapabilities()).toEqual({});
+  await expect(server.listRoots()).rejects.toThrow();
 });
 
 test("roots are the project's folder", async () => {
