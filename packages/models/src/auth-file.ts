@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdirSync, realpathSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { BonsaiError, isRecord, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
-import { lockedSync } from "./file-lock.ts";
+import { discard, lockedSync, unwritable } from "./file-lock.ts";
 import { textFile } from "./json-file.ts";
 
 /** What stands in the file of one provider. */
@@ -36,10 +36,10 @@ export class AuthFile {
    * Changes what stands of one provider; what stands of others stays, also when two processes write at once.
    * @param change gives what shall stand there, undefined for nothing; the same object changes nothing
    * @returns whether something changed
-   * @throws BonsaiError `keys_unreadable`, `keys_locked`, and what the system says of a file that cannot be written
+   * @throws BonsaiError `keys_unreadable`, `keys_locked`, `keys_unwritable`
    */
   change(provider: string, change: (entry: AuthEntry | undefined) => AuthEntry | undefined): boolean {
-    mkdirSync(dirname(this.path), { recursive: true, mode: 0o700 });
+    makeFolder(this.path);
     return lockedSync({ path: `${this.path}.lock`, ...WRITE_LOCK }, () => {
       const entries = this.entries();
       const { [provider]: before, ...others } = entries;
@@ -48,6 +48,14 @@ export class AuthFile {
       writeAuthFile(this.path, after === undefined ? others : { ...entries, [provider]: after });
       return true;
     });
+  }
+
+  /**
+   * Writes what stands of one provider once more, as it is: before something is asked for that must not be lost.
+   * @throws as `change`
+   */
+  proveWritable(provider: string): void {
+    this.change(provider, (entry) => entry && { ...entry });
   }
 
   /** One sentence where others than its owner can read it. */
@@ -90,7 +98,7 @@ function readAuthFile(file: string): AuthEntries {
 
 /** Replaces the file as a whole, for its owner's eyes only; a link stays a link. */
 function writeAuthFile(file: string, entries: AuthEntries): void {
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeFolder(file);
   const target = linked(file);
   const temporary = `${target}.${randomUUID()}.tmp`;
   try {
@@ -101,8 +109,16 @@ function writeAuthFile(file: string, entries: AuthEntries): void {
     });
     renameSync(temporary, target);
   } catch (error) {
-    rmSync(temporary, { force: true });
-    throw error;
+    discard(temporary);
+    throw unwritable(target, error);
+  }
+}
+
+function makeFolder(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw unwritable(dirname(file), error);
   }
 }
 

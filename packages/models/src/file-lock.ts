@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, openSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
@@ -27,7 +27,7 @@ const POLL_MS = 25;
 
 /**
  * Runs the work while no other process runs some under the same lock; the thread waits, so it must be short.
- * @throws BonsaiError `keys_locked` where another holds it for too long, and what the work throws
+ * @throws BonsaiError `keys_locked` where another holds it for too long, `keys_unwritable`, and what the work throws
  */
 export function lockedSync<Result>(options: LockOptions, work: () => Result): Result {
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -100,13 +100,42 @@ function breakLock(path: string, staleMs: number): boolean {
 }
 
 function created(path: string, owner: LockOwner): boolean {
+  let file: number;
   try {
-    writeFileSync(path, JSON.stringify(owner), { flag: "wx", mode: 0o600 });
-    return true;
+    file = openSync(path, "wx", 0o600);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
+    throw unwritable(path, error);
   }
+  try {
+    writeFileSync(file, JSON.stringify(owner));
+    return true;
+  } catch (error) {
+    // On a full disk: an empty file would be taken for a lock until it is stale.
+    discard(path);
+    throw unwritable(path, error);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** Takes what is left of a failed write away; where that fails too, the first failure says why. */
+export function discard(path: string): void {
+  try {
+    rmSync(path, { force: true });
+  } catch {
+    // See above.
+  }
+}
+
+/** What the system says of a file that cannot be written, with the remedy. */
+export function unwritable(path: string, cause: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "keys_unwritable",
+    message: `${path} cannot be written: ${(cause as Error).message}.`,
+    hint: "Keys and logins are stored in that folder: make room on the disk, or let yourself write there.",
+    cause,
+  });
 }
 
 function isLeftBehind(path: string, staleMs: number): boolean {

@@ -1,6 +1,6 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -246,6 +246,45 @@ test("an abort ends the wait, not the refresh: what it brings is stored", async 
   expect((await after).text).toBe("You are logged in.");
   expect(refreshes(lab)).toBe(1);
   expect(lab.server.isGood(lab.stored().lab!.access as string)).toBe(true);
+});
+
+describe("a file that cannot be written", () => {
+  /** Its name leaves no room for that of the file that takes its place: it can be read, and not replaced. */
+  const seal = ({ home }: LoginLab) => {
+    const [file, target] = [join(home, "auth.json"), join(home, "x".repeat(240))];
+    renameSync(file, target);
+    symlinkSync(target, file);
+    return () => renameSync(target, file);
+  };
+
+  test("keeps a refresh from being asked for: the refresh token stays good", async () => {
+    const lab = await openLoggedIn(-1);
+    const mend = seal(lab);
+    expect((await ask(lab)).failure).toMatchObject({ code: "keys_unwritable", retryable: false });
+    expect(refreshes(lab)).toBe(0);
+    expect(readdirSync(lab.home)).toHaveLength(2);
+    mend();
+    expect((await ask(lab)).text).toBe("You are logged in.");
+    expect(refreshes(lab)).toBe(1);
+  });
+
+  test("since the refresh was asked for loses nothing: the next request stores it", async () => {
+    const lab = await openLoggedIn(-1);
+    let mend = () => {};
+    lab.keys.logins.add("lab", {
+      ...lab.login,
+      refreshToken: async (...args) => {
+        const fresh = await lab.login.refreshToken(...args);
+        mend = seal(lab);
+        return fresh;
+      },
+    });
+    expect((await ask(lab)).failure).toMatchObject({ code: "keys_unwritable" });
+    mend();
+    expect((await ask(lab)).text).toBe("You are logged in.");
+    expect(refreshes(lab)).toBe(1);
+    expect(lab.server.isGood(lab.stored().lab!.refresh as string)).toBe(true);
+  });
 });
 
 test("a logout during a refresh stands", async () => {

@@ -77,31 +77,49 @@ async function waited<Value>(work: Promise<Value>, signal: AbortSignal | undefin
 /** One process at a time: whoever waited for the lock takes what the other has stored. */
 function refreshed(parts: FreshKeyParts, stale: LoginCredentials): Promise<LoginCredentials> {
   const { provider, file, login } = parts;
-  const path = `${file.path}.${encodeURIComponent(provider)}.lock`;
+  const path = lockPath(file, provider);
   return locked({ path, ...LOCK }, async () => {
     const now = credentialsOf(file.entry(provider));
     if (now === undefined) throw ended(provider, "it was taken away meanwhile");
-    if (now.access !== stale.access || now.refresh !== stale.refresh) return now;
+    if (!isSame(now, stale)) return now;
+    const kept = unstored.get(path);
+    if (kept !== undefined && isSame(kept.before, now)) return stored(parts, now, kept.fresh);
+    // Many providers take the old refresh token back with their answer: what cannot be stored is not asked for.
+    file.proveWritable(provider);
     const fresh = await asked(provider, login, now).catch((error: unknown) => {
       if (BonsaiError.is(error) && error.code === "login_expired") forget(file, provider, now);
       throw error;
     });
-    refreshedAt.set(provider, { access: fresh.access, atMs: performance.now() });
-    return store(file, provider, now, fresh);
+    return stored(parts, now, fresh);
   });
 }
 
-/** What somebody stored meanwhile, by a login or a logout, stands. */
-function store(
-  file: AuthFile,
-  provider: string,
+/** By the lock's path: what came of a refresh and could not be stored, since the disk was full for one. */
+const unstored = new Map<string, { before: LoginCredentials; fresh: LoginCredentials }>();
+
+/** Where it cannot be stored it is kept, so that the next request stores it and does not ask once more. */
+function stored(
+  { provider, file }: FreshKeyParts,
   before: LoginCredentials,
   fresh: LoginCredentials,
 ): LoginCredentials {
+  const path = lockPath(file, provider);
+  unstored.set(path, { before, fresh });
+  store(file, provider, before, fresh);
+  unstored.delete(path);
+  refreshedAt.set(provider, { access: fresh.access, atMs: performance.now() });
+  return fresh;
+}
+
+function lockPath(file: AuthFile, provider: string): string {
+  return `${file.path}.${encodeURIComponent(provider)}.lock`;
+}
+
+/** What somebody stored meanwhile, by a login or a logout, stands. */
+function store(file: AuthFile, provider: string, before: LoginCredentials, fresh: LoginCredentials): void {
   file.change(provider, (entry) =>
     isSame(credentialsOf(entry), before) ? { ...entry, ...fresh, type: "oauth" } : entry,
   );
-  return fresh;
 }
 
 function forget(file: AuthFile, provider: string, before: LoginCredentials): void {
