@@ -13,6 +13,14 @@ export function didYouMean(word: unknown, words: readonly string[], before = "")
   return meant === undefined ? "" : ` Did you mean ${before}${meant}?`;
 }
 
+const mostNamed = 8;
+
+/** The names in a line; of many, the first and how many more there are. */
+export function fewOf(names: readonly string[], between = ", "): string {
+  const more = names.length - mostNamed;
+  return more > 1 ? `${names.slice(0, mostNamed).join(between)} and ${more} more` : names.join(between);
+}
+
 /** Letters added, dropped, changed, or swapped with their neighbour. */
 function editDistance(from: string, to: string): number {
   let before: number[] = [];

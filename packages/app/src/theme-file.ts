@@ -12,7 +12,7 @@ import {
 import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
 import { clampChroma, converter, modeOkhsl, modeOklab, modeOklch, modeRgb, useMode } from "culori/fn";
 import { z } from "zod";
-import { didYouMean } from "./nearest-word.ts";
+import { didYouMean, fewOf } from "./nearest-word.ts";
 
 // Loaded with `import()` where there is a file of a theme: nobody else waits for the library of colours.
 
@@ -32,13 +32,18 @@ const colorsSchema = z.strictObject(
   ),
 );
 
+/** In UTF-16 units; a row of the list of themes shows less of it. */
+const MOST_NAME = 100;
+
 /** A theme as its file has it; the JSON Schema is published from it. */
 export const themeFileSchema = z.strictObject({
   $schema: z.string().optional().describe("For editors: where this schema is"),
   name: z
     .string()
-    .regex(/^[^/]+$/)
-    .describe("As it is chosen by; no slash, and not auto"),
+    .max(MOST_NAME)
+    // A choice is one line, and is read without the space around it.
+    .regex(/^(?!\s)[^/\p{Cc}\p{Zl}\p{Zp}]+(?<!\s)$/u)
+    .describe("As it is chosen by; no slash, no control characters, no space around it, and not auto"),
   appearance: z
     .enum(["dark", "light"])
     .optional()
@@ -102,45 +107,59 @@ export function parseTheme(value: unknown, file: string): ThemeColors {
 
 function settledColors(theme: ThemeFile, file: string): ThemeColors["colors"] {
   const { vars = {}, colors, export: page = {} } = theme;
+  const given: Vars = { vars, file, settled: new Map() };
   const settled: Partial<Record<ThemeToken, ThemeColorValue>> = {};
-  const color = (key: string, value: string | number): ThemeColorValue => settle(key, value, { vars, file });
-  for (const [name, value] of Object.entries(vars)) color(`vars.${name}`, value);
+  for (const [name, value] of Object.entries(vars)) settle(`vars.${name}`, value, given);
   for (const token of themeTokenNames) {
     const value = colors[token];
-    if (value !== undefined) settled[token] = color(`colors.${token}`, value);
+    if (value !== undefined) settled[token] = settle(`colors.${token}`, value, given);
   }
-  for (const [name, value] of Object.entries(page)) if (value !== undefined) color(`export.${name}`, value);
+  for (const [name, value] of Object.entries(page))
+    if (value !== undefined) settle(`export.${name}`, value, given);
   return withFallbacks(settled);
 }
 
 interface Vars {
   vars: Readonly<Record<string, string | number>>;
   file: string;
+  /** Of vars that were followed already: a long way is gone once. */
+  settled: Map<string, ThemeColorValue>;
 }
 
-/** @param seen the variables on the way to this value */
-function settle(
-  key: string,
-  value: string | number,
-  given: Vars,
-  seen: readonly string[] = [],
-): ThemeColorValue {
+/** The colour that a value leads to, from variable to variable. */
+function settle(key: string, value: string | number, given: Vars): ThemeColorValue {
+  const way = new Set<string>();
+  let next = value;
+  let color = written(key, next, given);
+  while (color === undefined) {
+    const name = String(next);
+    if (way.has(name))
+      throw invalid(given.file, `${key} leads round in vars: ${fewOf([...way, name].map(shortened), " → ")}`);
+    way.add(name);
+    next = variable(key, name, given);
+    color = given.settled.get(name) ?? written(key, next, given);
+  }
+  for (const name of way) given.settled.set(name, color);
+  return color;
+}
+
+/** A value that leads nowhere else; undefined for the name of a variable. */
+function written(key: string, value: string | number, { file }: Vars): ThemeColorValue | undefined {
   if (typeof value === "number" || value === "") return value;
-  if (/^#|\(/.test(value)) {
-    const color = mixed(value);
-    if (color !== undefined) return color;
-    throw invalid(given.file, `${key} is ${shortened(jsonText(value))}; allowed is ${allowedColors}`);
-  }
-  if (seen.includes(value))
-    throw invalid(given.file, `${key} leads round in vars: ${[...seen, value].join(" → ")}`);
-  const next = Object.hasOwn(given.vars, value) ? given.vars[value] : undefined;
-  if (next === undefined) {
-    const names = Object.keys(given.vars);
-    const allowed = names.length === 0 ? "there are no vars" : `in vars there are ${names.join(", ")}`;
-    const problem = `${key} is ${shortened(jsonText(value))}; allowed is ${allowedColors}, and ${allowed}`;
-    throw invalid(given.file, problem, { meant: didYouMean(value, names) });
-  }
-  return settle(key, next, given, [...seen, value]);
+  if (!/^#|\(/.test(value)) return undefined;
+  const color = mixed(value);
+  if (color !== undefined) return color;
+  throw invalid(file, `${key} is ${shortened(jsonText(value))}; allowed is ${allowedColors}`);
+}
+
+function variable(key: string, name: string, { vars, file }: Vars): string | number {
+  const found = Object.hasOwn(vars, name) ? vars[name] : undefined;
+  if (found !== undefined) return found;
+  const names = Object.keys(vars);
+  const allowed =
+    names.length === 0 ? "there are no vars" : `in vars there are ${fewOf(names.map(shortened))}`;
+  const problem = `${key} is ${shortened(jsonText(name))}; allowed is ${allowedColors}, and ${allowed}`;
+  throw invalid(file, problem, { meant: didYouMean(name, names) });
 }
 
 const allowedColors =
@@ -218,17 +237,11 @@ function unknownKey(name: string, above: string): [problem: string, more: { mean
   ];
 }
 
-const mostNamed = 8;
-
-function fewOf(names: readonly string[]): string {
-  const more = names.length - mostNamed;
-  return more > 1 ? `${names.slice(0, mostNamed).join(", ")} and ${more} more` : names.join(", ");
-}
-
 const pageKeys = ["pageBg", "cardBg", "infoBg"];
 
 function allowedAt([first, second]: readonly PropertyKey[]): string {
-  if (first === "name") return "a text without a slash";
+  if (first === "name")
+    return `a text of up to ${MOST_NAME} signs, without a slash, control characters, or space around it`;
   if (first === "appearance") return '"dark" or "light"';
   if (first === "$schema") return "a text";
   return second === undefined ? "an object" : allowedColors;

@@ -122,8 +122,12 @@ test("variables lead to variables; one that leads round is named with its way", 
 
 test.each([
   ["a list", [], "mine.json: is []; allowed is an object."],
-  ["no name", { colors: plain }, "mine.json: name is nothing; allowed is a text without a slash."],
-  ["a name with a slash", theme({}, { name: "a/b" }), 'name is "a/b"; allowed is a text without a slash.'],
+  ["no name", { colors: plain }, "mine.json: name is nothing; allowed is a text of up to 100 signs"],
+  [
+    "a name with a slash",
+    theme({}, { name: "a/b" }),
+    'name is "a/b"; allowed is a text of up to 100 signs, without a slash, control characters, or space around it.',
+  ],
   ["the name auto", theme({}, { name: "auto" }), 'name is "auto", which stands for dark or light'],
   ["an appearance", theme({}, { appearance: "dim" }), 'appearance is "dim"; allowed is "dark" or "light".'],
   ["no colors", { name: "mine" }, "colors is nothing; allowed is an object."],
@@ -229,3 +233,17 @@ test("the published JSON Schema is that of the files", async () => {
   await expect(`${JSON.stringify(published, null, 2)}\n`).toMatchFileSnapshot("../../cli/theme.schema.json");
   expect(Object.keys(themeFileSchema.shape.colors.shape)).toEqual(themeTokenNames);
 });
+
+test("a long way through vars is gone once", () => {
+  const steps = 5_000;
+  const vars = Object.fromEntries(Array.from({ length: steps }, (_, at) => [`v${at}`, `v${at + 1}`]));
+  expect(color("v0", { ...vars, [`v${steps}`]: "#010203" })).toEqual({ r: 1, g: 2, b: 3 });
+  expect(problem(theme({ accent: "v0" }, { vars: { ...vars, [`v${steps}`]: "v0" } }))).toMatch(
+    /^mine\.json: vars\.v0 leads round in vars: v1 → v2 → .* → v8 and 4994 more\.$/,
+  );
+});
+
+test.each(["\u001b[31mred", "two\nlines", " mine", "mine ", " ", "", "m".repeat(101), "a/b"])(
+  "%j is no name",
+  (name) => expect(problem({ ...theme(), name })).toContain("name is "),
+);
