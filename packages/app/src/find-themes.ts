@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { AgentNotice } from "@bonsai-agent/agent";
 import type { ThemeColors } from "@bonsai-agent/extension/themes";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { counted } from "./numbers.ts";
 import type { ResourcePlace } from "./resource-places.ts";
 
 export interface FoundThemes {
@@ -45,7 +46,33 @@ export async function findThemes(
       notices.push({ level: "warning", code: "theme_left_out", message: problemText(file, error) });
     }
   }
-  return { themes, broken, notices };
+  return { themes, broken, notices: fewNotices(notices) };
+}
+
+/** Each is a line on the screen: of a folder full of something else, a few say enough. */
+const mostNotices = 8;
+
+function fewNotices(notices: readonly AgentNotice[]): AgentNotice[] {
+  const seen: Record<string, number> = {};
+  const kept = notices.filter(({ code }) => {
+    seen[code] = (seen[code] ?? 0) + 1;
+    return seen[code] <= mostNotices;
+  });
+  const more = (code: string) => Math.max(0, (seen[code] ?? 0) - mostNotices);
+  const [leftOut, twice] = [more("theme_left_out"), more("theme_twice")];
+  if (leftOut > 0)
+    kept.push({
+      level: "warning",
+      code: "theme_left_out",
+      message: `${counted(leftOut, "more file")} of themes cannot be used, for reasons like these.`,
+    });
+  if (twice > 0)
+    kept.push({
+      level: "info",
+      code: "theme_twice",
+      message: `${counted(twice, "more theme")} ${twice === 1 ? "stands" : "stand"} in the place of others of the same name.`,
+    });
+  return kept;
 }
 
 /** Why a file of a theme cannot be used, for people. */

@@ -44,6 +44,11 @@ const themeFile = ({ project }: OpenedInteractive, name: string) => join(project
 async function drawn({ terminal }: OpenedInteractive, opening: string, from = terminal.written.length) {
   await terminal.until(() => terminal.written.slice(from).join("").includes(opening));
 }
+/** Writes a theme and waits for its looks: from then on, the file is watched. */
+async function watched(ui: OpenedInteractive, name = "m.json"): Promise<void> {
+  writeFileSync(themeFile(ui, name), themeJson("mine", "#0000fe"));
+  await drawn(ui, `${colour(0, 0, 254)}─`, 0);
+}
 const settingsOf = ({ project }: OpenedInteractive) =>
   JSON.parse(readFileSync(join(project.home, "settings.json"), "utf8"));
 
@@ -226,6 +231,7 @@ test("a file that is changed, replaced or mended takes effect at once; broken or
   });
   const { terminal } = ui;
   const file = themeFile(ui, "m.json");
+  await watched(ui);
   terminal.type("half a sen");
   const changed = async (change: () => void, opening: string) => {
     const before = terminal.written.length;
@@ -275,6 +281,7 @@ test("a theme in use of which the file is broken stays at /reload, too", async (
     settings: { theme: "mine" },
     themes: { "m.json": themeJson("mine", "#f00") },
   });
+  await watched(ui);
   writeFileSync(themeFile(ui, "m.json"), "{");
   await ui.terminal.until("colours stay as they are");
   const before = ui.terminal.written.length;
@@ -283,6 +290,18 @@ test("a theme in use of which the file is broken stays at /reload, too", async (
   await ui.terminal.until((screen) => screen.split("is no JSON").length > 2);
   expect(ui.terminal.screen()).not.toContain("There is no theme");
   expect(ui.terminal.written.slice(before).join("")).not.toContain(darkBorder);
+});
+
+test("of a folder full of broken files a few are named, and of many themes, too", async () => {
+  const broken = Array.from({ length: 30 }, (_, at) => [`broken-${at}.json`, "{"]);
+  const fine = Array.from({ length: 30 }, (_, at) => [`fine-${at}.json`, themeJson(`fine ${at}`, "#f00")]);
+  const ui = await openedWith(
+    { settings: { theme: "none" }, themes: Object.fromEntries([...broken, ...fine]) },
+    { columns: 140, rows: 60 },
+  );
+  const screen = await ui.terminal.until(/There is no theme none: .*fine 13 and 24\s+more\./);
+  expect(screen).toContain("22 more files of themes cannot be used");
+  expect(screen.match(/is no JSON/g)).toHaveLength(8);
 });
 
 test("themes that an extension brings are there, and what is wrong with others is named once", async () => {
@@ -304,6 +323,7 @@ test("a theme that calls itself something else is found by /reload", async () =>
     settings: { theme: "mine" },
     themes: { "m.json": themeJson("mine", "#f00") },
   });
+  await watched(ui);
   writeFileSync(themeFile(ui, "m.json"), themeJson("yours", "#0f0"));
   await ui.terminal.until(/calls itself yours now; \/reload\s+finds it so/);
   command(ui, "/reload");

@@ -1,5 +1,5 @@
 import type { AppContext } from "@bonsai-agent/app/app-context";
-import { didYouMean } from "@bonsai-agent/app/nearest-word";
+import { didYouMean, fewOf } from "@bonsai-agent/app/nearest-word";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { writeSetting } from "../panels/settings-file.ts";
 import { pickTheme, themeChoices } from "../panels/theme-picker.ts";
@@ -21,7 +21,7 @@ export const themeCommand: SlashCommand = {
     if (!themes.has(wanted)) {
       const choices = themeChoices(themes);
       notify(
-        `“${wanted}” is no theme; there are ${choices.join(", ")}.${didYouMean(wanted, choices)}`,
+        `“${wanted}” is no theme; there are ${fewOf(choices)}.${didYouMean(wanted, choices)}`,
         "warning",
       );
       return;

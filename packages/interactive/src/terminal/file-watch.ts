@@ -15,12 +15,16 @@ export class FileWatch {
     this.#onChange = onChange;
   }
 
-  /** Watches this file, and none before it; undefined watches none. */
+  /**
+   * Watches this file, and none before it; undefined watches none. `onChange` is called once at first, too: the file may
+   * have changed between being read and being watched.
+   */
   follow(path: string | undefined): void {
     if (path === this.#path) return;
     this.#path = path;
     clearTimeout(this.#timer);
     this.#watchAnew(path);
+    if (path !== undefined) this.#changed(path);
   }
 
   #watchAnew(path: string | undefined): void {

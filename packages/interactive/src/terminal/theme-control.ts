@@ -1,7 +1,8 @@
 import { setTimeout as wait } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import type { AgentNotice } from "@bonsai-agent/agent";
 import { findThemes, problemText } from "@bonsai-agent/app/find-themes";
-import { didYouMean } from "@bonsai-agent/app/nearest-word";
+import { didYouMean, fewOf } from "@bonsai-agent/app/nearest-word";
 import type { ResourcePlace } from "@bonsai-agent/app/resource-places";
 import type { ThemeColors } from "@bonsai-agent/extension/themes";
 import { builtInThemes } from "./built-in-themes.ts";
@@ -205,7 +206,7 @@ export class ThemeControl {
     this.#sayOnce({
       level: "warning",
       code: "theme_missing",
-      message: `There is no theme ${missing.join(" and no theme ")}: the colours are as for auto. There are ${names.join(", ")}.${didYouMean(missing[0], names)}`,
+      message: `There is no theme ${missing.join(" and no theme ")}: the colours are as for auto. There are ${fewOf(names)}.${didYouMean(missing[0], names)}`,
     });
   }
 
@@ -235,10 +236,11 @@ export class ThemeControl {
   }
 
   #changed(path: string, theme: ThemeColors): void {
-    const [name] = [...this.#themes].find(([, each]) => each.path === path) ?? [];
-    if (name === theme.name) {
+    const known = this.all.find((each) => each.path === path);
+    if (known?.name === theme.name) {
       this.#said = undefined;
-      this.#themes = new Map(this.#themes).set(name, theme);
+      if (isDeepStrictEqual(known, theme)) return;
+      this.#themes = new Map(this.#themes).set(theme.name, theme);
       this.#apply();
     } else this.#sayBroken(`The theme in ${path} calls itself ${theme.name} now; /reload finds it so.`);
   }
