@@ -5,7 +5,7 @@ export const eventWords: Readonly<Record<keyof LifecycleEvents, string>> = {
   session_start: "a session is about to be worked in; after a reload too",
   session_shutdown: "a session is about to be left, or the extensions are about to be loaded anew",
   resources_discover:
-    "extensions are started, or loaded anew: where else skills, prompt templates and themes are",
+    "extensions are started or loaded anew, or another session has begun: where else skills, prompt templates and themes are",
   session_info_changed: "the session was named, or its name taken away",
   session_before_switch: "the user wants a new session, or another one",
   session_before_fork: "the user wants to go on in a copy",

@@ -196,7 +196,11 @@ export class AgentHost {
     this.#agent = agent;
     this.app.activate(agent, sessionControl(this));
     this.app.extensions.attach(agent);
-    await agent.start(reason, { previousSessionFile, signal: this.#asking.signal });
+    const { signal } = this.#asking;
+    await agent.start(reason, { previousSessionFile, signal });
+    // What extensions bring can depend on the session.
+    if (this.app.lifecycle.hasHandlers("resources_discover"))
+      await this.app.resources.load("startup", signal);
     return true;
   }
 

@@ -112,6 +112,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
     flags: resourceFlags(call.options),
     settings: readAgain(settings, () => agentCallSettings(settingsCall)),
     lifecycle,
+    listsCommands: () => extensions.loaded.length > 0,
     takenNames: () => ({
       front: reservedCommands ?? [],
       extensions: extensions.commands.map(({ name }) => name),
@@ -192,6 +193,7 @@ function extensionHost(
     shutdown: () => state.ending.abort(),
     isProjectTrusted: () => isTrusted(cwd, home),
     flag: (name) => state.flags.get(name),
+    resourceCommands: () => state.resources?.readCommands ?? [],
     onNotice,
     confirmPath: (request) => pathQuestions.ask(state.agent?.session.id)(request),
     async onReload(signal) {

@@ -1,7 +1,7 @@
 import type { Agent, AgentNotice } from "@bonsai-agent/agent";
 import type {
   ArgumentCompletion,
-  CommandInfo,
+  ExtensionCommandInfo,
   Extensions,
   FlagOptions,
   ReloadOptions,
@@ -56,7 +56,7 @@ export class CallExtensions {
     return this.#running?.failed ?? [];
   }
 
-  get commands(): readonly CommandInfo[] {
+  get commands(): readonly ExtensionCommandInfo[] {
     return this.#running?.commands ?? [];
   }
 

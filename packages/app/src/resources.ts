@@ -28,6 +28,8 @@ export interface ResourcesOptions {
   /** Asked again at each reload. */
   settings: () => PathSettings;
   lifecycle: Pick<Lifecycle<LifecycleEvents>, "hasHandlers" | "decide">;
+  /** True where somebody may ask for the list of commands, which then is read with the skills. */
+  listsCommands: () => boolean;
   /** Names that a text behind a slash has already: of the front end, and of extensions. */
   takenNames: () => { front: readonly string[]; extensions: readonly string[] };
   onNotice: (notice: AgentNotice) => void;
@@ -70,6 +72,8 @@ export class Resources {
   #packages: Promise<readonly (ResourcePlace & { kind: ResourceKind })[]> | undefined;
   #discovered: readonly (ResourcePlace & { kind: ResourceKind })[] = [];
   #templates: Promise<PromptTemplates<ResourcePlace>> | undefined;
+  /** The same, once they are there. */
+  #readTemplatesNow: PromptTemplates<ResourcePlace>["templates"] = new Map();
   #skills: readonly PlacedSkill[] = [];
   readonly #notified = new Set<string>();
 
@@ -106,6 +110,7 @@ export class Resources {
     if (reason === "reload") this.#forget();
     await this.#discover(reason, signal);
     await this.#readSkills();
+    if (this.#options.listsCommands()) await this.#readTemplates();
   }
 
   #forget(): void {
@@ -128,6 +133,8 @@ export class Resources {
     if (!lifecycle.hasHandlers("resources_discover")) return;
     const event = { type: "resources_discover" as const, cwd, reason };
     const { result = {} } = await lifecycle.decide("resources_discover", event, signal && { signal });
+    // Who did not wait for the answer keeps what was said before.
+    if (signal?.aborted) return;
     const { skillPaths = [], promptPaths = [], themePaths = [] } = result;
     const found = { skills: skillPaths, prompts: promptPaths, themes: themePaths };
     this.#discovered = resourceKinds.flatMap((kind) =>
@@ -153,21 +160,26 @@ export class Resources {
     this.#notifyEach(problems, (problem) => this.#notify({ code: "skill_unread", ...problem }));
   }
 
-  /** What can be called behind a slash, by name. What the front end or an extension calls so is not in it. */
+  /** What can be called behind a slash, templates before skills. What the front end or an extension calls so is not in it. */
   async commands(): Promise<readonly ResourceCommand[]> {
-    const { templates } = await this.#readTemplates();
-    const taken = this.#takenNames();
-    const prompts = [...templates.values()]
-      .filter(({ name }) => !taken.has(name))
-      .map(({ name, description, argumentHint, path, place }) => {
-        return { name, description, argumentHint, source: "prompt" as const, path, place };
-      });
+    await this.#readTemplates();
+    return this.readCommands;
+  }
+
+  /** The same, of what was read so far. */
+  get readCommands(): readonly ResourceCommand[] {
     const skills = this.#skills
       .filter(({ isForUser }) => isForUser)
       .map(({ name, description, argumentHint, path, place }) => {
         return { name: `skill:${name}`, description, argumentHint, source: "skill" as const, path, place };
       });
-    return [...prompts, ...skills].sort((a, b) => (a.name < b.name ? -1 : 1));
+    const taken = new Set([...this.#takenNames(), ...skills.map(({ name }) => name)]);
+    const prompts = [...this.#readTemplatesNow.values()]
+      .filter(({ name }) => !taken.has(name))
+      .map(({ name, description, argumentHint, path, place }) => {
+        return { name, description, argumentHint, source: "prompt" as const, path, place };
+      });
+    return [...prompts.sort(byName), ...skills.sort(byName)];
   }
 
   /** True for a text that calls a template or a skill. */
@@ -196,8 +208,8 @@ export class Resources {
     const [, name] = /^\s*\/(\S+)/.exec(text) ?? [];
     if (name === undefined) return undefined;
     const { templates } = await this.#readTemplates();
-    if (name.startsWith("skill:"))
-      return this.#skills.find((skill) => skill.isForUser && `skill:${skill.name}` === name);
+    const skill = this.#skills.find((each) => each.isForUser && `skill:${each.name}` === name);
+    if (skill !== undefined) return skill;
     return this.#takenNames().has(name) ? undefined : templates.get(name);
   }
 
@@ -218,6 +230,7 @@ export class Resources {
     const read = await readPromptTemplates(places);
     this.#notifyEach(read.problems, (problem) => this.#notify({ code: "prompt_unread", ...problem }));
     this.#notifyTaken(read);
+    this.#readTemplatesNow = read.templates;
     return read;
   }
 
@@ -272,6 +285,10 @@ export class Resources {
             hint: "Mend the path, or leave the flag out.",
           });
   }
+}
+
+function byName(a: ResourceCommand, b: ResourceCommand): number {
+  return a.name < b.name ? -1 : 1;
 }
 
 /** What a template or a skill is for, and where it is from. */

@@ -33,6 +33,7 @@ function resourcesWith({ files = {}, options = {}, isTrusted = true, front = [] 
     flags: resourceFlags(options),
     settings: () => settings,
     lifecycle,
+    listsCommands: () => extensions.length > 0,
     takenNames: () => ({ front, extensions }),
     onNotice: (notice) => notices.push(notice),
   });
@@ -212,4 +213,47 @@ test("an installed package brings what it names", async () => {
   await installPackage({ home: join(folder, "user/.bonsai"), source: join(folder, "pack"), cwd: folder });
   expect(await names()).toEqual(["hi"]);
   expect((await resources.commands())[0]?.place).toMatchObject({ origin: "package", from: "hello" });
+});
+
+test("what was read can be listed at once, where an extension may ask for it", async () => {
+  const { resources, extensions } = resourcesWith({
+    files: { "user/.bonsai/prompts/own.md": "Own", "user/.bonsai/skills/a/SKILL.md": skill("a") },
+  });
+  const listed = () => resources.readCommands.map(({ name, source }) => [name, source]);
+  await resources.load("startup");
+  expect(listed()).toEqual([["skill:a", "skill"]]);
+  extensions.push("other");
+  await resources.load("reload");
+  expect(listed()).toEqual([
+    ["own", "prompt"],
+    ["skill:a", "skill"],
+  ]);
+});
+
+test("a template in a folder named skill is called by its name, unless a skill has it", async () => {
+  const { resources, names, sent } = resourcesWith({
+    files: {
+      "user/.bonsai/prompts/skill/pdf.md": "A template",
+      "user/.bonsai/prompts/skill/other.md": "Another",
+      "user/.bonsai/skills/pdf/SKILL.md": skill("pdf"),
+    },
+  });
+  await resources.load("startup");
+  expect(await names()).toEqual(["skill:other", "skill:pdf"]);
+  expect(await sent("/skill:other")).toBe("Another");
+  expect(await sent("/skill:pdf")).toContain("Do pdf.");
+});
+
+test("asked again in another session, extensions can bring something else; who does not wait keeps what there was", async () => {
+  const { resources, folder, lifecycle, names } = resourcesWith({
+    files: { "first/one.md": "1", "second/two.md": "2" },
+  });
+  const answers = [join(folder, "first"), join(folder, "second")];
+  lifecycle.on("resources_discover", () => ({ promptPaths: answers.splice(0, 1) }));
+  await resources.load("startup");
+  expect(await names()).toEqual(["one"]);
+  await resources.load("startup");
+  expect(await names()).toEqual(["two"]);
+  await resources.load("startup", AbortSignal.abort());
+  expect(await names()).toEqual(["two"]);
 });

@@ -51,8 +51,8 @@ test("commands are listed with who has them", async () => {
   });
   await session.command("/b");
   expect(listed).toEqual([
-    { name: "a", description: "First", extensionPath: "inline:listing-1" },
-    { name: "b", extensionPath: "inline:listing-1" },
+    { name: "a", description: "First", source: "extension", extensionPath: "inline:listing-1" },
+    { name: "b", source: "extension", extensionPath: "inline:listing-1" },
   ]);
 });
 

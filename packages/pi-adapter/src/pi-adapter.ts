@@ -1,5 +1,5 @@
 import type { ExtensionAPI, ExtensionMessage, ExtensionTool, Theme } from "@bonsai-agent/extension";
-import type { ExtensionAdapter, SendMessageOptions } from "@bonsai-agent/extension/host";
+import type { ExtensionAdapter, ResourceCommandInfo, SendMessageOptions } from "@bonsai-agent/extension/host";
 import { piContext } from "./context.ts";
 import { piListening } from "./events.ts";
 import { bonsaiModel, type GivenModel } from "./models/model.ts";
@@ -54,7 +54,7 @@ function piApi(pi: PiExtension): ExtensionAPI {
       }
     },
     setModel: (model: GivenModel) => api.setModel(bonsaiModel(model)),
-    getCommands: () => api.getCommands().map((info) => ({ ...info, ...sourceOf(info.extensionPath) })),
+    getCommands: () => api.getCommands().map(piCommand),
     getAllTools: () =>
       api.getAllTools().map((info) => ({ ...info, ...sourceOf(info.extensionPath ?? "builtin") })),
     sendUserMessage: sendingAsUser(pi),
@@ -77,6 +77,22 @@ function laterNames({ notifyOnce }: PiExtension): Record<string, () => unknown> 
       [name, () => notifyOnce(name, `calls ${name}, which has no effect in Bonsai: ${why}`)] as const,
   );
   return { ...Object.fromEntries(inVain), getMcpServers: () => [], getSettings: () => ({}) };
+}
+
+function piCommand(info: ReturnType<ExtensionAPI["getCommands"]>[number]): object {
+  if (info.source === "extension") return { ...info, ...sourceOf(info.extensionPath) };
+  const { place, path, ...command } = info;
+  return { ...command, sourceInfo: { path, ...piSource(place) } };
+}
+
+/** Where a template or a skill comes from, in pi's words. */
+export function piSource({ origin, from }: ResourceCommandInfo["place"]): object {
+  const isOfTheCall = origin === "flag" || origin === "extension";
+  return {
+    source: origin === "flag" ? "cli" : (from ?? "local"),
+    scope: origin === "project" ? "project" : isOfTheCall ? "temporary" : "user",
+    origin: origin === "package" ? "package" : "top-level",
+  };
 }
 
 /** Where something comes from, as pi shows it. */

@@ -1,6 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
-import type { ResourcePlace } from "@bonsai-agent/app/resource-places";
 import { forkChoice, freshChoice } from "@bonsai-agent/app/session-choice";
 import { resolveEntryId } from "@bonsai-agent/app/session-file";
 import { BonsaiError, messageText } from "@bonsai-agent/messages";
@@ -163,8 +162,9 @@ export const piHandlers: PiHandlers = {
   get_last_assistant_text: rpcHandlers.get_last_assistant_text,
   set_session_name: nothing(set_session_name),
   get_messages: ({ host }) => ({ messages: piMessages(host) }),
-  get_commands: async ({ host: { app } }) => ({
-    commands: [
+  get_commands: async ({ host: { app } }) => {
+    const { piSource } = await shapes();
+    const commands = [
       ...app.extensions.commands.map(({ name: command, description, extensionPath: path }) => ({
         name: command,
         description,
@@ -175,21 +175,12 @@ export const piHandlers: PiHandlers = {
         name: command,
         description,
         source,
-        sourceInfo: { path, ...sourceOf(place) },
+        sourceInfo: { path, ...piSource(place) },
       })),
-    ],
-  }),
+    ];
+    return { commands };
+  },
 };
-
-/** Where a template or a skill comes from, in pi's words. */
-function sourceOf({ origin, from }: ResourcePlace) {
-  return {
-    source: origin === "flag" ? "cli" : (from ?? "local"),
-    scope:
-      origin === "project" ? "project" : origin === "flag" || origin === "extension" ? "temporary" : "user",
-    origin: origin === "package" ? "package" : "top-level",
-  };
-}
 
 const shapes = () => import("@bonsai-agent/app/pi-shapes");
 

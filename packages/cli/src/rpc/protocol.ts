@@ -114,7 +114,6 @@ export interface RpcSession {
   cancelled: boolean;
 }
 
-/** A command that an extension registered: a prompt `/name arguments` runs it. */
 /** What a prompt calls that begins with a slash and the name. */
 interface RpcCommandInfo {
   name: string;

@@ -106,7 +106,10 @@ export interface ExtensionAPI {
   getAllTools(): ToolInfo[];
   /** Offers the model only these; names that no tool has are left out. */
   setActiveTools(names: string[]): void;
-  /** The commands that extensions registered. */
+  /**
+   * What a prompt can call behind a slash: the commands of extensions, then prompt templates, then skills. Templates and
+   * skills are known once the session has started; commands of the program itself are not in it.
+   */
   getCommands(): CommandInfo[];
 
   /** @returns false where the provider has no key */
@@ -136,12 +139,33 @@ export interface CommandOptions {
   handler(args: string, ctx: ExtensionCommandContext): void | Promise<void>;
 }
 
-export interface CommandInfo {
+/** What can stand behind a slash. */
+export type CommandInfo = ExtensionCommandInfo | ResourceCommandInfo;
+
+export interface ExtensionCommandInfo {
   /** Without the slash. */
   name: string;
   description?: string;
+  source: "extension";
   /** The extension's path. */
   extensionPath: string;
+}
+
+/** A prompt template, or a skill that users may call. */
+export interface ResourceCommandInfo {
+  /** Without the slash: `frontend:component`, `skill:pdf`. */
+  name: string;
+  description: string;
+  /** What may stand behind the name, like `[focus]`. */
+  argumentHint?: string | undefined;
+  source: "prompt" | "skill";
+  /** Its file. */
+  path: string;
+  /** Where it was found: whose it is, and the package that brings it. */
+  place: {
+    origin: "package" | "user" | "project" | "settings" | "extension" | "flag";
+    from?: string;
+  };
 }
 
 export interface ShortcutOptions {

@@ -3,7 +3,7 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Catalogue, CatalogueModel, KeyFile, ModelClient } from "@bonsai-agent/models";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
 import type { Component, ComponentKeybindings, ComponentTui, Theme } from "../api/drawing.ts";
-import type { ExtensionAPI, FlagValue } from "../api/extension-api.ts";
+import type { ExtensionAPI, FlagValue, ResourceCommandInfo } from "../api/extension-api.ts";
 import type {
   ExtensionContext,
   ExtensionMode,
@@ -61,6 +61,8 @@ export interface ExtensionHost {
   isProjectTrusted(): boolean;
   /** What the command line gave for a flag that an extension registered. */
   flag(name: string): FlagValue | undefined;
+  /** The templates and skills that a prompt can call, as far as they were read. Default: none. */
+  resourceCommands?(): readonly ResourceCommandInfo[];
   /** Must not throw. */
   onNotice(notice: AgentNotice): void;
   /** Asks about a path beyond the project that a tool of an extension wants to touch. Default: nobody is asked. */

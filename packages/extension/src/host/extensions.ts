@@ -2,7 +2,7 @@ import type { Agent } from "@bonsai-agent/agent";
 import type { BonsaiError } from "@bonsai-agent/messages";
 import type {
   ArgumentCompletion,
-  CommandInfo,
+  ExtensionCommandInfo,
   ExtensionFactory,
   FlagOptions,
   ShortcutInfo,
@@ -67,7 +67,7 @@ export interface Extensions {
   /** Those that were found and could not be loaded. */
   readonly failed: readonly FailedExtension[];
   /** Of all extensions; the latest of a name. */
-  readonly commands: readonly CommandInfo[];
+  readonly commands: readonly ExtensionCommandInfo[];
   /** By name, without dashes. */
   readonly flags: ReadonlyMap<string, FlagOptions>;
   /** By key, like `ctrl+shift+k`. */

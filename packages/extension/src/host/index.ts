@@ -1,9 +1,10 @@
 export type { ComponentKeybindings, ComponentTui } from "../api/drawing.ts";
 export type {
   ArgumentCompletion,
-  CommandInfo,
+  ExtensionCommandInfo,
   FlagOptions,
   HandlerOptions,
+  ResourceCommandInfo,
   SendMessageOptions,
   SendUserMessageOptions,
   ShortcutOptions,

@@ -1,6 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { EntryRenderer, MessageRenderer } from "../api/drawing.ts";
-import type { CommandInfo, ExtensionAPI, FlagOptions } from "../api/extension-api.ts";
+import type { ExtensionAPI, ExtensionCommandInfo, FlagOptions } from "../api/extension-api.ts";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import type { ProviderAnswer, ProviderOptions, ProviderStreamRequest } from "../api/provider-options.ts";
 import { checkedTool, mendedTool } from "./agent-tool.ts";
@@ -86,7 +86,7 @@ function registeringForUsers(
     },
     getCommands() {
       scope.checkLoaded("getCommands");
-      return registry.commands.standing().map(commandInfo);
+      return [...registry.commands.standing().map(commandInfo), ...(host.resourceCommands?.() ?? [])];
     },
   };
 }
@@ -162,9 +162,14 @@ function isReserved({ scope, registry, host }: ExtensionRuntime, name: string): 
   return true;
 }
 
-export function commandInfo({ name, value, path }: Registration<RegisteredCommand>): CommandInfo {
+export function commandInfo({ name, value, path }: Registration<RegisteredCommand>): ExtensionCommandInfo {
   const { description } = value.options;
-  return { name, extensionPath: path, ...(description === undefined ? {} : { description }) };
+  return {
+    name,
+    source: "extension",
+    extensionPath: path,
+    ...(description === undefined ? {} : { description }),
+  };
 }
 
 /** How an extension draws what it puts into the session. */

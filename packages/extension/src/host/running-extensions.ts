@@ -2,7 +2,12 @@ import { type Agent, type LifecycleEvents, lifecycleEventRules } from "@bonsai-a
 import { AwaitedCalls } from "@bonsai-agent/agent/host";
 import type { DecideNames, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { BonsaiError } from "@bonsai-agent/messages";
-import type { ArgumentCompletion, CommandInfo, FlagOptions, ShortcutInfo } from "../api/extension-api.ts";
+import type {
+  ArgumentCompletion,
+  ExtensionCommandInfo,
+  FlagOptions,
+  ShortcutInfo,
+} from "../api/extension-api.ts";
 import { type ExtensionRenderers, extensionRenderers } from "./extension-drawing.ts";
 import { commandFailure, failureNotice, failureText, waitsForItself } from "./extension-errors.ts";
 import { commandIn, type ExtensionRegistry, extensionRegistry } from "./extension-registry.ts";
@@ -66,7 +71,7 @@ class RunningExtensions implements Extensions {
     return this.#failed;
   }
 
-  get commands(): readonly CommandInfo[] {
+  get commands(): readonly ExtensionCommandInfo[] {
     return this.#registry.commands.standing().map(commandInfo);
   }
 
