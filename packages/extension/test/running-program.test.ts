@@ -1,8 +1,8 @@
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { startProgram } from "@bonsai-agent/extension";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 
 const node = (script: string) =>
   startProgram({
@@ -58,3 +58,29 @@ test("one that cannot be started is an error that says why", async () => {
   const started = startProgram({ command: "bonsai-no-such-program", args: [], cwd: tmpdir(), env: {} });
   await expect(started).rejects.toMatchObject({ code: "process_not_started" });
 });
+
+test.skipIf(process.platform === "win32")(
+  "one that will not end is ended after a host that was killed",
+  async () => {
+    const script = `
+    import { startProgram } from "@bonsai-agent/extension";
+    const inner = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6)";
+    const program = await startProgram({ command: process.execPath, args: ["-e", inner], cwd: "/", env: {} });
+    console.log(program.pid);
+  `;
+    const args = ["--conditions=@bonsai-agent/source", "--no-warnings", "--input-type=module", "-e", script];
+    const host = spawn(process.execPath, args, {
+      cwd: import.meta.dirname,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const [line] = (await once(host.stdout, "data")) as [Buffer];
+    const pid = Number(line);
+    expect(isRunning(pid)).toBe(true);
+    host.kill("SIGKILL");
+    try {
+      await vi.waitFor(() => expect(isRunning(pid)).toBe(false), { timeout: 30_000 });
+    } finally {
+      if (isRunning(pid)) process.kill(pid, "SIGKILL");
+    }
+  },
+);

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { killTree, PROCESS_MARK, runningCommand, startProcess } from "@bonsai-agent/agent/host";
@@ -30,8 +31,37 @@ export interface RunningProgram {
 /** Time to end by itself once its input is closed. */
 const CLOSED_INPUT_MS = 500;
 
+/** Waits until the process that started it is gone, then ends the group that it is given. */
+const guardScript = 'read -r _; sleep 1; kill -s KILL -- "-$0"';
+
 /**
- * Starts a program, without a shell, that is spoken with while it runs. It ends with this process at the latest.
+ * Ends the group of a program after this process, should it be killed outright: then it can end nothing itself, and many
+ * programs do not mind that their input is closed.
+ * @returns what is to be called when the program has ended
+ */
+async function guardGroup(pid: number | undefined): Promise<() => void> {
+  if (pid === undefined || process.platform === "win32") return () => {};
+  try {
+    const guard = await startProcess({
+      command: "/bin/sh",
+      args: ["-c", guardScript, String(pid)],
+      cwd: "/",
+      env: { PATH: process.env.PATH },
+      detached: true,
+      stdio: ["pipe", "ignore", "ignore"],
+    });
+    guard.unref();
+    (guard.stdin as Socket).unref();
+    return () => void guard.kill("SIGKILL");
+  } catch {
+    // Without a shell, programs that end with their input end all the same.
+    return () => {};
+  }
+}
+
+/**
+ * Starts a program, without a shell, that is spoken with while it runs. It ends with this process at the latest, and but
+ * on Windows also where that is killed.
  * @throws BonsaiError `process_not_started`
  */
 export async function startProgram({ command, args, cwd, env }: ProgramToStart): Promise<RunningProgram> {
@@ -49,6 +79,7 @@ export async function startProgram({ command, args, cwd, env }: ProgramToStart):
   const { pid, stdin, stdout, stderr } = child;
   const forget = runningCommand(pid);
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
+  const unguard = await guardGroup(pid);
   let ending: Promise<void> | undefined;
   const end = async () => {
     stdin?.end();
@@ -56,6 +87,7 @@ export async function startProgram({ command, args, cwd, env }: ProgramToStart):
     // Also where it has ended by itself: what it started may be left.
     if (pid !== undefined) await killTree({ pid, mark });
     for (const stream of [stdin, stdout, stderr]) stream?.destroy();
+    unguard();
     forget();
   };
   return {
