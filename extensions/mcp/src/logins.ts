@@ -2,7 +2,7 @@ import { BonsaiError, bonsaiHome, type ExtensionContext } from "@bonsai-agent/ex
 import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { HttpServer } from "./config.ts";
 import { LoginStore } from "./login-store.ts";
-import { OAuthAccess } from "./oauth-access.ts";
+import { OAuthAccess, revokeLogin } from "./oauth-access.ts";
 import { oauthOptions } from "./oauth-options.ts";
 import type { McpServer } from "./server.ts";
 
@@ -67,14 +67,19 @@ export class Logins {
     await server.reconnect();
   }
 
-  /** @returns false where nobody was logged in */
-  async logOut(server: McpServer): Promise<boolean> {
+  /** Forgets the login, and has its tokens taken back. @returns `unrevoked`: why those stay good until they end */
+  async logOut(server: McpServer): Promise<{ wasIn: boolean; unrevoked?: string | undefined }> {
     const { config } = server;
     if (config.type !== "http") throw needless(server);
     const { store } = this.#of(config);
-    const wasIn = await store.locked(() => store.remove());
+    const { login, wasIn } = await store.locked(async () => ({
+      // One that cannot be read is forgotten all the same.
+      login: await store.read().catch(() => undefined),
+      wasIn: await store.remove(),
+    }));
+    const unrevoked = login && (await revokeLogin(login));
     if (wasIn) await server.reconnect();
-    return wasIn;
+    return { wasIn, unrevoked };
   }
 
   #of({ name, url }: HttpServer): { access: OAuthAccess; store: LoginStore } {

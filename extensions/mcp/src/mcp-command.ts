@@ -113,8 +113,13 @@ async function act(
       await logins.logIn(server, ctx);
       return ctx.ui.notify(`Logged in at ${name}: ${stateOf(server)}`);
     case "logout": {
-      const wasIn = await logins.logOut(server);
-      return ctx.ui.notify(wasIn ? `Logged out of ${name}.` : `Nobody was logged in at ${name}.`);
+      const { wasIn, unrevoked } = await logins.logOut(server);
+      if (!wasIn) return ctx.ui.notify(`Nobody was logged in at ${name}.`);
+      if (unrevoked === undefined) return ctx.ui.notify(`Logged out of ${name}.`);
+      return ctx.ui.notify(
+        `Logged out of ${name}; its tokens are forgotten here, but were not taken back there: ${unrevoked}`,
+        "warning",
+      );
     }
     case "reconnect":
       await server.reconnect();

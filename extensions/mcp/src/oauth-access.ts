@@ -153,6 +153,46 @@ export class OAuthAccess {
   }
 }
 
+/** Milliseconds for taking a token back: nobody waits longer for a logout. */
+const revokingMs = 5_000;
+
+/**
+ * Has the tokens of a login taken back where whoever gave them can do that. Never rejects.
+ * @returns why they stay good until they end; undefined where they do not, or nobody says how
+ */
+export async function revokeLogin({ discovery, client, tokens }: StoredLogin): Promise<string | undefined> {
+  const { token_endpoint: given, revocation_endpoint: taken } =
+    (discovery.authorizationServerMetadata as Record<string, unknown> | undefined) ?? {};
+  if (typeof taken !== "string" || !URL.canParse(taken)) return undefined;
+  const { protocol, origin } = new URL(taken);
+  const isSameOrigin = typeof given === "string" && URL.canParse(given) && new URL(given).origin === origin;
+  if (protocol !== "https:" && !isSameOrigin) return "they would go there over plain http.";
+  const request = withTimeout(fetch, revokingMs);
+  // The refresh token first: most take back with it all that came of it.
+  const all = [
+    ["refresh_token", tokens.refresh_token],
+    ["access_token", tokens.access_token],
+  ] as const;
+  try {
+    for (const [token_type_hint, token] of all) {
+      if (token === undefined) continue;
+      const { client_id, client_secret } = client;
+      const body = new URLSearchParams({
+        token,
+        token_type_hint,
+        client_id,
+        ...(client_secret && { client_secret }),
+      });
+      const response = await request(taken, { method: "POST", body, redirect: "error" });
+      await response.body?.cancel();
+      if (!response.ok) return `it answered with the status ${response.status}.`;
+    }
+    return undefined;
+  } catch (error) {
+    return plainLine((error as Error).message);
+  }
+}
+
 function withToken(headers: Headers, token: string | undefined): Headers {
   const all = new Headers(headers);
   if (token !== undefined) all.set("authorization", `Bearer ${token}`);

@@ -8,6 +8,8 @@ export interface OAuthFaults {
   deniesLogin?: boolean;
   /** Refresh tokens are refused. */
   refusesRefresh?: boolean;
+  /** Tokens are not taken back. */
+  keepsTokens?: boolean;
   /** The token endpoint fails with 500. */
   breaksRefresh?: boolean;
   /** The resource metadata is of another resource. */
@@ -33,6 +35,8 @@ export class OAuthMcpServer {
   readonly faults: OAuthFaults = {};
   /** Every request, as `METHOD /path`. */
   readonly log: string[] = [];
+  /** Kinds of the tokens that were taken back. */
+  readonly revoked: string[] = [];
   readonly tokenRequests: URLSearchParams[] = [];
   readonly registrations: Record<string, unknown>[] = [];
   readonly #server = createServer((request, response) => void this.#answer(request, response));
@@ -95,6 +99,10 @@ export class OAuthMcpServer {
       case "/token":
         this.#token(new URLSearchParams(body), json);
         return;
+      case "/revoke":
+        this.revoked.push(new URLSearchParams(body).get("token_type_hint") ?? "");
+        response.writeHead(this.faults.keepsTokens ? 503 : 200).end();
+        return;
       case "/mcp":
         this.#serve(request, body, response, json);
         return;
@@ -110,6 +118,7 @@ export class OAuthMcpServer {
       authorization_endpoint: `${this.origin}/authorize`,
       token_endpoint: otherTokenEndpoint ?? `${this.origin}/token`,
       ...(withoutRegistration ? {} : { registration_endpoint: `${this.origin}/register` }),
+      revocation_endpoint: `${this.origin}/revoke`,
       response_types_supported: ["code"],
       code_challenge_methods_supported: ["S256"],
       token_endpoint_auth_methods_supported: ["none", "client_secret_post"],

@@ -134,10 +134,19 @@ describe("a login", () => {
     const second = client();
     await second.server.connect();
     expect(second.server.state).toBe("ready");
-    expect(await second.logins.logOut(second.server)).toBe(true);
+    expect(await second.logins.logOut(second.server)).toEqual({ wasIn: true });
+    expect(remote.revoked).toEqual(["refresh_token", "access_token"]);
     expect(second.server.state).toBe("needs-login");
     expect(stored()).toEqual([]);
-    expect(await second.logins.logOut(second.server)).toBe(false);
+    expect(await second.logins.logOut(second.server)).toEqual({ wasIn: false });
+  });
+
+  test("is forgotten also where its tokens are not taken back", async () => {
+    remote.faults.keepsTokens = true;
+    const made = await loggedIn();
+    const unrevoked = "it answered with the status 503.";
+    expect(await made.logins.logOut(made.server)).toEqual({ wasIn: true, unrevoked });
+    expect(stored()).toEqual([]);
   });
 
   test("uses a client that was registered by hand, at its port", async () => {
