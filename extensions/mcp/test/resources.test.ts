@@ -86,6 +86,7 @@ test("one that changes after it was read is named once", async () => {
 test("keys that the entry of a server gives it are masked in all that it says", async () => {
   const key = "sk-0123456789abcdef01";
   vi.stubEnv("OFFERS_TOKEN", "token-0123456789abcdef");
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: that is how files name variables
   const offering = { ...offers, args: [...offers.args, "${OFFERS_TOKEN}"], env: { OFFERS_API_KEY: key } };
   await using open = await openMcpSession({ offers: offering }, { answers: ["Fine."] });
   await open.session.prompt("See @offers:test://key and @offers:test://refused");
