@@ -17,7 +17,7 @@ export function requestError(error: unknown, modelId: string): Error {
   if (/CredentialsProvider|TokenProvider/.test(aws.name) || /could not load credentials/i.test(aws.message))
     return new BonsaiError({
       code: "bedrock_no_credentials",
-      message: `${NO_CREDENTIALS} ${aws.message}`.trim(),
+      message: `${NO_CREDENTIALS} ${aws.message.replace(/\.?$/, ".")}`,
       hint: REMEDY,
       cause: error,
     });
