@@ -32,6 +32,7 @@ test("without a key and a server it says how to come by one", async () => {
   for (const word of [
     "ANTHROPIC_API_KEY",
     "OPENROUTER_API_KEY",
+    "bonsai login PROVIDER",
     "auth.json",
     "models.json",
     "Ollama",

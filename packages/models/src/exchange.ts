@@ -289,6 +289,6 @@ async function keyOf(
   throw new BonsaiError({
     code: "key_missing",
     message: `There is no key for ${provider}: ${apiKeyEnv} is not set.`,
-    hint: `Store one with /login, set ${apiKeyEnv} in the environment, or write {"${provider}": {"type": "api_key", "key": "…"}} to ~/.bonsai/auth.json.`,
+    hint: `Store one with /login or \`bonsai login ${provider}\`, or set ${apiKeyEnv} in the environment.`,
   });
 }

@@ -215,7 +215,7 @@ function* nothingUsable({ rows, keyNames, home, width }: ModelsViewOptions): Gen
   yield* paragraph(state, width, ["bold", "yellow"]);
   const ways: readonly (readonly [string, string])[] = [
     ["set a key", `export ${keyNames[0]}=… (or ${keyNames.slice(1).join(", ")})`],
-    ["or store it", `${home}/auth.json: {"anthropic": {"type": "api_key", "key": "…"}}`],
+    ["or store it, or log in", `bonsai login PROVIDER: it is kept in ${home}/auth.json`],
     ["or serve one", "Ollama, LM Studio, llama.cpp or vLLM on this machine, at its usual port"],
     ["or name yours", `${home}/models.json: {"providers": [{"provider": "box", "baseUrl": "http://…/v1"}]}`],
   ];
