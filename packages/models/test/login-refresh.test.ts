@@ -216,6 +216,17 @@ describe("a refresh that fails", () => {
     expect(lab.stored().lab).toEqual(lab.credentials);
   });
 
+  test("in a way that repeats the tokens shows none of them", async () => {
+    const lab = await openLoggedIn(-1);
+    const { access, refresh } = lab.credentials;
+    const description = `${refresh} came for ${access}`;
+    lab.server.fail("token", { error: "invalid_request", description });
+    const { failure, message } = await ask(lab);
+    expect(failure).toMatchObject({ code: "login_refused", retryable: false });
+    expect(message.errorMessage).toContain("invalid_request: [key] came for [key]");
+    expect(inspect({ failure, message })).not.toMatch(/access-[\da-f]{8}|refresh-[\da-f]{8}/);
+  });
+
   test("with nothing to refresh it by, the login has ended", async () => {
     const lab = await openLoggedIn(-1);
     lab.store({ lab: { ...lab.credentials, refresh: "" } });

@@ -156,9 +156,11 @@ function failure(provider: string, { access, refresh }: LoginCredentials, error:
     redactKeys(error instanceof Error ? error.message : String(error), access),
     refresh,
   );
-  const code = BonsaiError.is(error) ? error.code : undefined;
-  if (code === "login_expired" || ENDED.test(said)) return ended(provider, said);
-  if (code !== undefined && code !== "login_unanswered") return error as BonsaiError;
+  const own = BonsaiError.is(error) ? error : undefined;
+  if (own?.code === "login_expired" || ENDED.test(said)) return ended(provider, said);
+  // Without its cause: a provider may repeat tokens anywhere, and a failure is stored in the session.
+  if (own !== undefined && own.code !== "login_unanswered")
+    return new BonsaiError({ code: own.code, message: said, hint: own.hint });
   return new ProviderError({
     kind: "network",
     code: "login_refresh_failed",
