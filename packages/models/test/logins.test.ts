@@ -179,6 +179,17 @@ describe("a login in the browser", () => {
     expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
   });
 
+  test.each<[OAuthFault, RegExp]>([
+    ["server-error", /\(it answered with status 500\)\.$/],
+    // The parser's own message quotes what it read.
+    ["malformed", /\(failed to parse "response" body as JSON\)\.$/],
+  ])("whose exchange meets %j says so, and nothing of the answer", async (fault, message) => {
+    const lab = await open();
+    lab.server.fail("token", fault);
+    const login = lab.keys.logins.login("lab", loginUser());
+    await expect(login).rejects.toMatchObject({ message: expect.stringMatching(message) });
+  });
+
   test("is slow, and goes through; without an end it does not end", async () => {
     const lab = await open();
     lab.server.fail("token", "slow");

@@ -192,8 +192,9 @@ async function spoken<Value>(name: string, ask: () => Promise<Value>): Promise<V
 }
 
 function unanswered(name: string, error: unknown): BonsaiError {
-  const { message, cause, status } = error as Error & { status?: number };
-  const inner = cause instanceof Error ? `: ${cause.message}` : "";
+  const { message, cause, status = refusedStatus(error) } = error as Error & { status?: number };
+  // A parser's message quotes what it read, and that may be a token.
+  const inner = cause instanceof Error && !(cause instanceof SyntaxError) ? `: ${cause.message}` : "";
   const said = status === undefined ? `${message}${inner}` : `it answered with status ${status}`;
   return new BonsaiError({
     code: "login_unanswered",
@@ -201,6 +202,12 @@ function unanswered(name: string, error: unknown): BonsaiError {
     // The cause holds the whole answer, tokens included: it is kept nowhere.
     hint: "Try again in a while.",
   });
+}
+
+/** The library hands the answer itself out where its status says that there is none. */
+function refusedStatus(error: unknown): number | undefined {
+  const { cause } = error as { cause?: unknown };
+  return cause instanceof Response && !cause.ok ? cause.status : undefined;
 }
 
 function endless(name: string): BonsaiError {
