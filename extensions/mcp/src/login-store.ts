@@ -1,7 +1,6 @@
-import { createHash, randomUUID } from "node:crypto";
-import { mkdir, open, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { setTimeout as after } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/extension";
 import type { OAuthDiscoveryState } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
@@ -23,9 +22,8 @@ interface LoginStoreOptions {
   url: string;
 }
 
-/** A lock that is older belongs to nobody any more: no refresh takes as long. */
-const staleLockMs = 60_000;
-const lockRetryMs = 25;
+/** Longer than any refresh takes, which asks twice at most. */
+const refreshLock = { staleMs: 90_000, waitMs: 90_000 };
 
 /** Owner of the file of one server's login, which nobody but the user can read. */
 export class LoginStore {
@@ -58,12 +56,9 @@ export class LoginStore {
     throw this.#damaged(undefined);
   }
 
-  /** Whole or not at all. */
   async write(login: StoredLogin): Promise<void> {
-    await mkdir(dirname(this.file), { recursive: true, mode: 0o700 });
-    const half = `${this.file}.${randomUUID()}`;
-    await writeFile(half, `${JSON.stringify(login, null, 2)}\n`, { mode: 0o600, flag: "wx" });
-    await rename(half, this.file);
+    const { writePrivateFile } = await import("@bonsai-agent/extension/login");
+    writePrivateFile(this.file, `${JSON.stringify(login, null, 2)}\n`);
   }
 
   /** @returns false where there was none */
@@ -73,19 +68,12 @@ export class LoginStore {
     return isThere;
   }
 
-  /** Runs a task while no other process does so for the same login. */
+  /** Runs a task while no other process does so for the same login. @throws BonsaiError `keys_locked` */
   async locked<Result>(task: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
-    const lock = `${this.file}.lock`;
-    await mkdir(dirname(lock), { recursive: true, mode: 0o700 });
-    while (!(await taken(lock))) {
-      signal?.throwIfAborted();
-      await after(lockRetryMs, undefined, { signal });
-    }
-    try {
-      return await task();
-    } finally {
-      await rm(lock, { force: true });
-    }
+    const { locked } = await import("@bonsai-agent/extension/login");
+    const path = `${this.file}.lock`;
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    return locked({ path, ...refreshLock, signal }, task);
   }
 
   #damaged(cause: unknown): BonsaiError {
@@ -96,17 +84,4 @@ export class LoginStore {
       cause,
     });
   }
-}
-
-/** False where another process has it. */
-async function taken(lock: string): Promise<boolean> {
-  try {
-    await (await open(lock, "wx", 0o600)).close();
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-  }
-  const found = await stat(lock).catch(() => undefined);
-  if (found !== undefined && Date.now() - found.mtimeMs > staleLockMs) await rm(lock, { force: true });
-  return false;
 }

@@ -1,6 +1,7 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { hostname, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import type { ExtensionContext } from "@bonsai-agent/extension";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { LoginStore } from "../src/login-store.ts";
@@ -394,4 +395,14 @@ test("a token stays with its server", async () => {
     other.close();
   }
   expect(seen).toEqual([null, `Bearer ${token}`]);
+});
+
+test("the lock of a process that has died holds up nobody", async () => {
+  const store = new LoginStore({ home, server: "remote", url: "http://localhost" });
+  const { pid } = spawnSync(process.execPath, ["--version"]);
+  mkdirSync(dirname(store.file), { recursive: true });
+  const owner = { token: "of another", pid, host: hostname(), at: Date.now() };
+  writeFileSync(`${store.file}.lock`, JSON.stringify(owner));
+  expect(await store.locked(async () => "done")).toBe("done");
+  expect(readdirSync(dirname(store.file))).toEqual([]);
 });

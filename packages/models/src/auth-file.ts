@@ -98,15 +98,16 @@ function readAuthFile(file: string): AuthEntries {
 
 /** Replaces the file as a whole, for its owner's eyes only; a link stays a link. */
 function writeAuthFile(file: string, entries: AuthEntries): void {
+  writePrivateFile(file, `${JSON.stringify(entries, null, 2)}\n`);
+}
+
+/** Writes a file that nobody but its owner can read, whole or not at all; a link stays one. Makes its folder. */
+export function writePrivateFile(file: string, text: string): void {
   makeFolder(file);
   const target = linked(file);
   const temporary = `${target}.${randomUUID()}.tmp`;
   try {
-    writeFileSync(temporary, `${JSON.stringify(entries, null, 2)}\n`, {
-      flag: "wx",
-      mode: 0o600,
-      flush: true,
-    });
+    writeFileSync(temporary, text, { flag: "wx", mode: 0o600, flush: true });
     renameSync(temporary, target);
   } catch (error) {
     discard(temporary);

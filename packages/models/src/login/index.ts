@@ -1,3 +1,5 @@
+export { writePrivateFile } from "../auth-file.ts";
+export { type LockOptions, locked } from "../file-lock.ts";
 export { type BrowserPlace, openBrowser } from "./browser.ts";
 export { type KeyLoginOptions, keyLogin } from "./key-login.ts";
 export { type Loopback, type LoopbackOptions, openLoopback } from "./loopback.ts";
