@@ -72,8 +72,35 @@ interface OpenAppContextOptions {
  *   loaded, and `wrong_usage` for a flag that nobody knows
  */
 export async function openAppContext(call: AgentCall, options: OpenAppContextOptions): Promise<AppContext> {
+  const { state, counted, ...parts } = await makeParts(call, options);
+  const { extensions, onNotice } = parts;
+  const { signal = new AbortController().signal } = options;
+  try {
+    const opening = extensions.open();
+    if (opening !== undefined) {
+      await untilAborted(opening, signal);
+      signal.throwIfAborted();
+    }
+    for (const name of call.takenFlags(extensions.flags)) onNotice(flagTaken(name));
+    const flagged = call.withFlags(extensions.flags);
+    state.flags = flagged.values;
+    return {
+      ...parts,
+      call: flagged.call,
+      ending: state.ending.signal,
+      reviewCompaction: options.reviewCompaction && counted(options.reviewCompaction),
+      activate: (agent, control) => Object.assign(state, { agent, control }),
+      close: () => extensions.unload(),
+    };
+  } catch (error) {
+    extensions.unload();
+    throw error;
+  }
+}
+
+/** What there is before extensions are loaded. */
+async function makeParts(call: AgentCall, options: OpenAppContextOptions) {
   const { cwd } = call.io;
-  const { listen, reservedCommands, signal = new AbortController().signal } = options;
   const { ui, setTimer, counted } = pausedWhileAsking(options.ui);
   const home = bonsaiHome(call.io.env);
   const { log, onNotice } = withLog(call, home, options.onNotice);
@@ -85,8 +112,7 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
     output: { notify: (notice: Notice) => notice.code === "project_not_trusted" || warn(notice) },
   };
   const settings = agentCallSettings(settingsCall);
-  const userHome = userHomeFolder(call.io.env);
-  noticeNotTrusted({ cwd, home, userHome }, call, warn);
+  noticeNotTrusted({ cwd, home, userHome: userHomeFolder(call.io.env) }, call, warn);
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
@@ -94,62 +120,57 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
   log?.listen(lifecycle);
-  listen?.(lifecycle);
+  options.listen?.(lifecycle);
   const models = await openModels({ io: call.io, home, settings, onNotice: warn });
   const state: ExtensionState = { flags: new Map(), ending: new AbortController() };
   const pathQuestions = pathQuestionsFor({ call, home, cwd, ui }, settings);
   const host = extensionHost({ call, home, cwd, lifecycle, models, ui, onNotice, pathQuestions }, state);
+  const { reservedCommands } = options;
   const extensions = new CallExtensions({
     choice: choices(settingsCall, home, settings),
     host,
     ...(reservedCommands && { reservedCommands }),
     ...(log && { onLoad: (report) => log.loaded(report) }),
   });
-  const resources = new Resources({
+  const resources = resourcesFor(settingsCall, {
     home,
-    userHome,
-    cwd,
+    settings,
+    lifecycle,
+    extensions,
+    reservedCommands,
+    onNotice,
+  });
+  state.resources = resources;
+  return {
+    ...{ home, cwd, settings, models, lifecycle, extensions, resources, ui },
+    pathQuestions,
+    onNotice,
+    state,
+    counted,
+  };
+}
+
+type ResourceParts = Pick<AppContext, "home" | "settings" | "lifecycle" | "extensions" | "onNotice"> &
+  Pick<OpenAppContextOptions, "reservedCommands">;
+
+function resourcesFor(
+  call: Parameters<typeof agentCallSettings>[0],
+  { home, settings, lifecycle, extensions, reservedCommands = [], onNotice }: ResourceParts,
+): Resources {
+  return new Resources({
+    home,
+    userHome: userHomeFolder(call.io.env),
+    cwd: call.io.cwd,
     flags: resourceFlags(call.options),
-    settings: readAgain(settings, () => agentCallSettings(settingsCall)),
+    settings: readAgain(settings, () => agentCallSettings(call)),
     lifecycle,
     listsCommands: () => extensions.loaded.length > 0,
     takenNames: () => ({
-      front: reservedCommands ?? [],
+      front: reservedCommands,
       extensions: extensions.commands.map(({ name }) => name),
     }),
     onNotice,
   });
-  state.resources = resources;
-  try {
-    const opening = extensions.open();
-    if (opening !== undefined) {
-      await untilAborted(opening, signal);
-      signal.throwIfAborted();
-    }
-    for (const name of call.takenFlags(extensions.flags)) onNotice(flagTaken(name));
-    const flagged = call.withFlags(extensions.flags);
-    state.flags = flagged.values;
-    return {
-      call: flagged.call,
-      home,
-      cwd,
-      settings,
-      models,
-      lifecycle,
-      extensions,
-      resources,
-      ending: state.ending.signal,
-      ui,
-      pathQuestions,
-      reviewCompaction: options.reviewCompaction && counted(options.reviewCompaction),
-      onNotice,
-      activate: (agent, control) => Object.assign(state, { agent, control }),
-      close: () => extensions.unload(),
-    };
-  } catch (error) {
-    extensions.unload();
-    throw error;
-  }
 }
 
 function pathQuestionsFor(

@@ -128,8 +128,10 @@ async function openSession(parts: Parts): Promise<void> {
       },
     ),
   );
+  const index = app.settings.index.enabled;
   const search = new SearchThread({
-    ...{ home, index: app.settings.index.enabled },
+    home,
+    index,
     onNotice: ({ message }) => chat.notify(message, "warning"),
   });
   // Read while the session is opened.
