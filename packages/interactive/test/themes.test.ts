@@ -276,6 +276,24 @@ test("a file behind a link is watched where it lies, also when the link leads el
   await changed(() => writeFileSync(second!, themeJson("mine", "#f00")), `${red}─`);
 });
 
+test("a folder that another takes the place of is watched", async () => {
+  const ui = await openedWith({
+    settings: { theme: "mine" },
+    themes: { "m.json": themeJson("mine", "#f00") },
+  });
+  await watched(ui);
+  const folder = dirname(themeFile(ui, "m.json"));
+  const before = ui.terminal.written.length;
+  mkdirSync(`${folder}.new`);
+  writeFileSync(join(`${folder}.new`, "m.json"), themeJson("mine", "#f00"));
+  renameSync(folder, `${folder}.old`);
+  renameSync(`${folder}.new`, folder);
+  await drawn(ui, `${red}─`, before);
+  const last = ui.terminal.written.length;
+  writeFileSync(themeFile(ui, "m.json"), themeJson("mine", "#0f0"));
+  await drawn(ui, `${green}─`, last);
+});
+
 test("a theme in use of which the file is broken stays at /reload, too", async () => {
   const ui = await openedWith({
     settings: { theme: "mine" },

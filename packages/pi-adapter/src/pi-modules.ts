@@ -103,7 +103,8 @@ export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
     "Bonsai has nothing like it.",
   ),
   DefaultPackageManager: "Packages are installed with `bonsai install`.",
-  DefaultResourceLoader: "Bonsai has no prompt templates or themes; loadSkills reads skills.",
+  DefaultResourceLoader:
+    "Bonsai finds skills, prompt templates and themes itself; return more from resources_discover, and loadSkills reads skills.",
   loadProjectContextFiles: "The instructions of the project stand in ctx.getSystemPrompt().",
   parseArgs: "Use registerFlag and getFlag of the API object.",
   FooterComponent: "Use ctx.ui.setFooter.",

@@ -4,7 +4,7 @@ import { basename, dirname } from "node:path";
 /** Editors write in several steps; what comes this close together is one change. */
 const togetherMs = 40;
 
-/** Owner of the watch over one file: written in place, put in its place by another, taken away, or behind a link. */
+/** Owner of the watch over one file: written in place, put in its place by another, taken away, with its folder too, or behind a link. */
 export class FileWatch {
   readonly #onChange: (path: string) => void;
   #path: string | undefined;
@@ -29,15 +29,15 @@ export class FileWatch {
 
   #watchAnew(path: string | undefined): void {
     for (const watcher of this.#watchers) watcher.close();
-    this.#watchers =
-      path === undefined ? [] : watchedPaths(path).flatMap((each) => this.#watched(each, path));
+    const watched = path === undefined ? [] : watchedPaths(path);
+    this.#watchers = watched.flatMap((each) => this.#watched(each, () => this.#changed(path!)));
   }
 
-  #watched(each: string, path: string): FSWatcher[] {
+  #watched(path: string, onChange: () => void): FSWatcher[] {
     try {
-      // The folder, for a file that is replaced is another one.
-      const watcher = watch(dirname(each), { persistent: false }, (_event, name) => {
-        if (name === null || name === basename(each)) this.#changed(path);
+      // Its folder, for what is replaced is another one.
+      const watcher = watch(dirname(path), { persistent: false }, (_event, name) => {
+        if (name === null || name === basename(path)) onChange();
       });
       watcher.on("error", () => watcher.close());
       return [watcher];
@@ -57,11 +57,13 @@ export class FileWatch {
   }
 }
 
-/** The file, and where a link leads. */
+/** The file, and where a link leads; and their folders, which can be replaced as a whole. */
 function watchedPaths(path: string): string[] {
+  const files = [path];
   try {
-    return [...new Set([path, realpathSync(path)])];
+    files.push(realpathSync(path));
   } catch {
-    return [path];
+    // Gone for now.
   }
+  return [...new Set([...files, ...files.map((file) => dirname(file))])];
 }
