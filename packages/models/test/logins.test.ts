@@ -180,7 +180,7 @@ describe("a login in the browser", () => {
   });
 
   test.each<[OAuthFault, RegExp]>([
-    ["server-error", /\(it answered with status 500\)\.$/],
+    ["server-error", /\(it answered with status 503\)\.$/],
     // The parser's own message quotes what it read.
     ["malformed", /\(failed to parse "response" body as JSON\)\.$/],
   ])("whose exchange meets %j says so, and nothing of the answer", async (fault, message) => {
