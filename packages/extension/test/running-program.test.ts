@@ -1,6 +1,8 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { startProgram } from "@bonsai-agent/extension";
 import { expect, test, vi } from "vitest";
 
@@ -84,3 +86,26 @@ test.skipIf(process.platform === "win32")(
     }
   },
 );
+
+test("on Windows a script such as npx is started by cmd.exe, its arguments escaped", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "bonsai-cmd-"));
+  const shell = join(folder, "cmd");
+  writeFileSync(shell, `#!/bin/sh\nprintf '%s\\n' "$@"\n`, { mode: 0o755 });
+  vi.stubEnv("comspec", shell);
+  const platform = vi.spyOn(process, "platform", "get").mockReturnValue("win32");
+  try {
+    const args = ["-y", "a b", "x&calc"];
+    const program = await startProgram({
+      command: "npx",
+      args,
+      cwd: folder,
+      env: { PATH: process.env.PATH },
+    });
+    expect(await firstText(program)).toBe('/d\n/s\n/c\n"npx ^"-y^" ^"a^ b^" ^"x^&calc^""\n');
+    await program.ended;
+  } finally {
+    platform.mockRestore();
+    vi.unstubAllEnvs();
+    rmSync(folder, { recursive: true });
+  }
+});

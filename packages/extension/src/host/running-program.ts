@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
@@ -59,6 +60,24 @@ async function guardGroup(pid: number | undefined): Promise<() => void> {
   }
 }
 
+/** What is used of a library without types; starting by itself it would say later, and differently, what failed. */
+interface CrossSpawn {
+  _parse(
+    command: string,
+    args: readonly string[],
+    options: Pick<ProgramToStart, "cwd" | "env">,
+  ): { command: string; args: string[]; options: { windowsVerbatimArguments?: boolean } };
+}
+
+/** On Windows, what npm installs (npx itself too) is a script, which only cmd.exe starts: it gets the arguments escaped. */
+function startable({ command, args, cwd, env }: ProgramToStart) {
+  if (process.platform !== "win32") return { command, args };
+  const crossSpawn: CrossSpawn = createRequire(import.meta.url)("cross-spawn");
+  const { options, ...parsed } = crossSpawn._parse(command, args, { cwd, env });
+  const { windowsVerbatimArguments = false } = options;
+  return { command: parsed.command, args: parsed.args, windowsVerbatimArguments };
+}
+
 /**
  * Starts a program, without a shell, that is spoken with while it runs. It ends with this process at the latest, and but
  * on Windows also where that is killed.
@@ -67,8 +86,7 @@ async function guardGroup(pid: number | undefined): Promise<() => void> {
 export async function startProgram({ command, args, cwd, env }: ProgramToStart): Promise<RunningProgram> {
   const mark = randomUUID();
   const child = await startProcess({
-    command,
-    args,
+    ...startable({ command, args, cwd, env }),
     cwd,
     env: { ...env, [PROCESS_MARK]: mark },
     shell: false,
