@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
-import type { Dirent } from "node:fs";
-import { readdir, readFile, realpath, stat } from "node:fs/promises";
+import { constants, type Dirent } from "node:fs";
+import { open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { messageOf } from "../notice.ts";
 import { parseFrontmatter } from "./frontmatter.ts";
@@ -182,12 +182,20 @@ async function readTemplate(
 
 async function readBytes(path: string, fail: (message: string) => undefined): Promise<Buffer | undefined> {
   try {
-    const { size } = await stat(path);
-    if (size > MOST_BYTES)
-      return fail(
-        `It has ${size.toLocaleString("en")} bytes; a template may have ${MOST_BYTES.toLocaleString("en")}.`,
-      );
-    return await readFile(path);
+    // Without waiting: whoever reads a pipe cannot be stopped.
+    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    try {
+      const stats = await file.stat();
+      if (!stats.isFile()) return fail("It is no regular file.");
+      const { size } = stats;
+      if (size > MOST_BYTES)
+        return fail(
+          `It has ${size.toLocaleString("en")} bytes; a template may have ${MOST_BYTES.toLocaleString("en")}.`,
+        );
+      return await file.readFile();
+    } finally {
+      await file.close();
+    }
   } catch (error) {
     return fail(unreadable(error));
   }

@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: templates have such places for arguments
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -125,4 +126,13 @@ test.each([
   ["/", undefined],
 ])("%j calls %j", (text, call) => {
   expect(commandCall(text)).toEqual(call);
+});
+
+test("a pipe that somebody names is no template, and nobody waits for it", async () => {
+  const folder = folderWith({});
+  execFileSync("mkfifo", [join(folder, "pipe.md")]);
+  expect(await read(folder, "pipe.md")).toMatchObject({
+    names: [],
+    problems: ["pipe.md: It is no regular file."],
+  });
 });
