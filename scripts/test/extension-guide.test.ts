@@ -95,6 +95,9 @@ const printed: Record<string, string[]> = {
     "<kept>\\nNever push to main.\\n</kept>",
   ],
   'bonsai -p "Release it." --no-session -e ./push-guard.ts --allow-push': ["For thirty tests to be mended."],
+  'bonsai -p "/review-file keep.ts" -e ./reviews.ts --session small.jsonl': [
+    "Review keep.ts: what can fail in it, and which test is missing?",
+  ],
   "bonsai goto session.jsonl 00000010 --summarize -e ./branch-log.ts": ["holds the summary"],
   'bonsai -p "hello" --no-session --model parrot/grey -e ./parrot.ts': ["hello, hello!"],
   "bonsai login -e ./corp.ts": ["Corporate AI"],
@@ -218,6 +221,12 @@ test("word-count.ts counts, and a missing file is an error result", async () => 
       { isError: false, content: [{ type: "text", text: expect.stringMatching(/^\d+ words$/) }] },
       { isError: true, content: [{ type: "text", text: expect.stringContaining("ENOENT") }] },
     ]);
+  });
+});
+
+test("reviews.ts brings a template", async () => {
+  await withExtension("reviews.ts", {}, async (session) => {
+    expect(session.resources.promptPaths).toEqual([join(work, "review-file.md")]);
   });
 });
 

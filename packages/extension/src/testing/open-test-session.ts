@@ -9,6 +9,7 @@ import {
   type LifecycleEvents,
   lifecycleEventRules,
   openAgent,
+  type ResourcePaths,
   type RunResult,
 } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
@@ -78,6 +79,7 @@ export async function openTestSession(options: OpenTestSessionOptions = {}): Pro
   if (parts.agent !== undefined) extensions.attach(parts.agent);
   await (parts.agent?.start() ??
     host.lifecycle.notify("session_start", { type: "session_start", reason: "startup" }));
+  const resources = await discovered(host);
   const close = async () => {
     await parts.agent?.close();
     extensions.unload();
@@ -95,6 +97,7 @@ export async function openTestSession(options: OpenTestSessionOptions = {}): Pro
     notices: parts.notices,
     ui: parts.ui,
     requests,
+    resources,
     get isShutdown() {
       return parts.isShutdown;
     },
@@ -105,6 +108,13 @@ export async function openTestSession(options: OpenTestSessionOptions = {}): Pro
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Asked once, as at the start of a program. */
+async function discovered({ lifecycle, cwd }: ExtensionHost): Promise<Required<ResourcePaths>> {
+  const event = { type: "resources_discover" as const, cwd, reason: "startup" as const };
+  const { result } = await lifecycle.decide("resources_discover", event);
+  return { skillPaths: [], promptPaths: [], themePaths: [], ...result };
 }
 
 /** What a test session is made of, and what happens in it. */
@@ -222,6 +232,8 @@ export interface TestSession {
   readonly ui: readonly UICall[];
   /** What models were asked, in order; `purpose` parts turns from summaries and from what extensions asked. */
   readonly requests: readonly ProviderCall[];
+  /** What extensions answered to `resources_discover`, once they were started; the agent itself is given none of it. */
+  readonly resources: Readonly<Required<ResourcePaths>>;
   /** True once an extension asked for the end of the program. */
   readonly isShutdown: boolean;
   /** What the user says. Resolves when the agent has nothing more to do. */
