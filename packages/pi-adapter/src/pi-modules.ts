@@ -147,6 +147,6 @@ export const insteadOfAgentCore: Readonly<Record<string, string>> = {
   ),
   ...each(
     "loadPromptTemplates loadSourcedPromptTemplates formatPromptTemplateInvocation",
-    "Bonsai has no prompt templates.",
+    "Bonsai finds prompt templates itself; return more from resources_discover, and send one with sendUserMessage and expandPromptTemplates.",
   ),
 };
