@@ -120,6 +120,8 @@ const parts = besideRuns
   .split(/\n\s*\n/)
   .map(spine)
   .filter((part) => part.length > 0);
+/** What a session begins with. */
+const opened = ["session_start", "resources_discover"];
 const partOf = (name: string) => parts.find(([first]) => first === name)!;
 const first = (session: TestSession) => session.session.projection().items[0]!.entryId;
 const navigate = (session: TestSession) => session.agent.navigate(first(session));
@@ -131,9 +133,9 @@ test.each([
   ["user_bash", runCommand, { block: true }],
 ] as const)("what is drawn of %s happens, and not after a no", async (name, act, no) => {
   const order = await orderOf(withHistory(), act);
-  expect(order).toEqual(["session_start", ...partOf(name), "session_shutdown"]);
+  expect(order).toEqual([...opened, ...partOf(name), "session_shutdown"]);
   const refused = await orderOf({ ...withHistory(), extensions: says(name, no) }, act);
-  expect(refused).toEqual(["session_start", name, "session_shutdown"]);
+  expect(refused).toEqual([...opened, name, "session_shutdown"]);
 });
 
 const main = `${root}/packages/cli/src/main.ts`;
@@ -176,9 +178,9 @@ test.each([
   "what is drawn of %s happens, and not after a no",
   (name, command) => {
     const none = "export default () => {};";
-    expect(orderOfCommand(command, none)).toEqual(["session_start", ...partOf(name), "session_shutdown"]);
+    expect(orderOfCommand(command, none)).toEqual([...opened, ...partOf(name), "session_shutdown"]);
     const no = `export default (bonsai) => { bonsai.on("${name}", () => ({ cancel: true })); };`;
-    expect(orderOfCommand(command, no)).toEqual(["session_start", name, "session_shutdown"]);
+    expect(orderOfCommand(command, no)).toEqual([...opened, name, "session_shutdown"]);
   },
   120_000,
 );
