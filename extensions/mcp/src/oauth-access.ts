@@ -5,7 +5,7 @@ import { plainLine } from "./foreign-text.ts";
 import type { LoginStore, StoredLogin } from "./login-store.ts";
 
 /** A server refuses whoever is not logged in, or what the login allows is not enough. */
-export class LoginNeeded extends BonsaiError {
+class LoginNeeded extends BonsaiError {
   constructor(server: string, why: string) {
     super({
       code: "mcp_login_needed",

@@ -24,7 +24,7 @@ export interface PageLine {
   columns: readonly { text: string; color?: ThemeColor; width?: number }[];
 }
 
-export interface PageItem extends PageLine {
+interface PageItem extends PageLine {
   /** Where it leads, or what it does. */
   leads: { page: Page } | { action: ServerAction; server: string };
 }

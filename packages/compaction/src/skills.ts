@@ -134,7 +134,7 @@ export function skillLines(skills: readonly ReadSkill[]): string[] {
 }
 
 /** The path in such a line; undefined for the last line, which counts. */
-export function skillPathIn(line: string): string | undefined {
+function skillPathIn(line: string): string | undefined {
   const [, path] =
     /^(?:"(?:[^"\\]|\\.)*"|[^:]*): (.+?)(?: \((?:changed since|gone:)[^()]*\))?$/.exec(line) ?? [];
   return path === undefined ? undefined : fileIn(path);

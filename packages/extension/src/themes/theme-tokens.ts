@@ -21,7 +21,7 @@ const bold = { without: "bold" } as const;
  * Every colour that a theme has, by what it means: the only list of them. The names are pi's, so that its themes are
  * themes here. Those of pi's own full screen (`scrollbar…`, `searchMatch…`) are known, and nothing is drawn with them.
  */
-export const themeTokens = {
+const themeTokens = {
   accent: text("What stands out: the selected row, titles of summaries", bold),
   border: text("Lines around the editor and panels"),
   borderAccent: text("Lines that stand out", bold),
