@@ -132,10 +132,3 @@ export function skillLines(skills: readonly ReadSkill[]): string[] {
   const others = skills.length - lines.length;
   return others === 0 ? lines : [...lines, `(and ${others} more, read earlier)`];
 }
-
-/** The path in such a line; undefined for the last line, which counts. */
-function skillPathIn(line: string): string | undefined {
-  const [, path] =
-    /^(?:"(?:[^"\\]|\\.)*"|[^:]*): (.+?)(?: \((?:changed since|gone:)[^()]*\))?$/.exec(line) ?? [];
-  return path === undefined ? undefined : fileIn(path);
-}
