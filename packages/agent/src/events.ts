@@ -36,7 +36,7 @@ export interface SessionEvents {
     reason: "quit" | "reload" | "new" | "resume" | "fork";
     targetSessionFile?: string;
   }>;
-  /** Extensions are loaded, or loaded anew: where else skills, prompt templates and themes are. Lists add up. */
+  /** After each `session_start`, also of another session: where else skills, prompt templates and themes are. Lists add up. */
   resources_discover: DecideEvent<
     { type: "resources_discover"; cwd: string; reason: "startup" | "reload" },
     ResourcePaths
