@@ -113,7 +113,7 @@ describe("the file", () => {
     writeFileSync(file, '{"event":"before"}\n');
     chmodSync(file, 0o640);
     await session({ flags: { "audit-log": file } });
-    expect(lines(file).map(({ event }) => event)).toEqual(["before", "session_start"]);
+    expect(lines(file).map(({ event }) => event)).toEqual(["before", "session_start", "resources_discover"]);
     expect(statSync(file).mode & 0o777).toBe(0o640);
   });
 });
