@@ -251,7 +251,7 @@ function userBashResult({ result, operations }: Result): Result {
 const missingEvents: Readonly<Record<string, string>> = {
   project_trust: "trust is the user's to give, and is settled before the first extension is loaded",
   context_with_system: "the event context has the messages, before_agent_start the system prompt",
-  mcp_servers_change: "Bonsai speaks no MCP",
+  mcp_servers_change: "servers are the business of the extension @bonsai-agent/mcp, which has no events",
   provider_stream_event: "message_update has what a provider streams, in one form for all of them",
   cache_warming_decision: "Bonsai does not keep caches warm",
   before_provider_headers: "headers stand in registerProvider; before_provider_request has the request",

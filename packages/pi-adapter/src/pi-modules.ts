@@ -113,7 +113,7 @@ export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
   ExtensionEditorComponent: "Use ctx.ui.editor.",
   truncateToVisualLines: "Use wrapTextWithAnsi of pi-tui.",
   createCodemodeExtension: "Bonsai has no code mode; a tool can call what it needs itself.",
-  createMcpExtension: "Bonsai speaks no MCP; register tools with registerTool.",
+  createMcpExtension: "Use the extension @bonsai-agent/mcp (`bonsai install mcp`), or registerTool.",
   createToolSearchExtension: "All tools are offered at once; setActiveTools says which.",
   VIRTUAL_MODEL_STATE_ENTRY: "Bonsai has no virtual models; registerProvider with streamSimple can choose.",
 };
