@@ -89,7 +89,7 @@ const text = (text: string) => ({ content: [{ type: "text", text }] });
 
 const results: Readonly<Record<string, unknown>> = {
   fine: text(`All is fine.${escapes}\u0000`),
-  "large-result": text("0123456789\n".repeat(1_000_000)),
+  "large-result": text("0123456789\n".repeat(100_000)),
   lines: { content: Array.from({ length: 5_000 }, (_, at) => ({ type: "text", text: `line ${at}` })) },
   "odd-content": {
     content: [{ type: "hologram" }, null, 7, { type: "text", text: 7 }, { type: "resource" }],
@@ -170,7 +170,7 @@ function call({ id, params = {} }: Message, wire: Wire, answer: (result: unknown
     case "die":
       return wire.die();
     case "flood":
-      return wire.raw("x".repeat(40 << 20));
+      return wire.raw("x".repeat(33 << 20));
     case "cancelled":
       return answer(text(`cancelled: ${cancelled.length}`));
     case "storm":
