@@ -1,6 +1,6 @@
 import { BonsaiError, type ExtensionAPI, type ExtensionCommandContext } from "@bonsai-agent/extension";
 import { serverCompletions } from "./completion.ts";
-import { plainLine, plainPart, plainText, reasonOf } from "./foreign-text.ts";
+import { plainLine, plainPart, plainText } from "./foreign-text.ts";
 import type { ListedPrompt } from "./listing.ts";
 import { argumentHint, asWord, begunArgument, readArguments } from "./prompt-arguments.ts";
 import { resourceBlocks } from "./resources.ts";
@@ -172,7 +172,7 @@ async function promptContent(
   } catch (error) {
     throw new BonsaiError({
       code: "mcp_prompt_failed",
-      message: `/${name} has no answer of the MCP server ${server.name}: ${server.masked(reasonOf(error))}`,
+      message: `/${name} has no answer of the MCP server ${server.name}: ${server.reasonOf(error)}`,
       hint: `Look at its arguments (${plainLine(argumentHint(prompt.arguments), 200) || "it takes none"}) and at /mcp ${server.name}.`,
       cause: error,
     });

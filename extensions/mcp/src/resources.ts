@@ -1,6 +1,6 @@
 import type { ExtensionAPI } from "@bonsai-agent/extension";
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { plainLine, plainText, reasonOf } from "./foreign-text.ts";
+import { plainLine, plainText } from "./foreign-text.ts";
 import { type Mention, mentionsIn } from "./mentions.ts";
 import { imageType } from "./result.ts";
 import type { McpServers } from "./servers.ts";
@@ -108,7 +108,7 @@ export class Resources {
       return { about: { server: server.name, uri, bytes }, blocks };
     } catch (error) {
       const late = signal.aborted && (signal.reason as Error | undefined)?.name === "TimeoutError";
-      const why = late ? `it took longer than ${readingMs / 1_000} s.` : server.masked(reasonOf(error));
+      const why = late ? `it took longer than ${readingMs / 1_000} s.` : server.reasonOf(error);
       if (late || !signal.aborted)
         this.#options.onNotice(`@${plainLine(`${server.name}:${uri}`, 120)} could not be read: ${why}`);
       return undefined;

@@ -6,7 +6,7 @@ import { CallClock } from "./call-clock.ts";
 import { type ServerConfig, serverKeys } from "./config.ts";
 import { Connection } from "./connection.ts";
 import { messageOf } from "./faults.ts";
-import { plainLine, plainText } from "./foreign-text.ts";
+import { plainLine, plainText, reasonOf } from "./foreign-text.ts";
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool } from "./listing.ts";
 
 /** `closed`: not connected, or no longer; the next call connects it. */
@@ -115,6 +115,12 @@ export class McpServer {
   /** The same on one line, without control characters. */
   #line(text: string): string {
     return plainLine(this.masked(plainText(text.slice(0, 2_000))));
+  }
+
+  /** Why a request failed; where the connection ended over it, what ended that. */
+  reasonOf(error: unknown): string {
+    const isLost = (error as { code?: unknown } | undefined)?.code === connectionClosed;
+    return (isLost && this.#problem) || this.masked(reasonOf(error));
   }
 
   /** Its own words about how to use it. */

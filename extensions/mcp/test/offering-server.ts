@@ -35,6 +35,7 @@ resource("test://long", { text: "x".repeat(1_100_000) });
 server.registerResource("broken", "test://broken", {}, async () => {
   throw new Error("the disk is on fire");
 });
+server.registerResource("deadly", "test://deadly", {}, () => process.exit(4));
 
 const key = process.env.OFFERS_API_KEY ?? "";
 resource("test://key", { text: `The key is ${key}.` });

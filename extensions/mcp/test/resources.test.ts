@@ -53,6 +53,14 @@ test("one that cannot be read is a notice, and the prompt still goes", async () 
   ]);
 });
 
+test("where the server ends over it, the notice says what ended it", async () => {
+  await using open = await openMcpSession({ offers }, { answers: ["Fine."] });
+  await open.session.prompt("Look at @offers:test://deadly");
+  expect(open.notices).toContain(
+    "MCP: @offers:test://deadly could not be read: The server ended with code 4.",
+  );
+});
+
 test("goes with a text that is typed while the agent works", async () => {
   await using open = await openMcpSession(
     { offers },
