@@ -23,9 +23,3 @@ export function plainPart(text: string, mostChars: number): string {
   const left = (text.length - mostChars).toLocaleString("en-US");
   return `${plainText(text.slice(0, mostChars)).trim()}\n… ${left} more characters`;
 }
-
-/** Why a request failed, in the server's words. */
-export function reasonOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return plainLine(message.replace(/^(MCP error -?\d+: )+/, ""));
-}

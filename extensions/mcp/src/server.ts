@@ -6,7 +6,7 @@ import { CallClock } from "./call-clock.ts";
 import { type ServerConfig, serverKeys } from "./config.ts";
 import { Connection } from "./connection.ts";
 import { messageOf } from "./faults.ts";
-import { plainLine, plainText, reasonOf } from "./foreign-text.ts";
+import { plainLine, plainText } from "./foreign-text.ts";
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool } from "./listing.ts";
 
 /** `closed`: not connected, or no longer; the next call connects it. */
@@ -38,6 +38,8 @@ const longestCallMs = 3_600_000;
 /** Codes of the SDK. */
 const connectionClosed = -32_000;
 const timedOut = -32_001;
+/** What the SDK puts in front of an error. */
+const codes = /^(MCP error -?\d+: )+/;
 
 /** Owner of the connection with one configured server, and of what that server offers. */
 export class McpServer {
@@ -120,7 +122,7 @@ export class McpServer {
   /** Why a request failed; where the connection ended over it, what ended that. */
   reasonOf(error: unknown): string {
     const isLost = (error as { code?: unknown } | undefined)?.code === connectionClosed;
-    return (isLost && this.#problem) || this.masked(reasonOf(error));
+    return (isLost && this.#problem) || this.#line(messageOf(error).replace(codes, ""));
   }
 
   /** Its own words about how to use it. */
@@ -256,7 +258,7 @@ export class McpServer {
     if (code === timedOut)
       return `The MCP server ${this.name} did not answer within ${this.config.timeoutMs / 1_000} s; the call was cancelled.`;
     const isLost = this.#state !== "ready" || code === connectionClosed;
-    const why = this.#line(this.#state === "ready" ? messageOf(error) : (this.#problem ?? messageOf(error)));
+    const why = (this.#state !== "ready" && this.#problem) || this.reasonOf(error);
     return isLost
       ? `The MCP server ${this.name} was lost during the call, which may have taken effect: ${why} The next call connects it again.`
       : `The MCP server ${this.name} refused the call: ${why}`;

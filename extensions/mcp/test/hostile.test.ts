@@ -188,6 +188,7 @@ describe.each([
     });
     expect(cancelled!.text).toMatch(/^cancelled: [1-9]/);
     expect(die).toMatchObject({ isError: true, text: expect.stringContaining("was lost during the call") });
+    expect(die!.text).not.toContain("MCP error");
     expect(fine).toMatchObject({ text: "All is fine.", isError: false });
   });
 
