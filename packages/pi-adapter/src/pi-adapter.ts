@@ -65,7 +65,8 @@ function piApi(pi: PiExtension): ExtensionAPI {
 
 const later: Readonly<Record<string, string>> = {
   registerVirtualModel: "Bonsai has no virtual models: registerProvider with streamSimple can choose",
-  registerMcpServer: "servers stand in mcp.json, which the extension @bonsai-agent/mcp reads (`bonsai install mcp`)",
+  registerMcpServer:
+    "servers stand in mcp.json, which the extension @bonsai-agent/mcp reads (`bonsai install mcp`)",
   unregisterMcpServer: "/mcp off NAME of the extension @bonsai-agent/mcp switches a server off",
   registerToolRenderer: "a tool draws itself with renderCall and renderResult",
 };
