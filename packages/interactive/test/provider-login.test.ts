@@ -92,6 +92,22 @@ test("the address that the browser ended at can be pasted", async () => {
   await ui.terminal.until("You are logged in at Corporate AI");
 });
 
+test("once a code is pasted there is no browser to open while it is exchanged", async () => {
+  const ui = await open(browser);
+  ui.server.fail("token", "hang");
+  ui.command("/login corp");
+  const page = await fetch(await shownUrl(ui), { redirect: "manual" });
+  ui.terminal.paste(page.headers.get("location")!);
+  ui.terminal.press("enter");
+  const screen = await ui.terminal.until(
+    (each) => each.includes("The code is exchanged") && !each.includes("Paste the"),
+  );
+  expect(screen).toContain("cancel");
+  expect(screen).not.toMatch(/open the browser|copy the address|^http/m);
+  ui.terminal.press("esc");
+  await ui.terminal.until("The login was cancelled; nothing is stored.");
+});
+
 test("a denied login is an error that says so", async () => {
   const ui = await open(browser);
   ui.server.fail("authorize", { error: "access_denied", description: "not \u001b[31mtoday" });

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { OAuthFault } from "@bonsai-agent/testkit";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { isReachable } from "../src/keys.ts";
 import { pollDevice } from "../src/login/device-code.ts";
 import { keyLogin, oauthLogin } from "../src/login/index.ts";
@@ -138,6 +138,40 @@ describe("a login in the browser", () => {
     await expect(lab.keys.logins.login("lab", user)).rejects.toThrow("Esc");
     expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
     expect(await listens(redirectOf(user))).toBe(false);
+  });
+
+  test("whose code is pasted waits for no browser any longer, while the code is exchanged", async () => {
+    const lab = await open();
+    lab.server.fail("token", "hang");
+    let listening: Promise<boolean> | undefined;
+    const user = loginUser({
+      onAuth: ({ url }) => user.shown.push(url),
+      onManualCodeInput: async () => {
+        const page = await fetch(user.shown[0]!, { redirect: "manual" });
+        return page.headers.get("location")!;
+      },
+      onProgress: () => {
+        listening = listens(redirectOf(user)).finally(() => user.abort());
+      },
+    });
+    await expect(lab.keys.logins.login("lab", user)).rejects.toThrow("Esc");
+    expect(await listening).toBe(false);
+  });
+
+  test("whose code a provider never exchanges ends by itself", async () => {
+    const lab = await open();
+    lab.server.fail("token", "hang");
+    const limit = new AbortController();
+    const limits = vi.spyOn(AbortSignal, "timeout").mockReturnValue(limit.signal);
+    onTestFinished(() => limits.mockRestore());
+    const late = new DOMException("The operation was aborted due to timeout", "TimeoutError");
+    const user = loginUser({ onProgress: () => limit.abort(late) });
+    await expect(lab.keys.logins.login("lab", user)).rejects.toMatchObject({
+      code: "login_unanswered",
+      message: "Lab did not answer the login as it should (it took longer than 30 s).",
+    });
+    expect(limits).toHaveBeenCalledWith(30_000);
+    expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
   });
 
   test("that is cancelled while the provider hangs stores nothing", async () => {

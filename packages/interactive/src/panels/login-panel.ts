@@ -44,6 +44,8 @@ const ROWS_AROUND = 12;
 export class LoginPanel implements Panel, Focusable {
   readonly #options: LoginPanelOptions;
   #shown: Shown | undefined;
+  /** What was to be done there has been pasted. */
+  #isPasted = false;
   #progress: readonly string[] = [];
   #status = "";
   /** The latest in front. */
@@ -109,28 +111,43 @@ export class LoginPanel implements Panel, Focusable {
     });
   }
 
+  /** Asks for what the browser ends at; once it is given there is nothing to do at the address. */
+  async askForCode(message: string): Promise<string> {
+    this.#isPasted = false;
+    const text = await this.ask({ message });
+    this.#isPasted = true;
+    this.#status = "";
+    this.#options.place.redraw();
+    return text;
+  }
+
+  get #offered(): Shown | undefined {
+    return this.#isPasted ? undefined : this.#shown;
+  }
+
   handleInput(data: string): void {
     const keys = getKeybindings();
     const { onCancel, onCopy, onOpen, place } = this.#options;
     const asked = this.#questions.at(-1);
-    const copied = this.#shown?.code ?? this.#shown?.url;
+    const offered = this.#offered;
+    const copied = offered?.code ?? offered?.url;
     if (keys.matches(data, "tui.select.cancel")) onCancel();
     else if (matchesKey(data, "tab")) {
       if (copied !== undefined) onCopy(copied);
     } else if (!keys.matches(data, "tui.select.confirm")) asked?.field.handleInput(data);
     else if (asked === undefined || (asked.field.getValue() === "" && asked.allowEmpty !== true)) {
-      if (this.#shown !== undefined) onOpen(this.#shown.url);
+      if (offered !== undefined) onOpen(offered.url);
     } else asked.answer(asked.field.getValue());
     place.redraw();
   }
 
   render(width: number): string[] {
     const { place, title } = this.#options;
-    const asked = this.#questions.at(-1);
+    const [asked, offered] = [this.#questions.at(-1), this.#offered];
     const { dim } = place.theme.style;
     const lines = [
       ...headingLines(place, title, width),
-      ...(this.#shown === undefined ? [] : ["", ...this.#shownLines(this.#shown, width), ""]),
+      ...(offered === undefined ? [] : ["", ...this.#shownLines(offered, width), ""]),
       ...this.#progress.flatMap((each) => textLines(each, width).slice(0, 2)).map(dim),
       ...(this.#status === "" ? [] : textLines(this.#status, width).map(dim)),
       ...(asked === undefined
@@ -146,6 +163,7 @@ export class LoginPanel implements Panel, Focusable {
 
   #show(shown: Shown): void {
     this.#shown = shown;
+    this.#isPasted = false;
     this.#status = "";
     this.#options.place.redraw();
   }
@@ -159,14 +177,14 @@ export class LoginPanel implements Panel, Focusable {
   }
 
   #hints(): KeyHint[] {
-    const asked = this.#questions.at(-1);
+    const [asked, offered] = [this.#questions.at(-1), this.#offered];
     const enter = keyName("tui.select.confirm");
     return [
       ...(asked === undefined ? [] : [[enter, "answer"] as const]),
-      ...(asked === undefined && this.#shown !== undefined ? [[enter, "open the browser"] as const] : []),
-      ...(this.#shown === undefined
+      ...(asked === undefined && offered !== undefined ? [[enter, "open the browser"] as const] : []),
+      ...(offered === undefined
         ? []
-        : [["Tab", this.#shown.code === undefined ? "copy the address" : "copy the code"] as const]),
+        : [["Tab", offered.code === undefined ? "copy the address" : "copy the code"] as const]),
       [keyName("tui.select.cancel"), "cancel"],
     ];
   }

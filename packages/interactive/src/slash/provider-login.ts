@@ -63,9 +63,7 @@ function callbacksOf(panel: LoginPanel, { signal, cancel, context }: CallbackPar
     onProgress: (message) => panel.progress(message),
     onPrompt: (prompt) => panel.ask(prompt),
     onManualCodeInput: () =>
-      panel.ask({
-        message: "Is the browser on another machine? Paste the address that it ends at, or the code.",
-      }),
+      panel.askForCode("Is the browser on another machine? Paste the address that it ends at, or the code."),
     async onSelect({ message, options }) {
       const chosen = await askPick(context.screen, {
         title: message,

@@ -22,6 +22,9 @@ export interface OAuthLoginOptions {
   parameters?: Readonly<Record<string, string>> | undefined;
 }
 
+/** A provider that has not answered a request by then does not answer it. */
+const TIMEOUT_MS = 30_000;
+
 interface Exchanged {
   code: string;
   state: string;
@@ -167,7 +170,8 @@ export class OAuthClient {
   #http(oauth: typeof OAuth, signal: AbortSignal): OAuth.HttpRequestOptions<"POST", URLSearchParams> {
     const { hostname } = new URL(this.options.tokenUrl);
     const isHere = hostname === "localhost" || hostname === "[::1]" || /^127\./.test(hostname);
-    return { signal, [oauth.allowInsecureRequests]: isHere };
+    const ends = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    return { signal: ends, [oauth.allowInsecureRequests]: isHere };
   }
 }
 
@@ -186,7 +190,7 @@ async function spoken<Value>(name: string, ask: () => Promise<Value>): Promise<V
     const { error_description: description } = error as { error_description?: string };
     if (word === "authorization_pending" || word === "slow_down") throw error;
     if (word !== undefined) throw refusal(word, description);
-    if ((error as Error).name === "AbortError" || (error as Error).name === "TimeoutError") throw error;
+    if ((error as Error).name === "AbortError") throw error;
     throw unanswered(name, error);
   }
 }
@@ -195,7 +199,12 @@ function unanswered(name: string, error: unknown): BonsaiError {
   const { message, cause, status = refusedStatus(error) } = error as Error & { status?: number };
   // A parser's message quotes what it read, and that may be a token.
   const inner = cause instanceof Error && !(cause instanceof SyntaxError) ? `: ${cause.message}` : "";
-  const said = status === undefined ? `${message}${inner}` : `it answered with status ${status}`;
+  const isLate = [error, cause].some((each) => each instanceof Error && each.name === "TimeoutError");
+  const said = isLate
+    ? `it took longer than ${TIMEOUT_MS / 1000} s`
+    : status === undefined
+      ? `${message}${inner}`
+      : `it answered with status ${status}`;
   return new BonsaiError({
     code: "login_unanswered",
     message: `${name} did not answer the login as it should (${said}).`,

@@ -58,6 +58,8 @@ async function browserLogin(client: OAuthClient, callbacks: LoginCallbacks): Pro
     const url = client.authorizeUrl({ state, challenge, redirectUri: loopback.redirectUri });
     callbacks.onAuth({ url, instructions: "Log in there; this goes on by itself." });
     const code = await Promise.race([loopback.code(), pastedCode(callbacks, state, both)]);
+    // A pasted code leaves nobody to wait for.
+    loopback.close();
     callbacks.onProgress("The code is exchanged for a token.");
     return await client.exchange({ code, state, verifier, redirectUri: loopback.redirectUri, signal });
   } finally {
