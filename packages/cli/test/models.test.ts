@@ -168,7 +168,11 @@ describe("the view", () => {
     search: undefined,
     all: true,
     asOf: "2026-11-10",
-    keyNames: ["ANTHROPIC_API_KEY", "OPENAI_API_KEY"],
+    keyNames: new Map([
+      ["anthropic", "ANTHROPIC_API_KEY"],
+      ["cerebras", "CEREBRAS_API_KEY"],
+      ["openai", "OPENAI_API_KEY"],
+    ]),
     home: "/home/dev/.bonsai",
   };
   const drawn = (width: number, shown = rows) => [...modelsView({ ...options, shown, width })];
@@ -176,6 +180,19 @@ describe("the view", () => {
   test.each([80, 60, 40])("at %i columns", async (width) => {
     const text = drawn(width).map((line) => renderLine(line, false));
     await expect(`${text.join("\n")}\n`).toMatchFileSnapshot(`golden/models-${width}.txt`);
+  });
+
+  test("names the variables that most people have, and where the others stand", () => {
+    const none = [...modelsView({ ...options, rows: [], shown: [], width: 100 })];
+    const text = none.map((line) => renderLine(line, false)).join("\n");
+    expect(text).toContain(
+      "export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY). `bonsai models --all` names those of others.",
+    );
+    expect(text).not.toContain("CEREBRAS_API_KEY");
+    const listed = drawn(80, [row({ provider: "cerebras", id: "m", usable: false, key: null })]);
+    expect(listed.map((line) => renderLine(line, false)).join("\n")).toContain(
+      "cerebras  no key in CEREBRAS_API_KEY",
+    );
   });
 
   test.each([80, 60, 40, 24])("is never wider than %i columns", (width) => {

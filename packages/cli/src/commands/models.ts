@@ -34,7 +34,9 @@ async function print(invocation: Invocation, { keys, catalogue }: ModelRegistry)
   const [search] = args;
   const shown = rows.filter((row) => (all || row.usable) && isMeant(row, search));
   const { asOf, providers } = catalogue;
-  const keyNames = providers.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []);
+  const keyNames = new Map(
+    providers.flatMap(({ provider, apiKeyEnv }) => (apiKeyEnv === undefined ? [] : [[provider, apiKeyEnv]])),
+  );
   output.result(shown, () =>
     modelsView({ shown, rows, search, all, asOf, keyNames, home, width: output.width }),
   );
@@ -131,8 +133,8 @@ interface ModelsViewOptions {
   all: boolean;
   /** The day of the prices. */
   asOf: string;
-  /** Variables that hold keys. */
-  keyNames: readonly string[];
+  /** Variables that hold keys, by provider. */
+  keyNames: ReadonlyMap<string, string>;
   home: string;
   width: number;
 }
@@ -146,7 +148,7 @@ export function* modelsView(options: ModelsViewOptions): Generator<Line> {
 }
 
 function* listing(options: ModelsViewOptions): Generator<Line> {
-  const { shown, width } = options;
+  const { shown, keyNames, width } = options;
   const values = valueColumns.filter(({ minWidth }) => width >= minWidth);
   const columns: Column[] = [{ flexible: true }, ...values.map(() => ({ align: "right" as const }))];
   const heading = ["", ...values.map(({ name }) => name)].map((name) => [span(name, "gray")]);
@@ -154,7 +156,10 @@ function* listing(options: ModelsViewOptions): Generator<Line> {
   const [top, ...lines] = table([heading, ...rows], { columns, width, indent: 2 });
   yield top!;
   for (const [at, line] of lines.entries()) {
-    if (shown[at - 1]?.provider !== shown[at]!.provider) yield* providerLine(shown[at]!, at > 0, width);
+    if (shown[at - 1]?.provider !== shown[at]!.provider) {
+      if (at > 0) yield [];
+      yield providerLine(shown[at]!, keyNames, width);
+    }
     yield line;
   }
   yield [];
@@ -182,14 +187,15 @@ function referenceCell({ provider, id, usable, isDefault }: ModelRow): Line {
   return isDefault ? [reference, span(" ●", "green")] : [reference];
 }
 
-function* providerLine(
+function providerLine(
   { provider, usable, key }: ModelRow,
-  isFurther: boolean,
+  keyNames: ReadonlyMap<string, string>,
   width: number,
-): Generator<Line> {
-  if (isFurther) yield [];
-  const source = key === null ? (usable ? "no key needed" : "no key, or no answer") : `key from ${key}`;
-  yield fitLine([span(oneLine(provider), "bold"), span(`  ${source}`, "gray")], width);
+): Line {
+  const variable = keyNames.get(provider);
+  const missing = variable === undefined ? "no key, or no answer" : `no key in ${variable}`;
+  const source = key !== null ? `key from ${key}` : usable ? "no key needed" : missing;
+  return fitLine([span(oneLine(provider), "bold"), span(`  ${source}`, "gray")], width);
 }
 
 function* footer({ shown, asOf, home, width }: ModelsViewOptions): Generator<Line> {
@@ -210,11 +216,25 @@ function* noMatch({ rows, search = "", all, width }: ModelsViewOptions): Generat
   yield* paragraph(hint, width, "gray");
 }
 
+/** Those that most people have a key for. */
+const usualKeyNames: ReadonlySet<string> = new Set([
+  "ANTHROPIC_API_KEY",
+  "OPENAI_API_KEY",
+  "GEMINI_API_KEY",
+  "OPENROUTER_API_KEY",
+]);
+
 function* nothingUsable({ rows, keyNames, home, width }: ModelsViewOptions): Generator<Line> {
   const state = "No model can be used yet: no key was found, and no local server answers.";
   yield* paragraph(state, width, ["bold", "yellow"]);
+  const known = [...keyNames.values()];
+  const named = known.filter((name) => usualKeyNames.has(name));
+  const [first, ...more] = named.length > 0 ? named : known;
+  const others = known.length - named.length;
+  const rest = others > 0 ? `. \`bonsai models --all\` names those of others.` : "";
+  const or = more.length > 0 ? ` (or ${more.join(", ")})` : "";
   const ways: readonly (readonly [string, string])[] = [
-    ["set a key", `export ${keyNames[0]}=… (or ${keyNames.slice(1).join(", ")})`],
+    ["set a key", `export ${first}=…${or}${rest}`],
     ["or store it, or log in", `bonsai login PROVIDER: it is kept in ${home}/auth.json`],
     ["or serve one", "Ollama, LM Studio, llama.cpp or vLLM on this machine, at its usual port"],
     ["or name yours", `${home}/models.json: {"providers": [{"provider": "box", "baseUrl": "http://…/v1"}]}`],
