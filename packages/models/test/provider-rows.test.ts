@@ -105,8 +105,8 @@ describe("each provider gets a request in its own terms", () => {
     [
       "cohere",
       "/compatibility/v1",
-      { ...chat, reasoning_effort: "none" },
-      { ...chat, reasoning_effort: "high" },
+      { max_tokens: 4_000, reasoning_effort: "none" },
+      { max_tokens: 4_000, reasoning_effort: "high" },
     ],
     ["sambanova", "/v1", chat, chat],
     ["nebius", "/v1", chat, chat],
@@ -136,11 +136,14 @@ describe("each provider gets a request in its own terms", () => {
     ["cerebras", "gpt-oss-120b", "off", { reasoning_effort: "low" }],
     ["huggingface", "Qwen/Qwen3-Coder-Next", "high", {}],
     ["baseten", "deepseek-ai/DeepSeek-V4-Pro-0813", "off", { reasoning_effort: "none" }],
-    ["cohere", "command-a-03-2025", "high", {}],
   ] as const)("%s/%s at %s", async (provider, id, level, fields) => {
     const { fields: sent } = await sentTo(provider, level, id);
     const base = provider === "cerebras" ? completion : chat;
     expect(sent).toEqual({ ...base, ...fields });
+  });
+
+  test("cohere gets no effort for a model that does not think", async () => {
+    expect((await sentTo("cohere", "high", "command-a-03-2025")).fields).toEqual({ max_tokens: 4_000 });
   });
 
   test("perplexity and meta in Responses, minimax in Anthropic Messages", async () => {

@@ -215,7 +215,8 @@ const table: readonly {
     },
   },
   {
-    // By its guide to reasoning: each model has its own words, and takes what it thought back.
+    // Its guide to reasoning has the field and `reasoning_content`; which words each model knows is of lists of models, not
+    // of the guide, and was tried with none.
     names: ["fireworks"],
     hosts: ["fireworks.ai"],
     server: {
@@ -231,7 +232,8 @@ const table: readonly {
     },
   },
   {
-    // By its guide to reasoning: hybrid models have a switch, some have an effort, the others always think.
+    // Hybrid models have a switch, some have an effort, the others always think: which is which is what clients of others
+    // have found, not confirmed by a document of Together.
     names: ["together"],
     hosts: ["together.ai", "together.xyz"],
     server: {
@@ -244,6 +246,7 @@ const table: readonly {
     },
   },
   {
+    // The words of each model are of lists of models, not confirmed by a document of Baseten.
     names: ["baseten"],
     hosts: ["baseten.co"],
     server: {
@@ -258,6 +261,7 @@ const table: readonly {
     },
   },
   {
+    // Hugging Face passes the field on; the words are those of the models, not confirmed by a document of its own.
     names: ["huggingface"],
     hosts: ["huggingface.co"],
     server: {
@@ -292,13 +296,18 @@ const table: readonly {
     server: { thinkingSwitch: /^mimo-/, wantsThinking: "reasoning_content" },
   },
   {
-    // By its guide to the Compatibility API: two efforts.
+    // By its guide to the Compatibility API: two efforts, and a list of fields in which `stream_options` is not; clients of
+    // others found that it refuses that.
     names: ["cohere"],
     hosts: ["cohere.ai", "cohere.com"],
-    server: { effortField: "reasoning_effort", efforts: [[/reasoning/, efforts("none", "high")]] },
+    server: {
+      takesStreamOptions: false,
+      effortField: "reasoning_effort",
+      efforts: [[/reasoning/, efforts("none", "high")]],
+    },
   },
   {
-    // By its page on OpenAI's API: the names of the models' own efforts, and the usual ones in their place.
+    // That it takes these four of every model is not confirmed by its documents.
     names: ["ollama-cloud"],
     hosts: ["ollama.com"],
     server: { effortField: "reasoning_effort", efforts: [[/./, efforts("none", "low", "medium", "high")]] },
