@@ -56,13 +56,13 @@ export class InstructionFiles {
   async #read(seen: ReadonlyMap<string, string>): Promise<void> {
     this.#current = await projectInstructions(this.#options);
     // Files that others name are known only now.
-    this.#seen = new Map([...(await this.#look()), ...seen]);
+    const named = this.#current.map(({ path }) => path).filter((path) => !seen.has(path));
+    this.#seen = new Map([...seen, ...(await looksOf(named))]);
   }
 
   async #look(): Promise<ReadonlyMap<string, string>> {
     const read = this.#current.map(({ path }) => path);
-    const paths = [...new Set([...(await instructionPaths(this.#options)), ...read])].sort();
-    return new Map(await Promise.all(paths.map(async (path) => [path, await lookOf(path)] as const)));
+    return looksOf([...new Set([...(await instructionPaths(this.#options)), ...read])]);
   }
 
   #notifyChanges(before: readonly ProjectInstruction[]): void {
@@ -86,6 +86,10 @@ export class InstructionFiles {
   #notifyUnread(message: string | undefined): void {
     if (message !== undefined) this.#onNotice({ level: "warning", code: "instructions_unread", message });
   }
+}
+
+async function looksOf(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  return new Map(await Promise.all(paths.map(async (path) => [path, await lookOf(path)] as const)));
 }
 
 /** What changes with a file: of what a link leads to. */
