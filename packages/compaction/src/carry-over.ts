@@ -8,7 +8,7 @@ import {
   type UserWords,
   wordLines,
 } from "@bonsai-agent/digest";
-import { byScript, contentText, withoutReminders, withoutSkill } from "@bonsai-agent/messages";
+import { askedText, byScript } from "@bonsai-agent/messages";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { isOwnTag } from "./marks.ts";
@@ -163,14 +163,12 @@ function olderRequestChars({ history, turnPrefix }: CompactionPlan): number {
 
 const LEAST_REQUEST_CHARS = 1_000;
 
-/** What a person typed, a skill by its name; undefined for anything else. */
+/** What a person asked for; undefined for anything else. */
 function requestText(item: ViewItem): string | undefined {
   const message = originalMessage(item);
   if (message.role !== "user") return undefined;
-  const text = withoutSkill(contentText(message.content));
-  // What the model was asked, under the line by which the user asked it.
-  if (typeof message.typed === "string") return `${message.typed}\n\n${text}`;
-  return withoutReminders(text).trim() === "" ? undefined : text;
+  const text = askedText(message);
+  return text.trim() === "" ? undefined : text;
 }
 
 /** A latest request as details store it; undefined for anything else. */

@@ -1,4 +1,4 @@
-import { contentText } from "@bonsai-agent/messages";
+import { contentText, saidText } from "@bonsai-agent/messages";
 import {
   type BranchSummaryEntry,
   type EntryDraftWithId,
@@ -66,7 +66,7 @@ function destination(session: Session, targetId: string): { leafId: string | nul
   const entry = session.entry(targetId);
   if (entry === undefined) throw unknownPlace(targetId);
   if (entry.type === "message" && entry.message?.role === "user")
-    return { leafId: entry.parentId, editorText: contentText(entry.message.content) };
+    return { leafId: entry.parentId, editorText: saidText(entry.message) };
   if (entry.type === "custom_message" && pinChange(entry) === undefined)
     return { leafId: entry.parentId, editorText: contentText(entry.content) };
   return { leafId: targetId };

@@ -1,4 +1,5 @@
 import {
+  askedText,
   contentBlocks,
   contentText,
   jsonText,
@@ -7,7 +8,6 @@ import {
   type ToolCall,
   toolCalls,
   withoutReminders,
-  withoutSkill,
 } from "@bonsai-agent/messages";
 import { frameTags, inertTags } from "./marks.ts";
 import type { CompactionSettings } from "./settings.ts";
@@ -24,7 +24,7 @@ export function serialise(messages: readonly Message[], limits: Limits): string[
 function serialiseMessage(message: Message, limits: Limits): string {
   switch (message.role) {
     case "user":
-      return marked("User", body(message.content, limits.userChars, withoutSkill));
+      return marked("User", body(message.content, limits.userChars, askedText(message)));
     case "assistant":
       return assistantPart(message, limits);
     case "toolResult": {
@@ -93,8 +93,8 @@ function textIn(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-function body(content: unknown, maxChars: number, said = (text: string) => text): string {
-  const text = said(withoutReminders(contentText(content)).trim());
+function body(content: unknown, maxChars: number, said = contentText(content)): string {
+  const text = withoutReminders(said).trim();
   const images = contentBlocks(content).filter((block) => block.type === "image");
   const marks = images.map((image) => `[image ${String(image.mimeType ?? "")}]`.replace(" ]", "]"));
   return [safe(clip(text, maxChars)), ...marks].filter((part) => part !== "").join("\n");

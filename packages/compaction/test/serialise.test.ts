@@ -40,6 +40,20 @@ test("every kind of message has its mark, and parallel results are told apart by
     `);
 });
 
+test("what a template made of a line stands below the line, cut in the middle; a skill is its line", () => {
+  const user = (fields: object) => ({ role: "user" as const, content: "", timestamp: 0, ...fields });
+  const [template = "", skill] = serialise(
+    [
+      user({ content: "Look closely. ".repeat(10_000), typed: "/review src" }),
+      user({ content: '<skill name="pdf" location="/s">\nDo it.\n</skill>\n\na.pdf' }),
+    ],
+    limits,
+  );
+  expect(template).toMatch(/^\[User\]: \/review src\n\nLook closely\. /);
+  expect(template.length).toBeLessThanOrEqual(limits.userChars + 10);
+  expect(skill).toBe("[User]: /skill:pdf a.pdf");
+});
+
 test("a tool result keeps head and tail, with a marker of what is missing", () => {
   const result = text("U A(t1) T1:10000");
   const [, body = ""] = result.split("[Tool result read]: ");

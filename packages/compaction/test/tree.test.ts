@@ -50,6 +50,18 @@ test("case 34: a branch that holds only metadata creates no entry", async () => 
   expect(session.leafId).toBe(id("a1"));
 });
 
+test.each<[string, object, string]>([
+  ["a template", { content: "Review src.", typed: "/review src" }, "/review src"],
+  ["a skill", { content: '<skill name="pdf" location="/s">\nDo it.\n</skill>\n\na.pdf' }, "/skill:pdf a.pdf"],
+])("left for its parent, a call is for the editor as it was typed: %s", async (_, fields, editorText) => {
+  const { session } = history("U A");
+  const { id } = session.append({
+    type: "message",
+    message: { role: "user", content: "", timestamp: 0, ...fields },
+  });
+  expect(await navigateTree({ session, targetId: id, settings })).toMatchObject({ editorText });
+});
+
 test.each([
   ["case 35: three messages of 100, budget 250: the two newest", "U A | U:100 A:100 U:100", 250, "a2 u3"],
   ["case 35: a summary entry still enters below 90%", "U A | S:100 A:100 U:100", 250, "s1 a2 u2"],

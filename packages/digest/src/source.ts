@@ -1,10 +1,9 @@
 import {
   type BashExecutionMessage,
-  contentText,
   type Message,
+  saidText,
   type UserMessage,
   withoutReminders,
-  withoutSkill,
 } from "@bonsai-agent/messages";
 import { ownWords } from "./pasted.ts";
 
@@ -37,8 +36,7 @@ const typed = new WeakMap<UserMessage, string>();
 export function typedText(message: UserMessage): string {
   const known = typed.get(message);
   if (known !== undefined) return known;
-  const given = message.typed ?? withoutSkill(contentText(message.content));
-  const text = ownWords(withoutReminders(given).trim()).trim();
+  const text = ownWords(withoutReminders(saidText(message)).trim()).trim();
   typed.set(message, text);
   return text;
 }

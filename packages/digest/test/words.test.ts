@@ -34,6 +34,21 @@ test("numbers go on behind earlier ones, also where a message between says nothi
   expect(spoken.map(({ turn }) => turn)).toEqual([8, 10]);
 });
 
+test("of a call of a template or a skill, the line that was typed stands; a damaged line counts as none", () => {
+  const typed = (content: string, line: unknown): SourceMessage => ({
+    message: { role: "user", content, typed: line, timestamp: 0 } as Message,
+  });
+  expect(
+    texts(
+      wordsOf(
+        typed("Review src with great care.", "/review src"),
+        typed('<skill name="pdf" location="/s">\nDo it.\n</skill>\n\nRead a.pdf', undefined),
+        typed("Mend the roof of the house", 5),
+      ),
+    ),
+  ).toEqual(["/review src", "/skill:pdf Read a.pdf", "Mend the roof of the house"]);
+});
+
 const LOG = Array.from({ length: 40 }, (_, at) => `2024-01-01T00:00:${10 + at} INFO request ${at} done`);
 
 test("what was pasted is one line in its place, what was said around it stays", () => {

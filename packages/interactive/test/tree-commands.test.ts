@@ -84,6 +84,15 @@ function fakeWork(typed: string, agent: object) {
   return { work, notices, text: () => text };
 }
 
+test("a template's message comes into the editor as it was typed", async () => {
+  const message = { role: "user", content: "Review src.", typed: "/review src", timestamp: 0 };
+  const navigate = async () => ({ status: "moved", editorText: "Review src." });
+  const session = { entry: () => ({ type: "message", message }) };
+  const { work, text } = fakeWork("", { navigate, session });
+  await navigateFlow(work, "u1", {});
+  expect(text()).toBe("/review src");
+});
+
 test.each([
   ["", "try again", "try again"],
   ["typed already", "try again", "typed already"],

@@ -50,7 +50,7 @@ export type {
   UserContent,
   UserMessage,
 } from "./message.ts";
-export { type QuotedFiles, quotedFiles, typedText } from "./quoted-files.ts";
+export { type QuotedFiles, quotedFiles } from "./quoted-files.ts";
 export { authorizationPattern, type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
 export { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "./skill-call.ts";
 export {
@@ -67,6 +67,7 @@ export {
   withoutReminders,
   withoutTerminalControls,
 } from "./text.ts";
+export { askedText, saidText, typedLine, typedText } from "./typed-text.ts";
 export {
   addUsage,
   CostSum,

@@ -1,5 +1,4 @@
 import { skillCallIn, withoutSkill } from "./skill-call.ts";
-import { contentText } from "./text.ts";
 
 /** A message, and the files that it names and that were sent with it: a skill that it calls, and those behind an `@`. */
 export interface QuotedFiles {
@@ -46,9 +45,4 @@ function pathOf(quoted: string): string {
     // Nobody has sent this as the name of a file: it is found in no text.
     return quoted;
   }
-}
-
-/** What the user typed of a message: with the names of the files that were sent with it, without what they hold. */
-export function typedText({ content, typed }: { content?: unknown; typed?: unknown }): string {
-  return typeof typed === "string" ? typed : quotedFiles(contentText(content)).text;
 }

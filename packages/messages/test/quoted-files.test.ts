@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
-import { quotedFiles, typedText } from "../src/quoted-files.ts";
+import { quotedFiles } from "../src/quoted-files.ts";
+import { typedText } from "../src/typed-text.ts";
 
 const file = (path: string, content: string) => `<file path=${JSON.stringify(path)}>\n${content}\n</file>`;
 

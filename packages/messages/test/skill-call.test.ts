@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
-import { quotedFiles, typedText } from "../src/quoted-files.ts";
+import { quotedFiles } from "../src/quoted-files.ts";
 import { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "../src/skill-call.ts";
+import { typedText } from "../src/typed-text.ts";
 
 const call: SkillCall = { name: "pdf", path: "/s/pdf/SKILL.md", body: "Do it.\n\nThen that.", args: "" };
 

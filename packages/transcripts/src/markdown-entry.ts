@@ -4,9 +4,12 @@ import {
   contentBlocks,
   contentText,
   jsonText,
+  type QuotedFiles,
   quotedFiles,
   type ToolCall,
   type ToolResultMessage,
+  typedLine,
+  type UserMessage,
 } from "@bonsai-agent/messages";
 import type { ContextEditEntry, Entry, MessageEntry } from "@bonsai-agent/session";
 import { grouped, quoted } from "./markdown-text.ts";
@@ -73,7 +76,7 @@ function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: OutsideT
   const { message } = entry;
   switch (message?.role) {
     case "user":
-      return section("User", promptMarkdown(message.content, outside));
+      return section("User", promptMarkdown(message, outside));
     case "assistant":
       return section("Assistant", answerMarkdown(message, outside));
     case "toolResult":
@@ -150,15 +153,24 @@ function contentMarkdown(content: unknown, outside: OutsideText): string {
   return [text, imageMarks(content, outside)].filter((part) => part !== "").join("\n\n") || "*Nothing.*";
 }
 
-/** What was typed, and the files that were sent with it, each folded. */
-function promptMarkdown(content: unknown, outside: OutsideText): string {
-  const { text, files } = quotedFiles(contentText(content));
+/** What was typed, and what was sent with it, each folded: what a template made of it, and files. */
+function promptMarkdown(message: UserMessage, outside: OutsideText): string {
+  const { content } = message;
+  const { text, files } = sentParts(message);
   const folded = files.map((file) => {
     const title = `${file.path} (${count(file.content.split("\n").length, "line")})`;
     return outside.folded(title, outside.block(file.content));
   });
   const parts = [outside.markdown(text), ...folded, imageMarks(content, outside)];
   return parts.filter((part) => part !== "").join("\n\n") || "*Nothing.*";
+}
+
+function sentParts(message: UserMessage): QuotedFiles {
+  const sent = quotedFiles(contentText(message.content));
+  const typed = typedLine(message);
+  if (typed === undefined) return sent;
+  const [name = ""] = typed.trim().split(/\s/, 1);
+  return { text: typed, files: [{ path: name, content: sent.text }, ...sent.files] };
 }
 
 function imageMarks(content: unknown, outside: OutsideText): string {

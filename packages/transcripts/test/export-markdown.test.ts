@@ -99,6 +99,12 @@ describe("exportMarkdown", () => {
     );
   });
 
+  test("a template is the line that was typed, what it made of the line is folded", () => {
+    const message = { role: "user", content: "Review\nsrc.", typed: "/review src", timestamp: 0 };
+    const markdown = exportMarkdown(sessionOf([{ type: "message", message } as EntryDraft]), {});
+    expect(markdown).toContain("\n\n/review src\n\n<details>\n<summary>/review (2 lines)</summary>");
+  });
+
   test("files that were sent with a message are folded under their names", () => {
     const sent = 'See @<b>.md\n\n<file path="<b>.md">\n# All\n```\nof it\n</file>';
     const text = exportMarkdown(sessionOf([user(sent)]));

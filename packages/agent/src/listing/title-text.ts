@@ -1,8 +1,9 @@
 import {
+  askedText,
   authorizationPattern,
   byScript,
-  contentText,
   secretShapes,
+  typedLine,
   typedText,
   type UserMessage,
   withoutTerminalControls,
@@ -27,8 +28,7 @@ export function titleOf(request: string): string | undefined {
 
 /** What a user asked for: as it was typed, with what a template made of it behind it. */
 export function requestText(message: UserMessage): string {
-  const typed = typedText(message);
-  return message.typed === undefined ? typed : `${typed}\n\n${contentText(message.content)}`;
+  return typedLine(message) === undefined ? typedText(message) : askedText(message);
 }
 
 /** A model's title, in one line and without what models put around it; undefined where nothing is left. */

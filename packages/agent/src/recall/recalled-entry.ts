@@ -11,6 +11,8 @@ import {
   recalledIds,
   type ToolCall,
   toolCalls,
+  typedLine,
+  type UserMessage,
 } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 
@@ -68,7 +70,7 @@ function messageSaid(session: Session, entry: Entry & { type: "message" }): Said
   const { message } = entry;
   switch (message?.role) {
     case "user":
-      return { who: "user", text: contentText(message.content), images: imagesOf(message.content) };
+      return { who: "user", text: wholeText(message), images: imagesOf(message.content) };
     case "assistant":
       return { who: "answer", text: answerText(message), images: [] };
     case "bashExecution":
@@ -84,6 +86,11 @@ function messageSaid(session: Session, entry: Entry & { type: "message" }): Said
     default:
       return undefined;
   }
+}
+
+/** Word for word, under the line that a template was called by. */
+function wholeText(message: UserMessage): string {
+  return [typedLine(message), contentText(message.content)].filter(Boolean).join("\n\n");
 }
 
 /** What it said, and what it called; a look back says nothing of its own. */

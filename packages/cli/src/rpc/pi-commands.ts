@@ -2,7 +2,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { forkChoice, freshChoice } from "@bonsai-agent/app/session-choice";
 import { resolveEntryId } from "@bonsai-agent/app/session-file";
-import { BonsaiError, messageText } from "@bonsai-agent/messages";
+import { BonsaiError, saidText } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
   nextThinkingLevel,
@@ -141,8 +141,10 @@ export const piHandlers: PiHandlers = {
     const entry = host.agent.session.entry(id);
     const isUser = entry?.type === "message" && entry.message.role === "user";
     if (!isUser) throw notForked(entryId);
-    const said = messageText(entry.message);
-    return { text: said, cancelled: !(await host.fork(id, forkChoice(host, id, "before"), "before")) };
+    return {
+      text: saidText(entry.message),
+      cancelled: !(await host.fork(id, forkChoice(host, id, "before"), "before")),
+    };
   },
   clone: async (work) => {
     const { host } = work;
@@ -264,7 +266,7 @@ function exportHtml({ host }: RpcWork, { outputPath }: PiParams<"export_html">):
 
 function userMessages(entries: readonly Parameters<typeof isUserEntry>[0][]) {
   return entries.filter(isUserEntry).flatMap((entry) => {
-    const said = entry.type === "message" ? messageText(entry.message) : "";
+    const said = entry.type === "message" ? saidText(entry.message) : "";
     return said === "" ? [] : [{ entryId: entry.id, text: said }];
   });
 }

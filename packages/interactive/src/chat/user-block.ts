@@ -1,5 +1,5 @@
 import { counted } from "@bonsai-agent/app/numbers";
-import { contentText, quotedFiles, type UserMessage } from "@bonsai-agent/messages";
+import { contentText, quotedFiles, typedLine, type UserMessage } from "@bonsai-agent/messages";
 import { truncateToWidth, visibleWidth } from "../terminal/tui.ts";
 import type { ChatLooks } from "./chat-block.ts";
 import { textLines } from "./chat-text.ts";
@@ -29,9 +29,8 @@ export class UserBlock extends ImageBlock {
   /** Folded, what was sent along is a line each: files, and what a template made of the words. */
   #parts(): ReturnType<typeof quotedFiles> {
     const content = contentText(this.#message.content);
-    const { typed } = this.#message;
-    if (typeof typed !== "string")
-      return this.isExpanded ? { text: content, files: [] } : quotedFiles(content);
+    const typed = typedLine(this.#message);
+    if (typed === undefined) return this.isExpanded ? { text: content, files: [] } : quotedFiles(content);
     if (this.isExpanded) return { text: `${typed}\n\n${content}`, files: [] };
     const [name = ""] = typed.split(/\s/, 1);
     const { text, files } = quotedFiles(content);

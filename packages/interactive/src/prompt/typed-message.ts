@@ -1,6 +1,6 @@
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { mentionedFiles } from "@bonsai-agent/app/file-mentions";
-import { type ImageContent, messageText, quotedFiles, withoutSkill } from "@bonsai-agent/messages";
+import { type ImageContent, messageText, quotedFiles, typedLine, withoutSkill } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { markOf, type PastedImages } from "./pasted-images.ts";
 import type { PromptEditor } from "./prompt-editor.ts";
@@ -57,9 +57,10 @@ function filesOf(text: string, cwd: string): ReturnType<typeof mentionedFiles> |
 export function sentMessage(session: Session, entryId: string): SentMessage {
   const entry = session.entry(entryId);
   if (entry?.type !== "message" || entry.message.role !== "user") return { text: "", images: [] };
-  const { content, typed } = entry.message;
+  const { content } = entry.message;
+  const typed = typedLine(entry.message);
   const images = Array.isArray(content) ? content.filter(isImage) : [];
-  return { text: messageText(entry.message), images, ...(typeof typed === "string" && { typed }) };
+  return { text: messageText(entry.message), images, ...(typed !== undefined && { typed }) };
 }
 
 /** In an edited file, its fields can be anything. */

@@ -94,9 +94,9 @@ export async function navigateFlow(
       return true;
     }
     if (status === "moved") context.chat.rebuild(agent.session, "move");
-    const { images } = sentMessage(agent.session, targetId);
-    if (editorText !== undefined && (editorText !== "" || images.length > 0))
-      fillEditor(context, { text: editorText, images });
+    const sent = sentMessage(agent.session, targetId);
+    if (editorText !== undefined && (editorText !== "" || sent.images.length > 0))
+      fillEditor(context, { ...sent, text: editorText });
     else if (status === "unchanged") context.notify(alreadyHere);
   } catch (error) {
     const isSummary = BonsaiError.is(error) && error.code === "branch_summary_failed";

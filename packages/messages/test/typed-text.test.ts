@@ -1,0 +1,43 @@
+import { expect, test } from "vitest";
+import { skillCallText } from "../src/skill-call.ts";
+import { askedText, saidText, typedLine, typedText } from "../src/typed-text.ts";
+
+const file = '<file path="a.ts">\none\n</file>';
+const skill = skillCallText({ name: "pdf", path: "/s/SKILL.md", body: "Do it.", args: "See @a.ts" });
+const reminder = "<system-reminder>Be kind.</system-reminder>\n";
+
+test.each<[string, object, { typed: string; said: string; asked: string }]>([
+  ["words", { content: "Do it" }, { typed: "Do it", said: "Do it", asked: "Do it" }],
+  [
+    "words and a file",
+    { content: `See @a.ts\n\n${file}` },
+    { typed: "See @a.ts", said: `See @a.ts\n\n${file}`, asked: `See @a.ts\n\n${file}` },
+  ],
+  [
+    "a template and a file",
+    { content: `Review @a.ts.\n\n${file}`, typed: "/review @a.ts" },
+    {
+      typed: "/review @a.ts",
+      said: "/review @a.ts",
+      asked: `/review @a.ts\n\nReview @a.ts.\n\n${file}`,
+    },
+  ],
+  [
+    "a skill and a file, behind a reminder",
+    { content: [{ type: "text", text: `${reminder}${skill}\n\n${file}` }] },
+    {
+      typed: "/skill:pdf See @a.ts",
+      said: `/skill:pdf See @a.ts\n\n${file}`,
+      asked: `/skill:pdf See @a.ts\n\n${file}`,
+    },
+  ],
+  ["a reminder alone", { content: reminder }, { typed: "", said: "", asked: "" }],
+  ["what is no text", { content: "Do it", typed: 5 }, { typed: "Do it", said: "Do it", asked: "Do it" }],
+  ["an empty line", { content: "Do it", typed: " " }, { typed: "Do it", said: "Do it", asked: "Do it" }],
+  ["nothing", {}, { typed: "", said: "", asked: "" }],
+])("what was typed, said and asked: %s", (_, message, { typed, said, asked }) => {
+  expect(typedText(message)).toBe(typed);
+  expect(saidText(message)).toBe(said);
+  expect(askedText(message)).toBe(asked);
+  expect(typedLine(message) ?? typed).toBe(typed);
+});
