@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
+import { importsIn } from "./instruction-imports.ts";
 import type { AgentNotice } from "./notice.ts";
 import {
   instructionPaths,
@@ -9,6 +10,9 @@ import {
 } from "./project-instructions.ts";
 import { instructionSection, type PromptChange } from "./system-prompt.ts";
 
+/** Each is looked at before every request; of more, the first. */
+const MOST_NAMED = 100;
+
 /**
  * Owner of the instructions of a session: they stand in the system prompt, which no compaction touches, and are read from
  * disk again once one of their files has changed, come or gone.
@@ -17,6 +21,8 @@ export class InstructionFiles {
   readonly #options: ProjectInstructionsOptions;
   readonly #onNotice: (notice: AgentNotice) => void;
   #current: readonly ProjectInstruction[] = [];
+  /** What they name with `@`: a file that is not there can come. */
+  #named: readonly string[] = [];
   /** What each path looked like before it was read, also of what was not there. */
   #seen: ReadonlyMap<string, string> = new Map();
 
@@ -55,14 +61,17 @@ export class InstructionFiles {
   /** @param seen what is changed while it is read is read again the next time */
   async #read(seen: ReadonlyMap<string, string>): Promise<void> {
     this.#current = await projectInstructions(this.#options);
+    const named = this.#current.flatMap(({ text, path }) => importsIn(text, path));
+    this.#named = named.slice(0, MOST_NAMED);
     // Files that others name are known only now.
-    const named = this.#current.map(({ path }) => path).filter((path) => !seen.has(path));
-    this.#seen = new Map([...seen, ...(await looksOf(named))]);
+    const later = [...this.#current.map(({ path }) => path), ...this.#named].filter((path) => !seen.has(path));
+    this.#seen = new Map([...seen, ...(await looksOf(later))]);
   }
 
   async #look(): Promise<ReadonlyMap<string, string>> {
     const read = this.#current.map(({ path }) => path);
-    return looksOf([...new Set([...(await instructionPaths(this.#options)), ...read])]);
+    const places = await instructionPaths(this.#options);
+    return looksOf([...new Set([...places, ...read, ...this.#named])]);
   }
 
   #notifyChanges(before: readonly ProjectInstruction[]): void {

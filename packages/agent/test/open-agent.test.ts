@@ -179,6 +179,19 @@ const pdf = (base: string): Skill => ({
   place: { path: base, origin: "user" },
 });
 
+test("a file that a CLAUDE.md names holds from when it is there; until then the system prompt stays the same", async () => {
+  writeFileSync(join(cwd, "CLAUDE.md"), "See @later.md");
+  const asked = await opened(() => ({ text: "done" }));
+  await agent.prompt("One.");
+  await agent.prompt("Two.");
+  writeFileSync(join(cwd, "later.md"), "Water the roses.");
+  await agent.prompt("Three.");
+  const prompts = asked.map(({ systemPrompt }) => JSON.stringify(systemPrompt));
+  expect(prompts[1]).toBe(prompts[0]);
+  expect(prompts[1]).not.toContain("Water the roses.");
+  expect(prompts[2]).toContain("Water the roses.");
+});
+
 test("a skill is named to the model, which reads its folder without asking, and nothing beside it", async () => {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-skills-")));
   mkdirSync(join(base, "pdf"));
