@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
@@ -60,22 +59,12 @@ async function guardGroup(pid: number | undefined): Promise<() => void> {
   }
 }
 
-/** What is used of a library without types; starting by itself it would say later, and differently, what failed. */
-interface CrossSpawn {
-  _parse(
-    command: string,
-    args: readonly string[],
-    options: Pick<ProgramToStart, "cwd" | "env">,
-  ): { command: string; args: string[]; options: { windowsVerbatimArguments?: boolean } };
-}
-
 /** On Windows, what npm installs (npx itself too) is a script, which only cmd.exe starts: it gets the arguments escaped. */
-function startable({ command, args, cwd, env }: ProgramToStart) {
+async function startable({ command, args, cwd, env }: ProgramToStart) {
   if (process.platform !== "win32") return { command, args };
-  const crossSpawn: CrossSpawn = createRequire(import.meta.url)("cross-spawn");
-  const { options, ...parsed } = crossSpawn._parse(command, args, { cwd, env });
-  const { windowsVerbatimArguments = false } = options;
-  return { command: parsed.command, args: parsed.args, windowsVerbatimArguments };
+  const { default: crossSpawn } = await import("cross-spawn");
+  const { options, ...parsed } = crossSpawn._parse(command, [...args], { cwd, env: { ...env } });
+  return { ...parsed, windowsVerbatimArguments: options.windowsVerbatimArguments === true };
 }
 
 /**
@@ -86,7 +75,7 @@ function startable({ command, args, cwd, env }: ProgramToStart) {
 export async function startProgram({ command, args, cwd, env }: ProgramToStart): Promise<RunningProgram> {
   const mark = randomUUID();
   const child = await startProcess({
-    ...startable({ command, args, cwd, env }),
+    ...(await startable({ command, args, cwd, env })),
     cwd,
     env: { ...env, [PROCESS_MARK]: mark },
     shell: false,
@@ -97,7 +86,8 @@ export async function startProgram({ command, args, cwd, env }: ProgramToStart):
   const { pid, stdin, stdout, stderr } = child;
   const forget = runningCommand(pid);
   const ended = new Promise<number | null>((resolve) => child.once("exit", resolve));
-  const unguard = await guardGroup(pid);
+  // Not waited for: what the program says meanwhile would be lost.
+  const guarded = guardGroup(pid);
   let ending: Promise<void> | undefined;
   const end = async () => {
     stdin?.end();
@@ -105,7 +95,7 @@ export async function startProgram({ command, args, cwd, env }: ProgramToStart):
     // Also where it has ended by itself: what it started may be left.
     if (pid !== undefined) await killTree({ pid, mark });
     for (const stream of [stdin, stdout, stderr]) stream?.destroy();
-    unguard();
+    (await guarded)();
     forget();
   };
   return {
