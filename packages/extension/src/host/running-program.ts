@@ -1,3 +1,4 @@
+/// <reference path="./cross-spawn.d.ts" />
 import { randomUUID } from "node:crypto";
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
