@@ -42,11 +42,24 @@ class SkillSearch {
   }
 
   #below(folder: string, depth: number): string[] {
-    if (this.#seen >= MOST_ENTRIES || !this.#enters(folder)) return [];
+    if (!this.#enters(folder)) return [];
     const entries = this.#entriesOf(folder);
     const own = join(folder, "SKILL.md");
     if (entries.some(({ name }) => name === "SKILL.md") && statsAt(own)?.isFile()) return [own];
-    return entries.flatMap((entry) => this.#at(join(folder, entry.name), entry, depth));
+    return entries.flatMap((entry) => {
+      return this.#mayLook(folder) ? this.#at(join(folder, entry.name), entry, depth) : [];
+    });
+  }
+
+  /** Counted where it is looked at: what a large folder lists must not leave the folders in it without their turn. */
+  #mayLook(folder: string): boolean {
+    this.#seen += 1;
+    if (this.#seen === MOST_ENTRIES + 1) {
+      const most = MOST_ENTRIES.toLocaleString("en");
+      const message = `The search for skills ended here after ${most} files and folders: keep skills apart from other things.`;
+      this.problems.push({ path: folder, message });
+    }
+    return this.#seen <= MOST_ENTRIES;
   }
 
   #enters(folder: string): boolean {
@@ -64,14 +77,7 @@ class SkillSearch {
       this.problems.push({ path: folder, message: `It cannot be read: ${messageOf(error)}` });
       return [];
     }
-    const left = Math.max(0, MOST_ENTRIES - this.#seen);
-    this.#seen += entries.length;
-    if (this.#seen >= MOST_ENTRIES && entries.length > left) {
-      const most = MOST_ENTRIES.toLocaleString("en");
-      const message = `The search for skills ended here after ${most} files and folders: keep skills apart from other things.`;
-      this.problems.push({ path: folder, message });
-    }
-    return entries.sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, left);
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
   #at(path: string, entry: Dirent, depth: number): string[] {

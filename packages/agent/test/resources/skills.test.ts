@@ -97,6 +97,14 @@ describe("where skills are found", () => {
     ]);
   });
 
+  test("up to the bound, what a large folder lists is looked into", async () => {
+    put("skills/z/SKILL.md", skill("name: z\ndescription: Last"));
+    for (let file = 0; file < 9_999; file += 1) writeFileSync(join(folder, "skills", `${file}.txt`), "");
+    const { skills, problems } = await readSkills([at("skills")]);
+    expect(names(skills)).toEqual(["z"]);
+    expect(problems).toEqual([]);
+  });
+
   test("a project's link opens nothing beyond the place that it stands in; a user's does", async () => {
     put("elsewhere/pdf/SKILL.md", skill("name: pdf\ndescription: Elsewhere"));
     put("skills/own/SKILL.md", skill("name: own\ndescription: Own"));
