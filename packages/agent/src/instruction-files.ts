@@ -64,7 +64,9 @@ export class InstructionFiles {
     const named = this.#current.flatMap(({ text, path }) => importsIn(text, path));
     this.#named = named.slice(0, MOST_NAMED);
     // Files that others name are known only now.
-    const later = [...this.#current.map(({ path }) => path), ...this.#named].filter((path) => !seen.has(path));
+    const later = [...this.#current.map(({ path }) => path), ...this.#named].filter(
+      (path) => !seen.has(path),
+    );
     this.#seen = new Map([...seen, ...(await looksOf(later))]);
   }
 

@@ -1,7 +1,7 @@
 import { contentText, type Message, skillCallIn, toolCalls, withoutReminders } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
 import { highTokens } from "./budget.ts";
-import { fileIn, fileLine, readBy } from "./files.ts";
+import { fileLine, readBy } from "./files.ts";
 import { isMadeHere, ownDetails } from "./outcome.ts";
 import { originalMessage, type ViewItem } from "./view.ts";
 
