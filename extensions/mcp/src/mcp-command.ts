@@ -37,7 +37,7 @@ export function registerMcpCommand(options: McpCommandOptions): void {
         .filter((word) => word.startsWith(rest))
         .map((word) => ({ value: verb === "" ? word : `${verb} ${word}`, label: word }));
     },
-    handler: (args, ctx) => run(options, args, ctx),
+    handler: (args, ctx) => told(ctx, () => run(options, args, ctx)),
   });
 }
 
@@ -92,12 +92,17 @@ async function show(options: McpCommandOptions, first: Page, ctx: ExtensionComma
     const server = chosen && options.parts.servers.get(chosen.server);
     if (chosen === undefined || server === undefined) return;
     page = pageOf(server);
-    try {
-      await act(options, chosen.action, server, ctx);
-    } catch (error) {
-      if (!BonsaiError.is(error)) throw error;
-      ctx.ui.notify(`${error.message} ${error.hint}`, "warning");
-    }
+    await told(ctx, () => act(options, chosen.action, server, ctx));
+  }
+}
+
+/** On a screen, what cannot be done is told in the user's words; elsewhere it fails the command. */
+async function told(ctx: ExtensionCommandContext, task: () => Promise<void>): Promise<void> {
+  try {
+    await task();
+  } catch (error) {
+    if (!BonsaiError.is(error) || ctx.mode !== "tui") throw error;
+    ctx.ui.notify(`${error.message} ${error.hint}`, "warning");
   }
 }
 

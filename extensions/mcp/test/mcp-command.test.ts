@@ -69,6 +69,12 @@ test.each([
   expect(BonsaiError.is(error) && error.message).toContain(message);
 });
 
+test("on a screen, what is refused is told with its remedy", async () => {
+  await using open = await openMcpSession({ offers }, { mode: "tui" });
+  await open.session.command("/mcp nothing");
+  expect(last(open)).toBe("There is no MCP server nothing. There are: offers.");
+});
+
 test("words are completed", async () => {
   await using open = await openMcpSession({ offers });
   const complete = async (text: string) =>
