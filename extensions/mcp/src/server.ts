@@ -294,7 +294,7 @@ export class McpServer {
       this.#set("needs-login", this.#line(messageOf(error)));
       return;
     }
-    const said = this.config.type === "stdio" ? lastLine(this.stderrTail) : "";
+    const said = this.config.type === "stdio" ? reasonIn(this.stderrTail) : "";
     this.#set("failed", this.#line(`${messageOf(error)}${said && ` It wrote: ${said}`}`));
   }
 
@@ -365,6 +365,9 @@ function isUnauthorized(error: unknown): boolean {
   return code === 401 || code === "mcp_login_needed";
 }
 
-function lastLine(text: string): string {
-  return text.trim().split("\n").at(-1) ?? "";
+/** Why a program ended, as it said: the error that nobody caught, for runtimes write more behind it; else its last line. */
+function reasonIn(stderr: string): string {
+  const lines = stderr.split("\n").filter((line) => line.trim() !== "");
+  const thrown = lines.findLast((line) => /^(?:Uncaught )?[\w.]*(?:Error|Exception)\b[^:]*: ./.test(line));
+  return (thrown ?? lines.at(-1) ?? "").trim();
 }

@@ -49,6 +49,7 @@ test("servers that do not connect are named, each once, and keep nobody waiting"
     {
       mute: over("mute", 0.1),
       dead: over("dead"),
+      crashed: { command: process.execPath, args: ["-e", "throw new TypeError('No licence.')"] },
       old: over("old"),
       gone: { command: "bonsai-no-such-program" },
       nowhere: { url: "http://127.0.0.1:9/mcp" },
@@ -59,6 +60,7 @@ test("servers that do not connect are named, each once, and keep nobody waiting"
   expect(await mcp.session.prompt("Go.")).toMatchObject({ status: "done" });
   expect(mcp.offered()).toEqual([]);
   expect(mcp.notices.toSorted()).toEqual([
+    "MCP: crashed cannot be used: The server ended with code 1. It wrote: TypeError: No licence.",
     "MCP: dead cannot be used: The server ended with code 3. It wrote: No licence was found.",
     expect.stringMatching(
       /^MCP: gone cannot be used: bonsai-no-such-program could not be started: there is no such program/,
