@@ -9,6 +9,8 @@ import { readPackages } from "./house/workspace.ts";
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 
 run("tsc", "-b");
+run("tsc", "-p", "packages/page/browser");
+run("tsx", "packages/page/build.ts");
 run("turbo", "run", "build", "--filter=bonsai-agent", "--only", "--output-logs=errors-only");
 // What earlier builds left in dist; at the end, for what the build's cache gives back may hold such files too.
 for (const file of readPackages(root).flatMap(staleOutputs)) rmSync(file, { force: true });

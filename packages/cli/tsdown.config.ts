@@ -41,6 +41,8 @@ export default defineConfig({
   failOnWarn: true,
   // Extensions are given modules that the command itself has loaded; those are in no chunk of their own.
   checks: { ineffectiveDynamicImport: false },
+  // What the pages of sessions run, and how they look: read as text, never loaded.
+  copy: [{ from: "../page/dist/page-bundle", to: "dist" }],
   // Everything is bundled: the published package has no dependencies.
   deps: { alwaysBundle: [/.*/], onlyBundle: false },
 });

@@ -5,6 +5,8 @@ import { type Findings, filesBelow, type Package, readPackages } from "./workspa
 const OUTPUT = /(?:\.d\.ts|\.js)(?:\.map)?$/;
 /** The one entry of a bundle; whatever else it holds hangs on it. */
 const BUNDLE_ENTRY = "main.mjs";
+/** What runs in a browser is no part of the program: it is built whole, in a folder of its own. */
+const BROWSER_FOLDER = "page-bundle";
 /** A piece that is only named, in whatever way, is one that may be loaded. */
 const RELATIVE = /["'`](\.\.?\/[^"'`\s]+\.m?js)["'`]/g;
 
@@ -25,7 +27,8 @@ export function checkDist(root: string): Findings {
 export function staleOutputs(pkg: Package): string[] {
   const dist = join(pkg.folder, "dist");
   const entry = join(dist, BUNDLE_ENTRY);
-  return existsSync(entry) ? outOfReach(dist, entry) : sourceless(dist, join(pkg.folder, "src"));
+  const stale = existsSync(entry) ? outOfReach(dist, entry) : sourceless(dist, join(pkg.folder, "src"));
+  return stale.filter((file) => !file.startsWith(join(dist, BROWSER_FOLDER)));
 }
 
 function sourceless(dist: string, src: string): string[] {

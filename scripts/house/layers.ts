@@ -23,6 +23,7 @@ const ARROWS: Arrows = {
   compaction: ["digest", "session", "lifecycle", "messages"],
   agent: ["compaction", "session", "models", "lifecycle", "messages"],
   transcripts: ["session", "compaction", "messages"],
+  page: ["session", "compaction", "transcripts", "messages"],
   extension: ["agent", "lifecycle", "messages", "models", "session", "compaction"],
   "pi-adapter": ["extension", "agent", "lifecycle", "messages", "models", "session", "compaction"],
   app: [
@@ -45,6 +46,7 @@ const ARROWS: Arrows = {
     "compaction",
     "agent",
     "transcripts",
+    "page",
     "extension",
   ],
   cli: [
@@ -57,6 +59,7 @@ const ARROWS: Arrows = {
     "compaction",
     "agent",
     "transcripts",
+    "page",
     "extension",
   ],
   testkit: ["messages", "session"],

@@ -1,0 +1,57 @@
+import { computed, signal } from "@preact/signals";
+
+/** What the page shows, as its address says it: each entry, and each view, has one for good. */
+export type Address =
+  /** The transcript of the branch of an entry, at that entry. */
+  | { view: "entry"; id: string }
+  /** The transcript of the session's position. */
+  | { view: "transcript" }
+  | { view: "tree" }
+  /** The context over time; at the request of an entry, where there is one. */
+  | { view: "context"; id?: string }
+  | { view: "compaction"; id: string }
+  | { view: "compare"; a?: string; b?: string };
+
+const hash = signal(location.hash);
+addEventListener("hashchange", () => {
+  hash.value = location.hash;
+});
+
+export const address = computed<Address>(() => addressOf(hash.value));
+
+/** In the form of `href`. */
+export function linkTo(to: Address): string {
+  switch (to.view) {
+    case "entry":
+    case "compaction":
+      return `#/${to.view}/${encodeURIComponent(to.id)}`;
+    case "context":
+      return to.id === undefined ? "#/context" : `#/context/${encodeURIComponent(to.id)}`;
+    case "compare":
+      return `#/compare/${[to.a, to.b].map((id) => encodeURIComponent(id ?? "")).join("/")}`;
+    default:
+      return `#/${to.view}`;
+  }
+}
+
+export function go(to: Address): void {
+  location.hash = linkTo(to);
+}
+
+function addressOf(text: string): Address {
+  const [view, ...ids] = text.replace(/^#\/?/, "").split("/").map(decoded);
+  const [first = "", second = ""] = ids;
+  if ((view === "entry" || view === "compaction") && first !== "") return { view, id: first };
+  if (view === "tree") return { view };
+  if (view === "context") return first === "" ? { view } : { view, id: first };
+  if (view === "compare") return { view, ...(first && { a: first }), ...(second && { b: second }) };
+  return { view: "transcript" };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,118 @@
+import { signal } from "@preact/signals";
+import type { EntryBody, PageData, PageUpdate } from "../src/page-data.ts";
+
+/** The session that is shown; undefined until it was read. Owner of the page's data. */
+export const page = signal<PageData | undefined>(undefined);
+/** For a session that is followed: whether its program is still there. */
+export const connection = signal<"file" | "live" | "lost">("file");
+
+/** Chunks that were opened, the latest last: of many, the oldest go. */
+const opened = new Map<string, Promise<EntryBody[]>>();
+const MOST_OPENED = 64;
+
+/** Reads the data, from the page itself or from who serves it, and follows a session that is served. */
+export async function loadPage(): Promise<void> {
+  const element = document.getElementById("data");
+  if (element !== null) {
+    page.value = (await unpacked(element.textContent)) as PageData;
+    return;
+  }
+  page.value = (await fetched("data")) as PageData;
+  connection.value = "live";
+  const events = new EventSource("events");
+  events.onerror = () => {
+    connection.value = "lost";
+  };
+  events.onopen = () => {
+    connection.value = "live";
+  };
+  events.addEventListener("changed", () => void update());
+}
+
+let updating: Promise<void> | undefined;
+
+/** Reads what came since. One at a time; what changes meanwhile is read by the next. */
+async function update(): Promise<void> {
+  await updating;
+  updating = (async () => {
+    const known = page.peek();
+    if (known === undefined) return;
+    const { from, data } = (await fetched(`data?from=${known.rows.ids.length}`)) as PageUpdate;
+    const { rows } = known;
+    const joined = <T>(old: T[], added: T[]) => [...old.slice(0, from), ...added];
+    page.value = {
+      ...data,
+      rows: {
+        ids: joined(rows.ids, data.rows.ids),
+        parents: joined(rows.parents, data.rows.parents),
+        kinds: joined(rows.kinds, data.rows.kinds),
+        times: joined(rows.times, data.rows.times),
+        previews: joined(rows.previews, data.rows.previews),
+        tokens: joined(rows.tokens, data.rows.tokens),
+        flags: joined(rows.flags, data.rows.flags),
+      },
+    };
+  })();
+  await updating;
+}
+
+/** The entry of a row in full. */
+export async function body(row: number): Promise<EntryBody> {
+  const chunks = page.peek()?.chunks ?? [];
+  const number = chunkOf(row);
+  const place = chunks[number];
+  if (place === undefined) return { parts: [] };
+  const key = `${place.first}-${place.count}`;
+  const bodies = opened.get(key) ?? openChunk(number, key);
+  opened.delete(key);
+  opened.set(key, bodies);
+  for (const oldest of opened.keys()) {
+    if (opened.size <= MOST_OPENED) break;
+    opened.delete(oldest);
+  }
+  return (await bodies)[row - place.first] ?? { parts: [] };
+}
+
+/** The number of the chunk that holds a row; -1 for none. */
+export function chunkOf(row: number): number {
+  const chunks = page.peek()?.chunks ?? [];
+  let low = 0;
+  let high = chunks.length - 1;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (chunks[middle]!.first <= row) low = middle;
+    else high = middle - 1;
+  }
+  return high;
+}
+
+async function openChunk(number: number, key: string): Promise<EntryBody[]> {
+  if (connection.peek() !== "file") return (await fetched(`chunk/${key}`)) as EntryBody[];
+  const element = document.getElementById(`chunk-${number}`) ?? (await parsed(`chunk-${number}`));
+  return element === null ? [] : ((await unpacked(element.textContent)) as EntryBody[]);
+}
+
+/** A long file is shown before all of it was read. */
+function parsed(id: string): Promise<HTMLElement | null> {
+  if (document.readyState === "complete") return Promise.resolve(document.getElementById(id));
+  return new Promise((resolve) => {
+    const look = () => {
+      const element = document.getElementById(id);
+      if (element === null && document.readyState !== "complete") setTimeout(look, 50);
+      else resolve(element);
+    };
+    look();
+  });
+}
+
+async function fetched(path: string): Promise<unknown> {
+  const answer = await fetch(path);
+  if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
+  return answer.json();
+}
+
+async function unpacked(base64: string): Promise<unknown> {
+  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).json();
+}

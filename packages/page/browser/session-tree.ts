@@ -1,0 +1,59 @@
+import { computed } from "@preact/signals";
+import { type RowKind, rowFlags, rowKinds } from "../src/page-data.ts";
+import { address } from "./address.ts";
+import { page } from "./page-store.ts";
+
+/** Row by id. Of an id that stands twice, the latest, as in the session. */
+export const rowOf = computed(() => new Map((page.value?.rows.ids ?? []).map((id, row) => [id, row])));
+
+/** The end of the branch that is shown: that of the entry in the address, else the session's position. */
+export const shownLeaf = computed(() => {
+  const to = address.value;
+  const id = "id" in to ? to.id : undefined;
+  const row = id === undefined ? undefined : rowOf.value.get(id);
+  const leaf = page.value?.leaf ?? -1;
+  if (row === undefined) return leaf;
+  if (pathTo(leaf).includes(row)) return leaf;
+  return deepestBelow(row);
+});
+
+/** Rows from the root to the end of the branch that is shown. */
+export const shownPath = computed(() => pathTo(shownLeaf.value));
+
+export function pathTo(row: number): number[] {
+  const parents = page.value?.rows.parents ?? [];
+  const path: number[] = [];
+  for (let at = row; at >= 0; at = parents[at] ?? -1) path.push(at);
+  return path.reverse();
+}
+
+/** Children by row, in file order; those of -1 are the roots. */
+export const childrenOf = computed(() => {
+  const children = new Map<number, number[]>();
+  for (const [row, parent] of (page.value?.rows.parents ?? []).entries()) {
+    const known = children.get(parent);
+    if (known === undefined) children.set(parent, [row]);
+    else known.push(row);
+  }
+  return children;
+});
+
+/** The latest entry below a row. */
+function deepestBelow(row: number): number {
+  let at = row;
+  for (;;) {
+    const below = childrenOf.value.get(at);
+    if (below === undefined) return at;
+    at = below.at(-1)!;
+  }
+}
+
+export function kindOf(row: number): RowKind {
+  return rowKinds[page.value?.rows.kinds[row] ?? -1] ?? "custom";
+}
+
+export function hasFlag(row: number, flag: keyof typeof rowFlags): boolean {
+  return ((page.value?.rows.flags[row] ?? 0) & rowFlags[flag]) !== 0;
+}
+
+export const labelOf = computed(() => new Map(page.value?.labels ?? []));

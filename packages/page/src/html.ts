@@ -1,0 +1,64 @@
+import { gzipSync } from "node:zlib";
+import { type PageBundle, pageBundle } from "./bundle.ts";
+import type { SessionPage } from "./session-page.ts";
+
+export interface PageHtmlOptions {
+  /** Default: that of this package. */
+  bundle?: PageBundle;
+}
+
+/**
+ * A session as one HTML file in pieces, in order: what is needed first comes first, and no piece holds more than one
+ * chunk. It needs no network, and runs nothing but the bundle.
+ */
+export function* pageHtml(
+  page: SessionPage,
+  { bundle = pageBundle() }: PageHtmlOptions = {},
+): Generator<string> {
+  const data = page.data();
+  yield htmlHead(data.session.name ?? "Session", bundle, "'none'");
+  yield element("data", data);
+  yield `<script>${bundle.script}</script>\n`;
+  for (const [number, place] of data.chunks.entries()) yield element(`chunk-${number}`, page.bodies(place));
+  yield "</body></html>\n";
+}
+
+/** Everything before the data. @param connect the sources that the page may ask, in the form of a policy */
+export function htmlHead(title: string, bundle: PageBundle, connect: string): string {
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="${pagePolicy(bundle, connect)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${escaped(title)}</title>
+<style>${bundle.style}</style></head>
+<body><div id="page"><noscript>This page needs JavaScript to show a session; it asks no network for it.</noscript></div>
+`;
+}
+
+/** Nothing runs but the bundle, nothing is drawn but what lies in the page. */
+export function pagePolicy({ scriptHash, styleHash }: PageBundle, connect: string): string {
+  return [
+    "default-src 'none'",
+    `script-src ${scriptHash}`,
+    `style-src ${styleHash}`,
+    "img-src data: blob:",
+    `connect-src ${connect}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+  ].join("; ");
+}
+
+/** Data that no parser of HTML reads: compressed, and in an alphabet without a bracket. */
+function element(id: string, value: unknown): string {
+  return `<script type="application/octet-stream" id="${id}">${packed(value).toString("base64")}</script>\n`;
+}
+
+/** As the browser unpacks it. */
+export function packed(value: unknown): Buffer {
+  return gzipSync(JSON.stringify(value));
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
+}

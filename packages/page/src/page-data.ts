@@ -1,0 +1,218 @@
+/**
+ * What a page knows of a session: plain data, made by the program and read by the browser. This file imports nothing that
+ * only one of them has.
+ */
+
+/** The whole of a page but for the bodies of its entries, which come in chunks. */
+export interface PageData {
+  session: SessionFacts;
+  rows: PageRows;
+  /** The row of the session's position; -1 before every entry. */
+  leaf: number;
+  labels: Array<[row: number, label: string]>;
+  /** Ascending, without gaps: every row is in one. */
+  chunks: ChunkPlace[];
+  /** Each answer that a model was asked for, ascending by row, on all branches. */
+  requests: PageRequest[];
+  /** In file order, undone ones too. */
+  compactions: CompactionFacts[];
+  /** Models by the number that requests name. */
+  models: PageModel[];
+  /** Secrets that were taken out. */
+  redacted: number;
+}
+
+export interface SessionFacts {
+  id: string;
+  name?: string;
+  /** ISO 8601. */
+  startedAt: string;
+  cwd: string;
+  /** Whose session it was: Bonsai, pi, Claude Code, … */
+  program: string;
+  /** True where all costs are known. */
+  costUsd: number | null;
+  /** As people read it: "$1.20", "at least $1.20". */
+  costText: string;
+}
+
+/** The word for what an entry is; new ones go to the end. */
+export const rowKinds = [
+  "user",
+  "assistant",
+  "result",
+  "command",
+  "note",
+  "compaction",
+  "branch summary",
+  "mask",
+  "label",
+  "name",
+  "model",
+  "thinking",
+  "leaf",
+  "undo",
+  "redo",
+  "pin",
+  "usage",
+  "custom",
+  "damaged",
+] as const;
+export type RowKind = (typeof rowKinds)[number];
+
+/** All entries of all branches in file order, as columns of equal length: 100,000 of them have to be read at once. */
+export interface PageRows {
+  ids: string[];
+  /** Row of the parent; -1 for a root. */
+  parents: number[];
+  /** Positions in `rowKinds`. */
+  kinds: number[];
+  /** Milliseconds since 1970. */
+  times: number[];
+  /** At most 120 characters. */
+  previews: string[];
+  /** Estimated tokens of what the entry adds to the context; 0 for what adds nothing. */
+  tokens: number[];
+  /** Bits of `rowFlags`. */
+  flags: number[];
+}
+
+export const rowFlags = {
+  /** A failed tool call, or an answer that ended in an error. */
+  failed: 1,
+  /** Begins a turn. */
+  turn: 2,
+  /** A mask that omits its target. */
+  omits: 4,
+  image: 8,
+} as const;
+
+/** Bodies of the rows from `first` on. */
+export interface ChunkPlace {
+  first: number;
+  count: number;
+}
+
+export interface PageModel {
+  provider: string;
+  id: string;
+  /** Tokens of its window; absent where unknown. */
+  windowTokens?: number;
+  /** Tokens at which a compaction is made by default; absent where unknown. */
+  thresholdTokens?: number;
+}
+
+/** One answer: what was sent, what it cost, and what the model saw. */
+export interface PageRequest {
+  row: number;
+  model: number;
+  /** Tokens by price class. Input is what was read fresh. */
+  input: number;
+  cacheRead: number;
+  cacheWrite: number;
+  output: number;
+  costUsd: number | null;
+  /** Dollars by price class, where they are known. */
+  costs?: { input: number; cacheRead: number; cacheWrite: number; output: number };
+  /** The provider refused it for its size. */
+  isOverflow?: true;
+  /** What stood before the answer in the model's view. */
+  view: PageView;
+}
+
+/**
+ * What the model sees at a row: the summary of a compaction, then what its path has from `from` on, without what does not
+ * speak to a model, and with the masks that stand on that part.
+ */
+export interface PageView {
+  /** Row of the live compaction; -1 without one. */
+  compaction: number;
+  /** First row of the path that is in view. */
+  from: number;
+}
+
+/** A compaction in short; its body has the rest. */
+export interface CompactionFacts {
+  row: number;
+  isUndone: boolean;
+  tokensBefore: number;
+  /** Absent where nobody wrote it down. */
+  tokensAfter?: number;
+}
+
+/** An entry in full. */
+export interface EntryBody {
+  parts: BodyPart[];
+  /** For a compaction or a branch summary. */
+  summary?: SummaryBody;
+  /** For what touched files or ran a command: what comparing two places counts. */
+  work?: EntryWork;
+}
+
+export type BodyPart =
+  | { type: "markdown"; text: string }
+  /** Shown as it is. */
+  | { type: "text"; text: string }
+  | { type: "thinking"; text: string }
+  /** `data` is base64. */
+  | { type: "image"; mimeType: string; data: string }
+  /** `title` is the call in one line, `arguments` are indented JSON, or what of them is not in `code` or `diff`. */
+  | {
+      type: "call";
+      id: string;
+      name: string;
+      title: string;
+      arguments: string;
+      code?: CodePart;
+      diff?: DiffPart;
+    }
+  /** What a tool or a command said. */
+  | { type: "output"; text: string; isError: boolean; language?: string; diff?: DiffPart }
+  | { type: "error"; text: string }
+  | { type: "facts"; rows: Array<[name: string, value: string]> };
+
+export interface CodePart {
+  path: string;
+  text: string;
+  language?: string;
+}
+
+/** A change of one file: as a unified diff, or as the text before and after. */
+export type DiffPart = { path: string } & ({ unified: string } | { before: string; after: string });
+
+export interface EntryWork {
+  created?: string[];
+  modified?: string[];
+  read?: string[];
+  /** `outcome` in a word: done, failed, … */
+  commands?: Array<{ command: string; outcome: string }>;
+}
+
+/** A compaction or a branch summary, opened. */
+export interface SummaryBody {
+  /** The summary line by line, each with the rows that it rests on. */
+  lines: Array<{ text: string; rows: number[]; isMatched: boolean }>;
+  /** What the check for loss found, as people read it; empty where nothing is known. */
+  loss: Array<{ text: string; rows: number[] }>;
+  /** What was decided, by whom, what it cost, as people read it. */
+  facts: Array<[name: string, value: string]>;
+  /** The user's words that were carried, oldest first. */
+  words: Array<{ text: string; rows: number[] }>;
+  /** The context before it, in order of the path, cut into runs of equal fate. Rows are those of the path. */
+  before: MapRun[];
+  /** The context after it: its summary, then what was kept. */
+  after: MapRun[];
+}
+
+/** Entries side by side in a context that met one fate. */
+export interface MapRun {
+  fate: "kept" | "masked" | "summarised" | "summary" | "dropped";
+  rows: number[];
+  tokens: number;
+}
+
+/** What is said by a session that is followed: everything but the rows before `from`, which stay as they were. */
+export interface PageUpdate {
+  from: number;
+  data: PageData;
+}
