@@ -1,4 +1,11 @@
-export type { LossCount, LossReport, SaidMessage, SpanRecord } from "@bonsai-agent/digest";
+export {
+  type CommandRun,
+  commandRuns,
+  type LossCount,
+  type LossReport,
+  type SaidMessage,
+  type SpanRecord,
+} from "@bonsai-agent/digest";
 export { branchWords } from "./branch.ts";
 export { type BranchDiff, type BranchSide, branchDiff } from "./branch-diff.ts";
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";

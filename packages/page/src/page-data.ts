@@ -10,6 +10,8 @@ export interface PageData {
   /** The row of the session's position; -1 before every entry. */
   leaf: number;
   labels: Array<[row: number, label: string]>;
+  /** In file order. Of several on a path, the latest counts. */
+  masks: PageMask[];
   /** Ascending, without gaps: every row is in one. */
   chunks: ChunkPlace[];
   /** Each answer that a model was asked for, ascending by row, on all branches. */
@@ -77,6 +79,12 @@ export interface PageRows {
   flags: number[];
 }
 
+/** A mask, and what it masks. */
+export interface PageMask {
+  row: number;
+  target: number;
+}
+
 export const rowFlags = {
   /** A failed tool call, or an answer that ended in an error. */
   failed: 1,
@@ -85,6 +93,8 @@ export const rowFlags = {
   /** A mask that omits its target. */
   omits: 4,
   image: 8,
+  /** Part of the context where it is in view. */
+  speaks: 16,
 } as const;
 
 /** Bodies of the rows from `first` on. */
@@ -129,6 +139,8 @@ export interface PageView {
   compaction: number;
   /** First row of the path that is in view. */
   from: number;
+  /** Rows from there on that would speak to a model, and do not: pins that the summary has. Ascending. */
+  hidden?: number[];
 }
 
 /** A compaction in short; its body has the rest. */
@@ -181,11 +193,14 @@ export interface CodePart {
 export type DiffPart = { path: string } & ({ unified: string } | { before: string; after: string });
 
 export interface EntryWork {
-  created?: string[];
-  modified?: string[];
-  read?: string[];
-  /** `outcome` in a word: done, failed, … */
-  commands?: Array<{ command: string; outcome: string }>;
+  /** Of an answer: the files that its calls name. */
+  calls?: Array<{ id: string; read: string[]; modified: string[]; created: string[] }>;
+  /** Of a result: how its call ended. */
+  ended?: { id: string; failed: boolean; created: boolean };
+  /** Files that a sub-agent lists. */
+  listed?: { read: string[]; modified: string[] };
+  /** A command that came to its end, and the call that asked for it; by hand: none. */
+  command?: { text: string; state: string; callId?: string };
 }
 
 /** A compaction or a branch summary, opened. */

@@ -1,98 +1,180 @@
-import { costText } from "@bonsai-agent/messages";
-import { type Entry, entryTexts, type Session, UsageCounter } from "@bonsai-agent/session";
-import { type ChunkPlace, type EntryBody, type PageData, type RowKind, rowKinds } from "./page-data.ts";
+import { costText, knownUsd, type ToolCall, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
+import { type Entry, type Session, UsageCounter } from "@bonsai-agent/session";
+import { entryBody } from "./bodies.ts";
+import type { ChunkPlace, EntryBody, PageData, PageRows, PageUpdate } from "./page-data.ts";
+import { Redaction } from "./redaction.ts";
+import { CompactionRows, type RequestOptions, RequestRows } from "./requests.ts";
+import { addRow, emptyRows } from "./rows.ts";
+import { summaryBody, tokensAfter } from "./summaries.ts";
 
-export interface PageOptions {
+export interface PageOptions extends RequestOptions {
   /** Replaces what looks like a key. Default: true */
-  redact?: boolean;
-  /** Keys that are stored: they are taken out too. */
-  secrets?: readonly string[];
-  /** Tokens of a model's window, and where a compaction is made by default. Default: unknown. */
-  modelSizes?: (
-    provider: string,
-    model: string,
-  ) => { windowTokens: number; thresholdTokens: number } | undefined;
+  redact?: boolean | undefined;
+  /** Keys that are stored: they are taken out too. Default: none */
+  secrets?: readonly string[] | undefined;
   /** Tells of a `provider/model` whether it is known to be free. Default: of none. */
-  isFree?: (model: string) => boolean;
+  isFree?: ((model: string) => boolean) | undefined;
   /** Whose session it was. Default: "Bonsai". */
-  program?: string;
+  program?: string | undefined;
 }
 
-/** A session as a page shows it. Reads, and writes nothing. */
+const CHUNK_ROWS = 64;
+/** Of the file; an entry that is larger has a chunk of its own. */
+const CHUNK_BYTES = 256 * 1024;
+/** So far above its result a call may stand. */
+const MOST_STEPS = 64;
+
+/** A session as a page shows it. Reads, and writes nothing; of what it read, it keeps no bodies. */
 export class SessionPage {
   readonly #session: Session;
   readonly #options: PageOptions;
+  readonly #redaction: Redaction;
+  /** By row: its record in the session's index. */
+  #numbers: number[] = [];
+  #parents: readonly number[] = [];
+  #rows = new Map<string, number>();
 
   constructor(session: Session, options: PageOptions = {}) {
     this.#session = session;
     this.#options = options;
+    this.#redaction = new Redaction(options.redact ?? true, options.secrets ?? []);
+  }
+
+  /** Secrets that were taken out of what was asked for so far. */
+  get redacted(): number {
+    return this.#redaction.count;
   }
 
   /** Everything but the bodies, as the session is now. */
   data(): PageData {
     const session = this.#session;
-    const numbers = new Map<string, number>();
-    const data: PageData = {
-      session: {
-        id: session.id,
-        startedAt: session.header.timestamp,
-        cwd: session.cwd,
-        program: this.#options.program ?? "Bonsai",
-        costUsd: null,
-        costText: "",
-      },
-      rows: { ids: [], parents: [], kinds: [], times: [], previews: [], tokens: [], flags: [] },
+    const data = this.#emptyData();
+    const index = session.index();
+    const rowOfNumber = new Int32Array(index.count).fill(-1);
+    const rows = new Map<string, number>();
+    const numbers: number[] = [];
+    const rowOf = (id: string) => rows.get(id) ?? -1;
+    const requests = new RequestRows(session, data, rowOf, this.#options);
+    const compactions = new CompactionRows();
+    const chunks = new Chunks(data.chunks);
+    const used = new UsageCounter();
+    for (const { entry, number } of session.scan()) {
+      const row = numbers.length;
+      let parent = index.parent(number);
+      while (parent >= 0 && rowOfNumber[parent] === -1) parent = index.parent(parent);
+      used.add(entry);
+      addRow(data.rows, entry, parent < 0 ? -1 : rowOfNumber[parent]!, this.#redaction.text);
+      numbers.push(number);
+      rowOfNumber[number] = row;
+      rows.set(entry.id, row);
+      if (entry.type === "context_edit" && entry.replacement !== undefined && rows.has(entry.targetId))
+        data.masks.push({ row, target: rowOf(entry.targetId) });
+      requests.add(entry, row);
+      compactions.add(entry, row, tokensAfter);
+      chunks.add(index.record(number).lengthBytes);
+    }
+    const cost = used.cost.cost(this.#options.isFree);
+    data.session.costUsd = knownUsd(cost);
+    data.session.costText = costText(cost);
+    data.leaf = session.leafId === null ? -1 : rowOf(session.leafId);
+    for (const [id, label] of session.labels())
+      if (rows.has(id)) data.labels.push([rowOf(id), this.#redaction.text(label)]);
+    data.requests = requests.requests;
+    data.models = requests.models;
+    data.compactions = compactions.compactions;
+    this.#numbers = numbers;
+    this.#parents = data.rows.parents;
+    this.#rows = rows;
+    data.redacted = this.#redaction.count;
+    return data;
+  }
+
+  /** The same for who has the rows before `from` already, as they never change. */
+  update(from: number): PageUpdate {
+    const data = this.data();
+    const start = Math.min(Math.max(0, from), data.rows.ids.length);
+    const rows = Object.fromEntries(
+      Object.entries(data.rows).map(([name, column]) => [name, (column as unknown[]).slice(start)]),
+    ) as unknown as PageRows;
+    return { from: start, data: { ...data, rows } };
+  }
+
+  /** The bodies of a chunk's rows, as `data` has last told them. */
+  bodies({ first, count }: ChunkPlace): EntryBody[] {
+    return this.#numbers.slice(first, first + count).map((number, at) => {
+      const entry = this.#session.entryAt(number);
+      return entry === undefined ? unreadable : this.#redaction.value(this.#body(entry, first + at));
+    });
+  }
+
+  #body(entry: Entry, row: number): EntryBody {
+    const body = entryBody(entry, (result) => this.#callOf(result, row));
+    if (entry.type !== "compaction" && entry.type !== "branch_summary") return body;
+    return { ...body, summary: summaryBody(this.#session, entry, (id) => this.#rows.get(id) ?? -1) };
+  }
+
+  /** The call that a result answers: of the first answer above it. */
+  #callOf({ toolCallId }: ToolResultMessage, row: number): ToolCall | undefined {
+    let at = this.#parents[row] ?? -1;
+    for (let step = 0; step < MOST_STEPS && at >= 0; step += 1) {
+      const entry = this.#session.entryAt(this.#numbers[at]!);
+      if (entry?.type === "message" && entry.message?.role === "assistant")
+        return toolCalls(entry.message).find(({ id }) => id === toolCallId);
+      at = this.#parents[at] ?? -1;
+    }
+    return undefined;
+  }
+
+  #emptyData(): PageData {
+    return {
+      session: this.#facts,
+      rows: emptyRows(),
       leaf: -1,
       labels: [],
+      masks: [],
       chunks: [],
       requests: [],
       compactions: [],
       models: [],
       redacted: 0,
     };
-    if (session.name !== undefined) data.session.name = session.name;
-    const used = new UsageCounter();
-    const { rows } = data;
-    for (const { entry } of session.scan()) {
-      used.add(entry);
-      const row = rows.ids.length;
-      rows.ids.push(entry.id);
-      rows.parents.push(entry.parentId === null ? -1 : (numbers.get(entry.parentId) ?? -1));
-      rows.kinds.push(rowKinds.indexOf(kindOf(entry)));
-      rows.times.push(Date.parse(entry.timestamp) || 0);
-      rows.previews.push([...entryTexts(entry)].join(" ").replaceAll(/\s+/g, " ").slice(0, 120));
-      rows.tokens.push(0);
-      rows.flags.push(0);
-      numbers.set(entry.id, row);
-    }
-    data.session.costText = costText(used.cost.cost(this.#options.isFree));
-    data.leaf = session.leafId === null ? -1 : (numbers.get(session.leafId) ?? -1);
-    for (const [id, label] of session.labels()) {
-      const row = numbers.get(id);
-      if (row !== undefined) data.labels.push([row, label]);
-    }
-    for (let first = 0; first < rows.ids.length; first += 64)
-      data.chunks.push({ first, count: Math.min(64, rows.ids.length - first) });
-    return data;
   }
 
-  /** The bodies of a chunk's rows. */
-  bodies({ first, count }: ChunkPlace): EntryBody[] {
-    return this.#session
-      .entries()
-      .slice(first, first + count)
-      .map((entry) => ({
-        parts: [{ type: "markdown", text: [...entryTexts(entry)].join("\n\n") }],
-      }));
+  get #facts(): PageData["session"] {
+    const { id, cwd, header, name } = this.#session;
+    const clean = this.#redaction.text;
+    return {
+      id,
+      ...(name !== undefined && { name: clean(name) }),
+      startedAt: String(header.timestamp),
+      cwd: clean(cwd),
+      program: this.#options.program ?? "Bonsai",
+      costUsd: null,
+      costText: "",
+    };
   }
 }
 
-function kindOf(entry: Entry): RowKind {
-  if (entry.type === "message") {
-    const role = entry.message?.role;
-    if (role === "user" || role === "assistant") return role;
-    return role === "toolResult" ? "result" : role === "bashExecution" ? "command" : "note";
+const unreadable: EntryBody = { parts: [{ type: "error", text: "This entry cannot be read." }] };
+
+/** Cuts rows into chunks as they come. */
+class Chunks {
+  readonly #places: ChunkPlace[];
+  #bytes = 0;
+  #rows = 0;
+
+  constructor(places: ChunkPlace[]) {
+    this.#places = places;
   }
-  if (entry.type === "compaction") return "compaction";
-  return entry.type === "branch_summary" ? "branch summary" : "custom";
+
+  add(lengthBytes: number): void {
+    const open = this.#places.at(-1);
+    const isFull = open === undefined || open.count >= CHUNK_ROWS || this.#bytes + lengthBytes > CHUNK_BYTES;
+    if (isFull) {
+      this.#places.push({ first: this.#rows, count: 1 });
+      this.#bytes = 0;
+    } else open.count += 1;
+    this.#bytes += lengthBytes;
+    this.#rows += 1;
+  }
 }

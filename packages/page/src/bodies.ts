@@ -1,0 +1,282 @@
+import { commandRuns, FileOperationCounter } from "@bonsai-agent/compaction";
+import {
+  callText,
+  contentBlocks,
+  isRecord,
+  jsonText,
+  type Message,
+  type ToolCall,
+  type ToolResultMessage,
+  toolCalls,
+  typedText,
+  withoutTerminalControls,
+} from "@bonsai-agent/messages";
+import { type Entry, pinChange } from "@bonsai-agent/session";
+
+import type { BodyPart, CodePart, DiffPart, EntryBody, EntryWork } from "./page-data.ts";
+
+const TITLE_CHARS = 200;
+
+/** What a result's body needs of the answer that asked for it. */
+export type CallOf = (result: ToolResultMessage) => ToolCall | undefined;
+
+/** An entry in full, as it is stored. */
+export function entryBody(entry: Entry, callOf: CallOf): EntryBody {
+  if (entry.type !== "message") return { parts: otherParts(entry) };
+  if (!isRecord(entry.message)) return { parts: [{ type: "error", text: "This entry holds no message." }] };
+  const message = entry.message as Message;
+  const call = message.role === "toolResult" ? callOf(message) : undefined;
+  const work = workOf(message, call);
+  return { parts: messageParts(message, call), ...(work !== undefined && { work }) };
+}
+
+function messageParts(message: Message, call: ToolCall | undefined): BodyPart[] {
+  switch (message.role) {
+    case "user":
+      return userParts(message);
+    case "assistant":
+      return [...contentBlocks(message.content).flatMap(answerPart), ...stopParts(message)];
+    case "toolResult":
+      return [outputOf(message, call), ...imagesOf(message.content)];
+    case "bashExecution":
+      return commandParts(message);
+    default:
+      return "content" in message
+        ? [...markdown(textOf(message.content)), ...imagesOf(message.content)]
+        : [{ type: "text", text: jsonText(message, 2) }];
+  }
+}
+
+function userParts(message: Message & { role: "user" }): BodyPart[] {
+  const said = textOf(message.content);
+  const typed = String(typedText(message));
+  const sent: BodyPart[] =
+    typed === said ? [] : [{ type: "output", text: said, isError: false, language: "markdown" }];
+  return [...markdown(typed), ...sent, ...imagesOf(message.content)];
+}
+
+function answerPart(block: Record<string, unknown> & { type: string }): BodyPart[] {
+  if (block.type === "text") return markdown(text(block.text));
+  if (block.type === "thinking") {
+    const said = text(block.thinking);
+    return said === "" ? [] : [{ type: "thinking", text: said }];
+  }
+  if (block.type === "toolCall") return [callPart(block as unknown as ToolCall)];
+  if (block.type === "image") return imagesOf([block]);
+  return [{ type: "text", text: jsonText(block, 2) }];
+}
+
+function stopParts(message: Message & { role: "assistant" }): BodyPart[] {
+  if (message.stopReason === "error")
+    return [
+      { type: "error", text: text(message.errorMessage) || "The request failed; no reason was given." },
+    ];
+  if (message.stopReason === "aborted") return [{ type: "error", text: "The answer was aborted." }];
+  if (message.stopReason === "length")
+    return [{ type: "error", text: "The answer was cut off at its limit." }];
+  return [];
+}
+
+function commandParts(message: Message & { role: "bashExecution" }): BodyPart[] {
+  const isError = message.cancelled === true || (message.exitCode ?? 0) !== 0;
+  const facts: Array<[string, string]> = [];
+  if (typeof message.exitCode === "number") facts.push(["Exit code", String(message.exitCode)]);
+  if (message.cancelled === true) facts.push(["Cancelled", "yes"]);
+  if (message.excludeFromContext === true) facts.push(["Seen by the model", "no"]);
+  return [
+    { type: "output", text: `$ ${text(message.command)}`, isError: false, language: "bash" },
+    { type: "output", text: plain(text(message.output)), isError },
+    ...(facts.length === 0 ? [] : [{ type: "facts" as const, rows: facts }]),
+  ];
+}
+
+/** A call; what it writes or changes is shown as code, or as a difference, and not among its arguments. */
+function callPart(call: ToolCall): BodyPart {
+  const args: Record<string, unknown> = isRecord(call.arguments) ? { ...call.arguments } : {};
+  const path = pathIn(args);
+  const change = changeIn(args, path);
+  for (const key of change.taken) delete args[key];
+  const { code, diff } = change;
+  return {
+    type: "call",
+    id: text(call.id),
+    name: text(call.name),
+    title: callText(call.name, call.arguments, TITLE_CHARS),
+    arguments: Object.keys(args).length === 0 ? "" : jsonText(args, 2),
+    ...(code !== undefined && { code }),
+    ...(diff !== undefined && { diff }),
+  };
+}
+
+const pathKeys = ["path", "file_path", "filePath", "filename", "notebook_path", "target_file"];
+const wholeKeys = ["content", "contents", "file_text", "new_source"];
+const beforeKeys = ["oldText", "old_string", "oldString", "old_str"];
+const afterKeys = ["newText", "new_string", "newString", "new_str"];
+const patchKeys = ["patch", "diff", "patchText", "patch_text", "input"];
+
+function pathIn(args: Record<string, unknown>): string {
+  const key = pathKeys.find((each) => typeof args[each] === "string");
+  return key === undefined ? "" : text(args[key]);
+}
+
+interface Change {
+  taken: string[];
+  code?: CodePart;
+  diff?: DiffPart;
+}
+
+function changeIn(args: Record<string, unknown>, path: string): Change {
+  const named = (keys: readonly string[]) => keys.find((key) => typeof args[key] === "string");
+  const [before, after] = [named(beforeKeys), named(afterKeys)];
+  if (before !== undefined && after !== undefined)
+    return { taken: [before, after], diff: { path, before: text(args[before]), after: text(args[after]) } };
+  const edits = Array.isArray(args.edits) ? args.edits.filter(isRecord) : [];
+  const pairs = edits.map((edit) => changeIn(edit, path).diff).filter((diff) => diff !== undefined);
+  if (pairs.length > 0 && pairs.length === edits.length)
+    return { taken: ["edits"], diff: joined(path, pairs) };
+  const patch = named(patchKeys);
+  if (patch !== undefined && /^(?:---|\+\+\+|@@|\*\*\* )/m.test(text(args[patch])))
+    return { taken: [patch], diff: { path, unified: text(args[patch]) } };
+  const whole = named(wholeKeys);
+  const language = languageOf(path);
+  if (whole !== undefined && path !== "")
+    return { taken: [whole], code: { path, text: text(args[whole]), ...(language && { language }) } };
+  const command = named(["command", "cmd", "script"]);
+  if (command !== undefined)
+    return { taken: [command], code: { path: "", text: text(args[command]), language: "bash" } };
+  return { taken: [] };
+}
+
+function joined(path: string, diffs: readonly DiffPart[]): DiffPart {
+  const side = (name: "before" | "after") =>
+    diffs.map((diff) => ("unified" in diff ? diff.unified : diff[name])).join("\n⋮\n");
+  return { path, before: side("before"), after: side("after") };
+}
+
+function outputOf(message: ToolResultMessage, call: ToolCall | undefined): BodyPart {
+  const details = isRecord(message.details) ? message.details : {};
+  const path = typeof details.path === "string" ? details.path : pathIn(call?.arguments ?? {});
+  const unified = [details.patch, details.diff].find((each) => typeof each === "string" && each !== "");
+  // A file that was read looks as its name says; whatever else a tool says is plain.
+  const language = /^(?:read|view|cat)/i.test(text(message.toolName)) ? languageOf(path) : undefined;
+  return {
+    type: "output",
+    text: plain(textOf(message.content)),
+    isError: message.isError === true,
+    ...(language !== undefined && { language }),
+    ...(unified !== undefined && { diff: { path, unified: text(unified) } }),
+  };
+}
+
+function imagesOf(content: unknown): BodyPart[] {
+  return contentBlocks(content).flatMap((block) =>
+    block.type === "image" && typeof block.data === "string"
+      ? [{ type: "image" as const, mimeType: text(block.mimeType), data: block.data }]
+      : [],
+  );
+}
+
+function otherParts(entry: Exclude<Entry, { type: "message" }>): BodyPart[] {
+  const pin = pinChange(entry);
+  if (pin !== undefined) return markdown(pin.text);
+  switch (entry.type) {
+    case "compaction":
+    case "branch_summary":
+      return markdown(text(entry.summary));
+    case "custom_message":
+      return [...markdown(textOf(entry.content)), ...imagesOf(entry.content)];
+    case "context_edit":
+      return maskParts(entry);
+    case "custom":
+      return [{ type: "facts", rows: [["Kind", text(entry.customType)]] }, ...json(entry.data)];
+    default: {
+      const { id: _id, parentId: _parent, timestamp: _time, type, ...fields } = entry as Entry;
+      const rows = Object.entries(fields).map(([name, value]): [string, string] => [
+        name,
+        typeof value === "string" ? value : jsonText(value),
+      ]);
+      return [{ type: "facts", rows: [["Type", String(type)], ...rows] }];
+    }
+  }
+}
+
+function maskParts(entry: Entry & { type: "context_edit" }): BodyPart[] {
+  const facts: BodyPart = { type: "facts", rows: [["Of entry", text(entry.targetId)]] };
+  if (entry.replacement === null) return [facts, { type: "text", text: "Left out of the model's view." }];
+  const shown = isRecord(entry.replacement) ? textOf(entry.replacement.content) : "";
+  return [facts, ...(shown === "" ? [] : [{ type: "text" as const, text: shown }])];
+}
+
+function workOf(message: Message, call: ToolCall | undefined): EntryWork | undefined {
+  if (message.role === "assistant") {
+    const calls = toolCalls(message).map((each) => {
+      const counter = new FileOperationCounter();
+      counter.add({ ...message, content: [each] });
+      return { id: text(each.id), ...counter.operations(), created: counter.created() };
+    });
+    return calls.length === 0 ? undefined : { calls };
+  }
+  if (message.role === "bashExecution") {
+    const [run] = commandRuns([{ message, entryId: "" }]);
+    return run === undefined ? undefined : { command: { text: run.command, state: run.state } };
+  }
+  if (message.role !== "toolResult") return undefined;
+  return resultWork(message, call);
+}
+
+function resultWork(message: ToolResultMessage, call: ToolCall | undefined): EntryWork {
+  const id = text(message.toolCallId);
+  const created = isRecord(message.details) && message.details.created === true;
+  const counter = new FileOperationCounter();
+  counter.add(message);
+  const listed = counter.operations();
+  const work: EntryWork = { ended: { id, failed: Boolean(message.isError), created } };
+  if (listed.read.length + listed.modified.length > 0) work.listed = listed;
+  if (call === undefined) return work;
+  const asked = { role: "assistant", content: [call] } as unknown as Message;
+  const [run] = commandRuns([
+    { message: asked, entryId: "" },
+    { message, entryId: "" },
+  ]);
+  if (run !== undefined) work.command = { text: run.command, state: run.state, callId: id };
+  return work;
+}
+
+function markdown(said: string): BodyPart[] {
+  return said.trim() === "" ? [] : [{ type: "markdown", text: said }];
+}
+
+function json(value: unknown): BodyPart[] {
+  return value === undefined ? [] : [{ type: "text", text: jsonText(value, 2) }];
+}
+
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  return contentBlocks(content)
+    .flatMap((block) => (block.type === "text" ? [text(block.text)] : []))
+    .join("\n");
+}
+
+/** What commands print for a terminal reads as text. */
+function plain(said: string): string {
+  return withoutTerminalControls(said);
+}
+
+/** Damaged entries hold anything where a word should be. */
+function text(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+const languages: Readonly<Record<string, string>> = {
+  ...{ ts: "typescript", tsx: "typescript", mts: "typescript", cts: "typescript", js: "javascript" },
+  ...{ jsx: "javascript", mjs: "javascript", cjs: "javascript", json: "json", jsonl: "json", py: "python" },
+  ...{ rs: "rust", go: "go", java: "java", kt: "kotlin", c: "c", h: "c", cpp: "cpp", hpp: "cpp", cc: "cpp" },
+  ...{ cs: "csharp", rb: "ruby", php: "php", swift: "swift", sh: "bash", bash: "bash", zsh: "bash" },
+  ...{ css: "css", scss: "css", html: "xml", xml: "xml", svg: "xml", vue: "xml", md: "markdown" },
+  ...{ sql: "sql", yml: "yaml", yaml: "yaml", toml: "ini", ini: "ini", diff: "diff", patch: "diff" },
+};
+
+function languageOf(path: string): string | undefined {
+  const ending = /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
+  return Object.hasOwn(languages, ending) ? languages[ending] : undefined;
+}

@@ -1,0 +1,149 @@
+import {
+  byScriptEstimator,
+  callText,
+  isRecord,
+  type Message,
+  toolCalls,
+  typedText,
+} from "@bonsai-agent/messages";
+import {
+  type Entry,
+  entryTexts,
+  kindWord,
+  LEAF_CUSTOM_TYPE,
+  pinChange,
+  REDO_CUSTOM_TYPE,
+  UNDO_CUSTOM_TYPE,
+} from "@bonsai-agent/session";
+import { projectEntry } from "@bonsai-agent/session/host";
+import { type PageRows, type RowKind, rowFlags, rowKinds } from "./page-data.ts";
+
+const PREVIEW_CHARS = 120;
+/** So much of a text is looked at for its preview. */
+const LOOKED_AT_CHARS = 1_000;
+
+export function emptyRows(): PageRows {
+  return { ids: [], parents: [], kinds: [], times: [], previews: [], tokens: [], flags: [] };
+}
+
+/** Adds an entry as the next row. @param clean what is to be done with every text, before it is cut */
+export function addRow(rows: PageRows, entry: Entry, parent: number, clean: (text: string) => string): void {
+  const message = contextMessage(entry);
+  rows.ids.push(entry.id);
+  rows.parents.push(parent);
+  rows.kinds.push(rowKinds.indexOf(rowKind(entry)));
+  rows.times.push(Date.parse(entry.timestamp) || 0);
+  rows.previews.push(clean(preview(entry)).replaceAll(/\s+/g, " ").trim().slice(0, PREVIEW_CHARS));
+  rows.tokens.push(message === undefined ? 0 : byScriptEstimator.message(message));
+  rows.flags.push(flagsOf(entry, message));
+}
+
+/** What the entry puts into a context that it is in. */
+function contextMessage(entry: Entry): Message | undefined {
+  return projectEntry(entry)?.message;
+}
+
+const customKinds: Readonly<Record<string, RowKind>> = {
+  [LEAF_CUSTOM_TYPE]: "leaf",
+  [UNDO_CUSTOM_TYPE]: "undo",
+  [REDO_CUSTOM_TYPE]: "redo",
+};
+
+const typeKinds: Readonly<Record<string, RowKind>> = {
+  compaction: "compaction",
+  branch_summary: "branch summary",
+  context_edit: "mask",
+  label: "label",
+  session_info: "name",
+  model_change: "model",
+  thinking_level_change: "thinking",
+  usage: "usage",
+};
+
+const roleKinds: Readonly<Record<string, RowKind>> = {
+  user: "user",
+  assistant: "assistant",
+  toolResult: "result",
+  bashExecution: "command",
+};
+
+export function rowKind(entry: Entry): RowKind {
+  if (pinChange(entry) !== undefined) return "pin";
+  if (entry.type === "message") {
+    const role: unknown = entry.message?.role;
+    if (typeof role !== "string" || role === "damagedMessage") return "damaged";
+    return (Object.hasOwn(roleKinds, role) ? roleKinds[role] : undefined) ?? "note";
+  }
+  if (entry.type === "custom_message") return "note";
+  if (entry.type === "custom")
+    return (
+      (Object.hasOwn(customKinds, entry.customType) ? customKinds[entry.customType] : undefined) ?? "custom"
+    );
+  return (Object.hasOwn(typeKinds, entry.type) ? typeKinds[entry.type] : undefined) ?? "custom";
+}
+
+function flagsOf(entry: Entry, message: Message | undefined): number {
+  let flags = message === undefined ? 0 : rowFlags.speaks;
+  if (entry.type === "context_edit" && entry.replacement === null) flags |= rowFlags.omits;
+  if (entry.type !== "message" || !isRecord(entry.message)) return flags;
+  const stored = entry.message;
+  if (stored.role === "user") flags |= rowFlags.turn;
+  if (stored.role === "toolResult" && stored.isError) flags |= rowFlags.failed;
+  if (stored.role === "assistant" && stored.stopReason === "error") flags |= rowFlags.failed;
+  if (stored.role === "bashExecution" && (stored.exitCode ?? 0) !== 0) flags |= rowFlags.failed;
+  const content = "content" in stored ? (stored.content as unknown) : undefined;
+  if (Array.isArray(content) && content.some((block) => isRecord(block) && block.type === "image"))
+    flags |= rowFlags.image;
+  return flags;
+}
+
+function preview(entry: Entry): string {
+  if (entry.type === "message" && isRecord(entry.message)) return messagePreview(entry.message as Message);
+  const pin = pinChange(entry);
+  if (pin !== undefined) return `${pin.isPinned ? "pinned" : "unpinned"}: ${pin.text}`;
+  switch (entry.type) {
+    case "model_change":
+      return `${entry.provider}/${entry.modelId}`;
+    case "thinking_level_change":
+      return String(entry.thinkingLevel);
+    case "session_info":
+      return String(entry.name ?? "");
+    case "label":
+      return entry.label === undefined ? "label cleared" : String(entry.label);
+    case "context_edit":
+      return `${entry.replacement === null ? "omits" : "masks"} ${entry.targetId}`;
+    case "custom":
+      return kindWord(String(entry.customType));
+    case "usage":
+      return `${entry.kind}: ${entry.provider}/${entry.model}`;
+    default:
+      return firstText(entry);
+  }
+}
+
+function messagePreview(message: Message): string {
+  if (message.role === "user") return String(typedText(message)).slice(0, LOOKED_AT_CHARS);
+  if (message.role === "bashExecution") return `$ ${message.command}`.slice(0, LOOKED_AT_CHARS);
+  if (message.role !== "assistant") return firstText({ type: "message", message } as Entry);
+  const texts = (Array.isArray(message.content) ? message.content : []).flatMap((block) =>
+    isRecord(block) && block.type === "text" && typeof block.text === "string"
+      ? [block.text.slice(0, LOOKED_AT_CHARS)]
+      : [],
+  );
+  const calls = toolCalls(message).map((call) => callText(call.name, call.arguments, PREVIEW_CHARS));
+  const failed =
+    message.stopReason === "error" ? [`failed: ${message.errorMessage ?? "no reason given"}`] : [];
+  return [...texts, ...calls, ...failed].join(" · ");
+}
+
+function firstText(entry: Entry): string {
+  const texts: string[] = [];
+  let chars = 0;
+  for (const text of entryTexts(entry)) {
+    texts.push(text.slice(0, LOOKED_AT_CHARS));
+    chars += text.length;
+    if (chars > LOOKED_AT_CHARS) break;
+  }
+  // A summary begins with sentences in brackets that tell the model what it is.
+  return texts.join(" ").replace(/^(?:\[[^\]]*\]\s*)+/, "");
+}

@@ -1,0 +1,171 @@
+import { lossLines, manifestOf, summaryLoss, summarySources } from "@bonsai-agent/compaction";
+import { byScriptEstimator, isRecord, type Message, tokenDigits, usdText } from "@bonsai-agent/messages";
+import type { CompactionEntry, Entry, ProjectionItem, Session } from "@bonsai-agent/session";
+import type { MapRun, SummaryBody } from "./page-data.ts";
+
+type SummaryEntry = Parameters<typeof summarySources>[1];
+
+/** A compaction or a branch summary, opened. @param rowOf the row of an id; -1 for none */
+export function summaryBody(
+  session: Session,
+  entry: SummaryEntry,
+  rowOf: (id: string) => number,
+): SummaryBody {
+  const rows = (ids: readonly string[]) => ids.map(rowOf).filter((row) => row >= 0);
+  const lines = summarySources(session, entry).map(({ text, entryIds, isMatched }) => ({
+    text,
+    rows: rows(entryIds),
+    isMatched,
+  }));
+  const body: SummaryBody = {
+    lines,
+    loss: [],
+    facts: summaryFacts(entry),
+    words: carriedWords(lines),
+    before: [],
+    after: [],
+  };
+  if (entry.type !== "compaction") return body;
+  const above = entry.parentId === null ? undefined : session.entry(entry.parentId);
+  const recorded = summaryLoss(entry, above);
+  body.loss = lossLines(recorded).map(({ text }) => ({
+    text,
+    rows: rows(
+      (recorded.loss?.lostTerms ?? []).flatMap(({ term, entryId }) =>
+        entryId && text.includes(term) ? [entryId] : [],
+      ),
+    ),
+  }));
+  return { ...body, ...compactionMap(session, entry, rowOf) };
+}
+
+/** Tokens after a compaction, where its maker wrote them down. */
+export function tokensAfter(entry: Entry): number | undefined {
+  const after = entry.type === "compaction" ? manifestOf(entry)?.tokensAfter : undefined;
+  return typeof after === "number" ? after : undefined;
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  threshold: "The context reached the threshold",
+  overflow: "The provider refused the request for its size",
+  manual: "Asked for",
+};
+
+const rungs: Readonly<Record<string, string>> = {
+  mask: "Old results were masked",
+  extension: "An extension gave the summary",
+  summarise: "A model wrote the summary",
+  chunks: "A model wrote the summary in parts",
+  digest: "A digest without a model",
+  media: "Images were left out",
+  truncate: "Outputs were cut",
+};
+
+function summaryFacts(entry: SummaryEntry): Array<[string, string]> {
+  const facts: Array<[string, string]> = [];
+  const add = (name: string, value: string | undefined) => {
+    if (value !== undefined && value !== "") facts.push([name, value]);
+  };
+  const manifest = entry.type === "compaction" ? (manifestOf(entry) ?? {}) : {};
+  add("Why", reasons[String(manifest.reason)]);
+  add("Decided by", decidedBy(entry, manifest.reason, manifest.isEdited === true));
+  add("How", rungs[String(manifest.rung)]);
+  if (entry.type === "compaction") add("Before", tokens(entry.tokensBefore));
+  add("After", tokens(manifest.tokensAfter));
+  add("Summarised", range(manifest.summarised));
+  add("Of the turn at work", range(manifest.turnPrefix));
+  add("Kept", range(manifest.kept));
+  add("Masked", Array.isArray(manifest.masked) ? `${manifest.masked.length} results` : undefined);
+  const { provider, modelId } = isRecord(manifest.state) ? manifest.state : {};
+  add("Model at work", typeof modelId === "string" ? `${provider}/${modelId}` : undefined);
+  add("Requests", typeof manifest.requests === "number" ? String(manifest.requests) : undefined);
+  add("Cost", costOf(entry, manifest.costUsd));
+  const preset = isRecord(manifest.settings) ? manifest.settings.preset : undefined;
+  add("Preset", typeof preset === "string" ? preset : undefined);
+  if (entry.type === "branch_summary") add("Branch", entry.isMerge === true ? "merged" : "left");
+  return facts;
+}
+
+function decidedBy(entry: SummaryEntry, reason: unknown, isEdited: boolean): string {
+  if (entry.fromHook === true) return "An extension, whose summary it is";
+  if (isEdited) return "The user, who edited the summary";
+  if (reason === "manual" || entry.type === "branch_summary") return "The user";
+  if (reason === "threshold") return "The settings";
+  if (reason === "overflow") return "The provider's limit";
+  return "Not recorded";
+}
+
+function costOf(entry: SummaryEntry, recorded: unknown): string | undefined {
+  const total = typeof recorded === "number" ? recorded : entry.usage?.cost?.total;
+  return typeof total === "number" && Number.isFinite(total) ? usdText(total) : undefined;
+}
+
+function tokens(value: unknown): string | undefined {
+  return typeof value === "number" && Number.isFinite(value)
+    ? `${tokenDigits(value, false)} tokens`
+    : undefined;
+}
+
+function range(value: unknown): string | undefined {
+  const number = isRecord(value) ? value.count : undefined;
+  if (typeof number !== "number" || number === 0) return undefined;
+  return `${number} ${number === 1 ? "message" : "messages"}`;
+}
+
+/** What of the summary are the user's own words: the lines of the block that carries them. */
+function carriedWords(lines: SummaryBody["lines"]): SummaryBody["words"] {
+  const from = lines.findIndex(({ text }) => text.trim() === "<user-words>");
+  const to = lines.findIndex(({ text }) => text.trim() === "</user-words>");
+  if (from < 0 || to < from) return [];
+  return lines
+    .slice(from + 1, to)
+    .filter(({ text, rows }) => text.trim() !== "" && rows.length > 0)
+    .map(({ text, rows }) => ({ text, rows }));
+}
+
+/** The context in front of a compaction, and behind it, by what became of each message. */
+function compactionMap(
+  session: Session,
+  entry: CompactionEntry,
+  rowOf: (id: string) => number,
+): Pick<SummaryBody, "before" | "after"> {
+  const before = session.projection(entry.parentId).items;
+  const after = session.projection(entry.id).items;
+  const kept = new Map(after.map((item) => [item.entryId, item]));
+  const own = new Set(manifestMasks(entry));
+  return {
+    before: runs(before, rowOf, (item) => {
+      const still = kept.get(item.entryId);
+      if (still === undefined) return "summarised";
+      return still.edit !== undefined && (item.edit === undefined || own.has(item.entryId))
+        ? "masked"
+        : "kept";
+    }),
+    after: runs(after, rowOf, (item) => {
+      if (item.entryId === entry.id) return "summary";
+      return item.edit === undefined ? "kept" : "masked";
+    }),
+  };
+}
+
+function manifestMasks(entry: CompactionEntry): string[] {
+  const masked: unknown = manifestOf(entry)?.masked;
+  return Array.isArray(masked) ? masked.filter((id) => typeof id === "string") : [];
+}
+
+function runs(
+  items: readonly ProjectionItem[],
+  rowOf: (id: string) => number,
+  fateOf: (item: ProjectionItem) => MapRun["fate"],
+): MapRun[] {
+  const found: MapRun[] = [];
+  for (const item of items) {
+    const fate = fateOf(item);
+    const latest = found.at(-1);
+    const run = latest?.fate === fate ? latest : { fate, rows: [], tokens: 0 };
+    if (run !== latest) found.push(run);
+    run.rows.push(rowOf(item.entryId));
+    run.tokens += byScriptEstimator.message(item.message as Message);
+  }
+  return found;
+}
