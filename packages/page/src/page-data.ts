@@ -146,7 +146,11 @@ export interface PageView {
 /** A compaction in short; its body has the rest. */
 export interface CompactionFacts {
   row: number;
+  /** By what the file says last. */
   isUndone: boolean;
+  /** Rows that undo it, and that take that back; ascending. */
+  undoneAt: number[];
+  redoneAt: number[];
   tokensBefore: number;
   /** Absent where nobody wrote it down. */
   tokensAfter?: number;

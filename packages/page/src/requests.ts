@@ -120,10 +120,14 @@ export class CompactionRows {
   add(entry: Entry, row: number, tokensAfter: (entry: Entry) => number | undefined): void {
     const change = compactionChange(entry);
     const changed = change === undefined ? undefined : this.#byId.get(change.compactionId);
-    if (changed !== undefined) changed.isUndone = change!.isUndone;
+    if (changed !== undefined) {
+      changed.isUndone = change!.isUndone;
+      (change!.isUndone ? changed.undoneAt : changed.redoneAt).push(row);
+    }
     if (entry.type !== "compaction") return;
     const after = tokensAfter(entry);
-    const facts: CompactionFacts = { row, isUndone: false, tokensBefore: Number(entry.tokensBefore) || 0 };
+    const tokensBefore = Number(entry.tokensBefore) || 0;
+    const facts: CompactionFacts = { row, isUndone: false, undoneAt: [], redoneAt: [], tokensBefore };
     if (after !== undefined) facts.tokensAfter = after;
     this.compactions.push(facts);
     this.#byId.set(entry.id, facts);

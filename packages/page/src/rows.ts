@@ -1,3 +1,4 @@
+import { startsTurn } from "@bonsai-agent/compaction";
 import {
   byScriptEstimator,
   callText,
@@ -84,10 +85,11 @@ export function rowKind(entry: Entry): RowKind {
 
 function flagsOf(entry: Entry, message: Message | undefined): number {
   let flags = message === undefined ? 0 : rowFlags.speaks;
+  const isSummary = entry.type === "compaction" || entry.type === "branch_summary";
+  if (message !== undefined && !isSummary && startsTurn(message)) flags |= rowFlags.turn;
   if (entry.type === "context_edit" && entry.replacement === null) flags |= rowFlags.omits;
   if (entry.type !== "message" || !isRecord(entry.message)) return flags;
   const stored = entry.message;
-  if (stored.role === "user") flags |= rowFlags.turn;
   if (stored.role === "toolResult" && stored.isError) flags |= rowFlags.failed;
   if (stored.role === "assistant" && stored.stopReason === "error") flags |= rowFlags.failed;
   if (stored.role === "bashExecution" && (stored.exitCode ?? 0) !== 0) flags |= rowFlags.failed;
