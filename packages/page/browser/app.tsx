@@ -1,29 +1,142 @@
-import { address, linkTo } from "./address.ts";
+import { type Address, address, linkTo } from "./address.ts";
 import { Compaction } from "./compaction/compaction.tsx";
 import { Compare } from "./compare/compare.tsx";
 import { Context } from "./context/context.tsx";
-import { page } from "./page-store.ts";
+import { keys, showsKeys } from "./keyboard.ts";
+import { digits, timeText } from "./numbers.ts";
+import { connection, page } from "./page-store.ts";
+import { type Theme, theme, themes } from "./theme.ts";
+import { printBranch } from "./transcript/print.ts";
 import { Transcript } from "./transcript/transcript.tsx";
 import { Tree } from "./tree/tree.tsx";
 
 /** The frame of the page: its head, the ways to its views, and the one that the address names. */
 export function App() {
-  const { session } = page.value!;
   return (
     <>
-      <header>
-        <h1>{session.name ?? "Session"}</h1>
-        <nav aria-label="Views">
-          <a href={linkTo({ view: "transcript" })}>Transcript</a>
-          <a href={linkTo({ view: "tree" })}>Tree</a>
-          <a href={linkTo({ view: "context" })}>Context</a>
-          <a href={linkTo({ view: "compare" })}>Compare</a>
-        </nav>
-      </header>
-      <main>
+      <a
+        class="skip"
+        href="#main"
+        onClick={(event) => {
+          // The address says what is shown, and stays.
+          event.preventDefault();
+          document.getElementById("main")?.focus();
+        }}
+      >
+        Skip to the session
+      </a>
+      <Head />
+      <main id="main" tabIndex={-1}>
         <View />
       </main>
+      {showsKeys.value && <Keys />}
     </>
+  );
+}
+
+function Head() {
+  const { session, rows, redacted } = page.value!;
+  const facts = [
+    session.program,
+    session.cwd,
+    timeText(Date.parse(session.startedAt) || 0),
+    `${digits(rows.ids.length)} entries`,
+    session.costText,
+    redacted === 0 ? "" : `${digits(redacted)} secrets taken out`,
+  ].filter((fact) => fact !== "");
+  return (
+    <header class="page-head">
+      <h1>{session.name ?? "Session"}</h1>
+      <p class="quiet facts-line">{facts.join(" · ")}</p>
+      <Connection />
+      <div class="bar">
+        <nav aria-label="Views">
+          <ViewLink to={{ view: "transcript" }} also="entry">
+            Transcript
+          </ViewLink>
+          <ViewLink to={{ view: "tree" }}>Tree</ViewLink>
+          <ViewLink to={{ view: "context" }}>Context</ViewLink>
+          <ViewLink to={{ view: "compaction", id: "all" }}>Compactions</ViewLink>
+          <ViewLink to={{ view: "compare" }}>Compare</ViewLink>
+        </nav>
+        <div class="settings">
+          <label>
+            Theme{" "}
+            <select
+              value={theme.value}
+              onChange={(event) => {
+                theme.value = event.currentTarget.value as Theme;
+              }}
+            >
+              {themes.map((name) => (
+                <option key={name} value={name}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="button" onClick={() => void printBranch()}>
+            Print
+          </button>
+          <button
+            type="button"
+            aria-expanded={showsKeys.value}
+            onClick={() => {
+              showsKeys.value = !showsKeys.value;
+            }}
+          >
+            Keys
+          </button>
+        </div>
+      </div>
+    </header>
+  );
+}
+
+function ViewLink({ to, also, children }: { to: Address; also?: Address["view"]; children: string }) {
+  const { view } = address.value;
+  const isCurrent = view === to.view || view === also;
+  return (
+    <a href={linkTo(to)} aria-current={isCurrent ? "page" : undefined}>
+      {children}
+    </a>
+  );
+}
+
+function Connection() {
+  if (connection.value === "file") return null;
+  return (
+    <p class={`connection ${connection.value}`} role="status">
+      {connection.value === "live"
+        ? "Following the session"
+        : "The session is followed no more: its program has ended"}
+    </p>
+  );
+}
+
+function Keys() {
+  return (
+    <aside class="keys" aria-label="Keys">
+      <h2>Keys</h2>
+      <dl>
+        {keys.map(([key, what]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <button
+        type="button"
+        onClick={() => {
+          showsKeys.value = false;
+        }}
+      >
+        Close
+      </button>
+    </aside>
   );
 }
 
@@ -38,6 +151,13 @@ function View() {
     case "compare":
       return <Compare />;
     default:
-      return <Transcript />;
+      return (
+        <div class="beside">
+          <aside class="side-tree" aria-label="Branches">
+            <Tree isBeside />
+          </aside>
+          <Transcript />
+        </div>
+      );
   }
 }

@@ -7,11 +7,18 @@ import "./compare/compare.css";
 import "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { listenToKeys } from "./keyboard.ts";
 import { loadPage } from "./page-store.ts";
 
 const root = document.getElementById("page")!;
 
-void loadPage().then(() => {
-  root.replaceChildren();
-  render(<App />, root);
-});
+loadPage().then(
+  () => {
+    root.replaceChildren();
+    listenToKeys();
+    render(<App />, root);
+  },
+  (error: unknown) => {
+    root.textContent = `The page could not be read: ${String(error)}`;
+  },
+);

@@ -57,3 +57,15 @@ export function hasFlag(row: number, flag: keyof typeof rowFlags): boolean {
 }
 
 export const labelOf = computed(() => new Map(page.value?.labels ?? []));
+
+/** Row of the mask that counts at the end of the branch that is shown, by what it masks. */
+export const maskOf = computed(() => {
+  const on = new Set(shownPath.value);
+  const masks = new Map<number, number>();
+  for (const { row, target } of page.value?.masks ?? []) if (on.has(row)) masks.set(target, row);
+  return masks;
+});
+
+export const requestOf = computed(
+  () => new Map((page.value?.requests ?? []).map((request) => [request.row, request])),
+);

@@ -88,7 +88,7 @@ function sideOf(page: ComparedPage, rows: number[], bodies: ReadonlyMap<number, 
   const on = new Set(rows);
   const omitted = new Map<number, boolean>();
   for (const { row, target } of page.masks) if (on.has(row)) omitted.set(target, flag(row, "omits"));
-  const said = rows.filter((row) => omitted.get(row) !== true);
+  const said = rows.filter((row) => flag(row, "speaks") && omitted.get(row) !== true);
   const requests = page.requests.filter(({ row }) => on.has(row));
   return {
     rows,

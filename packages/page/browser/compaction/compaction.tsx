@@ -1,5 +1,261 @@
-import { shownPath } from "../session-tree.ts";
+import { useState } from "preact/hooks";
+import type { MapRun, SummaryBody } from "../../src/page-data.ts";
+import { address, linkTo } from "../address.ts";
+import { digits, timeText } from "../numbers.ts";
+import { page } from "../page-store.ts";
+import { kindOf, rowOf } from "../session-tree.ts";
+import { Facts } from "../transcript/part.tsx";
+import { useBody } from "../use-body.ts";
 
+/** A compaction or the summary of a branch, opened; without one in the address, the list of them. */
 export function Compaction() {
-  return <section aria-label="Compaction">{shownPath.value.length} entries</section>;
+  const to = address.value;
+  const id = to.view === "compaction" ? to.id : "";
+  const row = rowOf.value.get(id);
+  const kind = row === undefined ? undefined : kindOf(row);
+  const summaries = summaryRows();
+  return (
+    <section class="compaction" aria-label="Compactions">
+      <h2>Compactions and branch summaries</h2>
+      {summaries.length === 0 && <p class="quiet">Nothing was compacted: the model sees what was said.</p>}
+      <ol class="summaries">
+        {summaries.map((each) => (
+          <SummaryLink key={each} row={each} isShown={each === row} />
+        ))}
+      </ol>
+      {row !== undefined && (kind === "compaction" || kind === "branch summary") && (
+        <Opened key={row} row={row} />
+      )}
+      {id !== "all" && kind !== "compaction" && kind !== "branch summary" && (
+        <p>There is no compaction {id} in this session.</p>
+      )}
+    </section>
+  );
+}
+
+function summaryRows(): number[] {
+  const { kinds } = page.value!.rows;
+  return kinds.flatMap((_, row) => (["compaction", "branch summary"].includes(kindOf(row)) ? [row] : []));
+}
+
+function SummaryLink({ row, isShown }: { row: number; isShown: boolean }) {
+  const { rows, compactions } = page.value!;
+  const facts = compactions.find((each) => each.row === row);
+  const sizes =
+    facts === undefined
+      ? ""
+      : `: ${digits(facts.tokensBefore)} tokens${facts.tokensAfter === undefined ? "" : ` to ${digits(facts.tokensAfter)}`}`;
+  return (
+    <li>
+      <a
+        href={linkTo({ view: "compaction", id: rows.ids[row]! })}
+        aria-current={isShown ? "true" : undefined}
+      >
+        {kindOf(row)}, {timeText(rows.times[row]!)}
+        {sizes}
+        {facts?.isUndone ? " (undone)" : ""}
+      </a>
+    </li>
+  );
+}
+
+function Opened({ row }: { row: number }) {
+  const body = useBody(row);
+  const { ids } = page.value!.rows;
+  if (body === undefined) return <p class="loading">Reading…</p>;
+  const { summary } = body;
+  if (summary === undefined) return <p>This summary cannot be read.</p>;
+  return (
+    <article aria-label="Opened">
+      <h3>What was decided</h3>
+      <Facts rows={summary.facts} />
+      <p>
+        <a href={linkTo({ view: "entry", id: ids[row]! })}>Its place in the transcript</a>
+      </p>
+      {summary.before.length > 0 && <ContextMap summary={summary} />}
+      <Loss summary={summary} />
+      <Words summary={summary} />
+      <Sources summary={summary} />
+    </article>
+  );
+}
+
+function ContextMap({ summary: { before, after } }: { summary: SummaryBody }) {
+  const [chosen, choose] = useState<MapRun>();
+  const widest = Math.max(total(before), total(after), 1);
+  return (
+    <>
+      <h3>Before and after</h3>
+      <Strip name="Before" runs={before} widest={widest} chosen={chosen} onChoose={choose} />
+      <Strip name="After" runs={after} widest={widest} chosen={chosen} onChoose={choose} />
+      <FateTable before={before} after={after} />
+      {chosen !== undefined && <RunRows run={chosen} />}
+    </>
+  );
+}
+
+const fates = ["summarised", "masked", "kept", "summary", "dropped"] as const;
+
+interface StripProps {
+  name: string;
+  runs: readonly MapRun[];
+  widest: number;
+  chosen: MapRun | undefined;
+  onChoose: (run: MapRun) => void;
+}
+
+function Strip({ name, runs, widest, chosen, onChoose }: StripProps) {
+  return (
+    <div class="strip">
+      <h4>
+        {name}: {digits(total(runs))} tokens in messages
+      </h4>
+      <ol>
+        {runs.map((run, at) => (
+          <li key={at} style={{ width: `${Math.max(0.4, (run.tokens / widest) * 100)}%` }}>
+            <button
+              type="button"
+              class={run.fate}
+              aria-pressed={run === chosen}
+              title={runText(run)}
+              onClick={() => onChoose(run)}
+            >
+              <span>{run.tokens / widest > 0.08 ? run.fate : ""}</span>
+              <span class="hidden">{runText(run)}</span>
+            </button>
+          </li>
+        ))}
+      </ol>
+    </div>
+  );
+}
+
+function FateTable({ before, after }: { before: readonly MapRun[]; after: readonly MapRun[] }) {
+  const rows = fates
+    .map((fate) => ({ fate, before: sumOf(before, fate), after: sumOf(after, fate) }))
+    .filter((row) => row.before.messages + row.after.messages > 0);
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">What became of it</th>
+          <th scope="col">Messages before</th>
+          <th scope="col">Tokens before</th>
+          <th scope="col">Messages after</th>
+          <th scope="col">Tokens after</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ fate, before: was, after: is }) => (
+          <tr key={fate}>
+            <th scope="row">
+              <span class={`swatch ${fate}`} /> {fate}
+            </th>
+            <td>{digits(was.messages)}</td>
+            <td>{digits(was.tokens)}</td>
+            <td>{digits(is.messages)}</td>
+            <td>{digits(is.tokens)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function RunRows({ run }: { run: MapRun }) {
+  const { ids, previews } = page.value!.rows;
+  return (
+    <div class="run">
+      <h4>{runText(run)}</h4>
+      <ul>
+        {run.rows
+          .filter((row) => row >= 0)
+          .slice(0, 200)
+          .map((row) => (
+            <li key={row}>
+              <a href={linkTo({ view: "entry", id: ids[row]! })}>
+                <span class="kind">{kindOf(row)}</span> {previews[row]}
+              </a>
+            </li>
+          ))}
+      </ul>
+    </div>
+  );
+}
+
+function runText(run: MapRun): string {
+  return `${run.fate}: ${digits(run.rows.length)} messages, ${digits(run.tokens)} tokens`;
+}
+
+function total(runs: readonly MapRun[]): number {
+  return runs.reduce((sum, { tokens }) => sum + tokens, 0);
+}
+
+function sumOf(runs: readonly MapRun[], fate: MapRun["fate"]): { messages: number; tokens: number } {
+  const own = runs.filter((run) => run.fate === fate);
+  return { messages: own.reduce((sum, { rows }) => sum + rows.length, 0), tokens: total(own) };
+}
+
+function Loss({ summary: { loss } }: { summary: SummaryBody }) {
+  return (
+    <>
+      <h3>What was lost</h3>
+      {loss.length === 0 && <p class="quiet">Its maker did not record what was lost.</p>}
+      {loss.map(({ text, rows }) => (
+        <p key={text}>
+          {text} <Rows rows={rows} />
+        </p>
+      ))}
+    </>
+  );
+}
+
+function Words({ summary: { words } }: { summary: SummaryBody }) {
+  if (words.length === 0) return null;
+  return (
+    <>
+      <h3>Your words that it carries</h3>
+      <ul class="words">
+        {words.map(({ text, rows }, at) => (
+          <li key={at}>
+            {text} <Rows rows={rows} />
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function Sources({ summary: { lines } }: { summary: SummaryBody }) {
+  return (
+    <>
+      <h3>The summary, and what it rests on</h3>
+      <ol class="lines">
+        {lines.map(({ text, rows, isMatched }, at) => (
+          <li key={at}>
+            <span class="text">{text || " "}</span> <Rows rows={rows} isMatched={isMatched} />
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+/** So many sources of one line are named. */
+const MOST_NAMED = 8;
+
+function Rows({ rows, isMatched = false }: { rows: readonly number[]; isMatched?: boolean }) {
+  const { ids, previews } = page.value!.rows;
+  if (rows.length === 0) return null;
+  return (
+    <span class={isMatched ? "sources matched" : "sources"}>
+      {rows.slice(0, MOST_NAMED).map((row) => (
+        <a key={row} href={linkTo({ view: "entry", id: ids[row]! })} title={previews[row]}>
+          {kindOf(row)} {ids[row]!.slice(0, 8)}
+        </a>
+      ))}
+      {rows.length > MOST_NAMED && <span> and {digits(rows.length - MOST_NAMED)} more</span>}
+      {isMatched && <span class="quiet"> (found by its words)</span>}
+    </span>
+  );
 }

@@ -1,5 +1,205 @@
-import { shownPath } from "../session-tree.ts";
+import { useEffect, useState } from "preact/hooks";
+import { type ComparedSide, type Comparison, compareRows, sidesOf } from "../../src/compare.ts";
+import { address, go, linkTo } from "../address.ts";
+import { digits, dollars } from "../numbers.ts";
+import { body, page } from "../page-store.ts";
+import { childrenOf, kindOf, labelOf, rowOf } from "../session-tree.ts";
 
+/** Two entries side by side: what was done on the way to each since they parted. */
 export function Compare() {
-  return <section aria-label="Compare">{shownPath.value.length} entries</section>;
+  const to = address.value;
+  const [idA, idB] = to.view === "compare" ? [to.a, to.b] : [];
+  const { rows, leaf } = page.value!;
+  const ends = branchEnds();
+  const a = idA === undefined ? ends.find((row) => row !== leaf) : rowOf.value.get(idA);
+  const b = idB === undefined ? leaf : rowOf.value.get(idB);
+  const choose = (side: "a" | "b", row: number) => {
+    const ids = { a: rows.ids[a ?? -1], b: rows.ids[b ?? -1], [side]: rows.ids[row] };
+    go({
+      view: "compare",
+      ...(ids.a !== undefined && { a: ids.a }),
+      ...(ids.b !== undefined && { b: ids.b }),
+    });
+  };
+  return (
+    <section class="compare" aria-label="Two entries compared">
+      <h2>Two entries compared</h2>
+      <div class="choice">
+        <EndChoice name="A" value={a} ends={ends} onChoose={(row) => choose("a", row)} />
+        <EndChoice name="B" value={b} ends={ends} onChoose={(row) => choose("b", row)} />
+      </div>
+      <p class="quiet">Another entry is chosen in the tree, with its link “compare”.</p>
+      {a === undefined || b === undefined || b < 0 ? (
+        <p>{ends.length < 2 ? "This session has one branch." : "Choose two entries."}</p>
+      ) : (
+        <Compared a={a} b={b} />
+      )}
+    </section>
+  );
+}
+
+/** The last entries of all branches, records of moves left out; the latest first. */
+function branchEnds(): number[] {
+  const { ids } = page.value!.rows;
+  return ids
+    .flatMap((_, row) => (childrenOf.value.has(row) || kindOf(row) === "leaf" ? [] : [row]))
+    .reverse();
+}
+
+interface EndChoiceProps {
+  name: string;
+  value: number | undefined;
+  ends: readonly number[];
+  onChoose: (row: number) => void;
+}
+
+function EndChoice({ name, value, ends, onChoose }: EndChoiceProps) {
+  const all = value === undefined || value < 0 || ends.includes(value) ? ends : [value, ...ends];
+  return (
+    <label>
+      {name}{" "}
+      <select value={value ?? -1} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
+        {value === undefined && <option value={-1}>choose</option>}
+        {all.slice(0, MOST_ENDS).map((row) => (
+          <option key={row} value={row}>
+            {nameOf(row)}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+const MOST_ENDS = 500;
+
+function nameOf(row: number): string {
+  const { previews } = page.value!.rows;
+  const label = labelOf.value.get(row);
+  return `${label === undefined ? "" : `[${label}] `}${kindOf(row)}: ${previews[row]!.slice(0, 60)}`;
+}
+
+function Compared({ a, b }: { a: number; b: number }) {
+  const [result, setResult] = useState<Comparison>();
+  useEffect(() => {
+    let isWanted = true;
+    setResult(undefined);
+    void compared(a, b).then((found) => isWanted && setResult(found));
+    return () => {
+      isWanted = false;
+    };
+  }, [a, b]);
+  if (result === undefined) return <p class="loading">Reading both sides…</p>;
+  const { ids } = page.value!.rows;
+  const { commonAncestor, commonEntries, sharedFiles } = result;
+  return (
+    <>
+      <p>
+        {relations[result.relation]}{" "}
+        {commonAncestor >= 0 && (
+          <>
+            They have {digits(commonEntries)} entries in common, up to{" "}
+            <a href={linkTo({ view: "entry", id: ids[commonAncestor]! })}>{nameOf(commonAncestor)}</a>.
+          </>
+        )}
+      </p>
+      {sharedFiles.length > 0 && (
+        <p class="shared">
+          Touched on both sides:{" "}
+          {sharedFiles.map((file) => (
+            <code key={file}>{file}</code>
+          ))}
+        </p>
+      )}
+      <div class="sides">
+        <Side name="A" row={a} side={result.a} />
+        <Side name="B" row={b} side={result.b} />
+      </div>
+    </>
+  );
+}
+
+const relations: Readonly<Record<Comparison["relation"], string>> = {
+  same: "Both are one entry.",
+  ahead: "A comes after B, which has nothing of its own.",
+  behind: "A is on the way to B.",
+  parted: "Both have something of their own.",
+  unrelated: "They have no entry in common.",
+};
+
+async function compared(a: number, b: number): Promise<Comparison> {
+  const data = page.peek()!;
+  const sides = sidesOf(data.rows.parents, a, b);
+  const bodies = new Map<number, Awaited<ReturnType<typeof body>>>();
+  for (const row of [...sides.a, ...sides.b]) bodies.set(row, await body(row));
+  return compareRows(data, a, b, bodies);
+}
+
+function Side({ name, row, side }: { name: string; row: number; side: ComparedSide }) {
+  const { ids } = page.value!.rows;
+  return (
+    <article aria-label={`Side ${name}`}>
+      <h3>
+        {name}: <a href={linkTo({ view: "entry", id: ids[row]! })}>{nameOf(row)}</a>
+      </h3>
+      <p>
+        {digits(side.rows.length)} entries, {digits(side.turns)} turns, {digits(side.compactions.length)}{" "}
+        compactions,{" "}
+        {side.isCostWhole ? dollars(side.costUsd) : `${dollars(side.costUsd)} and what is not known`}
+      </p>
+      <Files name="Created" files={side.created} />
+      <Files name="Modified" files={side.modified} />
+      <Files name="Read" files={side.read} />
+      {side.commands.length > 0 && <h4>Commands</h4>}
+      <ul class="commands">
+        {side.commands.slice(-MOST_COMMANDS).map(({ text, state, row: at }) => (
+          <li key={at}>
+            <span class={state === "passed" ? "passed" : "failed"}>{state}</span>{" "}
+            <a href={linkTo({ view: "entry", id: ids[at]! })}>
+              <code>{text}</code>
+            </a>
+          </li>
+        ))}
+      </ul>
+      <RowList name="What you said" rows={side.words} />
+      <RowList name="Last answer" rows={side.lastAnswer < 0 ? [] : [side.lastAnswer]} />
+      <RowList name="Summaries taken along" rows={side.branchSummaries} />
+    </article>
+  );
+}
+
+const MOST_COMMANDS = 50;
+
+function Files({ name, files }: { name: string; files: readonly string[] }) {
+  if (files.length === 0) return null;
+  return (
+    <>
+      <h4>
+        {name} <span class="quiet">{digits(files.length)}</span>
+      </h4>
+      <ul>
+        {files.map((file) => (
+          <li key={file}>
+            <code>{file}</code>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+function RowList({ name, rows }: { name: string; rows: readonly number[] }) {
+  const { ids, previews } = page.value!.rows;
+  if (rows.length === 0) return null;
+  return (
+    <>
+      <h4>{name}</h4>
+      <ul>
+        {rows.map((row) => (
+          <li key={row}>
+            <a href={linkTo({ view: "entry", id: ids[row]! })}>{previews[row] || kindOf(row)}</a>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
 }

@@ -1,0 +1,70 @@
+import DOMPurify from "dompurify";
+import { Marked, type Tokens } from "marked";
+import { useMemo } from "preact/hooks";
+import { highlighted } from "./highlight.ts";
+
+/**
+ * The one place where text of a session becomes HTML: Markdown without raw HTML, then sanitised. Links lead to the web or
+ * to a mailbox, and only when they are clicked; no image is fetched: it is shown as a link with its text.
+ */
+const marked = new Marked({
+  gfm: true,
+  breaks: true,
+  renderer: {
+    html: ({ text }: Tokens.HTML | Tokens.Tag) => escaped(text),
+    image: ({ href, text }: Tokens.Image) => link(href, `image: ${text || href}`),
+    link({ href, tokens }: Tokens.Link) {
+      return isAllowed(href)
+        ? anchor(href, this.parser.parseInline(tokens))
+        : this.parser.parseInline(tokens);
+    },
+    code: ({ text, lang }: Tokens.Code) =>
+      `<pre><code class="hljs">${highlighted(text, lang ?? "")}</code></pre>`,
+    checkbox: ({ checked }: Tokens.Checkbox) => (checked ? "☑ " : "☐ "),
+  },
+});
+
+const allowedTags = [
+  ..."p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del a span".split(" "),
+  ..."table thead tbody tr th td".split(" "),
+];
+
+/** A text longer than this is shown as it is: nobody reads its headings, and it would hold up the page. */
+const MOST_CHARS = 200_000;
+
+export function Markdown({ text }: { text: string }) {
+  const html = useMemo(() => (text.length > MOST_CHARS ? undefined : safeHtml(text)), [text]);
+  if (html === undefined) return <pre class="plain">{text}</pre>;
+  return <div class="markdown" dangerouslySetInnerHTML={{ __html: html }} />;
+}
+
+function safeHtml(text: string): string | undefined {
+  try {
+    const html = marked.parse(text, { async: false });
+    return DOMPurify.sanitize(html, {
+      ALLOWED_TAGS: allowedTags,
+      ALLOWED_ATTR: ["href", "class", "rel", "target", "start"],
+      ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+      ALLOW_DATA_ATTR: false,
+    });
+  } catch {
+    // What the renderer cannot read (nested a thousand deep, say) is still shown.
+    return undefined;
+  }
+}
+
+function link(href: string, text: string): string {
+  return isAllowed(href) ? anchor(href, escaped(text)) : escaped(text);
+}
+
+function anchor(href: string, html: string): string {
+  return `<a href="${escaped(href)}" rel="noopener noreferrer nofollow" target="_blank">${html}</a>`;
+}
+
+function isAllowed(href: string): boolean {
+  return /^(?:https?:\/\/|mailto:)/i.test(href.trim());
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+}

@@ -1,0 +1,111 @@
+import { memo } from "preact/compat";
+import { address, linkTo } from "../address.ts";
+import { dollars, short, timeIso, timeText } from "../numbers.ts";
+import { page } from "../page-store.ts";
+import { hasFlag, kindOf, labelOf, maskOf, requestOf } from "../session-tree.ts";
+import { useBody } from "../use-body.ts";
+import { hits, query } from "./find.ts";
+import { Facts, Part } from "./part.tsx";
+
+const names: Readonly<Record<string, string>> = {
+  user: "You",
+  assistant: "Agent",
+  result: "Result",
+  command: "Your command",
+  note: "Note",
+  compaction: "Compaction",
+  "branch summary": "Branch summary",
+};
+
+/** One entry of the transcript. */
+export const Entry = memo(({ row }: { row: number }) => {
+  const kind = kindOf(row);
+  const { ids } = page.value!.rows;
+  const id = ids[row]!;
+  const to = address.value;
+  const isAddressed = to.view === "entry" && to.id === id;
+  return (
+    <article
+      class={`entry ${kind.replace(" ", "-")}${isAddressed ? " addressed" : ""}`}
+      aria-label={names[kind] ?? kind}
+    >
+      <Head row={row} />
+      <Body row={row} />
+    </article>
+  );
+});
+
+function Head({ row }: { row: number }) {
+  const kind = kindOf(row);
+  const { ids, times } = page.value!.rows;
+  const id = ids[row]!;
+  const label = labelOf.value.get(row);
+  const request = requestOf.value.get(row);
+  return (
+    <header>
+      <h2>{names[kind] ?? kind}</h2>
+      {label !== undefined && <span class="label">{label}</span>}
+      {hasFlag(row, "failed") && <span class="failed">failed</span>}
+      {request !== undefined && (
+        <a class="quiet" href={linkTo({ view: "context", id })}>
+          {short(request.input + request.cacheRead + request.cacheWrite)} tokens
+          {request.costUsd === null ? "" : `, ${dollars(request.costUsd)}`}
+        </a>
+      )}
+      <Masked row={row} />
+      <a
+        class="quiet address"
+        href={linkTo({ view: "entry", id })}
+        title="The address of this entry, for good"
+      >
+        <time dateTime={timeIso(times[row]!)}>{timeText(times[row]!) || "no time"}</time>
+      </a>
+    </header>
+  );
+}
+
+function Masked({ row }: { row: number }) {
+  const mask = maskOf.value.get(row);
+  if (mask === undefined) return null;
+  const id = page.value!.rows.ids[mask]!;
+  return (
+    <a class="masked" href={linkTo({ view: "entry", id })}>
+      {hasFlag(mask, "omits") ? "left out of the model's view" : "masked in the model's view"}
+    </a>
+  );
+}
+
+function Body({ row }: { row: number }) {
+  const body = useBody(row);
+  const isOpen = query.value !== "" && hits.value.has(row);
+  const { previews, ids } = page.value!.rows;
+  const kind = kindOf(row);
+  if (body === undefined) return <p class="loading">{previews[row]}</p>;
+  if (kind === "compaction" || kind === "branch summary") {
+    const { facts = [], loss = [] } = body.summary ?? {};
+    return (
+      <div class="body">
+        <Facts rows={facts.filter(([name]) => shortFacts.includes(name))} />
+        {loss.map(({ text }) => (
+          <p key={text}>{text}</p>
+        ))}
+        <p>
+          <a href={linkTo({ view: "compaction", id: ids[row]! })}>
+            What was kept and lost, and the summary with its sources
+          </a>
+        </p>
+        {isOpen && body.parts.map((part, at) => <Part key={at} part={part} isOpen />)}
+      </div>
+    );
+  }
+  return (
+    <div class="body">
+      {body.parts.map((part, at) => (
+        <Part key={at} part={part} isOpen={isOpen} />
+      ))}
+      {body.parts.length === 0 && <p class="quiet">{previews[row] || "Nothing was said."}</p>}
+    </div>
+  );
+}
+
+const shortFacts = ["Why", "Decided by", "Before", "After", "Cost"];
