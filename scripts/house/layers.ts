@@ -34,6 +34,7 @@ const ARROWS: Arrows = {
     "compaction",
     "agent",
     "transcripts",
+    "page",
     "extension",
     "pi-adapter",
   ],

@@ -17,6 +17,7 @@ import {
   type SkippedFile,
 } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
+import type { Notice } from "./output.ts";
 import { pathInMemory } from "./session-copy.ts";
 import { openSessionFile, resolveEntryId, sessionPath, sessionPlace } from "./session-file.ts";
 
@@ -90,10 +91,21 @@ export function forkedSession(
 }
 
 function latestFile({ call, cwd, models }: AppContext): string {
+  return latestSession({ call, cwd, onNotice: models.onNotice });
+}
+
+interface LatestSessionOptions {
+  call: Parameters<typeof sessionPlace>[0];
+  cwd: string;
+  onNotice: (notice: Notice) => void;
+}
+
+/** The file of the folder's latest session. @throws BonsaiError `nothing_to_continue` */
+export function latestSession({ call, cwd, onNotice }: LatestSessionOptions): string {
   const { sessions, skipped } = listSessions({ ...sessionPlace(call), cwd });
   const [latest] = sessions;
   for (const { file, reason } of skipped.filter(isNewerThan(latest)))
-    models.onNotice({
+    onNotice({
       code: "session_passed_over",
       message: `${file} is passed over: ${skipWords[reason]}.`,
     });

@@ -1,4 +1,4 @@
-import { existsSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, statSync, writeFileSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, findSession, openSession, type Session } from "@bonsai-agent/session";
@@ -98,12 +98,21 @@ function ambiguousEntry(name: string, matches: readonly string[], isId: boolean)
 }
 
 /**
- * The absolute path that `-o` names; undefined without the flag.
- * @throws BonsaiError `output_exists`: nothing is ever overwritten, for it could be a session.
+ * The absolute path that `-o` names, or `name`; undefined without either.
+ * @param name as the call has it in another place than behind `-o`
+ * @throws BonsaiError `output_exists`: nothing is ever overwritten, for it could be a session; `wrong_usage` for two names
  */
-export function outputFile({ options, io }: Invocation): string | undefined {
-  if (typeof options.output !== "string") return undefined;
-  const file = resolve(io.cwd, options.output);
+export function outputFile({ options, io }: Invocation, name?: string): string | undefined {
+  const given = typeof options.output === "string" ? options.output : undefined;
+  if (given !== undefined && name !== undefined)
+    throw new BonsaiError({
+      code: "wrong_usage",
+      message: `Two files are named to write to: ${name}, and ${given} after -o.`,
+      hint: "Name one of them.",
+    });
+  const chosen = given ?? name;
+  if (chosen === undefined) return undefined;
+  const file = resolve(io.cwd, chosen);
   if (existsSync(file)) throw outputExists(file);
   return file;
 }
@@ -119,28 +128,38 @@ export function outputExists(file: string): BonsaiError {
 /** What a file of Markdown may end with; nothing, too: a pipe has no ending. */
 const markdownEndings = ["", ".md", ".markdown", ".txt"];
 
+/** What a page may end with. */
+const pageEndings = [".html", ".htm"];
+
 /**
- * Refuses a file whose name promises another format than Markdown.
- * @throws BonsaiError `export_format_unknown`
+ * The format that a file's name promises.
+ * @throws BonsaiError `export_format_unknown` for another one than Markdown and HTML
  */
-export function requireMarkdownName(file: string): void {
+export function exportFormat(file: string): "markdown" | "html" {
   const name = basename(file);
   const [ending = ""] = /\.[^.]+$/.exec(name) ?? [];
+  if (pageEndings.includes(ending.toLowerCase())) return "html";
   // A number ends a version or a date.
-  if (markdownEndings.includes(ending.toLowerCase()) || /^\.\d+$/.test(ending)) return;
+  if (markdownEndings.includes(ending.toLowerCase()) || /^\.\d+$/.test(ending)) return "markdown";
+  const stem = name.slice(0, -ending.length) || "session";
   throw new BonsaiError({
     code: "export_format_unknown",
-    message: `A session is exported as Markdown; ${name} would be another format by its name.`,
-    hint: `Write ${name.slice(0, -ending.length) || "session"}.md.`,
+    message: `A session is exported as Markdown or as a page; ${name} would be another format by its name.`,
+    hint: `Write ${stem}.md or ${stem}.html.`,
   });
 }
 
-/** Writes a new file, whole or not at all. @throws BonsaiError `output_exists` */
-export function writeOutput(path: string, text: string): void {
+/** Writes a new file, whole or not at all. @param pieces one after the other @throws BonsaiError `output_exists` */
+export function writeOutput(path: string, pieces: string | Iterable<string>): void {
   if (existsSync(path)) throw outputExists(path);
   const file = new NewFile(path, outputExists);
   try {
-    writeFileSync(file.temporaryPath, text, { flag: "wx", mode: 0o600 });
+    const opened = openSync(file.temporaryPath, "wx", 0o600);
+    try {
+      for (const piece of typeof pieces === "string" ? [pieces] : pieces) writeFileSync(opened, piece);
+    } finally {
+      closeSync(opened);
+    }
     file.publish();
   } finally {
     file.discard();

@@ -369,15 +369,36 @@ export const grammar: readonly CommandGrammar[] = [
   },
   {
     name: "export",
-    summary: "Write a session as Markdown",
-    args: [session],
+    summary: "Write a session as Markdown, or as a page for a browser",
+    args: [session, ["[file]", "session.md or session.html; default: Markdown on standard output"]],
     options: [
       leaf,
-      { flags: "--all", description: "all branches, not only the active one" },
-      { flags: "-o, --output <file>", description: "where to write; default: standard output" },
+      { flags: "--all", description: "in Markdown: all branches, not only the active one" },
+      { flags: "-o, --output <file>", description: "where to write, in place of [file]" },
+      { flags: "--redact", description: "replace what looks like a key, and keys that are stored (default)" },
+      { flags: "--no-redact", description: "in a page: leave them" },
     ],
-    examples: [["bonsai export session.jsonl -o session.md", "to read or to share"]],
+    examples: [
+      ["bonsai export session.jsonl session.html", "one file that opens in a browser, without network"],
+      ["bonsai export session.jsonl -o session.md", "to read or to share as text"],
+    ],
     load: async () => (await import("./commands/export.ts")).run,
+  },
+  {
+    name: "view",
+    summary: "Show a session in the browser, and follow it",
+    args: [["[session]", "a session file, or the id of a session; default: the latest of this folder"]],
+    options: [
+      { flags: "--port <number>", description: "serve at this port; default: one that is free" },
+      { flags: "--no-open", description: "print the address, and open no browser" },
+      { flags: "--redact", description: "replace what looks like a key, and keys that are stored (default)" },
+      { flags: "--no-redact", description: "leave them" },
+    ],
+    examples: [
+      ["bonsai view", "the latest session of this folder, as it goes on"],
+      ["bonsai view session.jsonl --no-open", "only the address, for another browser on this machine"],
+    ],
+    load: async () => (await import("./commands/view.ts")).run,
   },
   {
     name: "doctor",

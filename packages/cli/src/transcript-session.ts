@@ -5,17 +5,28 @@ import { sessionFile } from "@bonsai-agent/app/session-file";
 import { importedSessionFile } from "@bonsai-agent/app/session-import";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome, MemoryStore, openSession, type Session } from "@bonsai-agent/session";
-import { detectTranscript, type ImportedSession, importTranscript } from "@bonsai-agent/transcripts";
+import {
+  detectTranscript,
+  type ImportedSession,
+  type ImportResult,
+  importTranscript,
+} from "@bonsai-agent/transcripts";
 
-/** The session that a command's first argument makes, where that is another agent's transcript; it is only read. */
-export function transcriptSession(invocation: Invocation): ImportedSession | undefined {
+/**
+ * The session that a command's first argument makes, where that is another agent's transcript; it is only read.
+ * @param outcome what becomes of it, for people
+ */
+export function transcriptSession(
+  invocation: Invocation,
+  outcome = "what is compacted is a session made of it",
+): ImportResult | undefined {
   const path = sessionFile(invocation);
   const found = detectTranscript(path);
   if (found === undefined || found.format === "session") return undefined;
   const imported = importTranscript({ path });
   invocation.output.notify({
     code: "transcript_read",
-    message: `${path} is a transcript of ${found.program}: it stays as it is, and what is compacted is a session made of it.`,
+    message: `${path} is a transcript of ${found.program}: it stays as it is, and ${outcome}.`,
   });
   return imported;
 }

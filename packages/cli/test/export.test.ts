@@ -39,22 +39,34 @@ test("bonsai export overwrites nothing, least of all the session", async () => {
 });
 
 test.for([
-  ["x.html", "x.md"],
-  ["x.HTM", "x.md"],
-  ["a.b.json", "a.b.md"],
-  ["x.pdf", "x.md"],
-  [".html", "session.md"],
-] as const)("bonsai export writes no Markdown into %s", async ([name, hint]) => {
+  ["a.b.json", "a.b.md or a.b.html"],
+  ["x.pdf", "x.md or x.html"],
+  [".pdf", "session.md or session.html"],
+] as const)("bonsai export refuses the format of %s", async ([name, hint]) => {
   const target = join(testFolder(), name);
   const { code, stderr } = await runCli(["export", writeLines(sampleLines()), "-o", target, "--json"]);
   expect(code).toBe(1);
   expect(JSON.parse(stderr).error).toEqual({
     code: "export_format_unknown",
-    message: `A session is exported as Markdown; ${name} would be another format by its name.`,
+    message: `A session is exported as Markdown or as a page; ${name} would be another format by its name.`,
     hint: `Write ${hint}.`,
   });
   expect(existsSync(target)).toBe(false);
 });
+
+test.for(["x.html", "x.HTM"])(
+  "bonsai export writes a page into %s, which runs nothing but its own",
+  async (name) => {
+    const target = join(testFolder(), name);
+    const { code, stdout } = await runCli(["export", writeLines(sampleLines()), target, "--json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ format: "html", file: target, redacted: 0 });
+    const page = readFileSync(target, "utf8");
+    expect(page).toMatch(/^<!doctype html>/);
+    expect(page).toContain("default-src 'none'; script-src 'sha256-");
+    expect(page).not.toContain("Never use floats for money.");
+  },
+);
 
 test.for(["x.md", "x.Markdown", "x.txt", "x", "notes-v1.2"])("bonsai export writes %s", async (name) => {
   const target = join(testFolder(), name);

@@ -44,7 +44,7 @@ describe("the command line", () => {
     [["hlep"], "unknown_command", "Did you mean help?"],
     [["show"], "wrong_usage", "Missing required argument 'session'."],
     [["show", "a", "b"], "wrong_usage", "Too many arguments"],
-    [["export", "the", "data"], "wrong_usage", "`bonsai -p WORDS` sends words to the model"],
+    [["export", "all", "the", "data"], "wrong_usage", "`bonsai -p WORDS` sends words to the model"],
     [["show", "--jsno", "x"], "wrong_usage", "Did you mean --json?"],
     [["context", "x", "--leaf"], "wrong_usage", "argument missing"],
     [["compact", "x", "--keep", "many"], "wrong_usage", "like 20000 or 20k"],

@@ -87,7 +87,7 @@ export { type RepairedMessages, type RepairMessagesOptions, repairMessages } fro
 export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
 export { scenarioModel } from "./scenario-file.ts";
 export { scriptedProvider } from "./scripted.ts";
-export type { NamedSecret } from "./secrets.ts";
+export { knownSecrets, type NamedSecret } from "./secrets.ts";
 export {
   type AskedThinking,
   askedThinking,

@@ -1,7 +1,7 @@
 import { costText, knownUsd, type ToolCall, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
 import { type Entry, type Session, UsageCounter } from "@bonsai-agent/session";
 import { entryBody } from "./bodies.ts";
-import type { ChunkPlace, EntryBody, PageData, PageRows, PageUpdate } from "./page-data.ts";
+import type { ChunkPlace, EntryBody, PageData } from "./page-data.ts";
 import { Redaction } from "./redaction.ts";
 import { CompactionRows, type RequestOptions, RequestRows } from "./requests.ts";
 import { addRow, emptyRows } from "./rows.ts";
@@ -87,16 +87,6 @@ export class SessionPage {
     this.#rows = rows;
     data.redacted = this.#redaction.count;
     return data;
-  }
-
-  /** The same for who has the rows before `from` already, as they never change. */
-  update(from: number): PageUpdate {
-    const data = this.data();
-    const start = Math.min(Math.max(0, from), data.rows.ids.length);
-    const rows = Object.fromEntries(
-      Object.entries(data.rows).map(([name, column]) => [name, (column as unknown[]).slice(start)]),
-    ) as unknown as PageRows;
-    return { from: start, data: { ...data, rows } };
   }
 
   /** The bodies of a chunk's rows, as `data` has last told them. */

@@ -1,27 +1,41 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
-import { bytes } from "@bonsai-agent/app/numbers";
+import { bytes, counted } from "@bonsai-agent/app/numbers";
 import { freeModels } from "@bonsai-agent/app/session-facts";
 import {
+  exportFormat,
   openNamedSession,
   outputFile,
-  requireMarkdownName,
   resolveEntryId,
   writeOutput,
 } from "@bonsai-agent/app/session-file";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
+import { wrongUsage } from "../failure.ts";
+import { inMemory, transcriptSession } from "../transcript-session.ts";
+import { namedPageOptions } from "./view.ts";
 
 /** What `bonsai export --json` prints: the text itself, or where it was written. */
 type ExportReport =
   | { format: "markdown"; file: string; sizeBytes: number }
-  | { format: "markdown"; text: string };
+  | { format: "markdown"; text: string }
+  | { format: "html"; file: string; sizeBytes: number; redacted: number };
 
 export async function run(invocation: Invocation): Promise<undefined> {
+  const { args, options } = invocation;
+  const file = outputFile(invocation, args[1]);
+  if (file !== undefined && exportFormat(file) === "html") return exportPage(invocation, file);
+  if (options.redact === false)
+    throw wrongUsage(
+      "`--no-redact` is for a page: Markdown never has a secret.",
+      "Name a file like session.html.",
+    );
+  return exportText(invocation, file);
+}
+
+async function exportText(invocation: Invocation, file: string | undefined): Promise<undefined> {
   const { options, io, output } = invocation;
-  const file = outputFile(invocation);
-  if (file !== undefined) requireMarkdownName(file);
-  const session = openNamedSession(invocation);
+  const session = sessionOf(invocation).session;
   const leaf = typeof options.leaf === "string" ? { leafId: resolveEntryId(session, options.leaf) } : {};
   const text = exportMarkdown(session, { ...leaf, all: options.all === true, isFree: await freeModels(io) });
   if (file !== undefined) {
@@ -31,4 +45,33 @@ export async function run(invocation: Invocation): Promise<undefined> {
     output.result(report, () => [["Written to ", span(file, "cyan"), `, ${bytes(sizeBytes)}`]]);
   } else if (output.wantsJson) output.json({ format: "markdown", text } satisfies ExportReport);
   else io.stdout.write(io.stdout.isTTY ? `${printableLines(text).join("\n")}\n` : text);
+}
+
+async function exportPage(invocation: Invocation, file: string): Promise<undefined> {
+  const { options, output } = invocation;
+  if (options.leaf !== undefined || options.all === true)
+    throw wrongUsage("A page has all branches: --leaf and --all are for Markdown.", "Leave them out.");
+  const { session, program } = sessionOf(invocation);
+  const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
+  const page = new SessionPage(session, await namedPageOptions(invocation, program));
+  let sizeBytes = 0;
+  const pieces = pageHtml(page);
+  function* counting() {
+    for (const piece of pieces) {
+      sizeBytes += Buffer.byteLength(piece);
+      yield piece;
+    }
+  }
+  writeOutput(file, counting());
+  const { redacted } = page;
+  const report: ExportReport = { format: "html", file, sizeBytes, redacted };
+  const left = redacted === 0 ? "" : `, ${counted(redacted, "secret")} taken out`;
+  output.result(report, () => [["Written to ", span(file, "cyan"), `, ${bytes(sizeBytes)}${left}`]]);
+}
+
+/** A session, or another agent's transcript as one. */
+function sessionOf(invocation: Invocation) {
+  const imported = transcriptSession(invocation, "what is written is a session made of it");
+  if (imported === undefined) return { session: openNamedSession(invocation), program: undefined };
+  return { session: inMemory(imported), program: imported.report.program };
 }

@@ -1,7 +1,7 @@
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { forkChoice, freshChoice } from "@bonsai-agent/app/session-choice";
-import { resolveEntryId } from "@bonsai-agent/app/session-file";
+import { resolveEntryId, writeOutput } from "@bonsai-agent/app/session-file";
 import { BonsaiError, saidText } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
@@ -11,10 +11,9 @@ import {
   thinkingLevelsOf,
   usableModels,
 } from "@bonsai-agent/models";
-import { exportMarkdown } from "@bonsai-agent/transcripts";
 import { z } from "zod";
 import { type RpcWork, rpcHandlers } from "./commands.ts";
-import { compactionResult, htmlPage, piEntries, piMessages, piState, piStats, piTree } from "./pi-views.ts";
+import { compactionResult, piEntries, piMessages, piState, piStats, piTree } from "./pi-views.ts";
 
 const text = z.string();
 const name = z.string().min(1);
@@ -249,18 +248,25 @@ async function runBash({ host, pi }: RpcWork, params: PiParams<"bash">): Promise
   }
 }
 
-/** The Markdown of `bonsai export` as a page. */
-function exportHtml({ host }: RpcWork, { outputPath }: PiParams<"export_html">): { path: string } {
+/** The page of `bonsai export`. */
+async function exportHtml(
+  { host }: RpcWork,
+  { outputPath }: PiParams<"export_html">,
+): Promise<{ path: string }> {
   const { session } = host.agent;
-  const path = resolve(host.app.cwd, outputPath ?? `bonsai-session-${session.id}.html`);
+  const { app } = host;
+  const path = resolve(app.cwd, outputPath ?? `bonsai-session-${session.id}.html`);
   if (existsSync(path))
     throw new BonsaiError({
       code: "rpc_file_exists",
       message: `There is a file ${path} already.`,
       hint: "Give another `outputPath`, or move the file away.",
     });
-  const page = htmlPage(session.name ?? "A session", exportMarkdown(session, {}));
-  writeFileSync(path, page, { mode: 0o600, flag: "wx" });
+  const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
+  const { pageOptions } = await import("@bonsai-agent/app/page-source");
+  const { home, models, settings, call } = app;
+  const from = { home, env: call.io.env, catalogue: models.catalogue, settings: settings.compaction };
+  writeOutput(path, pageHtml(new SessionPage(session, pageOptions(from))));
   return { path };
 }
 

@@ -88,24 +88,3 @@ export function compactionResult(entry: CompactionEntry, { tokensAfter }: Compac
   const { summary, firstKeptEntryId, tokensBefore, usage, details } = entry;
   return { summary, firstKeptEntryId, tokensBefore, estimatedTokensAfter: tokensAfter, usage, details };
 }
-
-const ENTITIES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-const escaped = (text: string) => text.replace(/[&<>"]/g, (sign) => ENTITIES[sign]!);
-
-/** A page of its own that shows a text as it stands: nothing in it runs, nothing is loaded. */
-export function htmlPage(title: string, text: string): string {
-  return `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escaped(title)}</title>
-<style>body { max-width: 50rem; margin: 2rem auto; padding: 0 1rem } pre { white-space: pre-wrap; overflow-wrap: anywhere }</style>
-</head>
-<body>
-<pre>${escaped(text)}</pre>
-</body>
-</html>
-`;
-}

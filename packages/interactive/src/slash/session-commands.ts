@@ -4,7 +4,7 @@ import { absolutePath, shownPath } from "@bonsai-agent/app/paths";
 import { forkChoice, freshChoice, namedChoice } from "@bonsai-agent/app/session-choice";
 import { freeAmong } from "@bonsai-agent/app/session-facts";
 import {
-  requireMarkdownName,
+  exportFormat,
   resolveEntryId,
   sessionPath,
   sessionPlace,
@@ -206,14 +206,17 @@ export const nameCommand: SlashCommand = {
 
 export const exportCommand: SlashCommand = {
   name: "export",
-  description: "Write the session as Markdown",
+  description: "Write the session as Markdown, or as a page where the file ends in .html",
   argumentHint: "[file]",
   worksWhileBusy: true,
   async run(args, { host, notify }) {
     const { session, model } = host.agent;
     const { cwd, models } = host.app;
     const file = absolutePath(args === "" ? `bonsai-${session.id.slice(0, 8)}.md` : args, cwd);
-    requireMarkdownName(file);
+    if (exportFormat(file) === "html") {
+      const { writePage } = await import("./view.ts");
+      return writePage(file, host.app, session, notify);
+    }
     // With it comes a parser of Markdown, which no start needs.
     const { exportMarkdown } = await import("@bonsai-agent/transcripts");
     const text = exportMarkdown(session, { isFree: freeAmong([...models.catalogue.models, model]) });

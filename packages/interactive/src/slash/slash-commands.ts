@@ -29,6 +29,7 @@ import { settingsCommand, trustCommand } from "./settings-commands.ts";
 import { sourcesCommand } from "./summary-sources.ts";
 import { readThemes, themeCommand } from "./theme.ts";
 import { thinkingCommand } from "./thinking-command.ts";
+import { viewCommand } from "./view.ts";
 
 const quitCommand: SlashCommand = {
   name: "quit",
@@ -81,6 +82,7 @@ export const slashCommands: readonly SlashCommand[] = [
   undoCommand,
   redoCommand,
   exportCommand,
+  viewCommand,
   copyCommand,
   modelCommand,
   thinkingCommand,

@@ -1,0 +1,93 @@
+import { statSync } from "node:fs";
+import { budgetsFor, type CompactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+import {
+  type Catalogue,
+  classifyFailure,
+  knownSecrets,
+  loadCatalogue,
+  ProviderError,
+} from "@bonsai-agent/models";
+import { type PageOptions, type PageSource, SessionPage } from "@bonsai-agent/page";
+import { bonsaiHome, openSession, type Session } from "@bonsai-agent/session";
+import type { CliIo } from "./io.ts";
+import { freeAmong } from "./session-facts.ts";
+
+interface PageOptionsFrom {
+  home: string;
+  env: CliIo["env"];
+  catalogue: KnownModels;
+  settings: CompactionSettings;
+  /** False to leave secrets in. Default: true */
+  redact?: boolean;
+  /** Whose session it was. Default: Bonsai's */
+  program?: string | undefined;
+}
+
+type KnownModels = Pick<Catalogue, "models" | "providers">;
+
+/** What a page says beyond its session: the windows and prices of models, and which keys it must not show. */
+export function pageOptions(from: PageOptionsFrom): PageOptions {
+  const { catalogue, settings, redact = true, program } = from;
+  const known = new Map(catalogue.models.map((model) => [`${model.provider}/${model.id}`, model]));
+  return {
+    redact,
+    secrets: redact ? secretsOf(from) : [],
+    isFree: freeAmong(catalogue.models),
+    ...(program !== undefined && { program }),
+    isOverflow: ({ errorMessage = "", provider, model }) =>
+      classifyFailure({
+        error: new ProviderError({ kind: "refused", message: errorMessage }),
+        provider,
+        modelId: model,
+      }).kind === "inputTooLong",
+    modelSizes(provider, id) {
+      const model = known.get(`${provider}/${id}`);
+      const windowTokens = model?.contextWindow;
+      if (model === undefined || windowTokens === undefined || windowTokens === 0) return undefined;
+      const threshold = thresholdTokens(settings, budgetsFor({ settings, model }));
+      return threshold === undefined ? undefined : { windowTokens, thresholdTokens: threshold };
+    },
+  };
+}
+
+/** Stored keys, and those of the environment. */
+function secretsOf({ home, env, catalogue }: PageOptionsFrom): string[] {
+  const inEnvironment = catalogue.providers.flatMap(({ apiKeyEnv }) => env[apiKeyEnv ?? ""] ?? []);
+  return [...knownSecrets(home).map(({ value }) => value), ...inEnvironment];
+}
+
+/** The models that are known; none where the user's own cannot be read. */
+export async function knownCatalogue({ env }: Pick<CliIo, "env">): Promise<KnownModels> {
+  try {
+    return await loadCatalogue({ home: bonsaiHome(env), env });
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    return { models: [], providers: [] };
+  }
+}
+
+/** A session file for who looks at it while another program writes: read anew after each change, never written to. */
+export function filePageSource(file: string, options: PageOptions): PageSource {
+  let session: Session | undefined;
+  return {
+    state() {
+      const { size = 0, mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+      return `${size} ${mtimeMs}`;
+    },
+    open() {
+      const opened = openSession(file);
+      session?.close();
+      session = opened;
+      return new SessionPage(opened, options);
+    },
+  };
+}
+
+/** The session that this program works on, with what is not on disk. */
+export function livePageSource(session: () => Session, options: PageOptions): PageSource {
+  return {
+    state: () => `${session().id} ${session().index().count} ${session().leafId}`,
+    open: () => new SessionPage(session(), options),
+  };
+}

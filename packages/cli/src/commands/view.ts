@@ -1,0 +1,84 @@
+import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
+import { span } from "@bonsai-agent/app/line";
+import { filePageSource, knownCatalogue, pageOptions } from "@bonsai-agent/app/page-source";
+import { latestSession } from "@bonsai-agent/app/session-choice";
+import { sessionFile } from "@bonsai-agent/app/session-file";
+import { callSettings } from "@bonsai-agent/app/settings";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { type PageOptions, type PageSource, SessionPage, servePage } from "@bonsai-agent/page";
+import { bonsaiHome } from "@bonsai-agent/session";
+import { wrongUsage } from "../failure.ts";
+import { inMemory, transcriptSession } from "../transcript-session.ts";
+
+const MOST_PORT = 65_535;
+
+/** Serves a session's page until it is closed, or Ctrl-C ends it. */
+export async function run(invocation: Invocation): Promise<ExitCode> {
+  const { io, output, options } = invocation;
+  const named =
+    invocation.args[0] === undefined ? { ...invocation, args: [latestFile(invocation)] } : invocation;
+  const source = await sourceOf(named);
+  const { openBrowser } = await import("@bonsai-agent/models/login");
+  return io.interruptible(async (signal) => {
+    const page = await serve(source, portOf(options.port));
+    signal.addEventListener("abort", () => void page.close(), { once: true });
+    output.result({ url: page.url }, () => [
+      [span(page.url, "cyan")],
+      ["Whoever has this address can read the session. It ends with Ctrl-C, or when the page is closed."],
+    ]);
+    if (options.open !== false) await openBrowser(page.url, { env: io.env });
+    await page.ended;
+    return ExitCode.done;
+  });
+}
+
+async function serve(source: PageSource, port: number | undefined) {
+  try {
+    return await servePage({ source, port });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
+    throw new BonsaiError({
+      code: "port_taken",
+      message: `Port ${port} cannot be used: ${code === "EACCES" ? "it is the system's" : "another program has it"}.`,
+      hint: "Name another one after --port, or leave it out.",
+      cause: error,
+    });
+  }
+}
+
+async function sourceOf(invocation: Invocation): Promise<PageSource> {
+  const imported = transcriptSession(invocation, "what is shown is a session made of it");
+  if (imported === undefined)
+    return filePageSource(sessionFile(invocation), await namedPageOptions(invocation));
+  const session = inMemory(imported);
+  const options = await namedPageOptions(invocation, imported.report.program);
+  return { state: () => "", open: () => new SessionPage(session, options) };
+}
+
+/** What the page of a command's session says beyond it. */
+export async function namedPageOptions(invocation: Invocation, program?: string): Promise<PageOptions> {
+  const { io, options } = invocation;
+  return pageOptions({
+    home: bonsaiHome(io.env),
+    env: io.env,
+    catalogue: await knownCatalogue(io),
+    settings: callSettings(invocation),
+    redact: options.redact !== false,
+    program,
+  });
+}
+
+function portOf(value: unknown): number | undefined {
+  if (value === undefined) return undefined;
+  const port = Number(value);
+  if (Number.isInteger(port) && port >= 0 && port <= MOST_PORT) return port;
+  throw wrongUsage(
+    `--port ${String(value)} is no port.`,
+    `Give a number from 0 to ${MOST_PORT}; 0 takes one that is free.`,
+  );
+}
+
+function latestFile({ io, options, output }: Invocation): string {
+  return latestSession({ cwd: io.cwd, call: { io, options }, onNotice: (notice) => output.notify(notice) });
+}

@@ -1,0 +1,61 @@
+import type { AppContext } from "@bonsai-agent/app/app-context";
+import { bytes } from "@bonsai-agent/app/numbers";
+import { shownPath } from "@bonsai-agent/app/paths";
+import { writeOutput } from "@bonsai-agent/app/session-file";
+import type { ServedPage } from "@bonsai-agent/page";
+import type { Session } from "@bonsai-agent/session";
+import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+
+/** The page that is served; one is enough: it follows the session that is at work. */
+let served: Promise<ServedPage> | undefined;
+
+export const viewCommand: SlashCommand = {
+  name: "view",
+  description: "Show the session in the browser, and follow it",
+  worksWhileBusy: true,
+  async run(_args, context) {
+    served ??= serve(context);
+    try {
+      const { url } = await served;
+      const { openBrowser } = await import("@bonsai-agent/models/login");
+      const isOpen = await openBrowser(url);
+      context.notify(`${isOpen ? "Opened in the browser" : "Open in a browser of this machine"}: ${url}`);
+    } catch (error) {
+      served = undefined;
+      throw error;
+    }
+  },
+};
+
+async function serve({ host }: InteractiveContext): Promise<ServedPage> {
+  // With it comes all that a page knows, which no start needs.
+  const { servePage } = await import("@bonsai-agent/page");
+  const { livePageSource } = await import("@bonsai-agent/app/page-source");
+  const source = livePageSource(() => host.agent.session, await optionsOf(host.app));
+  const page = await servePage({ source, holdsProcess: false });
+  void page.ended.then(() => {
+    served = undefined;
+  });
+  return page;
+}
+
+/** Writes the session as a page. */
+export async function writePage(
+  file: string,
+  app: AppContext,
+  session: Session,
+  notify: InteractiveContext["notify"],
+): Promise<void> {
+  const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
+  const pieces = [...pageHtml(new SessionPage(session, await optionsOf(app)))];
+  writeOutput(file, pieces);
+  const size = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+  notify(`Written to ${shownPath(file, app.cwd)}, ${bytes(size)}`);
+}
+
+async function optionsOf(app: AppContext) {
+  const { pageOptions } = await import("@bonsai-agent/app/page-source");
+  const { home, models, settings, call } = app;
+  const { catalogue } = models;
+  return pageOptions({ home, env: call.io.env, catalogue, settings: settings.compaction });
+}

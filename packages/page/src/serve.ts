@@ -1,0 +1,260 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { pageBundle } from "./bundle.ts";
+import { htmlHead, pagePolicy } from "./html.ts";
+import type { PageData } from "./page-data.ts";
+import type { SessionPage } from "./session-page.ts";
+
+/** The session that is served. */
+export interface PageSource {
+  /** Another value after each change: looked at twice a second while somebody looks at the page. */
+  state(): string;
+  /** The session as it is now; asked for again after a change. */
+  open(): SessionPage;
+}
+
+export interface ServeOptions {
+  source: PageSource;
+  /** Default: one that is free. */
+  port?: number | undefined;
+  /** Ends so long after the last page was closed; a page that is loaded anew comes back before. Default: 3,000 */
+  graceMs?: number | undefined;
+  /** False to let the program end while it serves. Default: true */
+  holdsProcess?: boolean | undefined;
+}
+
+/** A page that is served until it is closed. */
+export interface ServedPage {
+  /** With the token that lets somebody in: not for others. */
+  readonly url: string;
+  /** Settles when it was closed, or when the last page that showed it was. */
+  readonly ended: Promise<void>;
+  close(): Promise<void>;
+}
+
+const GRACE_MS = 3_000;
+const LOOK_MS = 500;
+/** A page that is gone without a word is noticed by then. */
+const HEARTBEAT_MS = 15_000;
+const TOKEN_BYTES = 24;
+/** Pages that follow at once. */
+const MOST_FOLLOWERS = 32;
+
+/**
+ * Serves a session's page on the loopback address, read-only. Who does not know the token, comes from another origin, or
+ * names another host gets nothing, and is told nothing.
+ * @throws what opening the session throws, and the system's error where the port is taken
+ */
+export async function servePage(options: ServeOptions): Promise<ServedPage> {
+  const { source, port = 0, graceMs = GRACE_MS, holdsProcess = true } = options;
+  const served = new Served(source, graceMs);
+  served.data();
+  const server = createServer((request, response) => served.answer(request, response));
+  await listening(server, port);
+  if (!holdsProcess) {
+    server.on("connection", (socket) => socket.unref());
+    server.unref();
+  }
+  const { port: actual } = server.address() as AddressInfo;
+  served.begin(actual);
+  const ended = served.ended.then(async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    server.closeAllConnections();
+    await closed;
+  });
+  const close = () => {
+    served.end();
+    return ended;
+  };
+  return { url: `http://127.0.0.1:${actual}/${served.token}/`, ended: served.ended.then(close), close };
+}
+
+function listening(server: Server, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => {
+      server.off("error", reject);
+      resolve();
+    });
+  });
+}
+
+class Served {
+  readonly token = randomBytes(TOKEN_BYTES).toString("base64url");
+  readonly ended: Promise<void>;
+  end: () => void = () => {};
+  readonly #source: PageSource;
+  readonly #graceMs: number;
+  readonly #followers = new Set<ServerResponse>();
+  #hosts: readonly string[] = [];
+  #page: SessionPage | undefined;
+  #data: PageData | undefined;
+  #state = "";
+  #told = "";
+  #grace: NodeJS.Timeout | undefined;
+  #looking: NodeJS.Timeout | undefined;
+  #beating: NodeJS.Timeout | undefined;
+
+  constructor(source: PageSource, graceMs: number) {
+    this.#source = source;
+    this.#graceMs = graceMs;
+    this.ended = new Promise((resolve) => {
+      this.end = () => {
+        clearTimeout(this.#grace);
+        clearInterval(this.#looking);
+        clearInterval(this.#beating);
+        resolve();
+      };
+    });
+  }
+
+  begin(port: number): void {
+    this.#hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+    // The server holds the program, where anything does.
+    this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
+    this.#beating = setInterval(() => this.#tell(":\n\n"), HEARTBEAT_MS).unref();
+  }
+
+  /** As the session is now; read anew only when it has changed. */
+  data(): PageData {
+    const state = this.#source.state();
+    if (this.#data === undefined || state !== this.#state) {
+      this.#page = this.#source.open();
+      this.#data = this.#page.data();
+      this.#state = state;
+    }
+    return this.#data;
+  }
+
+  answer(request: IncomingMessage, response: ServerResponse): void {
+    try {
+      this.#answer(request, response);
+    } catch {
+      // What cannot be read now (its file is gone, say) may be read again later.
+      refuse(response, 500);
+    }
+  }
+
+  #answer(request: IncomingMessage, response: ServerResponse): void {
+    const path = this.#admitted(request);
+    const { pathname, searchParams } = new URL(path ?? "/none", "http://page/");
+    const [, first, count] = /^\/chunk\/(\d{1,12})-(\d{1,12})$/.exec(pathname) ?? [];
+    if (path === undefined) refuse(response, 404);
+    else if (request.method !== "GET" && request.method !== "HEAD") refuse(response, 405);
+    else if (pathname === "/") this.#sendHtml(response);
+    else if (pathname === "/data") this.#sendData(response, searchParams.get("from"));
+    else if (pathname === "/events") this.#follow(response);
+    else if (first !== undefined) this.#sendChunk(response, Number(first), Number(count));
+    else refuse(response, 404);
+  }
+
+  /** What is asked for behind the token; undefined for who is not let in. */
+  #admitted({ headers, url = "" }: IncomingMessage): string | undefined {
+    if (!this.#hosts.includes(headers.host ?? "")) return undefined;
+    const { origin } = headers;
+    if (origin !== undefined && !this.#hosts.some((host) => origin === `http://${host}`)) return undefined;
+    const site = headers["sec-fetch-site"];
+    if (site !== undefined && site !== "same-origin" && site !== "none") return undefined;
+    const [, token = "", path = ""] = /^\/([^/?]*)(\/.*)?$/s.exec(url) ?? [];
+    const [given, own] = [Buffer.from(token), Buffer.from(this.token)];
+    if (given.length !== own.length || !timingSafeEqual(given, own)) return undefined;
+    return path;
+  }
+
+  #sendHtml(response: ServerResponse): void {
+    const bundle = pageBundle();
+    const { session } = this.data();
+    const html = `${htmlHead(session.name ?? "Session", bundle, "'self'")}<script>${bundle.script}</script>\n</body></html>\n`;
+    const policy = `${pagePolicy(bundle, "'self'")}; frame-ancestors 'none'`;
+    send(response, {
+      type: "text/html; charset=utf-8",
+      body: html,
+      headers: { "Content-Security-Policy": policy },
+    });
+  }
+
+  #sendData(response: ServerResponse, from: string | null): void {
+    const data = this.data();
+    if (from === null) {
+      sendJson(response, data);
+      return;
+    }
+    const start = Math.min(Math.max(0, Number.parseInt(from, 10) || 0), data.rows.ids.length);
+    const rows = Object.fromEntries(
+      Object.entries(data.rows).map(([name, column]) => [name, (column as unknown[]).slice(start)]),
+    );
+    sendJson(response, { from: start, data: { ...data, rows } });
+  }
+
+  #sendChunk(response: ServerResponse, first: number, count: number): void {
+    const { chunks } = this.data();
+    // The last one grows: what was told of it a moment ago is still a part of it.
+    const place = chunks.find((each) => each.first === first && count <= each.count);
+    if (place === undefined) refuse(response, 404);
+    else sendJson(response, this.#page!.bodies({ first, count }));
+  }
+
+  #follow(response: ServerResponse): void {
+    if (this.#followers.size >= MOST_FOLLOWERS) {
+      refuse(response, 503);
+      return;
+    }
+    response.writeHead(200, { ...commonHeaders, "Content-Type": "text/event-stream" });
+    response.write("retry: 500\n\n");
+    clearTimeout(this.#grace);
+    this.#followers.add(response);
+    // What came between the page's data and this is told at once.
+    if (this.#source.state() !== this.#state) response.write(CHANGED);
+    response.on("close", () => {
+      this.#followers.delete(response);
+      if (this.#followers.size === 0) this.#grace = setTimeout(() => this.end(), this.#graceMs);
+    });
+  }
+
+  #look(): void {
+    if (this.#followers.size === 0) return;
+    const state = this.#source.state();
+    if (state === this.#state || state === this.#told) return;
+    this.#told = state;
+    this.#tell(CHANGED);
+  }
+
+  /** Who reads nothing is not written to without end. */
+  #tell(text: string): void {
+    for (const follower of this.#followers)
+      if (follower.writableNeedDrain) follower.destroy();
+      else follower.write(text);
+  }
+}
+
+const CHANGED = "event: changed\ndata: {}\n\n";
+
+const commonHeaders = {
+  "Cache-Control": "no-store",
+  "Referrer-Policy": "no-referrer",
+  "X-Content-Type-Options": "nosniff",
+  "Cross-Origin-Resource-Policy": "same-origin",
+  "Cross-Origin-Opener-Policy": "same-origin",
+};
+
+function sendJson(response: ServerResponse, value: unknown): void {
+  send(response, { type: "application/json", body: JSON.stringify(value), headers: {} });
+}
+
+function send(
+  response: ServerResponse,
+  { type, body, headers }: { type: string; body: string; headers: Record<string, string> },
+): void {
+  response.writeHead(200, { ...commonHeaders, ...headers, "Content-Type": type });
+  response.end(body);
+}
+
+function refuse(response: ServerResponse, status: number): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  response.writeHead(status, { ...commonHeaders, "Content-Type": "text/plain" });
+  response.end();
+}
