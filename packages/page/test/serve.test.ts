@@ -1,0 +1,68 @@
+import { request } from "node:http";
+import { createSession } from "@bonsai-agent/session";
+import { afterEach, expect, test } from "vitest";
+import { type ServedPage, servePage } from "../src/serve.ts";
+import { SessionPage } from "../src/session-page.ts";
+
+const pages: ServedPage[] = [];
+afterEach(async () => {
+  for (const page of pages.splice(0)) await page.close();
+});
+
+async function served() {
+  const session = createSession({ cwd: "/project" });
+  const say = (content: string) =>
+    session.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
+  say("one");
+  const source = { state: () => String(session.index().count), open: () => new SessionPage(session) };
+  const page = await servePage({ source, graceMs: 10 });
+  pages.push(page);
+  return { page, say };
+}
+
+/** Status of a request; fetch may not name a host. */
+function status(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { headers, method }, (response) => {
+      response.resume();
+      resolve(response.statusCode!);
+    });
+    asked.on("error", reject).end();
+  });
+}
+
+test("the page, its data and its chunks are served; what came since is told alone", async () => {
+  const { page, say } = await served();
+  const html = await fetch(page.url);
+  expect(html.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'sha256-");
+  const data = (await (await fetch(`${page.url}data`)).json()) as { rows: { previews: string[] } };
+  expect(data.rows.previews).toEqual(["one"]);
+  const bodies = (await (await fetch(`${page.url}chunk/0-1`)).json()) as unknown[];
+  expect(bodies).toEqual([{ parts: [{ type: "markdown", text: "one" }] }]);
+  say("two");
+  const update = await (await fetch(`${page.url}data?from=1`)).json();
+  expect(update).toMatchObject({ from: 1, data: { rows: { previews: ["two"] } } });
+});
+
+test("who has not the token, names another host, or comes from elsewhere gets nothing", async () => {
+  const { page } = await served();
+  const { origin } = new URL(page.url);
+  expect(await status(page.url)).toBe(200);
+  expect(await status(`${origin}/`)).toBe(404);
+  expect(await status(page.url.replace(/.\/$/, "/"))).toBe(404);
+  expect(await status(page.url, { host: "evil.example" })).toBe(404);
+  expect(await status(page.url, { origin: "https://evil.example" })).toBe(404);
+  expect(await status(page.url, { "sec-fetch-site": "cross-site" })).toBe(404);
+  expect(await status(`${page.url}../../etc/passwd`)).toBe(404);
+  expect(await status(`${page.url}chunk/5-1`)).toBe(404);
+  expect(await status(page.url, {}, "POST")).toBe(405);
+});
+
+test("it ends when the last page that followed was closed", async () => {
+  const { page } = await served();
+  const following = new AbortController();
+  await fetch(`${page.url}events`, { signal: following.signal });
+  following.abort();
+  await page.ended;
+  await expect(fetch(page.url)).rejects.toThrow();
+});
