@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
@@ -42,7 +42,19 @@ function dependencies(): Set<string> {
     for (const each of Object.keys(manifest.dependencies ?? {})) visit(each, folder);
   };
   for (const name of Object.keys(manifestOf(cli).devDependencies ?? {})) visit(name, cli);
+  const page = installed("@bonsai-agent/page", cli);
+  for (const name of browserImports(join(page, "browser"))) visit(name, page);
   return found;
+}
+
+/** The packages that the program of a page imports: it is built into the command as a file of its own. */
+function browserImports(folder: string): string[] {
+  const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((file) =>
+    /\.tsx?$/.test(file),
+  );
+  const sources = files.map((file) => readFileSync(join(folder, file), "utf8"));
+  const imports = sources.flatMap((source) => [...source.matchAll(/from "((?:@[\w-]+\/)?[\w][\w.-]*)/g)]);
+  return [...new Set(imports.map(([, name]) => name!))];
 }
 
 test("THIRD-PARTY-NOTICES.md names everything that the bundle contains, and nothing else", () => {
