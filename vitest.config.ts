@@ -11,6 +11,9 @@ const include = [
 // memory wants no rubbish of others.
 const alone = ["packages/pi-adapter/test/**/*.test.ts", "packages/agent/test/tools/bash-tool.test.ts"];
 
+/** What opens a browser, which is unpacked once for them. */
+const browser = ["packages/page/test/browser/*.test.ts"];
+
 // As Node has them: with "module", some packages give builds that only a bundler can read.
 const conditions = ["@bonsai-agent/source", "node", "import", "default"];
 
@@ -19,8 +22,17 @@ export default defineConfig({
   test: {
     // Files share a worker's modules: to load them for each file would take longer than the tests.
     projects: [
-      { extends: true, test: { name: "shared", include, exclude: alone, isolate: false } },
+      { extends: true, test: { name: "shared", include, exclude: [...alone, ...browser], isolate: false } },
       { extends: true, test: { name: "alone", include: alone } },
+      {
+        extends: true,
+        test: {
+          name: "browser",
+          include: browser,
+          isolate: false,
+          globalSetup: ["packages/page/test/browser/setup.ts"],
+        },
+      },
     ],
     // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
     maxWorkers: availableParallelism() + 1,

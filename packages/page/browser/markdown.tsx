@@ -45,6 +45,8 @@ function safeHtml(text: string): string | undefined {
       ALLOWED_TAGS: allowedTags,
       ALLOWED_ATTR: ["href", "class", "rel", "target", "start"],
       ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
+      // What is no address is not held to the form of one.
+      ADD_URI_SAFE_ATTR: ["rel", "target", "start"],
       ALLOW_DATA_ATTR: false,
     });
   } catch {

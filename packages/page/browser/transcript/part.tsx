@@ -123,10 +123,12 @@ function Output({ part, isOpen }: { part: BodyPart & { type: "output" }; isOpen:
 
 const pictureTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
 /** Only pictures that are nothing else: a drawing in SVG could hold a program. */
 function Picture({ mimeType, data }: { mimeType: string; data: string }) {
   const kilobytes = digits((data.length * 3) / 4 / 1000);
-  if (!pictureTypes.includes(mimeType))
+  if (!pictureTypes.includes(mimeType) || !base64.test(data))
     return <p class="quiet">An image ({kilobytes} kB) that is not shown.</p>;
   return <img src={`data:${mimeType};base64,${data}`} alt={`Attached, ${kilobytes} kB`} loading="lazy" />;
 }

@@ -1,0 +1,90 @@
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { hostileSession, payloads } from "./hostile-session.ts";
+import { exported, useBrowser } from "./shown-page.ts";
+
+const show = useBrowser();
+
+/** What a page of a session is never made of, and where its links and images never go. */
+function forbidden(page: Page): Promise<string[]> {
+  return page.evaluate(() => {
+    const found: string[] = [];
+    const elements = [...document.body.querySelectorAll("*")];
+    for (const element of elements) {
+      const name = element.localName;
+      if (/^(?:iframe|object|embed|form|base|meta|link|style|video|audio|math|frame|portal)$/.test(name))
+        found.push(`<${name}>`);
+      if (name === "script" && element.getAttribute("type") !== "application/octet-stream" && !isOwn(element))
+        found.push(`<script> ${element.textContent.slice(0, 80)}`);
+      for (const attribute of element.attributes) {
+        if (attribute.name.startsWith("on")) found.push(`${name} ${attribute.name}`);
+        if (attribute.name === "href" && !/^(?:#|https?:|mailto:)/.test(attribute.value))
+          found.push(`${name} to ${attribute.value.slice(0, 80)}`);
+        if (attribute.name === "src" && !/^data:image\/(?:png|jpeg|gif|webp);base64,/.test(attribute.value))
+          found.push(`${name} from ${attribute.value.slice(0, 80)}`);
+      }
+      if (name === "a" && /^https?:/.test(element.getAttribute("href") ?? ""))
+        if (!/noopener/.test(element.getAttribute("rel") ?? "")) found.push("a link that gives itself away");
+    }
+    if ("ran" in window) found.push("something ran");
+    return found;
+
+    /** The bundle is the only one, and lies before the chunks. */
+    function isOwn(element: Element): boolean {
+      return element === document.querySelector("body > script:not([type])");
+    }
+  });
+}
+
+/** Every part of the transcript, with everything opened, from its first entry to its last. */
+async function readThrough(page: Page, look: () => Promise<void>): Promise<void> {
+  const scroller = page.locator("main section .scroller, main .scroller").last();
+  await scroller.waitFor();
+  for (let step = 0; step < 400; step++) {
+    await page.evaluate(() => {
+      for (const fold of document.querySelectorAll<HTMLDetailsElement>("main details:not([open])"))
+        fold.open = true;
+    });
+    await page.waitForTimeout(15);
+    await look();
+    const isAtEnd = await scroller.evaluate((element) => {
+      const before = element.scrollTop;
+      element.scrollTop += element.clientHeight;
+      return element.scrollTop - before < 2;
+    });
+    if (isAtEnd) return;
+  }
+  throw new Error("The transcript has no end.");
+}
+
+test("whatever a session says stays text, in every view", async () => {
+  const session = hostileSession();
+  const { page, misdeeds } = await show(await exported(session), { viewport: { width: 1280, height: 6000 } });
+  const found = new Set<string>();
+  const look = async () => {
+    for (const each of await forbidden(page)) found.add(each);
+  };
+  await page.goto(`${page.url().split("#")[0]}#/entry/${encodeURIComponent(session.path()[0]!.id)}`);
+  await page.getByText(payloads[0]!).first().waitFor();
+  await readThrough(page, look);
+  for (const view of ["#/tree", "#/context", "#/compaction/all", "#/compare"]) {
+    await page.evaluate((hash) => {
+      location.hash = hash;
+    }, view);
+    await page.waitForTimeout(200);
+    await look();
+  }
+  const ids = session.path().filter(({ type }) => type === "compaction" || type === "branch_summary");
+  for (const { id } of ids) {
+    await page.evaluate(
+      (hash) => {
+        location.hash = hash;
+      },
+      `#/compaction/${encodeURIComponent(id)}`,
+    );
+    await page.waitForTimeout(20);
+    await look();
+  }
+  expect([...found]).toEqual([]);
+  expect(misdeeds).toEqual([]);
+});
