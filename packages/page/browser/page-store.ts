@@ -37,8 +37,12 @@ async function update(): Promise<void> {
   updating = (async () => {
     const known = page.peek();
     if (known === undefined) return;
-    const { from, data } = (await fetched(`data?from=${known.rows.ids.length}`)) as PageUpdate;
-    const { rows } = known;
+    const { rows, session } = known;
+    const count = rows.ids.length;
+    const asked = new URLSearchParams({ from: `${count}`, session: session.id, last: rows.ids.at(-1) ?? "" });
+    const { from, data } = (await fetched(`data?${asked}`)) as PageUpdate;
+    // Another session is in its place: nothing of what was read is its own.
+    if (from < count) opened.clear();
     const joined = <T>(old: T[], added: T[]) => [...old.slice(0, from), ...added];
     page.value = {
       ...data,

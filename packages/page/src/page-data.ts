@@ -30,7 +30,7 @@ export interface SessionFacts {
   /** ISO 8601. */
   startedAt: string;
   cwd: string;
-  /** Whose session it was: Bonsai, pi, Claude Code, … */
+  /** Whose session it was: Bonsai, pi, Claude Code, …; empty where nothing tells. */
   program: string;
   /** True where all costs are known. */
   costUsd: number | null;

@@ -91,6 +91,7 @@ class Served {
   #page: SessionPage | undefined;
   #data: PageData | undefined;
   #state = "";
+  /** What the pages know of; another thing than what was read, which a request for a chunk reads too. */
   #told = "";
   #grace: NodeJS.Timeout | undefined;
   #looking: NodeJS.Timeout | undefined;
@@ -111,6 +112,7 @@ class Served {
 
   begin(port: number): void {
     this.#hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+    this.#told = this.#state;
     // The server holds the program, where anything does.
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
     this.#beating = setInterval(() => this.#tell(":\n\n"), HEARTBEAT_MS).unref();
@@ -143,7 +145,7 @@ class Served {
     if (path === undefined) refuse(response, 404);
     else if (request.method !== "GET" && request.method !== "HEAD") refuse(response, 405);
     else if (pathname === "/") this.#sendHtml(response);
-    else if (pathname === "/data") this.#sendData(response, searchParams.get("from"));
+    else if (pathname === "/data") this.#sendData(response, searchParams);
     else if (pathname === "/events") this.#follow(response);
     else if (first !== undefined) this.#sendChunk(response, Number(first), Number(count));
     else refuse(response, 404);
@@ -174,17 +176,25 @@ class Served {
     });
   }
 
-  #sendData(response: ServerResponse, from: string | null): void {
+  #sendData(response: ServerResponse, asked: URLSearchParams): void {
     const data = this.data();
-    if (from === null) {
+    if (!asked.has("from")) {
       sendJson(response, data);
       return;
     }
-    const start = Math.min(Math.max(0, Number.parseInt(from, 10) || 0), data.rows.ids.length);
+    const start = this.#known(asked, data);
     const rows = Object.fromEntries(
       Object.entries(data.rows).map(([name, column]) => [name, (column as unknown[]).slice(start)]),
     );
     sendJson(response, { from: start, data: { ...data, rows } });
+  }
+
+  /** How many rows a page has that are still so: none where another session stands in the place of its own. */
+  #known(asked: URLSearchParams, { session, rows }: PageData): number {
+    const count = Number(asked.get("from"));
+    const isSame =
+      asked.get("session") === session.id && count > 0 && rows.ids[count - 1] === asked.get("last");
+    return isSame ? count : 0;
   }
 
   #sendChunk(response: ServerResponse, first: number, count: number): void {
@@ -204,8 +214,8 @@ class Served {
     response.write("retry: 500\n\n");
     clearTimeout(this.#grace);
     this.#followers.add(response);
-    // What came between the page's data and this is told at once.
-    if (this.#source.state() !== this.#state) response.write(CHANGED);
+    // What came between the page's data and this, which nobody else knows, is asked for at once.
+    response.write(CHANGED);
     response.on("close", () => {
       this.#followers.delete(response);
       if (this.#followers.size === 0) this.#grace = setTimeout(() => this.end(), this.#graceMs);
@@ -214,10 +224,19 @@ class Served {
 
   #look(): void {
     if (this.#followers.size === 0) return;
-    const state = this.#source.state();
-    if (state === this.#state || state === this.#told) return;
+    const state = this.#stateNow();
+    if (state === undefined || state === this.#told) return;
     this.#told = state;
     this.#tell(CHANGED);
+  }
+
+  /** Undefined while it cannot be told, when its folder may not be read, say: it is looked at again. */
+  #stateNow(): string | undefined {
+    try {
+      return this.#source.state();
+    } catch {
+      return undefined;
+    }
   }
 
   /** Who reads nothing is not written to without end. */

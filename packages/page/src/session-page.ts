@@ -1,5 +1,11 @@
 import { costText, knownUsd, type ToolCall, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
-import { type Entry, type Session, UsageCounter } from "@bonsai-agent/session";
+import {
+  type Entry,
+  SESSION_VERSION,
+  type Session,
+  type SessionHeader,
+  UsageCounter,
+} from "@bonsai-agent/session";
 import { entryBody } from "./bodies.ts";
 import type { ChunkPlace, EntryBody, PageData } from "./page-data.ts";
 import { Redaction } from "./redaction.ts";
@@ -14,7 +20,7 @@ export interface PageOptions extends RequestOptions {
   secrets?: readonly string[] | undefined;
   /** Tells of a `provider/model` whether it is known to be free. Default: of none. */
   isFree?: ((model: string) => boolean) | undefined;
-  /** Whose session it was. Default: "Bonsai". */
+  /** Whose session it was. Default: Bonsai's or pi's, where the session itself tells. */
   program?: string | undefined;
 }
 
@@ -72,6 +78,7 @@ export class SessionPage {
       requests.add(entry, row);
       compactions.add(entry, row, tokensAfter);
       chunks.add(index.record(number).lengthBytes);
+      if (isOwn(entry)) data.session.program ||= "Bonsai";
     }
     const cost = used.cost.cost(this.#options.isFree);
     data.session.costUsd = knownUsd(cost);
@@ -138,11 +145,20 @@ export class SessionPage {
       ...(name !== undefined && { name: clean(name) }),
       startedAt: String(header.timestamp),
       cwd: clean(cwd),
-      program: this.#options.program ?? "Bonsai",
+      program: this.#options.program ?? (isOldVersion(header) ? "pi" : ""),
       costUsd: null,
       costText: "",
     };
   }
+}
+
+/** Before the version that Bonsai began with, only pi wrote sessions. */
+function isOldVersion({ version }: SessionHeader): boolean {
+  return version !== SESSION_VERSION;
+}
+
+function isOwn(entry: Entry): boolean {
+  return entry.type === "custom" && String(entry.customType).startsWith("bonsai.");
 }
 
 const unreadable: EntryBody = { parts: [{ type: "error", text: "This entry cannot be read." }] };

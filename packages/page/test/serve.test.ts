@@ -1,6 +1,7 @@
 import { request } from "node:http";
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, expect, test } from "vitest";
+import type { PageData } from "../src/index.ts";
 import { type ServedPage, servePage } from "../src/serve.ts";
 import { SessionPage } from "../src/session-page.ts";
 
@@ -35,12 +36,14 @@ test("the page, its data and its chunks are served; what came since is told alon
   const { page, say } = await served();
   const html = await fetch(page.url);
   expect(html.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'sha256-");
-  const data = (await (await fetch(`${page.url}data`)).json()) as { rows: { previews: string[] } };
+  const data = (await (await fetch(`${page.url}data`)).json()) as PageData;
   expect(data.rows.previews).toEqual(["one"]);
   const bodies = (await (await fetch(`${page.url}chunk/0-1`)).json()) as unknown[];
   expect(bodies).toEqual([{ parts: [{ type: "markdown", text: "one" }] }]);
   say("two");
-  const update = await (await fetch(`${page.url}data?from=1`)).json();
+  const { session, rows } = data;
+  const known = new URLSearchParams({ from: "1", session: session.id, last: rows.ids[0]! });
+  const update = await (await fetch(`${page.url}data?${known}`)).json();
   expect(update).toMatchObject({ from: 1, data: { rows: { previews: ["two"] } } });
 });
 
@@ -65,4 +68,20 @@ test("it ends when the last page that followed was closed", async () => {
   following.abort();
   await page.ended;
   await expect(fetch(page.url)).rejects.toThrow();
+});
+
+test("a change is told to who follows, though a chunk was asked for before it was noticed", async () => {
+  const { page, say } = await served();
+  const following = new AbortController();
+  const { body } = await fetch(`${page.url}events`, { signal: following.signal });
+  const events = body!.pipeThrough(new TextDecoderStream()).getReader();
+  const changed = async () => {
+    let text = "";
+    while (!text.includes("event: changed")) text += (await events.read()).value ?? "";
+  };
+  await changed();
+  say("two");
+  await (await fetch(`${page.url}chunk/0-1`)).json();
+  await changed();
+  following.abort();
 });

@@ -18,7 +18,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const named =
     invocation.args[0] === undefined ? { ...invocation, args: [latestFile(invocation)] } : invocation;
   const source = await sourceOf(named);
-  const { openBrowser } = await import("@bonsai-agent/models/login");
+  const { openPrivately } = await import("@bonsai-agent/models/login");
   return io.interruptible(async (signal) => {
     const page = await serve(source, portOf(options.port));
     signal.addEventListener("abort", () => void page.close(), { once: true });
@@ -26,8 +26,9 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       [span(page.url, "cyan")],
       ["Whoever has this address can read the session. It ends with Ctrl-C, or when the page is closed."],
     ]);
-    if (options.open !== false) await openBrowser(page.url, { env: io.env });
+    const opened = options.open === false ? undefined : await openPrivately(page.url, { env: io.env });
     await page.ended;
+    opened?.forget();
     return ExitCode.done;
   });
 }

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import type { AppContext } from "@bonsai-agent/app/app-context";
 import { bytes } from "@bonsai-agent/app/numbers";
 import { shownPath } from "@bonsai-agent/app/paths";
@@ -16,9 +17,10 @@ export const viewCommand: SlashCommand = {
   async run(_args, context) {
     served ??= serve(context);
     try {
-      const { url } = await served;
-      const { openBrowser } = await import("@bonsai-agent/models/login");
-      const isOpen = await openBrowser(url);
+      const { url, ended } = await served;
+      const { openPrivately } = await import("@bonsai-agent/models/login");
+      const { isOpen, forget } = await openPrivately(url, { env: context.host.app.call.io.env });
+      void ended.then(forget);
       context.notify(`${isOpen ? "Opened in the browser" : "Open in a browser of this machine"}: ${url}`);
     } catch (error) {
       served = undefined;
@@ -47,10 +49,8 @@ export async function writePage(
   notify: InteractiveContext["notify"],
 ): Promise<void> {
   const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
-  const pieces = [...pageHtml(new SessionPage(session, await optionsOf(app)))];
-  writeOutput(file, pieces);
-  const size = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-  notify(`Written to ${shownPath(file, app.cwd)}, ${bytes(size)}`);
+  writeOutput(file, pageHtml(new SessionPage(session, await optionsOf(app))));
+  notify(`Written to ${shownPath(file, app.cwd)}, ${bytes(statSync(file).size)}`);
 }
 
 async function optionsOf(app: AppContext) {

@@ -1,4 +1,8 @@
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 
 /** Long enough for an opener that finds no browser to say so. */
 const SETTLED_MS = 2_000;
@@ -21,6 +25,40 @@ export async function openBrowser(url: string, place: BrowserPlace = {}): Promis
   if (address === null || !/^https?:$/.test(address.protocol)) return false;
   const opener = openerOf(env, platform);
   return opener !== undefined && (await run(opener, address.href, env));
+}
+
+/** An address that was opened without being told to the other users of the machine. */
+export interface PrivatelyOpened {
+  isOpen: boolean;
+  /** Takes away the file that leads to it. */
+  forget: () => void;
+}
+
+/**
+ * Opens an address that is a secret: all users can read the arguments of a program, so that it is given a file that leads
+ * there, which only its owner can read. Not open where `openBrowser` opens nothing, and where a browser that is another
+ * system's could not read the file.
+ */
+export async function openPrivately(url: string, place: BrowserPlace = {}): Promise<PrivatelyOpened> {
+  const { env = process.env, platform = process.platform } = place;
+  const address = URL.parse(url);
+  const opener = openerOf(env, platform);
+  if (address === null || !/^https?:$/.test(address.protocol) || opener === undefined || env.WSL_DISTRO_NAME)
+    return { isOpen: false, forget: () => {} };
+  // The folder is its owner's alone.
+  const folder = mkdtempSync(join(tmpdir(), "bonsai-page-"));
+  const forget = () => rmSync(folder, { recursive: true, force: true });
+  try {
+    const file = join(folder, "open.html");
+    const target = address.href.replace(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`);
+    writeFileSync(file, `<!doctype html><meta http-equiv="refresh" content="0;url=${target}">\n`, {
+      mode: 0o600,
+    });
+    return { isOpen: await run(opener, pathToFileURL(file).href, env), forget };
+  } catch (error) {
+    forget();
+    throw error;
+  }
 }
 
 type Opener = readonly [program: string, ...args: string[]];
