@@ -6,7 +6,7 @@ import { keys, showsKeys } from "./keyboard.ts";
 import { digits, timeText } from "./numbers.ts";
 import { connection, page } from "./page-store.ts";
 import { type Theme, theme, themes } from "./theme.ts";
-import { printBranch } from "./transcript/print.ts";
+import { printPage } from "./transcript/print.ts";
 import { Transcript } from "./transcript/transcript.tsx";
 import { Tree } from "./tree/tree.tsx";
 
@@ -46,7 +46,7 @@ function Head() {
   ].filter((fact) => fact !== "");
   return (
     <header class="page-head">
-      <h1>{session.name ?? "Session"}</h1>
+      <h1>{session.title}</h1>
       <p class="quiet facts-line">{facts.join(" · ")}</p>
       <Connection />
       <div class="bar">
@@ -75,7 +75,7 @@ function Head() {
               ))}
             </select>
           </label>
-          <button type="button" onClick={() => void printBranch()}>
+          <button type="button" onClick={() => void printPage()}>
             Print
           </button>
           <button

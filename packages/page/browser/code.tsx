@@ -7,11 +7,19 @@ import { highlighted } from "./highlight.ts";
 /** Of a long text, so many lines are shown before somebody asks for more. */
 const LINES_SHOWN = 400;
 
+export interface CodeProps {
+  text: string;
+  language?: string;
+  label: string;
+  /** Nothing of it is left out. Default: false */
+  isWhole?: boolean;
+}
+
 /** Code, or what a tool said. */
-export function Code({ text, language = "", label }: { text: string; language?: string; label: string }) {
-  const [isWhole, showWhole] = useState(false);
+export function Code({ text, language = "", label, isWhole = false }: CodeProps) {
+  const [isAskedFor, ask] = useState(false);
   const lines = useMemo(() => lineEnd(text, LINES_SHOWN), [text]);
-  const shown = isWhole || lines === undefined ? text : text.slice(0, lines);
+  const shown = isWhole || isAskedFor || lines === undefined ? text : text.slice(0, lines);
   const html = useMemo(
     () =>
       DOMPurify.sanitize(highlighted(shown, language), { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"] }),
@@ -20,11 +28,11 @@ export function Code({ text, language = "", label }: { text: string; language?: 
   return (
     <div class="code">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-      <pre tabIndex={0} role="region" aria-label={label}>
+      <pre tabIndex={0} role="group" aria-label={label}>
         <code dangerouslySetInnerHTML={{ __html: html }} />
       </pre>
       {shown.length < text.length && (
-        <button type="button" onClick={() => showWhole(true)}>
+        <button type="button" onClick={() => ask(true)}>
           Show all {text.split("\n").length.toLocaleString("en")} lines
         </button>
       )}
@@ -49,7 +57,7 @@ export function Diff({ part }: { part: DiffPart }) {
   const lines = useMemo(() => diffLines(part), [part]);
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
-    <pre class="diff" tabIndex={0} role="region" aria-label={`Changes of ${part.path || "a file"}`}>
+    <pre class="diff" tabIndex={0} role="group" aria-label={`Changes of ${part.path || "a file"}`}>
       {lines.map((line, at) => (
         <span key={at} class={signs[line[0] as keyof typeof signs] ?? "same"}>
           {`${line}\n`}

@@ -1,7 +1,7 @@
 import { signal } from "@preact/signals";
 import { address, go } from "./address.ts";
 import { isFinding } from "./transcript/find.ts";
-import { printBranch } from "./transcript/print.ts";
+import { printPage } from "./transcript/print.ts";
 
 export const showsKeys = signal(false);
 
@@ -35,7 +35,7 @@ export function listenToKeys(): void {
   addEventListener("keydown", (event) => {
     const isCommand = event.ctrlKey || event.metaKey;
     if (isCommand && event.key === "f") return taken(event, find);
-    if (isCommand && event.key === "p") return taken(event, () => void printBranch());
+    if (isCommand && event.key === "p") return taken(event, () => void printPage());
     if (isCommand || event.altKey || isTyping(event.target)) return;
     if (event.key === "Escape") showsKeys.value = false;
     const view = Object.hasOwn(views, event.key) ? views[event.key] : undefined;

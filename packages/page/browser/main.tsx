@@ -9,6 +9,7 @@ import { render } from "preact";
 import { App } from "./app.tsx";
 import { listenToKeys } from "./keyboard.ts";
 import { loadPage } from "./page-store.ts";
+import { drawForPrinting } from "./transcript/print.ts";
 
 const root = document.getElementById("page")!;
 
@@ -16,6 +17,7 @@ loadPage().then(
   () => {
     root.replaceChildren();
     listenToKeys();
+    drawForPrinting();
     render(<App />, root);
   },
   (error: unknown) => {

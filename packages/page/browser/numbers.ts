@@ -3,6 +3,11 @@ export function digits(value: number): string {
   return Math.round(value).toLocaleString("en");
 }
 
+/** 1 line, 2 lines */
+export function counted(count: number, what: string, several = `${what}s`): string {
+  return `${digits(count)} ${count === 1 ? what : several}`;
+}
+
 /** 12.3k: for where space is short. */
 export function short(value: number): string {
   if (value < 1_000) return String(Math.round(value));

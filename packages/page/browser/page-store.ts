@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { EntryBody, PageData, PageUpdate } from "../src/page-data.ts";
+import type { ChunkPlace, EntryBody, PageData, PageUpdate } from "../src/page-data.ts";
 
 /** The session that is shown; undefined until it was read. Owner of the page's data. */
 export const page = signal<PageData | undefined>(undefined);
@@ -8,6 +8,8 @@ export const connection = signal<"file" | "live" | "lost">("file");
 
 /** Chunks that were opened, the latest last: of many, the oldest go. */
 const opened = new Map<string, Promise<EntryBody[]>>();
+/** Those of them that were read to their end. */
+const read = new WeakMap<Promise<EntryBody[]>, EntryBody[]>();
 const MOST_OPENED = 64;
 
 /** Reads the data, from the page itself or from who serves it, and follows a session that is served. */
@@ -66,8 +68,9 @@ export async function body(row: number): Promise<EntryBody> {
   const number = chunkOf(row);
   const place = chunks[number];
   if (place === undefined) return { parts: [] };
-  const key = `${place.first}-${place.count}`;
+  const key = keyOf(place);
   const bodies = opened.get(key) ?? openChunk(number, key);
+  void bodies.then((all) => read.set(bodies, all)).catch(() => opened.delete(key));
   opened.delete(key);
   opened.set(key, bodies);
   for (const oldest of opened.keys()) {
@@ -75,6 +78,17 @@ export async function body(row: number): Promise<EntryBody> {
     opened.delete(oldest);
   }
   return (await bodies)[row - place.first] ?? { parts: [] };
+}
+
+/** The entry of a row in full where it was read already, for who cannot wait. */
+export function bodyNow(row: number): EntryBody | undefined {
+  const place = page.peek()?.chunks[chunkOf(row)];
+  const bodies = place === undefined ? undefined : opened.get(keyOf(place));
+  return bodies === undefined ? undefined : read.get(bodies)?.[row - place!.first];
+}
+
+function keyOf({ first, count }: ChunkPlace): string {
+  return `${first}-${count}`;
 }
 
 /** The number of the chunk that holds a row; -1 for none. */

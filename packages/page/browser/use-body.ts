@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { EntryBody } from "../src/page-data.ts";
-import { body } from "./page-store.ts";
+import { body, bodyNow } from "./page-store.ts";
 
 const nothing: EntryBody = { parts: [{ type: "error", text: "This part of the page could not be read." }] };
 
@@ -17,5 +17,5 @@ export function useBody(row: number): EntryBody | undefined {
       isWanted = false;
     };
   }, [row]);
-  return read?.row === row ? read.body : undefined;
+  return read?.row === row ? read.body : bodyNow(row);
 }

@@ -25,8 +25,6 @@ export interface VirtualListProps {
   control?: { current: ListControl | null };
   /** Stays at the end when items are added there. */
   follows?: boolean;
-  /** Called with the element after each change of what is drawn. */
-  onDrawn?: (element: HTMLElement) => void;
 }
 
 /** So near its end a list counts as being there, in pixels. */
@@ -34,8 +32,9 @@ const END_PIXELS = 80;
 
 /** A list of which only what can be seen is drawn. */
 export function VirtualList(props: VirtualListProps) {
-  const { label, count, keyOf, estimate, render, control, follows, onDrawn } = props;
+  const { label, count, keyOf, estimate, render, control, follows } = props;
   const scroller = useRef<HTMLDivElement>(null);
+  const measured = useRef(new Set<number>()).current;
   const [, redraw] = useReducer((times: number) => times + 1, 0);
   const held = useRef<Virtualizer<HTMLDivElement, HTMLElement> | null>(null);
   const options: VirtualizerOptions<HTMLDivElement, HTMLElement> = {
@@ -51,20 +50,21 @@ export function VirtualList(props: VirtualListProps) {
   };
   held.current ??= new Virtualizer(options);
   const list = held.current;
+  // What is above the screen may grow, and nothing on the screen moves; so far as it is guessed, what reaches into it too.
+  list.shouldAdjustScrollPositionOnItemSizeChange = ({ key, start, end }) =>
+    end <= list.scrollOffset! || (!measured.has(key as number) && start < list.scrollOffset!);
   list.setOptions(options);
   useLayoutEffect(() => list._didMount(), [list]);
   useLayoutEffect(() => list._willUpdate());
+  const hold = useHold(list, scroller, keyOf);
   useEffect(() => {
     if (control === undefined) return;
-    control.current = { scrollTo: (index) => list.scrollToIndex(index, { align: "start" }) };
+    control.current = { scrollTo: hold };
     return () => {
       control.current = null;
     };
-  }, [control, list]);
-  useFollowing(list, scroller, count, follows === true);
-  useEffect(() => {
-    if (scroller.current !== null) onDrawn?.(scroller.current);
   });
+  useFollowing(list, scroller, count, follows === true);
   const items = list.getVirtualItems();
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
@@ -76,7 +76,10 @@ export function VirtualList(props: VirtualListProps) {
             data-index={index}
             aria-setsize={count}
             aria-posinset={index + 1}
-            ref={(element) => list.measureElement(element)}
+            ref={(element) => {
+              list.measureElement(element);
+              if (element !== null) measured.add(key as number);
+            }}
             style={{ transform: `translateY(${start}px)` }}
           >
             {render(index)}
@@ -85,6 +88,43 @@ export function VirtualList(props: VirtualListProps) {
       </ol>
     </div>
   );
+}
+
+/**
+ * Goes to an item and stays with it, while texts around it are read and grow, until somebody scrolls or opens something.
+ * @returns goes to an item
+ */
+function useHold(
+  list: Virtualizer<HTMLDivElement, HTMLElement>,
+  scroller: { current: HTMLDivElement | null },
+  keyOf: (index: number) => number,
+): (index: number) => void {
+  const target = useRef<{ index: number; key: number } | null>(null);
+  useEffect(() => {
+    const release = () => {
+      target.current = null;
+    };
+    const element = scroller.current!;
+    const ways = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
+    for (const way of ways) element.addEventListener(way, release, { passive: true });
+    return () => {
+      for (const way of ways) element.removeEventListener(way, release);
+    };
+  }, [scroller]);
+  useLayoutEffect(() => {
+    const { current: element } = scroller;
+    if (target.current === null || element === null) return;
+    const { index, key } = target.current;
+    if (index >= list.options.count || keyOf(index) !== key) target.current = null;
+    else if (element.querySelector(`:scope > ol > li[data-index="${index}"]`) !== null) {
+      const [start] = list.getOffsetForIndex(index, "start") ?? [0];
+      if (Math.abs(element.scrollTop - start) > 1) list.scrollToOffset(start);
+    }
+  });
+  return (index) => {
+    target.current = { index, key: keyOf(index) };
+    list.scrollToIndex(index, { align: "start" });
+  };
 }
 
 /** Who stands at the end of a list stays there when it grows. */

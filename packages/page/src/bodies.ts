@@ -161,6 +161,7 @@ function outputOf(message: ToolResultMessage, call: ToolCall | undefined): BodyP
   const language = /^(?:read|view|cat)/i.test(text(message.toolName)) ? languageOf(path) : undefined;
   return {
     type: "output",
+    ...(call !== undefined && { call: callText(call.name, call.arguments, TITLE_CHARS) }),
     text: plain(textOf(message.content)),
     isError: message.isError === true,
     ...(language !== undefined && { language }),
@@ -189,6 +190,14 @@ function otherParts(entry: Exclude<Entry, { type: "message" }>): BodyPart[] {
       return maskParts(entry);
     case "custom":
       return [{ type: "facts", rows: [["Kind", text(entry.customType)]] }, ...json(entry.data)];
+    case "model_change":
+      return told(`The model is ${text(entry.modelId)} of ${text(entry.provider)} from here on.`);
+    case "thinking_level_change":
+      return told(`The model thinks at the level ${text(entry.thinkingLevel)} from here on.`);
+    case "session_info":
+      return told(`The session is called ${text(entry.name) || "nothing any more"}.`);
+    case "label":
+      return told(entry.label === undefined ? "A label is taken away." : `Labelled ${text(entry.label)}.`);
     default: {
       const { id: _id, parentId: _parent, timestamp: _time, type, ...fields } = entry as Entry;
       const rows = Object.entries(fields).map(([name, value]): [string, string] => [
@@ -198,6 +207,10 @@ function otherParts(entry: Exclude<Entry, { type: "message" }>): BodyPart[] {
       return [{ type: "facts", rows: [["Type", String(type)], ...rows] }];
     }
   }
+}
+
+function told(sentence: string): BodyPart[] {
+  return [{ type: "text", text: sentence }];
 }
 
 function maskParts(entry: Entry & { type: "context_edit" }): BodyPart[] {

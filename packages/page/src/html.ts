@@ -16,7 +16,7 @@ export function* pageHtml(
   { bundle = pageBundle() }: PageHtmlOptions = {},
 ): Generator<string> {
   const data = page.data();
-  yield htmlHead(data.session.name ?? "Session", bundle, "'none'");
+  yield htmlHead(data.session.title, bundle, "'none'");
   yield element("data", data);
   yield `<script>${bundle.script}</script>\n`;
   for (const [number, place] of data.chunks.entries()) yield element(`chunk-${number}`, page.bodies(place));

@@ -26,7 +26,8 @@ export interface PageData {
 
 export interface SessionFacts {
   id: string;
-  name?: string;
+  /** Its name, else how its user began; at most 120 characters. */
+  title: string;
   /** ISO 8601. */
   startedAt: string;
   cwd: string;
@@ -182,8 +183,15 @@ export type BodyPart =
       code?: CodePart;
       diff?: DiffPart;
     }
-  /** What a tool or a command said. */
-  | { type: "output"; text: string; isError: boolean; language?: string; diff?: DiffPart }
+  /** What a tool or a command said; `call` is what asked for it, in one line. */
+  | {
+      type: "output";
+      call?: string;
+      text: string;
+      isError: boolean;
+      language?: string;
+      diff?: DiffPart;
+    }
   | { type: "error"; text: string }
   | { type: "facts"; rows: Array<[name: string, value: string]> };
 

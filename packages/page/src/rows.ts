@@ -34,9 +34,14 @@ export function addRow(rows: PageRows, entry: Entry, parent: number, clean: (tex
   rows.parents.push(parent);
   rows.kinds.push(rowKinds.indexOf(rowKind(entry)));
   rows.times.push(Date.parse(entry.timestamp) || 0);
-  rows.previews.push(clean(preview(entry)).replaceAll(/\s+/g, " ").trim().slice(0, PREVIEW_CHARS));
+  rows.previews.push(oneLine(clean(preview(entry))));
   rows.tokens.push(message === undefined ? 0 : byScriptEstimator.message(message));
   rows.flags.push(flagsOf(entry, message));
+}
+
+/** As short as a line of a list. */
+export function oneLine(text: string): string {
+  return text.slice(0, LOOKED_AT_CHARS).replaceAll(/\s+/g, " ").trim().slice(0, PREVIEW_CHARS);
 }
 
 /** What the entry puts into a context that it is in. */
@@ -147,5 +152,8 @@ function firstText(entry: Entry): string {
     if (chars > LOOKED_AT_CHARS) break;
   }
   // A summary begins with sentences in brackets that tell the model what it is.
-  return texts.join(" ").replace(/^(?:\[[^\]]*\]\s*)+/, "");
+  return texts
+    .join(" ")
+    .replace(/^(?:\[[^\]]*\]\s*)+/, "")
+    .replace(/^#{1,6}\s+/gm, "");
 }

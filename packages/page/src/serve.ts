@@ -167,7 +167,7 @@ class Served {
   #sendHtml(response: ServerResponse): void {
     const bundle = pageBundle();
     const { session } = this.data();
-    const html = `${htmlHead(session.name ?? "Session", bundle, "'self'")}<script>${bundle.script}</script>\n</body></html>\n`;
+    const html = `${htmlHead(session.title, bundle, "'self'")}<script>${bundle.script}</script>\n</body></html>\n`;
     const policy = `${pagePolicy(bundle, "'self'")}; frame-ancestors 'none'`;
     send(response, {
       type: "text/html; charset=utf-8",

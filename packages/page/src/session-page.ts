@@ -7,10 +7,10 @@ import {
   UsageCounter,
 } from "@bonsai-agent/session";
 import { entryBody } from "./bodies.ts";
-import type { ChunkPlace, EntryBody, PageData } from "./page-data.ts";
+import { type ChunkPlace, type EntryBody, type PageData, type PageRows, rowKinds } from "./page-data.ts";
 import { Redaction } from "./redaction.ts";
 import { CompactionRows, type RequestOptions, RequestRows } from "./requests.ts";
-import { addRow, emptyRows } from "./rows.ts";
+import { addRow, emptyRows, oneLine } from "./rows.ts";
 import { summaryBody, tokensAfter } from "./summaries.ts";
 
 export interface PageOptions extends RequestOptions {
@@ -83,6 +83,7 @@ export class SessionPage {
     const cost = used.cost.cost(this.#options.isFree);
     data.session.costUsd = knownUsd(cost);
     data.session.costText = costText(cost);
+    if (data.session.title === "") data.session.title = beginning(data.rows);
     data.leaf = session.leafId === null ? -1 : rowOf(session.leafId);
     for (const [id, label] of session.labels())
       if (rows.has(id)) data.labels.push([rowOf(id), this.#redaction.text(label)]);
@@ -142,7 +143,7 @@ export class SessionPage {
     const clean = this.#redaction.text;
     return {
       id,
-      ...(name !== undefined && { name: clean(name) }),
+      title: oneLine(clean(name ?? "")),
       startedAt: String(header.timestamp),
       cwd: clean(cwd),
       program: this.#options.program ?? (isOldVersion(header) ? "pi" : ""),
@@ -150,6 +151,12 @@ export class SessionPage {
       costText: "",
     };
   }
+}
+
+/** What its user said first. */
+function beginning({ kinds, previews }: PageRows): string {
+  const first = kinds.findIndex((kind, row) => rowKinds[kind] === "user" && previews[row] !== "");
+  return previews[first] ?? "A session without words";
 }
 
 /** Before the version that Bonsai began with, only pi wrote sessions. */

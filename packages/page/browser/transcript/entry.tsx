@@ -1,11 +1,13 @@
 import { memo } from "preact/compat";
-import { address, linkTo } from "../address.ts";
+import { useState } from "preact/hooks";
+import { address, goInstead, linkTo } from "../address.ts";
 import { dollars, short, timeIso, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { hasFlag, kindOf, labelOf, maskOf, requestOf } from "../session-tree.ts";
 import { useBody } from "../use-body.ts";
 import { hits, query } from "./find.ts";
 import { Facts, Part } from "./part.tsx";
+import { isPrinting } from "./print.ts";
 
 const names: Readonly<Record<string, string>> = {
   user: "You",
@@ -28,6 +30,7 @@ export const Entry = memo(({ row }: { row: number }) => {
     <article
       class={`entry ${kind.replace(" ", "-")}${isAddressed ? " addressed" : ""}`}
       aria-label={names[kind] ?? kind}
+      data-row={row}
     >
       <Head row={row} />
       <Body row={row} />
@@ -60,24 +63,50 @@ function Head({ row }: { row: number }) {
       >
         <time dateTime={timeIso(times[row]!)}>{timeText(times[row]!) || "no time"}</time>
       </a>
+      <CopyAddress id={id} />
     </header>
+  );
+}
+
+const TOLD_MS = 2_000;
+
+function CopyAddress({ id }: { id: string }) {
+  const [told, tell] = useState("Copy link");
+  const copy = async () => {
+    const link = new URL(linkTo({ view: "entry", id }), location.href).href;
+    try {
+      await navigator.clipboard.writeText(link);
+      tell("Copied");
+    } catch {
+      // Without leave to copy, the address bar has it.
+      goInstead({ view: "entry", id });
+      tell("In the address bar");
+    }
+    setTimeout(() => tell("Copy link"), TOLD_MS);
+  };
+  return (
+    <button type="button" class="copy" onClick={() => void copy()}>
+      {told}
+    </button>
   );
 }
 
 function Masked({ row }: { row: number }) {
   const mask = maskOf.value.get(row);
   if (mask === undefined) return null;
-  const id = page.value!.rows.ids[mask]!;
+  const { ids, times } = page.value!.rows;
+  const since = timeText(times[mask]!);
   return (
-    <a class="masked" href={linkTo({ view: "entry", id })}>
+    <a class="masked" href={linkTo({ view: "entry", id: ids[mask]! })}>
       {hasFlag(mask, "omits") ? "left out of the model's view" : "masked in the model's view"}
+      {since !== "" && ` since ${since}`}
     </a>
   );
 }
 
 function Body({ row }: { row: number }) {
   const body = useBody(row);
-  const isOpen = query.value !== "" && hits.value.has(row);
+  const isOpen = isPrinting.value || (query.value !== "" && hits.value.has(row));
   const { previews, ids } = page.value!.rows;
   const kind = kindOf(row);
   if (body === undefined) return <p class="loading">{previews[row]}</p>;
@@ -94,14 +123,14 @@ function Body({ row }: { row: number }) {
             What was kept and lost, and the summary with its sources
           </a>
         </p>
-        {isOpen && body.parts.map((part, at) => <Part key={at} part={part} isOpen />)}
+        {isOpen && body.parts.map((part, at) => <Part key={at} part={part} name={`${row}/${at}`} isOpen />)}
       </div>
     );
   }
   return (
     <div class="body">
       {body.parts.map((part, at) => (
-        <Part key={at} part={part} isOpen={isOpen} />
+        <Part key={at} part={part} name={`${row}/${at}`} isOpen={isOpen} />
       ))}
       {body.parts.length === 0 && <p class="quiet">{previews[row] || "Nothing was said."}</p>}
     </div>

@@ -1,17 +1,19 @@
-import { useEffect, useRef } from "preact/hooks";
-import { digits } from "../numbers.ts";
-import { current, hitCount, hits, isFinding, progress, query, step } from "./find.ts";
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { counted, digits } from "../numbers.ts";
+import { type Hit, hitCount, hits, isFinding, place, progress, query, step } from "./find.ts";
 
 /** Looks for a text in all of the branch, folded parts included. */
-export function FindBar({ onGo }: { onGo: (row: number) => void }) {
+export function FindBar({ onGo }: { onGo: (hit: Hit) => void }) {
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => {
-    if (isFinding.value) field.current?.select();
+  // Before the next key comes.
+  useLayoutEffect(() => {
+    field.current?.focus();
+    field.current?.select();
   }, [isFinding.value]);
   if (!isFinding.value) return null;
   const go = (by: 1 | -1) => {
-    const row = step(by);
-    if (row !== undefined) onGo(row);
+    const hit = step(by);
+    if (hit !== undefined) onGo(hit);
   };
   const close = () => {
     isFinding.value = false;
@@ -58,9 +60,9 @@ export function FindBar({ onGo }: { onGo: (row: number) => void }) {
 
 function found(): string {
   if (query.value === "") return "";
-  const place = [...hits.value.keys()].indexOf(current.value);
-  const entries = `${digits(hits.value.size)} ${hits.value.size === 1 ? "entry" : "entries"}`;
   const reading = progress.value < 1 ? `, ${Math.floor(progress.value * 100)}% read` : "";
-  const at = place < 0 ? "" : `${digits(place + 1)} of `;
-  return `${at}${entries}, ${digits(hitCount.value)} in all${reading}`;
+  const total = counted(hitCount.value, "hit");
+  const entries = counted(hits.value.size, "entry", "entries");
+  const at = place.value === 0 ? "" : `${digits(place.value)} of `;
+  return `${at}${total} in ${entries}${reading}`;
 }

@@ -1,7 +1,7 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { EntryBody } from "../../src/page-data.ts";
-import { body, page } from "../page-store.ts";
-import { shownPath } from "../session-tree.ts";
+import { body } from "../page-store.ts";
+import { labelOf, shownPath } from "../session-tree.ts";
 
 /** What is looked for; empty for nothing. Folded parts that hold it are open meanwhile. */
 export const query = signal("");
@@ -10,10 +10,27 @@ export const isFinding = signal(false);
 export const hits = signal<ReadonlyMap<number, number>>(new Map());
 /** From 0 to 1. */
 export const progress = signal(1);
-/** Which of the rows with hits is looked at. */
-export const current = signal(-1);
+/** The hit that is looked at: of a row, the one with this number. */
+export const current = signal<Hit | undefined>(undefined);
+
+export interface Hit {
+  row: number;
+  at: number;
+}
 
 export const hitCount = computed(() => [...hits.value.values()].reduce((sum, count) => sum + count, 0));
+
+/** The number of the hit that is looked at, from 1; 0 for none. */
+export const place = computed(() => {
+  const looked = current.value;
+  if (looked === undefined) return 0;
+  let before = 0;
+  for (const [row, count] of hits.value) {
+    if (row === looked.row) return before + looked.at + 1;
+    before += count;
+  }
+  return 0;
+});
 
 let search = 0;
 
@@ -25,52 +42,60 @@ effect(() => {
   if (wanted === "") {
     hits.value = new Map();
     progress.value = 1;
-    current.value = -1;
+    current.value = undefined;
     return;
   }
   void searchPath(search, wanted, path);
 });
 
-const STEP_ROWS = 200;
+/** So long, in milliseconds, the page does nothing else. */
+const SLICE_MS = 12;
 
 async function searchPath(mine: number, wanted: string, path: readonly number[]): Promise<void> {
   const found = new Map<number, number>();
-  current.value = -1;
+  current.value = undefined;
+  let begun = performance.now();
   for (const [at, row] of path.entries()) {
     const count = occurrences(entryText(await body(row), row), wanted);
     if (mine !== search) return;
     if (count > 0) found.set(row, count);
-    if (at % STEP_ROWS === STEP_ROWS - 1) {
+    if (performance.now() - begun > SLICE_MS) {
       hits.value = new Map(found);
       progress.value = at / path.length;
-      // The page stays alive while a long session is read.
       await new Promise((resolve) => setTimeout(resolve));
       if (mine !== search) return;
+      begun = performance.now();
     }
   }
   hits.value = found;
   progress.value = 1;
 }
 
-/** Goes to the next row with a hit, or to the one before. */
-export function step(by: 1 | -1): number | undefined {
+/** Goes to the next hit, or to the one before; after the last comes the first. */
+export function step(by: 1 | -1): Hit | undefined {
   const rows = [...hits.value.keys()];
   if (rows.length === 0) return undefined;
-  const at = rows.indexOf(current.value);
-  const next = at < 0 ? (by > 0 ? 0 : rows.length - 1) : (at + by + rows.length) % rows.length;
-  current.value = rows[next]!;
-  return rows[next];
+  const { row, at } = current.value ?? { row: -1, at: 0 };
+  const place = rows.indexOf(row);
+  const isInside = place >= 0 && at + by >= 0 && at + by < hits.value.get(row)!;
+  const next = place < 0 ? (by > 0 ? 0 : rows.length - 1) : (place + by + rows.length) % rows.length;
+  const other = rows[next]!;
+  current.value = isInside
+    ? { row, at: at + by }
+    : { row: other, at: by > 0 ? 0 : hits.value.get(other)! - 1 };
+  return current.value;
 }
 
-/** All that can be read of an entry, folded or not. */
+/** All that can be read of an entry, folded or not: what is not drawn when all is open is not looked through. */
 export function entryText({ parts, summary }: EntryBody, row: number): string {
-  const texts = [page.peek()?.rows.ids[row] ?? "", page.peek()?.labels.find(([at]) => at === row)?.[1] ?? ""];
+  const texts = [labelOf.peek().get(row) ?? ""];
   for (const part of parts) {
     if (part.type === "image") continue;
     if (part.type === "facts") texts.push(...part.rows.flat());
     else if (part.type === "call") {
       texts.push(part.title, part.arguments, part.code?.text ?? "", diffText(part.diff));
-    } else texts.push(part.text, part.type === "output" ? diffText(part.diff) : "");
+    } else if (part.type === "output") texts.push(part.call ?? "", diffText(part.diff), part.text);
+    else texts.push(part.text);
   }
   if (summary !== undefined) texts.push(...summary.loss.map(({ text }) => text));
   return texts.join("\n").toLowerCase();
@@ -87,22 +112,49 @@ function occurrences(text: string, wanted: string): number {
   return count;
 }
 
-/** Marks what was found in what is drawn, where the browser can: the page itself stays as it is. */
-export function markHits(element: HTMLElement): void {
-  if (!("highlights" in CSS)) return;
-  CSS.highlights.delete("found");
+/**
+ * Marks what was found in what is drawn, where the browser can: the page itself stays as it is.
+ * @returns where the hit that is looked at stands, when it is drawn
+ */
+export function markHits(element: HTMLElement): Range | undefined {
   const wanted = query.peek().toLowerCase();
-  if (wanted === "") return;
+  const ranges = wanted === "" ? [] : rangesIn(element, wanted);
+  const looked = current.peek();
+  const own = ranges.filter(({ startContainer }) => rowOfNode(startContainer) === looked?.row);
+  // Markdown is drawn with less than was counted: the last one stands for what is not there.
+  const at = own[Math.min(looked?.at ?? 0, own.length - 1)];
+  highlight("found", ranges);
+  highlight("found-now", at === undefined ? [] : [at]);
+  return at;
+}
+
+function highlight(name: string, ranges: readonly Range[]): void {
+  if (!("highlights" in CSS)) return;
+  if (ranges.length === 0) CSS.highlights.delete(name);
+  else CSS.highlights.set(name, new Highlight(...ranges));
+}
+
+const MOST_MARKED = 2_000;
+
+function rangesIn(element: HTMLElement, wanted: string): Range[] {
   const ranges: Range[] = [];
   const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node !== null && ranges.length < 2_000; node = walker.nextNode()) {
-    const text = node.nodeValue?.toLowerCase() ?? "";
+  for (let node = walker.nextNode(); node !== null && ranges.length < MOST_MARKED; node = walker.nextNode()) {
+    const said = node.nodeValue ?? "";
+    const text = said.toLowerCase();
+    // A few letters are longer when they are small; of such a text no place could be told.
+    if (text.length !== said.length) continue;
     for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
       const range = new Range();
       range.setStart(node, at);
-      range.setEnd(node, Math.min(at + wanted.length, node.nodeValue!.length));
+      range.setEnd(node, at + wanted.length);
       ranges.push(range);
     }
   }
-  if (ranges.length > 0) CSS.highlights.set("found", new Highlight(...ranges));
+  return ranges;
+}
+
+function rowOfNode(node: Node): number | undefined {
+  const row = node.parentElement?.closest<HTMLElement>("[data-row]")?.dataset.row;
+  return row === undefined ? undefined : Number(row);
 }

@@ -1,14 +1,23 @@
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { BodyPart } from "../../src/page-data.ts";
 import { Code, Diff } from "../code.tsx";
 import { Markdown } from "../markdown.tsx";
-import { digits } from "../numbers.ts";
+import { counted, digits } from "../numbers.ts";
+import { foldOf, setFold } from "./folds.ts";
 
 /** So long a text of a tool is shown without being opened. */
 const SHORT_CHARS = 240;
 
-/** A part of an entry. @param isOpen true where folded parts are open: something in them is looked for */
-export function Part({ part, isOpen }: { part: BodyPart; isOpen: boolean }) {
+interface PartProps<Type extends BodyPart["type"] = BodyPart["type"]> {
+  part: BodyPart & { type: Type };
+  /** What it is called for good. */
+  name: string;
+  /** True where folded parts are open and nothing is cut: something in them is looked for, or printed. */
+  isOpen: boolean;
+}
+
+/** A part of an entry. */
+export function Part({ part, name, isOpen }: PartProps) {
   switch (part.type) {
     case "markdown":
       return <Markdown text={part.text} />;
@@ -16,16 +25,16 @@ export function Part({ part, isOpen }: { part: BodyPart; isOpen: boolean }) {
       return <pre class="plain">{part.text}</pre>;
     case "thinking":
       return (
-        <Folded title="Thinking" isOpen={isOpen} kind="thinking">
+        <Folded title="Thinking" name={name} isOpen={isOpen} kind="thinking">
           <Markdown text={part.text} />
         </Folded>
       );
     case "image":
       return <Picture mimeType={part.mimeType} data={part.data} />;
     case "call":
-      return <Call part={part} isOpen={isOpen} />;
+      return <Call part={part} name={name} isOpen={isOpen} />;
     case "output":
-      return <Output part={part} isOpen={isOpen} />;
+      return <Output part={part} name={name} isOpen={isOpen} />;
     case "error":
       return <p class="failed">{part.text}</p>;
     case "facts":
@@ -48,31 +57,40 @@ export function Facts({ rows }: { rows: ReadonlyArray<readonly [string, string]>
 
 interface FoldedProps {
   title: preact.ComponentChildren;
+  name: string;
   isOpen: boolean;
   kind: string;
   children: preact.ComponentChildren;
 }
 
 /** Drawn when it is opened: a long session has thousands of them. */
-export function Folded({ title, isOpen, kind, children }: FoldedProps) {
-  const [isUnfolded, unfold] = useState(isOpen);
-  useEffect(() => {
-    if (isOpen) unfold(true);
-  }, [isOpen]);
+export function Folded({ title, name, isOpen, kind, children }: FoldedProps) {
+  const [isUnfolded, unfold] = useState(foldOf(name) ?? isOpen);
+  const isShown = isOpen || isUnfolded;
   return (
-    <details class={kind} open={isUnfolded} onToggle={(event) => unfold(event.currentTarget.open)}>
+    <details
+      class={kind}
+      open={isShown}
+      onToggle={({ currentTarget: { open } }) => {
+        // What is open for a while only was opened by nobody.
+        if (open === isShown) return;
+        setFold(name, open);
+        unfold(open);
+      }}
+    >
       <summary>{title}</summary>
-      {isUnfolded && children}
+      {isShown && children}
     </details>
   );
 }
 
-function Call({ part, isOpen }: { part: BodyPart & { type: "call" }; isOpen: boolean }) {
+function Call({ part, name: fold, isOpen }: PartProps<"call">) {
   const { name, title, arguments: args, code, diff } = part;
   const rest = title.startsWith(`${name} `) ? title.slice(name.length + 1) : title === name ? "" : title;
   return (
     <Folded
       kind="call"
+      name={fold}
       isOpen={isOpen}
       title={
         <>
@@ -82,37 +100,45 @@ function Call({ part, isOpen }: { part: BodyPart & { type: "call" }; isOpen: boo
     >
       {diff !== undefined && <Diff part={diff} />}
       {code !== undefined && (
-        <Code text={code.text} language={code.language ?? ""} label={code.path || name} />
+        <Code text={code.text} language={code.language ?? ""} label={code.path || name} isWhole={isOpen} />
       )}
-      {args !== "" && <Code text={args} language="json" label={`Arguments of ${name}`} />}
+      {args !== "" && <Code text={args} language="json" label={`Arguments of ${name}`} isWhole={isOpen} />}
     </Folded>
   );
 }
 
-function Output({ part, isOpen }: { part: BodyPart & { type: "output" }; isOpen: boolean }) {
-  const { text, isError, language, diff } = part;
+function Output({ part, name, isOpen }: PartProps<"output">) {
+  const { call, text, isError, language, diff } = part;
   const shown = (
     <>
       {diff !== undefined && <Diff part={diff} />}
-      {text !== "" && <Code text={text} language={language ?? ""} label="Output" />}
+      {text !== "" && <Code text={text} language={language ?? ""} label="Output" isWhole={isOpen} />}
     </>
   );
+  const asked = call !== undefined && <span class="asked">{call} </span>;
   if (diff === undefined && text.length <= SHORT_CHARS && !text.includes("\n"))
-    return text === "" ? (
-      <p class="quiet">No output.</p>
-    ) : (
-      <pre class={isError ? "plain failed" : "plain"}>{text}</pre>
+    return (
+      <>
+        {asked}
+        {text === "" ? (
+          <p class="quiet">No output.</p>
+        ) : (
+          <pre class={isError ? "plain failed" : "plain"}>{text}</pre>
+        )}
+      </>
     );
   const lines = text.split("\n").length;
   const first = text.trimStart().split("\n", 1)[0]!.slice(0, 120);
   return (
     <Folded
       kind={isError ? "output failed" : "output"}
+      name={name}
       isOpen={isOpen}
       title={
         <>
           {isError && <b>Failed </b>}
-          <span class="first">{first}</span> <span class="quiet">{digits(lines)} lines</span>
+          {asked}
+          <span class="first">{first}</span> <span class="quiet">{counted(lines, "line")}</span>
         </>
       }
     >

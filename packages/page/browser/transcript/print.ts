@@ -1,19 +1,31 @@
 import { signal } from "@preact/signals";
+import { flushSync } from "preact/compat";
 import { body } from "../page-store.ts";
 import { shownPath } from "../session-tree.ts";
 
-/** True while all of the branch is drawn, for paper. */
+/** True while all of the branch is drawn, with everything open, for paper. */
 export const isPrinting = signal(false);
 
 /** A printer takes no more: the end of the branch, in entries. */
 export const MOST_PRINTED = 3_000;
 
-/** Draws all of the branch, then prints it, then draws what can be seen again. */
-export async function printBranch(): Promise<void> {
-  for (const row of shownPath.peek().slice(-MOST_PRINTED)) await body(row);
-  isPrinting.value = true;
-  // What is drawn asks for its text first: a frame to draw, one to be filled.
-  for (let frame = 0; frame < 4; frame += 1) await new Promise((resolve) => setTimeout(resolve, 50));
+/** Reads all of the branch, then prints what is shown. */
+export async function printPage(): Promise<void> {
+  const rows = shownPath.peek().slice(-MOST_PRINTED);
+  // One after the other: a chunk that is read twice is read once.
+  for (const row of rows) await body(row);
   window.print();
-  isPrinting.value = false;
+}
+
+/** However printing was asked for, all is drawn before; by a menu of the browser, as far as it was read. */
+export function drawForPrinting(): void {
+  addEventListener("beforeprint", () => flushSync(() => print(true)));
+  addEventListener("afterprint", () => print(false));
+  // Who makes a PDF without asking tells it so only.
+  const media = matchMedia("print");
+  media.addEventListener("change", () => flushSync(() => print(media.matches)));
+}
+
+function print(isOn: boolean): void {
+  isPrinting.value = isOn;
 }

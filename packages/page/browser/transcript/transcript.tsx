@@ -1,11 +1,11 @@
 import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { address, go } from "../address.ts";
+import { address, goInstead } from "../address.ts";
 import { connection, page } from "../page-store.ts";
 import { kindOf, rowOf, shownPath } from "../session-tree.ts";
 import { type ListControl, VirtualList } from "../virtual-list.tsx";
 import { Entry } from "./entry.tsx";
-import { isFinding, markHits } from "./find.ts";
+import { current, type Hit, hits, isFinding, markHits, query } from "./find.ts";
 import { FindBar } from "./find-bar.tsx";
 import { isPrinting, MOST_PRINTED } from "./print.ts";
 
@@ -30,6 +30,7 @@ effect(() => {
 /** The branch as it was said. */
 export function Transcript() {
   const control = useRef<ListControl | null>(null);
+  const section = useRef<HTMLElement>(null);
   const rows = drawnRows.value;
   const to = address.value;
   const scrollTo = (row: number) => {
@@ -41,6 +42,7 @@ export function Transcript() {
     const row = rowOf.peek().get(to.id);
     if (row !== undefined) scrollTo(row);
   }, [arrival.value]);
+  useMarks(section);
   if (to.view === "entry" && rowOf.value.get(to.id) === undefined)
     return (
       <section class="missing">
@@ -48,7 +50,7 @@ export function Transcript() {
       </section>
     );
   return (
-    <section class="transcript" aria-label="Transcript">
+    <section class="transcript" aria-label="Transcript" ref={section}>
       <div class="tools">
         <button
           type="button"
@@ -76,10 +78,9 @@ export function Transcript() {
         </label>
       </div>
       <FindBar
-        onGo={(row) => {
-          scrollTo(row);
+        onGo={({ row }) => {
           const id = page.peek()?.rows.ids[row];
-          if (id !== undefined) go({ view: "entry", id });
+          if (id !== undefined) goInstead({ view: "entry", id });
         }}
       />
       {isPrinting.value ? (
@@ -93,12 +94,62 @@ export function Transcript() {
           render={(index) => <Entry row={rows[index]!} />}
           control={control}
           follows={connection.value === "live"}
-          onDrawn={markHits}
         />
       )}
       {rows.length === 0 && <p class="quiet">Nothing was said yet.</p>}
     </section>
   );
+}
+
+/** So long, in milliseconds, what surrounds a hit may grow while it is read. */
+const SETTLED_MS = 1_000;
+
+/** Marks the hits in all that is drawn and opened, and brings the one that is looked at into view. */
+function useMarks(section: { current: HTMLElement | null }): void {
+  useEffect(() => {
+    const element = section.current;
+    if (element === null) return;
+    let frame = 0;
+    let wanted: Hit | undefined;
+    let wantedUntil = 0;
+    const mark = () => {
+      const at = markHits(element);
+      if (at !== undefined && wanted !== undefined && performance.now() < wantedUntil) bringIntoView(at);
+    };
+    const soon = () => {
+      cancelAnimationFrame(frame);
+      frame = requestAnimationFrame(mark);
+    };
+    const drawn = new MutationObserver(soon);
+    drawn.observe(element, { childList: true, subtree: true, characterData: true });
+    const stop = effect(() => {
+      query.value;
+      hits.value;
+      if (current.value !== wanted) {
+        wanted = current.value;
+        wantedUntil = performance.now() + SETTLED_MS;
+      }
+      soon();
+    });
+    return () => {
+      stop();
+      drawn.disconnect();
+      cancelAnimationFrame(frame);
+    };
+  }, [section]);
+}
+
+/** In each of the boxes that scroll around it. */
+function bringIntoView(range: Range): void {
+  for (let box = range.startContainer.parentElement; box !== null; box = box.parentElement) {
+    const { overflowY, overflowX } = getComputedStyle(box);
+    if (!/auto|scroll/.test(overflowY + overflowX)) continue;
+    const [outer, inner] = [box.getBoundingClientRect(), range.getBoundingClientRect()];
+    if (inner.top < outer.top || inner.bottom > outer.bottom)
+      box.scrollTop += inner.top - outer.top - outer.height / 3;
+    if (inner.left < outer.left || inner.right > outer.right)
+      box.scrollLeft += inner.left - outer.left - outer.width / 3;
+  }
 }
 
 /** Pixels. */

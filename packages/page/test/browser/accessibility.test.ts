@@ -1,0 +1,62 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import type { Page } from "playwright-core";
+import { expect, test } from "vitest";
+import { exported, useBrowser } from "./shown-page.ts";
+import { workSession } from "./work-session.ts";
+
+const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const show = useBrowser();
+
+interface Axe {
+  run(): Promise<{
+    violations: Array<{ id: string; nodes: Array<{ html: string; failureSummary?: string }> }>;
+  }>;
+}
+
+/** In words, so that a failure says what to mend. */
+function violations(page: Page): Promise<string[]> {
+  return page.evaluate(async () => {
+    const found = await (globalThis as unknown as { axe: Axe }).axe.run();
+    return found.violations.flatMap(({ id, nodes }) =>
+      nodes.map(({ html, failureSummary }) => `${id}: ${html.slice(0, 160)} ${failureSummary ?? ""}`),
+    );
+  });
+}
+
+test.for([
+  ["light", 1280],
+  ["dark", 1280],
+  ["light", 320],
+  ["dark", 640],
+] as const)("no view breaks a rule of axe-core, %s, %i pixels wide", async ([colorScheme, width]) => {
+  const { session, id } = workSession();
+  const url = await exported(session);
+  // The checker is a script that the page's policy would not let in.
+  const { page } = await show(url, { colorScheme, viewport: { width, height: 800 }, bypassCSP: true });
+  await page.addScriptTag({ content: axe });
+  const views: Array<readonly [hash: string, ready: string]> = [
+    [`#/entry/${id("result 4")}`, ".entry.addressed .body"],
+    ["#/tree", "main .tree"],
+    ["#/context", "main canvas"],
+    ["#/compaction/all", "main a"],
+    [`#/compaction/${id("compaction")}`, "main h2"],
+    [`#/compare/${id("other branch")}/${id("turn 40")}`, "main h2"],
+  ];
+  for (const [hash, ready] of views) {
+    await page.evaluate((to) => {
+      location.hash = to;
+    }, hash);
+    await page.locator(ready).first().waitFor();
+    await page.evaluate(() => {
+      for (const fold of document.querySelectorAll<HTMLDetailsElement>("main details")) fold.open = true;
+    });
+    await page.waitForTimeout(150);
+    expect(await violations(page), hash).toEqual([]);
+    const wider = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+    expect(wider, `${hash} is wider than its window`).toBeLessThanOrEqual(0);
+  }
+  await page.keyboard.press("?");
+  await page.getByRole("heading", { name: "Keys" }).waitFor();
+  expect(await violations(page), "keys").toEqual([]);
+});
