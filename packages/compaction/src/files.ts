@@ -51,16 +51,16 @@ export class FileOperationCounter {
 
   /** @param entryId of the message, for `entries`. Default: none */
   add(message: Message, entryId?: string): void {
-    const listed = {
-      entryId,
-      read: filesInDetails(message, "readFiles"),
-      modified: filesInDetails(message, "modifiedFiles"),
-      created: [],
-      failed: false,
-    };
-    const touched = [listed, ...toolCalls(message).map((call) => this.#called(call, entryId))];
-    const call = message.role === "toolResult" ? this.#calls.get(message.toolCallId) : undefined;
-    if (call !== undefined) ended(call, message);
+    const files = messageFiles(message, entryId);
+    if (files !== undefined) this.addFiles(files);
+  }
+
+  /** What `messageFiles` told of the next message. */
+  addFiles({ listed, calls, ended }: MessageFiles): void {
+    const touched = [{ ...listed }, ...calls.map(({ id, ...call }) => this.#called(id, call))];
+    const call = ended === undefined ? undefined : this.#calls.get(ended.id);
+    if (call !== undefined && ended!.failed) call.failed = true;
+    if (call !== undefined && ended!.created) call.created = call.modified;
     const some = touched.filter(({ read, modified }) => read.length + modified.length > 0);
     if (some.length > 0) this.#touched.push(some);
   }
@@ -97,19 +97,40 @@ export class FileOperationCounter {
     return [...new Set(done.flatMap(({ created }) => created))];
   }
 
-  #called(call: ToolCall, entryId: string | undefined): Touched {
-    const created = patchTexts(call).flatMap(addedFiles);
-    const touched = { entryId, read: readBy(call), modified: modifiedBy(call), created, failed: false };
-    this.#calls.set(call.id, touched);
-    return touched;
+  #called(id: string, call: Touched): Touched {
+    this.#calls.set(id, call);
+    return call;
   }
 }
 
+/** What one message did with files, without the message. */
+export interface MessageFiles {
+  /** By a sub-agent, whose result it is. */
+  listed: Touched;
+  calls: ReadonlyArray<Touched & { id: string }>;
+  /** How a call ended. */
+  ended?: { id: string; failed: boolean; created: boolean };
+}
+
+/** Undefined for a message that has nothing to do with files, nor with calls. */
+export function messageFiles(message: Message, entryId: string | undefined): MessageFiles | undefined {
+  const of = { entryId, created: [], failed: false };
+  const read = filesInDetails(message, "readFiles");
+  const modified = filesInDetails(message, "modifiedFiles");
+  const calls = toolCalls(message).map((call) => {
+    const created = patchTexts(call).flatMap(addedFiles);
+    return { ...of, id: call.id, read: readBy(call), modified: modifiedBy(call), created };
+  });
+  const files: MessageFiles = { listed: { ...of, read, modified }, calls };
+  if (message?.role === "toolResult") files.ended = { id: message.toolCallId, ...endOf(message) };
+  return calls.length + read.length + modified.length > 0 || files.ended !== undefined ? files : undefined;
+}
+
 /** What the result says of its call. */
-function ended(call: Touched, message: Message): void {
+function endOf(message: Message): { failed: boolean; created: boolean } {
   const { isError, details } = message as { isError?: unknown; details?: unknown };
-  if (isError) call.failed = true;
-  if ((details as { created?: unknown } | null | undefined)?.created === true) call.created = call.modified;
+  const created = (details as { created?: unknown } | null | undefined)?.created === true;
+  return { failed: Boolean(isError), created };
 }
 
 function filesInDetails(message: Message, list: "readFiles" | "modifiedFiles"): string[] {

@@ -73,14 +73,15 @@ export type { FileChange, ReadSkill } from "./skills.ts";
 export {
   readSummarySources,
   type SourcesProgress,
-  type SummaryEntry,
   type SummaryLine,
+  SummarySources,
   summarySources,
 } from "./sources.ts";
 export {
   type SummarisePreparationOptions,
   summarisePreparation,
 } from "./summarise-preparation.ts";
+export type { SummaryEntry } from "./summarised-span.ts";
 export {
   digestSummariser,
   type Summariser,

@@ -1,18 +1,10 @@
 import { isDigest, outcomeLines, type SpanRecord, storedRecord } from "@bonsai-agent/digest";
-import type { Message } from "@bonsai-agent/messages";
-import {
-  type BranchSummaryEntry,
-  type CompactionEntry,
-  type Entry,
-  type EntryIndex,
-  entryTexts,
-  pinChange,
-  type Session,
-} from "@bonsai-agent/session";
-import { FileOperationCounter, fileIn } from "./files.ts";
-import { LineMatcher } from "./line-matcher.ts";
+import type { Session } from "@bonsai-agent/session";
+import { fileIn } from "./files.ts";
 import { inert, type PlacedLine, placedLines } from "./marks.ts";
 import { ownDetails, texts } from "./outcome.ts";
+import { SummarisedOriginals } from "./summarised-originals.ts";
+import { SummarisedSpan, type SummaryEntry } from "./summarised-span.ts";
 
 /** A line of a stored summary, and what it rests on. */
 export interface SummaryLine {
@@ -24,9 +16,6 @@ export interface SummaryLine {
   isMatched: boolean;
 }
 
-/** A summary that a session holds. */
-export type SummaryEntry = CompactionEntry | BranchSummaryEntry;
-
 /**
  * The lines of a stored summary with the entries that each rests on. What is carried as data knows its entries; prose, of
  * whoever wrote it, is matched to what was summarised, also by the compactions before: lines lead to the original entries.
@@ -35,11 +24,7 @@ export type SummaryEntry = CompactionEntry | BranchSummaryEntry;
  * stands there, for the summary of a branch on the path to the end of that branch.
  */
 export function summarySources(session: Session, entry: SummaryEntry): SummaryLine[] {
-  const reading = readSummarySources(session, entry);
-  for (;;) {
-    const { done, value } = reading.next();
-    if (done === true) return value;
-  }
+  return new SummarySources(session, [entry]).lines(entry);
 }
 
 /** How far the sources of a summary are read. */
@@ -51,29 +36,58 @@ export interface SourcesProgress {
 }
 
 /** The same for who has other things to do meanwhile: an entry at a step. */
-export function* readSummarySources(
+export function readSummarySources(
   session: Session,
   entry: SummaryEntry,
 ): Generator<SourcesProgress, SummaryLine[]> {
-  const span = new SummarisedSpan(session, entry);
-  const lines = linesOf(entry, span);
-  const known = lines.map(({ text, source }) => knownLine(text, span.known(isList(source) ? source : NONE)));
-  yield { share: 0, known };
-  if (lines.every(({ source }) => isList(source))) return known;
-  const matcher = new LineMatcher(lines.flatMap(({ text, source }) => (source === "match" ? text : [])));
-  const files = new FileOperationCounter();
-  for (const [at, number] of span.numbers.entries()) {
-    const original = session.entryAt(number);
-    if (original !== undefined) readOriginal(original, { files, matcher });
-    yield { share: (at + 1) / span.numbers.length, known };
+  return new SummarySources(session, [entry]).read(entry);
+}
+
+/** The same for many summaries of one session, as it is now: each original is read once, and not kept. */
+export class SummarySources {
+  readonly #session: Session;
+  readonly #originals: SummarisedOriginals;
+
+  /** @param summaries all that are asked for later */
+  constructor(session: Session, summaries: Iterable<SummaryEntry>) {
+    this.#session = session;
+    const wanted = [...summaries].flatMap((entry) =>
+      matchedLines(linesOf(entry, new SummarisedSpan(session, entry))),
+    );
+    this.#originals = new SummarisedOriginals(session, wanted);
   }
-  const touched = { read: files.entries("read"), modified: files.entries("modified") };
-  return lines.map(({ text, source }, at) => {
-    if (isList(source)) return known[at]!;
-    if (source !== "match") return knownLine(text, span.known(touched[source].get(fileIn(text)) ?? NONE));
-    const entryIds = unique([...span.cited(text), ...matcher.entriesOf(text)]);
-    return { text, entryIds, isMatched: entryIds.length > 0 };
-  });
+
+  /** As `summarySources` tells them. */
+  lines(entry: SummaryEntry): SummaryLine[] {
+    const reading = this.read(entry);
+    for (;;) {
+      const { done, value } = reading.next();
+      if (done === true) return value;
+    }
+  }
+
+  /** As `readSummarySources` tells them. */
+  *read(entry: SummaryEntry): Generator<SourcesProgress, SummaryLine[]> {
+    const span = new SummarisedSpan(this.#session, entry);
+    const lines = linesOf(entry, span);
+    const known = lines.map(({ text, source }) =>
+      knownLine(text, span.known(isList(source) ? source : NONE)),
+    );
+    yield { share: 0, known };
+    if (lines.every(({ source }) => isList(source))) return known;
+    for (const [at, number] of span.numbers.entries()) {
+      this.#originals.read(number);
+      yield { share: (at + 1) / span.numbers.length, known };
+    }
+    const matches = this.#originals.matchesIn(span.numbers, matchedLines(lines));
+    const touched = this.#originals.filesOf(span.numbers);
+    return lines.map(({ text, source }, at) => {
+      if (isList(source)) return known[at]!;
+      if (source !== "match") return knownLine(text, span.known(touched[source].get(fileIn(text)) ?? NONE));
+      const entryIds = unique([...span.cited(text), ...matches.entriesOf(text)]);
+      return { text, entryIds, isMatched: entryIds.length > 0 };
+    });
+  }
 }
 
 function knownLine(text: string, entryIds: readonly string[]): SummaryLine {
@@ -89,6 +103,10 @@ function linesOf(entry: SummaryEntry, span: SummarisedSpan): Array<{ text: strin
   return placed.map((line) => ({ text: line.text, source: known.source(line) }));
 }
 
+function matchedLines(lines: ReadonlyArray<{ text: string; source: LineSource }>): string[] {
+  return lines.flatMap(({ text, source }) => (source === "match" ? text : []));
+}
+
 /** Where the entries of a line come from: they are known; or by the file that it names; or by what is specific in it. */
 type LineSource = readonly string[] | "read" | "modified" | "match";
 
@@ -97,109 +115,6 @@ const NONE: readonly string[] = [];
 function isList(source: LineSource): source is readonly string[] {
   return typeof source !== "string";
 }
-
-const SPEAKERS: Readonly<Record<string, number>> = { user: 3, bashExecution: 3, assistant: 2 };
-
-function readOriginal(
-  entry: Entry,
-  { files, matcher }: { files: FileOperationCounter; matcher: LineMatcher },
-): void {
-  const { id } = entry;
-  if (entry.type !== "message" && entry.type !== "custom_message" && entry.type !== "branch_summary") return;
-  const message = entry.type === "message" ? (entry.message as Message | undefined) : undefined;
-  if (message?.role === "bashExecution" && message.excludeFromContext) return;
-  if (message !== undefined) files.add(message, id);
-  const speaker = SPEAKERS[message?.role ?? ""] ?? 1;
-  matcher.read({ id, speaker }, [...entryTexts(entry)].join("\n"));
-}
-
-/** The original entries that a summary stands for, and which entries its lines may name. */
-class SummarisedSpan {
-  /** Of their records, oldest first. */
-  readonly numbers: readonly number[];
-  readonly #session: Session;
-  readonly #index: EntryIndex;
-  /** By number: 1 for an entry that a line may name. */
-  readonly #nameable: Uint8Array;
-
-  constructor(session: Session, entry: SummaryEntry) {
-    this.#session = session;
-    this.#index = session.index();
-    this.#nameable = new Uint8Array(this.#index.count);
-    this.numbers =
-      entry.type === "compaction"
-        ? this.#beforeCut(entry)
-        : this.#originals(this.#branch(entry), new Set([entry.id]));
-  }
-
-  /** Entries that are known as data, without those that this session does not have. */
-  known(entryIds: readonly string[]): string[] {
-    return unique(entryIds).filter((id) => this.#isNameable(id));
-  }
-
-  /** Entries that a text names in brackets, as a digest does. */
-  cited(text: string): string[] {
-    const named = [...text.matchAll(/\[([^[\]\s]{4,64})\]/g)].map(([, id]) => id!);
-    return this.known(named).slice(0, MOST_CITED);
-  }
-
-  /** The latest entries that pin these texts. */
-  pins(pinned: readonly string[]): Map<string, string> {
-    const wanted = new Set(pinned);
-    const pins = new Map<string, string>();
-    if (pinned.length === 0) return pins;
-    for (const number of this.#index.numbersOf("custom_message")) {
-      const entry = this.#nameable[number] === 1 ? this.#session.entryAt(number) : undefined;
-      const change = entry && pinChange(entry);
-      if (change?.isPinned && wanted.has(change.text)) pins.set(change.text, entry!.id);
-    }
-    return pins;
-  }
-
-  #isNameable(id: string): boolean {
-    const number = this.#index.find(id);
-    return number >= 0 && this.#nameable[number] === 1;
-  }
-
-  /** What stands before the first kept entry; all of the path where that is not on it. */
-  #beforeCut({ id, parentId, firstKeptEntryId }: CompactionEntry): number[] {
-    const path = this.#pathTo(parentId);
-    let kept = firstKeptEntryId === id ? -1 : this.#index.find(firstKeptEntryId);
-    while (kept >= 0 && this.#nameable[kept] !== 1) kept = this.#index.earlierOfSameId(kept);
-    return this.#originals(kept < 0 ? path : path.slice(0, path.indexOf(kept)), new Set());
-  }
-
-  /** The entries of the branch that a summary is of. */
-  #branch({ fromId, parentId }: BranchSummaryEntry): number[] {
-    const leaf = this.#index.find(fromId);
-    const target = parentId === null ? -1 : this.#index.find(parentId);
-    const parted = leaf < 0 || target < 0 ? -1 : this.#index.commonAncestor(leaf, target);
-    const path = this.#pathTo(leaf < 0 ? null : fromId);
-    return path.slice(path.indexOf(parted) + 1);
-  }
-
-  /** From a root; all of it may be named. */
-  #pathTo(id: string | null): number[] {
-    const number = id === null ? -1 : this.#index.find(id);
-    const path = number < 0 ? [] : this.#index.ancestry(number);
-    for (const at of path) this.#nameable[at] = 1;
-    return path;
-  }
-
-  /** With the entries of a branch in the place of its summary, where the session has them. */
-  #originals(numbers: readonly number[], seen: Set<string>): number[] {
-    return numbers.flatMap((number) => {
-      if (this.#index.type(number) !== "branch_summary") return number;
-      const entry = this.#session.entryAt(number);
-      if (entry?.type !== "branch_summary" || seen.has(entry.id)) return [];
-      seen.add(entry.id);
-      const branch = this.#originals(this.#branch(entry), seen);
-      return branch.length === 0 ? number : branch;
-    });
-  }
-}
-
-const MOST_CITED = 8;
 
 /** What is known of a summary's lines without reading what was summarised. Asked in the order of the lines. */
 class KnownLines {

@@ -13,6 +13,7 @@ import {
   type Summariser,
   type SummaryEntry,
   type SummaryLine,
+  SummarySources,
   summarySources,
 } from "../src/index.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
@@ -275,4 +276,52 @@ test("a summary whose entries are not in this session knows none", () => {
   const summary = "## Goal\nKeep parseHeader in src/http/header.ts.\n\n<read-files>\nsrc/a.ts\n</read-files>";
   const entry = session.append({ type: "compaction", summary, firstKeptEntryId: id("u1"), tokensBefore: 9 });
   for (const each of summarySources(session, entry as SummaryEntry)) expect(each).toEqual(nothing);
+});
+
+test("law: summaries that are read together rest on what each rests on alone", async () => {
+  await fc.assert(
+    fc.asyncProperty(treeArbitrary({ maxTokens: 300 }), fc.nat(99), async (notation, pick) => {
+      const { session } = history(notation);
+      await runCompaction({
+        session,
+        settings,
+        summariser: writing("- parseHeader was moved into src/a.ts"),
+      });
+      const targets = session.entries().filter(({ type }) => type === "message");
+      const targetId = targets[pick % targets.length]!.id;
+      await navigateTree({ session, targetId, settings, summarise: true });
+      history('U"Move parseHeader." A(e1=edit:src/a.ts) Te1:400 | U A:200', session);
+      await runCompaction({ session, settings, summariser: scriptedSummariser() });
+      const summaries = session.entries().filter(isSummary);
+      for (const order of [summaries, summaries.toReversed()]) {
+        const together = new SummarySources(session, summaries);
+        for (const entry of order) expect(together.lines(entry)).toEqual(summarySources(session, entry));
+      }
+    }),
+    { numRuns: 40 },
+  );
+});
+
+test("of many summaries that are read together, each original is read once", async () => {
+  const { session } = history("U:300 A:300 | U:300 A:300");
+  for (let made = 0; made < 4; made += 1) {
+    history("U:300 A:300 | U:300 A:300", session);
+    await compacted(session, writing("- the port was changed"));
+  }
+  const read = new Map<number, number>();
+  const counted = Object.create(session, {
+    entryAt: {
+      value: (number: number) => {
+        read.set(number, (read.get(number) ?? 0) + 1);
+        return session.entryAt(number);
+      },
+    },
+    index: { value: () => session.index() },
+    scan: { value: () => session.scan() },
+  }) as Session;
+  const summaries = session.entries().filter(isSummary);
+  const together = new SummarySources(counted, summaries);
+  for (const entry of summaries) together.lines(entry);
+  expect(read.size).toBeGreaterThan(10);
+  expect([...read.values()].filter((times) => times > 1)).toEqual([]);
 });

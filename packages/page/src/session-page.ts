@@ -11,7 +11,7 @@ import { type ChunkPlace, type EntryBody, type PageData, type PageRows, rowKinds
 import { Redaction } from "./redaction.ts";
 import { CompactionRows, type RequestOptions, RequestRows } from "./requests.ts";
 import { addRow, emptyRows, oneLine } from "./rows.ts";
-import { summaryBody, tokensAfter } from "./summaries.ts";
+import { type OpenedSession, sourcesOf, summaryBody, tokensAfter } from "./summaries.ts";
 
 export interface PageOptions extends RequestOptions {
   /** Replaces what looks like a key. Default: true */
@@ -39,6 +39,8 @@ export class SessionPage {
   #numbers: number[] = [];
   #parents: readonly number[] = [];
   #rows = new Map<string, number>();
+  /** As long as the session is what `data` has last told. */
+  #opened: OpenedSession | undefined;
 
   constructor(session: Session, options: PageOptions = {}) {
     this.#session = session;
@@ -93,6 +95,7 @@ export class SessionPage {
     this.#numbers = numbers;
     this.#parents = data.rows.parents;
     this.#rows = rows;
+    this.#opened = undefined;
     data.redacted = this.#redaction.count;
     return data;
   }
@@ -108,7 +111,12 @@ export class SessionPage {
   #body(entry: Entry, row: number): EntryBody {
     const body = entryBody(entry, (result) => this.#callOf(result, row));
     if (entry.type !== "compaction" && entry.type !== "branch_summary") return body;
-    return { ...body, summary: summaryBody(this.#session, entry, (id) => this.#rows.get(id) ?? -1) };
+    this.#opened ??= {
+      session: this.#session,
+      sources: sourcesOf(this.#session),
+      rowOf: (id) => this.#rows.get(id) ?? -1,
+    };
+    return { ...body, summary: summaryBody(this.#opened, entry) };
   }
 
   /** The call that a result answers: of the first answer above it. */

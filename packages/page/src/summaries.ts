@@ -1,18 +1,37 @@
-import { lossLines, manifestOf, summaryLoss, summarySources } from "@bonsai-agent/compaction";
+import {
+  lossLines,
+  manifestOf,
+  type SummaryEntry,
+  SummarySources,
+  summaryLoss,
+} from "@bonsai-agent/compaction";
 import { byScriptEstimator, isRecord, type Message, tokenDigits, usdText } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, ProjectionItem, Session } from "@bonsai-agent/session";
 import type { MapRun, SummaryBody } from "./page-data.ts";
 
-type SummaryEntry = Parameters<typeof summarySources>[1];
+/** The sources of all summaries of a session. */
+export function sourcesOf(session: Session): SummarySources {
+  const index = session.index();
+  const numbers = [...index.numbersOf("compaction"), ...index.numbersOf("branch_summary")];
+  const entries = numbers.map((number) => session.entryAt(number));
+  return new SummarySources(
+    session,
+    entries.filter((entry) => entry?.type === "compaction" || entry?.type === "branch_summary"),
+  );
+}
 
-/** A compaction or a branch summary, opened. @param rowOf the row of an id; -1 for none */
-export function summaryBody(
-  session: Session,
-  entry: SummaryEntry,
-  rowOf: (id: string) => number,
-): SummaryBody {
+/** What a summary is opened with. */
+export interface OpenedSession {
+  session: Session;
+  sources: SummarySources;
+  /** The row of an id; -1 for none. */
+  rowOf: (id: string) => number;
+}
+
+/** A compaction or a branch summary, opened. */
+export function summaryBody({ session, sources, rowOf }: OpenedSession, entry: SummaryEntry): SummaryBody {
   const rows = (ids: readonly string[]) => ids.map(rowOf).filter((row) => row >= 0);
-  const lines = summarySources(session, entry).map(({ text, entryIds, isMatched }) => ({
+  const lines = sources.lines(entry).map(({ text, entryIds, isMatched }) => ({
     text,
     rows: rows(entryIds),
     isMatched,

@@ -1,0 +1,61 @@
+import type { Message } from "@bonsai-agent/messages";
+import { entryTexts, type Session } from "@bonsai-agent/session";
+import { FileOperationCounter, type FileOperations, type MessageFiles, messageFiles } from "./files.ts";
+import { LineMatcher, type LineMatches } from "./line-matcher.ts";
+
+/** What summaries of one session may rest on. Each original is read once; what lines have in common with it is kept. */
+export class SummarisedOriginals {
+  readonly #session: Session;
+  readonly #matcher: LineMatcher;
+  /** By number of the record. */
+  readonly #read = new Set<number>();
+  readonly #files = new Map<number, MessageFiles>();
+  /** Most summaries stand for what the one before stood for, and more. */
+  #counted: { numbers: readonly number[]; counter: FileOperationCounter } = {
+    numbers: [],
+    counter: new FileOperationCounter(),
+  };
+
+  /** @param lines all that are matched later */
+  constructor(session: Session, lines: readonly string[]) {
+    this.#session = session;
+    this.#matcher = new LineMatcher(lines);
+  }
+
+  /** @param number of the original's record */
+  read(number: number): void {
+    if (this.#read.has(number)) return;
+    this.#read.add(number);
+    const entry = this.#session.entryAt(number);
+    if (entry?.type !== "message" && entry?.type !== "custom_message" && entry?.type !== "branch_summary")
+      return;
+    const message = entry.type === "message" ? (entry.message as Message | undefined) : undefined;
+    if (message?.role === "bashExecution" && message.excludeFromContext) return;
+    const files = message && messageFiles(message, entry.id);
+    if (files !== undefined) this.#files.set(number, files);
+    const speaker = SPEAKERS[message?.role ?? ""] ?? 1;
+    this.#matcher.read(number, { id: entry.id, speaker }, [...entryTexts(entry)].join("\n"));
+  }
+
+  /** @param numbers of records that were read, oldest first, each once */
+  matchesIn(numbers: readonly number[], lines: readonly string[]): LineMatches {
+    return this.#matcher.matchesIn(numbers, lines);
+  }
+
+  /** The entries among these that read, or modified, each file. @param numbers as of `matchesIn` */
+  filesOf(numbers: readonly number[]): Record<keyof FileOperations, ReadonlyMap<string, readonly string[]>> {
+    const { numbers: counted } = this.#counted;
+    if (counted.some((number, at) => numbers[at] !== number))
+      this.#counted = { numbers: [], counter: new FileOperationCounter() };
+    const { counter } = this.#counted;
+    for (const number of numbers.slice(this.#counted.numbers.length)) {
+      const files = this.#files.get(number);
+      if (files !== undefined) counter.addFiles(files);
+    }
+    this.#counted = { numbers, counter };
+    return { read: counter.entries("read"), modified: counter.entries("modified") };
+  }
+}
+
+/** What a person said is worth more than what a tool put out. */
+const SPEAKERS: Readonly<Record<string, number>> = { user: 3, bashExecution: 3, assistant: 2 };
