@@ -144,8 +144,17 @@ export class SessionReader {
       version: this.version,
       ...(leafId !== undefined && { leafId }),
       without,
+      endOffset: typeof leafId === "string" ? this.#endOf(leafId) : undefined,
     });
     return tail ?? this.wholePath(leafId);
+  }
+
+  /** Where the newest line with this id ends, where that costs no reading of the whole file. */
+  #endOf(id: string): number | undefined {
+    const number = this.#index === undefined ? -1 : this.index().find(id);
+    if (number < 0) return undefined;
+    const { offset, lengthBytes } = this.#madeIndex().place(number);
+    return Math.min(offset + lengthBytes + 1, this.store.size());
   }
 
   /** As `tail`, through the index and back to the root. */

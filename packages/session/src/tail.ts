@@ -28,6 +28,8 @@ export function readTail(options: {
   leafId?: string | null;
   /** Compactions that are to count as undone. Default: none */
   without?: Iterable<string> | undefined;
+  /** Nothing from this byte on belongs to the path. Default: the end of the file */
+  endOffset?: number | undefined;
 }): Tail | undefined {
   if (options.version === 1) return undefined;
   if (options.leafId === null) return { leafId: null, entries: [], reachesRoot: true };
@@ -55,6 +57,7 @@ export function readLeaf(options: { store: SessionStore; version: number }): Sto
 class TailReader {
   readonly #store: SessionStore;
   readonly #version: number;
+  readonly #endOffset: number | undefined;
   readonly #head = new EntryHead();
   readonly #seeker: ViewSeeker;
   readonly #newestFirst: Entry[] = [];
@@ -72,7 +75,9 @@ class TailReader {
     version: number;
     leafId?: string | null;
     without?: Iterable<string> | undefined;
+    endOffset?: number | undefined;
   }) {
+    this.#endOffset = options.endOffset;
     this.#seeker = new ViewSeeker(options.without);
     this.#store = options.store;
     this.#version = options.version;
@@ -104,7 +109,7 @@ class TailReader {
 
   /** Takes older and older lines; true when it ended because nothing older is needed. */
   #readUntil(mostEntries: number): boolean {
-    const lines = new BackwardLines(this.#store);
+    const lines = new BackwardLines(this.#store, this.#endOffset);
     for (let line = lines.previous(); line !== undefined; line = lines.previous()) {
       if (this.#older(line)) return true;
       if (this.#unclear || this.#newestFirst.length >= mostEntries) return false;

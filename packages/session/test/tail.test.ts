@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Entry, MemoryStore, openSession, type Projection, project } from "../src/index.ts";
+import {
+  createSessionIn,
+  type Entry,
+  MemoryStore,
+  openSession,
+  type Projection,
+  project,
+} from "../src/index.ts";
 import { SessionReader } from "../src/session-reader.ts";
 import { damagedFile } from "./random-file.ts";
 
@@ -74,5 +81,28 @@ describe("reading a file from its end", () => {
       }),
       { numRuns: 1000 },
     );
+  });
+
+  test("what was seen long ago is read from there, not from the end, once the index was made", () => {
+    const store = new MemoryStore();
+    const session = createSessionIn(store, { cwd: "/x" });
+    const ids: string[] = [];
+    const said = { role: "user" as const, content: "x".repeat(2_000), timestamp: 1 };
+    for (let turn = 0; turn < 400; turn += 1) {
+      const kept = session.append({ type: "message", message: said }).id;
+      const compaction = { summary: "s", firstKeptEntryId: kept, tokensBefore: 9 };
+      ids.push(session.append({ type: "compaction", ...compaction }).id);
+    }
+    let readBytes = 0;
+    const read = store.read.bind(store);
+    store.read = (target, offset) => {
+      readBytes += target.length;
+      return read(target, offset);
+    };
+    const again = openSession({ store });
+    again.index();
+    readBytes = 0;
+    for (const id of ids) expect(again.projection(id).items).toHaveLength(2);
+    expect(readBytes).toBeLessThan(ids.length * 100_000);
   });
 });
