@@ -59,32 +59,56 @@ export class SummarySources {
 
   /** As `summarySources` tells them. */
   lines(entry: SummaryEntry): SummaryLine[] {
-    const reading = this.read(entry);
-    for (;;) {
-      const { done, value } = reading.next();
-      if (done === true) return value;
-    }
+    const summary = new SummaryReading(this.#session, entry);
+    if (summary.restsOnData) return summary.known;
+    for (const number of summary.span.numbers) this.#originals.read(number);
+    return summary.lines(this.#originals);
   }
 
   /** As `readSummarySources` tells them. */
   *read(entry: SummaryEntry): Generator<SourcesProgress, SummaryLine[]> {
-    const span = new SummarisedSpan(this.#session, entry);
-    const lines = linesOf(entry, span);
-    const known = lines.map(({ text, source }) =>
-      knownLine(text, span.known(isList(source) ? source : NONE)),
-    );
+    const summary = new SummaryReading(this.#session, entry);
+    const { known, span } = summary;
     yield { share: 0, known };
-    if (lines.every(({ source }) => isList(source))) return known;
+    if (summary.restsOnData) return known;
     for (const [at, number] of span.numbers.entries()) {
       this.#originals.read(number);
       yield { share: (at + 1) / span.numbers.length, known };
     }
-    const matches = this.#originals.matchesIn(span.numbers, matchedLines(lines));
-    const touched = this.#originals.filesOf(span.numbers);
-    return lines.map(({ text, source }, at) => {
-      if (isList(source)) return known[at]!;
-      if (source !== "match") return knownLine(text, span.known(touched[source].get(fileIn(text)) ?? NONE));
-      const entryIds = unique([...span.cited(text), ...matches.entriesOf(text)]);
+    return summary.lines(this.#originals);
+  }
+}
+
+/** One summary, from what is known of it to what its lines rest on. */
+class SummaryReading {
+  readonly span: SummarisedSpan;
+  readonly known: SummaryLine[];
+  readonly #lines: readonly SourcedLine[];
+
+  constructor(session: Session, entry: SummaryEntry) {
+    this.span = new SummarisedSpan(session, entry);
+    this.#lines = linesOf(entry, this.span);
+    this.known = this.#lines.map(({ text, source }) =>
+      knownLine(text, this.span.known(isList(source) ? source : NONE)),
+    );
+  }
+
+  /** True where nothing that was summarised has to be read. */
+  get restsOnData(): boolean {
+    return this.#lines.every(({ source }) => isList(source));
+  }
+
+  /** @param originals all of the span were read */
+  lines(originals: SummarisedOriginals): SummaryLine[] {
+    const { numbers } = this.span;
+    const matches = originals.matchesIn(numbers, matchedLines(this.#lines));
+    const hasFiles = this.#lines.some(({ source }) => source === "read" || source === "modified");
+    const touched = originals.filesOf(hasFiles ? numbers : []);
+    return this.#lines.map(({ text, source }, at) => {
+      if (isList(source)) return this.known[at]!;
+      if (source !== "match")
+        return knownLine(text, this.span.known(touched[source].get(fileIn(text)) ?? NONE));
+      const entryIds = unique([...this.span.cited(text), ...matches.entriesOf(text)]);
       return { text, entryIds, isMatched: entryIds.length > 0 };
     });
   }
@@ -95,7 +119,7 @@ function knownLine(text: string, entryIds: readonly string[]): SummaryLine {
 }
 
 /** The lines of a summary, each with where its entries come from. */
-function linesOf(entry: SummaryEntry, span: SummarisedSpan): Array<{ text: string; source: LineSource }> {
+function linesOf(entry: SummaryEntry, span: SummarisedSpan): SourcedLine[] {
   const summary = typeof entry.summary === "string" ? entry.summary : "";
   const { carryOver } = ownDetails(entry);
   const known = new KnownLines(entry, span);
@@ -103,12 +127,17 @@ function linesOf(entry: SummaryEntry, span: SummarisedSpan): Array<{ text: strin
   return placed.map((line) => ({ text: line.text, source: known.source(line) }));
 }
 
-function matchedLines(lines: ReadonlyArray<{ text: string; source: LineSource }>): string[] {
+function matchedLines(lines: readonly SourcedLine[]): string[] {
   return lines.flatMap(({ text, source }) => (source === "match" ? text : []));
 }
 
 /** Where the entries of a line come from: they are known; or by the file that it names; or by what is specific in it. */
 type LineSource = readonly string[] | "read" | "modified" | "match";
+
+interface SourcedLine {
+  text: string;
+  source: LineSource;
+}
 
 const NONE: readonly string[] = [];
 

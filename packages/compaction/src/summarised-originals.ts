@@ -44,12 +44,11 @@ export class SummarisedOriginals {
 
   /** The entries among these that read, or modified, each file. @param numbers as of `matchesIn` */
   filesOf(numbers: readonly number[]): Record<keyof FileOperations, ReadonlyMap<string, readonly string[]>> {
-    const { numbers: counted } = this.#counted;
-    if (counted.some((number, at) => numbers[at] !== number))
+    if (this.#counted.numbers.some((number, at) => numbers[at] !== number))
       this.#counted = { numbers: [], counter: new FileOperationCounter() };
     const { counter } = this.#counted;
-    for (const number of numbers.slice(this.#counted.numbers.length)) {
-      const files = this.#files.get(number);
+    for (let at = this.#counted.numbers.length; at < numbers.length; at += 1) {
+      const files = this.#files.get(numbers[at]!);
       if (files !== undefined) counter.addFiles(files);
     }
     this.#counted = { numbers, counter };
