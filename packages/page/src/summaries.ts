@@ -94,7 +94,7 @@ function summaryFacts(entry: SummaryEntry): Array<[string, string]> {
   add("Summarised", range(manifest.summarised));
   add("Of the turn at work", range(manifest.turnPrefix));
   add("Kept", range(manifest.kept));
-  add("Masked", Array.isArray(manifest.masked) ? `${manifest.masked.length} results` : undefined);
+  add("Masked", results(manifest.masked));
   const { provider, modelId } = isRecord(manifest.state) ? manifest.state : {};
   add("Model at work", typeof modelId === "string" ? `${provider}/${modelId}` : undefined);
   add("Requests", typeof manifest.requests === "number" ? String(manifest.requests) : undefined);
@@ -125,21 +125,36 @@ function tokens(value: unknown): string | undefined {
     : undefined;
 }
 
+function results(masked: unknown): string | undefined {
+  if (!Array.isArray(masked) || masked.length === 0) return undefined;
+  return `${masked.length} ${masked.length === 1 ? "result" : "results"}`;
+}
+
 function range(value: unknown): string | undefined {
   const number = isRecord(value) ? value.count : undefined;
   if (typeof number !== "number" || number === 0) return undefined;
   return `${number} ${number === 1 ? "message" : "messages"}`;
 }
 
-/** What of the summary are the user's own words: the lines of the block that carries them. */
+/**
+ * What of the summary are the user's own words: in the block that carries them, each message begins with its number and goes
+ * on in lines that are set in. What the agent said stands between them.
+ */
 function carriedWords(lines: SummaryBody["lines"]): SummaryBody["words"] {
   const from = lines.findIndex(({ text }) => text.trim() === "<user-words>");
   const to = lines.findIndex(({ text }) => text.trim() === "</user-words>");
-  if (from < 0 || to < from) return [];
-  return lines
-    .slice(from + 1, to)
-    .filter(({ text, rows }) => text.trim() !== "" && rows.length > 0)
-    .map(({ text, rows }) => ({ text, rows }));
+  const words: SummaryBody["words"] = [];
+  let open: SummaryBody["words"][number] | undefined;
+  for (const { text, rows } of from < 0 ? [] : lines.slice(from + 1, Math.max(to, from))) {
+    if (open !== undefined && (text === "" || text.startsWith("  "))) {
+      open.text += `\n${text.slice(2)}`;
+      continue;
+    }
+    const [item, agent] = /^\d+\. (agent )?(?:\[[^[\]\s]+\] )?/.exec(text) ?? [];
+    open = item === undefined || agent !== undefined ? undefined : { text: text.slice(item.length), rows };
+    if (open !== undefined) words.push(open);
+  }
+  return words;
 }
 
 /** The context in front of a compaction, and behind it, by what became of each message. */

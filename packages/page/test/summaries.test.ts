@@ -1,0 +1,34 @@
+import { compactionSettings, digestSummariser, runCompaction } from "@bonsai-agent/compaction";
+import type { Session } from "@bonsai-agent/session";
+import { history } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import type { SummaryBody } from "../src/page-data.ts";
+import { SessionPage } from "../src/session-page.ts";
+
+const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200, mask: { enabled: false } });
+
+/** The latest summary of a session, opened. */
+function opened(session: Session): SummaryBody {
+  const page = new SessionPage(session);
+  const bodies = page.data().chunks.flatMap((place) => page.bodies(place));
+  return bodies.findLast(({ summary }) => summary !== undefined)!.summary!;
+}
+
+test("the words that a summary carries are the user's messages, each whole, without what the agent said", async () => {
+  const { session } = history(
+    `U"Take port 8413.\n2. And nothing else." A"Port 8413 is set." | U"Publish it." A:400 | U:300 A:150`,
+  );
+  await runCompaction({ session, settings, summariser: digestSummariser() });
+  const { words, lines } = opened(session);
+  expect(lines.some(({ text }) => /^\d+\. agent /.test(text))).toBe(true);
+  expect(words.slice(0, 2)).toEqual([
+    { text: "Take port 8413.\n2. And nothing else.", rows: [0] },
+    { text: "Publish it.", rows: [2] },
+  ]);
+});
+
+test("a compaction that masked nothing says nothing of masks", async () => {
+  const { session } = history("U:300 A:400 | U:300 A:150");
+  await runCompaction({ session, settings, summariser: digestSummariser() });
+  expect(opened(session).facts.map(([name]) => name)).not.toContain("Masked");
+});
