@@ -1,40 +1,60 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { PageRequest } from "../../src/page-data.ts";
-import { digits, short } from "../numbers.ts";
-import { page } from "../page-store.ts";
-import { shownPath } from "../session-tree.ts";
+import { counted, digits, short } from "../numbers.ts";
 import { theme } from "../theme.ts";
+import { ContextDrawing, LANES_PIXELS } from "./drawing.ts";
 import { priceClasses } from "./price-classes.ts";
+import {
+  type ContextMark,
+  contextMarks,
+  highestTokens,
+  promptOf,
+  spentUsd,
+  type WindowRun,
+  windowRuns,
+} from "./requests.ts";
 
 export interface ChartProps {
   requests: readonly PageRequest[];
   chosen: number;
   onChoose: (index: number) => void;
+  /** The request that is pointed at; undefined for none. */
+  onPoint: (index: number | undefined) => void;
 }
 
-const CHART_PIXELS = 300;
+const CHART_PIXELS = 340;
+/** Of a bar; where there is less space, what they rise to is drawn as an area. */
+const LEAST_BAR_PIXELS = 3;
 
 /** Tokens of each request, by what they cost; with the window, the threshold, and what made the context smaller. */
-export function Chart({ requests, chosen, onChoose }: ChartProps) {
+export function Chart({ requests, chosen, onChoose, onPoint }: ChartProps) {
   const place = useRef<HTMLDivElement>(null);
-  const chart = useRef<uPlot | undefined>(undefined);
-  const latest = useRef({ chosen, onChoose });
-  latest.current = { chosen, onChoose };
+  const line = useRef<ChosenLine | undefined>(undefined);
+  const latest = useRef({ chosen, onChoose, onPoint });
+  latest.current = { chosen, onChoose, onPoint };
+  const isDark = useDarkScheme();
+  const [marks, runs, spent] = [contextMarks.value, windowRuns.value, spentUsd.value];
   useEffect(() => {
     const element = place.current!;
-    const drawn = new uPlot(optionsOf(element, requests, latest), columnsOf(requests), element);
-    chart.current = drawn;
-    const watch = new ResizeObserver(() =>
-      drawn.setSize({ width: element.clientWidth, height: CHART_PIXELS }),
+    const drawn = new uPlot(
+      optionsOf(element, { requests, marks, runs, spent }),
+      columnsOf(requests, spent),
+      element,
     );
+    line.current = new ChosenLine(drawn, () => latest.current.chosen);
+    listen(drawn, latest);
+    const watch = new ResizeObserver(() => {
+      drawn.setSize({ width: Math.max(200, element.clientWidth), height: CHART_PIXELS });
+      line.current?.place();
+    });
     watch.observe(element);
     return () => {
       watch.disconnect();
       drawn.destroy();
     };
-  }, [requests, theme.value]);
-  useEffect(() => chart.current?.redraw(false), [chosen]);
+  }, [requests, marks, runs, spent, theme.value, isDark]);
+  useEffect(() => line.current?.place(), [chosen]);
   return (
     <figure class="chart">
       <div
@@ -47,14 +67,15 @@ export function Chart({ requests, chosen, onChoose }: ChartProps) {
         aria-valuenow={chosen + 1}
         aria-valuetext={valueText(requests[chosen])}
         onKeyDown={(event) => {
-          const by = steps[event.key];
+          const by = event.ctrlKey || event.altKey || event.metaKey ? undefined : steps[event.key];
           if (by === undefined) return;
           event.preventDefault();
+          onPoint(undefined);
           onChoose(Number.isFinite(by) ? chosen + by : by > 0 ? requests.length - 1 : 0);
         }}
       />
       <figcaption>
-        <Legend requests={requests} />
+        <Legend marks={marks} runs={runs} hasCosts={spent !== undefined} />
       </figcaption>
     </figure>
   );
@@ -67,189 +88,192 @@ const steps: Readonly<Record<string, number | undefined>> = {
 
 function valueText(request: PageRequest | undefined): string {
   if (request === undefined) return "";
-  return `${digits(request.input + request.cacheRead + request.cacheWrite)} tokens`;
+  return request.isOverflow ? "refused for its size" : `${digits(promptOf(request))} tokens`;
 }
 
-function Legend({ requests }: { requests: readonly PageRequest[] }) {
-  const { windowTokens, thresholdTokens } = sizesOf(requests);
-  const marks = marksOf(requests);
+function useDarkScheme(): boolean {
+  const query = matchMedia("(prefers-color-scheme: dark)");
+  const [isDark, setDark] = useState(query.matches);
+  useEffect(() => {
+    const listener = () => setDark(query.matches);
+    query.addEventListener("change", listener);
+    return () => query.removeEventListener("change", listener);
+  }, []);
+  return isDark;
+}
+
+/** The line at the chosen request. It lies over the chart, which is not drawn anew for it. */
+class ChosenLine {
+  readonly #chart: uPlot;
+  readonly #chosen: () => number;
+  readonly #element = document.createElement("div");
+
+  constructor(chart: uPlot, chosen: () => number) {
+    this.#chart = chart;
+    this.#chosen = chosen;
+    this.#element.className = "chosen-line";
+    chart.over.append(this.#element);
+    this.place();
+  }
+
+  place(): void {
+    const x = this.#chart.valToPos(this.#chosen() + 1, "x");
+    this.#element.style.transform = `translateX(${Math.round(x)}px)`;
+  }
+}
+
+/** A click chooses the request below the pointer; what is pointed at is told once a frame. */
+function listen(
+  chart: uPlot,
+  latest: { current: { onChoose: (index: number) => void; onPoint: ChartProps["onPoint"] } },
+): void {
+  chart.over.addEventListener("click", () => {
+    const { idx } = chart.cursor;
+    if (idx != null) latest.current.onChoose(idx);
+  });
+  let frame = 0;
+  const tell = (index: number | undefined) => {
+    cancelAnimationFrame(frame);
+    frame = requestAnimationFrame(() => latest.current.onPoint(index));
+  };
+  chart.over.addEventListener("mousemove", () => tell(chart.cursor.idx ?? undefined));
+  chart.over.addEventListener("mouseleave", () => tell(undefined));
+}
+
+interface LegendProps {
+  marks: readonly ContextMark[];
+  runs: readonly WindowRun[];
+  hasCosts: boolean;
+}
+
+function Legend({ marks, runs, hasCosts }: LegendProps) {
+  const number = (kind: ContextMark["kind"]) => marks.filter((mark) => mark.kind === kind).length;
+  const { windowTokens, thresholdTokens } = runs.findLast((run) => run.windowTokens !== undefined) ?? {};
+  const signs: Array<[sign: string, text: string, isShown: boolean]> = [
+    ["—", `window ${short(windowTokens ?? 0)}`, windowTokens !== undefined],
+    ["┄", `threshold ${short(thresholdTokens ?? 0)}`, thresholdTokens !== undefined],
+    ["▼", counted(number("compaction"), "compaction"), number("compaction") > 0],
+    ["▽", `${digits(number("undone"))} undone`, number("undone") > 0],
+    ["○", `${counted(number("mask"), "mask")} (● several)`, number("mask") > 0],
+    ["✕", `${counted(number("overflow"), "overflow")}`, number("overflow") > 0],
+    ["╱", "dollars so far, at the right", hasCosts],
+  ];
   return (
     <ul class="legend">
-      {priceClasses.toReversed().map(({ name, label }) => (
+      {priceClasses.map(({ name, label }, at) => (
         <li key={name}>
           <span class={`swatch ${name}`} /> {label}
+          {at === 0 ? " (lowest)" : at === priceClasses.length - 1 ? " (highest)" : ""}
         </li>
       ))}
-      {windowTokens !== undefined && <li>— window {short(windowTokens)}</li>}
-      {thresholdTokens !== undefined && <li>┄ threshold {short(thresholdTokens)}</li>}
-      <li>▼ {digits(marks.filter(({ kind }) => kind === "compaction").length)} compactions</li>
-      <li>○ {digits(marks.filter(({ kind }) => kind === "mask").length)} masks</li>
-      <li>✕ {digits(requests.filter(({ isOverflow }) => isOverflow).length)} overflows</li>
+      {signs.map(([sign, text, isShown]) => isShown && <li key={sign}>{`${sign} ${text}`}</li>)}
     </ul>
   );
 }
 
-/** Of the latest request whose model they are known of. */
-function sizesOf(requests: readonly PageRequest[]): { windowTokens?: number; thresholdTokens?: number } {
-  const models = page.value?.models ?? [];
-  return (
-    models[requests.findLast(({ model }) => models[model]?.windowTokens !== undefined)?.model ?? -1] ?? {}
-  );
-}
-
-/** What made the context smaller, at the first request behind it. */
-function marksOf(requests: readonly PageRequest[]): Array<{ at: number; kind: "compaction" | "mask" }> {
-  const data = page.value!;
-  const on = new Set(shownPath.value);
-  const at = (row: number) => requests.findIndex((request) => request.row > row);
-  return [
-    ...data.compactions.map(({ row }) => ({ row, kind: "compaction" as const })),
-    ...data.masks.map(({ row }) => ({ row, kind: "mask" as const })),
-  ]
-    .filter(({ row }) => on.has(row))
-    .map(({ row, kind }) => ({ at: at(row), kind }))
-    .filter((mark) => mark.at >= 0);
-}
-
 /** Stacked, the highest first: each is drawn over the one before. */
-function columnsOf(requests: readonly PageRequest[]): uPlot.AlignedData {
+function columnsOf(requests: readonly PageRequest[], spent: number[] | undefined): uPlot.AlignedData {
   return [
     requests.map((_, at) => at + 1),
-    requests.map(({ input, cacheRead, cacheWrite }) => input + cacheRead + cacheWrite),
+    requests.map(promptOf),
     requests.map(({ cacheRead, cacheWrite }) => cacheRead + cacheWrite),
     requests.map(({ cacheRead }) => cacheRead),
+    ...(spent === undefined ? [] : [spent]),
   ];
 }
 
-function optionsOf(
-  element: HTMLElement,
-  requests: readonly PageRequest[],
-  latest: { current: { chosen: number; onChoose: (index: number) => void } },
-): uPlot.Options {
-  const style = getComputedStyle(element);
-  const colour = (name: string) => resolved(element, style, name);
-  const { windowTokens, thresholdTokens } = sizesOf(requests);
-  const marks = marksOf(requests);
-  const highest = Math.max(...requests.map((each) => each.input + each.cacheRead + each.cacheWrite));
-  const bars = uPlot.paths.bars!({ size: [0.9, 60] });
-  const axis = {
+interface Drawn {
+  requests: readonly PageRequest[];
+  marks: readonly ContextMark[];
+  runs: readonly WindowRun[];
+  spent: number[] | undefined;
+}
+
+function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn): uPlot.Options {
+  const colour = coloursOf(element);
+  const width = Math.max(200, element.clientWidth);
+  const hasBars = requests.length * LEAST_BAR_PIXELS < width;
+  const paths = hasBars ? uPlot.paths.bars!({ size: [0.9, 60] }) : uPlot.paths.linear!();
+  const filled = (name: string, label: string): uPlot.Series => ({
+    ...{ label, paths, fill: colour(name), stroke: colour(`${name}-edge`) },
+    width: 1,
+    points: { show: false },
+  });
+  const axis: uPlot.Axis = {
     stroke: colour("--quiet"),
     grid: { stroke: colour("--line"), width: 1 },
     ticks: { stroke: colour("--line") },
   };
-  const filled = (name: string, label: string): uPlot.Series => ({
-    label,
-    paths: bars,
-    fill: colour(name),
-    stroke: colour(name),
-    width: 0,
-    points: { show: false },
-  });
+  const dollarAxis: uPlot.Axis = {
+    ...{ ...axis, scale: "usd", side: 1, size: 56, grid: { show: false } },
+    values: (_, values) => {
+      const places = (values.at(-1) ?? 0) < 0.1 ? 3 : 2;
+      return values.map((value) => (value < 10 ? `$${value.toFixed(places)}` : `$${short(value)}`));
+    },
+  };
+  const windows = runs.map(({ windowTokens }) => windowTokens ?? 0);
+  const window = windows.reduce((most, each) => Math.max(most, each), 0);
+  const highest = highestTokens.peek();
   return {
-    width: Math.max(200, element.clientWidth),
-    height: CHART_PIXELS,
-    legend: { show: false },
-    cursor: { y: false, drag: { x: false, y: false } },
+    ...{ width, height: CHART_PIXELS, legend: { show: false } },
+    padding: [marks.length > 0 ? LANES_PIXELS : 16, spent === undefined ? 16 : 0, 0, 0],
+    cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
       x: { time: false, range: [0, requests.length + 1] },
-      y: { range: [0, Math.max(highest, Math.min(windowTokens ?? 0, highest * 3)) * 1.08 || 1] },
+      y: { range: [0, Math.max(highest, Math.min(window, highest * 3)) * 1.08 || 1] },
+      usd: { range: [0, (spent?.at(-1) ?? 0) * 1.08 || 1] },
     },
-    axes: [{ ...axis }, { ...axis, size: 56, values: (_, values) => values.map(short) }],
+    axes: [
+      {
+        ...axis,
+        values: (_, values) => values.map((value) => (Number.isInteger(value) ? digits(value) : "")),
+      },
+      { ...axis, size: 56, values: (_, values) => values.map(short) },
+      ...(spent === undefined ? [] : [dollarAxis]),
+    ],
     series: [
       {},
       filled("--fresh", "Fresh"),
       filled("--cache-write", "Cache written"),
       filled("--cache-read", "Cache read"),
+      ...(spent === undefined ? [] : [dollarSeries(colour)]),
     ],
     hooks: {
-      ready: [
-        (chart) => {
-          chart.over.addEventListener("click", () => {
-            const { idx } = chart.cursor;
-            if (idx != null) latest.current.onChoose(idx);
-          });
-        },
-      ],
       draw: [
         (chart) => {
-          const { ctx } = chart;
-          ctx.save();
-          if (windowTokens !== undefined) across(chart, windowTokens, colour("--bad"), []);
-          if (thresholdTokens !== undefined) across(chart, thresholdTokens, colour("--warn"), [6, 4]);
-          for (const { at, kind } of marks)
-            drawMark(chart, at, kind, colour(kind === "mask" ? "--masked" : "--summarised"));
-          for (const [at, { isOverflow }] of requests.entries())
-            if (isOverflow) drawMark(chart, at, "overflow", colour("--bad"));
-          drawChosen(chart, latest.current.chosen, colour("--text"));
-          ctx.restore();
+          const drawing = new ContextDrawing(chart, colour);
+          chart.ctx.save();
+          drawing.limits(runs);
+          drawing.marks(marks);
+          chart.ctx.restore();
         },
       ],
     },
   };
 }
 
+function dollarSeries(colour: (name: string) => string): uPlot.Series {
+  return {
+    ...{ label: "Dollars so far", scale: "usd", stroke: colour("--accent"), width: 2 },
+    points: { show: false },
+  };
+}
+
 /** `light-dark()` is resolved only where it is used. */
-function resolved(element: HTMLElement, style: CSSStyleDeclaration, name: string): string {
-  if (style.getPropertyValue(name) === "") return "gray";
+function coloursOf(element: HTMLElement): (name: string) => string {
+  const known = new Map<string, string>();
+  return (name) => {
+    const found = known.get(name) ?? resolved(element, name);
+    known.set(name, found);
+    return found;
+  };
+}
+
+function resolved(element: HTMLElement, name: string): string {
   const probe = document.createElement("span");
-  probe.style.color = `var(${name})`;
+  probe.style.color = `var(${name}, gray)`;
   element.append(probe);
   const { color } = getComputedStyle(probe);
   probe.remove();
   return color;
-}
-
-function across({ ctx, bbox, valToPos }: uPlot, value: number, colour: string, dash: number[]): void {
-  const y = valToPos(value, "y", true);
-  if (y < bbox.top) return;
-  ctx.strokeStyle = colour;
-  ctx.lineWidth = 2;
-  ctx.setLineDash(dash);
-  ctx.beginPath();
-  ctx.moveTo(bbox.left, y);
-  ctx.lineTo(bbox.left + bbox.width, y);
-  ctx.stroke();
-  ctx.setLineDash([]);
-}
-
-function drawMark({ ctx, bbox, valToPos }: uPlot, at: number, kind: string, colour: string): void {
-  const x = valToPos(at + 0.5, "x", true);
-  ctx.strokeStyle = colour;
-  ctx.fillStyle = colour;
-  ctx.lineWidth = 1.5 * devicePixelRatio;
-  const size = 5 * devicePixelRatio;
-  ctx.beginPath();
-  if (kind === "compaction") {
-    ctx.moveTo(x, bbox.top);
-    ctx.lineTo(x, bbox.top + bbox.height);
-    ctx.stroke();
-    ctx.beginPath();
-    ctx.moveTo(x - size, bbox.top);
-    ctx.lineTo(x + size, bbox.top);
-    ctx.lineTo(x, bbox.top + size * 1.6);
-    ctx.fill();
-  } else if (kind === "mask") {
-    ctx.arc(x, bbox.top + size * 3, size * 0.7, 0, 2 * Math.PI);
-    ctx.stroke();
-  } else {
-    const y = bbox.top + size * 5;
-    const middle = valToPos(at + 1, "x", true);
-    ctx.moveTo(middle - size, y - size);
-    ctx.lineTo(middle + size, y + size);
-    ctx.moveTo(middle + size, y - size);
-    ctx.lineTo(middle - size, y + size);
-    ctx.stroke();
-  }
-}
-
-function drawChosen({ ctx, bbox, valToPos }: uPlot, at: number, colour: string): void {
-  const x = valToPos(at + 1, "x", true);
-  ctx.strokeStyle = colour;
-  ctx.lineWidth = devicePixelRatio;
-  ctx.setLineDash([2, 2]);
-  ctx.beginPath();
-  ctx.moveTo(x, bbox.top);
-  ctx.lineTo(x, bbox.top + bbox.height);
-  ctx.stroke();
-  ctx.setLineDash([]);
 }

@@ -1,37 +1,22 @@
-import { computed } from "@preact/signals";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type { PageRequest } from "../../src/page-data.ts";
-import { type ViewRow, viewRows } from "../../src/view.ts";
-import { address, go, linkTo } from "../address.ts";
-import { digits, dollars, timeText } from "../numbers.ts";
+import { address, linkTo } from "../address.ts";
+import { counted, digits, dollars, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
-import { kindOf, pathTo, rowOf, shownPath } from "../session-tree.ts";
+import { rowOf } from "../session-tree.ts";
 import { Chart } from "./chart.tsx";
 import { type PriceClass, priceClasses } from "./price-classes.ts";
-
-/** The requests of the branch that is shown that a model has counted. */
-export const branchRequests = computed(() => {
-  const on = new Set(shownPath.value);
-  return (page.value?.requests ?? []).filter(
-    (request) => on.has(request.row) && (promptOf(request) > 0 || request.isOverflow === true),
-  );
-});
-
-export function promptOf({ input, cacheRead, cacheWrite }: PageRequest): number {
-  return input + cacheRead + cacheWrite;
-}
+import { Happened, RequestTable } from "./request-table.tsx";
+import { branchRequests, promptOf, spentUsd } from "./requests.ts";
+import { Seen } from "./seen.tsx";
 
 /** The context over time, and what the model saw at one step of it. */
 export function Context() {
   const requests = branchRequests.value;
-  const to = address.value;
-  const named = "id" in to && to.id !== undefined ? rowOf.value.get(to.id) : undefined;
-  const at = requests.findIndex(({ row }) => row === named);
-  const [chosen, choose] = useState(at < 0 ? requests.length - 1 : at);
-  useEffect(() => {
-    if (at >= 0) choose(at);
-  }, [at]);
-  const request = requests[Math.min(chosen, requests.length - 1)];
+  const [pointed, point] = useState<number>();
+  const chosen = chosenIn(requests);
+  const at = pointed !== undefined && pointed < requests.length ? pointed : chosen;
+  const request = requests[at];
   if (request === undefined)
     return (
       <section class="context" aria-label="Context over time">
@@ -39,128 +24,117 @@ export function Context() {
         <p class="quiet">No request of this branch says how many tokens it had.</p>
       </section>
     );
-  const index = requests.indexOf(request);
-  const stepTo = (next: number) => {
-    const other = requests[Math.max(0, Math.min(requests.length - 1, next))];
-    if (other !== undefined) go({ view: "context", id: page.peek()!.rows.ids[other.row]! });
-  };
   return (
     <section class="context" aria-label="Context over time">
       <h2>Context over time</h2>
-      <Totals requests={requests} />
-      <Chart requests={requests} chosen={index} onChoose={stepTo} />
-      <Step request={request} index={index} count={requests.length} onStep={stepTo} />
+      <p class="quiet">
+        Each step is a request of the branch that is shown, at the height of the tokens that were sent. Point
+        at one, choose one by a click or the arrow keys: below stands what the model saw then.
+      </p>
+      <Chart requests={requests} chosen={chosen} onChoose={(to) => stepTo(requests, to)} onPoint={point} />
+      <Step request={request} at={at} count={requests.length} onStep={(to) => stepTo(requests, to)} />
+      <RequestTable requests={requests} chosen={chosen} />
       <Seen request={request} />
+      <Totals requests={requests} />
     </section>
   );
 }
 
-function Totals({ requests }: { requests: readonly PageRequest[] }) {
-  const sum = (name: PriceClass["name"]) => requests.reduce((all, request) => all + request[name], 0);
-  const cost = (name: PriceClass["name"]) =>
-    requests.reduce((all, { costs }) => all + (costs?.[name] ?? 0), 0);
-  const hasCosts = requests.some(({ costs }) => costs !== undefined);
-  return (
-    <table class="totals">
-      <caption>Tokens of {digits(requests.length)} requests by price class</caption>
-      <thead>
-        <tr>
-          <th scope="col">Class</th>
-          <th scope="col">Tokens</th>
-          {hasCosts && <th scope="col">Dollars</th>}
-        </tr>
-      </thead>
-      <tbody>
-        {priceClasses.map(({ name, label }) => (
-          <tr key={name}>
-            <th scope="row">
-              <span class={`swatch ${name}`} /> {label}
-            </th>
-            <td>{digits(sum(name))}</td>
-            {hasCosts && <td>{dollars(cost(name))}</td>}
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  );
+/** The position of the request that the address names; else the last. */
+function chosenIn(requests: readonly PageRequest[]): number {
+  const to = address.value;
+  const named = "id" in to && to.id !== undefined ? rowOf.value.get(to.id) : undefined;
+  const found = named === undefined ? -1 : requests.findIndex(({ row }) => row === named);
+  return found < 0 ? requests.length - 1 : found;
+}
+
+/** Steps are no places to go back to: the address is replaced. */
+function stepTo(requests: readonly PageRequest[], at: number): void {
+  const other = requests[Math.max(0, Math.min(requests.length - 1, at))];
+  if (other !== undefined)
+    location.replace(linkTo({ view: "context", id: page.peek()!.rows.ids[other.row]! }));
 }
 
 interface StepProps {
   request: PageRequest;
-  index: number;
+  at: number;
   count: number;
   onStep: (index: number) => void;
 }
 
-function Step({ request, index, count, onStep }: StepProps) {
+function Step({ request, at, count, onStep }: StepProps) {
   const { rows, models } = page.value!;
   const model = models[request.model];
+  const spent = spentUsd.value?.[at];
   return (
     <div class="step">
-      <button type="button" onClick={() => onStep(index - 1)} disabled={index === 0}>
+      <button type="button" onClick={() => onStep(at - 1)} disabled={at === 0}>
         Previous request
       </button>
-      <p aria-live="polite">
-        Request {digits(index + 1)} of {digits(count)}, {timeText(rows.times[request.row]!)},{" "}
+      <button type="button" onClick={() => onStep(at + 1)} disabled={at === count - 1}>
+        Next request
+      </button>
+      <p>
+        Request {digits(at + 1)} of {digits(count)}, {timeText(rows.times[request.row]!)},{" "}
         {model === undefined ? "" : `${model.provider}/${model.id}`}: {digits(promptOf(request))} tokens sent
         ({digits(request.input)} fresh, {digits(request.cacheWrite)} cache written,{" "}
         {digits(request.cacheRead)} cache read), {digits(request.output)} answered
         {request.costUsd === null ? "" : `, ${dollars(request.costUsd)}`}
-        {request.isOverflow ? "; refused for its size" : ""}.{" "}
+        {spent === undefined ? "" : `, ${dollars(spent)} so far`}. <Happened at={at} />{" "}
         <a href={linkTo({ view: "entry", id: rows.ids[request.row]! })}>Show the answer</a>
       </p>
-      <button type="button" onClick={() => onStep(index + 1)} disabled={index === count - 1}>
-        Next request
-      </button>
     </div>
   );
 }
 
-/** So many lines of what the model saw are drawn before somebody asks for more. */
-const ROWS_SHOWN = 200;
+type CostClass = PriceClass["name"] | "output";
 
-function Seen({ request }: { request: PageRequest }) {
-  const [isWhole, showWhole] = useState(false);
-  const data = page.value!;
-  const parent = data.rows.parents[request.row]!;
-  const seen = viewRows(data, pathTo(parent), request.view);
-  const tokens = seen.reduce((sum, { row, isMasked }) => sum + (isMasked ? 0 : data.rows.tokens[row]!), 0);
-  const shown = isWhole ? seen : seen.slice(-ROWS_SHOWN);
+function Totals({ requests }: { requests: readonly PageRequest[] }) {
+  const all = page.value!.requests.length;
+  const classes: Array<{ name: CostClass; label: string }> = [
+    ...priceClasses,
+    { name: "output", label: "Answered" },
+  ];
+  const tokens = (name: CostClass) => requests.reduce((sum, request) => sum + request[name], 0);
+  const cost = (name: CostClass) => requests.reduce((sum, { costs }) => sum + (costs?.[name] ?? 0), 0);
+  const hasCosts = requests.some(({ costs }) => costs !== undefined);
+  const unknown = requests.filter(({ costUsd }) => costUsd === null).length;
   return (
     <>
-      <h3>What the model saw then</h3>
-      <p class="quiet">
-        {digits(seen.length)} messages beside the instructions and the tools, the latest last. Shares are
-        estimates.
-      </p>
-      {shown.length < seen.length && (
-        <button type="button" onClick={() => showWhole(true)}>
-          Show the {digits(seen.length - shown.length)} before them
-        </button>
-      )}
-      <ol class="seen">
-        {shown.map((each) => (
-          <SeenRow key={each.row} seen={each} tokens={tokens} />
-        ))}
-      </ol>
+      <h3>What this branch cost</h3>
+      <table class="totals">
+        <caption>
+          {counted(requests.length, "request")} of the branch that is shown
+          {all > requests.length && `, of ${digits(all)} of all branches`}
+          {hasCosts && unknown > 0 && `; the cost of ${counted(unknown, "request")} is not known`}
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">Class</th>
+            <th scope="col">Tokens</th>
+            {hasCosts && <th scope="col">Dollars</th>}
+          </tr>
+        </thead>
+        <tbody>
+          {classes.map(({ name, label }) => (
+            <tr key={name}>
+              <th scope="row">
+                {name !== "output" && <span class={`swatch ${name}`} />} {label}
+              </th>
+              <td>{digits(tokens(name))}</td>
+              {hasCosts && <td>{dollars(cost(name))}</td>}
+            </tr>
+          ))}
+          {hasCosts && (
+            <tr>
+              <th scope="row">All</th>
+              <td>{digits(classes.reduce((sum, { name }) => sum + tokens(name), 0))}</td>
+              <td>{dollars(spentUsd.value?.at(-1) ?? 0)}</td>
+            </tr>
+          )}
+        </tbody>
+      </table>
+      <p class="quiet">What compactions and other side requests cost is not in it.</p>
     </>
-  );
-}
-
-function SeenRow({ seen: { row, isMasked }, tokens }: { seen: ViewRow; tokens: number }) {
-  const { ids, previews, tokens: sizes } = page.value!.rows;
-  const share = isMasked ? 0 : sizes[row]! / Math.max(1, tokens);
-  const kind = kindOf(row);
-  const id = ids[row]!;
-  return (
-    <li class={isMasked ? "is-masked" : ""}>
-      <span class="share" aria-hidden="true">
-        <span style={{ width: `${(share * 100).toFixed(1)}%` }} />
-      </span>
-      <span class="size">{isMasked ? "masked" : digits(sizes[row]!)}</span>
-      <a href={linkTo(kind === "compaction" ? { view: "compaction", id } : { view: "entry", id })}>
-        <span class="kind">{kind}</span> {previews[row]}
-      </a>
-    </li>
   );
 }
