@@ -29,8 +29,3 @@ export function timeText(time: number): string {
 export function timeIso(time: number): string | undefined {
   return time === 0 ? undefined : new Date(time).toISOString();
 }
-
-/** 1 request, 12,345 requests */
-export function counted(value: number, one: string, many = `${one}s`): string {
-  return `${digits(value)} ${value === 1 ? one : many}`;
-}

@@ -119,7 +119,7 @@ describe("the transcript", () => {
     await page.locator("#find-field").fill("question 2");
     await expect.poll(() => page.evaluate(() => CSS.highlights.get("found")?.size ?? 0)).toBeGreaterThan(0);
     await page.keyboard.press("Escape");
-    expect(await page.evaluate(() => CSS.highlights.get("found")?.size ?? 0)).toBe(0);
+    await expect.poll(() => page.evaluate(() => CSS.highlights.get("found")?.size ?? 0)).toBe(0);
   });
 
   test("a masked result says since when, and leads to its mask; a picture is drawn", async () => {
