@@ -48,6 +48,35 @@ function deepestBelow(row: number): number {
   }
 }
 
+/** Kinds that keep the books: nobody said or did them. */
+const quietKinds = new Set<RowKind>(["mask", "label", "leaf", "usage", "custom", "name"]);
+
+export function isQuiet(row: number): boolean {
+  return quietKinds.has(kindOf(row));
+}
+
+/** The last entry up to a row that somebody said or did; -1 for none. */
+export function spokenAt(row: number): number {
+  const { parents = [] } = page.value?.rows ?? {};
+  let at = row;
+  while (at >= 0 && isQuiet(at)) at = parents[at] ?? -1;
+  return at;
+}
+
+/** The last entries of all branches that somebody said or did, the latest first. */
+export const branchEnds = computed(() => {
+  const { ids = [], parents = [] } = page.value?.rows ?? {};
+  /** Rows with something said or done below them; a parent stands before its children. */
+  const goOn = new Set<number>();
+  const ends: number[] = [];
+  for (let row = ids.length - 1; row >= 0; row -= 1) {
+    if (isQuiet(row) && !goOn.has(row)) continue;
+    if (!goOn.has(row)) ends.push(row);
+    goOn.add(parents[row]!);
+  }
+  return ends;
+});
+
 export function kindOf(row: number): RowKind {
   return rowKinds[page.value?.rows.kinds[row] ?? -1] ?? "custom";
 }

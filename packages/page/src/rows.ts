@@ -155,5 +155,5 @@ function firstText(entry: Entry): string {
   return texts
     .join(" ")
     .replace(/^(?:\[[^\]]*\]\s*)+/, "")
-    .replace(/^#{1,6}\s+/gm, "");
+    .replace(/^#{1,6}\s+|(?<=^|\s)-{3,}(?=\s|$)|\*\*|&#42;/gm, "");
 }

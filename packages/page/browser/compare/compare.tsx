@@ -1,18 +1,19 @@
 import { useEffect, useState } from "preact/hooks";
 import { type ComparedSide, type Comparison, compareRows, sidesOf } from "../../src/compare.ts";
 import { address, go, linkTo } from "../address.ts";
-import { digits, dollars } from "../numbers.ts";
+import { counted, digits, dollars } from "../numbers.ts";
 import { body, page } from "../page-store.ts";
-import { childrenOf, kindOf, labelOf, rowOf } from "../session-tree.ts";
+import { branchEnds, kindOf, labelOf, rowOf, spokenAt } from "../session-tree.ts";
 
 /** Two entries side by side: what was done on the way to each since they parted. */
 export function Compare() {
   const to = address.value;
   const [idA, idB] = to.view === "compare" ? [to.a, to.b] : [];
   const { rows, leaf } = page.value!;
-  const ends = branchEnds();
-  const a = idA === undefined ? ends.find((row) => row !== leaf) : rowOf.value.get(idA);
-  const b = idB === undefined ? leaf : rowOf.value.get(idB);
+  const ends = branchEnds.value;
+  const position = spokenAt(leaf);
+  const a = idA === undefined ? ends.find((row) => row !== position) : rowOf.value.get(idA);
+  const b = idB === undefined ? position : rowOf.value.get(idB);
   const choose = (side: "a" | "b", row: number) => {
     const ids = { a: rows.ids[a ?? -1], b: rows.ids[b ?? -1], [side]: rows.ids[row] };
     go({
@@ -28,7 +29,9 @@ export function Compare() {
         <EndChoice name="A" value={a} ends={ends} onChoose={(row) => choose("a", row)} />
         <EndChoice name="B" value={b} ends={ends} onChoose={(row) => choose("b", row)} />
       </div>
-      <p class="quiet">Another entry is chosen in the tree, with its link “compare”.</p>
+      <p class="quiet">
+        Any two entries are chosen in the <a href={linkTo({ view: "tree" })}>tree</a>.
+      </p>
       {a === undefined || b === undefined || b < 0 ? (
         <p>{ends.length < 2 ? "This session has one branch." : "Choose two entries."}</p>
       ) : (
@@ -36,14 +39,6 @@ export function Compare() {
       )}
     </section>
   );
-}
-
-/** The last entries of all branches, records of moves left out; the latest first. */
-function branchEnds(): number[] {
-  const { ids } = page.value!.rows;
-  return ids
-    .flatMap((_, row) => (childrenOf.value.has(row) || kindOf(row) === "leaf" ? [] : [row]))
-    .reverse();
 }
 
 interface EndChoiceProps {
@@ -97,8 +92,11 @@ function Compared({ a, b }: { a: number; b: number }) {
         {relations[result.relation]}{" "}
         {commonAncestor >= 0 && (
           <>
-            They have {digits(commonEntries)} entries in common, up to{" "}
-            <a href={linkTo({ view: "entry", id: ids[commonAncestor]! })}>{nameOf(commonAncestor)}</a>.
+            They have {counted(commonEntries, "entry", "entries")} in common, up to{" "}
+            <a href={linkTo({ view: "entry", id: ids[commonAncestor]! })}>
+              {nameOf(spokenAt(commonAncestor))}
+            </a>
+            .
           </>
         )}
       </p>
@@ -142,8 +140,8 @@ function Side({ name, row, side }: { name: string; row: number; side: ComparedSi
         {name}: <a href={linkTo({ view: "entry", id: ids[row]! })}>{nameOf(row)}</a>
       </h3>
       <p>
-        {digits(side.rows.length)} entries, {digits(side.turns)} turns, {digits(side.compactions.length)}{" "}
-        compactions,{" "}
+        {counted(side.rows.length, "entry", "entries")}, {counted(side.turns, "turn")},{" "}
+        {counted(side.compactions.length, "compaction")},{" "}
         {side.isCostWhole ? dollars(side.costUsd) : `${dollars(side.costUsd)} and what is not known`}
       </p>
       <Files name="Created" files={side.created} />

@@ -1,5 +1,6 @@
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
+import type { RowKind } from "../../src/page-data.ts";
 import { address, goInstead, linkTo } from "../address.ts";
 import { dollars, short, timeIso, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
@@ -19,6 +20,10 @@ const names: Readonly<Record<string, string>> = {
   "branch summary": "Branch summary",
 };
 
+function nameOf(kind: RowKind): string {
+  return names[kind] ?? `${kind[0]!.toUpperCase()}${kind.slice(1)}`;
+}
+
 /** One entry of the transcript. */
 export const Entry = memo(({ row }: { row: number }) => {
   const kind = kindOf(row);
@@ -29,7 +34,7 @@ export const Entry = memo(({ row }: { row: number }) => {
   return (
     <article
       class={`entry ${kind.replace(" ", "-")}${isAddressed ? " addressed" : ""}`}
-      aria-label={names[kind] ?? kind}
+      aria-label={nameOf(kind)}
       data-row={row}
     >
       <Head row={row} />
@@ -46,7 +51,7 @@ function Head({ row }: { row: number }) {
   const request = requestOf.value.get(row);
   return (
     <header>
-      <h2>{names[kind] ?? kind}</h2>
+      <h2>{nameOf(kind)}</h2>
       {label !== undefined && <span class="label">{label}</span>}
       {hasFlag(row, "failed") && <span class="failed">failed</span>}
       {request !== undefined && (

@@ -2,22 +2,21 @@ import { computed, effect, signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { address, goInstead } from "../address.ts";
 import { connection, page } from "../page-store.ts";
-import { kindOf, rowOf, shownPath } from "../session-tree.ts";
+import { isQuiet, kindOf, rowOf, shownPath } from "../session-tree.ts";
 import { type ListControl, VirtualList } from "../virtual-list.tsx";
 import { Entry } from "./entry.tsx";
 import { current, type Hit, hits, isFinding, markHits, query } from "./find.ts";
 import { FindBar } from "./find-bar.tsx";
 import { isPrinting, MOST_PRINTED } from "./print.ts";
 
-/** Kinds that keep the books: shown when they are asked for. */
-const quietKinds = new Set(["mask", "label", "leaf", "usage", "custom", "name"]);
+/** What keeps the books is shown when it is asked for. */
 const showsAll = signal(false);
 
 /** Rows that are drawn. What the address names is always among them. */
 const drawnRows = computed(() => {
   const to = address.value;
   const named = to.view === "entry" ? rowOf.value.get(to.id) : undefined;
-  return shownPath.value.filter((row) => showsAll.value || row === named || !quietKinds.has(kindOf(row)));
+  return shownPath.value.filter((row) => showsAll.value || row === named || !isQuiet(row));
 });
 
 /** Changes with each address, also with the same one again. */

@@ -1,6 +1,6 @@
 import { computed, signal } from "@preact/signals";
 import { page } from "../page-store.ts";
-import { childrenOf, hasFlag, kindOf, labelOf, shownPath } from "../session-tree.ts";
+import { branchEnds, childrenOf, hasFlag, isQuiet, kindOf, labelOf, shownPath } from "../session-tree.ts";
 
 export const filters = ["turns", "all", "without tools", "labelled", "compactions"] as const;
 export type Filter = (typeof filters)[number];
@@ -18,6 +18,9 @@ export interface OutlineLine {
   /** The lane that it leaves here. */
   from?: number;
   isActive: boolean;
+  /** Nothing of its lane comes above, or below. */
+  isFirst: boolean;
+  isLast: boolean;
 }
 
 const MOST_LANES = 12;
@@ -29,14 +32,14 @@ const MOST_LANES = 12;
 export const outline = computed<OutlineLine[]>(() => {
   const children = childrenOf.value;
   const onPath = new Set(shownPath.value);
+  const ends = new Set(branchEnds.value);
   const text = wanted.value.toLowerCase();
   const lines: OutlineLine[] = [];
-  const isFiltered = filter.value !== "all" || text !== "";
   const open: Array<{ row: number; lane: number; from?: number; lanes: number[] }> = [];
-  const push = (parent: number, lane: number, lanes: number[]) => {
+  const push = (parent: number, lane: number, lanes: number[], from?: number) => {
     const [first, ...others] = ordered(children.get(parent) ?? [], onPath);
     if (first === undefined) return;
-    open.push({ row: first, lane, lanes });
+    open.push({ row: first, lane, lanes, ...(from !== undefined && { from }) });
     // Another branch is drawn to its end before the next begins, so that one lane more is enough for all of them.
     const own = Math.min(lane + 1, MOST_LANES);
     for (const row of others.toReversed())
@@ -45,43 +48,55 @@ export const outline = computed<OutlineLine[]>(() => {
   push(-1, 0, [0]);
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { row, lane, from, lanes } = next;
-    const isFork = (children.get(row)?.length ?? 0) > 1;
-    if (!isFiltered || isWanted(row, text, isFork || from !== undefined))
-      lines.push({ row, lane, lanes, ...(from !== undefined && { from }), isActive: onPath.has(row) });
-    push(row, lane, lanes);
+    const isDrawn = isWanted(row, text, ends);
+    if (isDrawn)
+      lines.push({
+        ...{ row, lane, lanes, isActive: onPath.has(row), isFirst: false, isLast: false },
+        ...(from !== undefined && { from }),
+      });
+    // A branch leaves where its first entry that is drawn stands.
+    push(row, lane, lanes, isDrawn ? undefined : from);
+  }
+  for (const [at, line] of lines.entries()) {
+    line.isFirst = at === 0;
+    const below = lines[at + 1];
+    line.isLast = below === undefined || !passes(below, line.lane);
   }
   return lines;
 });
+
+/** Whether a lane comes down into a line from the one above. */
+function passes({ lane, lanes, from }: OutlineLine, above: number): boolean {
+  return lanes.includes(above) && !(from !== undefined && lane === above);
+}
 
 /** The branch that is shown stays in its lane; the others leave it. */
 function ordered(children: readonly number[], onPath: ReadonlySet<number>): number[] {
   return [...children].sort((a, b) => Number(onPath.has(b)) - Number(onPath.has(a)));
 }
 
-function isWanted(row: number, text: string, isKnot: boolean): boolean {
-  if (text !== "") {
-    const { previews, ids } = page.value!.rows;
-    return [previews[row]!, labelOf.value.get(row) ?? "", ids[row]!].some((each) =>
-      each.toLowerCase().includes(text),
-    );
-  }
+function isWanted(row: number, text: string, ends: ReadonlySet<number>): boolean {
+  if (text !== "" && !holds(row, text)) return false;
   const kind = kindOf(row);
+  const isSummary = kind === "compaction" || kind === "branch summary";
   switch (filter.value) {
     case "all":
       return true;
     case "without tools":
-      return kind !== "result" && kind !== "leaf" && kind !== "label" && kind !== "mask";
+      return kind !== "result" && !isQuiet(row);
     case "labelled":
       return labelOf.value.has(row);
     case "compactions":
-      return kind === "compaction" || kind === "branch summary";
+      return isSummary;
     case "turns":
-      return (
-        hasFlag(row, "turn") ||
-        isKnot ||
-        labelOf.value.has(row) ||
-        kind === "compaction" ||
-        kind === "branch summary"
-      );
+      // Who searches means all that was said.
+      return text !== "" || hasFlag(row, "turn") || ends.has(row) || labelOf.value.has(row) || isSummary;
   }
+}
+
+function holds(row: number, text: string): boolean {
+  const { previews, ids } = page.value!.rows;
+  return [previews[row]!, labelOf.value.get(row) ?? "", ids[row]!].some((each) =>
+    each.toLowerCase().includes(text),
+  );
 }

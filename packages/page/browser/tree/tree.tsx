@@ -1,8 +1,9 @@
+import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { address, linkTo } from "../address.ts";
-import { digits } from "../numbers.ts";
+import { address, go, linkTo } from "../address.ts";
+import { counted } from "../numbers.ts";
 import { page } from "../page-store.ts";
-import { kindOf, labelOf } from "../session-tree.ts";
+import { kindOf, labelOf, rowOf } from "../session-tree.ts";
 import { type ListControl, VirtualList } from "../virtual-list.tsx";
 import { type Filter, filter, filters, type OutlineLine, outline, wanted } from "./outline.ts";
 
@@ -18,7 +19,14 @@ export function Tree({ isBeside = false }: { isBeside?: boolean }) {
     if (at >= 0 && isBeside) control.current?.scrollTo(Math.max(0, at - 3));
   }, [shown]);
   return (
-    <section class="tree" aria-label={isBeside ? "Tree beside the transcript" : "Tree"}>
+    <section
+      class="tree"
+      aria-label={isBeside ? "Tree beside the transcript" : "Tree"}
+      onKeyDown={(event) => {
+        if (event.key === "ArrowDown") stepFocus(event, 1);
+        if (event.key === "ArrowUp") stepFocus(event, -1);
+      }}
+    >
       <div class="tools">
         <label for={`${id}-filter`}>Show</label>
         <select
@@ -44,8 +52,9 @@ export function Tree({ isBeside = false }: { isBeside?: boolean }) {
             wanted.value = event.currentTarget.value;
           }}
         />
-        <output>{digits(lines.length)}</output>
+        <output class="quiet">{counted(lines.length, "entry", "entries")}</output>
       </div>
+      {!isBeside && <Chosen />}
       <VirtualList
         label="Branches"
         count={lines.length}
@@ -57,6 +66,16 @@ export function Tree({ isBeside = false }: { isBeside?: boolean }) {
       {lines.length === 0 && <p class="quiet">Nothing here is like that.</p>}
     </section>
   );
+}
+
+/** From the link of a line to that of the next. */
+function stepFocus(event: KeyboardEvent, by: 1 | -1): void {
+  const item = (event.target as HTMLElement).closest("li");
+  const other = by > 0 ? item?.nextElementSibling : item?.previousElementSibling;
+  const link = other?.querySelector<HTMLElement>(".to");
+  if (link === null || link === undefined) return;
+  event.preventDefault();
+  link.focus();
 }
 
 const LINE_PIXELS = 30;
@@ -84,7 +103,8 @@ function Line({
         aria-current={id === isShown ? "true" : undefined}
         class={`to ${kind.replace(" ", "-")}`}
       >
-        <span class="kind">{kind}</span> {label !== undefined && <span class="label">{label}</span>}{" "}
+        <span class="kind">{kind}</span> {row === page.value!.leaf && <span class="label">here</span>}{" "}
+        {label !== undefined && <span class="label">{label}</span>}{" "}
         <span class="preview">{previews[row]}</span>
         {isActive && <span class="hidden"> (on the branch that is shown)</span>}
       </a>
@@ -93,18 +113,54 @@ function Line({
   );
 }
 
-/** Chooses an entry to compare with another. */
+/** The entry that another is to be compared with. */
+const chosen = signal<string | undefined>(undefined);
+
+/** Chooses an entry to compare: the first, then the one to compare it with. */
 function Choice({ id }: { id: string }) {
-  const leaf = page.value!.rows.ids[page.value!.leaf];
+  const isChosen = chosen.value === id;
   return (
-    <a class="quiet" href={linkTo({ view: "compare", a: id, ...(leaf !== undefined && { b: leaf }) })}>
-      compare<span class="hidden"> this entry with the session's position</span>
-    </a>
+    <button
+      type="button"
+      class="choose"
+      aria-pressed={isChosen}
+      onClick={() => {
+        const first = chosen.value;
+        if (first === undefined || isChosen) chosen.value = isChosen ? undefined : id;
+        else {
+          chosen.value = undefined;
+          go({ view: "compare", a: first, b: id });
+        }
+      }}
+    >
+      {chosen.value === undefined ? "Compare" : isChosen ? "Chosen" : "With this"}
+    </button>
+  );
+}
+
+function Chosen() {
+  const { rows, leaf } = page.value!;
+  const row = rowOf.value.get(chosen.value ?? "");
+  if (row === undefined) return null;
+  const position = rows.ids[leaf];
+  return (
+    <p class="chosen" role="status">
+      Compare “{rows.previews[row] || kindOf(row)}” with another entry
+      {position !== undefined && position !== chosen.value && (
+        <>
+          , or{" "}
+          <a href={linkTo({ view: "compare", a: rows.ids[row]!, b: position })}>
+            with where the session stands
+          </a>
+        </>
+      )}
+      .
+    </p>
   );
 }
 
 function Lanes({ line }: { line: OutlineLine }) {
-  const { lane, lanes, from } = line;
+  const { lane, lanes, from, isFirst, isLast } = line;
   const width = (Math.max(...lanes, lane) + 1) * LANE_PIXELS;
   const x = (at: number) => at * LANE_PIXELS + LANE_PIXELS / 2;
   const middle = LINE_PIXELS / 2;
@@ -112,11 +168,19 @@ function Lanes({ line }: { line: OutlineLine }) {
     <svg width={width} height={LINE_PIXELS} aria-hidden="true">
       {lanes.map((at) =>
         at === lane && from !== undefined ? null : (
-          <line key={at} x1={x(at)} x2={x(at)} y1={0} y2={LINE_PIXELS} />
+          <line
+            key={at}
+            x1={x(at)}
+            x2={x(at)}
+            y1={at === lane && isFirst ? middle : 0}
+            y2={at === lane && isLast ? middle : LINE_PIXELS}
+          />
         ),
       )}
       {from !== undefined && (
-        <path d={`M${x(from)} 0 Q${x(from)} ${middle} ${x(lane)} ${middle} V${LINE_PIXELS}`} />
+        <path
+          d={`M${x(from)} 0 Q${x(from)} ${middle} ${x(lane)} ${middle} ${isLast ? "" : ` V${LINE_PIXELS}`}`}
+        />
       )}
       <circle cx={x(lane)} cy={middle} r={4} />
     </svg>

@@ -1,0 +1,80 @@
+import type { Page } from "playwright-core";
+import { beforeAll, expect, test } from "vitest";
+import { exported, type ShownPage, useBrowser } from "./shown-page.ts";
+import { type WorkSession, workSession } from "./work-session.ts";
+
+const show = useBrowser();
+let work: WorkSession;
+let shown: ShownPage;
+let page: Page;
+
+beforeAll(async () => {
+  work = workSession();
+  shown = await show(`${await exported(work.session)}#/tree`);
+  ({ page } = shown);
+});
+
+const line = (text: string | RegExp) => page.locator("main .tree .line").filter({ hasText: text });
+const count = () => page.locator("main .tree .tools output").textContent();
+
+test("turns, labels, the ends of branches and where the session stands are drawn", async () => {
+  // 40 turns and the one with a picture, one of another branch, two ends of branches, and a compaction.
+  await expect.poll(count).toBe("45 entries");
+  await line("Question 3:").getByText("before the parser").waitFor();
+  await page.locator("main .tree .scroller").evaluate((scroller) => {
+    scroller.scrollTop = scroller.scrollHeight;
+  });
+  await line("Another way: try a cache.").waitFor();
+  await expect.poll(() => line("line 1 of part 40").textContent()).toContain("here");
+});
+
+test("filters and search choose what is drawn", async () => {
+  await page.getByLabel("Show").selectOption("labelled");
+  await expect.poll(count).toBe("1 entry");
+  await page.getByLabel("Show").selectOption("compactions");
+  await expect.poll(count).toBe("1 entry");
+  await page.getByLabel("Show").selectOption("all");
+  await page.getByLabel("Search").fill("part 17");
+  await expect.poll(count).toBe("3 entries");
+  await page.getByLabel("Search").fill("nothing is like this");
+  await page.getByText("Nothing here is like that.").waitFor();
+  await page.getByLabel("Search").fill("");
+  await page.getByLabel("Show").selectOption("turns");
+  await expect.poll(count).toBe("45 entries");
+});
+
+test("arrow keys go from line to line, Enter to the entry", async () => {
+  await page.locator("main .tree .scroller").evaluate((scroller) => {
+    scroller.scrollTop = 0;
+  });
+  await line("Question 1:").locator(".to").focus();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await page.locator(".entry.addressed").getByText("Question 2").waitFor();
+  await page.keyboard.press("b");
+  await page.locator("main .tree .choose").first().waitFor();
+});
+
+test("two entries are chosen, and compared side by side", async () => {
+  await page.getByLabel("Search").fill("another way");
+  await line("Another way").getByRole("button", { name: "Compare" }).press("Enter");
+  await page.getByRole("status").getByText("with another entry").waitFor();
+  await page.getByLabel("Search").fill("question 35");
+  await line("Question 35").getByRole("button", { name: "With this" }).press("Enter");
+  await page.getByRole("heading", { name: "Two entries compared" }).waitFor();
+  const text = () => page.locator("section.compare").textContent();
+  await expect.poll(text).toContain("Both have something of their own.");
+  const a = page.getByRole("article", { name: "Side A" });
+  const b = page.getByRole("article", { name: "Side B" });
+  expect(await a.textContent()).toContain("1 entry, 1 turn, 0 compactions");
+  expect(await b.textContent()).toContain("13 entries, 5 turns, 0 compactions");
+  expect(await b.textContent()).toContain("src/part-33.ts");
+  await page.goBack();
+  await page.getByLabel("Search").fill("");
+});
+
+test("nothing of this asked a network, failed or warned", () => {
+  expect(shown.misdeeds).toEqual([]);
+});
