@@ -1,3 +1,5 @@
+import { signal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { type Address, address, linkTo } from "./address.ts";
 import { Compaction } from "./compaction/compaction.tsx";
 import { Compare } from "./compare/compare.tsx";
@@ -12,6 +14,13 @@ import { Tree } from "./tree/tree.tsx";
 
 /** The frame of the page: its head, the ways to its views, and the one that the address names. */
 export function App() {
+  useEffect(() => {
+    requestAnimationFrame(() =>
+      setTimeout(() => {
+        isPainted.value = true;
+      }),
+    );
+  }, []);
   return (
     <>
       <a
@@ -140,6 +149,9 @@ function Keys() {
   );
 }
 
+/** Who opens a long session sees it before its branches are drawn. */
+const isPainted = signal(false);
+
 function View() {
   switch (address.value.view) {
     case "tree":
@@ -154,7 +166,7 @@ function View() {
       return (
         <div class="beside">
           <aside class="side-tree" aria-label="Branches">
-            <Tree isBeside />
+            {isPainted.value && <Tree isBeside />}
           </aside>
           <Transcript />
         </div>

@@ -1,5 +1,6 @@
 import { signal } from "@preact/signals";
-import type { ChunkPlace, EntryBody, PageData, PageUpdate } from "../src/page-data.ts";
+import { type PageUpdate, readData, type SentData } from "../src/columns.ts";
+import type { ChunkPlace, EntryBody, PageData } from "../src/page-data.ts";
 
 /** The session that is shown; undefined until it was read. Owner of the page's data. */
 export const page = signal<PageData | undefined>(undefined);
@@ -16,10 +17,10 @@ const MOST_OPENED = 64;
 export async function loadPage(): Promise<void> {
   const element = document.getElementById("data");
   if (element !== null) {
-    page.value = (await unpacked(element.textContent)) as PageData;
+    page.value = readData((await unpacked(element.textContent)) as SentData);
     return;
   }
-  page.value = (await fetched("data")) as PageData;
+  page.value = readData((await fetched("data")) as SentData);
   connection.value = "live";
   const events = new EventSource("events");
   events.onerror = () => {
@@ -42,7 +43,9 @@ async function update(): Promise<void> {
     const { rows, session } = known;
     const count = rows.ids.length;
     const asked = new URLSearchParams({ from: `${count}`, session: session.id, last: rows.ids.at(-1) ?? "" });
-    const { from, data } = (await fetched(`data?${asked}`)) as PageUpdate;
+    const update = (await fetched(`data?${asked}`)) as PageUpdate;
+    const { from } = update;
+    const data = readData(update.data);
     // Another session is in its place: nothing of what was read is its own.
     if (from < count) opened.clear();
     const joined = <T>(old: T[], added: T[]) => [...old.slice(0, from), ...added];
@@ -130,7 +133,10 @@ async function fetched(path: string): Promise<unknown> {
 }
 
 async function unpacked(base64: string): Promise<unknown> {
-  const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
+  const characters = atob(base64);
+  const bytes = new Uint8Array(characters.length);
+  // An iterator would take a second for what a long session says.
+  for (let at = 0; at < bytes.length; at += 1) bytes[at] = characters.charCodeAt(at);
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
   return new Response(stream).json();
 }

@@ -1,5 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { type PageBundle, pageBundle } from "./bundle.ts";
+import { sentData } from "./columns.ts";
 import type { SessionPage } from "./session-page.ts";
 
 export interface PageHtmlOptions {
@@ -17,7 +18,7 @@ export function* pageHtml(
 ): Generator<string> {
   const data = page.data();
   yield htmlHead(data.session.title, bundle, "'none'");
-  yield element("data", data);
+  yield element("data", sentData(data));
   yield `<script>${bundle.script}</script>\n`;
   for (const [number, place] of data.chunks.entries()) yield element(`chunk-${number}`, page.bodies(place));
   yield "</body></html>\n";

@@ -237,9 +237,3 @@ export interface MapRun {
   rows: number[];
   tokens: number;
 }
-
-/** What is said by a session that is followed: everything but the rows before `from`, which stay as they were. */
-export interface PageUpdate {
-  from: number;
-  data: PageData;
-}

@@ -2,6 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pageBundle } from "./bundle.ts";
+import { type PageUpdate, sentData } from "./columns.ts";
 import { htmlHead, pagePolicy } from "./html.ts";
 import type { PageData } from "./page-data.ts";
 import type { SessionPage } from "./session-page.ts";
@@ -179,14 +180,17 @@ class Served {
   #sendData(response: ServerResponse, asked: URLSearchParams): void {
     const data = this.data();
     if (!asked.has("from")) {
-      sendJson(response, data);
+      sendJson(response, sentData(data));
       return;
     }
-    const start = this.#known(asked, data);
-    const rows = Object.fromEntries(
-      Object.entries(data.rows).map(([name, column]) => [name, (column as unknown[]).slice(start)]),
-    );
-    sendJson(response, { from: start, data: { ...data, rows } });
+    const from = this.#known(asked, data);
+    const { ids, parents, kinds, times, previews, tokens, flags } = data.rows;
+    const rows = {
+      ...{ ids: ids.slice(from), parents: parents.slice(from), kinds: kinds.slice(from) },
+      ...{ times: times.slice(from), previews: previews.slice(from), tokens: tokens.slice(from) },
+      flags: flags.slice(from),
+    };
+    sendJson(response, { from, data: sentData({ ...data, rows }) } satisfies PageUpdate);
   }
 
   /** How many rows a page has that are still so: none where another session stands in the place of its own. */

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, expect, test } from "vitest";
-import type { PageData } from "../src/index.ts";
+import { type PageUpdate, readData, type SentData } from "../src/columns.ts";
 import { type ServedPage, servePage } from "../src/serve.ts";
 import { SessionPage } from "../src/session-page.ts";
 
@@ -36,15 +36,16 @@ test("the page, its data and its chunks are served; what came since is told alon
   const { page, say } = await served();
   const html = await fetch(page.url);
   expect(html.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'sha256-");
-  const data = (await (await fetch(`${page.url}data`)).json()) as PageData;
+  const data = readData((await (await fetch(`${page.url}data`)).json()) as SentData);
   expect(data.rows.previews).toEqual(["one"]);
   const bodies = (await (await fetch(`${page.url}chunk/0-1`)).json()) as unknown[];
   expect(bodies).toEqual([{ parts: [{ type: "markdown", text: "one" }] }]);
   say("two");
   const { session, rows } = data;
   const known = new URLSearchParams({ from: "1", session: session.id, last: rows.ids[0]! });
-  const update = await (await fetch(`${page.url}data?${known}`)).json();
-  expect(update).toMatchObject({ from: 1, data: { rows: { previews: ["two"] } } });
+  const update = (await (await fetch(`${page.url}data?${known}`)).json()) as PageUpdate;
+  expect(update.from).toBe(1);
+  expect(readData(update.data).rows.previews).toEqual(["two"]);
 });
 
 test("who has not the token, names another host, or comes from elsewhere gets nothing", async () => {

@@ -45,6 +45,7 @@ effect(() => {
     current.value = undefined;
     return;
   }
+  progress.value = 0;
   void searchPath(search, wanted, path);
 });
 
