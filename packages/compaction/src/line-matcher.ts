@@ -30,7 +30,7 @@ export class LineMatcher {
   /** By feature: the records that hold it. */
   readonly #holders = new Map<string, number[]>();
   /** By number of its record. */
-  readonly #entries = new Map<number, MatchedEntry>();
+  readonly #entries: Array<MatchedEntry | undefined> = [];
 
   constructor(lines: readonly string[]) {
     for (const line of lines) for (const name of featuresOf(line).keys()) this.#holders.set(name, []);
@@ -38,7 +38,7 @@ export class LineMatcher {
 
   /** Takes an entry. @param number of its record */
   read(number: number, entry: MatchedEntry, text: string): void {
-    this.#entries.set(number, entry);
+    this.#entries[number] = entry;
     if (this.#holders.size === 0) return;
     for (const name of featuresOf(text.slice(0, READ_CHARS)).keys()) this.#holders.get(name)?.push(number);
   }
@@ -48,14 +48,14 @@ export class LineMatcher {
    * @param numbers of the records, oldest first, each once
    */
   matchesIn(numbers: readonly number[], lines: readonly string[]): LineMatches {
-    const span = numbers.filter((number) => this.#entries.has(number));
+    const span = numbers.filter((number) => this.#entries[number] !== undefined);
     return new LineMatches({ holders: this.#holders, entries: this.#entries, span, lines });
   }
 }
 
 interface Matched {
   holders: ReadonlyMap<string, readonly number[]>;
-  entries: ReadonlyMap<number, MatchedEntry>;
+  entries: ReadonlyArray<MatchedEntry | undefined>;
   span: readonly number[];
   lines: readonly string[];
 }
@@ -87,7 +87,7 @@ export class LineMatches {
       .map(([number, { bits }]) => ({
         place: this.#places[number]!,
         bits,
-        entry: this.#matched.entries.get(number)!,
+        entry: this.#matched.entries[number]!,
       }))
       .sort((a, b) => b.bits - a.bits || b.entry.speaker - a.entry.speaker || b.place - a.place);
     const few = chosen.slice(0, MOST_ENTRIES).sort((a, b) => a.place - b.place);

@@ -22,11 +22,10 @@ export class SummarisedSpan {
     this.#session = session;
     this.#index = session.index();
     this.#nameable = new Uint8Array(this.#index.count);
-    const numbers =
+    this.numbers =
       entry.type === "compaction"
         ? this.#beforeCut(entry)
         : this.#originals(this.#branch(entry), new Set([entry.id]));
-    this.numbers = [...new Set(numbers)];
   }
 
   /** Entries that are known as data, without those that this session does not have. */
@@ -83,16 +82,19 @@ export class SummarisedSpan {
     return path;
   }
 
-  /** With the entries of a branch in the place of its summary, where the session has them. */
-  #originals(numbers: readonly number[], seen: Set<string>): number[] {
-    return numbers.flatMap((number) => {
-      if (this.#index.type(number) !== "branch_summary") return number;
-      const entry = this.#session.entryAt(number);
-      if (entry?.type !== "branch_summary" || seen.has(entry.id)) return [];
-      seen.add(entry.id);
-      const branch = this.#originals(this.#branch(entry), seen);
-      return branch.length === 0 ? number : branch;
-    });
+  /** With the entries of a branch in the place of its summary, where the session has them; each once. */
+  #originals(numbers: number[], seen: Set<string>): number[] {
+    if (!numbers.some((number) => this.#index.type(number) === "branch_summary")) return numbers;
+    return [...new Set(numbers.flatMap((number) => this.#original(number, seen)))];
+  }
+
+  #original(number: number, seen: Set<string>): number | number[] {
+    if (this.#index.type(number) !== "branch_summary") return number;
+    const entry = this.#session.entryAt(number);
+    if (entry?.type !== "branch_summary" || seen.has(entry.id)) return [];
+    seen.add(entry.id);
+    const branch = this.#originals(this.#branch(entry), seen);
+    return branch.length === 0 ? number : branch;
   }
 }
 

@@ -53,7 +53,8 @@ export class RequestRows {
     const from = summary < 0 ? path[0]! : kept === undefined || kept > summary ? summary : kept;
     const view: PageView = { compaction: summary, from };
     const known = new Set(seen);
-    const hidden = viewRows(this.#data, path, view).flatMap((each) =>
+    const inView = path.slice(Math.max(0, path.lastIndexOf(from)));
+    const hidden = viewRows(this.#data, inView, view).flatMap((each) =>
       known.has(each.row) ? [] : [each.row],
     );
     return hidden.length === 0 ? view : { ...view, hidden };
