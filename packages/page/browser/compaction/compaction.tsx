@@ -1,7 +1,9 @@
+import { computed } from "@preact/signals";
 import { useState } from "preact/hooks";
-import type { MapRun, SummaryBody } from "../../src/page-data.ts";
+import { type MapRun, rowKinds, type SummaryBody } from "../../src/page-data.ts";
 import { address, linkTo } from "../address.ts";
-import { digits, timeText } from "../numbers.ts";
+import { isUndoneHere } from "../context/requests.ts";
+import { counted, digits, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { kindOf, rowOf } from "../session-tree.ts";
 import { Facts } from "../transcript/part.tsx";
@@ -12,8 +14,8 @@ export function Compaction() {
   const to = address.value;
   const id = to.view === "compaction" ? to.id : "";
   const row = rowOf.value.get(id);
-  const kind = row === undefined ? undefined : kindOf(row);
-  const summaries = summaryRows();
+  const summaries = summaryRows.value;
+  const at = row === undefined ? -1 : summaries.indexOf(row);
   return (
     <section class="compaction" aria-label="Compactions">
       <h2>Compactions and branch summaries</h2>
@@ -23,28 +25,28 @@ export function Compaction() {
           <SummaryLink key={each} row={each} isShown={each === row} />
         ))}
       </ol>
-      {row !== undefined && (kind === "compaction" || kind === "branch summary") && (
-        <Opened key={row} row={row} />
-      )}
-      {id !== "all" && kind !== "compaction" && kind !== "branch summary" && (
-        <p>There is no compaction {id} in this session.</p>
-      )}
+      {at >= 0 && <Neighbours at={at} />}
+      {at >= 0 && <Opened key={row} row={row!} />}
+      {id !== "all" && at < 0 && <p>There is no compaction {id} in this session.</p>}
     </section>
   );
 }
 
-function summaryRows(): number[] {
-  const { kinds } = page.value!.rows;
-  return kinds.flatMap((_, row) => (["compaction", "branch summary"].includes(kindOf(row)) ? [row] : []));
-}
+/** On all branches, in file order. */
+const summaryRows = computed(() =>
+  (page.value?.rows.kinds ?? []).flatMap((kind, row) =>
+    rowKinds[kind] === "compaction" || rowKinds[kind] === "branch summary" ? [row] : [],
+  ),
+);
+
+const compactionAt = computed(
+  () => new Map((page.value?.compactions ?? []).map((facts) => [facts.row, facts])),
+);
 
 function SummaryLink({ row, isShown }: { row: number; isShown: boolean }) {
-  const { rows, compactions } = page.value!;
-  const facts = compactions.find((each) => each.row === row);
-  const sizes =
-    facts === undefined
-      ? ""
-      : `: ${digits(facts.tokensBefore)} tokens${facts.tokensAfter === undefined ? "" : ` to ${digits(facts.tokensAfter)}`}`;
+  const { rows } = page.value!;
+  const facts = compactionAt.value.get(row);
+  const after = facts?.tokensAfter === undefined ? "" : ` to ${digits(facts.tokensAfter)}`;
   return (
     <li>
       <a
@@ -52,23 +54,47 @@ function SummaryLink({ row, isShown }: { row: number; isShown: boolean }) {
         aria-current={isShown ? "true" : undefined}
       >
         {kindOf(row)}, {timeText(rows.times[row]!)}
-        {sizes}
-        {facts?.isUndone ? " (undone)" : ""}
+        {facts === undefined ? "" : `: ${digits(facts.tokensBefore)} tokens${after}`}
+        {facts !== undefined && isUndoneHere(facts) ? " (undone)" : ""}
       </a>
     </li>
   );
 }
 
+/** Which of them is opened, and the ones beside it. */
+function Neighbours({ at }: { at: number }) {
+  const summaries = summaryRows.value;
+  const link = (row: number | undefined, text: string) =>
+    row === undefined ? (
+      <span class="quiet">{text}</span>
+    ) : (
+      <a href={linkTo({ view: "compaction", id: page.value!.rows.ids[row]! })}>{text}</a>
+    );
+  return (
+    <nav class="neighbours" aria-label="Other compactions">
+      {link(summaries[at - 1], "← Previous")}
+      <span>
+        {digits(at + 1)} of {digits(summaries.length)}
+      </span>
+      {link(summaries[at + 1], "Next →")}
+    </nav>
+  );
+}
+
 function Opened({ row }: { row: number }) {
   const body = useBody(row);
-  const { ids } = page.value!.rows;
+  const { ids, times } = page.value!.rows;
+  const facts = compactionAt.value.get(row);
   if (body === undefined) return <p class="loading">Reading…</p>;
   const { summary } = body;
   if (summary === undefined) return <p>This summary cannot be read.</p>;
   return (
     <article aria-label="Opened">
       <h3>What was decided</h3>
-      <Facts rows={summary.facts} />
+      <Facts rows={[["When", timeText(times[row]!)], ...summary.facts]} />
+      {facts !== undefined && isUndoneHere(facts) && (
+        <p>It was undone: the model sees again what stood before it.</p>
+      )}
       <p>
         <a href={linkTo({ view: "entry", id: ids[row]! })}>Its place in the transcript</a>
       </p>
@@ -88,8 +114,9 @@ function ContextMap({ summary: { before, after } }: { summary: SummaryBody }) {
       <h3>Before and after</h3>
       <Strip name="Before" runs={before} widest={widest} chosen={chosen} onChoose={choose} />
       <Strip name="After" runs={after} widest={widest} chosen={chosen} onChoose={choose} />
+      <p class="quiet">Each part can be opened. Tokens are estimates.</p>
+      {chosen !== undefined && <RunRows key={`${chosen.fate} ${chosen.rows[0]}`} run={chosen} />}
       <FateTable before={before} after={after} />
-      {chosen !== undefined && <RunRows run={chosen} />}
     </>
   );
 }
@@ -135,14 +162,12 @@ function FateTable({ before, after }: { before: readonly MapRun[]; after: readon
     .map((fate) => ({ fate, before: sumOf(before, fate), after: sumOf(after, fate) }))
     .filter((row) => row.before.messages + row.after.messages > 0);
   return (
-    <table>
+    <table class="totals">
       <thead>
         <tr>
           <th scope="col">What became of it</th>
-          <th scope="col">Messages before</th>
-          <th scope="col">Tokens before</th>
-          <th scope="col">Messages after</th>
-          <th scope="col">Tokens after</th>
+          <th scope="col">Messages before → after</th>
+          <th scope="col">Tokens before → after</th>
         </tr>
       </thead>
       <tbody>
@@ -151,10 +176,12 @@ function FateTable({ before, after }: { before: readonly MapRun[]; after: readon
             <th scope="row">
               <span class={`swatch ${fate}`} /> {fate}
             </th>
-            <td>{digits(was.messages)}</td>
-            <td>{digits(was.tokens)}</td>
-            <td>{digits(is.messages)}</td>
-            <td>{digits(is.tokens)}</td>
+            <td>
+              {digits(was.messages)} → {digits(is.messages)}
+            </td>
+            <td>
+              {digits(was.tokens)} → {digits(is.tokens)}
+            </td>
           </tr>
         ))}
       </tbody>
@@ -162,29 +189,37 @@ function FateTable({ before, after }: { before: readonly MapRun[]; after: readon
   );
 }
 
+/** So many entries of a part are drawn at first, and so many more each time that somebody asks. */
+const ROWS_SHOWN = 200;
+
 function RunRows({ run }: { run: MapRun }) {
+  const [most, showMost] = useState(ROWS_SHOWN);
   const { ids, previews } = page.value!.rows;
+  const rows = run.rows.filter((row) => row >= 0);
+  const left = rows.length - most;
   return (
     <div class="run">
       <h4>{runText(run)}</h4>
       <ul>
-        {run.rows
-          .filter((row) => row >= 0)
-          .slice(0, 200)
-          .map((row) => (
-            <li key={row}>
-              <a href={linkTo({ view: "entry", id: ids[row]! })}>
-                <span class="kind">{kindOf(row)}</span> {previews[row]}
-              </a>
-            </li>
-          ))}
+        {rows.slice(0, most).map((row) => (
+          <li key={row}>
+            <a href={linkTo({ view: "entry", id: ids[row]! })}>
+              <span class="kind">{kindOf(row)}</span> {previews[row]!.replace(/^#+ /, "")}
+            </a>
+          </li>
+        ))}
       </ul>
+      {left > 0 && (
+        <button type="button" onClick={() => showMost(most + 5 * ROWS_SHOWN)}>
+          {digits(most)} are shown; show {digits(Math.min(left, 5 * ROWS_SHOWN))} more of {digits(left)}
+        </button>
+      )}
     </div>
   );
 }
 
 function runText(run: MapRun): string {
-  return `${run.fate}: ${digits(run.rows.length)} messages, ${digits(run.tokens)} tokens`;
+  return `${run.fate}: ${counted(run.rows.length, "message")}, ${counted(run.tokens, "token")}`;
 }
 
 function total(runs: readonly MapRun[]): number {
@@ -201,8 +236,8 @@ function Loss({ summary: { loss } }: { summary: SummaryBody }) {
     <>
       <h3>What was lost</h3>
       {loss.length === 0 && <p class="quiet">Its maker did not record what was lost.</p>}
-      {loss.map(({ text, rows }) => (
-        <p key={text}>
+      {loss.map(({ text, rows }, at) => (
+        <p key={at}>
           {text} <Rows rows={rows} />
         </p>
       ))}
@@ -218,7 +253,7 @@ function Words({ summary: { words } }: { summary: SummaryBody }) {
       <ul class="words">
         {words.map(({ text, rows }, at) => (
           <li key={at}>
-            {text} <Rows rows={rows} />
+            <span class="text">{text}</span> <Rows rows={rows} />
           </li>
         ))}
       </ul>
@@ -233,12 +268,20 @@ function Sources({ summary: { lines } }: { summary: SummaryBody }) {
       <ol class="lines">
         {lines.map(({ text, rows, isMatched }, at) => (
           <li key={at}>
-            <span class="text">{text || " "}</span> <Rows rows={rows} isMatched={isMatched} />
+            <span class="text">{text || " "}</span>{" "}
+            {!goesOn(lines, at) && <Rows rows={rows} isMatched={isMatched} />}
           </li>
         ))}
       </ol>
     </>
   );
+}
+
+/** A line that goes on with what the line before it said rests on the same. */
+function goesOn(lines: SummaryBody["lines"], at: number): boolean {
+  const [line, before] = [lines[at]!, lines[at - 1]];
+  if (before === undefined || !(line.text === "" || line.text.startsWith("  "))) return false;
+  return !line.isMatched && line.rows.join() === before.rows.join();
 }
 
 /** So many sources of one line are named. */
