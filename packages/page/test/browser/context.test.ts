@@ -1,0 +1,173 @@
+import { createSession, type Session } from "@bonsai-agent/session";
+import type { Page } from "playwright-core";
+import { beforeAll, describe, expect, test } from "vitest";
+import { exported, useBrowser } from "./shown-page.ts";
+
+const TURNS = 30;
+const show = useBrowser();
+let page: Page;
+let misdeeds: string[];
+let session: Session;
+let ids: string[];
+
+beforeAll(async () => {
+  ({ session, ids } = steppedSession());
+  const options = {
+    modelSizes: () => ({ windowTokens: 64_000, thresholdTokens: 50_000 }),
+    isOverflow: () => true,
+  };
+  ({ page, misdeeds } = await show(`${await exported(session, options)}#/context`));
+});
+
+/**
+ * Turns of a question, an answer and a result; the fifth is refused for its size; a compaction and one that is undone, six
+ * masks at one place, and a compaction behind all of it. @returns ids of the answers
+ */
+function steppedSession(): { session: Session; ids: string[] } {
+  const session = createSession({ cwd: "/project" });
+  const ids: string[] = [];
+  const results: string[] = [];
+  let sent = 4_000;
+  const message = (stored: object) =>
+    session.append({ type: "message", message: { timestamp: 1, ...stored } as never }).id;
+  const compact = () => {
+    sent = 4_000;
+    const firstKeptEntryId = session.leafId!;
+    return session.append({ type: "compaction", summary: "## Goal", firstKeptEntryId, tokensBefore: 9_000 });
+  };
+  for (let turn = 1; turn <= TURNS; turn += 1) {
+    message({ role: "user", content: `Question ${turn}` });
+    sent += 1_000;
+    const ended =
+      turn === 5
+        ? { content: [], stopReason: "error", errorMessage: "prompt is too long" }
+        : {
+            content: [{ type: "toolCall", id: `c${turn}`, name: "read", arguments: { path: "a" } }],
+            usage: {
+              ...{ input: 100, output: 20, cacheRead: sent - 600, cacheWrite: 500 },
+              cost: { input: 0.01, output: 0.02, cacheRead: 0.03, cacheWrite: 0.04, total: 0.1 },
+            },
+          };
+    ids.push(message({ role: "assistant", provider: "made", model: "actor-64k", ...ended }));
+    if (turn === 5) continue;
+    const result = {
+      toolCallId: `c${turn}`,
+      toolName: "read",
+      content: [{ type: "text", text: "x ".repeat(turn * 40) }],
+    };
+    results.push(message({ role: "toolResult", isError: false, ...result }));
+    if (turn === 10) compact();
+    if (turn === 15) session.undoCompaction(compact().id);
+    if (turn === 20)
+      for (const targetId of results.slice(-6))
+        session.append({ type: "context_edit", targetId, replacement: { content: "[masked]" } });
+  }
+  compact();
+  return { session, ids };
+}
+
+const step = () => page.locator(".step p").textContent();
+const request = async () => Number(/Request (\d+) of/.exec((await step())!)![1]);
+
+describe("the context over time", () => {
+  test("the legend counts what stands on the chart, also behind the last request, and undone ones apart", async () => {
+    const legend = await page.locator(".legend").textContent();
+    for (const text of ["2 compactions", "1 undone", "6 masks", "1 overflow", "window 64k", "threshold 50k"])
+      expect(legend).toContain(text);
+    expect(legend).not.toContain("1 overflows");
+  });
+
+  test("a step is a line over the chart, which is not drawn anew, and no place to go back to", async () => {
+    await page.locator("canvas").evaluate((canvas) => {
+      canvas.dataset.same = "yes";
+    });
+    const places = await page.evaluate(() => history.length);
+    expect(await request()).toBe(TURNS);
+    await page.getByRole("slider").focus();
+    await page.keyboard.press("ArrowLeft");
+    await expect.poll(request).toBe(TURNS - 1);
+    await page.keyboard.press("Home");
+    await expect.poll(request).toBe(1);
+    await page.keyboard.press("PageUp");
+    await expect.poll(request).toBe(11);
+    expect(await page.getByRole("slider").getAttribute("aria-valuenow")).toBe("11");
+    expect(await page.locator("canvas").evaluate((canvas) => canvas.dataset.same)).toBe("yes");
+    expect(await page.evaluate(() => history.length)).toBe(places);
+    expect(await step()).toContain("compacted");
+    expect(page.url()).toContain(`#/context/${ids[10]}`);
+  });
+
+  test("pointing shows what the model saw then, until the pointer leaves; a click chooses", async () => {
+    const box = (await page.locator(".u-over").boundingBox())!;
+    const pixels = box.width / (TURNS + 1);
+    await page.mouse.move(box.x + pixels * 8, box.y + 20);
+    await expect.poll(request).toBe(8);
+    const seen = await page.locator(".seen li").count();
+    expect(seen).toBeGreaterThan(10);
+    await page.mouse.move(box.x + pixels * 8, box.y + box.height + 300);
+    await expect.poll(request).toBe(11);
+    await page.mouse.click(box.x + pixels * 21, box.y + 20);
+    await expect.poll(request).toBe(21);
+    expect(page.url()).toContain(`#/context/${ids[20]}`);
+    expect(await step()).toContain("6 messages masked");
+  });
+
+  test("what was seen is listed by its share, masked results last; or in order", async () => {
+    const sizes = () => page.locator(".seen .size").allTextContents();
+    const numbers = (texts: string[]) => texts.map((text) => Number.parseInt(text.replace(",", ""), 10) || 0);
+    const bySize = numbers(await sizes());
+    expect(bySize).toEqual(bySize.toSorted((a, b) => b - a));
+    expect((await sizes()).filter((text) => text === "masked")).toHaveLength(6);
+    expect(await page.locator(".seen li.is-masked").count()).toBe(6);
+    await page.getByRole("button", { name: "Oldest first" }).click();
+    await expect.poll(async () => numbers(await sizes())).not.toEqual(bySize);
+    expect(await page.locator(".seen li a").first().textContent()).toContain("compaction");
+  });
+
+  test("all requests are a table, too, in pages, with what was spent so far", async () => {
+    await page.getByText("The chart as a table").click();
+    const rows = page.locator(".all-requests tbody tr");
+    expect(await rows.count()).toBe(25);
+    expect(await rows.nth(4).textContent()).toContain("refused for its size");
+    expect(await rows.nth(20).locator("td").nth(7).textContent()).toBe("$2.00");
+    await page.getByRole("button", { name: "Later requests" }).click();
+    await expect.poll(() => rows.count()).toBe(5);
+    expect(await rows.last().textContent()).toContain("After it: compacted");
+    await page.getByRole("link", { name: "Request 28", exact: true }).click();
+    await expect.poll(request).toBe(28);
+  });
+
+  test("what the branch cost is told by price class, and in all", async () => {
+    const cells = (name: string) =>
+      page
+        .locator(".totals tr", { has: page.getByRole("rowheader", { name }) })
+        .locator("td")
+        .allTextContents();
+    expect(await cells("Answered")).toEqual([String((TURNS - 1) * 20), "$0.58"]);
+    expect((await cells("All"))[1]).toBe("$2.90");
+    expect(await page.locator(".totals caption").textContent()).toContain(
+      "the cost of 1 request is not known",
+    );
+  });
+
+  test("a compaction leads to its parts and to the one beside it", async () => {
+    await page.evaluate(() => {
+      location.hash = "#/compaction/all";
+    });
+    const links = page.locator(".summaries a");
+    await expect.poll(() => links.allTextContents()).toHaveLength(3);
+    expect(await links.nth(1).textContent()).toContain("(undone)");
+    await links.nth(1).click();
+    await page.getByText("It was undone").waitFor();
+    await page.getByRole("link", { name: "Next →" }).click();
+    await expect.poll(() => links.nth(2).getAttribute("aria-current")).toBe("true");
+    await page.locator(".strip button").first().click();
+    const entries = page.locator(".run li a");
+    expect(await entries.count()).toBeGreaterThan(20);
+    const name = await page.locator(".run h4").textContent();
+    expect(name).toContain(`${await entries.count()} messages`);
+    await entries.last().click();
+    await page.locator(".entry.addressed").waitFor();
+    expect(misdeeds).toEqual([]);
+  });
+});
