@@ -9,6 +9,7 @@ import {
   type ContextMark,
   contextMarks,
   highestTokens,
+  markCounts,
   promptOf,
   spentUsd,
   type WindowRun,
@@ -75,7 +76,7 @@ export function Chart({ requests, chosen, onChoose, onPoint }: ChartProps) {
         }}
       />
       <figcaption>
-        <Legend marks={marks} runs={runs} hasCosts={spent !== undefined} />
+        <Legend runs={runs} hasCosts={spent !== undefined} />
       </figcaption>
     </figure>
   );
@@ -141,21 +142,20 @@ function listen(
 }
 
 interface LegendProps {
-  marks: readonly ContextMark[];
   runs: readonly WindowRun[];
   hasCosts: boolean;
 }
 
-function Legend({ marks, runs, hasCosts }: LegendProps) {
-  const number = (kind: ContextMark["kind"]) => marks.filter((mark) => mark.kind === kind).length;
+function Legend({ runs, hasCosts }: LegendProps) {
+  const { compaction, undone, mask, overflow } = markCounts.value;
   const { windowTokens, thresholdTokens } = runs.findLast((run) => run.windowTokens !== undefined) ?? {};
   const signs: Array<[sign: string, text: string, isShown: boolean]> = [
     ["—", `window ${short(windowTokens ?? 0)}`, windowTokens !== undefined],
     ["┄", `threshold ${short(thresholdTokens ?? 0)}`, thresholdTokens !== undefined],
-    ["▼", counted(number("compaction"), "compaction"), number("compaction") > 0],
-    ["▽", `${digits(number("undone"))} undone`, number("undone") > 0],
-    ["○", `${counted(number("mask"), "mask")} (● several)`, number("mask") > 0],
-    ["✕", `${counted(number("overflow"), "overflow")}`, number("overflow") > 0],
+    ["▼", counted(compaction, "compaction"), compaction > 0],
+    ["▽", `${digits(undone)} undone`, undone > 0],
+    ["○", `${counted(mask, "mask")} (● several)`, mask > 0],
+    ["✕", counted(overflow, "overflow"), overflow > 0],
     ["╱", "dollars so far, at the right", hasCosts],
   ];
   return (

@@ -5,9 +5,8 @@ import { counted, digits, dollars, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { rowOf } from "../session-tree.ts";
 import { Chart } from "./chart.tsx";
-import { type PriceClass, priceClasses } from "./price-classes.ts";
 import { Happened, RequestTable } from "./request-table.tsx";
-import { branchRequests, promptOf, spentUsd } from "./requests.ts";
+import { branchRequests, classTotals, promptOf, spentUsd, unpriced } from "./requests.ts";
 import { Seen } from "./seen.tsx";
 
 /** The context over time, and what the model saw at one step of it. */
@@ -35,7 +34,7 @@ export function Context() {
       <Step request={request} at={at} count={requests.length} onStep={(to) => stepTo(requests, to)} />
       <RequestTable requests={requests} chosen={chosen} />
       <Seen request={request} />
-      <Totals requests={requests} />
+      <Totals />
     </section>
   );
 }
@@ -87,49 +86,42 @@ function Step({ request, at, count, onStep }: StepProps) {
   );
 }
 
-type CostClass = PriceClass["name"] | "output";
-
-function Totals({ requests }: { requests: readonly PageRequest[] }) {
+function Totals() {
   const all = page.value!.requests.length;
-  const classes: Array<{ name: CostClass; label: string }> = [
-    ...priceClasses,
-    { name: "output", label: "Answered" },
-  ];
-  const tokens = (name: CostClass) => requests.reduce((sum, request) => sum + request[name], 0);
-  const cost = (name: CostClass) => requests.reduce((sum, { costs }) => sum + (costs?.[name] ?? 0), 0);
-  const hasCosts = requests.some(({ costs }) => costs !== undefined);
-  const unknown = requests.filter(({ costUsd }) => costUsd === null).length;
+  const number = branchRequests.value.length;
+  const totals = classTotals.value;
+  const spent = spentUsd.value?.at(-1);
   return (
     <>
       <h3>What this branch cost</h3>
       <table class="totals">
         <caption>
-          {counted(requests.length, "request")} of the branch that is shown
-          {all > requests.length && `, of ${digits(all)} of all branches`}
-          {hasCosts && unknown > 0 && `; the cost of ${counted(unknown, "request")} is not known`}
+          {counted(number, "request")} of the branch that is shown
+          {all > number && `, of ${digits(all)} of all branches`}
+          {unpriced.value > 0 && `; the cost of ${counted(unpriced.value, "request")} is not known`}
         </caption>
         <thead>
           <tr>
             <th scope="col">Class</th>
             <th scope="col">Tokens</th>
-            {hasCosts && <th scope="col">Dollars</th>}
+            {spent !== undefined && <th scope="col">Dollars</th>}
           </tr>
         </thead>
         <tbody>
-          {classes.map(({ name, label }) => (
+          {totals.map(({ name, label, tokens, costUsd }) => (
             <tr key={name}>
               <th scope="row">
                 {name !== "output" && <span class={`swatch ${name}`} />} {label}
               </th>
-              <td>{digits(tokens(name))}</td>
-              {hasCosts && <td>{dollars(cost(name))}</td>}
+              <td>{digits(tokens)}</td>
+              {spent !== undefined && <td>{dollars(costUsd)}</td>}
             </tr>
           ))}
-          {hasCosts && (
+          {spent !== undefined && (
             <tr>
               <th scope="row">All</th>
-              <td>{digits(classes.reduce((sum, { name }) => sum + tokens(name), 0))}</td>
-              <td>{dollars(spentUsd.value?.at(-1) ?? 0)}</td>
+              <td>{digits(totals.reduce((sum, { tokens }) => sum + tokens, 0))}</td>
+              <td>{dollars(spent)}</td>
             </tr>
           )}
         </tbody>

@@ -1,9 +1,30 @@
 import { computed } from "@preact/signals";
 import type { CompactionFacts, PageModel, PageRequest } from "../../src/page-data.ts";
+import { address } from "../address.ts";
 import { page } from "../page-store.ts";
-import { shownPath } from "../session-tree.ts";
+import { pathTo, rowOf, shownLeaf } from "../session-tree.ts";
+import { type PriceClass, priceClasses } from "./price-classes.ts";
 
-const onPath = computed(() => new Set(shownPath.value));
+/** The end of the branch whose steps were shown last. */
+let steppedLeaf = -1;
+
+/** A step up the path stays on the branch that it was made on, also above the place where others begin. */
+const stepsPath = computed(() => {
+  const to = address.value;
+  const row = to.view === "context" && to.id !== undefined ? rowOf.value.get(to.id) : undefined;
+  const shown = pathTo(shownLeaf.value);
+  const stepped = row === undefined ? [] : pathTo(steppedLeaf);
+  if (row === undefined || !stepped.includes(row) || shown.includes(steppedLeaf)) {
+    steppedLeaf = shown.at(-1) ?? -1;
+    return shown;
+  }
+  return stepped;
+});
+
+/** The same as long as the branch is. */
+const stepsLeaf = computed(() => stepsPath.value.at(-1) ?? -1);
+
+const onPath = computed(() => new Set(pathTo(stepsLeaf.value)));
 
 /** The requests of the branch that is shown that a model has counted, ascending by row. */
 export const branchRequests = computed(() =>
@@ -45,6 +66,13 @@ export const contextMarks = computed<ContextMark[]>(() => {
       isOverflow ? [{ kind: "overflow" as const, row, at }] : [],
     ),
   ];
+});
+
+/** How many marks there are of each kind. */
+export const markCounts = computed(() => {
+  const counts: Record<ContextMark["kind"], number> = { compaction: 0, undone: 0, mask: 0, overflow: 0 };
+  for (const { kind } of contextMarks.value) counts[kind] += 1;
+  return counts;
 });
 
 /** Marks by the request that they stand at. */
@@ -121,3 +149,26 @@ export const windowRuns = computed<WindowRun[]>(() => {
 export const highestTokens = computed(() =>
   branchRequests.value.reduce((most, request) => Math.max(most, promptOf(request)), 0),
 );
+
+/** What all requests of the branch had and cost by class. */
+export interface ClassTotal {
+  name: PriceClass["name"] | "output";
+  label: string;
+  tokens: number;
+  /** Of the requests whose cost is known. */
+  costUsd: number;
+}
+
+export const classTotals = computed<ClassTotal[]>(() =>
+  [...priceClasses, { name: "output" as const, label: "Answered" }].map(({ name, label }) => {
+    const total: ClassTotal = { name, label, tokens: 0, costUsd: 0 };
+    for (const request of branchRequests.value) {
+      total.tokens += request[name];
+      total.costUsd += request.costs?.[name] ?? 0;
+    }
+    return total;
+  }),
+);
+
+/** Requests whose cost is not known. */
+export const unpriced = computed(() => branchRequests.value.filter(({ costUsd }) => costUsd === null).length);

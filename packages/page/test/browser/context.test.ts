@@ -9,9 +9,10 @@ let page: Page;
 let misdeeds: string[];
 let session: Session;
 let ids: string[];
+let branchId: string;
 
 beforeAll(async () => {
-  ({ session, ids } = steppedSession());
+  ({ session, ids, branchId } = steppedSession());
   const options = {
     modelSizes: () => ({ windowTokens: 64_000, thresholdTokens: 50_000 }),
     isOverflow: () => true,
@@ -21,9 +22,10 @@ beforeAll(async () => {
 
 /**
  * Turns of a question, an answer and a result; the fifth is refused for its size; a compaction and one that is undone, six
- * masks at one place, and a compaction behind all of it. @returns ids of the answers
+ * masks at one place, and a compaction behind all of it. @returns ids of the answers, and of
+ * one on another branch, behind the thirteenth
  */
-function steppedSession(): { session: Session; ids: string[] } {
+function steppedSession(): { session: Session; ids: string[]; branchId: string } {
   const session = createSession({ cwd: "/project" });
   const ids: string[] = [];
   const results: string[] = [];
@@ -63,7 +65,13 @@ function steppedSession(): { session: Session; ids: string[] } {
         session.append({ type: "context_edit", targetId, replacement: { content: "[masked]" } });
   }
   compact();
-  return { session, ids };
+  const leafId = session.leafId!;
+  session.moveTo(results[11]!);
+  const usage = { input: 9_000, output: 20, cacheRead: 0, cacheWrite: 0 };
+  const asked = { role: "assistant", provider: "made", model: "actor-64k", usage };
+  const branchId = message({ ...asked, content: [{ type: "text", text: "Another way." }] });
+  session.moveTo(leafId);
+  return { session, ids, branchId };
 }
 
 const step = () => page.locator(".step p").textContent();
@@ -127,7 +135,7 @@ describe("the context over time", () => {
   test("all requests are a table, too, in pages, with what was spent so far", async () => {
     await page.getByText("The chart as a table").click();
     const rows = page.locator(".all-requests tbody tr");
-    expect(await rows.count()).toBe(25);
+    await expect.poll(() => rows.count()).toBe(25);
     expect(await rows.nth(4).textContent()).toContain("refused for its size");
     expect(await rows.nth(20).locator("td").nth(7).textContent()).toBe("$2.00");
     await page.getByRole("button", { name: "Later requests" }).click();
@@ -150,6 +158,18 @@ describe("the context over time", () => {
     );
   });
 
+  test("steps stay on the branch that is shown, also above the place where it parted", async () => {
+    await page.evaluate((to) => {
+      location.hash = `#/context/${to}`;
+    }, branchId);
+    await expect.poll(step).toContain("Request 14 of 14");
+    await page.getByRole("slider").focus();
+    await page.keyboard.press("PageDown");
+    await expect.poll(step).toContain("Request 4 of 14");
+    await page.keyboard.press("End");
+    await expect.poll(step).toContain("9,000 tokens sent");
+  });
+
   test("a compaction leads to its parts and to the one beside it", async () => {
     await page.evaluate(() => {
       location.hash = "#/compaction/all";
@@ -163,8 +183,8 @@ describe("the context over time", () => {
     await expect.poll(() => links.nth(2).getAttribute("aria-current")).toBe("true");
     await page.locator(".strip button").first().click();
     const entries = page.locator(".run li a");
-    expect(await entries.count()).toBeGreaterThan(20);
     const name = await page.locator(".run h4").textContent();
+    expect(await entries.count()).toBeGreaterThan(20);
     expect(name).toContain(`${await entries.count()} messages`);
     await entries.last().click();
     await page.locator(".entry.addressed").waitFor();
