@@ -38,6 +38,8 @@ export function Chart({ requests, chosen, onChoose, onPoint }: ChartProps) {
   const [marks, runs, spent] = [contextMarks.value, windowRuns.value, spentUsd.value];
   useEffect(() => {
     const element = place.current!;
+    // Paper has other colours than the screen: what was drawn keeps its own ground.
+    element.style.backgroundColor = resolved(element, "--page");
     const drawn = new uPlot(
       optionsOf(element, { requests, marks, runs, spent }),
       columnsOf(requests, spent),

@@ -39,11 +39,11 @@ export function Context() {
   );
 }
 
-/** The position of the request that the address names; else the last. */
+/** The position of the request that the address names, or of the first behind the entry that it names; else the last. */
 function chosenIn(requests: readonly PageRequest[]): number {
   const to = address.value;
   const named = "id" in to && to.id !== undefined ? rowOf.value.get(to.id) : undefined;
-  const found = named === undefined ? -1 : requests.findIndex(({ row }) => row === named);
+  const found = named === undefined ? -1 : requests.findIndex(({ row }) => row >= named);
   return found < 0 ? requests.length - 1 : found;
 }
 
@@ -79,7 +79,10 @@ function Step({ request, at, count, onStep }: StepProps) {
         ({digits(request.input)} fresh, {digits(request.cacheWrite)} cache written,{" "}
         {digits(request.cacheRead)} cache read), {digits(request.output)} answered
         {request.costUsd === null ? "" : `, ${dollars(request.costUsd)}`}
-        {spent === undefined ? "" : `, ${dollars(spent)} so far`}. <Happened at={at} />{" "}
+        {spent === undefined ? "" : `, ${dollars(spent)} so far`}.{" "}
+        {request.isOverflow && "It was refused for its size. "}
+        <Happened at={at} before="Before it: " after=". " />
+        {at === count - 1 && <Happened at={count} before="After it: " after=". " />}
         <a href={linkTo({ view: "entry", id: rows.ids[request.row]! })}>Show the answer</a>
       </p>
     </div>

@@ -106,35 +106,43 @@ function RequestRow({ request, at, isChosen, isLast }: RequestRowProps) {
       <td>{costUsd === null ? "unknown" : dollars(costUsd)}</td>
       <td>{spent === undefined ? "unknown" : dollars(spent)}</td>
       <td class="happened">
+        {request.isOverflow && "refused for its size "}
         <Happened at={at} />
-        {isLast && <Happened at={at + 1} after=" After it: " />}
+        {isLast && <Happened at={at + 1} before=" After it: " />}
       </td>
     </tr>
   );
 }
 
-/** What was done before a request, and what became of it. @param after what is said before it. Default: nothing */
-export function Happened({ at, after = "" }: { at: number; after?: string }) {
-  const marks = marksAt.value.get(at) ?? [];
+interface HappenedProps {
+  at: number;
+  /** Stands around it where something happened. Default: nothing */
+  before?: string;
+  after?: string;
+}
+
+/** What was done between a request and the one before it. */
+export function Happened({ at, before = "", after = "" }: HappenedProps) {
+  const marks = (marksAt.value.get(at) ?? []).filter(({ kind }) => kind !== "overflow");
   if (marks.length === 0) return null;
   const masks = marks.filter(({ kind }) => kind === "mask").length;
-  const words = marks.filter(({ kind }) => kind !== "mask");
+  const compactions = marks.filter(({ kind }) => kind !== "mask");
   return (
     <span>
-      {after}
-      {words.map((mark, number) => (
+      {before}
+      {compactions.map((mark, number) => (
         <span key={mark.row}>
           {number > 0 ? ", " : ""}
           <MarkText mark={mark} />
         </span>
       ))}
-      {masks > 0 && `${words.length > 0 ? ", " : ""}${counted(masks, "message")} masked`}
+      {masks > 0 && `${compactions.length > 0 ? ", " : ""}${counted(masks, "message")} masked`}
+      {after}
     </span>
   );
 }
 
 function MarkText({ mark: { kind, row } }: { mark: ContextMark }) {
-  if (kind === "overflow") return <>refused for its size</>;
   const id = page.value!.rows.ids[row]!;
   return (
     <a href={linkTo({ view: "compaction", id })}>

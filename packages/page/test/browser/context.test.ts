@@ -101,7 +101,7 @@ describe("the context over time", () => {
     expect(await page.getByRole("slider").getAttribute("aria-valuenow")).toBe("11");
     expect(await page.locator("canvas").evaluate((canvas) => canvas.dataset.same)).toBe("yes");
     expect(await page.evaluate(() => history.length)).toBe(places);
-    expect(await step()).toContain("compacted");
+    expect(await step()).toContain("Before it: compacted.");
     expect(page.url()).toContain(`#/context/${ids[10]}`);
   });
 
@@ -117,7 +117,7 @@ describe("the context over time", () => {
     await page.mouse.click(box.x + pixels * 21, box.y + 20);
     await expect.poll(request).toBe(21);
     expect(page.url()).toContain(`#/context/${ids[20]}`);
-    expect(await step()).toContain("6 messages masked");
+    expect(await step()).toContain("Before it: 6 messages masked.");
   });
 
   test("what was seen is listed by its share, masked results last; or in order", async () => {
