@@ -15,11 +15,9 @@ import { Tree } from "./tree/tree.tsx";
 /** The frame of the page: its head, the ways to its views, and the one that the address names. */
 export function App() {
   useEffect(() => {
-    requestAnimationFrame(() =>
-      setTimeout(() => {
-        isPainted.value = true;
-      }),
-    );
+    setTimeout(() => {
+      isPainted.value = true;
+    }, AFTER_PAINT_MS);
   }, []);
   return (
     <>
@@ -149,6 +147,8 @@ function Keys() {
   );
 }
 
+/** So long the first entries have for themselves, in milliseconds. */
+const AFTER_PAINT_MS = 100;
 /** Who opens a long session sees it before its branches are drawn. */
 const isPainted = signal(false);
 

@@ -17,7 +17,7 @@ const MOST_OPENED = 64;
 export async function loadPage(): Promise<void> {
   const element = document.getElementById("data");
   if (element !== null) {
-    page.value = readData((await unpacked(element.textContent)) as SentData);
+    page.value = readData((await unpacked(element)) as SentData);
     return;
   }
   page.value = readData((await fetched("data")) as SentData);
@@ -110,7 +110,7 @@ export function chunkOf(row: number): number {
 async function openChunk(number: number, key: string): Promise<EntryBody[]> {
   if (connection.peek() !== "file") return (await fetched(`chunk/${key}`)) as EntryBody[];
   const element = document.getElementById(`chunk-${number}`) ?? (await parsed(`chunk-${number}`));
-  return element === null ? [] : ((await unpacked(element.textContent)) as EntryBody[]);
+  return element === null ? [] : ((await unpacked(element)) as EntryBody[]);
 }
 
 /** A long file is shown before all of it was read. */
@@ -132,8 +132,9 @@ async function fetched(path: string): Promise<unknown> {
   return answer.json();
 }
 
-async function unpacked(base64: string): Promise<unknown> {
-  const characters = atob(base64);
+async function unpacked(element: HTMLElement): Promise<unknown> {
+  if (element.getAttribute("type") === "application/json") return JSON.parse(element.textContent);
+  const characters = atob(element.textContent);
   const bytes = new Uint8Array(characters.length);
   // An iterator would take a second for what a long session says.
   for (let at = 0; at < bytes.length; at += 1) bytes[at] = characters.charCodeAt(at);

@@ -50,14 +50,13 @@ export function pagePolicy({ scriptHash, styleHash }: PageBundle, connect: strin
   ].join("; ");
 }
 
-/** Data that no parser of HTML reads: compressed, and in an alphabet without a bracket. */
+/** Data that no parser of HTML reads: compressed, in an alphabet without a bracket; or as it is, where that is shorter. */
 function element(id: string, value: unknown): string {
-  return `<script type="application/octet-stream" id="${id}">${packed(value).toString("base64")}</script>\n`;
-}
-
-/** As the browser unpacks it. */
-export function packed(value: unknown): Buffer {
-  return gzipSync(JSON.stringify(value));
+  const text = JSON.stringify(value);
+  const packed = gzipSync(text).toString("base64");
+  if (packed.length < Buffer.byteLength(text))
+    return `<script type="application/octet-stream" id="${id}">${packed}</script>\n`;
+  return `<script type="application/json" id="${id}">${text.replaceAll("<", "\\u003c")}</script>\n`;
 }
 
 function escaped(text: string): string {

@@ -90,7 +90,7 @@ export class SessionPage {
     for (const [id, label] of session.labels())
       if (rows.has(id)) data.labels.push([rowOf(id), this.#redaction.text(label)]);
     data.requests = requests.requests;
-    data.models = requests.models;
+    data.models = this.#redaction.value(requests.models);
     data.compactions = compactions.compactions;
     this.#numbers = numbers;
     this.#parents = data.rows.parents;

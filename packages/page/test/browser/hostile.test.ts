@@ -14,7 +14,11 @@ function forbidden(page: Page): Promise<string[]> {
       const name = element.localName;
       if (/^(?:iframe|object|embed|form|base|meta|link|style|video|audio|math|frame|portal)$/.test(name))
         found.push(`<${name}>`);
-      if (name === "script" && element.getAttribute("type") !== "application/octet-stream" && !isOwn(element))
+      if (
+        element instanceof HTMLScriptElement &&
+        !/^application\/(?:octet-stream|json)$/.test(element.type) &&
+        !isOwn(element)
+      )
         found.push(`<script> ${element.textContent.slice(0, 80)}`);
       for (const attribute of element.attributes) {
         if (attribute.name.startsWith("on")) found.push(`${name} ${attribute.name}`);

@@ -1,0 +1,145 @@
+import { mkdtempSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { createSession, openSession, type Session } from "@bonsai-agent/session";
+import { generateSession } from "@bonsai-agent/testkit";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type PageOptions, pageHtml, SessionPage } from "../src/index.ts";
+
+const MORE_BYTES = 400_000;
+
+function htmlOf(session: Session, options: PageOptions = {}): string {
+  return [...pageHtml(new SessionPage(session, options))].join("");
+}
+
+/** All that a page holds, unpacked. */
+function contentOf(html: string): string {
+  const packed = html.matchAll(/<script type="application\/octet-stream"[^>]*>([^<]*)</g);
+  return [html, ...packed.map(([, base64]) => gunzipSync(Buffer.from(base64!, "base64")).toString())].join(
+    "\n",
+  );
+}
+
+test("a page of 5,000 entries is not larger than its session and 400 kB", () => {
+  const file = join(mkdtempSync(join(tmpdir(), "page-")), "session.jsonl");
+  const { bytes } = generateSession({ file, entries: 5_000, averageBytes: 700, compactions: 3 });
+  expect(htmlOf(openSession(file)).length).toBeLessThanOrEqual(bytes + MORE_BYTES);
+});
+
+test("nor where it is made of pictures, which nothing makes smaller", () => {
+  const file = join(mkdtempSync(join(tmpdir(), "page-")), "session.jsonl");
+  const session = createSession({ cwd: "/project", file });
+  let noise = 1;
+  const data = Buffer.from(
+    Uint8Array.from({ length: 300_000 }, () => {
+      noise = (noise * 48_271) % 2_147_483_647;
+      return noise >> 8;
+    }),
+  ).toString("base64");
+  for (let at = 0; at < 20; at += 1)
+    session.append({
+      type: "message",
+      message: { role: "user", content: [{ type: "image", data, mimeType: "image/png" }], timestamp: 0 },
+    });
+  const html = htmlOf(session);
+  session.close();
+  expect(html.length).toBeLessThanOrEqual(statSync(file).size + MORE_BYTES);
+});
+
+/** What surrounds each place where a text stands. */
+function placesOf(text: string, content: string): string[] {
+  const places: string[] = [];
+  for (let at = content.indexOf(text); at >= 0; at = content.indexOf(text, at + 1))
+    places.push(content.slice(Math.max(0, at - 60), at + text.length));
+  return places;
+}
+
+/** Every kind of entry, with a text in each field that can hold one. */
+function sessionAbout(text: string): Session {
+  const session = createSession({ cwd: `/${text}` });
+  const say = (message: object) =>
+    session.append({ type: "message", message: { timestamp: 0, ...message } as never });
+  const usage = { input: 1, output: 1, cacheRead: 0, cacheWrite: 0, totalTokens: 2 };
+  const { id } = say({ role: "user", content: `Use ${text} here` });
+  say({
+    role: "user",
+    content: [
+      { type: "text", text },
+      { type: "image", mimeType: `image/${text}`, data: "AAAA" },
+    ],
+  });
+  say({
+    role: "assistant",
+    ...{ api: text, provider: text, model: text, usage, stopReason: "error", errorMessage: `401 ${text}` },
+    content: [
+      { type: "thinking", thinking: text },
+      { type: "text", text: `\`\`\`\n${text}\n\`\`\`` },
+      {
+        type: "toolCall",
+        id: text,
+        name: text,
+        arguments: { path: text, deep: [{ [text]: [text] }], command: text },
+      },
+      {
+        type: "toolCall",
+        id: `2 ${text}`,
+        name: "edit",
+        arguments: { path: text, oldText: text, newText: text },
+      },
+    ],
+  });
+  say({
+    role: "toolResult",
+    ...{ toolCallId: text, toolName: text, isError: true, details: { path: text, diff: `+${text}` } },
+    content: [{ type: "text", text }],
+  });
+  say({
+    role: "bashExecution",
+    command: `curl ${text}`,
+    output: text,
+    exitCode: 0,
+    cancelled: false,
+    truncated: false,
+  });
+  session.append({ type: "session_info", name: text });
+  session.append({ type: "label", targetId: id, label: text });
+  session.append({ type: "model_change", provider: text, modelId: text });
+  session.append({ type: "thinking_level_change", thinkingLevel: text });
+  session.append({ type: "custom", customType: text, data: { [text]: text } });
+  session.append({ type: "custom_message", customType: text, content: text, display: true });
+  session.append({ type: "context_edit", targetId: id, replacement: { content: text } });
+  session.append({
+    type: "branch_summary",
+    summary: text,
+    fromId: id,
+    details: { readFiles: [text] },
+  } as never);
+  session.append({
+    type: "compaction",
+    summary: `- ${text}`,
+    firstKeptEntryId: id,
+    tokensBefore: 1_000,
+    details: { readFiles: [text], modifiedFiles: [text] },
+  } as never);
+  return session;
+}
+
+test("a key that is stored, or looks like one, is in no part of a page", () => {
+  const letters = fc.string({
+    unit: fc.constantFrom(..."abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789"),
+    minLength: 24,
+    maxLength: 40,
+  });
+  fc.assert(
+    fc.property(letters, (secret) => {
+      const stored = contentOf(htmlOf(sessionAbout(secret), { secrets: [secret] }));
+      expect(placesOf(secret, stored)).toEqual([]);
+      const known = `sk-ant-api03-${secret}`;
+      expect(placesOf(secret, contentOf(htmlOf(sessionAbout(known))))).toEqual([]);
+      expect(placesOf(known, contentOf(htmlOf(sessionAbout(known), { redact: false })))).not.toEqual([]);
+    }),
+    { numRuns: 25 },
+  );
+});
