@@ -61,7 +61,7 @@ export class SummarySources {
   lines(entry: SummaryEntry): SummaryLine[] {
     const summary = new SummaryReading(this.#session, entry);
     if (summary.restsOnData) return summary.known;
-    for (const number of summary.span.numbers) this.#originals.read(number);
+    this.#originals.readAll(summary.span.numbers);
     return summary.lines(this.#originals);
   }
 
@@ -71,10 +71,8 @@ export class SummarySources {
     const { known, span } = summary;
     yield { share: 0, known };
     if (summary.restsOnData) return known;
-    for (const [at, number] of span.numbers.entries()) {
-      this.#originals.read(number);
-      yield { share: (at + 1) / span.numbers.length, known };
-    }
+    for (const read of this.#originals.readEach(span.numbers))
+      yield { share: read / span.numbers.length, known };
     return summary.lines(this.#originals);
   }
 }

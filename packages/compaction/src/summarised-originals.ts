@@ -1,5 +1,5 @@
 import type { Message } from "@bonsai-agent/messages";
-import { entryTexts, type Session } from "@bonsai-agent/session";
+import { type Entry, entryTexts, type Session } from "@bonsai-agent/session";
 import { FileOperationCounter, type FileOperations, type MessageFiles, messageFiles } from "./files.ts";
 import { LineMatcher, type LineMatches } from "./line-matcher.ts";
 
@@ -22,12 +22,25 @@ export class SummarisedOriginals {
     this.#matcher = new LineMatcher(lines);
   }
 
-  /** @param number of the original's record */
-  read(number: number): void {
-    if (this.#read.has(number)) return;
-    this.#read.add(number);
-    const entry = this.#session.entryAt(number);
-    if (entry?.type !== "message" && entry?.type !== "custom_message" && entry?.type !== "branch_summary")
+  /** @param numbers of the originals' records */
+  readAll(numbers: readonly number[]): void {
+    for (const _ of this.readEach(numbers));
+  }
+
+  /** The same, an original at a step, in whatever order: tells how many were read. */
+  *readEach(numbers: readonly number[]): Generator<number> {
+    const unread = numbers.filter((number) => !this.#read.has(number)).sort((a, b) => a - b);
+    let read = numbers.length - unread.length;
+    for (const { entry, number } of this.#session.entriesAt(unread)) {
+      this.#read.add(number);
+      this.#readOriginal(number, entry);
+      read += 1;
+      yield read;
+    }
+  }
+
+  #readOriginal(number: number, entry: Entry): void {
+    if (entry.type !== "message" && entry.type !== "custom_message" && entry.type !== "branch_summary")
       return;
     const message = entry.type === "message" ? (entry.message as Message | undefined) : undefined;
     if (message?.role === "bashExecution" && message.excludeFromContext) return;

@@ -39,6 +39,8 @@ export class SessionPage {
   #numbers: number[] = [];
   #parents: readonly number[] = [];
   #rows = new Map<string, number>();
+  /** Of the chunk that was opened last, by number of the record: most results have their call there. */
+  #chunk = new Map<number, Entry>();
   /** As long as the session is what `data` has last told. */
   #opened: OpenedSession | undefined;
 
@@ -102,8 +104,11 @@ export class SessionPage {
 
   /** The bodies of a chunk's rows, as `data` has last told them. */
   bodies({ first, count }: ChunkPlace): EntryBody[] {
-    return this.#numbers.slice(first, first + count).map((number, at) => {
-      const entry = this.#session.entryAt(number);
+    const numbers = this.#numbers.slice(first, first + count);
+    this.#chunk = new Map();
+    for (const { entry, number } of this.#session.entriesAt(numbers)) this.#chunk.set(number, entry);
+    return numbers.map((number, at) => {
+      const entry = this.#chunk.get(number);
       return entry === undefined ? unreadable : this.#redaction.value(this.#body(entry, first + at));
     });
   }
@@ -123,7 +128,8 @@ export class SessionPage {
   #callOf({ toolCallId }: ToolResultMessage, row: number): ToolCall | undefined {
     let at = this.#parents[row] ?? -1;
     for (let step = 0; step < MOST_STEPS && at >= 0; step += 1) {
-      const entry = this.#session.entryAt(this.#numbers[at]!);
+      const number = this.#numbers[at]!;
+      const entry = this.#chunk.get(number) ?? this.#session.entryAt(number);
       if (entry?.type === "message" && entry.message?.role === "assistant")
         return toolCalls(entry.message).find(({ id }) => id === toolCallId);
       at = this.#parents[at] ?? -1;

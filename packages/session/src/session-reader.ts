@@ -92,10 +92,14 @@ export class SessionReader {
   }
 
   /** All entries in file order, one after the other, with the numbers of their records; none of them is remembered. */
-  *scan(): Generator<ScannedEntry> {
-    const { count } = this.index();
+  scan(): Generator<ScannedEntry> {
+    return this.entriesAt(new Array(this.index().count).keys());
+  }
+
+  /** The entries of these records, one after the other, without those that turn out to be damaged; none is remembered. */
+  *entriesAt(numbers: Iterable<number>): Generator<ScannedEntry> {
     const lines = new LineWindow(this.store);
-    for (let number = 0; number < count; number += 1) {
+    for (const number of numbers) {
       const entry = this.#entryIn(lines, number);
       if (entry !== undefined) yield { entry, number };
     }

@@ -252,6 +252,14 @@ export class Session {
     return this.#reader.entryAt(recordNumber);
   }
 
+  /**
+   * As `entryAt` of many records, one after the other, without those that turn out to be damaged.
+   * @param recordNumbers cost the least in ascending order
+   */
+  entriesAt(recordNumbers: Iterable<number>): Generator<ScannedEntry> {
+    return this.#reader.entriesAt(recordNumbers);
+  }
+
   /** The label of an entry: that of the latest label entry in file order. */
   label(entryId: string): string | undefined {
     return this.#latest.label(entryId);
