@@ -180,7 +180,7 @@ function columnsOf(requests: readonly PageRequest[], spent: number[] | undefined
     requests.map(promptOf),
     requests.map(({ cacheRead, cacheWrite }) => cacheRead + cacheWrite),
     requests.map(({ cacheRead }) => cacheRead),
-    ...(spent === undefined ? [] : [spent]),
+    ...(spent === undefined ? [] : [spent, spent]),
   ];
 }
 
@@ -238,7 +238,9 @@ function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn
       filled("--fresh", "Fresh"),
       filled("--cache-write", "Cache written"),
       filled("--cache-read", "Cache read"),
-      ...(spent === undefined ? [] : [dollarSeries(colour)]),
+      ...(spent === undefined
+        ? []
+        : [dollarSeries(colour("--page"), 6), dollarSeries(colour("--accent"), 2)]),
     ],
     hooks: {
       draw: [
@@ -254,11 +256,9 @@ function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn
   };
 }
 
-function dollarSeries(colour: (name: string) => string): uPlot.Series {
-  return {
-    ...{ label: "Dollars so far", scale: "usd", stroke: colour("--accent"), width: 2 },
-    points: { show: false },
-  };
+/** Drawn twice, first as the ground on which it is seen over bars of any colour. */
+function dollarSeries(stroke: string, width: number): uPlot.Series {
+  return { label: "Dollars so far", scale: "usd", stroke, width, points: { show: false } };
 }
 
 /** `light-dark()` is resolved only where it is used. */
