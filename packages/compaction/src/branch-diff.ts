@@ -1,14 +1,14 @@
 import { resolve } from "node:path";
 import { type CommandRun, commandRuns, type UserWords } from "@bonsai-agent/digest";
 import { type Message, messageText } from "@bonsai-agent/messages";
-import { type Entry, type ProjectionItem, project, type Session } from "@bonsai-agent/session";
+import { type Entry, type ProjectionItem, pinChange, project, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { branchBeside, unknownPlace } from "./branch.ts";
+import { startsTurn } from "./cut.ts";
 import { FileOperationCounter } from "./files.ts";
 import { manifestOf } from "./outcome.ts";
 import type { CompactionSettings } from "./settings.ts";
 import { recordOfItems } from "./span-record.ts";
-import { roleTraits } from "./view.ts";
 
 export interface BranchDiffOptions {
   session: Session;
@@ -118,7 +118,7 @@ function sideOf(leafId: string | null, entries: readonly Entry[], settings: Comp
   return {
     leafId,
     entries,
-    turns: items.filter(({ message }) => roleTraits(message).startsTurn).length,
+    turns: items.filter(({ entry, message }) => pinChange(entry) === undefined && startsTurn(message)).length,
     files: filesOfSide(messages),
     commands: commandRuns(items.map(({ entryId }, at) => ({ entryId, message: messages[at]! }))),
     words: recordOfItems({ items, settings }).words,

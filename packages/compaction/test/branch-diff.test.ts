@@ -55,6 +55,11 @@ test("a compaction that was taken back on the side is marked", () => {
   expect(diff.a.compactions).toMatchObject([{ isUndone: true }]);
 });
 
+test("a pin is no turn", () => {
+  const { diff } = diffOf('U A P"Whole cents." U A', "a2", "0");
+  expect(diff.a.turns).toBe(2);
+});
+
 test("an unknown place is refused", () => {
   const { session } = history("U A");
   const compare = () => branchDiff({ session, settings, a: session.leafId, b: "nowhere" });

@@ -91,7 +91,8 @@ export function rowKind(entry: Entry): RowKind {
 function flagsOf(entry: Entry, message: Message | undefined): number {
   let flags = message === undefined ? 0 : rowFlags.speaks;
   const isSummary = entry.type === "compaction" || entry.type === "branch_summary";
-  if (message !== undefined && !isSummary && startsTurn(message)) flags |= rowFlags.turn;
+  const isSaid = !isSummary && pinChange(entry) === undefined;
+  if (message !== undefined && isSaid && startsTurn(message)) flags |= rowFlags.turn;
   if (entry.type === "context_edit" && entry.replacement === null) flags |= rowFlags.omits;
   if (entry.type !== "message" || !isRecord(entry.message)) return flags;
   const stored = entry.message;
