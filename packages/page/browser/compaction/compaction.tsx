@@ -1,8 +1,8 @@
 import { computed } from "@preact/signals";
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type MapRun, rowKinds, type SummaryBody } from "../../src/page-data.ts";
 import { address, linkTo } from "../address.ts";
-import { isUndoneHere } from "../context/requests.ts";
+import { isOnBranch, isUndoneHere } from "../context/requests.ts";
 import { counted, digits, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { kindOf, rowOf } from "../session-tree.ts";
@@ -20,11 +20,7 @@ export function Compaction() {
     <section class="compaction" aria-label="Compactions">
       <h2>Compactions and branch summaries</h2>
       {summaries.length === 0 && <p class="quiet">Nothing was compacted: the model sees what was said.</p>}
-      <ol class="summaries">
-        {summaries.map((each) => (
-          <SummaryLink key={each} row={each} isShown={each === row} />
-        ))}
-      </ol>
+      <SummaryList summaries={summaries} shown={row} />
       {at >= 0 && <Neighbours at={at} />}
       {at >= 0 && <Opened key={row} row={row!} />}
       {id !== "all" && at < 0 && <p>There is no compaction {id} in this session.</p>}
@@ -43,6 +39,28 @@ const compactionAt = computed(
   () => new Map((page.value?.compactions ?? []).map((facts) => [facts.row, facts])),
 );
 
+function SummaryList({ summaries, shown }: { summaries: readonly number[]; shown: number | undefined }) {
+  const list = useRef<HTMLOListElement>(null);
+  useLayoutEffect(() => {
+    const current = list.current?.querySelector<HTMLElement>("[aria-current]");
+    if (current) showIn(list.current!, current);
+  }, [shown]);
+  return (
+    <ol class="summaries" ref={list}>
+      {summaries.map((row) => (
+        <SummaryLink key={row} row={row} isShown={row === shown} />
+      ))}
+    </ol>
+  );
+}
+
+/** Scrolls a list alone, not the page around it. */
+function showIn(list: HTMLElement, element: HTMLElement): void {
+  const [outer, inner] = [list.getBoundingClientRect(), element.getBoundingClientRect()];
+  if (inner.top < outer.top) list.scrollTop += inner.top - outer.top;
+  else if (inner.bottom > outer.bottom) list.scrollTop += inner.bottom - outer.bottom;
+}
+
 function SummaryLink({ row, isShown }: { row: number; isShown: boolean }) {
   const { rows } = page.value!;
   const facts = compactionAt.value.get(row);
@@ -56,6 +74,7 @@ function SummaryLink({ row, isShown }: { row: number; isShown: boolean }) {
         {kindOf(row)}, {timeText(rows.times[row]!)}
         {facts === undefined ? "" : `: ${digits(facts.tokensBefore)} tokens${after}`}
         {facts !== undefined && isUndoneHere(facts) ? " (undone)" : ""}
+        {isOnBranch(row) ? "" : " (on another branch)"}
       </a>
     </li>
   );

@@ -86,7 +86,12 @@ export const marksAt = computed(() => {
   return byRequest;
 });
 
-/** Whether the branch that is shown undoes a compaction, and does not take that back. */
+/** Whether the branch that is shown has a row. */
+export function isOnBranch(row: number): boolean {
+  return onPath.value.has(row);
+}
+
+/** Whether the branch that is shown undoes a compaction, and does not take that back; of one on another branch, what is said last. */
 export function isUndoneHere(facts: CompactionFacts): boolean {
   return onPath.value.has(facts.row) ? isUndoneOn(facts, onPath.value) : facts.isUndone;
 }

@@ -177,6 +177,7 @@ describe("the context over time", () => {
     const links = page.locator(".summaries a");
     await expect.poll(() => links.allTextContents()).toHaveLength(3);
     expect(await links.nth(1).textContent()).toContain("(undone)");
+    expect((await links.allTextContents()).join()).not.toContain("another branch");
     await links.nth(1).click();
     await page.getByText("It was undone").waitFor();
     await page.getByRole("link", { name: "Next →" }).click();
