@@ -14,7 +14,9 @@ interface SourceFile {
 export function houseFigures(root: string): string {
   const packages = readPackages(root).map(({ folder, directory }) => ({
     name: directory,
-    files: filesBelow(join(folder, "src"), [".ts"]).map(measured),
+    files: ["src", "browser"]
+      .flatMap((part) => filesBelow(join(folder, part), [".ts", ".tsx"]))
+      .map(measured),
   }));
   const all = { name: "all", files: packages.flatMap(({ files }) => files) };
   const rows = [

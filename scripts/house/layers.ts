@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import {
   type Findings,
@@ -102,9 +103,32 @@ export function checkLayers(root: string, arrows: Arrows = ARROWS): Findings {
     ...packages.flatMap((pkg) => [
       ...checkPackage({ root, pkg, packages, allowed: arrows[pkg.directory] }),
       ...checkFolders(root, pkg),
+      ...checkBrowser(root, pkg),
     ]),
   ];
   return { errors, warnings: [] };
+}
+
+/** What of a package's source its program for a browser may import, and what imports nothing else in turn. */
+const SHARED_WITH_BROWSER: Readonly<Record<string, readonly string[]>> = {
+  page: ["page-data.ts", "view.ts", "compare.ts", "columns.ts"],
+};
+
+/** A program for a browser stands on libraries and on what is shared with it, and on nothing that needs Node. */
+function checkBrowser(root: string, pkg: Package): string[] {
+  const source = join(pkg.folder, "src");
+  const shared = (SHARED_WITH_BROWSER[pkg.directory] ?? []).map((name) => join(source, name));
+  const own = filesBelow(join(pkg.folder, "browser"), [".ts", ".tsx"]);
+  return [...own, ...shared].flatMap((file) =>
+    importsOf(readFileSync(file, "utf8")).flatMap((name) => {
+      const isShared = shared.includes(file);
+      const target = fileURLToPath(new URL(name, pathToFileURL(file)));
+      const isBelow =
+        name.startsWith(".") && (shared.includes(target) || (!isShared && !target.startsWith(source)));
+      const isLibrary = !name.startsWith(".") && !isShared && !/^(?:node:|@bonsai-agent\/)/.test(name);
+      return isBelow || isLibrary ? [] : [`${shown(root, file)} imports ${name}, which no browser has`];
+    }),
+  );
 }
 
 interface Checked {

@@ -13,7 +13,9 @@ export function checkSizes(root: string): Findings {
 
 function largeFiles(root: string): string[] {
   return readPackages(root)
-    .flatMap((pkg) => filesBelow(join(pkg.folder, "src"), [".ts"]))
+    .flatMap(({ folder }) =>
+      ["src", "browser"].flatMap((part) => filesBelow(join(folder, part), [".ts", ".tsx"])),
+    )
     .map((file) => ({ file, lines: readFileSync(file, "utf8").split("\n").length - 1 }))
     .filter(({ lines }) => lines > FILE_LINES)
     .map(({ file, lines }) => `${shown(root, file)} has ${lines} lines`);

@@ -16,7 +16,7 @@ function htmlOf(session: Session, options: PageOptions = {}): string {
 
 /** All that a page holds, unpacked. */
 function contentOf(html: string): string {
-  const packed = html.matchAll(/<script type="application\/octet-stream"[^>]*>([^<]*)</g);
+  const packed = [...html.matchAll(/<script type="application\/octet-stream"[^>]*>([^<]*)</g)];
   return [html, ...packed.map(([, base64]) => gunzipSync(Buffer.from(base64!, "base64")).toString())].join(
     "\n",
   );
