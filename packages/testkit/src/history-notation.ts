@@ -1,7 +1,9 @@
 import { contentText, toolCalls, userContent } from "@bonsai-agent/messages";
 import {
   createSession,
+  type Entry,
   type EntryDraftWithId,
+  LEAF_CUSTOM_TYPE,
   PIN_CUSTOM_TYPE,
   type ProjectionItem,
   REDO_CUSTOM_TYPE,
@@ -170,7 +172,10 @@ class HistoryBuilder implements History {
   }
 
   #move(target: string): void {
-    const anywhere = () => this.session.entries().flatMap((entry) => (isCompanion(entry) ? [] : [entry.id]));
+    // Nobody is shown where somebody went, and so nobody goes there.
+    const isShown = (entry: Entry) =>
+      !isCompanion(entry) && !(entry.type === "custom" && entry.customType === LEAF_CUSTOM_TYPE);
+    const anywhere = () => this.session.entries().flatMap((entry) => (isShown(entry) ? [entry.id] : []));
     const id = target === "0" ? null : this.#pick(target, anywhere);
     if (id !== undefined) this.session.moveTo(id);
   }

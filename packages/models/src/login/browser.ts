@@ -47,7 +47,12 @@ export async function openPrivately(url: string, place: BrowserPlace = {}): Prom
     return { isOpen: false, forget: () => {} };
   // The folder is its owner's alone.
   const folder = mkdtempSync(join(tmpdir(), "bonsai-page-"));
-  const forget = () => rmSync(folder, { recursive: true, force: true });
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  process.once("exit", remove);
+  const forget = () => {
+    process.off("exit", remove);
+    remove();
+  };
   try {
     const file = join(folder, "open.html");
     const target = address.href.replace(/[&"<>]/g, (character) => `&#${character.charCodeAt(0)};`);
