@@ -67,9 +67,10 @@ export async function knownCatalogue({ env }: Pick<CliIo, "env">): Promise<Known
   }
 }
 
-/** A session file for who looks at it while another program writes: read anew after each change, never written to. */
+/** A session file for who looks at it while another program writes: what is new is read after each change, nothing is written. */
 export function filePageSource(file: string, options: PageOptions): PageSource {
   let session: Session | undefined;
+  let page: SessionPage | undefined;
   return {
     state() {
       const { size = 0, mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
@@ -77,17 +78,22 @@ export function filePageSource(file: string, options: PageOptions): PageSource {
     },
     open() {
       const opened = openSession(file);
+      page = page?.reopened(opened) ?? new SessionPage(opened, options);
       session?.close();
       session = opened;
-      return new SessionPage(opened, options);
+      return page;
     },
   };
 }
 
 /** The session that this program works on, with what is not on disk. */
 export function livePageSource(session: () => Session, options: PageOptions): PageSource {
+  let page: SessionPage | undefined;
   return {
     state: () => `${session().id} ${session().index().count} ${session().leafId}`,
-    open: () => new SessionPage(session(), options),
+    open: () => {
+      page = page?.reopened(session()) ?? new SessionPage(session(), options);
+      return page;
+    },
   };
 }

@@ -51,6 +51,7 @@ async function update(): Promise<void> {
     const joined = <T>(old: T[], added: T[]) => [...old.slice(0, from), ...added];
     page.value = {
       ...data,
+      requests: [...known.requests.filter(({ row }) => row < from), ...data.requests],
       rows: {
         ids: joined(rows.ids, data.rows.ids),
         parents: joined(rows.parents, data.rows.parents),

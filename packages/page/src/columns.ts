@@ -15,7 +15,7 @@ export type SentData = Omit<PageData, "rows"> & {
   rows: Omit<PageRows, "ids" | "previews"> & { ids: TextColumn; previews: TextColumn };
 };
 
-/** What is said by a session that is followed: everything but the rows before `from`, which stay as they were. */
+/** What is said by a session that is followed: everything but rows and requests before `from`, which stay as they were. */
 export interface PageUpdate {
   from: number;
   data: SentData;

@@ -1,7 +1,7 @@
 import { answeringModel, type Entry, pinChange, type Session } from "@bonsai-agent/session";
 import { compactionChange } from "@bonsai-agent/session/host";
-import type { CompactionFacts, PageData, PageModel, PageRequest, PageView } from "./page-data.ts";
-import { viewRows } from "./view.ts";
+import type { CompactionFacts, PageModel, PageRequest, PageView } from "./page-data.ts";
+import { type ViewedPage, viewRows } from "./view.ts";
 
 /** What the requests need to know of models. */
 export interface RequestOptions {
@@ -20,32 +20,31 @@ export type ModelSizes = (
 export class RequestRows {
   readonly requests: PageRequest[] = [];
   readonly models: PageModel[] = [];
-  readonly #session: Session;
-  readonly #data: PageData;
+  readonly #data: ViewedPage;
   readonly #options: RequestOptions;
   readonly #rowOf: (id: string) => number;
   readonly #modelNumbers = new Map<string, number>();
   /** By row: what is in view after it. Most share that of their parent. */
   readonly #views: PageView[] = [];
 
-  constructor(session: Session, data: PageData, rowOf: (id: string) => number, options: RequestOptions) {
-    this.#session = session;
+  /** @param data grows as entries come */
+  constructor(data: ViewedPage, rowOf: (id: string) => number, options: RequestOptions) {
     this.#data = data;
     this.#rowOf = rowOf;
     this.#options = options;
   }
 
   /** The entry of the latest row. */
-  add(entry: Entry, row: number): void {
+  add(session: Session, entry: Entry, row: number): void {
     const parent = this.#data.rows.parents[row]!;
     const before = parent < 0 ? { compaction: -1, from: row } : this.#views[parent]!;
-    this.#views.push(changesView(entry) ? this.#viewAt(entry.id, row) : before);
+    this.#views.push(changesView(entry) ? this.#viewAt(session, entry.id, row) : before);
     if (entry.type === "message" && entry.message?.role === "assistant") this.#addAnswer(entry, row, before);
   }
 
   /** Reads the projection at an entry, and tells where it begins. */
-  #viewAt(id: string, row: number): PageView {
-    const { items, compaction } = this.#session.projection(id);
+  #viewAt(session: Session, id: string, row: number): PageView {
+    const { items, compaction } = session.projection(id);
     const path = pathTo(this.#data.rows.parents, row);
     const seen = items.map(({ entryId }) => this.#rowOf(entryId));
     const summary = compaction === undefined ? -1 : this.#rowOf(compaction.id);

@@ -190,7 +190,8 @@ class Served {
       ...{ times: times.slice(from), previews: previews.slice(from), tokens: tokens.slice(from) },
       flags: flags.slice(from),
     };
-    sendJson(response, { from, data: sentData({ ...data, rows }) } satisfies PageUpdate);
+    const requests = data.requests.filter(({ row }) => row >= from);
+    sendJson(response, { from, data: sentData({ ...data, rows, requests }) } satisfies PageUpdate);
   }
 
   /** How many rows a page has that are still so: none where another session stands in the place of its own. */

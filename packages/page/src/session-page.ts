@@ -30,17 +30,19 @@ const CHUNK_BYTES = 256 * 1024;
 /** So far above its result a call may stand. */
 const MOST_STEPS = 64;
 
-/** A session as a page shows it. Reads, and writes nothing; of what it read, it keeps no bodies. */
+/**
+ * A session as a page shows it. Reads, and writes nothing; of what it read, it keeps no bodies. Asked again, it reads what
+ * came since.
+ */
 export class SessionPage {
-  readonly #session: Session;
+  #session: Session;
   readonly #options: PageOptions;
   readonly #redaction: Redaction;
-  /** By row: its record in the session's index. */
-  #numbers: number[] = [];
-  #parents: readonly number[] = [];
-  #rows = new Map<string, number>();
+  #read: ReadRows;
   /** Of the chunk that was opened last, by number of the record: most results have their call there. */
   #chunk = new Map<number, Entry>();
+  /** Secrets in what is told anew each time: they count once. */
+  #besides = 0;
   /** As long as the session is what `data` has last told. */
   #opened: OpenedSession | undefined;
 
@@ -48,6 +50,7 @@ export class SessionPage {
     this.#session = session;
     this.#options = options;
     this.#redaction = new Redaction(options.redact ?? true, options.secrets ?? []);
+    this.#read = new ReadRows(session, options, this.#redaction);
   }
 
   /** Secrets that were taken out of what was asked for so far. */
@@ -55,56 +58,42 @@ export class SessionPage {
     return this.#redaction.count;
   }
 
-  /** Everything but the bodies, as the session is now. */
+  /** Goes on with the session as it was opened again; another session than it was is read from its beginning. */
+  reopened(session: Session): this {
+    this.#session = session;
+    return this;
+  }
+
+  /** Everything but the bodies, as the session is now. What is asked for later has the same rows, and more. */
   data(): PageData {
     const session = this.#session;
-    const data = this.#emptyData();
-    const index = session.index();
-    const rowOfNumber = new Int32Array(index.count).fill(-1);
-    const rows = new Map<string, number>();
-    const numbers: number[] = [];
-    const rowOf = (id: string) => rows.get(id) ?? -1;
-    const requests = new RequestRows(session, data, rowOf, this.#options);
-    const compactions = new CompactionRows();
-    const chunks = new Chunks(data.chunks);
-    const used = new UsageCounter();
-    for (const { entry, number } of session.scan()) {
-      const row = numbers.length;
-      let parent = index.parent(number);
-      while (parent >= 0 && rowOfNumber[parent] === -1) parent = index.parent(parent);
-      used.add(entry);
-      addRow(data.rows, entry, parent < 0 ? -1 : rowOfNumber[parent]!, this.#redaction.text);
-      numbers.push(number);
-      rowOfNumber[number] = row;
-      rows.set(entry.id, row);
-      if (entry.type === "context_edit" && entry.replacement !== undefined && rows.has(entry.targetId))
-        data.masks.push({ row, target: rowOf(entry.targetId) });
-      requests.add(entry, row);
-      compactions.add(entry, row, tokensAfter);
-      chunks.add(index.record(number).lengthBytes);
-      if (isOwn(entry)) data.session.program ||= "Bonsai";
-    }
-    const cost = used.cost.cost(this.#options.isFree);
-    data.session.costUsd = knownUsd(cost);
-    data.session.costText = costText(cost);
-    if (data.session.title === "") data.session.title = beginning(data.rows);
-    data.leaf = session.leafId === null ? -1 : rowOf(session.leafId);
-    for (const [id, label] of session.labels())
-      if (rows.has(id)) data.labels.push([rowOf(id), this.#redaction.text(label)]);
-    data.requests = requests.requests;
-    data.models = this.#redaction.value(requests.models);
-    data.compactions = compactions.compactions;
-    this.#numbers = numbers;
-    this.#parents = data.rows.parents;
-    this.#rows = rows;
+    if (!this.#read.goesOnIn(session)) this.#read = new ReadRows(session, this.#options, this.#redaction);
+    this.#redaction.count -= this.#besides;
+    this.#read.readOn(session);
     this.#opened = undefined;
-    data.redacted = this.#redaction.count;
-    return data;
+    const { data, rows } = this.#read;
+    const before = this.#redaction.count;
+    const labels: PageData["labels"] = [];
+    for (const [id, label] of session.labels()) {
+      const row = rows.get(id);
+      if (row !== undefined) labels.push([row, this.#redaction.text(label)]);
+    }
+    const facts = this.#read.facts(session);
+    const models = this.#redaction.value(data.models);
+    this.#besides = this.#redaction.count - before;
+    return {
+      ...data,
+      session: facts,
+      leaf: (session.leafId === null ? undefined : rows.get(session.leafId)) ?? -1,
+      labels,
+      models,
+      redacted: this.#redaction.count,
+    };
   }
 
   /** The bodies of a chunk's rows, as `data` has last told them. */
   bodies({ first, count }: ChunkPlace): EntryBody[] {
-    const numbers = this.#numbers.slice(first, first + count);
+    const numbers = this.#read.numbers.slice(first, first + count);
     this.#chunk = new Map();
     for (const { entry, number } of this.#session.entriesAt(numbers)) this.#chunk.set(number, entry);
     return numbers.map((number, at) => {
@@ -119,51 +108,106 @@ export class SessionPage {
     this.#opened ??= {
       session: this.#session,
       sources: sourcesOf(this.#session),
-      rowOf: (id) => this.#rows.get(id) ?? -1,
+      rowOf: (id) => this.#read.rows.get(id) ?? -1,
     };
     return { ...body, summary: summaryBody(this.#opened, entry) };
   }
 
   /** The call that a result answers: of the first answer above it. */
   #callOf({ toolCallId }: ToolResultMessage, row: number): ToolCall | undefined {
-    let at = this.#parents[row] ?? -1;
+    const { numbers, data } = this.#read;
+    const { parents } = data.rows;
+    let at = parents[row] ?? -1;
     for (let step = 0; step < MOST_STEPS && at >= 0; step += 1) {
-      const number = this.#numbers[at]!;
+      const number = numbers[at]!;
       const entry = this.#chunk.get(number) ?? this.#session.entryAt(number);
       if (entry?.type === "message" && entry.message?.role === "assistant")
         return toolCalls(entry.message).find(({ id }) => id === toolCallId);
-      at = this.#parents[at] ?? -1;
+      at = parents[at] ?? -1;
     }
     return undefined;
   }
+}
 
-  #emptyData(): PageData {
+/** The rows of a session as far as they were read, with all that is counted on the way. */
+class ReadRows {
+  readonly data: Pick<PageData, "rows" | "masks" | "chunks" | "requests" | "compactions" | "models">;
+  /** Row by id; of an id that stands twice, the latest. */
+  readonly rows = new Map<string, number>();
+  /** By row: its record in the session's index. */
+  readonly numbers: number[] = [];
+  readonly #options: PageOptions;
+  readonly #redaction: Redaction;
+  readonly #requests: RequestRows;
+  readonly #compactions = new CompactionRows();
+  readonly #chunks: Chunks;
+  readonly #used = new UsageCounter();
+  /** By number of the record; -1 for what cannot be read. */
+  readonly #rowOfNumber: number[] = [];
+  readonly #sessionId: string;
+  #program: string;
+
+  constructor(session: Session, options: PageOptions, redaction: Redaction) {
+    const rows = emptyRows();
+    this.#sessionId = session.id;
+    this.#options = options;
+    this.#redaction = redaction;
+    this.#program = options.program ?? (isOldVersion(session.header) ? "pi" : "");
+    const shared = { rows, masks: [] };
+    this.#requests = new RequestRows(shared, (id) => this.rows.get(id) ?? -1, options);
+    const { requests, models } = this.#requests;
+    const { compactions } = this.#compactions;
+    this.data = { ...shared, chunks: [], requests, compactions, models };
+    this.#chunks = new Chunks(this.data.chunks);
+  }
+
+  /** True where what was read still stands at the beginning of the session. */
+  goesOnIn(session: Session): boolean {
+    const index = session.index();
+    const last = this.numbers.at(-1);
+    if (session.id !== this.#sessionId || index.count < this.#rowOfNumber.length) return false;
+    return last === undefined || index.id(last) === this.data.rows.ids.at(-1);
+  }
+
+  readOn(session: Session): void {
+    const index = session.index();
+    const from = this.#rowOfNumber.length;
+    const added = Array.from({ length: index.count - from }, (_, at) => from + at);
+    for (const number of added) this.#rowOfNumber[number] = -1;
+    for (const { entry, number } of session.entriesAt(added)) this.#add(session, entry, number);
+  }
+
+  facts(session: Session): PageData["session"] {
+    const { id, cwd, header, name } = session;
+    const cost = this.#used.cost.cost(this.#options.isFree);
     return {
-      session: this.#facts,
-      rows: emptyRows(),
-      leaf: -1,
-      labels: [],
-      masks: [],
-      chunks: [],
-      requests: [],
-      compactions: [],
-      models: [],
-      redacted: 0,
+      id,
+      title: oneLine(this.#redaction.text(name ?? "")) || beginning(this.data.rows),
+      startedAt: String(header.timestamp),
+      cwd: this.#redaction.text(cwd),
+      program: this.#program,
+      costUsd: knownUsd(cost),
+      costText: costText(cost),
     };
   }
 
-  get #facts(): PageData["session"] {
-    const { id, cwd, header, name } = this.#session;
-    const clean = this.#redaction.text;
-    return {
-      id,
-      title: oneLine(clean(name ?? "")),
-      startedAt: String(header.timestamp),
-      cwd: clean(cwd),
-      program: this.#options.program ?? (isOldVersion(header) ? "pi" : ""),
-      costUsd: null,
-      costText: "",
-    };
+  #add(session: Session, entry: Entry, number: number): void {
+    const { rows, masks } = this.data;
+    const index = session.index();
+    const row = this.numbers.length;
+    let parent = index.parent(number);
+    while (parent >= 0 && this.#rowOfNumber[parent] === -1) parent = index.parent(parent);
+    this.#used.add(entry);
+    addRow(rows, entry, parent < 0 ? -1 : this.#rowOfNumber[parent]!, this.#redaction.text);
+    this.numbers.push(number);
+    this.#rowOfNumber[number] = row;
+    this.rows.set(entry.id, row);
+    const target = entry.type === "context_edit" && entry.replacement !== undefined ? entry.targetId : "";
+    if (this.rows.has(target)) masks.push({ row, target: this.rows.get(target)! });
+    this.#requests.add(session, entry, row);
+    this.#compactions.add(entry, row, tokensAfter);
+    this.#chunks.add(index.record(number).lengthBytes);
+    if (isOwn(entry)) this.#program ||= "Bonsai";
   }
 }
 

@@ -73,3 +73,18 @@ test("two entries compared are what branchDiff tells", () => {
     { numRuns: 300 },
   );
 });
+
+test("a page that reads on knows what a page made anew does, and nothing of another session", () => {
+  fc.assert(
+    fc.property(treeArbitrary({ own: true }), treeArbitrary({ own: true }), (one, more) => {
+      const { session } = history(one);
+      const page = new SessionPage(session);
+      page.data();
+      history(more, session);
+      expect(page.data()).toEqual(new SessionPage(session).data());
+      const other = history(more).session;
+      expect(page.reopened(other).data()).toEqual(new SessionPage(other).data());
+    }),
+    { numRuns: 100 },
+  );
+});
