@@ -3,6 +3,7 @@ import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { readData, sentData } from "../src/columns.ts";
 import { compareRows } from "../src/compare.ts";
 import { SessionPage } from "../src/session-page.ts";
 import { viewRows } from "../src/view.ts";
@@ -37,6 +38,16 @@ test("what a page says that a model saw is the projection there", () => {
       }
     }),
     { numRuns: 300 },
+  );
+});
+
+test("what is sent of a page is read as it was", () => {
+  fc.assert(
+    fc.property(treeArbitrary({ own: true }), (notation) => {
+      const data = new SessionPage(history(notation).session).data();
+      expect(readData(JSON.parse(JSON.stringify(sentData(data))))).toEqual(data);
+    }),
+    { numRuns: 100 },
   );
 });
 
