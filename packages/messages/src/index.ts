@@ -34,6 +34,7 @@ export type {
   AssistantMessage,
   BashExecutionMessage,
   BranchSummaryMessage,
+  CacheRules,
   CompactionSummaryMessage,
   CustomMessage,
   ImageContent,
@@ -87,4 +88,5 @@ export {
   type UsageCost,
   usdColumn,
   usdText,
+  usualCacheRules,
 } from "./usage.ts";

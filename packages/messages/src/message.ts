@@ -153,6 +153,14 @@ export interface ModelPrices {
   cacheWrite: number;
 }
 
+/** What a provider keeps of a request's beginning, so that reading it again is cheap. */
+export interface CacheRules {
+  /** A shorter prefix is not kept. */
+  minimumTokens: number;
+  /** So long after its last use a prefix is kept, in milliseconds. */
+  keptMs: number;
+}
+
 /** A model, as far as sizes and prices go. */
 export interface Model {
   provider: string;
@@ -163,4 +171,6 @@ export interface Model {
   /** Tokens; absent where unknown. */
   maxOutputTokens?: number | undefined;
   usdPerMillionTokens?: ModelPrices | undefined;
+  /** Default: `usualCacheRules`. */
+  cacheRules?: CacheRules | undefined;
 }

@@ -112,6 +112,9 @@ export interface KnownCost {
   isFree?: boolean;
 }
 
+/** The rules of most providers: five minutes after the last use, and no prefix below 1,024 tokens. */
+export const usualCacheRules: CacheRules = { minimumTokens: 1_024, keptMs: 5 * 60_000 };
+
 /** True for a model whose prices are known, and are all 0. */
 export function isFreeModel({
   usdPerMillionTokens: prices,

@@ -1,0 +1,172 @@
+import type { CacheRules, ModelPrices } from "@bonsai-agent/messages";
+
+/** How a session grows and rests, as its own requests show it. */
+export interface Pace {
+  /** Tokens by which the context grows from one request to the next. */
+  growthTokens: number;
+  /** The share of requests, 0 to 1, that came after the provider had forgotten the prefix. */
+  pauses: number;
+}
+
+/** What the working size of a context is found from. Sizes are those of whole requests: system prompt and tools with them. */
+export interface WorkingSizeOptions extends Pace {
+  /** US dollars per million tokens. */
+  prices: ModelPrices;
+  cacheRules: CacheRules;
+  /** The most that the threshold's rule allows. */
+  thresholdTokens: number;
+  /** The least that the task needs: what has to be kept, and room for some requests. The threshold goes before it. */
+  floorTokens: number;
+  /** System prompt and tools: what stays in the cache when all behind it changes. */
+  fixedTokens: number;
+  /** What a request holds right after a compaction: all that is fixed, the summary, and what is kept. */
+  baseTokens: number;
+  /** True where a model summarises, which has its price; the digest has none. */
+  isModelAsked: boolean;
+}
+
+/**
+ * The size from which on a compaction costs less than to go on without one.
+ * Invariant: neither size is above the threshold, and none is below the floor where that is not above the threshold.
+ */
+export interface WorkingSize {
+  /** One token more calls for compaction. */
+  tokens: number;
+  /** The same once the cache has expired, when the next request pays for all of its prefix: at most `tokens`. */
+  expiredTokens: number;
+  /** US dollars of an average request where compactions come at so many tokens; what is the same at every size is left out. */
+  usdPerRequest(atTokens: number): number;
+}
+
+/** An answer of usual length to a request for a summary. */
+const SUMMARY_TOKENS = 2_000;
+/** What a request for a summary holds beside the conversation. */
+const INSTRUCTION_TOKENS = 1_000;
+/** The conversation as text, as a share of its tokens in the context: long results are cut. */
+const TEXT_SHARE = 0.6;
+/** The call with which the model looks again at what a compaction took away. */
+const CALL_TOKENS = 300;
+/** Of a cycle: earlier, an expired cache is no reason. */
+const LEAST_CYCLE_SHARE = 0.5;
+const MILLION = 1_000_000;
+
+/**
+ * The working size that costs the least for each request. Undefined where the prefix costs nothing.
+ *
+ * Let r be the price of a token that is read from the cache, w that of one that is written to it, p the share of requests
+ * that find it expired, g the growth from request to request, B the size right after a compaction, and B + D the size at
+ * which one is made.
+ *
+ * - A request of x tokens pays e x for its prefix, with e = (1 - p) r + p w. Its g new tokens are written at any size.
+ * - After D / g requests comes a compaction, for a + b D: the next request writes its prefix anew, from behind the system
+ *   prompt and the tools on; the summary is an answer to the cached prefix or to the conversation as text, whichever costs
+ *   less; and one request more looks again at what is gone.
+ *
+ * So a request costs f(D) = e (B + D / 2) + g (a / D + b), which is least at D = sqrt(2 g a / e): the square root by which
+ * stores order stock. Compactions that are dear, and a fast growth, make the size larger; a dear prefix makes it smaller.
+ *
+ * Where the cache has expired, the next request writes its whole prefix. To be at B + y, and not at B, costs
+ * h(y) = ((f(D) - e B) y - e y^2 / 2) / g more until the next compaction and with it: h(D) = a + b D. A compaction now saves
+ * w y + h(y), for what it costs without a cache. `expiredTokens` is where that begins to pay, and at least half of a cycle
+ * from B: what little more could be saved is not worth what a compaction loses.
+ */
+export function workingSize(options: WorkingSizeOptions): WorkingSize | undefined {
+  const { thresholdTokens, floorTokens, baseTokens, growthTokens } = options;
+  const rates = ratesOf(options);
+  if (rates.prefix <= 0) return undefined;
+  const way = cheapestWay(warmWays(options, rates), rates);
+  const within = (tokens: number) => Math.floor(Math.min(thresholdTokens, Math.max(floorTokens, tokens)));
+  const tokens = within(baseTokens + bestCycle(way, rates));
+  const cycle = Math.max(growthTokens, tokens - baseTokens);
+  const expired = baseTokens + expiredCycle(cycle, { way, expiredWay: expiredWay(options, rates), rates });
+  return {
+    tokens,
+    expiredTokens: Math.min(tokens, within(expired)),
+    usdPerRequest: (atTokens) =>
+      requestCost(Math.max(growthTokens, atTokens - baseTokens), way, rates) / MILLION,
+  };
+}
+
+/** US dollars per million tokens. */
+interface Rates {
+  input: number;
+  output: number;
+  read: number;
+  write: number;
+  /** Of a prefix, expired or not: e. */
+  prefix: number;
+  baseTokens: number;
+  growthTokens: number;
+}
+
+/** A price of nothing beside others says that there is none of its own. */
+function ratesOf({ prices, pauses, baseTokens, growthTokens }: WorkingSizeOptions): Rates {
+  const { input, output } = prices;
+  const read = prices.cacheRead || input;
+  const write = prices.cacheWrite || input;
+  const prefix = (1 - pauses) * read + pauses * write;
+  return { input, output, read, write, prefix, baseTokens, growthTokens: Math.max(1, growthTokens) };
+}
+
+/** What a compaction costs: a + b D. */
+interface Way {
+  a: number;
+  b: number;
+}
+
+function warmWays(options: WorkingSizeOptions, rates: Rates): Way[] {
+  const { fixedTokens, baseTokens, cacheRules } = options;
+  const { read, write } = rates;
+  const stays = fixedTokens < cacheRules.minimumTokens ? 0 : fixedTokens;
+  const always = (write - read) * Math.max(0, baseTokens - stays) + lookedAtAgain(rates);
+  if (!options.isModelAsked) return [{ a: always, b: 0 }];
+  const text = textWay(rates);
+  const a = read * baseTokens + write * INSTRUCTION_TOKENS + rates.output * SUMMARY_TOKENS;
+  return [
+    { a: always + text.a, b: text.b },
+    { a: always + a, b: read },
+  ];
+}
+
+/** The prefix would be written anew in any case, and it cannot be read. */
+function expiredWay({ isModelAsked }: WorkingSizeOptions, rates: Rates): Way {
+  const again = lookedAtAgain(rates);
+  const text = textWay(rates);
+  return isModelAsked ? { a: again + text.a, b: text.b } : { a: again, b: 0 };
+}
+
+function textWay({ input, output }: Rates): Way {
+  return { a: input * INSTRUCTION_TOKENS + output * SUMMARY_TOKENS, b: input * TEXT_SHARE };
+}
+
+function lookedAtAgain({ prefix, write, output, baseTokens, growthTokens }: Rates): number {
+  return prefix * baseTokens + write * growthTokens + output * CALL_TOKENS;
+}
+
+function cheapestWay(ways: readonly Way[], rates: Rates): Way {
+  const costs = ways.map((way) => requestCost(bestCycle(way, rates), way, rates));
+  return ways[costs.indexOf(Math.min(...costs))]!;
+}
+
+function bestCycle({ a }: Way, { prefix, growthTokens }: Rates): number {
+  return Math.sqrt((2 * growthTokens * a) / prefix);
+}
+
+/** f(D) */
+function requestCost(cycle: number, { a, b }: Way, { prefix, baseTokens, growthTokens }: Rates): number {
+  return prefix * (baseTokens + cycle / 2) + growthTokens * (a / cycle + b);
+}
+
+/** The least y with w y + h(y) = a + b y, where a and b are those of a compaction without a cache; D where there is none below. */
+function expiredCycle(
+  cycle: number,
+  { way, expiredWay: { a, b }, rates }: { way: Way; expiredWay: Way; rates: Rates },
+): number {
+  const { prefix, write, baseTokens, growthTokens } = rates;
+  const quadratic = prefix / (2 * growthTokens);
+  const linear = write + (requestCost(cycle, way, rates) - prefix * baseTokens) / growthTokens - b;
+  const root = linear ** 2 - 4 * quadratic * a;
+  if (linear <= 0 || root < 0) return cycle;
+  const pays = (2 * a) / (linear + Math.sqrt(root));
+  return Math.min(cycle, Math.max(pays, cycle * LEAST_CYCLE_SHARE));
+}

@@ -1,0 +1,101 @@
+import { usualCacheRules } from "@bonsai-agent/messages";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type WorkingSizeOptions, workingSize } from "../src/working-size.ts";
+
+const middling = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+
+const usual: WorkingSizeOptions = {
+  prices: middling,
+  cacheRules: usualCacheRules,
+  thresholdTokens: 183_616,
+  floorTokens: 36_000,
+  fixedTokens: 5_000,
+  baseTokens: 30_000,
+  growthTokens: 1_000,
+  pauses: 0.02,
+  isModelAsked: true,
+};
+
+const size = (changed: Partial<WorkingSizeOptions> = {}) => workingSize({ ...usual, ...changed })!;
+
+test.each([
+  ["a middling model, a slow session", { growthTokens: 450, pauses: 0.01 }, 45_000, 55_000],
+  ["a middling model, a usual session", {}, 55_000, 65_000],
+  ["results are large", { growthTokens: 8_000 }, 100_000, 140_000],
+  ["the cache is nearly free", { prices: { ...middling, cacheRead: 0.03 } }, 70_000, 120_000],
+  ["there is no cache", { prices: { ...middling, cacheRead: 3, cacheWrite: 3 } }, 36_000, 45_000],
+  ["pauses are many", { pauses: 0.3 }, 40_000, 50_000],
+])("a window of 200k, and %s", (_, changed, least, most) => {
+  const { tokens } = size(changed);
+  expect(tokens).toBeGreaterThanOrEqual(least);
+  expect(tokens).toBeLessThanOrEqual(most);
+});
+
+test("a price of nothing for the cache, beside others, says that it has none of its own", () => {
+  const without = size({ prices: { ...middling, cacheRead: 0, cacheWrite: 0 } });
+  expect(without.tokens).toBe(size({ prices: { ...middling, cacheRead: 3, cacheWrite: 3 } }).tokens);
+});
+
+test("where nothing costs anything, there is nothing to save", () => {
+  expect(
+    workingSize({ ...usual, prices: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } }),
+  ).toBeUndefined();
+});
+
+test("a prefix too short to be kept is written anew with the rest, which makes compactions dearer", () => {
+  const short = { fixedTokens: 900, baseTokens: 30_000 };
+  const kept = size({ ...short, cacheRules: { ...usualCacheRules, minimumTokens: 512 } });
+  expect(size(short).tokens).toBeGreaterThan(kept.tokens);
+});
+
+const price = fc.double({ min: 0.01, max: 50, noNaN: true });
+const optionsArbitrary: fc.Arbitrary<WorkingSizeOptions> = fc
+  .record({
+    prices: fc.record({ input: price, output: price, cacheRead: price, cacheWrite: price }),
+    cacheRules: fc.constant(usualCacheRules),
+    thresholdTokens: fc.integer({ min: 0, max: 1_000_000 }),
+    floorTokens: fc.integer({ min: 0, max: 200_000 }),
+    fixedTokens: fc.integer({ min: 0, max: 50_000 }),
+    keptTokens: fc.integer({ min: 0, max: 50_000 }),
+    growthTokens: fc.double({ min: 0, max: 50_000, noNaN: true }),
+    pauses: fc.double({ min: 0, max: 1, noNaN: true }),
+    isModelAsked: fc.boolean(),
+  })
+  // No price list has a cache that costs more to read than to write.
+  .filter(({ prices }) => prices.cacheRead <= prices.cacheWrite)
+  .map(({ keptTokens, ...options }) => ({ ...options, baseTokens: options.fixedTokens + keptTokens }));
+
+test("Invariant: neither size is above the threshold, and none is below the floor where that is not above the threshold", () => {
+  fc.assert(
+    fc.property(optionsArbitrary, (options) => {
+      const { tokens, expiredTokens } = workingSize(options)!;
+      const { thresholdTokens, floorTokens } = options;
+      expect(tokens).toBeLessThanOrEqual(thresholdTokens);
+      expect(expiredTokens).toBeLessThanOrEqual(tokens);
+      expect(expiredTokens).toBeGreaterThanOrEqual(Math.min(floorTokens, thresholdTokens));
+    }),
+  );
+});
+
+test("no other size that is allowed costs less for each request", () => {
+  fc.assert(
+    fc.property(optionsArbitrary, fc.double({ min: 0, max: 1, noNaN: true }), (options, at) => {
+      const { thresholdTokens, floorTokens, baseTokens, growthTokens } = options;
+      const least = Math.max(floorTokens, baseTokens + Math.max(1, growthTokens) + 1);
+      fc.pre(thresholdTokens > least);
+      const { tokens, usdPerRequest } = workingSize(options)!;
+      const other = Math.round(least + at * (thresholdTokens - least));
+      expect(usdPerRequest(tokens)).toBeLessThanOrEqual(usdPerRequest(other) * 1.001);
+    }),
+  );
+});
+
+test("a slower growth never makes the size larger", () => {
+  fc.assert(
+    fc.property(optionsArbitrary, fc.double({ min: 0.1, max: 1, noNaN: true }), (options, factor) => {
+      const slower = { ...options, growthTokens: options.growthTokens * factor };
+      expect(workingSize(slower)!.tokens).toBeLessThanOrEqual(workingSize(options)!.tokens + 1);
+    }),
+  );
+});
