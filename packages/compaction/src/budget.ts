@@ -5,8 +5,11 @@ import type { Summariser, SummaryKind } from "./summariser.ts";
 import type { ContextReading } from "./tokens.ts";
 import type { ContextSize } from "./view.ts";
 
-/** The sizes of the session's model that compaction needs. */
-export type ModelSizes = Pick<Model, "contextWindow" | "maxOutputTokens">;
+/** Of the session's model, what compaction needs: its sizes, and for the economy what it costs. */
+export type ModelSizes = Pick<
+  Model,
+  "contextWindow" | "maxOutputTokens" | "usdPerMillionTokens" | "cacheRules"
+>;
 
 /** Sizes in tokens, scaled to the model's window. */
 export interface Budgets {
@@ -186,6 +189,8 @@ export function sendableTokens(windowTokens: number | undefined): number | undef
 export interface Aims {
   /** What the context must come down to; undefined when a summary is the goal itself. */
   readonly targetTokens: number | undefined;
+  /** What it must come down to whatever is lost: above the target where only money speaks for that. Undefined as the target. */
+  readonly neededTokens: number | undefined;
   /** What the window can take at all; undefined where the window is unknown. */
   readonly mostTokens: number | undefined;
   /** What would be sent at all; undefined where the window is unknown. */
@@ -194,12 +199,14 @@ export interface Aims {
 
 export function aimsOf(
   size: ContextSize,
-  { windowTokens, limitTokens }: Pick<Budgets, "windowTokens"> & { limitTokens: number | undefined },
+  of: Pick<Budgets, "windowTokens"> & Record<"limitTokens" | "neededTokens", number | undefined>,
 ): Aims {
+  const { windowTokens, limitTokens, neededTokens } = of;
   const within = (tokens: number | undefined) =>
     tokens === undefined ? undefined : size.estimateWithin(tokens);
   return {
     targetTokens: within(limitTokens),
+    neededTokens: within(neededTokens),
     mostTokens: within(windowTokens && Math.floor(windowTokens * USABLE_SHARE)),
     sendableTokens: within(sendableTokens(windowTokens)),
   };

@@ -66,10 +66,13 @@ export class CompactionController {
   readonly #options: ControllerOptions;
   readonly #breaker = new CompactionBreaker();
   readonly #failedSummary: FailedSummary;
+  readonly #now: () => number;
   #running = false;
   #triedForRequest = false;
   /** Why this task gets no further attempt by threshold. */
   #doneForTask: string | undefined;
+  /** Why this task gets no further attempt until the context is above the threshold itself. */
+  #economyDone: string | undefined;
   #recovered = false;
   /** True once a context was compacted that could not have been sent; until a good answer. */
   #madeSendable = false;
@@ -77,7 +80,8 @@ export class CompactionController {
 
   constructor(options: ControllerOptions) {
     this.#options = options;
-    this.#failedSummary = new FailedSummary(options.now ?? Date.now);
+    this.#now = options.now ?? Date.now;
+    this.#failedSummary = new FailedSummary(this.#now);
   }
 
   get isRunning(): boolean {
@@ -88,6 +92,7 @@ export class CompactionController {
   userMessageArrived(): void {
     this.#triedForRequest = false;
     this.#doneForTask = undefined;
+    this.#economyDone = undefined;
     this.#recovered = false;
     this.#madeSendable = false;
   }
@@ -161,21 +166,22 @@ export class CompactionController {
     if (!settings.enabled || !settings.sites.includes(site))
       return skip("Threshold compaction is switched off here.");
     if (isSubAgent) return skip("A sub-agent has no threshold.");
-    const request = this.#request({ reason: "threshold", signal });
+    const request = this.#request({ reason: "threshold", signal, nowMs: this.#now() });
     const decision = decisionOf(request, reading);
-    const { limitTokens } = decision;
-    if (limitTokens === undefined) return skip("The model's window is unknown.");
-    if (reading.tokens <= limitTokens) {
-      this.#breaker.relieved();
-      return skip("The context is below the threshold.");
-    }
+    const { limitTokens, neededTokens } = decision;
+    if (limitTokens === undefined || neededTokens === undefined)
+      return skip("The model's window is unknown.");
+    const isUrgent = isNeeded(decision);
+    if (!isUrgent) this.#breaker.relieved();
+    if (reading.tokens <= limitTokens) return skip("The context is below the threshold.");
     if (tooLargePrompt(reading, request.model) !== undefined)
       return skip("The latest message alone is above the window.");
-    if (this.#doneForTask !== undefined) return skip(this.#doneForTask);
+    const done = this.#doneForTask ?? (isUrgent ? undefined : this.#economyDone);
+    if (done !== undefined) return skip(done);
     if (this.#triedForRequest) return skip("A compaction was tried for this request already.");
     this.#triedForRequest = true;
     const why = this.#breaker.whyOpen();
-    if (why !== undefined) return skip(this.#paused(reading, limitTokens, why));
+    if (why !== undefined) return skip(isUrgent ? this.#paused(reading, neededTokens, why) : why);
     return this.#run(request, decision);
   }
 
@@ -235,7 +241,7 @@ export class CompactionController {
           this.#running = false;
         },
       });
-      this.#record(result, signal?.aborted ?? false);
+      this.#record(result, { isAborted: signal?.aborted ?? false, isNeeded: isNeeded(decision) });
       if (summariser !== undefined) this.#failedSummary.note(result, summariser);
       return outcomeOf(result);
     } finally {
@@ -251,13 +257,16 @@ export class CompactionController {
     return whyUnasked === undefined ? request : { ...request, summariser: undefined, whyUnasked };
   }
 
-  #record(result: CompactionResult, isAborted: boolean): void {
+  #record(
+    result: CompactionResult,
+    { isAborted, isNeeded }: { isAborted: boolean; isNeeded: boolean },
+  ): void {
     const { status, reason, error, isDeclined = false } = result;
     if (error !== undefined) {
-      this.#failed(reason, error);
+      this.#failed(reason, error, isNeeded);
     } else if (status === "cancelled" && (isAborted || isDeclined)) {
       // An extension cancels this one; the user means all of the task.
-      this.#doneForTask ??= "A compaction was cancelled in this task.";
+      this.#latch("A compaction was cancelled in this task.", isNeeded);
     } else if (status === "compacted" || status === "masked") {
       this.#warnedPaused = false;
       if (reason === "manual") this.#breaker.close();
@@ -266,12 +275,18 @@ export class CompactionController {
   }
 
   /** A task goes on uncompacted after one warning; what an overflow or the user asked for is an error there. */
-  #failed(reason: CompactionReason, error: BonsaiError): void {
+  #failed(reason: CompactionReason, error: BonsaiError, isNeeded = true): void {
     if (reason === "manual") return;
     if (reason === "threshold") this.#breaker.failed();
     if (reason !== "threshold" || this.#doneForTask !== undefined) return;
-    this.#doneForTask = "A compaction has failed in this task already.";
+    this.#latch("A compaction has failed in this task already.", isNeeded);
     this.#options.onWarning?.(error);
+  }
+
+  /** What was tried to save money says nothing of what is needed later. */
+  #latch(why: string, isNeeded: boolean): void {
+    if (isNeeded) this.#doneForTask ??= why;
+    else this.#economyDone ??= why;
   }
 
   /** Warns once. @returns why nothing is compacted */
@@ -281,6 +296,11 @@ export class CompactionController {
     this.#warnedPaused = true;
     return error.message;
   }
+}
+
+/** False where only the economy speaks for a compaction. */
+function isNeeded({ neededTokens, reading }: Partial<Decision> = {}): boolean {
+  return neededTokens === undefined || reading === undefined || reading.tokens > neededTokens;
 }
 
 const noTokens = { tokensBefore: 0, estimatedTokensBefore: 0, tokensAfter: 0 };

@@ -14,6 +14,7 @@ import {
 } from "./budget.ts";
 import { checkChosenCut } from "./chosen-cut.ts";
 import type { ReviewCompaction } from "./draft.ts";
+import { contextLimit } from "./economy.ts";
 import type { CompactionLifecycle } from "./events.ts";
 import type { LadderState, Run } from "./ladder.ts";
 import { readOriginals } from "./originals.ts";
@@ -83,6 +84,8 @@ export interface CompactionRequest extends RunCompactionOptions {
   isMidTask?: boolean | undefined;
   /** Why no summariser is given although a model could be asked, in a sentence for people. */
   whyUnasked?: string | undefined;
+  /** The time, in milliseconds since the epoch, by which a provider's cache has expired. Default: it has not. */
+  nowMs?: number | undefined;
   /** What was read to decide on it. Default: it is read when the run begins. */
   decision?: Decision | undefined;
   /** Called when everything is written, before the after-events: releases whatever lock the caller holds. */
@@ -96,6 +99,11 @@ export interface Decision {
   readonly budgets: Budgets;
   /** The most tokens that the context may hold; undefined for an unknown window, and where a summary is the goal itself. */
   readonly limitTokens: number | undefined;
+  /**
+   * The most that it may hold whatever is lost by that: above the limit where the economy alone has lowered it. Undefined
+   * as the limit.
+   */
+  readonly neededTokens: number | undefined;
   /** By the reading; more where a refusal showed that it was too low. */
   readonly total: { tokens: number; estimatedTokens: number };
 }
@@ -104,16 +112,23 @@ export function decisionOf(request: CompactionRequest, reading = readContext(req
   const { reason = "manual", settings, model = {}, isMidTask = false } = request;
   if (reason !== "overflow") {
     const budgets = budgetsFor({ settings, model, reason: isMidTask ? "threshold" : reason });
-    const limitTokens = reason === "manual" ? undefined : thresholdTokens(settings, budgets);
-    return { reading, budgets, limitTokens, total: readTotal(reading) };
+    const isModelAsked = request.summariser !== undefined;
+    const limits =
+      reason === "manual"
+        ? undefined
+        : contextLimit({ settings, model, budgets, reading, isModelAsked, nowMs: request.nowMs });
+    const { limitTokens, thresholdTokens: neededTokens } = limits ?? {};
+    return { reading, budgets, limitTokens, neededTokens, total: readTotal(reading) };
   }
   const { refusal = {} } = request;
   const budgets = budgetsFor({ settings, model: sizesAfterRefusal(model, refusal, reading), reason });
   const threshold = thresholdTokens(settings, budgets);
+  const limitTokens = limitAfterRefusal({ thresholdTokens: threshold, budgets, model, refusal, reading });
   return {
     reading,
     budgets,
-    limitTokens: limitAfterRefusal({ thresholdTokens: threshold, budgets, model, refusal, reading }),
+    limitTokens,
+    neededTokens: limitTokens,
     total: refusedTotal(refusal, reading, budgets.windowTokens),
   };
 }
@@ -138,14 +153,14 @@ export function prepareRun(request: CompactionRequest): Run {
   const { session, reason = "manual", settings, signal = new AbortController().signal } = request;
   const originals = request.isAgain ? readOriginals(request) : undefined;
   const decision = originals ? decisionOf(request, originals.reading) : currentDecision(request);
-  const { reading, budgets, limitTokens, total } = decision;
+  const { reading, budgets, total } = decision;
   const { leafId, projection } = reading;
   const { compaction: previous } = projection;
   const start = startOf(originals?.view ?? viewOf(projection, reading.estimator));
   const cutId = request.firstKeptEntryId;
   if (cutId !== undefined) checkChosenCut({ session, leafId, items: besideSummary(start.view.items) }, cutId);
   const size = contextSizeOf({ reading, estimatedTokens: start.tokens, total });
-  const aims = aimsOf(size, { ...budgets, limitTokens });
+  const aims = aimsOf(size, { ...budgets, ...decision });
   const lowBy = total.tokens / Math.max(1, reading.tokens);
   const keepTokens =
     reason === "overflow"

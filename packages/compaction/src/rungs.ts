@@ -115,7 +115,7 @@ interface Pass {
 }
 
 function passes(state: LadderState, run: Run): Pass[] {
-  const { targetTokens = 0, mostTokens = targetTokens, reason, budgets } = run;
+  const { neededTokens: targetTokens = 0, mostTokens = targetTokens, reason, budgets } = run;
   const { items } = state.view;
   const seen = latestAnswer(items.map(({ message }) => message)) + 1;
   const atMost = reason === "overflow" ? targetTokens : Math.max(targetTokens, mostTokens);
@@ -135,10 +135,14 @@ function latestRequest({ view }: LadderState): ViewItem | undefined {
   return view.items.findLast(({ message }) => message.role === "user");
 }
 
-/** Losing recent content is for an overflow, for a summary that did not free enough, and for what would not be sent. */
+/**
+ * Losing recent content is for an overflow, for a summary that did not bring the context below the threshold, and for what
+ * would not be sent.
+ */
 function mayLose(state: LadderState, run: Run): boolean {
   if (run.reason !== "threshold") return run.reason === "overflow";
-  return state.summary !== undefined || isUnsendable(state, run);
+  const isTooLarge = state.tokens > (run.neededTokens ?? 0);
+  return (state.summary !== undefined && isTooLarge) || isUnsendable(state, run);
 }
 
 function edited(state: LadderState, edits: readonly PlannedEdit[]): LadderState {

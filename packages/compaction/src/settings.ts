@@ -36,6 +36,7 @@ const settingsObject = z.strictObject({
   confirm: z.enum(["never", "manual", "always"]).default("never"),
   preset: z.enum(["bonsai", "pi", "klaude", "tunacode", "opencode"]).default("bonsai"),
   threshold: thresholdSchema.prefault({}),
+  economy: z.union([z.enum(["off", "auto"]), z.number().int().min(1)]).default("off"),
   keepRecentTokens: tokens.default(20_000),
   manualKeep: z.enum(["same", "quarter", "nothing"]).default("same"),
   scaleBudgets: z.boolean().default(true),
@@ -202,6 +203,8 @@ function allowedValues(issue: z.core.$ZodIssue): string {
       return `one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
     case "invalid_type":
       return issue.expected === "int" ? "a whole number" : `a value of type ${issue.expected}`;
+    case "invalid_union":
+      return [...new Set(issue.errors.flat().map(allowedValues))].join(", or ");
     case "too_small":
       return `at least ${issue.minimum}`;
     case "too_big":

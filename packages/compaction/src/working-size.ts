@@ -23,6 +23,8 @@ export interface WorkingSizeOptions extends Pace {
   baseTokens: number;
   /** True where a model summarises, which has its price; the digest has none. */
   isModelAsked: boolean;
+  /** A size of somebody's choice, in place of the one that costs the least. */
+  wantedTokens?: number | undefined;
 }
 
 /**
@@ -34,8 +36,11 @@ export interface WorkingSize {
   tokens: number;
   /** The same once the cache has expired, when the next request pays for all of its prefix: at most `tokens`. */
   expiredTokens: number;
-  /** US dollars of an average request where compactions come at so many tokens; what is the same at every size is left out. */
-  usdPerRequest(atTokens: number): number;
+  /**
+   * What so many requests are expected to cost, from an empty session on, where a compaction comes above a size: in US
+   * dollars, without what is the same at every size.
+   */
+  usdOver(requests: number, limitTokens: number): number;
 }
 
 /** An answer of usual length to a request for a summary. */
@@ -71,19 +76,18 @@ const MILLION = 1_000_000;
  * from B: what little more could be saved is not worth what a compaction loses.
  */
 export function workingSize(options: WorkingSizeOptions): WorkingSize | undefined {
-  const { thresholdTokens, floorTokens, baseTokens, growthTokens } = options;
+  const { thresholdTokens, floorTokens, baseTokens, growthTokens, fixedTokens: fromTokens } = options;
   const rates = ratesOf(options);
   if (rates.prefix <= 0) return undefined;
   const way = cheapestWay(warmWays(options, rates), rates);
   const within = (tokens: number) => Math.floor(Math.min(thresholdTokens, Math.max(floorTokens, tokens)));
-  const tokens = within(baseTokens + bestCycle(way, rates));
+  const tokens = within(options.wantedTokens ?? baseTokens + bestCycle(way, rates));
   const cycle = Math.max(growthTokens, tokens - baseTokens);
   const expired = baseTokens + expiredCycle(cycle, { way, expiredWay: expiredWay(options, rates), rates });
   return {
     tokens,
     expiredTokens: Math.min(tokens, within(expired)),
-    usdPerRequest: (atTokens) =>
-      requestCost(Math.max(growthTokens, atTokens - baseTokens), way, rates) / MILLION,
+    usdOver: (requests, limitTokens) => costOver({ requests, limitTokens, fromTokens }, way, rates) / MILLION,
   };
 }
 
@@ -155,6 +159,24 @@ function bestCycle({ a }: Way, { prefix, growthTokens }: Rates): number {
 /** f(D) */
 function requestCost(cycle: number, { a, b }: Way, { prefix, baseTokens, growthTokens }: Rates): number {
   return prefix * (baseTokens + cycle / 2) + growthTokens * (a / cycle + b);
+}
+
+function costOver(
+  { requests, limitTokens, fromTokens }: { requests: number; limitTokens: number; fromTokens: number },
+  { a, b }: Way,
+  { prefix, baseTokens, growthTokens }: Rates,
+): number {
+  let cost = 0;
+  let tokens = fromTokens;
+  for (let request = 0; request < requests; request += 1) {
+    if (tokens > limitTokens && tokens > baseTokens) {
+      cost += a + b * (tokens - baseTokens);
+      tokens = baseTokens;
+    }
+    cost += prefix * tokens;
+    tokens += growthTokens;
+  }
+  return cost;
 }
 
 /** The least y with w y + h(y) = a + b y, where a and b are those of a compaction without a cache; D where there is none below. */

@@ -78,17 +78,29 @@ test("Invariant: neither size is above the threshold, and none is below the floo
   );
 });
 
-test("no other size that is allowed costs less for each request", () => {
+test("over many requests, no other size that is allowed costs less", () => {
+  const slow = optionsArbitrary.map((options) => {
+    const baseTokens = options.baseTokens + 10_000;
+    return { ...options, baseTokens, growthTokens: 1 + (options.growthTokens % 100) };
+  });
   fc.assert(
-    fc.property(optionsArbitrary, fc.double({ min: 0, max: 1, noNaN: true }), (options, at) => {
+    fc.property(slow, fc.double({ min: 0, max: 1, noNaN: true }), (options, at) => {
       const { thresholdTokens, floorTokens, baseTokens, growthTokens } = options;
-      const least = Math.max(floorTokens, baseTokens + Math.max(1, growthTokens) + 1);
+      const least = Math.max(floorTokens, baseTokens + growthTokens);
       fc.pre(thresholdTokens > least);
-      const { tokens, usdPerRequest } = workingSize(options)!;
+      const { tokens, usdOver } = workingSize(options)!;
       const other = Math.round(least + at * (thresholdTokens - least));
-      expect(usdPerRequest(tokens)).toBeLessThanOrEqual(usdPerRequest(other) * 1.001);
+      const requests = 20 * Math.ceil((Math.max(tokens, other) - baseTokens) / growthTokens);
+      fc.pre(requests < 1_000_000);
+      expect(usdOver(requests, tokens)).toBeLessThanOrEqual(usdOver(requests, other) * 1.1);
     }),
   );
+});
+
+test("where a day does not fill what is allowed, a smaller size saves nothing that is not spent", () => {
+  const { usdOver } = size();
+  expect(usdOver(20, 60_000)).toBe(usdOver(20, 180_000));
+  expect(usdOver(500, 60_000)).toBeLessThan(usdOver(500, 180_000));
 });
 
 test("a slower growth never makes the size larger", () => {

@@ -34,7 +34,6 @@ export type {
   AssistantMessage,
   BashExecutionMessage,
   BranchSummaryMessage,
-  CacheRules,
   CompactionSummaryMessage,
   CustomMessage,
   ImageContent,
@@ -71,6 +70,7 @@ export {
 export { askedText, saidText, typedLine, typedText } from "./typed-text.ts";
 export {
   addUsage,
+  type CacheRules,
   CostSum,
   contextTokens,
   costPhrase,

@@ -1,4 +1,4 @@
-import type { Usage } from "./usage.ts";
+import type { CacheRules, Usage } from "./usage.ts";
 
 export interface UserMessage {
   role: "user";
@@ -151,14 +151,6 @@ export interface ModelPrices {
   output: number;
   cacheRead: number;
   cacheWrite: number;
-}
-
-/** What a provider keeps of a request's beginning, so that reading it again is cheap. */
-export interface CacheRules {
-  /** A shorter prefix is not kept. */
-  minimumTokens: number;
-  /** So long after its last use a prefix is kept, in milliseconds. */
-  keptMs: number;
 }
 
 /** A model, as far as sizes and prices go. */

@@ -112,6 +112,14 @@ export interface KnownCost {
   isFree?: boolean;
 }
 
+/** What a provider keeps of a request's beginning, so that reading it again is cheap. */
+export interface CacheRules {
+  /** A shorter prefix is not kept. */
+  minimumTokens: number;
+  /** So long after its last use a prefix is kept, in milliseconds. */
+  keptMs: number;
+}
+
 /** The rules of most providers: five minutes after the last use, and no prefix below 1,024 tokens. */
 export const usualCacheRules: CacheRules = { minimumTokens: 1_024, keptMs: 5 * 60_000 };
 
