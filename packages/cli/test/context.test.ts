@@ -1,5 +1,7 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { header, sampleLines, writeLines } from "../../app/test/sample-session.ts";
+import { header, sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
@@ -35,6 +37,22 @@ describe("bonsai context", () => {
     const { code, stdout } = await runCli(["context", writeLines(sampleLines())], { columns });
     expect(code).toBe(0);
     await expect(stdout).toMatchFileSnapshot(`golden/context-${columns}.txt`);
+  });
+
+  test("says where the economy has the session compacted, where it is on and the model is known", async () => {
+    const priced = (line: object) =>
+      JSON.parse(
+        JSON.stringify(line)
+          .replaceAll(/"provider":"[^"]*"/g, '"provider":"anthropic"')
+          .replaceAll(/"model":"[^"]*"/g, '"model":"claude-sonnet-4-5"'),
+      ) as object;
+    const file = writeLines(sampleLines().map(priced));
+    const home = testFolder();
+    writeFileSync(join(home, "settings.json"), JSON.stringify({ compaction: { economy: 64_000 } }));
+    const said = await runCli(["context", file], { env: { BONSAI_HOME: home } });
+    expect(said.stdout.replaceAll(/\s+/g, " ")).toContain("The economy compacts at 64k of 200k");
+    expect((await runCli(["context", file])).stdout).not.toContain("economy");
+    expect(await jsonOf(["context", file])).toBeInstanceOf(Array);
   });
 
   test("of 150,000 items is printed", async () => {

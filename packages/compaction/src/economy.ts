@@ -77,6 +77,28 @@ function economicLimit(options: ContextLimitOptions, threshold: number): Context
   };
 }
 
+/** What a working size is expected to save. */
+export interface DailySaving {
+  /** US dollars of a day; below 0 where the size costs more than the threshold. */
+  usd: number;
+  /** What was asked within 24 hours up to the latest answer. */
+  requests: number;
+}
+
+const DAY_MS = 24 * 60 * 60_000;
+
+/** What the limit saves against the threshold in a day such as the latest; undefined where no costs are known. */
+export function dailySaving(
+  { size, thresholdTokens }: ContextLimit,
+  messages: readonly Message[],
+): DailySaving | undefined {
+  if (size === undefined) return undefined;
+  const times = messages.filter(isGoodAnswer).map(({ timestamp }) => timestamp);
+  const latest = times.at(-1) ?? 0;
+  const requests = times.filter((atMs) => latest - atMs < DAY_MS && atMs <= latest).length;
+  return { requests, usd: size.usdOver(requests, thresholdTokens) - size.usdOver(requests, size.tokens) };
+}
+
 /** So many of the latest requests tell how the session grows. */
 const LATEST_REQUESTS = 100;
 /** What is usual, and for how many requests that counts until the session has shown its own. */

@@ -20,7 +20,13 @@ export {
 } from "./controller.ts";
 export { cutIndex, startsTurn } from "./cut.ts";
 export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./draft.ts";
-export { type ContextLimit, type ContextLimitOptions, contextLimit } from "./economy.ts";
+export {
+  type ContextLimit,
+  type ContextLimitOptions,
+  contextLimit,
+  type DailySaving,
+  dailySaving,
+} from "./economy.ts";
 export {
   type BeforeCompact,
   type BeforeCompactResult,

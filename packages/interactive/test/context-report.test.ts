@@ -18,6 +18,7 @@ function reportOf(notation: string | Session, options: Partial<ContextReportOpti
     tools: [read],
     settings: chars4,
     model: { contextWindow: 100_000, maxOutputTokens: 8_000 },
+    nowMs: 0,
     ...options,
   });
 }
@@ -189,6 +190,25 @@ describe("context report", () => {
     expect(textOf(reportOf("U", { model: {} as ContextReportOptions["model"] }), 80)).toContain(
       "the model's window is unknown",
     );
+  });
+
+  test("with the economy on, it is free up to the working size, and what that saves is said", () => {
+    const turns = Array.from(
+      { length: 40 },
+      (_, at) => `U:30 A(t${at}):20@${5_050 + at * 1_000} T${at}:900 A:50@${6_000 + at * 1_000}`,
+    );
+    const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+    const model = { contextWindow: 200_000, maxOutputTokens: 8_000, usdPerMillionTokens: prices };
+    const settings = (economy: "auto" | number) => compactionSettings({ estimator: "chars4", economy });
+    const report = reportOf(turns.join(" | "), { settings: settings("auto"), model });
+    expect(report.window!.thresholdTokens).toBeLessThan(80_000);
+    expect(textOf(report, 120)).toMatch(/The economy compacts at \d+k of 200k: a day of 80 requests/);
+    const own = reportOf(turns.join(" | "), {
+      settings: settings(100_000),
+      model: { contextWindow: 200_000 },
+    });
+    expect(own.window!.thresholdTokens).toBe(100_000);
+    expect(textOf(own, 120)).toContain("The economy compacts at 100k of 200k.");
   });
 
   test("the largest messages come first, with their ids", () => {

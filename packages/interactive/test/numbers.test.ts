@@ -31,6 +31,7 @@ function opened({ tree, last, reportedTokens }: Case): Session {
 function reportOf(session: Session, { contextWindow, estimator }: Case) {
   const settings = compactionSettings({ estimator });
   return contextReport({
+    nowMs: 0,
     session,
     systemPrompt,
     tools,

@@ -53,11 +53,32 @@ test("/settings writes a setting, shown with its meaning, and takes it back", as
   await ui.terminal.until("Settings changed: compaction.keepRecentTokens");
 });
 
+test("/settings takes a word or a number for the economy, and says what it means for the session", async () => {
+  const ui = await openedSettings();
+  ui.terminal.type("compaction.economy");
+  expect(await ui.terminal.until("Allowed: off, auto or a whole number.")).toContain("In this session, auto");
+  ui.terminal.press("enter");
+  await ui.terminal.until("Empty means the default");
+  ui.terminal.press("ctrl+u");
+  ui.terminal.type("less\n");
+  await ui.terminal.until("less is not off, auto or a whole number.");
+  ui.terminal.press("ctrl+u");
+  ui.terminal.type("Auto\n");
+  await ui.terminal.until("compaction.economy is auto. Holds at once.");
+  expect(ownSettings(ui)).toEqual({ compaction: { economy: "auto" } });
+  ui.terminal.press("enter");
+  await ui.terminal.until("Empty means the default");
+  ui.terminal.press("ctrl+u");
+  ui.terminal.type("64,000\n");
+  await ui.terminal.until("In this session, it compacts at 64k of 100k.");
+  expect(ownSettings(ui)).toEqual({ compaction: { economy: 64_000 } });
+});
+
 test("a panel fits 40 columns, and its keys stand below it", async () => {
   const ui = await opened({ columns: 40, rows: 24 });
   command(ui, "/settings");
   const screen = await ui.terminal.until("Esc leave");
-  expect(screen).toContain("1/22");
+  expect(screen).toContain("1/23");
   for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
 });
 

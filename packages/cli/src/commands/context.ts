@@ -18,10 +18,33 @@ export async function run(invocation: Invocation): Promise<undefined> {
     return { entryId, role: message.role, tokens: tokens[at]!, message };
   });
   const { output } = invocation;
+  const economy = output.wantsJson ? undefined : await economyOf(session, invocation, leafId);
   await output.list(
     () => rows,
-    () => contextView(rows, { size, leafId, width: output.width }),
+    () => contextView(rows, { size, leafId, economy, width: output.width }),
   );
+}
+
+/** Where the economy has the session compacted, in a sentence; undefined where it is off, or nobody knows the session's model. */
+async function economyOf(
+  session: Session,
+  invocation: Invocation,
+  leafId: string | null,
+): Promise<string | undefined> {
+  const settings = callSettings(invocation);
+  if (!settings.enabled || settings.economy === "off") return undefined;
+  const [{ economyText }, { knownCatalogue }] = await Promise.all([
+    import("@bonsai-agent/app/economy-text"),
+    import("@bonsai-agent/app/page-source"),
+  ]);
+  const latest = session.projection(leafId).items.findLast(({ message }) => message.role === "assistant");
+  if (latest?.message.role !== "assistant") return undefined;
+  const { provider, model: id } = latest.message;
+  const { io } = invocation;
+  const { models } = await knownCatalogue(io);
+  const model = models.find((each) => each.provider === provider && each.id === id);
+  const text = model && economyText({ session, leafId, settings, model, nowMs: io.now() });
+  return text && `The economy ${text}.`;
 }
 
 /** How large the context is at one place of a session. */
@@ -76,14 +99,16 @@ export interface ContextItem {
 /** What the model sees: the items in order, then where the tokens of the next request go. */
 function* contextView(
   items: readonly ContextItem[],
-  { size, leafId, width }: { size: ContextSize; leafId: string | null; width: number },
+  of: { size: ContextSize; leafId: string | null; economy: string | undefined; width: number },
 ): Generator<Line> {
+  const { size, leafId, economy, width } = of;
   if (items.length > 0) {
     yield* itemTable(items, width);
     yield [];
   }
   yield* paragraph(`${counted(items.length, "item")} at ${leafId ?? "the beginning"}`, width, "bold");
   if (size.tokens > 0) yield* shares(items, size, width);
+  if (economy !== undefined) yield* paragraph(economy, width, "gray");
 }
 
 function itemTable(items: readonly ContextItem[], width: number): Iterable<Line> {

@@ -5,7 +5,8 @@ import type { SettingPath } from "./settings-file.ts";
 type SettingKind =
   | { kind: "switch" }
   | { kind: "choice"; choices: readonly string[] }
-  | { kind: "number" }
+  /** `words`: what may be typed in place of a number. */
+  | { kind: "number"; words?: readonly string[] }
   | { kind: "model" }
   | { kind: "theme" };
 
@@ -77,6 +78,11 @@ export const commonSettings: readonly CommonSetting[] = [
     "compaction.threshold.percent",
     number,
     "Share of the window, 1 to 100, from which on the context counts as full. For the rule percent.",
+  ),
+  setting(
+    "compaction.economy",
+    { kind: "number", words: ["off", "auto"] },
+    "A size to work in, below the threshold, for a long context is paid for at every request: auto finds the size that costs the least by the model's prices and the session's pace, a number of tokens is taken as it is.",
   ),
   setting(
     "compaction.keepRecentTokens",

@@ -24,6 +24,8 @@ interface EditSettingsOptions {
   models: ModelRegistry;
   home: string;
   inForce: () => SettingsInForce;
+  /** What a setting means for the session that is open, in a sentence; undefined where there is nothing to say. */
+  meansHere: (setting: CommonSetting) => string | undefined;
   /** Called after each change: what can hold at once does then. */
   onChange: (setting: CommonSetting) => void;
 }
@@ -47,6 +49,8 @@ class SettingsEditor {
   readonly #options: EditSettingsOptions;
   /** As of the latest change: a list is drawn more often than a setting is changed. */
   readonly #sources = new Map<string, SettingSource>();
+  /** Likewise. */
+  readonly #meanings = new Map<string, string | undefined>();
 
   constructor(options: EditSettingsOptions, done: () => void) {
     const { screen, home } = options;
@@ -82,6 +86,12 @@ class SettingsEditor {
     return source;
   }
 
+  #here(setting: CommonSetting): string | undefined {
+    const name = settingName(setting);
+    if (!this.#meanings.has(name)) this.#meanings.set(name, this.#options.meansHere(setting));
+    return this.#meanings.get(name);
+  }
+
   #row(setting: CommonSetting): PickRow {
     const { value, isOwn, over, preset } = this.#source(setting);
     const usual = preset === undefined ? "default" : `preset ${preset}`;
@@ -90,10 +100,10 @@ class SettingsEditor {
   }
 
   #preview(setting: CommonSetting, width: number): string[] {
-    const { own, over, usual, value: here } = this.#source(setting);
+    const { own, over, usual, value: inForce } = this.#source(setting);
     const allowed = {
       switch: "on or off",
-      number: "a whole number",
+      number: numberWords(setting),
       model: "provider/id",
       theme: "",
       choice: "",
@@ -109,9 +119,11 @@ class SettingsEditor {
     const otherwise =
       over === undefined
         ? []
-        : [`${over.name} says ${shownValue(here)} here; your own settings say ${shownValue(own)}.`];
+        : [`${over.name} says ${shownValue(inForce)} here; your own settings say ${shownValue(own)}.`];
+    const here = this.#here(setting);
     const lines = [
       setting.meaning,
+      ...(here === undefined ? [] : [here]),
       ...otherwise,
       `Default: ${shownValue(usual)}. Allowed: ${choices}. ${holdsWords(setting)}`,
     ];
@@ -160,7 +172,7 @@ class SettingsEditor {
       value: shownValue(now),
       problem: (text) => numberProblem(text, setting, home),
     });
-    if (typed !== undefined) this.#write(setting, typed.trim() === "" ? undefined : numberOf(typed));
+    if (typed !== undefined) this.#write(setting, typedValue(typed, setting));
   }
 
   #write(setting: CommonSetting, value: unknown): void {
@@ -169,6 +181,7 @@ class SettingsEditor {
       writeSetting(home, setting.path, value);
       this.#sources.clear();
       onChange(setting);
+      this.#meanings.clear();
       this.list.update({ status: this.#changed(setting) });
     } catch (error) {
       this.#sources.clear();
@@ -189,11 +202,30 @@ function numberOf(text: string): number {
   return Number(text.replace(/[,_\s]/g, ""));
 }
 
-function numberProblem(text: string, { path }: CommonSetting, home: string): string | undefined {
-  if (text.trim() === "") return undefined;
-  if (!Number.isFinite(numberOf(text))) return `${text} is no number.`;
+/** A word that the setting knows, a number, or nothing: the default. */
+function typedValue(text: string, { value }: CommonSetting): string | number | undefined {
+  const typed = text.trim();
+  if (typed === "") return undefined;
+  const words = value.kind === "number" ? (value.words ?? []) : [];
+  return words.find((word) => word === typed.toLowerCase()) ?? numberOf(typed);
+}
+
+function numberWords({ value }: CommonSetting): string {
+  const words = value.kind === "number" ? (value.words ?? []) : [];
+  return [...words, "a whole number"].join(", ").replace(/, (?=[^,]*$)/, " or ");
+}
+
+function notTyped(text: string, setting: CommonSetting): string {
+  const words = numberWords(setting);
+  return `${text} is ${words === "a whole number" ? "no number" : `not ${words}`}.`;
+}
+
+function numberProblem(text: string, setting: CommonSetting, home: string): string | undefined {
+  const value = typedValue(text, setting);
+  if (value === undefined) return undefined;
+  if (typeof value === "number" && !Number.isFinite(value)) return notTyped(text, setting);
   try {
-    validSettings(withValue(readSettings(home), path, numberOf(text)));
+    validSettings(withValue(readSettings(home), setting.path, value));
     return undefined;
   } catch (error) {
     return errorLine(error);

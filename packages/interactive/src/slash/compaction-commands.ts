@@ -11,12 +11,13 @@ import {
   type CompactionOutcome,
   type CompactionResult,
   type CompactionSettings,
+  contextLimit,
   cutPlaces,
   originalProjection,
   pinMessage,
   pinnedSoon,
   planCompaction,
-  thresholdTokens,
+  readContext,
   unpinMessage,
 } from "@bonsai-agent/compaction";
 import type { CatalogueModel } from "@bonsai-agent/models";
@@ -254,8 +255,13 @@ function changeOfView(
 /** The size above which the context is compacted by itself, where it has `tokens` and is above; else undefined. */
 export function passedThreshold(host: InteractiveContext["host"], tokens: number): number | undefined {
   const settings = host.app.settings.compaction;
-  const limit = thresholdTokens(settings, budgetsFor({ settings, model: host.agent.model }));
-  return settings.enabled && limit !== undefined && tokens > limit ? limit : undefined;
+  if (!settings.enabled) return undefined;
+  const { session, model } = host.agent;
+  const budgets = budgetsFor({ settings, model });
+  const reading = readContext({ session, settings });
+  const { limitTokens = Number.POSITIVE_INFINITY } =
+    contextLimit({ settings, model, budgets, reading, nowMs: host.app.call.io.now() }) ?? {};
+  return tokens > limitTokens ? limitTokens : undefined;
 }
 
 export const pinCommand: SlashCommand = {

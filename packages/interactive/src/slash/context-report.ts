@@ -1,14 +1,16 @@
 import { type FixedContext, fixedContext } from "@bonsai-agent/agent";
+import { economyText } from "@bonsai-agent/app/economy-text";
 import { callsOf, kindWord, messagePreview, type Preview } from "@bonsai-agent/app/preview";
 import {
   budgetsFor,
   type CompactionSettings,
+  type ContextReading,
   type ContextSize,
+  contextLimit,
   contextSizeOf,
   MASK_PLACEHOLDER,
   type ModelSizes,
   readContext,
-  thresholdTokens,
 } from "@bonsai-agent/compaction";
 import { type Message, messageText, type TokenEstimator } from "@bonsai-agent/messages";
 import type { ToolDeclaration } from "@bonsai-agent/models";
@@ -44,6 +46,8 @@ export interface ContextWindow {
   reserveTokens: number;
   /** One token more calls for compaction; undefined where automatic compaction is off. */
   thresholdTokens: number | undefined;
+  /** What `compaction.economy` makes of that, in words; undefined where one of them is off. */
+  economy?: string | undefined;
 }
 
 /**
@@ -73,6 +77,8 @@ export interface ContextReportOptions {
   tools: readonly ToolDeclaration[];
   settings: CompactionSettings;
   model: ModelSizes;
+  /** Milliseconds since the epoch. */
+  nowMs: number;
 }
 
 const LARGEST = 10;
@@ -96,7 +102,7 @@ export function contextReport(options: ContextReportOptions): ContextReport {
     totalTokens: tokens,
     isEstimate: source === "estimate",
     estimatedTokens: trailingTokens,
-    window: windowOf(options, tokens),
+    window: windowOf(options, reading, fixedTexts),
     largest: largestOf(items, estimator, size),
   };
 }
@@ -158,17 +164,27 @@ function isMasked(message: Message): boolean {
   return message.role === "toolResult" && messageText(message) === MASK_PLACEHOLDER;
 }
 
-function windowOf({ settings, model }: ContextReportOptions, totalTokens: number): ContextWindow | undefined {
+function windowOf(
+  options: ContextReportOptions,
+  reading: ContextReading,
+  fixedTexts: () => readonly string[],
+): ContextWindow | undefined {
+  const { settings, model, nowMs } = options;
   const budgets = budgetsFor({ settings, model });
   const { windowTokens } = budgets;
   if (windowTokens === undefined) return undefined;
-  const threshold = settings.enabled ? thresholdTokens(settings, budgets) : undefined;
+  const { tokens: totalTokens } = reading;
+  const threshold = settings.enabled
+    ? contextLimit({ settings, model, budgets, reading, nowMs })?.limitTokens
+    : undefined;
   const limit = Math.min(threshold ?? windowTokens, windowTokens);
+  const hasEconomy = settings.enabled && settings.economy !== "off";
   return {
     windowTokens,
     freeTokens: Math.max(0, limit - totalTokens),
     reserveTokens: Math.max(0, windowTokens - Math.max(limit, totalTokens)),
     thresholdTokens: threshold,
+    ...(hasEconomy && { economy: economyText({ ...options, fixedTexts }) }),
   };
 }
 

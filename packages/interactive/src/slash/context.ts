@@ -27,6 +27,7 @@ export const contextCommand: SlashCommand = {
       tools: agent.tools.declarations(),
       settings: app.settings.compaction,
       model: isNoModel(agent.model) ? noSizes : agent.model,
+      nowMs: app.call.io.now(),
     });
     await showReport(screen, (width) => contextReportView(report, width));
   },
@@ -190,7 +191,9 @@ function rowTable(rows: readonly Row[], shares: readonly string[], width: number
 
 function* thresholdLines(window: ContextWindow, totalTokens: number, width: number): Generator<Line> {
   yield [];
-  for (const text of wrap(thresholdText(window, totalTokens), width)) yield [span(text, "gray")];
+  const economy = window.economy === undefined ? [] : [`The economy ${window.economy}.`];
+  for (const line of [thresholdText(window, totalTokens), ...economy])
+    for (const text of wrap(line, width)) yield [span(text, "gray")];
 }
 
 function thresholdText({ thresholdTokens, windowTokens }: ContextWindow, totalTokens: number): string {

@@ -1,3 +1,5 @@
+import { fixedTexts } from "@bonsai-agent/agent";
+import { economyText } from "@bonsai-agent/app/economy-text";
 import type { ProjectPlace } from "@bonsai-agent/app/project-parts";
 import { isNothing, type ProjectUse, projectUse, projectUseLines } from "@bonsai-agent/app/project-use";
 import { userHomeFolder } from "@bonsai-agent/app/resource-places";
@@ -13,6 +15,7 @@ import {
   untrustFolder,
 } from "@bonsai-agent/app/trust";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
 import { askYesOrNo } from "../panels/ask.ts";
 import { type CommonSetting, settingName } from "../panels/common-settings.ts";
 import { PickList } from "../panels/pick-list.ts";
@@ -33,6 +36,7 @@ export const settingsCommand: SlashCommand = {
       models,
       home,
       inForce: () => ({ settings: host.app.settings, layers: settingsLayers(quietCall(context)) }),
+      meansHere: (setting) => meaningHere(setting, context),
       onChange: (setting) => {
         changed.set(settingName(setting), setting);
         takeEffect(setting, context);
@@ -41,6 +45,20 @@ export const settingsCommand: SlashCommand = {
     if (changed.size > 0) notify(changeWords([...changed.values()]));
   },
 };
+
+/** Of the economy, where it has this session compacted and what that saves. */
+function meaningHere(setting: CommonSetting, { host }: InteractiveContext): string | undefined {
+  const { agent, app } = host;
+  const { compaction: settings } = app.settings;
+  if (settingName(setting) !== "compaction.economy" || !settings.enabled) return undefined;
+  if (isNoModel(agent.model)) return undefined;
+  const { session, model, systemPrompt } = agent;
+  const fixed = fixedTexts(() => ({ systemPrompt, tools: agent.tools.declarations() }));
+  const nowMs = app.call.io.now();
+  const text = economyText({ session, settings, model, nowMs, fixedTexts: fixed });
+  const subject = settings.economy === "off" ? "auto" : "it";
+  return text === undefined ? undefined : `In this session, ${subject} ${text}.`;
+}
 
 /** What a flag, the environment or the project sets otherwise stays so. */
 function takeEffect(setting: CommonSetting, context: InteractiveContext): void {

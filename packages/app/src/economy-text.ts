@@ -1,0 +1,65 @@
+import {
+  budgetsFor,
+  type CompactionSettings,
+  type ContextLimit,
+  contextLimit,
+  dailySaving,
+  type ModelSizes,
+  readContext,
+} from "@bonsai-agent/compaction";
+import { usdText } from "@bonsai-agent/messages";
+import type { Entry, Session } from "@bonsai-agent/session";
+import { counted, shortTokens } from "./numbers.ts";
+
+interface EconomyTextOptions {
+  session: Session;
+  /** Default: the session's leaf. */
+  leafId?: string | null | undefined;
+  settings: CompactionSettings;
+  model: ModelSizes;
+  /** Milliseconds since the epoch. */
+  nowMs: number;
+  /** As `readContext` takes it. */
+  fixedTexts?: (() => readonly string[]) | undefined;
+}
+
+/**
+ * Where the economy has a session compacted, and what that saves: "compacts at 64k of 200k: about $7.10 a day less". With the
+ * economy off, what `auto` would do: "would compact at ...". Undefined for an unknown window. Reads the whole path.
+ */
+export function economyText(options: EconomyTextOptions): string | undefined {
+  const { session, leafId = session.leafId, settings, model, nowMs, fixedTexts } = options;
+  const isOff = settings.economy === "off";
+  const asked = isOff ? { ...settings, economy: "auto" as const } : settings;
+  const reading = readContext({ session, leafId, settings, fixedTexts });
+  const budgets = budgetsFor({ settings, model });
+  const limit = contextLimit({ settings: asked, model, budgets, reading, nowMs });
+  if (limit === undefined) return undefined;
+  const { limitTokens, thresholdTokens, isExpired, size } = limit;
+  const usualTokens = size?.tokens ?? limitTokens;
+  const verb = isOff ? "would compact" : "compacts";
+  const window = shortTokens(model.contextWindow ?? 0);
+  if (usualTokens >= thresholdTokens)
+    return `${verb} at the threshold, ${shortTokens(thresholdTokens)} of ${window}: ${whyThere(limit)}`;
+  const now = isExpired
+    ? `; now at ${shortTokens(limitTokens)}, for the provider has forgotten what it had cached`
+    : "";
+  return `${verb} at ${shortTokens(usualTokens)} of ${window}${savingText(limit, session.path(leafId))}${now}`;
+}
+
+function whyThere({ size }: ContextLimit): string {
+  return size === undefined ? "what the model costs is not known" : "no smaller size is cheaper";
+}
+
+/** What is no cent of a day is not spoken of. */
+const LEAST_USD = 0.01;
+
+function savingText(limit: ContextLimit, path: readonly Entry[]): string {
+  const messages = path.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
+  const saving = dailySaving(limit, messages);
+  if (saving === undefined) return "";
+  const { usd, requests } = saving;
+  const day = `a day of ${counted(requests, "request")}`;
+  if (Math.abs(usd) < LEAST_USD) return `: ${day} does not come that far`;
+  return `: about ${usdText(Math.abs(usd))} a day ${usd > 0 ? "less" : "more"} (${counted(requests, "request")})`;
+}
