@@ -1,13 +1,9 @@
-import { copyFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { byScript, type Message } from "@bonsai-agent/messages";
-import { openSession } from "@bonsai-agent/session";
-import { type BenchTable, neededTerms, recordedSession, specificTerms } from "@bonsai-agent/testkit";
+import { type BenchTable, neededTerms, specificTerms } from "@bonsai-agent/testkit";
 import { type CompactionSettingsInput, compactionPresets, compactionSettings } from "../src/index.ts";
 import { sketchOf, userSentences } from "./baselines.ts";
-
 import { type Context, type MakeSummary, PlayedSession, visibleTexts } from "./played-session.ts";
+import { recordedMessages } from "./recorded-messages.ts";
 
 const CUTS = 10;
 /** Between these shares of the session. */
@@ -117,23 +113,6 @@ function cuts(messages: readonly Message[]): number[] {
     const from = Math.floor(messages.length * place);
     return from + messages.slice(from).findIndex((message) => message.role !== "toolResult");
   });
-}
-
-/** Opening a file of an old version rewrites it: it is a copy that is opened. */
-function recordedMessages(): Message[] | undefined {
-  const source = recordedSession();
-  if (source === undefined) return undefined;
-  const folder = mkdtempSync(join(tmpdir(), "bonsai-needed-"));
-  try {
-    const file = join(folder, "recorded.jsonl");
-    copyFileSync(source, file);
-    const session = openSession(file);
-    const messages = session.projection().items.map((item) => item.message);
-    session.close();
-    return messages;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 function mean(numbers: readonly number[]): number {

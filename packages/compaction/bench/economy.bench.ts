@@ -1,0 +1,100 @@
+import type { ModelPrices } from "@bonsai-agent/messages";
+import type { BenchTable } from "@bonsai-agent/testkit";
+import { type CompactionSettingsInput, compactionSettings } from "../src/index.ts";
+import { type PlayDayOptions, type PlayedDay, playDay } from "./played-day.ts";
+import { recordedMessages } from "./recorded-messages.ts";
+
+/** A middling model's. */
+const PRICES: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
+const usual = {
+  prices: PRICES,
+  windowTokens: 200_000,
+  fixedTokens: 5_000,
+  // What the provider counted at the end of the recorded session, against the count by script.
+  countRatio: 1.23,
+};
+const SIZES = [32_000, 48_000, 64_000, 80_000, 120_000, 160_000];
+
+const contenders: ReadonlyArray<[string, CompactionSettingsInput]> = [
+  ["preset pi", { preset: "pi" }],
+  ...SIZES.map((economy): [string, CompactionSettingsInput] => [
+    `preset pi, economy ${economy / 1_000}k`,
+    { preset: "pi", economy },
+  ]),
+  ["preset pi, economy auto", { preset: "pi", economy: "auto" }],
+  ["bonsai", {}],
+  ...SIZES.map((economy): [string, CompactionSettingsInput] => [
+    `bonsai, economy ${economy / 1_000}k`,
+    { economy },
+  ]),
+  ["bonsai, economy auto", { economy: "auto" }],
+  ["bonsai, economy auto, no masks", { economy: "auto", mask: { enabled: false } }],
+];
+
+const rested: ReadonlyArray<[string, CompactionSettingsInput, boolean]> = [
+  ["preset pi", { preset: "pi" }, true],
+  ["bonsai", {}, true],
+  ["bonsai, economy auto, without the time", { economy: "auto" }, false],
+  ["bonsai, economy auto", { economy: "auto" }, true],
+];
+const REST_MS = 10 * 60_000;
+
+const COLUMNS = [
+  "policy",
+  "requests",
+  "compactions",
+  "masked",
+  "highest",
+  "dollars",
+  "needed after",
+  "needed along",
+];
+
+/** What a recorded day would have cost at each working size, and what was lost of what its future needed. */
+export default async function bench(): Promise<BenchTable[]> {
+  const messages = recordedMessages();
+  if (messages === undefined)
+    return [{ title: "Economy", columns: ["no recorded session lies beside the repository"], rows: [] }];
+  const played = async (name: string, input: CompactionSettingsInput, more: Partial<PlayDayOptions> = {}) => {
+    const settings = compactionSettings(input);
+    return rowOf(name, await playDay({ ...usual, messages, settings, ...more }));
+  };
+  const rows: string[][] = [];
+  for (const [name, settings] of contenders) rows.push(await played(name, settings));
+  const restedRows: string[][] = [];
+  for (const [name, settings, knowsTime] of rested)
+    restedRows.push(await played(name, settings, { restMs: REST_MS, knowsTime }));
+  return [
+    {
+      title: "Economy: a recorded day, request by request, at each working size",
+      columns: COLUMNS,
+      rows,
+      notes: [
+        `Prices of a middling model, a window of ${usual.windowTokens / 1_000}k, ${usual.fixedTokens / 1_000}k of system prompt and tools; a prefix is kept for five minutes.`,
+        "Needed: of the terms that the recorded future uses and the past had, the share in the context; right after each compaction, and at ten requests evenly spread.",
+      ],
+    },
+    {
+      title: "The same day, with a rest of ten minutes before each prompt",
+      columns: COLUMNS,
+      rows: restedRows,
+    },
+  ];
+}
+
+function rowOf(name: string, day: PlayedDay): string[] {
+  return [
+    name,
+    String(day.requests),
+    String(day.compactions),
+    String(day.maskings),
+    `${Math.round(day.highestTokens / 1_000)}k`,
+    day.usd.toFixed(2),
+    mean(day.neededAfter),
+    mean(day.neededAlong),
+  ];
+}
+
+function mean(of: readonly number[]): string {
+  return of.length === 0 ? "" : (of.reduce((sum, one) => sum + one, 0) / of.length).toFixed(2);
+}
