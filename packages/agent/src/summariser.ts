@@ -10,6 +10,7 @@ import {
   messageText,
   toolCalls,
   type Usage,
+  usualCacheRules,
 } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
@@ -228,9 +229,6 @@ interface WarmRequest {
   later: readonly Message[];
 }
 
-/** Providers keep a prefix for five minutes after its last use. */
-const WARM_MS = 5 * 60_000;
-
 /**
  * Owner of the latest turn request that was answered well: what the provider's cache holds. Invariant: a warm request
  * goes on with the very messages that were sent.
@@ -244,8 +242,8 @@ export class CachedPrefix {
   }
 
   /**
-   * The latest request, where its prefix is still in the provider's cache: the same model, the last good answer at most
-   * five minutes old and with cache reads or writes, and the context has only grown since.
+   * The latest request, where its prefix is still in the provider's cache: the same model, the last good answer no
+   * older than its cache rules say and with cache reads or writes, and the context has only grown since.
    */
   warm(now: { session: Session; model: CatalogueModel; atMs: number }): WarmRequest | undefined {
     const latest = this.#latest;
@@ -254,7 +252,8 @@ export class CachedPrefix {
     const { provider, id } = request.model;
     const { cacheRead, cacheWrite } = answer.usage;
     if (provider !== now.model.provider || id !== now.model.id) return undefined;
-    if (now.atMs - atMs > WARM_MS || cacheRead + cacheWrite === 0) return undefined;
+    const { keptMs } = now.model.cacheRules ?? usualCacheRules;
+    if (now.atMs - atMs > keptMs || cacheRead + cacheWrite === 0) return undefined;
     const later = laterMessages(request.messages, now.session);
     return later === undefined ? undefined : { request, answer, later };
   }

@@ -185,7 +185,7 @@ function detailOf(
 
 /** What is to be known beside what was done, or would be: a sentence each. */
 export function caveatsOf(run: Run, state: LadderState): string[] {
-  return [...whyDigest(run, state), ...stillTooLarge(run, state)];
+  return [...whyDigest(run, state), ...whyEarly(run), ...stillTooLarge(run, state)];
 }
 
 function doneText({ former }: Run, steps: CompactionSteps, status: "compacted" | "masked"): string {
@@ -213,6 +213,13 @@ function whyDigest({ whyUnasked }: Run, { summary, summarisedBy, failures }: Lad
   const failed = failures.findLast(({ rung }) => isModelRung(rung));
   if (failed === undefined) return [];
   return [`The model's own summary failed: ${sentence(failed.message)}`];
+}
+
+/** That the context was not full, where only money spoke for it. */
+function whyEarly({ reason, start, targetTokens = 0, neededTokens = 0 }: Run): string[] {
+  const isEarly = targetTokens < neededTokens && start.tokens <= neededTokens;
+  if (reason !== "threshold" || !isEarly) return [];
+  return ["It came below the threshold, as compaction.economy has it."];
 }
 
 /** Success is not claimed where what is left still does not fit the model. */

@@ -168,7 +168,9 @@ describe("a compaction by it", () => {
     const { check } = controllerFor(session);
     expect((await check()).status).toBe("skipped");
     worked(20, session, 40);
-    expect(await check()).toMatchObject({ status: "compacted", reason: "threshold" });
+    const outcome = await check();
+    expect(outcome).toMatchObject({ status: "compacted", reason: "threshold" });
+    expect(outcome.detail).toContain("below the threshold, as compaction.economy has it");
     const { controller, check: checkAgain } = controllerFor(session);
     history("U:30 A:20", session);
     controller.userMessageArrived();

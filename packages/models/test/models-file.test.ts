@@ -50,6 +50,18 @@ describe("models.json", () => {
     expect(models).toHaveLength((await load()).models.length);
   });
 
+  test("says what a server keeps cached, as far as that is not the usual", async () => {
+    const models = [
+      { id: "a", cacheRules: { keptMs: 3_600_000 } },
+      { id: "b", cacheRules: { minimumTokens: 4_096 } },
+    ];
+    const { find } = await load({
+      providers: [{ provider: "box", baseUrl: "http://127.0.0.1:9999", models }],
+    });
+    expect((await find("box/a")).cacheRules).toEqual({ keptMs: 3_600_000, minimumTokens: 1_024 });
+    expect((await find("box/b")).cacheRules).toEqual({ keptMs: 300_000, minimumTokens: 4_096 });
+  });
+
   test("may begin with a byte-order mark", async () => {
     expect((await load('\ufeff{"providers": []}')).models.length).toBeGreaterThan(400);
   });

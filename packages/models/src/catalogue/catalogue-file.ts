@@ -1,5 +1,5 @@
 import { dirname, join, resolve } from "node:path";
-import { BonsaiError, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
+import { BonsaiError, isTooDeep, MAX_LEVELS, usualCacheRules } from "@bonsai-agent/messages";
 import { z } from "zod";
 import { jsonProblem, redactKeys, textFile } from "../json-file.ts";
 import {
@@ -38,6 +38,12 @@ const modelSchema = z.strictObject({
       output: pricePerMillion,
       cacheRead: pricePerMillion.optional(),
       cacheWrite: pricePerMillion.optional(),
+    })
+    .optional(),
+  cacheRules: z
+    .strictObject({
+      keptMs: z.number().int().min(0).default(usualCacheRules.keptMs),
+      minimumTokens: tokens.default(usualCacheRules.minimumTokens),
     })
     .optional(),
   compat: compatSchema.optional(),
