@@ -161,22 +161,20 @@ function requestCost(cycle: number, { a, b }: Way, { prefix, baseTokens, growthT
   return prefix * (baseTokens + cycle / 2) + growthTokens * (a / cycle + b);
 }
 
+/**
+ * The requests up to the limit as they grow, all later ones as they are on average: what a compaction costs is shared by the
+ * requests that follow it, some of which may come another day.
+ */
 function costOver(
   { requests, limitTokens, fromTokens }: { requests: number; limitTokens: number; fromTokens: number },
-  { a, b }: Way,
-  { prefix, baseTokens, growthTokens }: Rates,
+  way: Way,
+  rates: Rates,
 ): number {
-  let cost = 0;
-  let tokens = fromTokens;
-  for (let request = 0; request < requests; request += 1) {
-    if (tokens > limitTokens && tokens > baseTokens) {
-      cost += a + b * (tokens - baseTokens);
-      tokens = baseTokens;
-    }
-    cost += prefix * tokens;
-    tokens += growthTokens;
-  }
-  return cost;
+  const { prefix, baseTokens, growthTokens } = rates;
+  const growing = Math.min(requests, Math.max(0, (limitTokens - fromTokens) / growthTokens));
+  const grown = prefix * growing * (fromTokens + (growing * growthTokens) / 2);
+  const cycle = Math.max(growthTokens, limitTokens - baseTokens);
+  return grown + (requests - growing) * requestCost(cycle, way, rates);
 }
 
 /** The least y with w y + h(y) = a + b y, where a and b are those of a compaction without a cache; D where there is none below. */

@@ -78,21 +78,60 @@ test("Invariant: neither size is above the threshold, and none is below the floo
   );
 });
 
-test("over many requests, no other size that is allowed costs less", () => {
-  const slow = optionsArbitrary.map((options) => {
-    const baseTokens = options.baseTokens + 10_000;
-    return { ...options, baseTokens, growthTokens: 1 + (options.growthTokens % 100) };
-  });
+/** A long session, request by request, as a bill would have it. */
+function billed(limitTokens: number, options: WorkingSizeOptions): number {
+  const { prices, pauses, growthTokens, baseTokens, fixedTokens, isModelAsked } = options;
+  const { input, output, cacheRead, cacheWrite } = prices;
+  let [usd, tokens, rest] = [0, baseTokens, 0];
+  for (let request = 0; request < 20_000; request += 1) {
+    // Pauses are evenly spread.
+    rest += pauses;
+    const isExpired = rest >= 1;
+    if (isExpired) rest -= 1;
+    const warm = (cached: number, written: number) =>
+      isExpired ? (cached + written) * cacheWrite : cached * cacheRead + written * cacheWrite;
+    if (tokens <= limitTokens) usd += warm(tokens, growthTokens);
+    else {
+      const span = tokens - baseTokens;
+      const asText = input * (0.6 * span + 1_000);
+      const onPrefix = cacheRead * tokens + cacheWrite * 1_000;
+      usd += isModelAsked ? Math.min(asText, onPrefix) + output * 2_000 : 0;
+      usd += warm(fixedTokens, baseTokens - fixedTokens + growthTokens);
+      // Once more, for what has to be looked at again.
+      usd += warm(baseTokens, growthTokens) + output * 300;
+      tokens = baseTokens;
+    }
+    tokens += growthTokens;
+  }
+  return usd / 1e6;
+}
+
+const cases: ReadonlyArray<[string, Partial<WorkingSizeOptions>]> = [
+  ["a usual session", {}],
+  ["the digest summarises", { isModelAsked: false }],
+  ["a slow growth and few pauses", { growthTokens: 300, pauses: 0.005 }],
+  ["a fast growth", { growthTokens: 6_000 }],
+  ["many pauses", { pauses: 0.2 }],
+  ["a cache that is nearly free", { prices: { ...middling, cacheRead: 0.02 } }],
+  ["a cache that is dear to read", { prices: { ...middling, cacheRead: 1.5 } }],
+];
+
+test.each(cases)("%s, billed request by request: no other size is clearly cheaper", (_, changed) => {
+  const options = { ...usual, floorTokens: 32_000, ...changed };
+  const usd = billed(workingSize(options)!.tokens, options);
+  for (let other = 34_000; other < options.thresholdTokens; other += 2_000)
+    expect(usd).toBeLessThan(billed(other, options) * 1.04);
+});
+
+test("a day that was filled saves by the working size, and no day loses by it", () => {
   fc.assert(
-    fc.property(slow, fc.double({ min: 0, max: 1, noNaN: true }), (options, at) => {
-      const { thresholdTokens, floorTokens, baseTokens, growthTokens } = options;
-      const least = Math.max(floorTokens, baseTokens + growthTokens);
-      fc.pre(thresholdTokens > least);
+    fc.property(optionsArbitrary, fc.integer({ min: 0, max: 2_000 }), (options, requests) => {
+      const { thresholdTokens, floorTokens } = options;
       const { tokens, usdOver } = workingSize(options)!;
-      const other = Math.round(least + at * (thresholdTokens - least));
-      const requests = 20 * Math.ceil((Math.max(tokens, other) - baseTokens) / growthTokens);
-      fc.pre(requests < 1_000_000);
-      expect(usdOver(requests, tokens)).toBeLessThanOrEqual(usdOver(requests, other) * 1.1);
+      // Where the floor is above what is cheapest, the task needs it.
+      fc.pre(tokens > floorTokens && thresholdTokens > floorTokens);
+      const usd = usdOver(requests, tokens);
+      expect(usd).toBeLessThanOrEqual(usdOver(requests, thresholdTokens) * 1.001 + 1e-9);
     }),
   );
 });
