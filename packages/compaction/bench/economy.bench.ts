@@ -1,8 +1,8 @@
 import type { ModelPrices } from "@bonsai-agent/messages";
 import type { BenchTable } from "@bonsai-agent/testkit";
 import { type CompactionSettingsInput, compactionSettings } from "../src/index.ts";
+import { recordedMessages, workdayMessages } from "./day-messages.ts";
 import { type PlayDayOptions, type PlayedDay, playDay } from "./played-day.ts";
-import { recordedMessages } from "./recorded-messages.ts";
 
 /** A middling model's. */
 const PRICES: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
@@ -30,6 +30,11 @@ const contenders: ReadonlyArray<[string, CompactionSettingsInput]> = [
   ["bonsai, economy auto", { economy: "auto" }],
   ["bonsai, economy auto, no masks", { economy: "auto", mask: { enabled: false } }],
 ];
+
+const planted: ReadonlyArray<[string, CompactionSettingsInput]> = contenders.filter(([name]) =>
+  /^(preset pi|bonsai)($|, economy (48k|64k|auto)$)/.test(name),
+);
+const WORKDAY = { seed: 1, entries: 1_600 };
 
 const rested: ReadonlyArray<[string, CompactionSettingsInput, boolean]> = [
   ["preset pi", { preset: "pi" }, true],
@@ -64,6 +69,10 @@ export default async function bench(): Promise<BenchTable[]> {
   const restedRows: string[][] = [];
   for (const [name, settings, knowsTime] of rested)
     restedRows.push(await played(name, settings, { restMs: REST_MS, knowsTime }));
+  const made = workdayMessages(WORKDAY.seed, WORKDAY.entries);
+  const madeRows: string[][] = [];
+  for (const [name, settings] of planted)
+    madeRows.push(await played(name, settings, { messages: made, countRatio: 1 }));
   return [
     {
       title: "Economy: a recorded day, request by request, at each working size",
@@ -79,6 +88,7 @@ export default async function bench(): Promise<BenchTable[]> {
       columns: COLUMNS,
       rows: restedRows,
     },
+    { title: "A working day that is made up", columns: COLUMNS, rows: madeRows },
   ];
 }
 

@@ -2,8 +2,8 @@ import { byScript, type Message } from "@bonsai-agent/messages";
 import { type BenchTable, neededTerms, specificTerms } from "@bonsai-agent/testkit";
 import { type CompactionSettingsInput, compactionPresets, compactionSettings } from "../src/index.ts";
 import { sketchOf, userSentences } from "./baselines.ts";
+import { recordedMessages } from "./day-messages.ts";
 import { type Context, type MakeSummary, PlayedSession, visibleTexts } from "./played-session.ts";
-import { recordedMessages } from "./recorded-messages.ts";
 
 const CUTS = 10;
 /** Between these shares of the session. */
