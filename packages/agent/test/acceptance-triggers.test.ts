@@ -79,6 +79,45 @@ test.each([
   },
 );
 
+const priced = { ...huge, usdPerMillionTokens: { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 } };
+
+test.each([
+  ["auto", "with prices", 1],
+  [50_000, "without prices", 1],
+  ["off", "with prices", 0],
+  ["auto", "without prices", 0],
+])(
+  "with the economy %j, 69,000 tokens for a model of 200,000 %s make %i compactions",
+  async (economy, known, made) => {
+    const run = scriptedAgent({
+      model: known === "with prices" ? priced : huge,
+      settings: { compaction: { economy } },
+      turn: () => done,
+      summary: () => summary,
+    });
+    for (let turn = 0; turn < 46; turn++) await run.agent.prompt(filler(1_500));
+    expect(compactions(run)).toBe(made);
+  },
+);
+
+test.each([
+  ["within five minutes", 4, 0],
+  ["after five minutes", 6, 1],
+])("the economy compacts a smaller context only once the cache has expired: %s", async (_, minutes, made) => {
+  let restedMs = 0;
+  const run = scriptedAgent({
+    model: priced,
+    settings: { compaction: { economy: "auto" } },
+    turn: () => done,
+    summary: () => summary,
+    now: () => Date.now() + restedMs,
+  });
+  for (let turn = 0; turn < 34; turn++) await run.agent.prompt(filler(1_500));
+  restedMs = minutes * 60_000;
+  await run.agent.prompt("go on");
+  expect(compactions(run)).toBe(made);
+});
+
 test.each([
   [4_000, 2_048, 1_952],
   [8_000, 2_048, 4_096],

@@ -1,4 +1,5 @@
 import { BonsaiError, isGoodAnswer, tokensText } from "@bonsai-agent/messages";
+import { CompactionBreaker } from "./breaker.ts";
 import { type ModelSizes, type Refusal, sendableTokens } from "./budget.ts";
 import { FailedSummary } from "./failed-summary.ts";
 import { type CompactionOutcome, type CompactionReason, digits } from "./outcome.ts";
@@ -352,58 +353,4 @@ function pausedError(reading: ContextReading, limitTokens: number, why: string):
     message: `Automatic compaction is paused: ${why}.${cause}`,
     hint: "Compact by hand (/compact, `bonsai compact`), start afresh, use fewer tools, or choose a model with a larger window.",
   });
-}
-
-/** Failures in a row after which automatic compaction pauses. */
-const FAILURES = 3;
-/** So many compactions within so many requests: the context fills up as fast as it is emptied. */
-const COMPACTIONS = 3;
-const WITHIN_REQUESTS = 3;
-
-/** Owner of the record that pauses automatic compaction when it does not help. */
-class CompactionBreaker {
-  #failures = 0;
-  #requests = 0;
-  /** The request counts at which compactions happened, latest last. */
-  #compactedAt: number[] = [];
-  /** True from when compactions were seen not to help until something else does. */
-  #isOverfull = false;
-
-  requestAnswered(): void {
-    this.#requests += 1;
-  }
-
-  failed(): void {
-    this.#failures += 1;
-  }
-
-  compacted(): void {
-    this.#failures = 0;
-    this.#compactedAt = [...this.#compactedAt, this.#requests].slice(-COMPACTIONS);
-  }
-
-  close(): void {
-    this.#failures = 0;
-    this.#compactedAt = [];
-    this.#isOverfull = false;
-  }
-
-  /** The context is below the threshold. */
-  relieved(): void {
-    this.#isOverfull = false;
-  }
-
-  /** Why compaction by threshold is paused; undefined while it is not. */
-  whyOpen(): string | undefined {
-    if (this.#failures >= FAILURES) return `${this.#failures} compactions in a row have failed`;
-    this.#isOverfull ||= this.#fillsUpAtOnce();
-    if (!this.#isOverfull) return undefined;
-    return `${COMPACTIONS} compactions within ${WITHIN_REQUESTS} requests did not keep the context down`;
-  }
-
-  #fillsUpAtOnce(): boolean {
-    const oldest = this.#compactedAt[0];
-    if (this.#compactedAt.length < COMPACTIONS || oldest === undefined) return false;
-    return this.#requests - oldest <= WITHIN_REQUESTS;
-  }
 }
