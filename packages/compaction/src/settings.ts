@@ -77,8 +77,9 @@ export function isReviewed({ confirm }: CompactionSettings, reason: CompactionRe
   return confirm === "always" || (confirm === "manual" && reason === "manual");
 }
 
-/** Other agents carry nothing of this. */
+/** Other agents carry nothing of this, and compact when they have to. */
 const NOTHING_CARRIED: CompactionSettingsInput = {
+  economy: "off",
   words: { maxTokens: 0 },
   terms: { maxTokens: 0 },
   lossCheck: "off",
