@@ -40,15 +40,16 @@ export function economyText(options: EconomyTextOptions): string | undefined {
   const verb = isOff ? "would compact" : "compacts";
   const window = shortTokens(model.contextWindow ?? 0);
   if (usualTokens >= thresholdTokens)
-    return `${verb} at the threshold, ${shortTokens(thresholdTokens)} of ${window}: ${whyThere(limit)}`;
+    return `${verb} at the threshold, ${shortTokens(thresholdTokens)} of ${window}: ${whyThere(limit, model)}`;
   const now = isExpired
     ? `; now at ${shortTokens(limitTokens)}, for the provider has forgotten what it had cached`
     : "";
   return `${verb} at ${shortTokens(usualTokens)} of ${window}${savingText(limit, session.path(leafId))}${now}`;
 }
 
-function whyThere({ size }: ContextLimit): string {
-  return size === undefined ? "what the model costs is not known" : "no smaller size is cheaper";
+function whyThere({ size }: ContextLimit, { usdPerMillionTokens }: ModelSizes): string {
+  if (usdPerMillionTokens === undefined) return "what the model costs is not known";
+  return size === undefined ? "the model costs nothing" : "no smaller size is cheaper";
 }
 
 /** What is no cent of a day is not spoken of. */

@@ -9,6 +9,7 @@ import { contextReportView } from "../src/slash/context.ts";
 import { type ContextReport, type ContextReportOptions, contextReport } from "../src/slash/context-report.ts";
 
 const chars4 = compactionSettings({ estimator: "chars4" });
+const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const read = { name: "read", description: "Reads a file.", parameters: { type: "object" } };
 
 function reportOf(notation: string | Session, options: Partial<ContextReportOptions> = {}): ContextReport {
@@ -37,12 +38,13 @@ describe("context report", () => {
       tree: treeArbitrary({ maxTokens: 4_000 }),
       preset: fc.constantFrom("bonsai", "pi", "klaude", "tunacode", "opencode"),
       enabled: fc.boolean(),
+      economy: fc.constantFrom("off" as const, "auto" as const, 30_000),
       contextWindow: fc.constantFrom(0, 4_000, 32_000, 200_000, 1_000_000),
     });
     fc.assert(
-      fc.property(options, ({ tree, preset, enabled, contextWindow }) => {
-        const settings = compactionSettings({ preset, enabled });
-        const model = { contextWindow, maxOutputTokens: 8_000 };
+      fc.property(options, ({ tree, preset, enabled, economy, contextWindow }) => {
+        const settings = compactionSettings({ preset, enabled, economy });
+        const model = { contextWindow, maxOutputTokens: 8_000, usdPerMillionTokens: prices };
         const report = reportOf(tree, { settings, model });
         const { parts, unexplainedTokens, totalTokens, window, largest } = report;
         const explained = parts.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -197,7 +199,6 @@ describe("context report", () => {
       { length: 40 },
       (_, at) => `U:30 A(t${at}):20@${5_050 + at * 1_000} T${at}:900 A:50@${6_000 + at * 1_000}`,
     );
-    const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
     const model = { contextWindow: 200_000, maxOutputTokens: 8_000, usdPerMillionTokens: prices };
     const settings = (economy: "auto" | number) => compactionSettings({ estimator: "chars4", economy });
     const report = reportOf(turns.join(" | "), { settings: settings("auto"), model });
