@@ -1,4 +1,5 @@
 import { BonsaiError, isGoodAnswer, tokensText } from "@bonsai-agent/messages";
+import { BackgroundCompaction, type BackgroundCounts } from "./background.ts";
 import { CompactionBreaker } from "./breaker.ts";
 import { type ModelSizes, type Refusal, sendableTokens } from "./budget.ts";
 import { FailedSummary } from "./failed-summary.ts";
@@ -67,6 +68,7 @@ export class CompactionController {
   readonly #options: ControllerOptions;
   readonly #breaker = new CompactionBreaker();
   readonly #failedSummary: FailedSummary;
+  readonly #background: BackgroundCompaction;
   readonly #now: () => number;
   #running = false;
   #triedForRequest = false;
@@ -83,14 +85,28 @@ export class CompactionController {
     this.#options = options;
     this.#now = options.now ?? Date.now;
     this.#failedSummary = new FailedSummary(this.#now);
+    this.#background = new BackgroundCompaction((change) => {
+      void options.lifecycle?.notify("background_compaction", { type: "background_compaction", ...change });
+    });
   }
 
   get isRunning(): boolean {
     return this.#running;
   }
 
+  /** What was made while the agent worked, so far; and whether something is being made. */
+  get background(): BackgroundCounts {
+    return this.#background.counts;
+  }
+
+  /** Ends what is made while the agent works, and throws it away: the session is closed, or another way is taken. */
+  abandonBackground(why: string): void {
+    this.#background.abandon(why);
+  }
+
   /** A user message begins a new task: every latch is released. */
   userMessageArrived(): void {
+    this.#background.release();
     this.#triedForRequest = false;
     this.#doneForTask = undefined;
     this.#economyDone = undefined;
@@ -102,6 +118,7 @@ export class CompactionController {
   modelChanged(): void {
     this.#breaker.close();
     this.#failedSummary.forget();
+    this.#background.abandon("Another model is in use.");
     this.#warnedPaused = false;
   }
 
@@ -174,7 +191,14 @@ export class CompactionController {
       return skip("The model's window is unknown.");
     const isUrgent = isNeeded(decision);
     if (!isUrgent) this.#breaker.relieved();
-    if (reading.tokens <= limitTokens) return skip("The context is below the threshold.");
+    if (this.#background.isReady && !this.#running) {
+      const outcome = await this.#committed(request);
+      if (outcome !== undefined) return outcome;
+    }
+    if (reading.tokens <= limitTokens) {
+      this.#beginInBackground(request, decision);
+      return skip("The context is below the threshold.");
+    }
     if (tooLargePrompt(reading, request.model) !== undefined)
       return skip("The latest message alone is above the window.");
     const done = this.#doneForTask ?? (isUrgent ? undefined : this.#economyDone);
@@ -233,11 +257,19 @@ export class CompactionController {
       return skipped(reason, decision?.reading ?? readContext(request), "Another compaction is running.");
     this.#running = true;
     try {
+      const taken = await this.#background.takenOver(request);
+      if (taken !== undefined) {
+        const outcome = this.#noted(taken, {
+          isAborted: signal?.aborted ?? false,
+          isNeeded: isNeeded(decision),
+        });
+        if (taken.status !== "compacted" || suffices(request)) return outcome;
+      }
       // Who it is now: a model can be chosen while this one is waited for.
       const summariser = request.summariser?.name;
       const result = await carryOut({
         ...(reason === "manual" ? request : this.#sparingFailed(request)),
-        decision,
+        decision: taken === undefined ? decision : undefined,
         onCommitted: () => {
           this.#running = false;
         },
@@ -248,6 +280,32 @@ export class CompactionController {
     } finally {
       this.#running = false;
     }
+  }
+
+  /** Writes what was made while the agent worked; undefined where it holds no longer. */
+  async #committed(request: CompactionRequest): Promise<CompactionOutcome | undefined> {
+    this.#running = true;
+    try {
+      const result = await this.#background.takenOver(request);
+      return result && this.#noted(result, { isAborted: false, isNeeded: false });
+    } finally {
+      this.#running = false;
+    }
+  }
+
+  #noted(result: CompactionResult, how: { isAborted: boolean; isNeeded: boolean }): CompactionOutcome {
+    this.#record(result, how);
+    return outcomeOf(result);
+  }
+
+  /** Where nothing speaks against a compaction that is soon needed. */
+  #beginInBackground(request: CompactionRequest, decision: Decision): void {
+    if (this.#running || this.#doneForTask !== undefined || this.#breaker.whyOpen() !== undefined) return;
+    const { summariser } = this.#sparingFailed(request);
+    if (summariser === undefined) return;
+    this.#background.consider({ ...request, signal: undefined, decision, onCommitted: undefined }, (result) =>
+      this.#failedSummary.note(result, summariser.name),
+    );
   }
 
   /** Without a model that has just failed, where the digest would stand in for it. */
@@ -297,6 +355,12 @@ export class CompactionController {
     this.#warnedPaused = true;
     return error.message;
   }
+}
+
+/** True where the context, as it is now, needs no further compaction for this reason. */
+function suffices(request: CompactionRequest): boolean {
+  const { reading, limitTokens = Number.POSITIVE_INFINITY } = decisionOf({ ...request, decision: undefined });
+  return request.reason !== "overflow" || reading.tokens <= limitTokens;
 }
 
 /** False where only the economy speaks for a compaction. */

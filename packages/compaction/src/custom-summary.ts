@@ -60,7 +60,7 @@ interface Decided {
 
 /** The event is made only where there is a handler, and the path is read only for one that asks for it. */
 async function decided(state: LadderState, run: Run): Promise<Decided> {
-  const { lifecycle, session, leafId, reason, focus, signal } = run;
+  const { lifecycle, session, leafId, reason, isBackground, focus, signal } = run;
   const type = "session_before_compact" as const;
   if (!lifecycle?.hasHandlers(type)) return { result: {}, by: {} };
   let branchEntries: readonly Entry[] | undefined;
@@ -69,6 +69,7 @@ async function decided(state: LadderState, run: Run): Promise<Decided> {
     preparation: preparationOf(state, run),
     ...(focus === undefined ? {} : { customInstructions: focus }),
     reason,
+    ...(isBackground && { background: true }),
     willRetry: reason === "overflow",
     signal,
     get branchEntries() {

@@ -81,6 +81,8 @@ export interface BeforeCompact {
   /** What the user asked the summary to dwell on. */
   customInstructions?: string;
   reason: CompactionReason;
+  /** True where the agent works on meanwhile: what is said until then is kept whole, and what changes else ends it. Else absent. */
+  background?: true;
   /** True when a request is tried again afterwards. */
   willRetry: boolean;
   signal: AbortSignal;
@@ -137,11 +139,21 @@ export interface BeforeTreeResult {
   label?: string;
 }
 
+/** What becomes of a summary that is made while the agent works on. */
+export type BackgroundState = "begun" | "ready" | "committed" | "discarded" | "failed";
+
 /** What compaction needs of a lifecycle: a `Lifecycle`, or what stands in for one. */
 export type CompactionLifecycle = Pick<Lifecycle<CompactionEvents>, "notify" | "decide" | "hasHandlers">;
 
 /** The events that compaction and tree navigation emit. */
 export interface CompactionEvents {
+  background_compaction: NotifyEvent<{
+    type: "background_compaction";
+    /** `discarded`: something else had happened meanwhile, or an extension did not let it be made. */
+    state: BackgroundState;
+    /** One sentence for people; empty where the state says all. */
+    detail: string;
+  }>;
   auto_compaction_start: NotifyEvent<{ type: "auto_compaction_start"; reason: CompactionReason }>;
   auto_compaction_end: NotifyEvent<{
     type: "auto_compaction_end";
@@ -226,6 +238,7 @@ function cancellable<Result extends { cancel?: boolean }>(
 
 /** How the events of this package behave; `new Lifecycle({rules})` takes them. */
 export const compactionEventRules: EventRules<CompactionEvents> = {
+  background_compaction: notify,
   auto_compaction_start: notify,
   auto_compaction_end: notify,
   session_before_mask: {

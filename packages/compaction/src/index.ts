@@ -6,6 +6,7 @@ export {
   type SaidMessage,
   type SpanRecord,
 } from "@bonsai-agent/digest";
+export type { BackgroundCounts } from "./background.ts";
 export { branchWords } from "./branch.ts";
 export { type BranchDiff, type BranchSide, branchDiff } from "./branch-diff.ts";
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
@@ -28,6 +29,7 @@ export {
   dailySaving,
 } from "./economy.ts";
 export {
+  type BackgroundState,
   type BeforeCompact,
   type BeforeCompactResult,
   type CompactionEvents,

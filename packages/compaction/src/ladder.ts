@@ -25,6 +25,8 @@ export interface Run extends Aims {
   /** The path that is compacted ends here. */
   readonly leafId: string | null;
   readonly reason: CompactionReason;
+  /** True where it is of a snapshot, and the agent works on meanwhile. Default false. */
+  readonly isBackground?: boolean | undefined;
   readonly settings: CompactionSettings;
   readonly budgets: Budgets;
   /** The context before it, and what its tokens are of. */

@@ -93,6 +93,8 @@ export interface CompactionManifest {
   loss?: LossReport | undefined;
   /** True where the user has edited the summary's prose before it was written. */
   isEdited?: boolean;
+  /** True where it was made of a snapshot while the agent worked on; absent else. */
+  isBackground?: boolean;
   /** The compaction whose summary this one updated. */
   previousCompactionId?: string | undefined;
   /** Requests to the summariser, answers that were refused included. */

@@ -82,6 +82,8 @@ export interface CompactionRequest extends RunCompactionOptions {
    * the newest results yet. Default false.
    */
   isMidTask?: boolean | undefined;
+  /** True for a snapshot's, while the agent works on. Default false. */
+  isBackground?: boolean | undefined;
   /** Why no summariser is given although a model could be asked, in a sentence for people. */
   whyUnasked?: string | undefined;
   /** The time, in milliseconds since the epoch, by which a provider's cache has expired. Default: it has not. */
@@ -171,6 +173,7 @@ export function prepareRun(request: CompactionRequest): Run {
     session,
     leafId,
     reason,
+    isBackground: request.isBackground,
     settings,
     budgets,
     size,

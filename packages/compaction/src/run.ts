@@ -38,16 +38,36 @@ export function runCompaction(options: RunCompactionOptions): Promise<Compaction
 export async function carryOut(request: CompactionRequest): Promise<CompactionResult> {
   const { lifecycle, reason = "manual" } = request;
   await lifecycle?.notify("auto_compaction_start", { type: "auto_compaction_start", reason });
-  const result = await attempt(request);
+  return ended(written(await drafted(request)), request);
+}
+
+/**
+ * The rest of the flow, for what was drafted before: it is told of as any other.
+ * @param current what is to be written, asked right before; undefined where it holds no longer
+ */
+export async function carryOutDrafted(
+  { run }: Reached,
+  current: () => Reached | undefined,
+  request: CompactionRequest,
+): Promise<CompactionResult> {
+  const { lifecycle, reason = "manual" } = request;
+  await lifecycle?.notify("auto_compaction_start", { type: "auto_compaction_start", reason });
+  const draft =
+    current() ?? unwritten(run, new CompactionCancelled("The session went another way meanwhile."));
+  return ended(written(draft), request);
+}
+
+async function ended(result: CompactionResult, request: CompactionRequest): Promise<CompactionResult> {
   try {
     request.onCommitted?.();
   } finally {
-    await notifyResult(result, lifecycle);
+    await notifyResult(result, request.lifecycle);
   }
   return result;
 }
 
-async function attempt(request: CompactionRequest): Promise<CompactionResult> {
+/** What would be written, or a result that says why nothing is. Writes nothing, and never throws. */
+export async function drafted(request: CompactionRequest): Promise<Reached | CompactionResult> {
   let run: Run;
   try {
     run = prepareRun(request);
@@ -57,16 +77,33 @@ async function attempt(request: CompactionRequest): Promise<CompactionResult> {
   try {
     const reached = await reachedState(run, request.review);
     if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
-    return commitCompaction(reached.run, reached.state);
+    return reached;
   } catch (error) {
-    if (!(error instanceof CompactionCancelled)) return failedResult(run, run.start, error);
-    return {
-      ...resultOf(run, run.start, "cancelled"),
-      detail: `Compaction cancelled. ${error.message}`,
-      ...(error.by !== undefined && { decidedBy: error.by }),
-      ...(error.isDeclined && { isDeclined: true }),
-    };
+    return unwritten(run, error);
   }
+}
+
+export function isDraft(drafted: Reached | CompactionResult): drafted is Reached {
+  return "run" in drafted;
+}
+
+function written(draft: Reached | CompactionResult): CompactionResult {
+  if (!isDraft(draft)) return draft;
+  try {
+    return commitCompaction(draft.run, draft.state);
+  } catch (error) {
+    return unwritten(draft.run, error);
+  }
+}
+
+function unwritten(run: Run, error: unknown): CompactionResult {
+  if (!(error instanceof CompactionCancelled)) return failedResult(run, run.start, error);
+  return {
+    ...resultOf(run, run.start, "cancelled"),
+    detail: `Compaction cancelled. ${error.message}`,
+    ...(error.by !== undefined && { decidedBy: error.by }),
+    ...(error.isDeclined && { isDeclined: true }),
+  };
 }
 
 /** As far as the ladder leads; where the settings want it and somebody can be asked, with what the user decided on the way. */
@@ -215,6 +252,7 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
     ...(state.summary?.carried && { carried: carriedCounts(state.summary.carried) }),
     loss: state.summary?.loss,
     ...(state.summary?.isEdited && { isEdited: true }),
+    ...(run.isBackground && { isBackground: true }),
     previousCompactionId: plan.previous?.id,
     requests: cost.requests,
     costUsd: costUsdOf(run, state.summary) ?? undefined,

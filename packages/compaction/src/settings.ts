@@ -44,6 +44,7 @@ const settingsObject = z.strictObject({
   serialize: serializeSchema.prefault({}),
   words: z.strictObject({ maxTokens: tokens.default(4_000) }).prefault({}),
   terms: z.strictObject({ maxTokens: tokens.default(1_000) }).prefault({}),
+  background: z.boolean().default(true),
   lossCheck: z.enum(["off", "report", "putBack"]).default("putBack"),
   putBackTokens: tokens.default(500),
   summarizer: z
@@ -80,6 +81,7 @@ export function isReviewed({ confirm }: CompactionSettings, reason: CompactionRe
 /** Other agents carry nothing of this, and compact when they have to. */
 const NOTHING_CARRIED: CompactionSettingsInput = {
   economy: "off",
+  background: false,
   words: { maxTokens: 0 },
   terms: { maxTokens: 0 },
   lossCheck: "off",

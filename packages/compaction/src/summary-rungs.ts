@@ -121,7 +121,9 @@ function isRefusal({ rung, overflow }: RungFailure): boolean {
   return rung === "summarise" && overflow === true;
 }
 
-function digestIsAllowed({ summariser, reason, settings }: Run): boolean {
+function digestIsAllowed({ summariser, reason, settings, isBackground }: Run): boolean {
+  // It is made in no time: nobody waits for it, and so nobody makes it before it is needed.
+  if (isBackground) return false;
   return summariser === undefined || digestStandsIn(settings, reason);
 }
 

@@ -1,0 +1,343 @@
+import { mkdtempSync, readFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Handler, Lifecycle } from "@bonsai-agent/lifecycle";
+import {
+  cloneSession,
+  createSession,
+  openSession,
+  pinChange,
+  project,
+  type Session,
+  UNDO_CUSTOM_TYPE,
+} from "@bonsai-agent/session";
+import { history } from "@bonsai-agent/testkit";
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  type BackgroundState,
+  CompactionController,
+  type CompactionEvents,
+  type CompactionSettingsInput,
+  compactionEventRules,
+  compactionSettings,
+  pinnedTexts,
+  type Summariser,
+  type SummaryAnswer,
+} from "../src/index.ts";
+import { wellFormed } from "./scripted-summariser.ts";
+
+const WINDOW = 20_000;
+/** Above 80 % of the threshold, and below it: 15,000 tokens. */
+const SOON = "U:5000 A:10 U:6500 A:10 U:1500 A:10";
+const MORE = "U:2500 A:10";
+
+/** A model whose answers come when they are let go. */
+function slowSummariser(): Summariser & {
+  asked: AbortSignal[];
+  answer: (given?: Partial<SummaryAnswer>) => void;
+} {
+  const waiting: Array<(answer: SummaryAnswer) => void> = [];
+  const asked: AbortSignal[] = [];
+  return {
+    name: "made/slow",
+    asked,
+    summarise(request) {
+      const { signal } = request;
+      asked.push(signal);
+      return new Promise((resolve) => {
+        waiting.push((given) => resolve({ ...{ text: wellFormed(request), stopReason: "stop" }, ...given }));
+        signal.addEventListener("abort", () => resolve({ text: "", stopReason: "aborted" }), { once: true });
+      });
+    },
+    answer(given = {}) {
+      for (const each of waiting.splice(0)) each(given as SummaryAnswer);
+    },
+  };
+}
+
+interface Setup {
+  settings?: CompactionSettingsInput;
+  notation?: string;
+  file?: string;
+}
+
+function working({ settings = {}, notation = SOON, file }: Setup = {}) {
+  const { session, id, name } = history(
+    notation,
+    createSession({ cwd: "/project", ...(file !== undefined && { file }) }),
+  );
+  const summariser = slowSummariser();
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const states: BackgroundState[] = [];
+  lifecycle.on("background_compaction", ({ state }) => {
+    states.push(state);
+  });
+  const controller = new CompactionController({
+    session,
+    settings: compactionSettings({ estimator: "chars4", ...settings }),
+    model: () => ({ contextWindow: WINDOW }),
+    summariser,
+    lifecycle,
+  });
+  const check = (signal?: AbortSignal) =>
+    controller.checkThreshold({ site: "betweenTools", ...(signal && { signal }) });
+  const compactions = () => session.path().filter(({ type }) => type === "compaction").length;
+  return { session, id, name, summariser, lifecycle, states, controller, check, compactions };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("a summary that is made while the agent works", () => {
+  test("is begun before it is due, and written at the next look, with what was said since kept whole", async () => {
+    const { session, summariser, states, check, compactions } = working();
+    expect((await check()).status).toBe("skipped");
+    await settled();
+    expect(summariser.asked).toHaveLength(1);
+    const before = session.path().length;
+    history('U"Meanwhile." A"Yes."', session);
+    expect((await check()).status).toBe("skipped");
+    expect(session.path()).toHaveLength(before + 2);
+    summariser.answer();
+    await settled();
+    const done = await check();
+    expect(done.status).toBe("compacted");
+    expect(compactions()).toBe(1);
+    expect(states).toEqual(["begun", "ready", "committed"]);
+    const seen = session.projection().items.map(({ message }) => JSON.stringify(message));
+    expect(seen.some((message) => message.includes("Meanwhile."))).toBe(true);
+    expect(done.tokensAfter).toBeLessThan(done.tokensBefore);
+  });
+
+  test("is waited for where it is due, and none is begun beside it", async () => {
+    const { session, summariser, states, check, compactions } = working();
+    await check();
+    await settled();
+    history(MORE, session);
+    const waiting = check();
+    await settled();
+    expect(summariser.asked).toHaveLength(1);
+    summariser.answer();
+    expect((await waiting).status).toBe("compacted");
+    expect([summariser.asked.length, compactions()]).toEqual([1, 1]);
+    expect(states).toEqual(["begun", "ready", "committed"]);
+  });
+
+  test.each([
+    ["below its share", "U:5000 A:10 U:1500 A:10", {}],
+    ["where it is switched off", SOON, { background: false }],
+    ["where compaction is", SOON, { enabled: false }],
+    [
+      "where masks would do",
+      "U A(t1) T1:9000 U A U A:4000",
+      { mask: { protectTokens: 1_000, minimumTokens: 1_000 } },
+    ],
+  ] as const)("is not begun %s", async (_, notation, settings) => {
+    const { summariser, check } = working({ notation, settings });
+    await check();
+    await settled();
+    expect(summariser.asked).toHaveLength(0);
+  });
+
+  test("is begun once for a task, and anew after a compaction", async () => {
+    const { session, summariser, states, controller, check } = working();
+    await check();
+    await settled();
+    summariser.answer({ stopReason: "error", errorMessage: "down" });
+    await settled();
+    await check();
+    await settled();
+    expect(summariser.asked).toHaveLength(1);
+    expect(states).toEqual(["begun", "failed"]);
+    expect(controller.background).toMatchObject({ failed: 1, committed: 0, isUnderway: false });
+    history(MORE, session);
+    // The model is not asked again so soon: nobody waits.
+    expect((await check()).status).toBe("compacted");
+    expect(summariser.asked).toHaveLength(1);
+  });
+});
+
+/** With a pin, and a compaction that can be taken back. */
+const DAY = `U A U A C(u2) P"Whole cents." ${SOON}`;
+type Working = ReturnType<typeof working>;
+type Becomes = "written" | "thrown away" | "waited for";
+
+/** What somebody does while a summary is being made. */
+const meanwhile: Readonly<Record<string, (at: Working) => unknown>> = {
+  "more is said and done": ({ session }) => history(MORE, session),
+  "Esc, or the work is aborted": ({ check }) => check(AbortSignal.abort()),
+  "the compaction is due before it is ready": ({ session }) => history(MORE, session),
+  "the model says nothing for long": ({ session }) => history(MORE, session),
+  "the model fails": ({ summariser }) => summariser.answer({ stopReason: "error", errorMessage: "down" }),
+  "a mask, or another edit": ({ session, id }) =>
+    session.append({ type: "context_edit", targetId: id("u4"), replacement: null }),
+  "`/undo`, `/redo`": ({ session, id }) =>
+    session.append({ type: "custom", customType: UNDO_CUSTOM_TYPE, data: { compactionId: id("c1") } }),
+  "a pin is made, or taken back": ({ session }) => history('Q"Whole cents." P"Half cents."', session),
+  "`/tree` to another branch": ({ session, id }) => {
+    session.moveTo(id("a3"));
+    history("U:8000 A:10", session);
+  },
+  "`/tree`, and back again": ({ session, id }) => {
+    session.moveTo(id("a3"));
+    session.moveTo(id("a5"));
+  },
+  "`/compact`": async ({ controller, summariser }) => {
+    const asked = controller.compact();
+    await settled();
+    summariser.answer();
+    await asked;
+  },
+  "`/compact` with a focus, from a chosen entry, or again": async ({ controller, summariser }) => {
+    const asked = controller.compact({ focus: "the parser" });
+    await settled();
+    summariser.answer();
+    expect((await asked).status).toBe("compacted");
+  },
+  "`/compact` with the digest": async ({ controller }) =>
+    expect((await controller.compact({ useDigest: true })).status).toBe("compacted"),
+  "another model, or other settings of compaction": ({ controller }) => controller.modelChanged(),
+  "a fork is made": ({ session }) => {
+    const fork = openSession(cloneSession(session));
+    expect(fork.projection().items).toHaveLength(session.projection().items.length);
+    fork.close();
+  },
+  "another process writes into the file": ({ session }) => {
+    const other = openSession(session.file!);
+    history("U A", other);
+    other.close();
+  },
+  "the session is closed": ({ controller }) => controller.abandonBackground("The session is closed."),
+  "the program is killed": () => {},
+  "an extension vetoes": () => {},
+  "an extension gives its own summary": () => {},
+};
+
+const handlers: Readonly<Record<string, Handler<CompactionEvents["session_before_compact"]>>> = {
+  "an extension vetoes": ({ background }) => ({ cancel: background === true }),
+  "an extension gives its own summary": ({ background, preparation }) => {
+    expect(background).toBe(true);
+    const { firstKeptEntryId, tokensBefore } = preparation;
+    return { compaction: { summary: "An own one.", firstKeptEntryId, tokensBefore } };
+  },
+};
+
+async function becomes(row: string): Promise<Becomes> {
+  const file = join(mkdtempSync(join(tmpdir(), "background-")), "session.jsonl");
+  const at = working({ notation: DAY, file });
+  const handler = handlers[row];
+  if (handler !== undefined) at.lifecycle.on("session_before_compact", handler);
+  await at.check();
+  await settled();
+  await meanwhile[row]!(at);
+  if (row === "the program is killed") return isWritten(openSession(file)) ? "written" : "thrown away";
+  const isDue =
+    row === "the compaction is due before it is ready" || row === "the model says nothing for long";
+  if (isDue) return (await isWaitedFor(at)) ? "waited for" : "thrown away";
+  at.summariser.answer();
+  await settled();
+  await at.check();
+  return isWritten(at.session) ? "written" : "thrown away";
+}
+
+/** Until somebody ends the wait; then nothing is written. */
+async function isWaitedFor({ check, session }: Working): Promise<boolean> {
+  const stop = new AbortController();
+  let isOver = false;
+  const waiting = check(stop.signal).finally(() => {
+    isOver = true;
+  });
+  for (let look = 0; look < 5; look += 1) await settled();
+  const waited = !isOver;
+  stop.abort();
+  expect((await waiting).status).toBe("cancelled");
+  expect(isWritten(session)).toBe(false);
+  return waited;
+}
+
+function isWritten(session: Session): boolean {
+  return (
+    session
+      .path()
+      .some((entry) => entry.type === "compaction" && ownManifest(entry)?.isBackground === true) ||
+    session.path().some((entry) => entry.type === "compaction" && entry.fromHook === true)
+  );
+}
+
+function ownManifest({ details }: { details?: unknown }): { isBackground?: boolean } | undefined {
+  return (details as { manifest?: { isBackground?: boolean } } | undefined)?.manifest;
+}
+
+const table = readFileSync(new URL("../README.md", import.meta.url), "utf8")
+  .split("## In the background\n")[1]!
+  .split("\n## ")[0]!
+  .split("\n")
+  .flatMap((line) => {
+    const [, row, outcome] = /^\| (.+?) \| \*\*(.+?)\*\*/.exec(line) ?? [];
+    return row === undefined ? [] : [[row, outcome!] as const];
+  });
+
+test("the README's table has each row once", () => {
+  expect(table.map(([row]) => row).sort()).toEqual(Object.keys(meanwhile).sort());
+});
+
+test.each(table)("meanwhile %s: it is %s", async (row, outcome) => {
+  expect(await becomes(row)).toBe(outcome);
+});
+
+function idsInView(session: Session): string[] {
+  return session.projection().items.map(({ entryId }) => entryId);
+}
+
+/** Steps of a day, in any order: what is said, changed and moved, looks at the threshold, and answers that come. */
+const steps = [
+  ...["U A", "U:1000 A:10", "U:3000 A:10", "U A(t1) T1:700 A", 'P"Never push."', 'Q"Never push."'],
+  ...["M(%1)", "E(%2)", "Z(%0)", "Y(%0)", "^%1", "^%5", "^%9", "S"],
+  ...["check", "check", "check", "answer", "answer", "fail", "digest", "model"],
+] as const;
+
+test("Invariant: whatever happens between, a compaction's view is its summary and an end of what was in view, nothing is lost", async () => {
+  let written = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.constantFrom(...steps), { minLength: 6, maxLength: 16 }), async (day) => {
+      const { session, summariser, controller, check, lifecycle } = working();
+      let view: readonly string[] = [];
+      let pinned = "";
+      const broken: unknown[] = [];
+      lifecycle.on("auto_compaction_start", () => {
+        view = idsInView(session);
+        pinned = pinnedTexts(session).join();
+      });
+      lifecycle.on("session_compact", ({ compactionEntry }) => {
+        if (ownManifest(compactionEntry)?.isBackground !== true) return;
+        written += 1;
+        const [summary, ...kept] = idsInView(session);
+        // What was pinned before stands in the summary.
+        const isSaid = (id: string) => pinChange(session.entry(id)!) === undefined;
+        const end = view.slice(view.indexOf(kept[0]!)).filter(isSaid).join();
+        const isWhole = kept.filter(isSaid).join() === end && pinnedTexts(session).join() === pinned;
+        if (summary !== compactionEntry.id || !isWhole) broken.push([summary, kept, view]);
+      });
+      const known = new Set<string>();
+      for (const step of ["check", ...day, "answer", "check"]) {
+        if (step === "check") void check();
+        else if (step === "answer") summariser.answer();
+        else if (step === "fail") summariser.answer({ stopReason: "error", errorMessage: "down" });
+        else if (step === "digest") void controller.compact({ useDigest: true });
+        else if (step === "model") controller.modelChanged();
+        else history(step, session);
+        for (const id of idsInView(session)) known.add(id);
+        await settled();
+      }
+      summariser.answer();
+      await settled();
+      expect(broken).toEqual([]);
+      expect(idsInView(session)).toEqual(project(session.path()).items.map(({ entryId }) => entryId));
+      const ids = new Set(session.entries().map(({ id }) => id));
+      expect([...known].filter((id) => !ids.has(id))).toEqual([]);
+    }),
+    { numRuns: 1_000 },
+  );
+  // Else nothing of this was tested.
+  expect(written).toBeGreaterThan(100);
+});
