@@ -9,6 +9,8 @@ export const eventWords: Readonly<Record<keyof LifecycleEvents, string>> = {
   session_info_changed: "the session was named, or its name taken away",
   session_before_switch: "the user wants a new session, or another one",
   session_before_fork: "the user wants to go on in a copy",
+  background_compaction:
+    "a summary that is made while the agent works is begun, ready, written or thrown away",
   auto_compaction_start: "a compaction begins, a manual one too",
   auto_compaction_end: "it has ended, however; the last event of every compaction",
   session_before_mask: "old tool results are about to be masked in the model's view",

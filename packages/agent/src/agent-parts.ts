@@ -1,4 +1,5 @@
 import {
+  type BackgroundChange,
   CompactionController,
   type FileChange,
   type ReviewCompaction,
@@ -155,6 +156,20 @@ export function agentParts(options: AgentOptions): AgentParts {
   return parts;
 }
 
+/** What was paid for in vain is told, the first time. */
+function tellOnce(onNotice: AgentParts["onNotice"]) {
+  let isTold = false;
+  return ({ state, detail }: BackgroundChange): void => {
+    if (isTold || (state !== "discarded" && state !== "failed")) return;
+    isTold = true;
+    onNotice({
+      level: "info",
+      code: "background_compaction_lost",
+      message: `A summary that was being made ahead was thrown away: ${detail} Nothing else has changed; what is said of others like it stands in /session.`,
+    });
+  };
+}
+
 /** @param parts asked once they are made: settings and model change while it works */
 function compactionController(
   { session, reviewCompaction, fileChangedMs, isSubAgent = false }: AgentOptions,
@@ -180,6 +195,7 @@ function compactionController(
     now: () => parts().now(),
     fixedTexts: () => parts().fixedTexts(),
     isSubAgent,
+    onBackground: tellOnce(onNotice),
     onWarning: ({ code, message, hint }) =>
       onNotice({ level: "warning", code, message: `${message} ${hint}` }),
   });

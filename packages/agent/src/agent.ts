@@ -1,4 +1,5 @@
 import {
+  type BackgroundCounts,
   type BranchMerge,
   type CompactionOutcome,
   digestSummariser,
@@ -94,6 +95,11 @@ export class Agent {
   /** True while a compaction is under way, whoever asked for it. */
   get isCompacting(): boolean {
     return this.#compaction.isRunning;
+  }
+
+  /** Summaries that are made while it works: whether one is under way, and what became of the others. */
+  get background(): BackgroundCounts {
+    return this.#parts.controller.background;
   }
 
   /** Aborted when what goes on is stopped; undefined while nothing goes on. */
@@ -265,8 +271,9 @@ export class Agent {
   }
 
   async #close(why: Omit<PayloadOf<LifecycleEvents["session_shutdown"]>, "type">): Promise<void> {
-    const { events, gracePeriod } = this.#parts;
+    const { events, gracePeriod, controller } = this.#parts;
     await this.#activity.abort();
+    controller.abandonBackground("The session is closed.");
     gracePeriod.begin();
     // Messages that waited are stored after an abort.
     await this.#activity.idle();

@@ -63,6 +63,13 @@ const cases: Record<Name, Case> = {
   },
   session_before_switch: byFrontEnd("session_before_switch", { reason: "new" }),
   session_before_fork: byFrontEnd("session_before_fork", { entryId: "a", position: "at" }),
+  background_compaction: {
+    sizes: [7_000, 6_000],
+    act: prompt,
+    // It was begun behind the run before.
+    payload: () => ({ state: "ready", detail: "" }),
+    behind: "background_compaction",
+  },
   auto_compaction_start: { act: compact, payload: () => ({ reason: "manual" }) },
   auto_compaction_end: {
     act: compact,

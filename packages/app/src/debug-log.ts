@@ -54,6 +54,9 @@ function listen(lifecycle: Lifecycle<LifecycleEvents>, write: (text: string) => 
   on("session_mask", ({ entries, freedTokens, reason }) =>
     write(`history masked reclaimed_tokens=${freedTokens} results=${entries.length} reason=${reason}`),
   );
+  on("background_compaction", ({ state, detail }) =>
+    write(`background compaction state=${state} detail=${detail}`),
+  );
   on("auto_compaction_start", ({ reason }) => write(`compaction started reason=${reason}`));
   on("auto_compaction_end", ({ outcome, willRetry }) =>
     write(

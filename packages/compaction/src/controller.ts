@@ -1,5 +1,5 @@
 import { BonsaiError, isGoodAnswer, tokensText } from "@bonsai-agent/messages";
-import { BackgroundCompaction, type BackgroundCounts } from "./background.ts";
+import { type BackgroundChange, BackgroundCompaction, type BackgroundCounts } from "./background.ts";
 import { CompactionBreaker } from "./breaker.ts";
 import { type ModelSizes, type Refusal, sendableTokens } from "./budget.ts";
 import { FailedSummary } from "./failed-summary.ts";
@@ -37,6 +37,8 @@ export interface ControllerOptions
   now?: () => number;
   /** A sub-agent has no threshold; overflow recovery stays. Default false. */
   isSubAgent?: boolean;
+  /** Called with what becomes of a summary that is made while the agent works, as `background_compaction` tells it. */
+  onBackground?: (change: BackgroundChange) => void;
   /** Called once when an automatic compaction failed or is paused, so that the task can go on. */
   onWarning?: (error: BonsaiError) => void;
 }
@@ -86,6 +88,7 @@ export class CompactionController {
     this.#now = options.now ?? Date.now;
     this.#failedSummary = new FailedSummary(this.#now);
     this.#background = new BackgroundCompaction((change) => {
+      options.onBackground?.(change);
       void options.lifecycle?.notify("background_compaction", { type: "background_compaction", ...change });
     });
   }

@@ -6,7 +6,7 @@ export {
   type SaidMessage,
   type SpanRecord,
 } from "@bonsai-agent/digest";
-export type { BackgroundCounts } from "./background.ts";
+export type { BackgroundChange, BackgroundCounts } from "./background.ts";
 export { branchWords } from "./branch.ts";
 export { type BranchDiff, type BranchSide, branchDiff } from "./branch-diff.ts";
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";

@@ -54,7 +54,7 @@ export class FooterSource {
       if (reason !== "reload") this.#isUncounted = true;
       this.refresh();
     });
-    for (const name of ["session_tree", "session_compact", "session_mask"] as const)
+    for (const name of ["session_tree", "session_compact", "session_mask", "background_compaction"] as const)
       lifecycle.on(name, refresh);
     lifecycle.on("message_stored", ({ message }) => {
       if (message.role === "bashExecution" || message.role === "toolResult") this.#readBranch();
@@ -117,7 +117,7 @@ export class FooterSource {
     this.#facts = undefined;
   }
 
-  #read({ session, state }: Agent, statuses: readonly string[]): FooterFacts {
+  #read({ session, state, background }: Agent, statuses: readonly string[]): FooterFacts {
     const { model, askedThinking, sessionName } = state;
     const cost = this.cost.cost(freeAmong([model]));
     return {
@@ -129,6 +129,7 @@ export class FooterSource {
       ...this.#contextOf(session, state),
       costUsd: cost.usd,
       isCostPartial: cost.certainty !== "known",
+      isSummarising: background.isUnderway,
       used: this.#options.showsTokens?.() === true ? usedTokens(this.cost.usage) : undefined,
       statuses,
     };

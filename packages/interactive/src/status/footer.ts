@@ -55,6 +55,8 @@ export interface FooterFacts {
   isCostPartial?: boolean | undefined;
   /** Tokens of all requests, and the share of the sent ones that came from the cache, 0 to 1. Default: not shown. */
   used?: { sent: number; got: number; cachedShare: number } | undefined;
+  /** True while a summary is made ahead of its compaction. Default: false */
+  isSummarising?: boolean | undefined;
   /** Short texts of extensions. */
   statuses: readonly string[];
 }
@@ -91,7 +93,8 @@ function workParts(facts: FooterFacts, { style }: Theme): Part[] {
   const { model, thinking } = facts;
   const cost = [...costParts(facts, style), ...usedParts(facts, style)];
   if (model === undefined) return [...cost, noModelPart(style)];
-  const parts = [...contextParts(facts, style), ...cost, modelPart(model, style)];
+  const ahead = facts.isSummarising ? [left(style.dim, ["summarising ahead", 2], ["…", 5])] : [];
+  const parts = [...contextParts(facts, style), ...ahead, ...cost, modelPart(model, style)];
   if (thinking) parts.push(right(style.dim, [`thinking ${cut(thinking, 16)}`, 2], [cut(thinking, 16), 4]));
   return parts;
 }
