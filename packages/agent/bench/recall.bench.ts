@@ -6,14 +6,12 @@ import { createSession, openSession, type Session } from "@bonsai-agent/session"
 import { SessionSearch } from "@bonsai-agent/session/search";
 import {
   type BenchTable,
-  neededTerms,
   type Plant,
   plantedLanguages,
   plantedSession,
   recordedSession,
-  requestTexts,
-  specificTerms,
 } from "@bonsai-agent/testkit";
+import { neededTerms, requestTexts, specificTerms } from "../../lab/src/needed-terms.ts";
 import { recallTool } from "../src/recall/recall-tool.ts";
 import { agentSettings } from "../src/settings.ts";
 

@@ -159,8 +159,8 @@ export function agentParts(options: AgentOptions): AgentParts {
 /** What was paid for in vain is told, the first time. */
 function tellOnce(onNotice: AgentParts["onNotice"]) {
   let isTold = false;
-  return ({ state, detail }: BackgroundChange): void => {
-    if (isTold || (state !== "discarded" && state !== "failed")) return;
+  return ({ detail, lostRequests }: BackgroundChange): void => {
+    if (isTold || lostRequests === 0) return;
     isTold = true;
     onNotice({
       level: "info",

@@ -45,7 +45,7 @@ test("usage older than the latest compaction is not trusted: the shown figure is
 });
 
 /** A summary that fails is no compaction then. */
-const noDigest = { compaction: { summarizer: { fallback: "never" } } };
+const noDigest = { compaction: { summarizer: { fallback: "never" }, background: false } };
 
 test("after a 190k usage in a 200k window, 529 errors do not hide that the threshold is passed", async () => {
   const run = scriptedAgent({
@@ -91,7 +91,7 @@ test.each([
   async (economy, known, made) => {
     const run = scriptedAgent({
       model: known === "with prices" ? priced : huge,
-      settings: { compaction: { economy } },
+      settings: { compaction: { economy, background: false } },
       turn: () => done,
       summary: () => summary,
     });

@@ -317,7 +317,7 @@ test.each([
   ["threshold", false, [calls({ tokens: 4_500 }), done]],
   ["overflow", true, [overflow, done]],
 ] as const)("by %s each event has the reason, and willRetry is %s", async (reason, willRetry, turn) => {
-  const run = await stage({ turn });
+  const run = await stage({ turn, settings: { compaction: { background: false } } });
   const names = ["session_before_compact", "session_compact", "auto_compaction_end"] as const;
   const events = names.map((name) => told(run, name));
   const started = told(run, "auto_compaction_start");

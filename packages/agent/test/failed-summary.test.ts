@@ -19,6 +19,8 @@ function failing(options: Partial<ScriptedAgentOptions> = {}) {
     turn: () => ({ text: "done" }),
     summary: () => down,
     now: () => time.ms,
+    // Each is to be waited for, so that one sees who was asked.
+    settings: { compaction: { background: false } },
     ...options,
   });
   const outcomes: CompactionOutcome[] = [];

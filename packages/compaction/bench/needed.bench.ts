@@ -1,9 +1,10 @@
 import { byScript, type Message } from "@bonsai-agent/messages";
-import { type BenchTable, neededTerms, specificTerms } from "@bonsai-agent/testkit";
+import type { BenchTable } from "@bonsai-agent/testkit";
+import { neededTerms, specificTerms } from "../../lab/src/needed-terms.ts";
 import { type CompactionSettingsInput, compactionPresets, compactionSettings } from "../src/index.ts";
 import { sketchOf, userSentences } from "./baselines.ts";
 import { recordedMessages } from "./day-messages.ts";
-import { type Context, type MakeSummary, PlayedSession, visibleTexts } from "./played-session.ts";
+import { type Context, type MakeSummary, PlayedSession } from "./played-session.ts";
 
 const CUTS = 10;
 /** Between these shares of the session. */

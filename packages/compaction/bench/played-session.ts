@@ -1,5 +1,6 @@
-import { type Message, messageText } from "@bonsai-agent/messages";
+import type { Message } from "@bonsai-agent/messages";
 import { createSession } from "@bonsai-agent/session";
+import { visibleTexts } from "../../lab/src/needed-terms.ts";
 import { type CompactionSettings, runCompaction } from "../src/index.ts";
 
 /** What the model has in front of it. */
@@ -59,13 +60,3 @@ export class PlayedSession {
 }
 
 /** The messages' text with the arguments of calls, as the model sees them. */
-export function visibleTexts(messages: readonly Message[]): string {
-  return messages.map(visibleText).join("\n");
-}
-
-function visibleText(message: Message): string {
-  if (message.role !== "assistant") return messageText(message);
-  const calls = message.content.filter((block) => block.type === "toolCall");
-  const parts = calls.map((call) => `${call.name} ${JSON.stringify(call.arguments)}`);
-  return [messageText(message), ...parts].join("\n");
-}

@@ -11,7 +11,7 @@ import { isReviewed } from "./settings.ts";
 import { readContext } from "./tokens.ts";
 import { contextSizeOf, roleTraits, type ViewItem, viewTokens } from "./view.ts";
 
-/** At this share of the size at which a compaction is due, its summary is begun. */
+/** At this share of the threshold the summary is begun. */
 const BEGIN_SHARE = 0.8;
 
 /** What became of a summary that is made while the agent works on. */
@@ -19,6 +19,8 @@ export interface BackgroundChange {
   state: BackgroundState;
   /** One sentence for people; empty where the state says all. */
   detail: string;
+  /** Requests to a model that were made in vain. */
+  lostRequests: number;
 }
 
 /** Since the session was opened. */
@@ -130,13 +132,13 @@ export class BackgroundCompaction {
     this.#underway = undefined;
     underway.abort.abort(new Error(why));
     if (underway.made !== undefined) this.#count(underway.made);
-    this.#tell("discarded", why);
+    this.#tell("discarded", why, 1);
   }
 
   async #written(draft: Reached, request: CompactionRequest): Promise<CompactionResult | undefined> {
     const discard = () => {
       this.#count(draft);
-      this.#tell("discarded", "The session went another way meanwhile.");
+      this.#tell("discarded", "The session went another way meanwhile.", draft.run.cost.requests);
     };
     if (request.signal?.aborted || grownDraft(draft, request) === undefined) {
       discard();
@@ -159,7 +161,7 @@ export class BackgroundCompaction {
     this.#count(made);
     const result = isDraft(made) ? failedResult(made.run, made.state) : made;
     underway.onFailed(result);
-    this.#tell(result.status === "failed" ? "failed" : "discarded", result.detail);
+    this.#tell(result.status === "failed" ? "failed" : "discarded", result.detail, result.requests);
   }
 
   #count(made: Reached | CompactionResult): void {
@@ -178,17 +180,18 @@ export class BackgroundCompaction {
       run.session.append({ type: "usage", kind: "background_summary", provider, model, usage });
   }
 
-  #tell(state: BackgroundChange["state"], detail = ""): void {
-    this.#onChange?.({ state, detail });
+  #tell(state: BackgroundChange["state"], detail = "", lostRequests = 0): void {
+    this.#onChange?.({ state, detail, lostRequests });
   }
 }
 
 /** The decision for a run whose aim is a summary; undefined where none is due soon. */
 function dueSoon(request: CompactionRequest): Decision | undefined {
   const decision = request.decision ?? decisionOf(request);
-  const { limitTokens, reading } = decision;
-  if (limitTokens === undefined) return undefined;
-  const beginTokens = Math.floor(limitTokens * BEGIN_SHARE);
+  const { limitTokens, neededTokens = limitTokens, reading } = decision;
+  if (limitTokens === undefined || neededTokens === undefined) return undefined;
+  // A working size is no wall: to begin before it would only make compactions more frequent, and dearer.
+  const beginTokens = Math.min(limitTokens, Math.floor(neededTokens * BEGIN_SHARE));
   return reading.tokens > beginTokens ? { ...decision, limitTokens: beginTokens } : undefined;
 }
 

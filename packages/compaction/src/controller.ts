@@ -89,7 +89,12 @@ export class CompactionController {
     this.#failedSummary = new FailedSummary(this.#now);
     this.#background = new BackgroundCompaction((change) => {
       options.onBackground?.(change);
-      void options.lifecycle?.notify("background_compaction", { type: "background_compaction", ...change });
+      const { state, detail } = change;
+      void options.lifecycle?.notify("background_compaction", {
+        type: "background_compaction",
+        state,
+        detail,
+      });
     });
   }
 
@@ -206,6 +211,9 @@ export class CompactionController {
       return skip("The latest message alone is above the window.");
     const done = this.#doneForTask ?? (isUrgent ? undefined : this.#economyDone);
     if (done !== undefined) return skip(done);
+    const canWorkOn = !isUrgent && !decision.isExpired;
+    if (canWorkOn && this.#beginInBackground(request, decision))
+      return skip("Its summary is being made, and the context may grow meanwhile.");
     if (this.#triedForRequest) return skip("A compaction was tried for this request already.");
     this.#triedForRequest = true;
     const why = this.#breaker.whyOpen();
@@ -301,14 +309,16 @@ export class CompactionController {
     return outcomeOf(result);
   }
 
-  /** Where nothing speaks against a compaction that is soon needed. */
-  #beginInBackground(request: CompactionRequest, decision: Decision): void {
-    if (this.#running || this.#doneForTask !== undefined || this.#breaker.whyOpen() !== undefined) return;
+  /** Where nothing speaks against a compaction that is soon needed. @returns true where one is under way */
+  #beginInBackground(request: CompactionRequest, decision: Decision): boolean {
+    if (this.#running || this.#doneForTask !== undefined || this.#breaker.whyOpen() !== undefined)
+      return false;
     const { summariser } = this.#sparingFailed(request);
-    if (summariser === undefined) return;
+    if (summariser === undefined) return false;
     this.#background.consider({ ...request, signal: undefined, decision, onCommitted: undefined }, (result) =>
       this.#failedSummary.note(result, summariser.name),
     );
+    return this.#background.counts.isUnderway;
   }
 
   /** Without a model that has just failed, where the digest would stand in for it. */

@@ -106,6 +106,8 @@ export interface Decision {
    * as the limit.
    */
   readonly neededTokens: number | undefined;
+  /** True where the limit is lower just now, for the next request pays for all of its prefix anyway. */
+  readonly isExpired?: boolean;
   /** By the reading; more where a refusal showed that it was too low. */
   readonly total: { tokens: number; estimatedTokens: number };
 }
@@ -120,7 +122,8 @@ export function decisionOf(request: CompactionRequest, reading = readContext(req
         ? undefined
         : contextLimit({ settings, model, budgets, reading, isModelAsked, nowMs: request.nowMs });
     const { limitTokens, thresholdTokens: neededTokens } = limits ?? {};
-    return { reading, budgets, limitTokens, neededTokens, total: readTotal(reading) };
+    const isExpired = limits?.isExpired ?? false;
+    return { reading, budgets, limitTokens, neededTokens, isExpired, total: readTotal(reading) };
   }
   const { refusal = {} } = request;
   const budgets = budgetsFor({ settings, model: sizesAfterRefusal(model, refusal, reading), reason });

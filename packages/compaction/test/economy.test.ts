@@ -47,7 +47,7 @@ function controllerFor(
   input: CompactionSettingsInput = {},
   options: Partial<ControllerOptions> = {},
 ) {
-  const settings = compactionSettings({ estimator: "chars4", economy: "auto", ...input });
+  const settings = compactionSettings({ estimator: "chars4", economy: "auto", background: false, ...input });
   const summariser = scriptedSummariser();
   const model = () => middling;
   const now = () => latestMs(session);

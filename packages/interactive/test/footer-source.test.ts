@@ -13,6 +13,7 @@ test("a frame that comes when the session is closed shows what was known", () =>
   const session = openSession(writeLines(sampleLines()));
   const model = { provider: "stage", id: "actor", reasoning: false };
   const agent = {
+    background: { isUnderway: false },
     session,
     get state() {
       const { tokens } = { tokens: session.path().length };
@@ -58,6 +59,7 @@ test.each([
   const agent = {
     session: { leafId: null, projection: () => ({ items: [] }) },
     state: { model, thinking: "off", context },
+    background: { isUnderway: false },
   };
   const source = new FooterSource({
     ...{ cwd: testFolder(), folder: "~", redraw: () => {} },
@@ -83,6 +85,7 @@ test("a short one, and one that ends in an answer, show at once how full they ar
     const agent = {
       session: { leafId: null, projection: () => ({ items }) },
       state: { model, thinking: "off", context },
+    background: { isUnderway: false },
     };
     const source = new FooterSource({
       ...{ cwd: testFolder(), folder: "~", redraw: () => {} },

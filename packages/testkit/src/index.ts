@@ -14,7 +14,6 @@ export {
 export { type Random, seededRandom } from "./made-text.ts";
 export { type FaultName, faults, type MisbehavingServer, misbehavingServer } from "./misbehaving-server.ts";
 export { type WireName, wires } from "./model-wires.ts";
-export { neededTerms, requestTexts, specificTerms } from "./needed-terms.ts";
 export {
   type OAuthEndpoint,
   type OAuthFault,

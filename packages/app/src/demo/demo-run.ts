@@ -90,7 +90,8 @@ export async function playDemo(options: DemoOptions): Promise<DemoRun> {
     cwd: projectFolder,
     home: options.folder,
     settings: agentSettings({
-      compaction: { mask: { mode: "local" } },
+      // Each compaction is to be seen as it comes.
+      compaction: { mask: { mode: "local" }, background: false },
       retry: { maxRetries: 1, baseDelayMs: 200 },
     }),
     models: new ModelClient({

@@ -1,18 +1,15 @@
-import type { ModelPrices } from "@bonsai-agent/messages";
+import { type CompactionSettingsInput, compactionSettings } from "@bonsai-agent/compaction";
+import type { Message, ModelPrices } from "@bonsai-agent/messages";
 import type { BenchTable } from "@bonsai-agent/testkit";
-import { type CompactionSettingsInput, compactionSettings } from "../src/index.ts";
-import { recordedMessages, workdayMessages } from "./day-messages.ts";
-import { type PlayDayOptions, type PlayedDay, playDay } from "./played-day.ts";
+import { recordedMessages, workdayMessages } from "../../compaction/bench/day-messages.ts";
+import { type Recording, type Replay, type ReplayOptions, replay } from "../src/index.ts";
 
 /** A middling model's. */
 const PRICES: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
-const usual = {
-  prices: PRICES,
-  windowTokens: 200_000,
-  fixedTokens: 5_000,
-  // What the provider counted at the end of the recorded session, against the count by script.
-  countRatio: 1.23,
-};
+const usual = { prices: PRICES, windowTokens: 200_000 };
+const FIXED_TOKENS = 5_000;
+// What the provider counted at the end of the recorded session, against the count by script.
+const COUNT_RATIO = 1.23;
 const SIZES = [32_000, 48_000, 64_000, 80_000, 120_000, 160_000];
 
 const contenders: ReadonlyArray<[string, CompactionSettingsInput]> = [
@@ -28,6 +25,8 @@ const contenders: ReadonlyArray<[string, CompactionSettingsInput]> = [
     { economy },
   ]),
   ["bonsai, economy auto", { economy: "auto" }],
+  ["bonsai, nothing ahead", { background: false }],
+  ["bonsai, economy auto, nothing ahead", { economy: "auto", background: false }],
   ["bonsai, economy auto, no masks", { economy: "auto", mask: { enabled: false } }],
 ];
 
@@ -51,6 +50,7 @@ const COLUMNS = [
   "masked",
   "highest",
   "dollars",
+  "waited",
   "needed after",
   "needed along",
 ];
@@ -60,9 +60,10 @@ export default async function bench(): Promise<BenchTable[]> {
   const messages = recordedMessages();
   if (messages === undefined)
     return [{ title: "Economy", columns: ["no recorded session lies beside the repository"], rows: [] }];
-  const played = async (name: string, input: CompactionSettingsInput, more: Partial<PlayDayOptions> = {}) => {
+  const played = async (name: string, input: CompactionSettingsInput, more: Partial<ReplayOptions> = {}) => {
     const settings = compactionSettings(input);
-    return rowOf(name, await playDay({ ...usual, messages, settings, ...more }));
+    const recording = recordingOf(messages, COUNT_RATIO);
+    return rowOf(name, await replay({ ...usual, recording, settings, ...more }));
   };
   const rows: string[][] = [];
   for (const [name, settings] of contenders) rows.push(await played(name, settings));
@@ -72,14 +73,14 @@ export default async function bench(): Promise<BenchTable[]> {
   const made = workdayMessages(WORKDAY.seed, WORKDAY.entries);
   const madeRows: string[][] = [];
   for (const [name, settings] of planted)
-    madeRows.push(await played(name, settings, { messages: made, countRatio: 1 }));
+    madeRows.push(await played(name, settings, { recording: recordingOf(made, 1) }));
   return [
     {
       title: "Economy: a recorded day, request by request, at each working size",
       columns: COLUMNS,
       rows,
       notes: [
-        `Prices of a middling model, a window of ${usual.windowTokens / 1_000}k, ${usual.fixedTokens / 1_000}k of system prompt and tools; a prefix is kept for five minutes.`,
+        `Prices of a middling model, a window of ${usual.windowTokens / 1_000}k, ${FIXED_TOKENS / 1_000}k of system prompt and tools; a prefix is kept for five minutes.`,
         "Needed: of the terms that the recorded future uses and the past had, the share in the context; right after each compaction, and at ten requests evenly spread.",
       ],
     },
@@ -92,19 +93,28 @@ export default async function bench(): Promise<BenchTable[]> {
   ];
 }
 
-function rowOf(name: string, day: PlayedDay): string[] {
+function recordingOf(messages: readonly Message[], countRatio: number): Recording {
+  const recorded = { requests: 0, sentTokens: 0, usd: 0, compactions: 0 };
+  return { messages, model: undefined, fixedTokens: FIXED_TOKENS, countRatio, recorded };
+}
+
+function rowOf(name: string, day: Replay): string[] {
+  const compactions = Object.values(day.compactions).reduce((sum, count) => sum + count, 0);
   return [
     name,
     String(day.requests),
-    String(day.compactions),
-    String(day.maskings),
-    `${Math.round(day.highestTokens / 1_000)}k`,
-    day.usd.toFixed(2),
+    String(compactions),
+    String(day.masks),
+    `${Math.round(Math.max(...day.context) / 1_000)}k`,
+    `$${day.usd.toFixed(2)}`,
+    `${Math.round(day.waitedMs / 1_000)} s`,
     mean(day.neededAfter),
     mean(day.neededAlong),
   ];
 }
 
-function mean(of: readonly number[]): string {
-  return of.length === 0 ? "" : (of.reduce((sum, one) => sum + one, 0) / of.length).toFixed(2);
+function mean(shares: readonly number[]): string {
+  return shares.length === 0
+    ? ""
+    : (shares.reduce((sum, share) => sum + share, 0) / shares.length).toFixed(2);
 }

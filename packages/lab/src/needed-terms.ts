@@ -59,3 +59,14 @@ function argumentTexts(message: Message): string[] {
   const given = toolCalls(message).flatMap((call) => ARGUMENTS.map((name) => call.arguments[name]));
   return given.filter((value) => typeof value === "string").map((text) => text.slice(0, ARGUMENT_CHARS));
 }
+
+/** All that a model sees of messages, as text. */
+export function visibleTexts(messages: readonly Message[]): string {
+  return messages.map(visibleText).join("\n");
+}
+
+function visibleText(message: Message): string {
+  if (message.role !== "assistant") return messageText(message);
+  const parts = toolCalls(message).map((call) => `${call.name} ${JSON.stringify(call.arguments)}`);
+  return [messageText(message), ...parts].join("\n");
+}

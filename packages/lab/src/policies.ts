@@ -1,0 +1,66 @@
+import {
+  type CompactionSettings,
+  type CompactionSettingsInput,
+  compactionPresets,
+  compactionSettings,
+} from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+
+/** Settings of compaction under a name. */
+export interface Policy {
+  name: string;
+  settings: CompactionSettings;
+  /** As somebody would write them. */
+  input: CompactionSettingsInput;
+}
+
+/** Every preset as it is, Bonsai's own with its economy, and without what it makes ahead. */
+export function usualPolicies(): Policy[] {
+  return [...Object.keys(compactionPresets), "bonsai+auto", "bonsai+background=false"].map(policyNamed);
+}
+
+/**
+ * A preset, and what is different from it: `pi`, `bonsai+auto`, `pi+64k`, `bonsai+economy=48000+mask.enabled=false`. A size by
+ * itself is that of the economy.
+ * @throws BonsaiError `policy_unknown`, `compaction_setting_invalid`
+ */
+export function policyNamed(name: string): Policy {
+  const [preset = "", ...changes] = name.split("+");
+  if (!Object.hasOwn(compactionPresets, preset))
+    throw new BonsaiError({
+      code: "policy_unknown",
+      message: `There is no policy ${name}.`,
+      hint: `Begin with one of ${Object.keys(compactionPresets).join(", ")}; behind it come changes like +auto, +64k or +mask.enabled=false.`,
+    });
+  const input: Record<string, unknown> = { preset };
+  for (const change of changes) {
+    const [key, value] = keyAndValue(change);
+    set(input, key.split("."), value);
+  }
+  return { name, settings: compactionSettings(input), input: input as CompactionSettingsInput };
+}
+
+function keyAndValue(change: string): [key: string, value: unknown] {
+  const size = /^(\d+)k$/.exec(change)?.[1];
+  if (size !== undefined) return ["economy", Number(size) * 1_000];
+  if (change === "auto" || change === "off") return ["economy", change];
+  const at = change.indexOf("=");
+  if (at < 0) return [change, true];
+  const text = change.slice(at + 1);
+  try {
+    return [change.slice(0, at), JSON.parse(text)];
+  } catch {
+    return [change.slice(0, at), text];
+  }
+}
+
+function set(target: Record<string, unknown>, [key = "", ...rest]: string[], value: unknown): void {
+  if (rest.length === 0) {
+    target[key] = value;
+    return;
+  }
+  const inner = Object.hasOwn(target, key) ? target[key] : undefined;
+  const object = typeof inner === "object" && inner !== null ? (inner as Record<string, unknown>) : {};
+  target[key] = object;
+  set(object, rest, value);
+}
