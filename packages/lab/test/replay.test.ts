@@ -49,13 +49,11 @@ function recorded(messages: readonly Message[]): Recording {
   };
 }
 
-const played = (policy: string, messages = day(60)) =>
+const played = (policy: string, messages = day(60), windowTokens = WINDOW) =>
   replay({
     recording: recorded(messages),
     settings: policyNamed(policy).settings,
-    prices,
-    windowTokens: WINDOW,
-  });
+    prices, windowTokens });
 const compactionsOf = ({ compactions }: Awaited<ReturnType<typeof played>>) => compactions.threshold ?? 0;
 
 test("every recorded answer is a request; without need of a compaction, its context only grows", async () => {
@@ -67,8 +65,11 @@ test("every recorded answer is a request; without need of a compaction, its cont
 });
 
 test("a smaller working size costs compactions and less money, and stays below it", async () => {
-  const [small, large] = [await played(`${SMALL}+24k`), await played(SMALL)];
-  expect(Math.max(...small.context)).toBeLessThan(30_000);
+  const [small, large] = [
+    await played(`${SMALL}+40k`, day(150), 200_000),
+    await played(SMALL, day(150), 200_000),
+  ];
+  expect(Math.max(...small.context)).toBeLessThan(45_000);
   expect(compactionsOf(small)).toBeGreaterThan(compactionsOf(large));
   expect(small.usd).toBeLessThan(large.usd);
 });
