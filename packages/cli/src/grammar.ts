@@ -160,6 +160,34 @@ export const grammar: readonly CommandGrammar[] = [
     load: async () => (await import("./commands/show.ts")).run,
   },
   {
+    name: "lab",
+    summary: "Play recorded sessions again under other policies of compaction",
+    args: [
+      [
+        "[session]",
+        "a session, another agent's transcript, or a folder of sessions; default: the latest of this folder",
+      ],
+    ],
+    options: [
+      {
+        flags: "--policy <policy>",
+        description: "pi, bonsai+auto, pi+64k, …; several are compared",
+        kind: "list",
+      },
+      { flags: "--all", description: "all sessions of this folder" },
+      {
+        flags: "--window <tokens>",
+        description: "the model's window; default: that of the recorded model",
+        kind: "tokens",
+      },
+    ],
+    examples: [
+      ["bonsai lab session.jsonl", "your settings and every preset: what each would have cost, and lost"],
+      ["bonsai lab session.jsonl --policy pi --policy bonsai+auto --policy bonsai+64k", "three policies"],
+    ],
+    load: async () => (await import("./commands/lab.ts")).run,
+  },
+  {
     name: "context",
     summary: "Show what the model sees, item by item",
     args: [session],

@@ -1,6 +1,6 @@
 import { byScript, type Message } from "@bonsai-agent/messages";
 import type { BenchTable } from "@bonsai-agent/testkit";
-import { neededTerms, specificTerms } from "../../lab/src/needed-terms.ts";
+import { neededTerms, specificTerms, visibleTexts } from "../../lab/src/needed-terms.ts";
 import { type CompactionSettingsInput, compactionPresets, compactionSettings } from "../src/index.ts";
 import { sketchOf, userSentences } from "./baselines.ts";
 import { recordedMessages } from "./day-messages.ts";

@@ -85,7 +85,7 @@ test("a short one, and one that ends in an answer, show at once how full they ar
     const agent = {
       session: { leafId: null, projection: () => ({ items }) },
       state: { model, thinking: "off", context },
-    background: { isUnderway: false },
+      background: { isUnderway: false },
     };
     const source = new FooterSource({
       ...{ cwd: testFolder(), folder: "~", redraw: () => {} },

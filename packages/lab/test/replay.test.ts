@@ -53,7 +53,9 @@ const played = (policy: string, messages = day(60), windowTokens = WINDOW) =>
   replay({
     recording: recorded(messages),
     settings: policyNamed(policy).settings,
-    prices, windowTokens });
+    prices,
+    windowTokens,
+  });
 const compactionsOf = ({ compactions }: Awaited<ReturnType<typeof played>>) => compactions.threshold ?? 0;
 
 test("every recorded answer is a request; without need of a compaction, its context only grows", async () => {

@@ -1,0 +1,72 @@
+import { copyFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { generateWorkday } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
+import { jsonOf, runCli } from "./run-cli.ts";
+
+interface Report {
+  sessions: number;
+  recorded: { requests: number; compactions: number };
+  policies: Array<{
+    policy: string;
+    requests: number;
+    usd: number;
+    compactions: Record<string, number>;
+    highestTokens: number;
+    neededAfter: number | null;
+    waitedSeconds: number;
+    context: number[];
+  }>;
+}
+
+const small = ["--policy", "bonsai+mask.enabled=false", "--policy", "bonsai+24k+mask.enabled=false"];
+
+function workday(): string {
+  const file = join(testFolder(), "day.jsonl");
+  generateWorkday({ file, seed: 3, entries: 400 });
+  return file;
+}
+
+test("bonsai lab plays a session again under each policy", async () => {
+  const file = workday();
+  const { sessions, recorded, policies } = await jsonOf<Report>([
+    "lab",
+    file,
+    ...small,
+    "--window",
+    "100000",
+  ]);
+  expect(sessions).toBe(1);
+  const [usual, economic] = policies;
+  expect([usual?.requests, economic?.requests]).toEqual([recorded.requests, recorded.requests]);
+  expect(usual?.context).toHaveLength(recorded.requests);
+  expect(economic!.compactions.threshold).toBeGreaterThan(usual?.compactions.threshold ?? 0);
+  expect(economic!.highestTokens).toBeLessThan(usual!.highestTokens);
+  expect(economic!.neededAfter).toBeGreaterThan(0);
+});
+
+test("a table shows them, with the context over time", async () => {
+  const { stdout } = await runCli(["lab", workday(), ...small], { columns: 140 });
+  expect(stdout).toMatch(/^1 session, \d+ requests, as recorded/);
+  expect(stdout).toMatch(/bonsai\+24k\S*\s+\$\d+\.\d\d\s+\d+ .*[▁▂▃▄▅▆▇█]{8,}/);
+});
+
+test("a folder's sessions are played together", async () => {
+  const folder = join(testFolder(), "several");
+  mkdirSync(folder);
+  const file = workday();
+  for (const name of ["a.jsonl", "b.jsonl"]) copyFileSync(file, join(folder, name));
+  const one = await jsonOf<Report>(["lab", file, "--policy", "pi"]);
+  const two = await jsonOf<Report>(["lab", folder, "--policy", "pi"]);
+  expect(two.sessions).toBe(2);
+  expect(two.policies[0]?.usd).toBeCloseTo(2 * one.policies[0]!.usd, 6);
+});
+
+test("a session without an answer, and a policy that nobody knows, are said", async () => {
+  const empty = writeLines(sampleLines().slice(0, 1));
+  const none = await runCli(["lab", empty, "--json"]);
+  expect([none.code, JSON.parse(none.stderr).error.code]).toEqual([1, "nothing_to_replay"]);
+  const unknown = await runCli(["lab", workday(), "--policy", "claude", "--json"]);
+  expect([unknown.code, JSON.parse(unknown.stderr).error.code]).toEqual([1, "policy_unknown"]);
+});
