@@ -167,6 +167,7 @@ export const grammar: readonly CommandGrammar[] = [
         "[session]",
         "a session, another agent's transcript, or a folder of sessions; default: the latest of this folder",
       ],
+      ["[sessions]", "behind the word tune: the sessions, as above; better settings are looked for"],
     ],
     options: [
       {
@@ -180,8 +181,16 @@ export const grammar: readonly CommandGrammar[] = [
         description: "the model's window; default: that of the recorded model",
         kind: "tokens",
       },
+      {
+        flags: "--loss <share>",
+        description: "with tune: so much less of what is needed may be in view; default: 0.02",
+      },
     ],
     examples: [
+      [
+        "bonsai lab tune --all",
+        "settings to paste, with what they save on days that they were not trained on",
+      ],
       ["bonsai lab session.jsonl", "your settings and every preset: what each would have cost, and lost"],
       ["bonsai lab session.jsonl --policy pi --policy bonsai+auto --policy bonsai+64k", "three policies"],
     ],

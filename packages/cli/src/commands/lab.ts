@@ -1,29 +1,18 @@
-import { readdirSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Line, paragraph, table } from "@bonsai-agent/app/line";
 import { counted, shortTokens } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
-import { knownCatalogue } from "@bonsai-agent/app/page-source";
-import { latestSession } from "@bonsai-agent/app/session-choice";
-import { openSessionFile, sessionFile, sessionPlace } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import {
   type Policy,
   policyNamed,
   type Recording,
   type Replay,
-  recordingOf,
   replay,
   usualPolicies,
 } from "@bonsai-agent/lab";
-import { BonsaiError, type ModelPrices, usualCacheRules } from "@bonsai-agent/messages";
-import { listSessions } from "@bonsai-agent/session";
-import { inMemory, transcriptSession } from "../transcript-session.ts";
+import { daysOf } from "./lab-days.ts";
 
-/** A middling model's, in US dollars per million tokens: for recordings whose model has no known price. */
-const MIDDLING: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
-const USUAL_WINDOW = 200_000;
 const CHART_COLUMNS = 32;
 
 /** What one policy made of all recordings. */
@@ -48,29 +37,16 @@ interface PolicyRow {
 
 /** Plays recorded sessions again under several policies, and shows what each would have cost and lost. */
 export async function run(invocation: Invocation): Promise<undefined> {
-  const { io, output, options } = invocation;
-  const recordings = recordingsOf(invocation).filter(({ recorded }) => recorded.requests > 0);
-  if (recordings.length === 0)
-    throw new BonsaiError({
-      code: "nothing_to_replay",
-      message: "No answer of a model was recorded there.",
-      hint: "Name a session in which work was done; `bonsai sessions` lists them.",
-    });
+  const { io, output, args } = invocation;
+  if (args[0] === "tune") return (await import("./lab-tune.ts")).run(invocation);
+  const days = await daysOf(invocation, args[0]);
+  const recordings = days.map(({ recording }) => recording);
   const policies = policiesOf(invocation);
-  const { models } = await knownCatalogue(io);
   const rows: PolicyRow[] = [];
   await withProgress(io, `Playing ${counted(recordings.length, "session")} again`, async () => {
     for (const policy of policies) {
       const replays: Replay[] = [];
-      for (const recording of recordings) {
-        const model = models.find(({ provider, id }) => `${provider}/${id}` === recording.model);
-        const windowTokens = Number(options.window ?? (model?.contextWindow || USUAL_WINDOW));
-        const prices = model?.usdPerMillionTokens ?? MIDDLING;
-        const cacheRules = model?.cacheRules ?? usualCacheRules;
-        replays.push(
-          await replay({ recording, settings: policy.settings, prices, cacheRules, windowTokens }),
-        );
-      }
+      for (const day of days) replays.push(await replay({ ...day, settings: policy.settings }));
       rows.push(rowOf(policy.name, replays));
     }
   });
@@ -85,39 +61,6 @@ function policiesOf(invocation: Invocation): Policy[] {
   const named = invocation.options.policy as string[] | undefined;
   if (named !== undefined) return named.map(policyNamed);
   return [{ name: "yours", settings: callSettings(invocation), input: {} }, ...usualPolicies()];
-}
-
-function recordingsOf(invocation: Invocation): Recording[] {
-  const { args, io, options, output } = invocation;
-  const call = { io, options };
-  if (options.all === true) {
-    const { sessions } = listSessions({ ...sessionPlace(call), cwd: io.cwd });
-    return sessions.map(({ file }) => recorded(file, invocation));
-  }
-  const [name] = args;
-  if (name === undefined) {
-    const onNotice = (notice: Parameters<typeof output.notify>[0]) => output.notify(notice);
-    return [recorded(latestSession({ cwd: io.cwd, call, onNotice }), invocation)];
-  }
-  const folder = resolve(io.cwd, name);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    return readdirSync(folder)
-      .filter((file) => file.endsWith(".jsonl"))
-      .sort()
-      .map((file) => recorded(join(folder, file), invocation));
-  const imported = transcriptSession(invocation, "what is played is a session made of it");
-  return [
-    imported === undefined ? recorded(sessionFile(invocation), invocation) : recordingOf(inMemory(imported)),
-  ];
-}
-
-function recorded(file: string, invocation: Invocation): Recording {
-  const session = openSessionFile(file, invocation);
-  try {
-    return recordingOf(session);
-  } finally {
-    session.close();
-  }
 }
 
 function recordedOf(recordings: readonly Recording[]): Recording["recorded"] {

@@ -1,0 +1,156 @@
+import { type CompactionSettingsInput, compactionSettings } from "@bonsai-agent/compaction";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { type Policy, usualPolicies } from "./policies.ts";
+import { type Replay, type ReplayOptions, replay } from "./replay.ts";
+
+export interface TuneOptions {
+  /** Each with its prices and window; at least two, for what is tuned on one is tested on another. */
+  days: ReadonlyArray<Omit<ReplayOptions, "settings">>;
+  /** The settings that are to be bettered. */
+  baseline: Policy;
+  /** So many settings are tried beside the presets. Default 32 */
+  tried?: number;
+  /** So much less of what the future needed may be in view along all requests, 0 to 1. Default 0.02 */
+  loss?: number;
+  /** Default 1 */
+  seed?: number;
+}
+
+export interface Tuned {
+  /** The settings to write; empty where nothing was better. */
+  settings: CompactionSettingsInput;
+  name: string;
+  /** Days that were trained on, and tested. */
+  trained: number;
+  tested: number;
+  /** On the tested days, each against the baseline: the share of money that is saved, below 0 where it costs more. */
+  savings: number[];
+  /** What the future needed of what stands in view, mean of the tested days: of the baseline, and of these settings. */
+  needed: { baseline: number; tuned: number };
+  /** False where nothing was better on the days that were not trained on. */
+  isBetter: boolean;
+}
+
+const TRIED = 32;
+const LOSS = 0.02;
+
+/**
+ * Looks for better settings by successive halving: all candidates on one day, the better half on twice as many, and so on;
+ * then the best against the baseline on days that none of them has seen.
+ * @throws BonsaiError `tune_needs_days`
+ */
+export async function tune(options: TuneOptions): Promise<Tuned> {
+  const { days, baseline, tried = TRIED, loss = LOSS, seed = 1 } = options;
+  if (days.length < 2)
+    throw new BonsaiError({
+      code: "tune_needs_days",
+      message: `To tune takes two sessions at least, one to train on and one to test on; here ${days.length === 1 ? "is one" : "are none"}.`,
+      hint: "Name a folder with more of them, or --all for those of this folder.",
+    });
+  const train = days.filter((_, at) => at % 2 === 0);
+  const test = days.filter((_, at) => at % 2 === 1);
+  const played = new PlayedDays(baseline, loss);
+  let candidates = [...usualPolicies(), ...drawn(tried, seed)];
+  for (let count = 1; candidates.length > 1; count = Math.min(train.length, count * 2)) {
+    const scored: Array<{ candidate: Policy; score: number }> = [];
+    for (const candidate of candidates)
+      scored.push({ candidate, score: await played.score(candidate, train.slice(0, count)) });
+    scored.sort((a, b) => a.score - b.score);
+    candidates = scored.slice(0, Math.floor(scored.length / 2)).map(({ candidate }) => candidate);
+  }
+  return tested(candidates[0]!, { test, trained: train.length, played, baseline, loss });
+}
+
+async function tested(
+  best: Policy,
+  of: { test: TuneOptions["days"]; trained: number; played: PlayedDays; baseline: Policy; loss: number },
+): Promise<Tuned> {
+  const { test, trained, played, baseline, loss } = of;
+  const savings: number[] = [];
+  const needed = { baseline: 0, tuned: 0 };
+  for (const day of test) {
+    const [before, after] = [await played.play(baseline, day), await played.play(best, day)];
+    savings.push(before.usd === 0 ? 0 : 1 - after.usd / before.usd);
+    needed.baseline += neededOf(before) / test.length;
+    needed.tuned += neededOf(after) / test.length;
+  }
+  const saved = savings.reduce((sum, saving) => sum + saving, 0) / savings.length;
+  const isBetter = saved > 0 && needed.tuned >= needed.baseline - loss;
+  const settings = isBetter ? best.input : {};
+  return { settings, name: best.name, trained, tested: test.length, savings, needed, isBetter };
+}
+
+/** Owner of what was played before: halving plays the same again. */
+class PlayedDays {
+  readonly #baseline: Policy;
+  readonly #loss: number;
+  readonly #played = new Map<string, Promise<Replay>>();
+  readonly #numbers = new Map<object, number>();
+
+  constructor(baseline: Policy, loss: number) {
+    this.#baseline = baseline;
+    this.#loss = loss;
+  }
+
+  play(policy: Policy, day: TuneOptions["days"][number]): Promise<Replay> {
+    const number = this.#numbers.get(day) ?? this.#numbers.size;
+    this.#numbers.set(day, number);
+    const key = `${number} ${JSON.stringify(policy.settings)}`;
+    const known = this.#played.get(key) ?? replay({ ...day, settings: policy.settings });
+    this.#played.set(key, known);
+    return known;
+  }
+
+  /** Money as a share of the baseline's, the less the better; what loses too much comes behind all that does not. */
+  async score(policy: Policy, days: TuneOptions["days"]): Promise<number> {
+    let score = 0;
+    for (const day of days) {
+      const [base, own] = [await this.play(this.#baseline, day), await this.play(policy, day)];
+      const lost = Math.max(0, neededOf(base) - this.#loss - neededOf(own));
+      score += (base.usd === 0 ? 1 : own.usd / base.usd) + lost * LOST_WEIGHT;
+    }
+    return score / days.length;
+  }
+}
+
+/** So much more than money counts what is lost beyond the allowance. */
+const LOST_WEIGHT = 100;
+
+/** Along all requests, not only behind compactions: masks take things out of view too. */
+function neededOf({ neededAlong }: Replay): number {
+  return neededAlong.length === 0
+    ? 1
+    : neededAlong.reduce((sum, share) => sum + share, 0) / neededAlong.length;
+}
+
+const knobs = {
+  economy: ["off", "auto", 32_000, 48_000, 64_000, 96_000, 128_000],
+  keepRecentTokens: [8_000, 12_000, 20_000, 32_000],
+  protectTokens: [0, 8_000, 20_000, 40_000],
+  words: [2_000, 4_000, 8_000],
+  terms: [500, 1_000, 2_000],
+} as const;
+
+/** Settings at random, by a seed, each once. */
+function drawn(count: number, seed: number): Policy[] {
+  let state = seed;
+  const next = <Value>(values: readonly Value[]): Value => {
+    state = (state * 48_271) % 2_147_483_647;
+    return values[state % values.length]!;
+  };
+  const made = new Map<string, Policy>();
+  for (let attempt = 0; attempt < count * 4 && made.size < count; attempt += 1) {
+    const economy = next(knobs.economy);
+    const protectTokens = next(knobs.protectTokens);
+    const input: CompactionSettingsInput = {
+      economy,
+      keepRecentTokens: next(knobs.keepRecentTokens),
+      mask: protectTokens === 0 ? { enabled: false } : { protectTokens, minimumTokens: protectTokens / 2 },
+      words: { maxTokens: next(knobs.words) },
+      terms: { maxTokens: next(knobs.terms) },
+    };
+    const name = JSON.stringify(input);
+    made.set(name, { name, input, settings: compactionSettings(input) });
+  }
+  return [...made.values()];
+}
