@@ -11,7 +11,7 @@ import {
   type RunCompactionOptions,
 } from "./prepare-run.ts";
 import { CONTEXT_TOO_LARGE, type CompactionResult, failureOf, outcomeOf } from "./result.ts";
-import { carryOut } from "./run.ts";
+import { carryOut, tellBeginning } from "./run.ts";
 import { type CompactionSettings, digestStandsIn } from "./settings.ts";
 import { type ContextReading, readContext } from "./tokens.ts";
 
@@ -268,7 +268,10 @@ export class CompactionController {
       return skipped(reason, decision?.reading ?? readContext(request), "Another compaction is running.");
     this.#running = true;
     try {
-      const taken = await this.#background.takenOver(request);
+      // Who waits sees what for.
+      const isTold = this.#background.counts.isUnderway && !this.#background.isReady;
+      if (isTold) await tellBeginning(request);
+      const taken = await this.#background.takenOver({ ...request, isTold });
       if (taken !== undefined) {
         const outcome = this.#noted(taken, {
           isAborted: signal?.aborted ?? false,
@@ -281,6 +284,7 @@ export class CompactionController {
       const result = await carryOut({
         ...(reason === "manual" ? request : this.#sparingFailed(request)),
         decision: taken === undefined ? decision : undefined,
+        isTold: isTold && taken === undefined,
         onCommitted: () => {
           this.#running = false;
         },

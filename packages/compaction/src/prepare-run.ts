@@ -88,6 +88,8 @@ export interface CompactionRequest extends RunCompactionOptions {
   whyUnasked?: string | undefined;
   /** The time, in milliseconds since the epoch, by which a provider's cache has expired. Default: it has not. */
   nowMs?: number | undefined;
+  /** True where `auto_compaction_start` was sent already. Default false. */
+  isTold?: boolean | undefined;
   /** What was read to decide on it. Default: it is read when the run begins. */
   decision?: Decision | undefined;
   /** Called when everything is written, before the after-events: releases whatever lock the caller holds. */

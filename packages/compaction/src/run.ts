@@ -36,8 +36,7 @@ export function runCompaction(options: RunCompactionOptions): Promise<Compaction
 
 /** The one compaction flow, whoever asked for it. */
 export async function carryOut(request: CompactionRequest): Promise<CompactionResult> {
-  const { lifecycle, reason = "manual" } = request;
-  await lifecycle?.notify("auto_compaction_start", { type: "auto_compaction_start", reason });
+  await tellBeginning(request);
   return ended(written(await drafted(request)), request);
 }
 
@@ -50,11 +49,19 @@ export async function carryOutDrafted(
   current: () => Reached | undefined,
   request: CompactionRequest,
 ): Promise<CompactionResult> {
-  const { lifecycle, reason = "manual" } = request;
-  await lifecycle?.notify("auto_compaction_start", { type: "auto_compaction_start", reason });
+  await tellBeginning(request);
   const draft =
     current() ?? unwritten(run, new CompactionCancelled("The session went another way meanwhile."));
   return ended(written(draft), request);
+}
+
+/** Once for each compaction, whoever waits for it. */
+export async function tellBeginning({
+  lifecycle,
+  reason = "manual",
+  isTold,
+}: CompactionRequest): Promise<void> {
+  if (!isTold) await lifecycle?.notify("auto_compaction_start", { type: "auto_compaction_start", reason });
 }
 
 async function ended(result: CompactionResult, request: CompactionRequest): Promise<CompactionResult> {

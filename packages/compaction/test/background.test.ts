@@ -110,15 +110,21 @@ describe("a summary that is made while the agent works", () => {
   });
 
   test("is waited for where it is due, and none is begun beside it", async () => {
-    const { session, summariser, states, check, compactions } = working();
+    const { session, summariser, states, lifecycle, check, compactions } = working();
     await check();
     await settled();
     history(MORE, session);
+    const told: string[] = [];
+    for (const name of ["auto_compaction_start", "auto_compaction_end"] as const)
+      lifecycle.on(name, () => void told.push(name));
     const waiting = check();
     await settled();
     expect(summariser.asked).toHaveLength(1);
+    // Whoever waits sees it.
+    expect(told).toEqual(["auto_compaction_start"]);
     summariser.answer();
     expect((await waiting).status).toBe("compacted");
+    expect(told).toEqual(["auto_compaction_start", "auto_compaction_end"]);
     expect([summariser.asked.length, compactions()]).toEqual([1, 1]);
     expect(states).toEqual(["begun", "ready", "committed"]);
   });
@@ -285,8 +291,8 @@ test.each(table)("meanwhile %s: it is %s", async (row, outcome) => {
   expect(await becomes(row)).toBe(outcome);
 });
 
-function idsInView(session: Session): string[] {
-  return session.projection().items.map(({ entryId }) => entryId);
+function idsInView(session: Session, leafId = session.leafId): string[] {
+  return session.projection(leafId).items.map(({ entryId }) => entryId);
 }
 
 /** Steps of a day, in any order: what is said, changed and moved, looks at the threshold, and answers that come. */
@@ -301,16 +307,12 @@ test("Invariant: whatever happens between, a compaction's view is its summary an
   await fc.assert(
     fc.asyncProperty(fc.array(fc.constantFrom(...steps), { minLength: 6, maxLength: 16 }), async (day) => {
       const { session, summariser, controller, check, lifecycle } = working();
-      let view: readonly string[] = [];
       let pinned = "";
       const broken: unknown[] = [];
-      lifecycle.on("auto_compaction_start", () => {
-        view = idsInView(session);
-        pinned = pinnedTexts(session).join();
-      });
       lifecycle.on("session_compact", ({ compactionEntry }) => {
         if (ownManifest(compactionEntry)?.isBackground !== true) return;
         written += 1;
+        const view = idsInView(session, compactionEntry.parentId);
         const [summary, ...kept] = idsInView(session);
         // What was pinned before stands in the summary.
         const isSaid = (id: string) => pinChange(session.entry(id)!) === undefined;
@@ -327,6 +329,7 @@ test("Invariant: whatever happens between, a compaction's view is its summary an
         else if (step === "model") controller.modelChanged();
         else history(step, session);
         for (const id of idsInView(session)) known.add(id);
+        pinned = pinnedTexts(session).join();
         await settled();
       }
       summariser.answer();
