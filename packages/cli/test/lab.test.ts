@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateWorkday } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
@@ -57,6 +57,7 @@ test("a folder's sessions are played together", async () => {
   mkdirSync(folder);
   const file = workday();
   for (const name of ["a.jsonl", "b.jsonl"]) copyFileSync(file, join(folder, name));
+  writeFileSync(join(folder, "notes.jsonl"), '{"no":"session"}\n');
   const one = await jsonOf<Report>(["lab", file, "--policy", "pi"]);
   const two = await jsonOf<Report>(["lab", folder, "--policy", "pi"]);
   expect(two.sessions).toBe(2);
@@ -67,6 +68,7 @@ test("a session without an answer, and a policy that nobody knows, are said", as
   const empty = writeLines(sampleLines().slice(0, 1));
   const none = await runCli(["lab", empty, "--json"]);
   expect([none.code, JSON.parse(none.stderr).error.code]).toEqual([1, "nothing_to_replay"]);
+  expect((await runCli(["lab", empty, empty])).code).toBe(2);
   const unknown = await runCli(["lab", workday(), "--policy", "claude", "--json"]);
   expect([unknown.code, JSON.parse(unknown.stderr).error.code]).toEqual([1, "policy_unknown"]);
 });

@@ -57,12 +57,26 @@ function recordingsOf(invocation: Invocation, name: string | undefined): Recordi
     return readdirSync(folder)
       .filter((file) => file.endsWith(".jsonl"))
       .sort()
-      .map((file) => recorded(join(folder, file), invocation));
+      .flatMap((file) => recordedOrPassedOver(join(folder, file), invocation));
   const named = { ...invocation, args: [name] };
   const imported = transcriptSession(named, "what is played is a session made of it");
   return [
     imported === undefined ? recorded(sessionFile(named), invocation) : recordingOf(inMemory(imported)),
   ];
+}
+
+/** One file of a folder that is no session keeps nobody from the others. */
+function recordedOrPassedOver(file: string, invocation: Invocation): Recording[] {
+  try {
+    return [recorded(file, invocation)];
+  } catch (error) {
+    if (!BonsaiError.is(error)) throw error;
+    invocation.output.notify({
+      code: "session_passed_over",
+      message: `${file} is passed over: ${error.message}`,
+    });
+    return [];
+  }
 }
 
 function recorded(file: string, invocation: Invocation): Recording {

@@ -11,6 +11,7 @@ import {
   replay,
   usualPolicies,
 } from "@bonsai-agent/lab";
+import { wrongUsage } from "../failure.ts";
 import { daysOf } from "./lab-days.ts";
 
 const CHART_COLUMNS = 32;
@@ -39,6 +40,11 @@ interface PolicyRow {
 export async function run(invocation: Invocation): Promise<undefined> {
   const { io, output, args } = invocation;
   if (args[0] === "tune") return (await import("./lab-tune.ts")).run(invocation);
+  if (args[1] !== undefined)
+    throw wrongUsage(
+      `\`lab\` plays one session or folder; ${args[1]} is a second one.`,
+      "Put them into a folder, and name that.",
+    );
   const days = await daysOf(invocation, args[0]);
   const recordings = days.map(({ recording }) => recording);
   const policies = policiesOf(invocation);
