@@ -13,7 +13,14 @@ import {
 } from "@bonsai-agent/messages";
 import { type Entry, pinChange } from "@bonsai-agent/session";
 
-import type { BodyPart, CodePart, DiffPart, EntryBody, EntryWork } from "./page-data.ts";
+import {
+  type BodyPart,
+  type CodePart,
+  type DiffPart,
+  type EntryBody,
+  type EntryWork,
+  isPicture,
+} from "./page-data.ts";
 
 const TITLE_CHARS = 200;
 
@@ -170,11 +177,14 @@ function outputOf(message: ToolResultMessage, call: ToolCall | undefined): BodyP
 }
 
 function imagesOf(content: unknown): BodyPart[] {
-  return contentBlocks(content).flatMap((block) =>
-    block.type === "image" && typeof block.data === "string"
-      ? [{ type: "image" as const, mimeType: text(block.mimeType), data: block.data }]
-      : [],
-  );
+  return contentBlocks(content).flatMap((block) => (block.type === "image" ? [imageOf(block)] : []));
+}
+
+function imageOf(block: Record<string, unknown> & { type: string }): BodyPart {
+  const [mimeType, data] = [text(block.mimeType), text(block.data)];
+  if (isPicture(block)) return { type: "image", mimeType, data };
+  const kilobytes = Math.round((data.length * 3) / 4 / 1_000);
+  return { type: "text", text: `An image (${mimeType || "of no kind"}, ${kilobytes} kB) that is not shown.` };
 }
 
 function otherParts(entry: Exclude<Entry, { type: "message" }>): BodyPart[] {

@@ -166,12 +166,22 @@ export interface EntryBody {
   work?: EntryWork;
 }
 
+/** A block of a message that is drawn: only pictures that are nothing else, for a drawing in SVG could hold a program. */
+export function isPicture({ type, mimeType, data }: Readonly<Record<string, unknown>>): boolean {
+  return (
+    type === "image" && pictureTypes.has(String(mimeType)) && typeof data === "string" && base64.test(data)
+  );
+}
+
+const pictureTypes = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
+
 export type BodyPart =
   | { type: "markdown"; text: string }
   /** Shown as it is. */
   | { type: "text"; text: string }
   | { type: "thinking"; text: string }
-  /** `data` is base64. */
+  /** A picture in base64. */
   | { type: "image"; mimeType: string; data: string }
   /** `title` is the call in one line, `arguments` are indented JSON, or what of them is not in `code` or `diff`. */
   | {

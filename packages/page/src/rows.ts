@@ -27,14 +27,14 @@ export function emptyRows(): PageRows {
   return { ids: [], parents: [], kinds: [], times: [], previews: [], tokens: [], flags: [] };
 }
 
-/** Adds an entry as the next row. @param clean what is to be done with every text, before it is cut */
-export function addRow(rows: PageRows, entry: Entry, parent: number, clean: (text: string) => string): void {
+/** Adds an entry as the next row. @param shown the entry without what is taken out: it is cut here */
+export function addRow(rows: PageRows, entry: Entry, parent: number, shown: Entry): void {
   const message = contextMessage(entry);
   rows.ids.push(entry.id);
   rows.parents.push(parent);
   rows.kinds.push(rowKinds.indexOf(rowKind(entry)));
   rows.times.push(Date.parse(entry.timestamp) || 0);
-  rows.previews.push(oneLine(clean(preview(entry))));
+  rows.previews.push(oneLine(preview(shown)));
   rows.tokens.push(message === undefined ? 0 : byScriptEstimator.message(message));
   rows.flags.push(flagsOf(entry, message));
 }

@@ -34,6 +34,7 @@ export interface ServedPage {
   close(): Promise<void>;
 }
 
+const USUAL_PORT = 80;
 const GRACE_MS = 3_000;
 const LOOK_MS = 500;
 /** A page that is gone without a word is noticed by then. */
@@ -112,7 +113,9 @@ class Served {
   }
 
   begin(port: number): void {
-    this.#hosts = [`127.0.0.1:${port}`, `localhost:${port}`];
+    const names = ["127.0.0.1", "localhost"];
+    // The port that is usual is not named.
+    this.#hosts = names.flatMap((name) => (port === USUAL_PORT ? [name, `${name}:${port}`] : `${name}:${port}`));
     this.#told = this.#state;
     // The server holds the program, where anything does.
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();
@@ -144,10 +147,11 @@ class Served {
     const { pathname, searchParams } = new URL(path ?? "/none", "http://page/");
     const [, first, count] = /^\/chunk\/(\d{1,12})-(\d{1,12})$/.exec(pathname) ?? [];
     if (path === undefined) refuse(response, 404);
+    else if (path === "") redirect(response, `/${this.token}/`);
     else if (request.method !== "GET" && request.method !== "HEAD") refuse(response, 405);
     else if (pathname === "/") this.#sendHtml(response);
     else if (pathname === "/data") this.#sendData(response, searchParams);
-    else if (pathname === "/events") this.#follow(response);
+    else if (pathname === "/events") this.#follow(request, response);
     else if (first !== undefined) this.#sendChunk(response, Number(first), Number(count));
     else refuse(response, 404);
   }
@@ -210,7 +214,13 @@ class Served {
     else sendJson(response, this.#page!.bodies({ first, count }));
   }
 
-  #follow(response: ServerResponse): void {
+  #follow({ method }: IncomingMessage, response: ServerResponse): void {
+    // Who only asks what it is follows nothing.
+    if (method === "HEAD") {
+      response.writeHead(200, { ...commonHeaders, "Content-Type": "text/event-stream" });
+      response.end();
+      return;
+    }
     if (this.#followers.size >= MOST_FOLLOWERS) {
       refuse(response, 503);
       return;
@@ -272,6 +282,12 @@ function send(
 ): void {
   response.writeHead(200, { ...commonHeaders, ...headers, "Content-Type": type });
   response.end(body);
+}
+
+/** What the page asks for is named from the folder that it stands in. */
+function redirect(response: ServerResponse, path: string): void {
+  response.writeHead(308, { ...commonHeaders, Location: path });
+  response.end();
 }
 
 function refuse(response: ServerResponse, status: number): void {

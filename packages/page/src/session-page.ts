@@ -37,7 +37,10 @@ const MOST_STEPS = 64;
 export class SessionPage {
   #session: Session;
   readonly #options: PageOptions;
+  /** Of the entries as they are read for their rows, and of what is told besides: what was taken out counts here. */
   readonly #redaction: Redaction;
+  /** The same for what is read once more. */
+  readonly #again: Redaction;
   #read: ReadRows;
   /** Of the chunk that was opened last, by number of the record: most results have their call there. */
   #chunk = new Map<number, Entry>();
@@ -49,11 +52,13 @@ export class SessionPage {
   constructor(session: Session, options: PageOptions = {}) {
     this.#session = session;
     this.#options = options;
-    this.#redaction = new Redaction(options.redact ?? true, options.secrets ?? []);
+    const { redact = true, secrets = [] } = options;
+    this.#redaction = new Redaction(redact, secrets);
+    this.#again = new Redaction(redact, secrets);
     this.#read = new ReadRows(session, options, this.#redaction);
   }
 
-  /** Secrets that were taken out of what was asked for so far. */
+  /** Secrets that were taken out of what `data` has read so far. */
   get redacted(): number {
     return this.#redaction.count;
   }
@@ -95,10 +100,11 @@ export class SessionPage {
   bodies({ first, count }: ChunkPlace): EntryBody[] {
     const numbers = this.#read.numbers.slice(first, first + count);
     this.#chunk = new Map();
-    for (const { entry, number } of this.#session.entriesAt(numbers)) this.#chunk.set(number, entry);
+    for (const { entry, number } of this.#session.entriesAt(numbers))
+      this.#chunk.set(number, this.#again.entry(entry));
     return numbers.map((number, at) => {
       const entry = this.#chunk.get(number);
-      return entry === undefined ? unreadable : this.#redaction.value(this.#body(entry, first + at));
+      return entry === undefined ? unreadable : this.#body(entry, first + at);
     });
   }
 
@@ -107,8 +113,9 @@ export class SessionPage {
     if (entry.type !== "compaction" && entry.type !== "branch_summary") return body;
     this.#opened ??= {
       session: this.#session,
-      sources: sourcesOf(this.#session),
+      sources: sourcesOf(this.#session, (each) => this.#again.entry(each)),
       rowOf: (id) => this.#read.rows.get(id) ?? -1,
+      shown: (each) => this.#again.entry(each),
     };
     return { ...body, summary: summaryBody(this.#opened, entry) };
   }
@@ -120,12 +127,17 @@ export class SessionPage {
     let at = parents[row] ?? -1;
     for (let step = 0; step < MOST_STEPS && at >= 0; step += 1) {
       const number = numbers[at]!;
-      const entry = this.#chunk.get(number) ?? this.#session.entryAt(number);
+      const entry = this.#chunk.get(number) ?? this.#shownAt(number);
       if (entry?.type === "message" && entry.message?.role === "assistant")
         return toolCalls(entry.message).find(({ id }) => id === toolCallId);
       at = parents[at] ?? -1;
     }
     return undefined;
+  }
+
+  #shownAt(number: number): Entry | undefined {
+    const entry = this.#session.entryAt(number);
+    return entry && this.#again.entry(entry);
   }
 }
 
@@ -198,7 +210,7 @@ class ReadRows {
     let parent = index.parent(number);
     while (parent >= 0 && this.#rowOfNumber[parent] === -1) parent = index.parent(parent);
     this.#used.add(entry);
-    addRow(rows, entry, parent < 0 ? -1 : this.#rowOfNumber[parent]!, this.#redaction.text);
+    addRow(rows, entry, parent < 0 ? -1 : this.#rowOfNumber[parent]!, this.#redaction.entry(entry));
     this.numbers.push(number);
     this.#rowOfNumber[number] = row;
     this.rows.set(entry.id, row);

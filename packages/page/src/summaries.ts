@@ -9,14 +9,19 @@ import { byScriptEstimator, isRecord, type Message, tokenDigits, usdText } from 
 import type { CompactionEntry, Entry, ProjectionItem, Session } from "@bonsai-agent/session";
 import type { MapRun, SummaryBody } from "./page-data.ts";
 
-/** The sources of all summaries of a session. */
-export function sourcesOf(session: Session): SummarySources {
+/** The sources of all summaries of a session. @param shown an entry without what is taken out */
+export function sourcesOf(
+  session: Session,
+  shown: <Shown extends Entry>(entry: Shown) => Shown,
+): SummarySources {
   const index = session.index();
   const numbers = [...index.numbersOf("compaction"), ...index.numbersOf("branch_summary")];
   const entries = numbers.map((number) => session.entryAt(number));
   return new SummarySources(
     session,
-    entries.filter((entry) => entry?.type === "compaction" || entry?.type === "branch_summary"),
+    entries.flatMap((entry) =>
+      entry?.type === "compaction" || entry?.type === "branch_summary" ? [shown(entry)] : [],
+    ),
   );
 }
 
@@ -26,10 +31,14 @@ export interface OpenedSession {
   sources: SummarySources;
   /** The row of an id; -1 for none. */
   rowOf: (id: string) => number;
+  shown: <Shown extends Entry>(entry: Shown) => Shown;
 }
 
-/** A compaction or a branch summary, opened. */
-export function summaryBody({ session, sources, rowOf }: OpenedSession, entry: SummaryEntry): SummaryBody {
+/** A compaction or a branch summary, opened. @param entry as it is shown */
+export function summaryBody(
+  { session, sources, rowOf, shown }: OpenedSession,
+  entry: SummaryEntry,
+): SummaryBody {
   const rows = (ids: readonly string[]) => ids.map(rowOf).filter((row) => row >= 0);
   const lines = sources.lines(entry).map(({ text, entryIds, isMatched }) => ({
     text,
@@ -46,7 +55,7 @@ export function summaryBody({ session, sources, rowOf }: OpenedSession, entry: S
   };
   if (entry.type !== "compaction") return body;
   const above = entry.parentId === null ? undefined : session.entry(entry.parentId);
-  const recorded = summaryLoss(entry, above);
+  const recorded = summaryLoss(entry, above && shown(above));
   body.loss = lossLines(recorded).map(({ text }) => ({
     text,
     rows: rows(

@@ -143,3 +143,46 @@ test("a key that is stored, or looks like one, is in no part of a page", () => {
     { numRuns: 25 },
   );
 });
+
+/** The first characters of a key, which a text that is cut would leave. */
+const HEAD_CHARS = 14;
+
+test("no part of a key stays where a text is cut, coloured, quoted or put together", () => {
+  const secret = "ghp_R4nd0mR4nd0mR4nd0mR4nd0mR4nd0mR4nd0m";
+  const body = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj";
+  const pem = `-----BEGIN PRIVATE KEY-----\n${body}\n-----END PRIVATE KEY-----`;
+  const quoted = 'pass"word\\of 12';
+  const longer = "stored-key-one-and-more-of-it";
+  const secrets = [quoted, longer.slice(0, 14), longer];
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 1_050 }), (before) => {
+      const filled = "word ".repeat(before / 5);
+      const coloured = `${secret.slice(0, 9)}\u001b[31m${secret.slice(9)}`;
+      const texts = [secret, pem, coloured, quoted, longer].map((each) => `${filled}${each}`);
+      for (const text of texts) {
+        const content = contentOf(htmlOf(sessionAbout(text), { secrets }));
+        const kept = [secret.slice(0, HEAD_CHARS), ...body.split("\n"), 'pass\\"word', "and-more-of-it"];
+        expect(kept.flatMap((each) => placesOf(JSON.stringify(each).slice(1, -1), content))).toEqual([]);
+        expect(placesOf(quoted, content)).toEqual([]);
+      }
+    }),
+    { numRuns: 25, examples: [[0], [80], [110], [119], [190], [995]] },
+  );
+});
+
+test("what the name of a field makes a key, and what is called a picture and is none, stay out", () => {
+  const secret = "hunter2-and-3-more";
+  const session = createSession({ cwd: "/project" });
+  const say = (message: object) =>
+    session.append({ type: "message", message: { timestamp: 0, ...message } as never });
+  const call = { type: "toolCall", id: "1", name: "login", arguments: { user: "me", api_key: secret } };
+  say({ role: "assistant", content: [call] });
+  const image = { type: "image", mimeType: "image/svg+xml", data: secret };
+  say({ role: "user", content: [image, { ...image, mimeType: "image/png" }] });
+  session.append({ type: "custom", customType: "own", data: { data: { password: secret } } });
+  const deep = Array.from({ length: 3_000 }).reduce<unknown>((inner) => [inner], { password: secret });
+  session.append({ type: "custom", customType: "deep", data: deep });
+  const page = new SessionPage(session);
+  expect(placesOf(secret, contentOf([...pageHtml(page)].join("")))).toEqual([]);
+  expect(page.redacted).toBe(3);
+});

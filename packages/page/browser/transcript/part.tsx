@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import type { BodyPart } from "../../src/page-data.ts";
+import { type BodyPart, isPicture } from "../../src/page-data.ts";
 import { Code, Diff } from "../code.tsx";
 import { Markdown } from "../markdown.tsx";
 import { counted, digits } from "../numbers.ts";
@@ -30,7 +30,7 @@ export function Part({ part, name, isOpen }: PartProps) {
         </Folded>
       );
     case "image":
-      return <Picture mimeType={part.mimeType} data={part.data} />;
+      return <Picture {...part} />;
     case "call":
       return <Call part={part} name={name} isOpen={isOpen} />;
     case "output":
@@ -147,14 +147,9 @@ function Output({ part, name, isOpen }: PartProps<"output">) {
   );
 }
 
-const pictureTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
-
-const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-
-/** Only pictures that are nothing else: a drawing in SVG could hold a program. */
-function Picture({ mimeType, data }: { mimeType: string; data: string }) {
+function Picture(block: { type: "image"; mimeType: string; data: string }) {
+  const { mimeType, data } = block;
   const kilobytes = digits((data.length * 3) / 4 / 1000);
-  if (!pictureTypes.includes(mimeType) || !base64.test(data))
-    return <p class="quiet">An image ({kilobytes} kB) that is not shown.</p>;
+  if (!isPicture(block)) return <p class="quiet">An image ({kilobytes} kB) that is not shown.</p>;
   return <img src={`data:${mimeType};base64,${data}`} alt={`Attached, ${kilobytes} kB`} loading="lazy" />;
 }
