@@ -67,15 +67,18 @@ export async function knownCatalogue({ env }: Pick<CliIo, "env">): Promise<Known
   }
 }
 
+/** Another text after each change of a file. */
+export function fileState(file: string): string {
+  const { size = 0, mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
+  return `${size} ${mtimeMs}`;
+}
+
 /** A session file for who looks at it while another program writes: what is new is read after each change, nothing is written. */
 export function filePageSource(file: string, options: PageOptions): PageSource {
   let session: Session | undefined;
   let page: SessionPage | undefined;
   return {
-    state() {
-      const { size = 0, mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
-      return `${size} ${mtimeMs}`;
-    },
+    state: () => fileState(file),
     open() {
       const opened = openSession(file);
       page = page?.reopened(opened) ?? new SessionPage(opened, options);

@@ -167,7 +167,7 @@ test.for([
   expect((await dataOf(url)).session.program).toBe(program);
 });
 
-test("another agent's transcript is shown as a session, under that agent's name", async () => {
+test("another agent's transcript is shown as a session, under that agent's name, and followed", async () => {
   const file = join(testFolder(), "transcript.jsonl");
   const line = {
     type: "user",
@@ -186,6 +186,19 @@ test("another agent's transcript is shown as a session, under that agent's name"
   const data = await dataOf(url);
   expect(data.session.program).toBe("Claude Code");
   expect(data.rows.previews.all).toContain("Hello from elsewhere");
+  const more = { ...line, uuid: "u2", parentUuid: "u1", message: { role: "user", content: "And more" } };
+  appendFileSync(file, `${JSON.stringify(more)}\n`);
+  const ids = idsOf(data);
+  const known = new URLSearchParams({
+    from: String(ids.length),
+    session: data.session.id,
+    last: ids.at(-1)!,
+  });
+  // What it had is the same again: nobody who reads it loses his place.
+  expect(await (await fetch(`${url}data?${known}`)).json()).toMatchObject({
+    from: ids.length,
+    data: { rows: { previews: { all: "And more" } } },
+  });
 });
 
 test("a port that is taken, or is none, and a folder without sessions are said", async () => {

@@ -114,12 +114,16 @@ function Connection() {
   if (connection.value === "file") return null;
   return (
     <p class={`connection ${connection.value}`} role="status">
-      {connection.value === "live"
-        ? "Following the session"
-        : "The session is followed no more: its program has ended"}
+      {connections[connection.value]}
     </p>
   );
 }
+
+const connections = {
+  live: "Following the session",
+  unread: "The session cannot be read at the moment; what is shown is what it was",
+  lost: "The session is followed no more: its program has ended",
+} as const;
 
 function Keys() {
   return (

@@ -8,8 +8,13 @@ import "@preact/signals";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { listenToKeys } from "./keyboard.ts";
-import { loadPage } from "./page-store.ts";
+import { generation, loadPage } from "./page-store.ts";
 import { drawForPrinting } from "./transcript/print.ts";
+
+/** Nothing that was opened, chosen or read of one session is there for another. */
+function Page() {
+  return <App key={generation.value} />;
+}
 
 const root = document.getElementById("page")!;
 
@@ -18,7 +23,7 @@ loadPage().then(
     root.replaceChildren();
     listenToKeys();
     drawForPrinting();
-    render(<App />, root);
+    render(<Page />, root);
   },
   (error: unknown) => {
     root.textContent = `The page could not be read: ${String(error)}`;

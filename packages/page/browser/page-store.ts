@@ -1,11 +1,16 @@
-import { signal } from "@preact/signals";
+import { batch, signal } from "@preact/signals";
 import { type PageUpdate, readData, type SentData } from "../src/columns.ts";
 import type { ChunkPlace, EntryBody, PageData } from "../src/page-data.ts";
+import { follow } from "./follow.ts";
 
 /** The session that is shown; undefined until it was read. Owner of the page's data. */
 export const page = signal<PageData | undefined>(undefined);
-/** For a session that is followed: whether its program is still there. */
-export const connection = signal<"file" | "live" | "lost">("file");
+/** Another number when another session stands in the place of the one that was shown, or the same one rewritten. */
+export const generation = signal(0);
+/**
+ * For a session that is followed: whether its program is still there; `unread` while the program cannot read it.
+ */
+export const connection = signal<"file" | "live" | "unread" | "lost">("file");
 
 /** Chunks that were opened, the latest last: of many, the oldest go. */
 const opened = new Map<string, Promise<EntryBody[]>>();
@@ -22,33 +27,54 @@ export async function loadPage(): Promise<void> {
   }
   page.value = readData((await fetched("data")) as SentData);
   connection.value = "live";
-  const events = new EventSource("events");
-  events.onerror = () => {
-    connection.value = "lost";
-  };
-  events.onopen = () => {
-    connection.value = "live";
-  };
-  events.addEventListener("changed", () => void update());
+  follow({
+    onChanged: () => void update(),
+    onConnection: (isThere) => {
+      connection.value = isThere ? "live" : "lost";
+    },
+  });
 }
 
-let updating: Promise<void> | undefined;
+const RETRY_MS = 1_000;
+let isStale = false;
+let isUpdating = false;
 
-/** Reads what came since. One at a time; what changes meanwhile is read by the next. */
+/** Reads what came since. One at a time; what changes meanwhile is read by the next, what cannot be read is asked for again. */
 async function update(): Promise<void> {
-  await updating;
-  updating = (async () => {
-    const known = page.peek();
-    if (known === undefined) return;
-    const { rows, session } = known;
-    const count = rows.ids.length;
-    const asked = new URLSearchParams({ from: `${count}`, session: session.id, last: rows.ids.at(-1) ?? "" });
-    const update = (await fetched(`data?${asked}`)) as PageUpdate;
-    const { from } = update;
-    const data = readData(update.data);
+  isStale = true;
+  if (isUpdating) return;
+  isUpdating = true;
+  while (isStale) {
+    isStale = false;
+    try {
+      await readOn();
+      if (connection.peek() === "unread") connection.value = "live";
+    } catch {
+      // Who is gone tells of changes again when he comes back.
+      if (connection.peek() === "lost") break;
+      connection.value = "unread";
+      isStale = true;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+  isUpdating = false;
+}
+
+async function readOn(): Promise<void> {
+  const known = page.peek()!;
+  const { rows, session } = known;
+  const count = rows.ids.length;
+  const asked = new URLSearchParams({ from: `${count}`, session: session.id, last: rows.ids.at(-1) ?? "" });
+  const update = (await fetched(`data?${asked}`)) as PageUpdate;
+  const { from } = update;
+  const data = readData(update.data);
+  const joined = <T>(old: T[], added: T[]) => [...old.slice(0, from), ...added];
+  batch(() => {
     // Another session is in its place: nothing of what was read is its own.
-    if (from < count) opened.clear();
-    const joined = <T>(old: T[], added: T[]) => [...old.slice(0, from), ...added];
+    if (from < count || data.session.id !== session.id) {
+      opened.clear();
+      generation.value += 1;
+    }
     page.value = {
       ...data,
       requests: [...known.requests.filter(({ row }) => row < from), ...data.requests],
@@ -62,8 +88,7 @@ async function update(): Promise<void> {
         flags: joined(rows.flags, data.rows.flags),
       },
     };
-  })();
-  await updating;
+  });
 }
 
 /** The entry of a row in full. */

@@ -115,7 +115,9 @@ class Served {
   begin(port: number): void {
     const names = ["127.0.0.1", "localhost"];
     // The port that is usual is not named.
-    this.#hosts = names.flatMap((name) => (port === USUAL_PORT ? [name, `${name}:${port}`] : `${name}:${port}`));
+    this.#hosts = names.flatMap((name) =>
+      port === USUAL_PORT ? [name, `${name}:${port}`] : `${name}:${port}`,
+    );
     this.#told = this.#state;
     // The server holds the program, where anything does.
     this.#looking = setInterval(() => this.#look(), LOOK_MS).unref();

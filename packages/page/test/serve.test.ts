@@ -62,6 +62,17 @@ test("who has not the token, names another host, or comes from elsewhere gets no
   expect(await status(page.url, {}, "POST")).toBe(405);
 });
 
+test("the address without its last sign leads to the page; who asks what the events are follows nothing", async () => {
+  const { page } = await served();
+  const bare = await fetch(page.url.replace(/\/$/, ""));
+  expect([bare.redirected, bare.url]).toEqual([true, page.url]);
+  await bare.text();
+  expect(await status(`${page.url}events`, {}, "HEAD")).toBe(200);
+  // An end that this began would have come by now.
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  expect(await status(page.url)).toBe(200);
+});
+
 test("it ends when the last page that followed was closed", async () => {
   const { page } = await served();
   const following = new AbortController();

@@ -1,12 +1,13 @@
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
-import { filePageSource, knownCatalogue, pageOptions } from "@bonsai-agent/app/page-source";
+import { filePageSource, fileState, knownCatalogue, pageOptions } from "@bonsai-agent/app/page-source";
 import { latestSession } from "@bonsai-agent/app/session-choice";
 import { sessionFile } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type PageOptions, type PageSource, SessionPage, servePage } from "@bonsai-agent/page";
 import { bonsaiHome } from "@bonsai-agent/session";
+import { importTranscript } from "@bonsai-agent/transcripts";
 import { wrongUsage } from "../failure.ts";
 import { inMemory, transcriptSession } from "../transcript-session.ts";
 
@@ -50,11 +51,14 @@ async function serve(source: PageSource, port: number | undefined) {
 
 async function sourceOf(invocation: Invocation): Promise<PageSource> {
   const imported = transcriptSession(invocation, "what is shown is a session made of it");
-  if (imported === undefined)
-    return filePageSource(sessionFile(invocation), await namedPageOptions(invocation));
-  const session = inMemory(imported);
+  const file = sessionFile(invocation);
+  if (imported === undefined) return filePageSource(file, await namedPageOptions(invocation));
   const options = await namedPageOptions(invocation, imported.report.program);
-  return { state: () => "", open: () => new SessionPage(session, options) };
+  return {
+    state: () => fileState(file),
+    // It is another agent's, who may be at work: a session is made of it anew.
+    open: () => new SessionPage(inMemory(importTranscript({ path: file })), options),
+  };
 }
 
 /** What the page of a command's session says beyond it. */

@@ -5,8 +5,11 @@ import { type Hit, hitCount, hits, isFinding, place, progress, query, step } fro
 /** Looks for a text in all of the branch, folded parts included. */
 export function FindBar({ onGo }: { onGo: (hit: Hit) => void }) {
   const field = useRef<HTMLInputElement>(null);
+  const before = useRef<Element | null>(null);
   // Before the next key comes.
   useLayoutEffect(() => {
+    if (!isFinding.value) return;
+    before.current = document.activeElement;
     field.current?.focus();
     field.current?.select();
   }, [isFinding.value]);
@@ -18,6 +21,11 @@ export function FindBar({ onGo }: { onGo: (hit: Hit) => void }) {
   const close = () => {
     isFinding.value = false;
     query.value = "";
+    // Who came by keyboard goes on where he was; a list that is drawn anew may have lost that place.
+    const from = before.current;
+    const place =
+      from instanceof HTMLElement && from !== document.body && from.isConnected ? from : undefined;
+    (place ?? document.getElementById("main"))?.focus();
   };
   return (
     <search class="find">

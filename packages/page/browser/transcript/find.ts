@@ -1,6 +1,6 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { EntryBody } from "../../src/page-data.ts";
-import { body } from "../page-store.ts";
+import { body, generation } from "../page-store.ts";
 import { labelOf, shownPath } from "../session-tree.ts";
 
 /** What is looked for; empty for nothing. Folded parts that hold it are open meanwhile. */
@@ -32,37 +32,58 @@ export const place = computed(() => {
   return 0;
 });
 
-let search = 0;
+/** A text that is looked for in the rows of a branch, to which more may come. */
+interface Search {
+  wanted: string;
+  path: readonly number[];
+  generation: number;
+}
+
+let search: Search = { wanted: "", path: [], generation: 0 };
 
 /** Reads the branch from its beginning, a chunk after the other; who types on begins anew. */
 effect(() => {
-  const wanted = query.value.toLowerCase();
-  const path = shownPath.value;
-  search += 1;
-  if (wanted === "") {
-    hits.value = new Map();
-    progress.value = 1;
-    current.value = undefined;
+  const begun = search;
+  const asked = { wanted: query.value.toLowerCase(), path: shownPath.value, generation: generation.value };
+  if (goesOn(begun, asked)) {
+    begun.path = asked.path;
+    if (progress.peek() === 1) void searchPath(begun);
     return;
   }
-  progress.value = 0;
-  void searchPath(search, wanted, path);
+  search = asked;
+  current.value = undefined;
+  hits.value = new Map();
+  searched = 0;
+  if (asked.wanted !== "") void searchPath(asked);
+  else progress.value = 1;
 });
+
+/** True where what was found still stands, and more was said. */
+function goesOn(begun: Search, { wanted, path, generation }: Search): boolean {
+  if (wanted === "" || wanted !== begun.wanted || generation !== begun.generation) return false;
+  return begun.path.every((row, at) => path[at] === row);
+}
 
 /** So long, in milliseconds, the page does nothing else. */
 const SLICE_MS = 12;
 
-async function searchPath(mine: number, wanted: string, path: readonly number[]): Promise<void> {
-  const found = new Map<number, number>();
-  current.value = undefined;
+/** Of the path, so many rows were looked through. */
+let searched = 0;
+
+async function searchPath(mine: Search): Promise<void> {
+  const found = new Map(hits.peek());
+  progress.value = searched / Math.max(1, mine.path.length);
   let begun = performance.now();
-  for (const [at, row] of path.entries()) {
-    const count = occurrences(entryText(await body(row), row), wanted);
+  // What comes meanwhile is looked through too.
+  while (searched < mine.path.length) {
+    const row = mine.path[searched]!;
+    const count = await countIn(row, mine.wanted);
     if (mine !== search) return;
+    searched += 1;
     if (count > 0) found.set(row, count);
     if (performance.now() - begun > SLICE_MS) {
       hits.value = new Map(found);
-      progress.value = at / path.length;
+      progress.value = searched / mine.path.length;
       await new Promise((resolve) => setTimeout(resolve));
       if (mine !== search) return;
       begun = performance.now();
@@ -70,6 +91,15 @@ async function searchPath(mine: number, wanted: string, path: readonly number[])
   }
   hits.value = found;
   progress.value = 1;
+}
+
+/** None in what cannot be read. */
+async function countIn(row: number, wanted: string): Promise<number> {
+  try {
+    return occurrences(entryText(await body(row), row), wanted);
+  } catch {
+    return 0;
+  }
 }
 
 /** Goes to the next hit, or to the one before; after the last comes the first. */

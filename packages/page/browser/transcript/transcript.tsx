@@ -92,7 +92,7 @@ export function Transcript() {
           estimate={(index) => estimates[kindOf(rows[index]!)] ?? 90}
           render={(index) => <Entry row={rows[index]!} />}
           control={control}
-          follows={connection.value === "live"}
+          follows={connection.value !== "file"}
         />
       )}
       {rows.length === 0 && <p class="quiet">Nothing was said yet.</p>}

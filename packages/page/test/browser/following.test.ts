@@ -1,0 +1,100 @@
+import { createSession, type Session } from "@bonsai-agent/session";
+import type { BrowserContext, Page } from "playwright-core";
+import { afterEach, expect, test } from "vitest";
+import { type ServedPage, SessionPage, servePage } from "../../src/index.ts";
+import { useBrowser } from "./shown-page.ts";
+
+const show = useBrowser();
+const served: ServedPage[] = [];
+const contexts: BrowserContext[] = [];
+afterEach(async () => {
+  for (const context of contexts.splice(0)) await context.close();
+  for (const page of served.splice(0)) await page.close();
+});
+
+class Source {
+  session: Session = createSession({ cwd: "/project" });
+  isThere = true;
+  changes = 0;
+
+  say(content: string): void {
+    this.session.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
+    this.changes += 1;
+  }
+
+  state(): string {
+    return String(this.changes);
+  }
+
+  open(): SessionPage {
+    if (!this.isThere) throw new Error("The file is gone.");
+    return new SessionPage(this.session);
+  }
+}
+
+async function followed(...said: string[]) {
+  const source = new Source();
+  for (const text of said) source.say(text);
+  const page = await servePage({ source });
+  served.push(page);
+  const shown = await show(page.url);
+  contexts.push(shown.page.context());
+  return { source, url: page.url, ...shown };
+}
+
+const entry = (page: Page, text: string) => page.locator(".transcript .entry").filter({ hasText: text });
+
+test("a session that cannot be read for a while is followed when it can", async () => {
+  const { source, page } = await followed("one");
+  await entry(page, "one").waitFor();
+  source.isThere = false;
+  source.say("two");
+  await page.getByText("The session cannot be read at the moment").waitFor();
+  source.isThere = true;
+  source.say("three");
+  await entry(page, "three").waitFor();
+  await page.getByText("Following the session").waitFor();
+});
+
+test("of another session in its place nothing of the old one is left", async () => {
+  const { source, page } = await followed("the old words", "the second old words");
+  await entry(page, "the second old words").waitFor();
+  source.session = createSession({ cwd: "/project" });
+  source.say("the new words");
+  source.say("more new words");
+  await entry(page, "more new words").waitFor();
+  expect(await page.locator("body").textContent()).not.toContain("old words");
+});
+
+test("eight pages of one address all follow, also when the one that listens is closed", async () => {
+  const { source, url, page } = await followed("one");
+  const others = await Promise.all(
+    Array.from({ length: 7 }, async () => {
+      const other = await page.context().newPage();
+      await other.goto(url);
+      return other;
+    }),
+  );
+  source.say("two");
+  for (const each of [page, ...others]) await entry(each, "two").waitFor();
+  await page.close();
+  source.say("three");
+  for (const each of others) await entry(each, "three").waitFor();
+  await others[6]!.reload();
+  await entry(others[6]!, "three").waitFor();
+});
+
+test("what is looked for is looked for in what comes too, from where one is; Escape gives the focus back", async () => {
+  const { source, page } = await followed("a fish", "no bird", "a fish and a fish");
+  await page.getByRole("button", { name: "Find" }).click();
+  await page.locator("#find-field").fill("fish");
+  const found = page.locator(".find output");
+  await expect.poll(() => found.textContent()).toBe("3 hits in 2 entries");
+  await page.keyboard.press("Enter");
+  await page.keyboard.press("Enter");
+  await expect.poll(() => found.textContent()).toBe("2 of 3 hits in 2 entries");
+  source.say("a last fish");
+  await expect.poll(() => found.textContent()).toBe("2 of 4 hits in 3 entries");
+  await page.locator("#find-field").press("Escape");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toMatch(/^Find/);
+});
