@@ -172,8 +172,21 @@ export const grammar: readonly CommandGrammar[] = [
     options: [
       {
         flags: "--policy <policy>",
-        description: "pi, bonsai+auto, pi+64k, …; several are compared",
+        description: "pi, bonsai+auto, pi+64k, …, or a file with settings; several are compared",
         kind: "list",
+      },
+      {
+        flags: "--summaries <whose>",
+        description: "digest (default), or recorded: those of the session, where it has one about there",
+      },
+      {
+        flags: "--model <provider/id>",
+        description: "has this model write the summaries, once its price was shown and accepted",
+      },
+      { flags: "--yes", description: "with --model: accepts the price" },
+      {
+        flags: "-o, --output <file>",
+        description: "writes the table and the charts as a page (.html)",
       },
       { flags: "--all", description: "all sessions of this folder" },
       {

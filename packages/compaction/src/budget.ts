@@ -30,7 +30,8 @@ const DEFAULT_OUTPUT_TOKENS = 32_000;
 
 /**
  * reserve = min(setting, max(2,048, 25% of the window)), keep = min(setting, max(4,096, 35%)) and at most
- * window - reserve. With `scaleBudgets: false` or an unknown window the settings hold as they are.
+ * window - reserve. With `scaleBudgets: false` or an unknown window the settings hold as they are. A working size of
+ * somebody's choice scales what is kept as a window of that size would: else a small one would be full of it.
  * @param options.reason default "threshold"; for "manual", what is kept is by `manualKeep`
  */
 export function budgetsFor(options: {
@@ -41,7 +42,7 @@ export function budgetsFor(options: {
   const { settings, model, reason } = options;
   const windowTokens = model.contextWindow || undefined;
   const reserveTokens = scaled(settings.threshold.reserveTokens, RESERVE, settings, windowTokens);
-  const keep = scaled(settings.keepRecentTokens, KEEP, settings, windowTokens);
+  const keep = keptOf(settings, scaled(settings.keepRecentTokens, KEEP, settings, windowTokens));
   const limit = windowTokens === undefined || !settings.scaleBudgets ? keep : windowTokens - reserveTokens;
   const keepTokens = Math.max(0, Math.min(keep, limit));
   return {
@@ -69,6 +70,11 @@ function scaled(
 ): number {
   if (windowTokens === undefined || !settings.scaleBudgets) return setting;
   return Math.min(setting, Math.max(scale.minimumTokens, Math.floor(windowTokens * scale.windowShare)));
+}
+
+function keptOf({ economy }: CompactionSettings, keepTokens: number): number {
+  if (typeof economy !== "number") return keepTokens;
+  return Math.min(keepTokens, Math.max(KEEP.minimumTokens, Math.floor(economy * KEEP.windowShare)));
 }
 
 function manualKeep(keepTokens: number, settings: CompactionSettings): number {

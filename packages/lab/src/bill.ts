@@ -1,4 +1,10 @@
-import { byScriptEstimator, type CacheRules, type Message, type ModelPrices } from "@bonsai-agent/messages";
+import {
+  byScriptEstimator,
+  type CacheRules,
+  type Message,
+  type ModelPrices,
+  type Usage,
+} from "@bonsai-agent/messages";
 
 /** Tokens by price class. Input is what was read fresh. */
 export interface ClassTokens {
@@ -6,6 +12,19 @@ export interface ClassTokens {
   cacheRead: number;
   cacheWrite: number;
   output: number;
+}
+
+/** What requests for summaries cost. */
+export interface SummariesBill {
+  requests: number;
+  usd: number;
+  tokens: ClassTokens;
+}
+
+/** A summary as it was written, and what it cost where that is known. */
+export interface PaidAnswer {
+  text: string;
+  usage?: Usage | undefined;
 }
 
 export interface BillOptions {
@@ -16,10 +35,12 @@ export interface BillOptions {
   fixedTokens: number;
   /** What the provider counts of a message, for each token of the plain count. */
   countRatio: number;
+  /** Of another model, which writes the summaries: it has no prefix in its cache. Default: the session's own model does */
+  summaryPrices?: ModelPrices | undefined;
 }
 
 const MILLION = 1_000_000;
-/** What a request for a summary holds beside the conversation, and the summary itself, of usual length. */
+/** What a request for a summary holds beside the conversation, and the longest that models usually write. */
 const INSTRUCTION_TOKENS = 1_000;
 const SUMMARY_TOKENS = 2_000;
 
@@ -28,10 +49,10 @@ const SUMMARY_TOKENS = 2_000;
  * the provider remembers.
  */
 export class Bill {
-  usd = 0;
-  /** Of `usd`, what requests for summaries cost. */
-  summariesUsd = 0;
-  readonly tokens: ClassTokens = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
+  /** Of the agent's own requests. */
+  requestsUsd = 0;
+  readonly tokens = noTokens();
+  readonly summaries: SummariesBill = { requests: 0, usd: 0, tokens: noTokens() };
   readonly #options: BillOptions;
   #prefix: readonly Message[] = [];
   #atMs = Number.NEGATIVE_INFINITY;
@@ -40,25 +61,42 @@ export class Bill {
     this.#options = options;
   }
 
+  /** Tokens of a request with these messages, all of it. */
+  size(sent: readonly Message[]): number {
+    return sent.reduce((total, message) => total + this.#tokens(message), this.#options.fixedTokens);
+  }
+
   /** A request with these messages, and its answer. @returns its tokens */
   request(sent: readonly Message[], answer: Message, nowMs: number): ClassTokens {
     const { cached, all } = this.#count(sent, nowMs);
     const tokens = this.#classed(cached, all, this.#tokens(answer));
-    this.#pay(tokens);
+    add(this.tokens, tokens);
+    this.requestsUsd += usdOf(tokens, this.#options.prices);
     this.#prefix = sent;
     this.#atMs = nowMs;
     return tokens;
   }
 
-  /** A request for a summary: on the cached prefix, or of the conversation as text, whichever costs less. */
-  summary(sent: readonly Message[], text: string, nowMs: number): void {
+  /**
+   * A request for a summary: on the cached prefix, or of the conversation as text, whichever costs less.
+   * @returns takes the answer; what is not known of it is as it is usual
+   */
+  summary(sent: readonly Message[], text: string, nowMs: number): (answer: PaidAnswer) => void {
+    const { prices, countRatio, summaryPrices } = this.#options;
     const { cached, all } = this.#count(sent, nowMs);
-    const onPrefix = this.#classed(cached, all + INSTRUCTION_TOKENS, SUMMARY_TOKENS);
-    const textTokens = Math.round(byScriptEstimator.text(text) * this.#options.countRatio);
-    const asText = { input: textTokens, cacheRead: 0, cacheWrite: 0, output: SUMMARY_TOKENS };
-    const cheaper = this.#priceOf(onPrefix) < this.#priceOf(asText) ? onPrefix : asText;
-    this.#pay(cheaper);
-    this.summariesUsd += this.#priceOf(cheaper);
+    const textTokens = Math.round(byScriptEstimator.text(text) * countRatio);
+    const asText = { input: textTokens, cacheRead: 0, cacheWrite: 0, output: 0 };
+    const onPrefix = this.#classed(cached, all + INSTRUCTION_TOKENS, 0);
+    const isOnPrefix = summaryPrices === undefined && usdOf(onPrefix, prices) < usdOf(asText, prices);
+    return ({ usage, text: written }) => {
+      const output = Math.min(SUMMARY_TOKENS, byScriptEstimator.text(written));
+      const usual = { ...(isOnPrefix ? onPrefix : asText), output };
+      const tokens = usage === undefined ? usual : tokensOf(usage);
+      const usd = usage?.cost?.total || usdOf(tokens, summaryPrices ?? prices);
+      add(this.summaries.tokens, tokens);
+      this.summaries.requests += 1;
+      this.summaries.usd += usd;
+    };
   }
 
   /** A provider without a price for writing to its cache takes that of what is fresh. */
@@ -69,13 +107,11 @@ export class Bill {
   }
 
   #count(sent: readonly Message[], nowMs: number): { cached: number; all: number } {
-    const { fixedTokens, cacheRules } = this.#options;
-    const sum = (of: readonly Message[]) =>
-      of.reduce((total, message) => total + this.#tokens(message), fixedTokens);
-    const all = sum(sent);
+    const { cacheRules } = this.#options;
+    const all = this.size(sent);
     if (nowMs - this.#atMs > cacheRules.keptMs) return { cached: 0, all };
     const differs = sent.findIndex((message, at) => message !== this.#prefix[at]);
-    const cached = sum(sent.slice(0, differs < 0 ? sent.length : differs));
+    const cached = this.size(sent.slice(0, differs < 0 ? sent.length : differs));
     return { cached: cached < cacheRules.minimumTokens ? 0 : cached, all };
   }
 
@@ -84,18 +120,26 @@ export class Bill {
     counted.set(message, tokens);
     return Math.round(tokens * this.#options.countRatio);
   }
+}
 
-  #priceOf({ input, cacheRead, cacheWrite, output }: ClassTokens): number {
-    const { prices } = this.#options;
-    const usd = input * prices.input + cacheRead * (prices.cacheRead || prices.input);
-    return (usd + cacheWrite * prices.cacheWrite + output * prices.output) / MILLION;
-  }
+const classes = ["input", "cacheRead", "cacheWrite", "output"] as const;
 
-  #pay(tokens: ClassTokens): void {
-    for (const name of ["input", "cacheRead", "cacheWrite", "output"] as const)
-      this.tokens[name] += tokens[name];
-    this.usd += this.#priceOf(tokens);
-  }
+export function noTokens(): ClassTokens {
+  return { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 };
+}
+
+/** Adds tokens to a sum. */
+export function add(sum: ClassTokens, tokens: ClassTokens): void {
+  for (const name of classes) sum[name] += tokens[name];
+}
+
+function usdOf({ input, cacheRead, cacheWrite, output }: ClassTokens, prices: ModelPrices): number {
+  const usd = input * prices.input + cacheRead * (prices.cacheRead || prices.input);
+  return (usd + cacheWrite * (prices.cacheWrite || prices.input) + output * prices.output) / MILLION;
+}
+
+function tokensOf({ input = 0, cacheRead = 0, cacheWrite = 0, output = 0 }: Usage): ClassTokens {
+  return { input, cacheRead, cacheWrite, output };
 }
 
 const counted = new WeakMap<Message, number>();

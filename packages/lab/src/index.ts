@@ -1,5 +1,15 @@
-export type { ClassTokens } from "./bill.ts";
-export { type Policy, policyNamed, usualPolicies } from "./policies.ts";
-export { type Recording, recordingOf } from "./recording.ts";
+export type { ClassTokens, SummariesBill } from "./bill.ts";
+export { labHtml, missedText } from "./html.ts";
+export { type Policy, policyNamed, policyOf, usualPolicies } from "./policies.ts";
+export {
+  type MissedPrefixes,
+  missedPrefixes,
+  type RecordedSummary,
+  type RecordedTotals,
+  type Recording,
+  recordingOf,
+} from "./recording.ts";
 export { type Replay, type ReplayOptions, replay } from "./replay.ts";
-export { type Tuned, type TuneOptions, tune } from "./tune.ts";
+export { compactionCount, type Day, type LabRun, type PolicyResult, playPolicies } from "./run.ts";
+export type { SummarySource } from "./summaries.ts";
+export { type TestedPolicy, type Tuned, type TuneOptions, tune } from "./tune.ts";

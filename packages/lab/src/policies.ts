@@ -4,7 +4,7 @@ import {
   compactionPresets,
   compactionSettings,
 } from "@bonsai-agent/compaction";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 
 /** Settings of compaction under a name. */
 export interface Policy {
@@ -20,6 +20,21 @@ export function usualPolicies(): Policy[] {
 }
 
 /**
+ * Settings of somebody's own: those of compaction, or all that a settings file holds.
+ * @param written what the file holds @throws BonsaiError `policy_invalid`, `compaction_setting_invalid`
+ */
+export function policyOf(name: string, written: unknown): Policy {
+  const input: unknown = isRecord(written) && "compaction" in written ? written.compaction : written;
+  if (!isRecord(input))
+    throw new BonsaiError({
+      code: "policy_invalid",
+      message: `${name} holds no settings of compaction.`,
+      hint: 'Write an object like {"economy": "auto"}, or a settings file with a part "compaction".',
+    });
+  return { name, settings: compactionSettings(input), input: input as CompactionSettingsInput };
+}
+
+/**
  * A preset, and what is different from it: `pi`, `bonsai+auto`, `pi+64k`, `bonsai+economy=48000+mask.enabled=false`. A size by
  * itself is that of the economy.
  * @throws BonsaiError `policy_unknown`, `compaction_setting_invalid`
@@ -30,7 +45,7 @@ export function policyNamed(name: string): Policy {
     throw new BonsaiError({
       code: "policy_unknown",
       message: `There is no policy ${name}.`,
-      hint: `Begin with one of ${Object.keys(compactionPresets).join(", ")}; behind it come changes like +auto, +64k or +mask.enabled=false.`,
+      hint: `Begin with one of ${Object.keys(compactionPresets).join(", ")}; behind it come changes like +auto, +64k or +mask.enabled=false. Or name a file with settings.`,
     });
   const input: Record<string, unknown> = { preset };
   for (const change of changes) {

@@ -1,11 +1,9 @@
 import {
   CompactionController,
+  type CompactionOutcome,
   type CompactionReason,
   type CompactionSettings,
-  type CompactionSite,
-  digestSummariser,
   FileOperationCounter,
-  type Summariser,
 } from "@bonsai-agent/compaction";
 import {
   type AssistantMessage,
@@ -14,12 +12,14 @@ import {
   type Message,
   type ModelPrices,
   messageText,
+  toolCalls,
   usualCacheRules,
 } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
-import { Bill, type ClassTokens } from "./bill.ts";
+import { Bill, type ClassTokens, type SummariesBill } from "./bill.ts";
 import { neededTerms, visibleTexts } from "./needed-terms.ts";
 import type { Recording } from "./recording.ts";
+import { ReplayedSummariser, type SummarySource } from "./summaries.ts";
 
 export interface ReplayOptions {
   recording: Recording;
@@ -29,8 +29,15 @@ export interface ReplayOptions {
   /** Default: those of most providers. */
   cacheRules?: CacheRules;
   windowTokens: number;
-  /** So long a model takes for a summary, in milliseconds. Default 25,000 */
+  /** So long a model takes for a summary, in milliseconds, where none is asked. Default 25,000 */
   summaryMs?: number;
+  /**
+   * Who writes the summaries; paid for, and waited for, as a model's. `recorded`: those of the recording, where it has one
+   * about there, else the digest. A summariser is asked in earnest. Default: `digest`
+   */
+  summaries?: SummarySource;
+  /** Of the model that writes the summaries, where it is another one than the session's. */
+  summaryPrices?: ModelPrices | undefined;
   /** True where the digest summarises, for nothing and at once. Default false. */
   isDigest?: boolean;
   /** So long the user rests before each prompt, beside what was recorded, in milliseconds. Default 0 */
@@ -47,10 +54,12 @@ export interface Replay {
   compactions: Partial<Record<CompactionReason, number>>;
   /** Tokens of each request as it would have been sent, in order. */
   context: number[];
+  /** Of the agent's own requests. */
   tokens: ClassTokens;
+  /** What all of it costs. */
   usd: number;
-  /** Of that, for summaries. */
-  summariesUsd: number;
+  /** Of that, what summaries cost, with the tokens of the requests for them. */
+  summaries: SummariesBill & { /** Taken from the recording. */ recorded: number };
   /** Of the terms that the future needs and the past had, the share in view: after each compaction, and at requests spread evenly. */
   neededAfter: number[];
   neededAlong: number[];
@@ -68,8 +77,8 @@ const SUMMARY_MS = 25_000;
 
 /**
  * A recording once more, request by request, with the real decisions and the real flow: at each recorded answer, what the
- * policy would have sent. What the agent did stays as recorded. Summaries are those of the digest, and are paid for, and
- * waited for, as a model's.
+ * policy would have sent. What the agent did stays as recorded. A request that is larger than the window is refused, as its
+ * provider would.
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
   const player = new Player(options);
@@ -83,22 +92,23 @@ class Player {
   readonly #session: Session = createSession({ cwd: "/" });
   readonly #bill: Bill;
   readonly #controller: CompactionController;
-  readonly #slow: SlowSummariser;
+  readonly #slow: ReplayedSummariser;
+  /** By file: the call that read it last. */
   readonly #read = new Map<string, string>();
-  readonly #replay: Omit<Replay, "tokens" | "usd" | "summariesUsd">;
+  readonly #replay: Omit<Replay, "tokens" | "usd" | "summaries">;
   readonly #answers: number;
   #nowMs = 0;
   #restedMs = 0;
 
   constructor(options: ReplayOptions) {
     const { recording, settings, prices, cacheRules = usualCacheRules, windowTokens } = options;
-    const { fixedTokens, countRatio, messages } = recording;
+    const { fixedTokens, countRatio, messages, summaries: recorded = [] } = recording;
+    const { summaries: source = "digest", summaryMs = SUMMARY_MS, summaryPrices } = options;
     this.#options = options;
     this.#answers = messages.filter(({ role }) => role === "assistant").length;
-    this.#bill = new Bill({ prices, cacheRules, fixedTokens, countRatio });
-    this.#slow = new SlowSummariser(options.summaryMs ?? SUMMARY_MS, (text) =>
-      this.#bill.summary(this.#inView(), text, this.#nowMs),
-    );
+    this.#bill = new Bill({ prices, cacheRules, fixedTokens, countRatio, summaryPrices });
+    const onAsked = (text: string) => this.#bill.summary(this.#inView(), text, this.#nowMs);
+    this.#slow = new ReplayedSummariser({ source, recorded, summaryMs, onAsked });
     this.#controller = new CompactionController({
       session: this.#session,
       settings,
@@ -119,26 +129,42 @@ class Player {
       this.#controller.userMessageArrived();
     }
     this.#nowMs = Math.max(this.#nowMs, (recorded.timestamp ?? 0) + this.#restedMs);
-    this.#slow.release(this.#nowMs);
+    await this.#slow.release(this.#nowMs, at);
     const message = { ...recorded, timestamp: this.#nowMs };
     if (message.role !== "assistant") {
       this.#append(message);
       return;
     }
     const site = messages[at - 1]?.role === "toolResult" ? "betweenTools" : "beforePrompt";
-    await this.#look(site, at);
+    await this.#looked(this.#controller.checkThreshold({ site }), { at });
+    await this.#refused(at);
     this.#answer(message, at);
+    const next = messages[at + 1];
+    if (next?.role === "toolResult") return;
+    // The agent rests, and nobody waits before he speaks again.
+    const rests = this.#controller.checkThreshold({ site: "afterAnswer" });
+    await this.#looked(rests, { at: at + 1, untilMs: next?.timestamp ?? Number.POSITIVE_INFINITY });
   }
 
   result(): Replay {
-    const { tokens, usd, summariesUsd } = this.#bill;
-    return { ...this.#replay, tokens, usd, summariesUsd };
+    const { tokens, requestsUsd, summaries } = this.#bill;
+    const usd = requestsUsd + summaries.usd;
+    return { ...this.#replay, tokens, usd, summaries: { ...summaries, recorded: this.#slow.taken } };
   }
 
-  async #look(site: CompactionSite, at: number): Promise<void> {
-    const checked = this.#controller.checkThreshold({ site });
-    this.#replay.waitedMs += await this.#slow.waitedFor(checked, this.#nowMs);
-    const { status, reason } = await checked;
+  /** The provider takes no more than its window; nothing is paid for a refusal. */
+  async #refused(at: number): Promise<void> {
+    const inputTokens = this.#bill.size(this.#inView());
+    if (inputTokens <= this.#options.windowTokens) return;
+    await this.#looked(this.#controller.recoverFromOverflow({ refusal: { inputTokens } }), { at });
+  }
+
+  async #looked(
+    look: Promise<CompactionOutcome>,
+    { at, untilMs = this.#nowMs }: { at: number; untilMs?: number },
+  ): Promise<void> {
+    this.#replay.waitedMs += await this.#slow.waitedFor(look, untilMs);
+    const { status, reason } = await look;
     if (status === "masked") this.#replay.masks += 1;
     if (status !== "compacted") return;
     this.#replay.compactions[reason] = (this.#replay.compactions[reason] ?? 0) + 1;
@@ -186,69 +212,26 @@ class Player {
 
   /** A call that reads what was read before counts where nobody sees the earlier result any more. */
   #countReads(answer: AssistantMessage): void {
-    const counter = new FileOperationCounter();
-    counter.add(answer);
-    const { read } = counter.operations();
-    if (read.length === 0) return;
-    const shown = new Set(this.#inView().map((message) => message.timestamp));
-    for (const file of read) {
+    const calls = toolCalls(answer).flatMap((call) => {
+      const counter = new FileOperationCounter();
+      counter.add({ ...answer, content: [call] });
+      return counter.operations().read.map((file) => ({ file, id: call.id }));
+    });
+    if (calls.length === 0) return;
+    const shown = new Set(
+      this.#session
+        .projection()
+        .items.flatMap(({ message, edit }) =>
+          message.role === "toolResult" && edit === undefined ? [message.toolCallId] : [],
+        ),
+    );
+    for (const { file, id } of calls) {
       const earlier = this.#read.get(file);
-      if (earlier !== undefined && !shown.has(Number(earlier))) this.#replay.readAgain += 1;
-      this.#read.set(file, String(this.#nowMs));
+      if (earlier !== undefined && !shown.has(earlier)) this.#replay.readAgain += 1;
+      this.#read.set(file, id);
     }
   }
 }
 
 /** So much of a message stands for it. */
 const WORDS_CHARS = 120;
-
-/** The digest, as slow as a model: its answers come when the recorded clock has come so far, or when somebody waits for them. */
-class SlowSummariser {
-  readonly summariser: Summariser;
-  readonly #waiting: Array<{ readyMs: number; answer: () => void }> = [];
-  #nowMs = 0;
-
-  constructor(summaryMs: number, onAsked: (text: string) => void) {
-    const digest = digestSummariser();
-    this.summariser = {
-      ...digest,
-      name: "replayed/summariser",
-      summarise: async (request) => {
-        onAsked(`${request.prompt.system}${request.prompt.user}`);
-        await new Promise<void>((resolve) => {
-          this.#waiting.push({ readyMs: this.#nowMs + summaryMs, answer: resolve });
-          request.signal.addEventListener("abort", () => resolve(), { once: true });
-        });
-        return digest.summarise(request);
-      },
-    };
-  }
-
-  /** Lets all go that are ready by then. */
-  release(nowMs: number): void {
-    this.#nowMs = nowMs;
-    const ready = this.#waiting.filter(({ readyMs }) => readyMs <= nowMs);
-    for (const each of ready) this.#waiting.splice(this.#waiting.indexOf(each), 1);
-    for (const { answer } of ready) answer();
-  }
-
-  /** Lets those go that a look waits for. @returns how long that would have been, in milliseconds */
-  async waitedFor(look: Promise<unknown>, nowMs: number): Promise<number> {
-    let isOver = false;
-    void look.finally(() => {
-      isOver = true;
-    });
-    let waitedMs = 0;
-    for (;;) {
-      for (let turn = 0; turn < TURNS && !isOver; turn += 1) await new Promise(setImmediate);
-      const next = this.#waiting[0];
-      if (isOver || next === undefined) return waitedMs;
-      waitedMs = Math.max(waitedMs, next.readyMs - nowMs);
-      this.#waiting.shift();
-      next.answer();
-    }
-  }
-}
-
-/** Of the event loop: whatever needs no model has ended by then. */
-const TURNS = 3;

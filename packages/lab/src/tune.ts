@@ -1,6 +1,10 @@
-import { type CompactionSettingsInput, compactionSettings } from "@bonsai-agent/compaction";
+import {
+  type CompactionSettingsInput,
+  compactionPresets,
+  compactionSettings,
+} from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type Policy, usualPolicies } from "./policies.ts";
+import { type Policy, policyNamed, usualPolicies } from "./policies.ts";
 import { type Replay, type ReplayOptions, replay } from "./replay.ts";
 
 export interface TuneOptions {
@@ -29,6 +33,15 @@ export interface Tuned {
   needed: { baseline: number; tuned: number };
   /** False where nothing was better on the days that were not trained on. */
   isBetter: boolean;
+  /** All presets on the tested days, the same way. */
+  presets: TestedPolicy[];
+}
+
+/** What a policy saves against the baseline on the tested days, and what of what was needed stands in view. */
+export interface TestedPolicy {
+  name: string;
+  savings: number[];
+  needed: number;
 }
 
 const TRIED = 32;
@@ -66,18 +79,33 @@ async function tested(
   of: { test: TuneOptions["days"]; trained: number; played: PlayedDays; baseline: Policy; loss: number },
 ): Promise<Tuned> {
   const { test, trained, played, baseline, loss } = of;
-  const savings: number[] = [];
-  const needed = { baseline: 0, tuned: 0 };
-  for (const day of test) {
-    const [before, after] = [await played.play(baseline, day), await played.play(best, day)];
-    savings.push(before.usd === 0 ? 0 : 1 - after.usd / before.usd);
-    needed.baseline += neededOf(before) / test.length;
-    needed.tuned += neededOf(after) / test.length;
-  }
+  const { savings, needed: tuned } = await testedPolicy(best, { test, played, baseline });
+  const { needed: now } = await testedPolicy(baseline, { test, played, baseline });
+  const presets: TestedPolicy[] = [];
+  for (const name of Object.keys(compactionPresets))
+    presets.push(await testedPolicy(policyNamed(name), { test, played, baseline }));
   const saved = savings.reduce((sum, saving) => sum + saving, 0) / savings.length;
-  const isBetter = saved > 0 && needed.tuned >= needed.baseline - loss;
-  const settings = isBetter ? best.input : {};
-  return { settings, name: best.name, trained, tested: test.length, savings, needed, isBetter };
+  const isBetter = saved > 0 && tuned >= now - loss;
+  return {
+    settings: isBetter ? best.input : {},
+    name: best.name,
+    ...{ trained, tested: test.length, savings, isBetter, presets },
+    needed: { baseline: now, tuned },
+  };
+}
+
+async function testedPolicy(
+  policy: Policy,
+  { test, played, baseline }: { test: TuneOptions["days"]; played: PlayedDays; baseline: Policy },
+): Promise<TestedPolicy> {
+  const savings: number[] = [];
+  let needed = 0;
+  for (const day of test) {
+    const [before, after] = [await played.play(baseline, day), await played.play(policy, day)];
+    savings.push(before.usd === 0 ? 0 : 1 - after.usd / before.usd);
+    needed += neededOf(after) / test.length;
+  }
+  return { name: policy.name, savings, needed };
 }
 
 /** Owner of what was played before: halving plays the same again. */

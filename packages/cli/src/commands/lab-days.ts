@@ -4,7 +4,7 @@ import type { Invocation } from "@bonsai-agent/app/invocation";
 import { knownCatalogue } from "@bonsai-agent/app/page-source";
 import { latestSession } from "@bonsai-agent/app/session-choice";
 import { openSessionFile, sessionFile, sessionPlace } from "@bonsai-agent/app/session-file";
-import { type Recording, type ReplayOptions, recordingOf } from "@bonsai-agent/lab";
+import { type Day, type Recording, recordingOf } from "@bonsai-agent/lab";
 import { BonsaiError, type ModelPrices, usualCacheRules } from "@bonsai-agent/messages";
 import { listSessions } from "@bonsai-agent/session";
 import { inMemory, transcriptSession } from "../transcript-session.ts";
@@ -12,9 +12,6 @@ import { inMemory, transcriptSession } from "../transcript-session.ts";
 /** A middling model's, in US dollars per million tokens: for recordings whose model has no known price. */
 const MIDDLING: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const USUAL_WINDOW = 200_000;
-
-/** A recording, and what its model costs and takes. */
-export type Day = Omit<ReplayOptions, "settings">;
 
 /**
  * What a call of `lab` plays again.
@@ -36,7 +33,9 @@ export async function daysOf(invocation: Invocation, name: string | undefined): 
       recording,
       prices: model?.usdPerMillionTokens ?? MIDDLING,
       cacheRules: model?.cacheRules ?? usualCacheRules,
-      windowTokens: Number(options.window ?? (model?.contextWindow || USUAL_WINDOW)),
+      windowTokens: Number(
+        options.window ?? recording.windowTokens ?? (model?.contextWindow || USUAL_WINDOW),
+      ),
     };
   });
 }

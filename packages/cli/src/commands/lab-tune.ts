@@ -1,9 +1,9 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
-import { type Line, paragraph, span } from "@bonsai-agent/app/line";
+import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { callSettings } from "@bonsai-agent/app/settings";
-import { type Tuned, tune } from "@bonsai-agent/lab";
+import { type TestedPolicy, type Tuned, tune } from "@bonsai-agent/lab";
 import { wrongUsage } from "../failure.ts";
 import { daysOf } from "./lab-days.ts";
 
@@ -27,21 +27,36 @@ function lossOf(value: unknown): number | undefined {
 }
 
 function tunedView(tuned: Tuned, width: number): Line[] {
-  const { isBetter, settings, savings, needed, trained, tested } = tuned;
+  const { isBetter, settings, savings, needed, presets, trained, tested, name } = tuned;
+  const found = { name: isBetter ? "found" : "best found", savings, needed: needed.tuned };
+  const yours = { name: "yours", savings: savings.map(() => 0), needed: needed.baseline };
+  const said = isBetter
+    ? `Better, on ${counted(tested, "session")} that they were not trained on (trained on ${trained}). To paste into the settings:`
+    : `No better than your settings, on ${counted(tested, "session")} that nothing was trained on (trained on ${trained}). The best that was found: ${name}`;
+  return [
+    ...table(
+      [["", "less money", "from … to", "needed in view"].map((cell): Line => [cell])].concat(
+        [yours, ...presets, found].map((each) => testedCells(each)),
+      ),
+      {
+        columns: [{ flexible: true }, ...Array.from({ length: 3 }, () => ({ align: "right" as const }))],
+        width,
+      },
+    ),
+    [""],
+    ...paragraph(said, width),
+    ...(isBetter ? [[""], ...settingsLines(settings)] : []),
+  ];
+}
+
+function testedCells({ name, savings, needed }: TestedPolicy): Line[] {
   const percent = (share: number) => `${Math.round(share * 100)}%`;
   const mean = savings.reduce((sum, saving) => sum + saving, 0) / savings.length;
-  const spread = `${percent(Math.min(...savings))} to ${percent(Math.max(...savings))}`;
-  const figures = `on ${counted(tested, "session")} that they were not trained on: ${percent(mean)} less money (${spread}), ${needed.tuned.toFixed(2)} of what was needed in view, now ${needed.baseline.toFixed(2)}; trained on ${trained}.`;
-  if (!isBetter)
-    return paragraph(
-      `No better than your settings. The best that was found (${tuned.name}), ${figures}`,
-      width,
-    );
-  return [
-    ...paragraph(`Better, ${figures} To paste into the settings:`, width),
-    [""],
-    ...JSON.stringify({ compaction: settings }, null, 2)
-      .split("\n")
-      .map((line): Line => [span(line, "cyan")]),
-  ];
+  const spread = `${percent(Math.min(...savings))} … ${percent(Math.max(...savings))}`;
+  return [[name], [percent(mean)], [spread], [needed.toFixed(2)]];
+}
+
+function settingsLines(settings: Tuned["settings"]): Line[] {
+  const text = JSON.stringify({ compaction: settings }, null, 2);
+  return text.split("\n").map((line): Line => [span(line, "cyan")]);
 }

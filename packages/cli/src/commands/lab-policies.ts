@@ -1,0 +1,38 @@
+import { statSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import type { Invocation } from "@bonsai-agent/app/invocation";
+import { readJsonFile } from "@bonsai-agent/app/json-file";
+import { callSettings } from "@bonsai-agent/app/settings";
+import { type Policy, policyNamed, policyOf, usualPolicies } from "@bonsai-agent/lab";
+import { BonsaiError } from "@bonsai-agent/messages";
+
+/** The user's own settings come first, then the presets, unless some are named. */
+export function policiesOf(invocation: Invocation): Policy[] {
+  const named = invocation.options.policy as string[] | undefined;
+  if (named !== undefined) return named.map((name) => policyFor(name, invocation.io.cwd));
+  return [{ name: "yours", settings: callSettings(invocation), input: {} }, ...usualPolicies()];
+}
+
+/** A file of settings, where there is one of that name, else a preset with its changes. */
+function policyFor(name: string, cwd: string): Policy {
+  const file = resolve(cwd, name);
+  const isFile = statSync(file, { throwIfNoEntry: false })?.isFile() ?? false;
+  if (!isFile && !name.endsWith(".json")) return policyNamed(name);
+  if (!isFile)
+    throw new BonsaiError({
+      code: "policy_unknown",
+      message: `There is no file ${file}.`,
+      hint: "Name a file with settings of compaction, or a preset with changes like pi+64k.",
+    });
+  try {
+    return policyOf(basename(name), readJsonFile(file));
+  } catch (error) {
+    if (!BonsaiError.is(error) || error.message.includes(file)) throw error;
+    throw new BonsaiError({
+      code: error.code,
+      message: `${file}: ${error.message}`,
+      hint: error.hint,
+      cause: error,
+    });
+  }
+}

@@ -1,0 +1,193 @@
+import { createHash } from "node:crypto";
+import { compactionCount, type LabRun, type PolicyResult } from "./run.ts";
+
+/**
+ * A run as one HTML file: its table, and the context of the longest day over time, a chart for each policy on one scale. It
+ * has no program, and asks no network.
+ */
+export function labHtml(run: LabRun): string {
+  const { sessions, recorded, policies } = run;
+  const title = `${counted(sessions, "session")} played again`;
+  const missed = missedText(run);
+  return `<!doctype html>
+<html lang="en"><head><meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${styleHash}'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="referrer" content="no-referrer">
+<title>${escaped(title)}</title>
+<style>${STYLE}</style></head>
+<body><main>
+<h1>${escaped(title)}</h1>
+<p>${counted(recorded.requests, "request")}; as recorded, ${counted(recorded.compactions, "compaction")} and ${dollars(recorded.usd)}.${missed === undefined ? "" : ` ${escaped(missed)}`}</p>
+${tableHtml(policies)}
+<h2>The context over time</h2>
+<p class="quiet">Tokens of each request of the longest day. A fall is a compaction, or masks.</p>
+<div class="charts">
+${policies.map((each) => chartHtml(each, policies)).join("\n")}
+</div>
+<h2>What the columns say</h2>
+<dl>
+${Object.values(columns)
+  .map(({ name, meaning }) => `<dt>${name}</dt><dd>${meaning}</dd>`)
+  .join("\n")}
+</dl>
+</main></body></html>
+`;
+}
+
+/** What of the recorded money no replay knows, in a sentence; undefined where there is nothing of it. */
+export function missedText({ recorded: { missed, usd } }: LabRun): string | undefined {
+  if (missed.requests === 0) return undefined;
+  const money = usd > 0 ? `about ${dollars(missed.usd)} of it` : "Some of it";
+  return `${money[0]!.toUpperCase()}${money.slice(1)} was paid because the provider had forgotten, ${counted(missed.requests, "time")}, a prefix that by its rules it still had; nothing played again pays for that.`;
+}
+
+interface Column {
+  name: string;
+  meaning: string;
+  cell: (result: PolicyResult) => string;
+}
+
+const columns: Readonly<Record<string, Column>> = {
+  usd: {
+    name: "Cost",
+    meaning: "Of all requests, those for summaries included, under the cache's rules.",
+    cell: ({ usd }) => dollars(usd),
+  },
+  summaries: {
+    name: "Summaries",
+    meaning: "What of the cost was paid for summaries.",
+    cell: ({ summaries }) => dollars(summaries.usd),
+  },
+  compactions: {
+    name: "Compactions",
+    meaning:
+      "By whatever reason: the threshold, the working size, or a request that was refused for its size.",
+    cell: (result) => String(compactionCount(result)),
+  },
+  masks: {
+    name: "Masked",
+    meaning: "Times that nothing but masks was written.",
+    cell: ({ masks }) => String(masks),
+  },
+  highest: {
+    name: "Highest",
+    meaning: "Tokens of the largest request.",
+    cell: ({ highestTokens }) => highestTokens.toLocaleString("en"),
+  },
+  waited: {
+    name: "Waited",
+    meaning: "Seconds for which somebody would have waited for summaries.",
+    cell: ({ waitedSeconds }) => `${waitedSeconds} s`,
+  },
+  neededAfter: {
+    name: "Needed",
+    meaning:
+      "Of the terms that the recorded future used and the past had, the share in view right after a compaction.",
+    cell: ({ neededAfter }) => share(neededAfter),
+  },
+  neededAlong: {
+    name: "Along",
+    meaning: "The same at requests spread evenly over the day.",
+    cell: ({ neededAlong }) => share(neededAlong),
+  },
+  words: {
+    name: "Words",
+    meaning: "Of what you said, the share in view after a compaction.",
+    cell: ({ wordsKept }) => share(wordsKept),
+  },
+  again: {
+    name: "Again",
+    meaning: "Files that were read again although their result had left the view.",
+    cell: ({ readAgain }) => String(readAgain),
+  },
+};
+
+function tableHtml(policies: readonly PolicyResult[]): string {
+  const all = Object.values(columns);
+  const rows = policies.map(
+    (result) =>
+      `<tr><th scope="row">${escaped(result.policy)}</th>${all.map(({ cell }) => `<td>${cell(result)}</td>`).join("")}</tr>`,
+  );
+  return `<div class="scroll" tabindex="0" role="region" aria-label="Policies"><table>
+<thead><tr><th scope="col">Policy</th>${all.map(({ name }) => `<th scope="col">${name}</th>`).join("")}</tr></thead>
+<tbody>
+${rows.join("\n")}
+</tbody></table></div>`;
+}
+
+/** Of a drawing, in its own units. */
+const SIZE = { width: 600, height: 160 };
+
+function chartHtml(result: PolicyResult, policies: readonly PolicyResult[]): string {
+  const { policy, context, highestTokens } = result;
+  const most = policies.reduce((highest, each) => Math.max(highest, each.highestTokens), 1);
+  const label = `${policy}: ${counted(context.length, "request")}, at most ${highestTokens.toLocaleString("en")} tokens, ${counted(compactionCount(result), "compaction")}`;
+  return `<figure><figcaption>${escaped(policy)} <span class="quiet">${dollars(result.usd)}, at most ${highestTokens.toLocaleString("en")} tokens</span></figcaption>
+<svg viewBox="0 0 ${SIZE.width} ${SIZE.height}" role="img" aria-label="${escaped(label)}" preserveAspectRatio="none">
+<path class="area" d="${areaOf(context, most)}"/>
+<path class="line" d="${lineOf(context, most)}"/>
+</svg></figure>`;
+}
+
+/** A day of any length is drawn in so many steps; of each, the highest. */
+const MOST_STEPS = 600;
+
+function heights(values: readonly number[], most: number): string[] {
+  const steps = Math.min(MOST_STEPS, values.length);
+  return Array.from({ length: steps }, (_, step) => {
+    const [from, to] = [step, step + 1].map((at) => Math.floor((at * values.length) / steps));
+    const highest = values.slice(from, to).reduce((high, value) => Math.max(high, value), 0);
+    const y = SIZE.height - (highest / most) * SIZE.height;
+    return `${((step * SIZE.width) / Math.max(1, steps - 1)).toFixed(1)} ${y.toFixed(1)}`;
+  });
+}
+
+function lineOf(values: readonly number[], most: number): string {
+  return values.length === 0 ? "" : `M${heights(values, most).join("L")}`;
+}
+
+function areaOf(values: readonly number[], most: number): string {
+  const line = lineOf(values, most);
+  return line === "" ? "" : `${line}L${SIZE.width} ${SIZE.height}L0 ${SIZE.height}Z`;
+}
+
+function share(value: number | null): string {
+  return value === null ? "–" : value.toFixed(2);
+}
+
+function dollars(usd: number): string {
+  return `$${usd.toFixed(2)}`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
+}
+
+const STYLE = `
+:root { color-scheme: light dark; --page: light-dark(#ffffff, #16181c); --line: light-dark(#d5d9e0, #3a3f49);
+  --text: light-dark(#1b1e24, #e6e8ec); --quiet: light-dark(#525966, #a9b1bd); --area: light-dark(#b7d2f2, #234b7a);
+  --stroke: light-dark(#2f6db3, #7fb0ea); }
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--text); font: 16px / 1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+main { max-width: 72rem; margin: 0 auto; padding: 1rem; }
+h1 { font-size: 1.3rem; } h2 { margin-top: 2rem; font-size: 1.1rem; }
+.quiet { color: var(--quiet); }
+.scroll { overflow-x: auto; }
+.scroll:focus-visible { outline: 2px solid var(--stroke); }
+table { border-collapse: collapse; font-size: 0.9rem; white-space: nowrap; }
+th, td { padding: 0.25rem 0.9rem 0.25rem 0; border-bottom: 1px solid var(--line); text-align: right; font-variant-numeric: tabular-nums; }
+th:first-child { text-align: left; }
+th { font-weight: 600; }
+.charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(100%, 22rem), 1fr)); gap: 1rem; }
+figure { margin: 0; } figcaption { font-size: 0.9rem; }
+svg { display: block; width: 100%; height: 8rem; border-bottom: 1px solid var(--line); }
+.area { fill: var(--area); } .line { fill: none; stroke: var(--stroke); stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+dt { font-weight: 600; } dd { margin: 0 0 0.5rem; }
+`;
+
+const styleHash = createHash("sha256").update(STYLE).digest("base64");

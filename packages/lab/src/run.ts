@@ -1,0 +1,115 @@
+import { add, type ClassTokens, noTokens } from "./bill.ts";
+import type { Policy } from "./policies.ts";
+import { type MissedPrefixes, missedPrefixes, type RecordedTotals } from "./recording.ts";
+import { type Replay, type ReplayOptions, replay } from "./replay.ts";
+
+/** A recording, and what its model costs and takes. */
+export type Day = Omit<ReplayOptions, "settings"> & Required<Pick<ReplayOptions, "cacheRules">>;
+
+/** Recorded days under several policies. */
+export interface LabRun {
+  sessions: number;
+  /** As recorded; `missed` is what no replay knows. */
+  recorded: RecordedTotals & { missed: MissedPrefixes };
+  policies: PolicyResult[];
+}
+
+/** What one policy made of all days. */
+export interface PolicyResult {
+  policy: string;
+  requests: number;
+  /** All tokens that were sent, cached or not, without those for summaries. */
+  sentTokens: number;
+  /** Times that nothing but masks was written. */
+  masks: number;
+  /** By reason. */
+  compactions: Record<string, number>;
+  highestTokens: number;
+  tokens: ClassTokens;
+  usd: number;
+  /** Of `usd`; `recorded` of them were taken from the recordings. */
+  summaries: { requests: number; usd: number; tokens: ClassTokens; recorded: number };
+  /** Means; null where there was no compaction, or nothing was needed. */
+  neededAfter: number | null;
+  neededAlong: number | null;
+  wordsKept: number | null;
+  readAgain: number;
+  waitedSeconds: number;
+  /** Tokens of the requests of the longest day. */
+  context: number[];
+}
+
+/** Plays all days under each of the policies. @param onPlayed called after each day of each policy */
+export async function playPolicies(
+  days: readonly Day[],
+  policies: readonly Policy[],
+  onPlayed: () => void = () => {},
+): Promise<LabRun> {
+  const results: PolicyResult[] = [];
+  for (const { name, settings } of policies) {
+    const replays: Replay[] = [];
+    for (const day of days) {
+      replays.push(await replay({ ...day, settings }));
+      onPlayed();
+    }
+    results.push(resultOf(name, replays));
+  }
+  return { sessions: days.length, recorded: recordedOf(days), policies: results };
+}
+
+function recordedOf(days: readonly Day[]): LabRun["recorded"] {
+  const total = { requests: 0, sentTokens: 0, usd: 0, compactions: 0 };
+  const missed = { requests: 0, tokens: 0, usd: 0 };
+  for (const day of days) {
+    const { recorded } = day.recording;
+    for (const name of ["requests", "sentTokens", "usd", "compactions"] as const)
+      total[name] += recorded[name];
+    const own = missedPrefixes(day.recording, day);
+    for (const name of ["requests", "tokens", "usd"] as const) missed[name] += own[name];
+  }
+  return { ...total, missed };
+}
+
+function resultOf(policy: string, replays: readonly Replay[]): PolicyResult {
+  const sum = (value: (replay: Replay) => number) => replays.reduce((total, each) => total + value(each), 0);
+  const compactions: Record<string, number> = {};
+  const tokens = noTokens();
+  const summaryTokens = noTokens();
+  for (const replayed of replays) {
+    for (const [reason, count] of Object.entries(replayed.compactions))
+      compactions[reason] = (compactions[reason] ?? 0) + count;
+    add(tokens, replayed.tokens);
+    add(summaryTokens, replayed.summaries.tokens);
+  }
+  return {
+    policy,
+    requests: sum(({ requests }) => requests),
+    sentTokens: tokens.input + tokens.cacheRead + tokens.cacheWrite,
+    masks: sum(({ masks }) => masks),
+    compactions,
+    highestTokens: replays.reduce((most, { context }) => context.reduce((a, b) => Math.max(a, b), most), 0),
+    tokens,
+    usd: sum(({ usd }) => usd),
+    summaries: {
+      requests: sum(({ summaries }) => summaries.requests),
+      usd: sum(({ summaries }) => summaries.usd),
+      tokens: summaryTokens,
+      recorded: sum(({ summaries }) => summaries.recorded),
+    },
+    neededAfter: mean(replays.flatMap(({ neededAfter }) => neededAfter)),
+    neededAlong: mean(replays.flatMap(({ neededAlong }) => neededAlong)),
+    wordsKept: mean(replays.flatMap(({ wordsKept }) => wordsKept)),
+    readAgain: sum(({ readAgain }) => readAgain),
+    waitedSeconds: Math.round(sum(({ waitedMs }) => waitedMs) / 1_000),
+    context: [...replays].sort((a, b) => b.context.length - a.context.length)[0]?.context ?? [],
+  };
+}
+
+function mean(shares: readonly number[]): number | null {
+  return shares.length === 0 ? null : shares.reduce((sum, share) => sum + share, 0) / shares.length;
+}
+
+/** Compactions for whatever reason. */
+export function compactionCount({ compactions }: Pick<PolicyResult, "compactions">): number {
+  return Object.values(compactions).reduce((sum, count) => sum + count, 0);
+}
