@@ -1,4 +1,4 @@
-import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateWorkday } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
@@ -62,6 +62,49 @@ test("a folder's sessions are played together", async () => {
   const two = await jsonOf<Report>(["lab", folder, "--policy", "pi"]);
   expect(two.sessions).toBe(2);
   expect(two.policies[0]?.usd).toBeCloseTo(2 * one.policies[0]!.usd, 6);
+});
+
+test("a file's settings are a policy; a page is written, and nothing is overwritten", async () => {
+  const folder = testFolder();
+  const own = join(folder, "own.json");
+  writeFileSync(own, JSON.stringify({ compaction: { economy: 24_000, mask: { enabled: false } } }));
+  const page = join(folder, "run.html");
+  const file = workday();
+  const { policies } = await jsonOf<Report>(["lab", file, "--policy", own, ...small, "-o", page]);
+  expect(policies.map(({ policy }) => policy)).toEqual(["own.json", small[1], small[3]]);
+  expect(policies[0]).toEqual({ ...policies[2], policy: "own.json" });
+  const html = readFileSync(page, "utf8");
+  expect(html.match(/<svg /g)).toHaveLength(3);
+  expect(html).toContain(`<th scope="row">own.json</th><td>$${policies[0]!.usd.toFixed(2)}</td>`);
+  expect(html).not.toMatch(/<script|https?:/);
+  const again = await runCli(["lab", file, "-o", page, "--json"]);
+  expect([again.code, JSON.parse(again.stderr).error.code]).toEqual([1, "output_exists"]);
+  writeFileSync(own, '{"economy": "much"}');
+  const wrong = await runCli(["lab", file, "--policy", own, "--json"]);
+  expect([wrong.code, JSON.parse(wrong.stderr).error.message]).toEqual([1, expect.stringContaining(own)]);
+  expect((await runCli(["lab", file, "--policy", join(folder, "none.json")])).stderr).toContain("no file");
+});
+
+test("a model writes the summaries once its price was accepted, and a failure of it is said", async () => {
+  const scenario = join(testFolder(), "scenario.json");
+  writeFileSync(scenario, JSON.stringify({ turn: [], summary: [{ text: "Nothing under its headings." }] }));
+  const file = workday();
+  const asked = ["lab", file, ...small.slice(2)];
+  const refused = await runCli([...asked, "--model", "anthropic/claude-sonnet-5", "--json"]);
+  expect([refused.code, JSON.parse(refused.stderr).error]).toEqual([
+    1,
+    expect.objectContaining({
+      code: "price_not_accepted",
+      message: expect.stringMatching(/would write \d+ summaries for about \$\d/),
+    }),
+  ]);
+  const free = await runCli([...asked, "--model", `scripted/${scenario}`]);
+  expect(free.code).toBe(0);
+  expect(free.stderr).toMatch(/\d+ of \d+ summaries failed, and the digest stood in/);
+  expect((await runCli([...asked, "--model", `scripted/${scenario}`, "--summaries", "recorded"])).code).toBe(
+    2,
+  );
+  expect((await runCli([...asked, "--summaries", "mine"])).code).toBe(2);
 });
 
 test("a session without an answer, and a policy that nobody knows, are said", async () => {

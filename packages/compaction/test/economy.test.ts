@@ -91,10 +91,17 @@ describe("the limit", () => {
     });
   });
 
-  test("a size below what is kept is no size to work in: what is kept goes before it", () => {
-    expect(limitOf(worked(50), { settings: { economy: 1_000 } }).limitTokens).toBeGreaterThan(25_000);
-    const keeping = { economy: 1_000, keepRecentTokens: 60_000 };
-    expect(limitOf(worked(50), { settings: keeping }).limitTokens).toBeGreaterThan(60_000);
+  test("a size of somebody's choice scales what is kept; what is kept then goes before a size that is smaller still", () => {
+    const kept = (economy: number, keepRecentTokens = 20_000) => {
+      const settings = compactionSettings({ economy, keepRecentTokens, scaleBudgets: false });
+      return budgetsFor({ settings, model: middling }).keepTokens;
+    };
+    expect([kept(100_000), kept(40_000), kept(40_000, 9_000), kept(1_000)]).toEqual([
+      20_000, 14_000, 9_000, 4_096,
+    ]);
+    const { limitTokens } = limitOf(worked(50), { settings: { economy: 1_000 } });
+    expect(limitTokens).toBeGreaterThan(5_000 + 4_096);
+    expect(limitTokens).toBeLessThan(25_000);
   });
 
   test("results that the model has not seen go before it too", () => {

@@ -97,6 +97,7 @@ class Player {
   readonly #read = new Map<string, string>();
   readonly #replay: Omit<Replay, "tokens" | "usd" | "summaries">;
   readonly #answers: number;
+  #appended = 0;
   #nowMs = 0;
   #restedMs = 0;
 
@@ -187,7 +188,15 @@ class Player {
   }
 
   #append(message: Message): void {
-    this.#session.append({ type: "message", message: message as never });
+    // Summaries name entries: with ids that come by chance, a replay would cost a little more or less each time.
+    this.#appended += 1;
+    const id = Math.imul(this.#appended, ID_STEP) >>> 0;
+    const draft = {
+      type: "message",
+      id: id.toString(16).padStart(8, "0"),
+      message: message as never,
+    } as const;
+    this.#session.append(draft);
   }
 
   #inView(): Message[] {
@@ -233,5 +242,7 @@ class Player {
   }
 }
 
+/** Odd, so that no id comes twice. */
+const ID_STEP = 2_654_435_761;
 /** So much of a message stands for it. */
 const WORDS_CHARS = 120;

@@ -39,18 +39,18 @@ export interface PolicyResult {
   context: number[];
 }
 
-/** Plays all days under each of the policies. @param onPlayed called after each day of each policy */
+/** Plays all days under each of the policies. @throws the signal's reason once it is aborted */
 export async function playPolicies(
   days: readonly Day[],
   policies: readonly Policy[],
-  onPlayed: () => void = () => {},
+  signal?: AbortSignal,
 ): Promise<LabRun> {
   const results: PolicyResult[] = [];
   for (const { name, settings } of policies) {
     const replays: Replay[] = [];
     for (const day of days) {
       replays.push(await replay({ ...day, settings }));
-      onPlayed();
+      signal?.throwIfAborted();
     }
     results.push(resultOf(name, replays));
   }

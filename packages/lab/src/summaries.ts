@@ -92,7 +92,7 @@ export class ReplayedSummariser {
     const begunMs = performance.now();
     try {
       const { answer, isWritten } = await answering;
-      paid(answer);
+      if (answer.stopReason === "stop" || answer.usage !== undefined) paid(answer);
       const tookMs = isWritten ? performance.now() - begunMs : summaryMs;
       await new Promise<void>((resolve) => {
         this.#waiting.push({ readyMs: askedMs + tookMs, answer: resolve });

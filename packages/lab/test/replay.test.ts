@@ -1,9 +1,19 @@
 import { CompactionController, compactionSettings, digestSummariser } from "@bonsai-agent/compaction";
 import { emptyUsage, type Message, usualCacheRules } from "@bonsai-agent/messages";
 import { createSession } from "@bonsai-agent/session";
+import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { Bill } from "../src/bill.ts";
-import { policyNamed, type Recording, recordingOf, replay, usualPolicies } from "../src/index.ts";
+import {
+  missedPrefixes,
+  policyNamed,
+  policyOf,
+  type Recording,
+  type Replay,
+  recordingOf,
+  replay,
+  usualPolicies,
+} from "../src/index.ts";
 
 const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const WINDOW = 60_000;
@@ -56,6 +66,13 @@ const played = (policy: string, messages = day(60), windowTokens = WINDOW) =>
     prices,
     windowTokens,
   });
+const WRITTEN = `## Goal\n\n- Every part.\n\n${["Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context", "Request", "Done So Far", "Needed to Go On"].map((name) => `## ${name}\n\n- As before.`).join("\n\n")}`;
+
+/** The message that the first compaction stands in front of. */
+function compactionPlace({ context }: Replay): number {
+  const request = context.findIndex((tokens, at) => tokens < (context[at - 1] ?? 0));
+  return Math.floor(request / 2) * 4 + (request % 2 === 0 ? 1 : 3);
+}
 const compactionsOf = ({ compactions }: Awaited<ReturnType<typeof played>>) => compactions.threshold ?? 0;
 
 test("every recorded answer is a request; without need of a compaction, its context only grows", async () => {
@@ -125,6 +142,105 @@ test("a session of our own, played again by its own policy, sends what it sent, 
   expect(Math.abs(replayed / sentTokens - 1)).toBeLessThan(0.05);
 });
 
+test("sites, windows and refusals are those of the policy and of the provider", async () => {
+  const afterAnswers = await played(`${SMALL}+sites=["afterAnswer"]`);
+  expect(compactionsOf(afterAnswers)).toBeGreaterThan(0);
+  // The next prompt comes half a minute after an answer, and a summary is there by then.
+  expect(afterAnswers.waitedMs).toBe(0);
+  const never = await played(`${SMALL}+enabled=false`);
+  expect(never.compactions.threshold).toBeUndefined();
+  expect(never.compactions.overflow).toBeGreaterThan(0);
+  expect(Math.max(...never.context)).toBeLessThanOrEqual(WINDOW);
+});
+
+test("a smaller working size costs less, and more compactions, in the order of the sizes", async () => {
+  const sizes = [32, 48, 80, 160];
+  const replays = await Promise.all(sizes.map((size) => played(`pi+${size}k`, day(160), 200_000)));
+  const inOrder = (values: readonly number[]) => [...values].sort((a, b) => a - b);
+  const dollars = replays.map(({ usd }) => usd);
+  expect(dollars).toEqual(inOrder(dollars));
+  expect(dollars.at(-1)! / dollars[0]!).toBeGreaterThan(1.2);
+  const counts = replays.map(compactionsOf).reverse();
+  expect(counts).toEqual(inOrder(counts));
+  expect(counts.at(-1)).toBeGreaterThan(10);
+});
+
+test("a session's branch summaries, notes and window belong to its recording; what failed or was taken out does not", () => {
+  const { session } = history("U:10 A(t1=read:a.ts):5@100 T1:40 A:5@200 | U:10 A:5@250");
+  const [first] = session.entries();
+  session.append({ type: "branch_summary", summary: "Another way was tried.", fromId: first!.id } as never);
+  const omitted = session.append({
+    type: "message",
+    message: { role: "user", content: "Forget this.", timestamp: 0 },
+  });
+  session.append({ type: "context_edit", targetId: omitted.id, replacement: null } as never);
+  session.append({
+    type: "compaction",
+    summary: "Whatever.",
+    firstKeptEntryId: first!.id,
+    tokensBefore: 400,
+    details: { prose: "## Goal", manifest: { settings: { windowTokens: 33_000 }, costUsd: 0.25 } },
+  } as never);
+  const recording = recordingOf(session);
+  const text = JSON.stringify(recording.messages);
+  expect(text).toContain("Another way was tried.");
+  expect(text).not.toContain("Forget this.");
+  expect(text).not.toContain("Whatever.");
+  expect(recording).toMatchObject({
+    windowTokens: 33_000,
+    summaries: [{ at: recording.messages.length, prose: "## Goal", usd: 0.25 }],
+    recorded: { compactions: 1, usd: 0.25 },
+  });
+});
+
+test("summaries are taken from the recording where it has them, else from the digest; a model is asked", async () => {
+  const messages = day(60);
+  const usage = { ...emptyUsage(), input: 10, output: 5, totalTokens: 15 };
+  const cost = { input: 0.4, output: 0.1, cacheRead: 0, cacheWrite: 0, total: 0.5 };
+  const prose = "## Goal\n\n- Go on as it is written in THE_RECORDED_SUMMARY.";
+  const first = compactionPlace(await played(SMALL));
+  const summaries = [{ at: first, prose, usage: { ...usage, cost }, usd: 0.5 }];
+  const options = { settings: policyNamed(SMALL).settings, prices, windowTokens: WINDOW };
+  const recording = { ...recorded(messages), summaries };
+  const taken = await replay({ ...options, recording, summaries: "recorded" });
+  expect(taken.summaries.recorded).toBeGreaterThan(0);
+  expect(taken.summaries.requests).toBeGreaterThan(taken.summaries.recorded);
+  expect(taken.summaries.usd).toBeGreaterThan(0.5);
+  const asked: string[] = [];
+  const model = {
+    name: "made/model",
+    summarise: async ({ prompt }: { prompt: { user: string } }) => {
+      asked.push(prompt.user);
+      return { text: WRITTEN, stopReason: "stop" as const, usage: { ...usage, cost } };
+    },
+  };
+  const written = await replay({ ...options, recording, summaries: model });
+  expect(asked.length).toBeGreaterThan(1);
+  expect(written.summaries).toMatchObject({ requests: asked.length, recorded: 0 });
+  expect(written.summaries.usd).toBeCloseTo(asked.length * 0.5, 6);
+  expect(written.waitedMs).toBeLessThan(20_000);
+});
+
+test("prefixes that a provider forgot before its time are counted, and those that changed or were old are not", () => {
+  const answer = (minutes: number, cacheRead: number, input: number) =>
+    ({
+      ...day(1)[1],
+      timestamp: minutes * MINUTE,
+      usage: { ...emptyUsage(), cacheRead, input, totalTokens: cacheRead + input },
+    }) as Message;
+  const messages = [
+    answer(0, 0, 10_000),
+    answer(1, 10_000, 1_000),
+    answer(2, 0, 12_000),
+    answer(20, 0, 13_000),
+    answer(21, 0, 4_000),
+  ];
+  const recording = { ...recorded(messages), changes: [4] };
+  const missed = missedPrefixes(recording, { prices, cacheRules: usualCacheRules });
+  expect(missed).toMatchObject({ requests: 1, tokens: 11_000 });
+  expect(missed.usd).toBeCloseTo((11_000 * (3.75 - 0.3)) / 1e6, 9);
+});
+
 test("a provider's cache keeps a prefix while it is the same, for its time, and from its least size on", () => {
   const bill = new Bill({ prices, cacheRules: usualCacheRules, fixedTokens: 2_000, countRatio: 1 });
   const [first, second, third] = day(2);
@@ -134,6 +250,15 @@ test("a provider's cache keeps a prefix while it is the same, for its time, and 
   expect(two.cacheRead).toBe(one.cacheWrite);
   expect(bill.request([third!], second!, 2 * MINUTE).cacheRead).toBe(2_000);
   expect(bill.request([third!], second!, 8 * MINUTE).cacheRead).toBe(0);
+});
+
+test("a file's settings are a policy; what is none is refused with its key", () => {
+  expect(policyOf("mine.json", { economy: 48_000 }).settings.economy).toBe(48_000);
+  expect(policyOf("mine.json", { model: "a/b", compaction: { preset: "pi" } }).settings.preset).toBe("pi");
+  expect(() => policyOf("mine.json", ["pi"])).toThrow(expect.objectContaining({ code: "policy_invalid" }));
+  expect(() => policyOf("mine.json", { economy: "much" })).toThrow(
+    expect.objectContaining({ code: "compaction_setting_invalid" }),
+  );
 });
 
 test("policies are presets with changes; what is none of them is refused", () => {

@@ -1,3 +1,4 @@
+import { compactionPresets } from "@bonsai-agent/compaction";
 import { emptyUsage, type Message } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
 import { policyNamed, tune } from "../src/index.ts";
@@ -45,6 +46,11 @@ test("where nothing is looked back at, settings that save money are found, and h
   expect(Math.min(...tuned.savings)).toBeGreaterThan(0.1);
   expect(tuned.needed.tuned).toBeGreaterThanOrEqual(tuned.needed.baseline - 0.02);
   expect(tuned.settings).not.toEqual({});
+  expect(tuned.presets.map(({ name }) => name)).toEqual(Object.keys(compactionPresets));
+  expect(tuned.presets.find(({ name }) => name === "bonsai")).toMatchObject({
+    savings: [0],
+    needed: tuned.needed.baseline,
+  });
 });
 
 test("where what is saved would be missed, nothing is better; who allows the loss is told what it is", async () => {

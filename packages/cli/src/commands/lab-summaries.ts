@@ -1,6 +1,7 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
+import type { Summariser } from "@bonsai-agent/compaction";
 import { type Day, type Policy, playPolicies } from "@bonsai-agent/lab";
 import { BonsaiError, usdText } from "@bonsai-agent/messages";
 import { wrongUsage } from "../failure.ts";
@@ -11,57 +12,113 @@ interface Played {
   policies: readonly Policy[];
 }
 
-/** Does something with days whose summaries are written by whom the call names; a model is asked once its price is accepted. */
+type Work<Result> = (days: readonly Day[], signal: AbortSignal) => Promise<Result>;
+
+/**
+ * Does something with days whose summaries are written by whom the call names; a model is asked once its price is accepted.
+ * @returns undefined where it was interrupted
+ */
 export async function withSummaries<Result>(
   invocation: Invocation,
   { days, policies }: Played,
-  work: (days: readonly Day[]) => Promise<Result>,
-): Promise<Result> {
+  work: Work<Result>,
+): Promise<Result | undefined> {
   const { model: reference, summaries } = invocation.options;
   if (typeof reference === "string" && summaries !== undefined)
     throw wrongUsage("--model and --summaries both say who writes the summaries.", "Leave one of them out.");
   if (typeof reference === "string") return withModel(invocation, reference, { days, policies }, work);
   if (summaries !== undefined && summaries !== "recorded" && summaries !== "digest")
     throw wrongUsage(`--summaries ${String(summaries)} is nobody.`, "Say digest or recorded.");
-  return work(
-    summaries === "recorded" ? days.map((day) => ({ ...day, summaries: "recorded" as const })) : days,
-  );
+  const written = summaries === "recorded" ? days.map((day): Day => ({ ...day, summaries })) : days;
+  return interruptible(invocation, (signal) => work(written, signal));
+}
+
+async function interruptible<Result>(
+  { io }: Invocation,
+  work: (signal: AbortSignal) => Promise<Result>,
+): Promise<Result | undefined> {
+  return io.interruptible(async (signal) => {
+    try {
+      return await work(signal);
+    } catch (error) {
+      if (signal.aborted && error === signal.reason) return undefined;
+      throw error;
+    }
+  });
 }
 
 async function withModel<Result>(
   invocation: Invocation,
   reference: string,
   { days, policies }: Played,
-  work: (days: readonly Day[]) => Promise<Result>,
-): Promise<Result> {
-  const { io } = invocation;
+  work: Work<Result>,
+): Promise<Result | undefined> {
   const { namedModel } = await import("@bonsai-agent/app/model-choice");
   const { model, summariser } = await namedModel(invocation, reference);
-  const name = `${model.provider}/${model.id}`;
   const { usdPerMillionTokens: summaryPrices } = model;
-  const estimated = await withProgress(io, `Looking what ${name} would write`, () =>
-    playPolicies(
-      days.map((day) => ({ ...day, summaryPrices })),
-      policies,
-    ),
+  const name = `${model.provider}/${model.id}`;
+  const priced = days.map((day): Day => ({ ...day, summaryPrices }));
+  const { requests, usd } = await withProgress(invocation.io, `Looking what ${name} would write`, () =>
+    estimated(priced, policies),
   );
-  const requests = estimated.policies.reduce((sum, each) => sum + each.summaries.requests, 0);
-  const usd = estimated.policies.reduce((sum, each) => sum + each.summaries.usd, 0);
   const price = summaryPrices === undefined ? "at a price that nobody knows" : `for about ${usdText(usd)}`;
-  await accepted(invocation, `${name} would write ${counted(requests, "summary", "summaries")} ${price}.`);
-  return io.interruptible((signal) =>
-    work(
-      days.map((day) => ({
-        ...day,
-        summaryPrices,
-        summaries: {
-          ...summariser,
-          summarise: (request) =>
-            summariser.summarise({ ...request, signal: AbortSignal.any([signal, request.signal]) }),
-        },
-      })),
-    ),
-  );
+  if (summaryPrices === undefined || usd > 0)
+    await accepted(invocation, `${name} would write ${counted(requests, "summary", "summaries")} ${price}.`);
+  return interruptible(invocation, async (signal) => {
+    const watched = new WatchedSummariser(summariser, signal);
+    const result = await work(
+      priced.map((day): Day => ({ ...day, summaries: watched.summariser })),
+      signal,
+    );
+    watched.tell(invocation);
+    return result;
+  });
+}
+
+/** What would be asked for, as the digest's summaries have it. */
+async function estimated(
+  days: readonly Day[],
+  policies: readonly Policy[],
+): Promise<{ requests: number; usd: number }> {
+  const played = await playPolicies(days, policies);
+  return {
+    requests: played.policies.reduce((sum, { summaries }) => sum + summaries.requests, 0),
+    usd: played.policies.reduce((sum, { summaries }) => sum + summaries.usd, 0),
+  };
+}
+
+/** A model whose failures are counted: the digest stands in for each, which nobody would notice. */
+class WatchedSummariser {
+  readonly summariser: Summariser;
+  #asked = 0;
+  #failed = 0;
+  #why = "";
+
+  constructor(model: Summariser, signal: AbortSignal) {
+    this.summariser = {
+      ...model,
+      summarise: async (request) => {
+        const answer = await model.summarise({
+          ...request,
+          signal: AbortSignal.any([signal, request.signal]),
+        });
+        this.#asked += 1;
+        if (answer.stopReason !== "stop") {
+          this.#failed += 1;
+          this.#why ||= answer.errorMessage ?? answer.stopReason;
+        }
+        return answer;
+      },
+    };
+  }
+
+  tell({ output }: Invocation): void {
+    if (this.#failed === 0) return;
+    output.notify({
+      code: "summaries_failed",
+      message: `${this.#failed} of ${counted(this.#asked, "summary", "summaries")} failed, and the digest stood in: ${this.#why}`,
+    });
+  }
 }
 
 /** @throws BonsaiError `price_not_accepted` */

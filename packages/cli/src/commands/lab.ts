@@ -1,9 +1,9 @@
-import type { Invocation } from "@bonsai-agent/app/invocation";
+import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { bytes, counted, shortTokens } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { outputFile, writeOutput } from "@bonsai-agent/app/session-file";
-import { compactionCount, type Day, type LabRun, labHtml, missedText, playPolicies } from "@bonsai-agent/lab";
+import { compactionCount, type LabRun, labHtml, missedText, playPolicies } from "@bonsai-agent/lab";
 import { wrongUsage } from "../failure.ts";
 import { daysOf } from "./lab-days.ts";
 import { policiesOf } from "./lab-policies.ts";
@@ -12,9 +12,12 @@ import { withSummaries } from "./lab-summaries.ts";
 const CHART_COLUMNS = 32;
 
 /** Plays recorded sessions again under several policies, and shows what each would have cost and lost. */
-export async function run(invocation: Invocation): Promise<undefined> {
+export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, output, args } = invocation;
-  if (args[0] === "tune") return (await import("./lab-tune.ts")).run(invocation);
+  if (args[0] === "tune") {
+    await (await import("./lab-tune.ts")).run(invocation);
+    return ExitCode.done;
+  }
   if (args[1] !== undefined)
     throw wrongUsage(
       `\`lab\` plays one session or folder; ${args[1]} is a second one.`,
@@ -23,16 +26,18 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const file = outputFile(invocation);
   const days = await daysOf(invocation, args[0]);
   const policies = policiesOf(invocation);
-  const played = await withSummaries(invocation, { days, policies }, (written: readonly Day[]) =>
+  const played = await withSummaries(invocation, { days, policies }, (written, signal) =>
     withProgress(io, `Playing ${counted(days.length, "session")} again`, () =>
-      playPolicies(written, policies),
+      playPolicies(written, policies, signal),
     ),
   );
+  if (played === undefined) return ExitCode.cancelled;
   if (file !== undefined) writeOutput(file, labHtml(played));
   output.result({ ...played, ...(file !== undefined && { file }) }, () => [
     ...labView(played, output.width),
     ...(file === undefined ? [] : writtenLines(file, labHtml(played))),
   ]);
+  return ExitCode.done;
 }
 
 function writtenLines(file: string, html: string): Line[] {
