@@ -20,7 +20,7 @@ function policyFor(name: string, cwd: string): Policy {
   if (!isFile && !name.endsWith(".json")) return policyNamed(name);
   if (!isFile)
     throw new BonsaiError({
-      code: "policy_unknown",
+      code: "policy_file_unreadable",
       message: `There is no file ${file}.`,
       hint: "Name a file with settings of compaction, or a preset with changes like pi+64k.",
     });
