@@ -11,7 +11,7 @@ export function Compare() {
   const [idA, idB] = to.view === "compare" ? [to.a, to.b] : [];
   const { rows, leaf } = page.value!;
   const ends = branchEnds.value;
-  const position = spokenAt(leaf);
+  const position = orNone(spokenAt(leaf));
   const a = idA === undefined ? ends.find((row) => row !== position) : rowOf.value.get(idA);
   const b = idB === undefined ? position : rowOf.value.get(idB);
   const choose = (side: "a" | "b", row: number) => {
@@ -32,13 +32,17 @@ export function Compare() {
       <p class="quiet">
         Any two entries are chosen in the <a href={linkTo({ view: "tree" })}>tree</a>.
       </p>
-      {a === undefined || b === undefined || b < 0 ? (
+      {a === undefined || b === undefined ? (
         <p>{ends.length < 2 ? "This session has one branch." : "Choose two entries."}</p>
       ) : (
         <Compared a={a} b={b} />
       )}
     </section>
   );
+}
+
+function orNone(row: number): number | undefined {
+  return row < 0 ? undefined : row;
 }
 
 interface EndChoiceProps {
@@ -49,7 +53,7 @@ interface EndChoiceProps {
 }
 
 function EndChoice({ name, value, ends, onChoose }: EndChoiceProps) {
-  const all = value === undefined || value < 0 || ends.includes(value) ? ends : [value, ...ends];
+  const all = value === undefined || ends.includes(value) ? ends : [value, ...ends];
   return (
     <label>
       {name}{" "}
@@ -74,16 +78,20 @@ function nameOf(row: number): string {
 }
 
 function Compared({ a, b }: { a: number; b: number }) {
-  const [result, setResult] = useState<Comparison>();
+  const [result, setResult] = useState<Comparison | "unread">();
   useEffect(() => {
     let isWanted = true;
     setResult(undefined);
-    void compared(a, b).then((found) => isWanted && setResult(found));
+    compared(a, b).then(
+      (found) => isWanted && setResult(found),
+      () => isWanted && setResult("unread"),
+    );
     return () => {
       isWanted = false;
     };
   }, [a, b]);
   if (result === undefined) return <p class="loading">Reading both sides…</p>;
+  if (result === "unread") return <p class="failed">Not all of both sides could be read.</p>;
   const { ids } = page.value!.rows;
   const { commonAncestor, commonEntries, sharedFiles } = result;
   return (
@@ -94,7 +102,7 @@ function Compared({ a, b }: { a: number; b: number }) {
           <>
             They have {counted(commonEntries, "entry", "entries")} in common, up to{" "}
             <a href={linkTo({ view: "entry", id: ids[commonAncestor]! })}>
-              {nameOf(spokenAt(commonAncestor))}
+              {nameOf(orNone(spokenAt(commonAncestor)) ?? commonAncestor)}
             </a>
             .
           </>

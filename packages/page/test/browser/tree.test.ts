@@ -1,3 +1,6 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { createSession } from "@bonsai-agent/session";
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
 import { exported, type ShownPage, useBrowser } from "./shown-page.ts";
@@ -73,6 +76,52 @@ test("two entries are chosen, and compared side by side", async () => {
   expect(await b.textContent()).toContain("src/part-33.ts");
   await page.goBack();
   await page.getByLabel("Search").fill("");
+});
+
+/** Two questions, each on a branch of its own, below the same record or with nothing above. */
+async function partedEarly(record?: string): Promise<ShownPage> {
+  const session = createSession({ cwd: "/project" });
+  const root = record === undefined ? null : session.append({ type: "custom", customType: record }).id;
+  for (const content of ["One way", "The other way"]) {
+    session.moveTo(root);
+    session.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
+  }
+  return show(`${await exported(session)}#/compare`);
+}
+
+test("branches that part at a record above all that was said are compared", async () => {
+  const { page: own, misdeeds } = await partedEarly("bonsai.import");
+  await own.getByRole("article", { name: "Side B" }).getByText("The other way").first().waitFor();
+  const text = await own.locator("section.compare").textContent();
+  expect(text).toContain("They have 1 entry in common, up to custom: ");
+  expect(misdeeds).toEqual([]);
+});
+
+test("branches with roots of their own are compared", async () => {
+  const { page: own, misdeeds } = await partedEarly();
+  await own.getByRole("article", { name: "Side A" }).getByText("One way").first().waitFor();
+  expect(await own.locator("section.compare").textContent()).toContain("They have no entry in common.");
+  expect(misdeeds).toEqual([]);
+});
+
+test("a session that stands before all that was said has no side chosen for it", async () => {
+  const session = createSession({ cwd: "/project" });
+  session.append({ type: "message", message: { role: "user", content: "One way", timestamp: 0 } });
+  session.moveTo(null);
+  session.append({ type: "custom", customType: "a record" });
+  const { page: own } = await show(`${await exported(session)}#/compare`);
+  await own.getByText("This session has one branch.").waitFor();
+  const chosen = own.locator(".choice select").last().locator("option:checked");
+  expect(await chosen.textContent()).toBe("choose");
+});
+
+test("a side that cannot be read is said to be so", async () => {
+  const file = fileURLToPath(await exported(work.session));
+  const html = await readFile(file, "utf8");
+  await writeFile(file, html.replace(/(<script[^>]* id="chunk-0"[^>]*>)[^<]*/, "$1broken"));
+  const ids = `${work.id("turn 2")}/${work.id("turn 3")}`;
+  const { page: own } = await show(`${pathToFileURL(file).href}#/compare/${ids}`);
+  await own.getByText("Not all of both sides could be read.").waitFor();
 });
 
 test("nothing of this asked a network, failed or warned", () => {
