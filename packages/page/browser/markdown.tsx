@@ -1,5 +1,5 @@
 import DOMPurify from "dompurify";
-import { Marked, type Tokens } from "marked";
+import { Lexer, Marked, type Token, type Tokens, type TokensList } from "marked";
 import { useMemo } from "preact/hooks";
 import { highlighted } from "./highlight.ts";
 
@@ -31,6 +31,42 @@ const allowedTags = [
 
 /** A text longer than this is shown as it is: nobody reads its headings, and it would hold up the page. */
 const MOST_CHARS = 200_000;
+/**
+ * How long Markdown is read, each as characters times what is looked for in them: the parser looks for the end of each
+ * mark in all that follows, and at the rest of a block for each of its lines. About 0.2 seconds each.
+ */
+const MOST_MARK_WORK = 4_000_000;
+const MOST_BLOCK_WORK = 100_000_000;
+/** What a block costs beside its lines, in lines: one within the other, a thousand of them would be the whole budget. */
+const LINES_OF_A_BLOCK = 50;
+const marks = /[*_~`[\]<\\&@]|:\/\/|www\./g;
+
+/** Reads Markdown within bounds: what stands in a paragraph beyond them stays text. One for each text. */
+class BoundedLexer extends Lexer<string, string> {
+  #markWork = 0;
+  #blockWork = 0;
+
+  /** @throws {Error} when there is too much to be read: then nothing of it is Markdown */
+  override blockTokens(src: string, tokens?: Token[], lastParagraphClipped = false): TokensList {
+    this.#blockWork += src.length * (LINES_OF_A_BLOCK + countOf(/\n/g, src));
+    if (this.#blockWork > MOST_BLOCK_WORK) throw new Error("The text has too many lines or levels.");
+    return super.blockTokens(src, tokens, lastParagraphClipped) as TokensList;
+  }
+
+  override inlineTokens(src: string, tokens: Token[] = []): Token[] {
+    const work = src.length * countOf(marks, src);
+    if (this.#markWork + work > MOST_MARK_WORK) {
+      tokens.push({ type: "text", raw: src, text: src, escaped: false });
+      return tokens;
+    }
+    this.#markWork += work;
+    return super.inlineTokens(src, tokens);
+  }
+}
+
+function countOf(pattern: RegExp, text: string): number {
+  return text.match(pattern)?.length ?? 0;
+}
 
 export function Markdown({ text }: { text: string }) {
   const html = useMemo(() => (text.length > MOST_CHARS ? undefined : safeHtml(text)), [text]);
@@ -40,7 +76,7 @@ export function Markdown({ text }: { text: string }) {
 
 function safeHtml(text: string): string | undefined {
   try {
-    const html = marked.parse(text, { async: false });
+    const html = marked.parser(new BoundedLexer(marked.defaults).lex(text));
     return DOMPurify.sanitize(html, {
       ALLOWED_TAGS: allowedTags,
       ALLOWED_ATTR: ["href", "class", "rel", "target", "start"],
@@ -50,7 +86,7 @@ function safeHtml(text: string): string | undefined {
       ALLOW_DATA_ATTR: false,
     });
   } catch {
-    // What the renderer cannot read (nested a thousand deep, say) is still shown.
+    // What the renderer cannot read is still shown.
     return undefined;
   }
 }

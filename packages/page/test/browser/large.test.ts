@@ -1,0 +1,52 @@
+import { createSession } from "@bonsai-agent/session";
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { exported, useBrowser } from "./shown-page.ts";
+
+const show = useBrowser();
+
+/** A page of a session in which each text was said, one after the other. */
+async function said(...texts: readonly string[]): Promise<Page> {
+  const session = createSession({ cwd: "/project" });
+  for (const content of texts)
+    session.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
+  const { page } = await show(await exported(session));
+  return page;
+}
+
+const body = (page: Page, row: number) => page.locator(`.entry[data-row="${row}"] .body`);
+
+describe("Markdown that takes its parser long", () => {
+  const hard: Readonly<Record<string, string>> = {
+    "emphases and links that do not end": "**a* [".repeat(31_000),
+    "emphases that do not end": "*a ".repeat(7_000),
+    "underscores that do not end": "_a ".repeat(13_000),
+    "headings of one letter": "a\n-\n".repeat(48_000),
+    "tasks of one letter": "- [ ] a\n".repeat(24_000),
+    "an item of many lines": `- a\n${"  b\n".repeat(48_000)}`,
+    "lists in lists": "+ ".repeat(90_000),
+    "quotes and lists in each other": "> - ".repeat(45_000),
+    "links that do not end": "[a](".repeat(40_000),
+    "addresses in brackets": "(http://a".repeat(20_000),
+  };
+  test.each(Object.entries(hard))("%s: shown as text", async (_name, text) => {
+    const page = await said(text, "and **then**");
+    await body(page, 1).locator("strong").waitFor();
+    await expect.poll(() => body(page, 0).textContent()).toContain(text.trim().slice(0, 1_000));
+  });
+
+  test("a paragraph with too many marks is text, what stands around it is Markdown", async () => {
+    const page = await said(`**before**\n\n${"*a ".repeat(2_000)}\n\n- **after**`);
+    await body(page, 0).getByText("before").waitFor();
+    expect(await body(page, 0).locator("strong").allTextContents()).toEqual(["before", "after"]);
+    expect((await body(page, 0).locator("p").nth(1).textContent())!.match(/\*a/g)).toHaveLength(2_000);
+  });
+
+  test("what people write at length is Markdown", async () => {
+    const section = (at: number) =>
+      `## Part ${at}\n\nSome *words* about \`part_${at}\` and [a link](https://example.org/${at}).\n\n- one\n- **two**\n\n`;
+    const page = await said(Array.from({ length: 300 }, (_, at) => section(at)).join(""));
+    await expect.poll(() => body(page, 0).locator("strong").count()).toBe(300);
+    expect(await body(page, 0).locator("a").count()).toBe(300);
+  });
+});
