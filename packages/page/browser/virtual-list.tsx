@@ -10,7 +10,10 @@ import { useEffect, useLayoutEffect, useReducer, useRef } from "preact/hooks";
 
 /** What a list can be asked from outside. */
 export interface ListControl {
+  /** Goes to an item and stays with it, while texts around it are read and grow, until somebody scrolls or opens something. */
   scrollTo(index: number): void;
+  /** Stays with no item any more: a place inside it is scrolled to. */
+  letGo(): void;
 }
 
 export interface VirtualListProps {
@@ -59,7 +62,7 @@ export function VirtualList(props: VirtualListProps) {
   const hold = useHold(list, scroller, keyOf);
   useEffect(() => {
     if (control === undefined) return;
-    control.current = { scrollTo: hold };
+    control.current = hold;
     return () => {
       control.current = null;
     };
@@ -90,25 +93,22 @@ export function VirtualList(props: VirtualListProps) {
   );
 }
 
-/**
- * Goes to an item and stays with it, while texts around it are read and grow, until somebody scrolls or opens something.
- * @returns goes to an item
- */
+/** The item that a list stays with. */
 function useHold(
   list: Virtualizer<HTMLDivElement, HTMLElement>,
   scroller: { current: HTMLDivElement | null },
   keyOf: (index: number) => number,
-): (index: number) => void {
+): ListControl {
   const target = useRef<{ index: number; key: number } | null>(null);
+  const letGo = () => {
+    target.current = null;
+  };
   useEffect(() => {
-    const release = () => {
-      target.current = null;
-    };
     const element = scroller.current!;
     const ways = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
-    for (const way of ways) element.addEventListener(way, release, { passive: true });
+    for (const way of ways) element.addEventListener(way, letGo, { passive: true });
     return () => {
-      for (const way of ways) element.removeEventListener(way, release);
+      for (const way of ways) element.removeEventListener(way, letGo);
     };
   }, [scroller]);
   useLayoutEffect(() => {
@@ -121,10 +121,11 @@ function useHold(
       if (Math.abs(element.scrollTop - start) > 1) list.scrollToOffset(start);
     }
   });
-  return (index) => {
+  const scrollTo = (index: number) => {
     target.current = { index, key: keyOf(index) };
     list.scrollToIndex(index, { align: "start" });
   };
+  return { scrollTo, letGo };
 }
 
 /** Who stands at the end of a list stays there when it grows. */

@@ -149,14 +149,10 @@ function occurrences(text: string, wanted: string): number {
  */
 export function markHits(element: HTMLElement): Range | undefined {
   const wanted = query.peek().toLowerCase();
-  const ranges = wanted === "" ? [] : rangesIn(element, wanted);
-  const looked = current.peek();
-  const own = ranges.filter(({ startContainer }) => rowOfNode(startContainer) === looked?.row);
-  // Markdown is drawn with less than was counted: the last one stands for what is not there.
-  const at = own[Math.min(looked?.at ?? 0, own.length - 1)];
-  highlight("found", ranges);
-  highlight("found-now", at === undefined ? [] : [at]);
-  return at;
+  const looked = lookedAt(element, wanted);
+  highlight("found", firstRanges(element, wanted));
+  highlight("found-now", looked === undefined ? [] : [looked]);
+  return looked;
 }
 
 function highlight(name: string, ranges: readonly Range[]): void {
@@ -167,25 +163,52 @@ function highlight(name: string, ranges: readonly Range[]): void {
 
 const MOST_MARKED = 2_000;
 
-function rangesIn(element: HTMLElement, wanted: string): Range[] {
+function firstRanges(element: HTMLElement, wanted: string): Range[] {
   const ranges: Range[] = [];
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node !== null && ranges.length < MOST_MARKED; node = walker.nextNode()) {
-    const said = node.nodeValue ?? "";
-    const text = said.toLowerCase();
-    // A few letters are longer when they are small; of such a text no place could be told.
-    if (text.length !== said.length) continue;
-    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) {
-      const range = new Range();
-      range.setStart(node, at);
-      range.setEnd(node, at + wanted.length);
-      ranges.push(range);
-    }
+  for (const place of placesIn(element, wanted)) {
+    ranges.push(rangeOf(place, wanted));
+    if (ranges.length === MOST_MARKED) break;
   }
   return ranges;
 }
 
-function rowOfNode(node: Node): number | undefined {
-  const row = node.parentElement?.closest<HTMLElement>("[data-row]")?.dataset.row;
-  return row === undefined ? undefined : Number(row);
+/** Looked for by itself: what stands before it may be more than is marked. */
+function lookedAt(element: HTMLElement, wanted: string): Range | undefined {
+  const looked = current.peek();
+  const entry = looked && element.querySelector<HTMLElement>(`[data-row="${looked.row}"]`);
+  if (!entry) return undefined;
+  // Markdown is drawn with less than was counted: the last one stands for what is not there.
+  let last: TextPlace | undefined;
+  let number = 0;
+  for (const place of placesIn(entry, wanted)) {
+    last = place;
+    if (number === looked.at) break;
+    number += 1;
+  }
+  return last && rangeOf(last, wanted);
+}
+
+interface TextPlace {
+  node: Node;
+  at: number;
+}
+
+function* placesIn(element: HTMLElement, wanted: string): Generator<TextPlace> {
+  if (wanted === "") return;
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
+    const said = node.nodeValue ?? "";
+    const text = said.toLowerCase();
+    // A few letters are longer when they are small; of such a text no place could be told.
+    if (text.length !== said.length) continue;
+    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
+      yield { node, at };
+  }
+}
+
+function rangeOf({ node, at }: TextPlace, wanted: string): Range {
+  const range = new Range();
+  range.setStart(node, at);
+  range.setEnd(node, at + wanted.length);
+  return range;
 }

@@ -36,12 +36,14 @@ export function Transcript() {
     const index = drawnRows.peek().indexOf(row);
     if (index >= 0) control.current?.scrollTo(index);
   };
+  const markSoon = useMarks(section, control);
   useEffect(() => {
     if (to.view !== "entry") return;
     const row = rowOf.peek().get(to.id);
     if (row !== undefined) scrollTo(row);
+    // What is looked at may stand far below the beginning of its entry.
+    markSoon.current();
   }, [arrival.value]);
-  useMarks(section);
   if (to.view === "entry" && rowOf.value.get(to.id) === undefined)
     return (
       <section class="missing">
@@ -103,8 +105,15 @@ export function Transcript() {
 /** So long, in milliseconds, what surrounds a hit may grow while it is read. */
 const SETTLED_MS = 1_000;
 
-/** Marks the hits in all that is drawn and opened, and brings the one that is looked at into view. */
-function useMarks(section: { current: HTMLElement | null }): void {
+/**
+ * Marks the hits in all that is drawn and opened, and brings the one that is looked at into view.
+ * @returns does so again with the next frame
+ */
+function useMarks(
+  section: { current: HTMLElement | null },
+  control: { current: ListControl | null },
+): { current: () => void } {
+  const again = useRef(() => {});
   useEffect(() => {
     const element = section.current;
     if (element === null) return;
@@ -113,12 +122,15 @@ function useMarks(section: { current: HTMLElement | null }): void {
     let wantedUntil = 0;
     const mark = () => {
       const at = markHits(element);
-      if (at !== undefined && wanted !== undefined && performance.now() < wantedUntil) bringIntoView(at);
+      if (at === undefined || wanted === undefined || performance.now() >= wantedUntil) return;
+      control.current?.letGo();
+      bringIntoView(at);
     };
     const soon = () => {
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(mark);
     };
+    again.current = soon;
     const drawn = new MutationObserver(soon);
     drawn.observe(element, { childList: true, subtree: true, characterData: true });
     const stop = effect(() => {
@@ -134,8 +146,10 @@ function useMarks(section: { current: HTMLElement | null }): void {
       stop();
       drawn.disconnect();
       cancelAnimationFrame(frame);
+      again.current = () => {};
     };
-  }, [section]);
+  }, [section, control]);
+  return again;
 }
 
 /** In each of the boxes that scroll around it. */

@@ -50,3 +50,31 @@ describe("Markdown that takes its parser long", () => {
     expect(await body(page, 0).locator("a").count()).toBe(300);
   });
 });
+
+describe("a text found many times over", () => {
+  const looked = (page: Page) =>
+    page.evaluate(() => {
+      const [range] = [...(CSS.highlights.get("found-now") ?? [])] as Range[];
+      if (range === undefined) return undefined;
+      const row = range.startContainer.parentElement!.closest<HTMLElement>("[data-row]")!.dataset.row;
+      const { top, height, left } = range.getBoundingClientRect();
+      const on = document.elementFromPoint(left + 2, top + height / 2);
+      return { row, at: range.startOffset, isSeen: on?.contains(range.startContainer) ?? false };
+    });
+  const marked = (page: Page) => page.evaluate(() => CSS.highlights.get("found")?.size ?? 0);
+
+  test("a few thousand are marked, and the one that is looked at is always among them", async () => {
+    // Not Markdown: one node of text.
+    const page = await said("x", `${"x ".repeat(60_000)}\n${"\n-".repeat(3_000)}`, "the last x");
+    await page.getByRole("button", { name: "Find" }).click();
+    await page.locator("#find-field").fill("x");
+    await expect.poll(() => page.locator(".find output").textContent()).toBe("60,002 hits in 3 entries");
+    await expect.poll(() => marked(page)).toBeGreaterThan(1_000);
+    expect(await marked(page)).toBeLessThan(5_000);
+    await page.keyboard.press("Shift+Enter");
+    await expect.poll(() => looked(page)).toEqual({ row: "2", at: 9, isSeen: true });
+    await page.keyboard.press("Shift+Enter");
+    await expect.poll(() => looked(page)).toMatchObject({ row: "1", isSeen: true });
+    expect((await looked(page))!.at).toBeGreaterThan(10_000);
+  });
+});
