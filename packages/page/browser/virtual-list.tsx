@@ -124,6 +124,8 @@ function useHold(
   const scrollTo = (index: number) => {
     target.current = { index, key: keyOf(index) };
     list.scrollToIndex(index, { align: "start" });
+    // In a short window the list itself may be off the screen.
+    scroller.current?.scrollIntoView({ block: "nearest" });
   };
   return { scrollTo, letGo };
 }

@@ -152,7 +152,7 @@ function useMarks(
   return again;
 }
 
-/** In each of the boxes that scroll around it. */
+/** In each of the boxes that scroll around it, and in the window. */
 function bringIntoView(range: Range): void {
   for (let box = range.startContainer.parentElement; box !== null; box = box.parentElement) {
     const { overflowY, overflowX } = getComputedStyle(box);
@@ -163,6 +163,8 @@ function bringIntoView(range: Range): void {
     if (inner.left < outer.left || inner.right > outer.right)
       box.scrollLeft += inner.left - outer.left - outer.width / 3;
   }
+  const { top, bottom } = range.getBoundingClientRect();
+  if (top < 0 || bottom > innerHeight) scrollBy(0, top - innerHeight / 3);
 }
 
 /** Pixels. */
