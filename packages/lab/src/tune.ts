@@ -48,7 +48,7 @@ const TRIED = 32;
 const LOSS = 0.02;
 
 /**
- * Looks for better settings by successive halving: all candidates on one day, the better half on twice as many, and so on;
+ * Looks for better settings by successive halving: all candidates on the longest day, the better half on twice as many, and so on;
  * then the best against the baseline on days that none of them has seen.
  * @throws BonsaiError `tune_needs_days`
  */
@@ -60,7 +60,8 @@ export async function tune(options: TuneOptions): Promise<Tuned> {
       message: `To tune takes two sessions at least, one to train on and one to test on; here ${days.length === 1 ? "is one" : "are none"}.`,
       hint: "Name a folder with more of them, or --all for those of this folder.",
     });
-  const train = days.filter((_, at) => at % 2 === 0);
+  // The longest first: on a short day all policies are the same, and halves of them would go by chance.
+  const train = days.filter((_, at) => at % 2 === 0).sort((a, b) => lengthOf(b) - lengthOf(a));
   const test = days.filter((_, at) => at % 2 === 1);
   const played = new PlayedDays(baseline, loss);
   let candidates = [...usualPolicies(), ...drawn(tried, seed)];
@@ -92,6 +93,10 @@ async function tested(
     ...{ trained, tested: test.length, savings, isBetter, presets },
     needed: { baseline: now, tuned },
   };
+}
+
+function lengthOf({ recording }: TuneOptions["days"][number]): number {
+  return recording.messages.length;
 }
 
 async function testedPolicy(

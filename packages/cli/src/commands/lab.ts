@@ -95,8 +95,8 @@ function summariesText({ policies }: LabRun): string {
   ];
   const cost = `what summaries cost is in the cost`;
   return taken === 0
-    ? `${counted(all, "summary", "summaries")}; ${cost}.`
-    : `${counted(all, "summary", "summaries")}, ${taken} of them as recorded; ${cost}.`;
+    ? `${counted(all, "request for a summary", "requests for summaries")}; ${cost}.`
+    : `${counted(all, "request for a summary", "requests for summaries")}, ${taken} of them as recorded; ${cost}.`;
 }
 
 const HEIGHTS = "▁▂▃▄▅▆▇█";
