@@ -32,12 +32,39 @@ hljs.registerAliases(["tsx"], { languageName: "typescript" });
 
 /** Longer code is shown without colours: to find them would hold up the page. */
 const MOST_CHARS = 60_000;
+/** When the colours of its beginning took so long, in milliseconds, the rest of the code has none. */
+const MOST_MS = 150;
+/** Code is read in pieces of so many characters: a word, or a line, that goes on takes the square of its length. */
+const PIECE_CHARS = 4_000;
+const MOST_LINE_CHARS = 1_000;
 
 /** Code as HTML, escaped, with spans for what is coloured. */
 export function highlighted(code: string, language: string): string {
   const [name = ""] = language.toLowerCase().split(/\s/);
   if (code.length > MOST_CHARS || hljs.getLanguage(name) === undefined) return plain(code);
-  return hljs.highlight(code, { language: name, ignoreIllegals: true }).value;
+  const end = performance.now() + MOST_MS;
+  let html = "";
+  for (const piece of piecesOf(code)) {
+    const isRead = performance.now() < end && !longLine.test(piece);
+    html += isRead ? hljs.highlight(piece, { language: name, ignoreIllegals: true }).value : plain(piece);
+  }
+  return html;
+}
+
+const longLine = new RegExp(`.{${MOST_LINE_CHARS}}`);
+
+/** Cut behind an empty line where there is one, else behind a line. */
+function* piecesOf(code: string): Generator<string> {
+  let at = 0;
+  while (code.length - at > PIECE_CHARS) {
+    const window = code.slice(at, at + PIECE_CHARS);
+    const empty = window.lastIndexOf("\n\n") + 2;
+    const line = window.lastIndexOf("\n") + 1;
+    const length = empty > PIECE_CHARS / 2 ? empty : line || PIECE_CHARS;
+    yield code.slice(at, at + length);
+    at += length;
+  }
+  yield code.slice(at);
 }
 
 function plain(code: string): string {

@@ -32,7 +32,7 @@ describe("Markdown that takes its parser long", () => {
   test.each(Object.entries(hard))("%s: shown as text", async (_name, text) => {
     const page = await said(text, "and **then**");
     await body(page, 1).locator("strong").waitFor();
-    await expect.poll(() => body(page, 0).textContent()).toContain(text.trim().slice(0, 1_000));
+    await expect.poll(() => body(page, 0).textContent()).toContain(text.trim().slice(0, 500));
   });
 
   test("a paragraph with too many marks is text, what stands around it is Markdown", async () => {
@@ -76,5 +76,36 @@ describe("a text found many times over", () => {
     await page.keyboard.press("Shift+Enter");
     await expect.poll(() => looked(page)).toMatchObject({ row: "1", isSeen: true });
     expect((await looked(page))!.at).toBeGreaterThan(10_000);
+  });
+});
+
+describe("code that takes long to be coloured", () => {
+  const written = async (path: string, content: string) => {
+    const session = createSession({ cwd: "/project" });
+    const call = { type: "toolCall", id: "1", name: "write", arguments: { path, content } };
+    const message = { role: "assistant", content: [call], timestamp: 0 };
+    session.append({ type: "message", message: message as never });
+    const { page } = await show(await exported(session));
+    await page.locator(".entry details summary").click();
+    return page.locator(".entry .code code").first();
+  };
+
+  test.each([
+    ["a.java", "a".repeat(35_000)],
+    ["a.ini", "1.".repeat(15_000)],
+    ["a.cs", "begin ".repeat(6_000)],
+    ["a.cs", `${"begin ".repeat(100)}\n`.repeat(60)],
+    ["a.md", "[a](".repeat(9_000)],
+  ])("%s is shown", async (path, text) => {
+    const code = await written(path, text);
+    await expect.poll(() => code.textContent()).toBe(text);
+  });
+
+  test("what people write has colours, and every character is there", async () => {
+    const line = (at: number) => `const part${at} = "<${at}>"; // & so on\n${at % 9 === 0 ? "\n" : ""}`;
+    const text = Array.from({ length: 350 }, (_, at) => line(at)).join("");
+    const code = await written("a.ts", text);
+    await expect.poll(() => code.textContent()).toBe(text);
+    expect(await code.locator(".hljs-keyword").count()).toBeGreaterThan(50);
   });
 });
