@@ -1,25 +1,21 @@
 import { createTwoFilesPatch } from "diff";
 import DOMPurify from "dompurify";
-import { useMemo, useState } from "preact/hooks";
+import { useMemo } from "preact/hooks";
 import type { DiffPart } from "../src/page-data.ts";
 import { highlighted } from "./highlight.ts";
-
-/** Of a long text, so many lines are shown before somebody asks for more. */
-const LINES_SHOWN = 400;
+import { useShownText } from "./long-text.tsx";
 
 export interface CodeProps {
   text: string;
   language?: string;
   label: string;
-  /** Nothing of it is left out. Default: false */
-  isWhole?: boolean;
+  /** True where it is found in or printed. */
+  isOpen: boolean;
 }
 
 /** Code, or what a tool said. */
-export function Code({ text, language = "", label, isWhole = false }: CodeProps) {
-  const [isAskedFor, ask] = useState(false);
-  const lines = useMemo(() => lineEnd(text, LINES_SHOWN), [text]);
-  const shown = isWhole || isAskedFor || lines === undefined ? text : text.slice(0, lines);
+export function Code({ text, language = "", label, isOpen }: CodeProps) {
+  const { shown, more } = useShownText(text, isOpen);
   const html = useMemo(
     () =>
       DOMPurify.sanitize(highlighted(shown, language), { ALLOWED_TAGS: ["span"], ALLOWED_ATTR: ["class"] }),
@@ -31,55 +27,67 @@ export function Code({ text, language = "", label, isWhole = false }: CodeProps)
       <pre tabIndex={0} role="group" aria-label={label}>
         <code dangerouslySetInnerHTML={{ __html: html }} />
       </pre>
-      {shown.length < text.length && (
-        <button type="button" onClick={() => ask(true)}>
-          Show all {text.split("\n").length.toLocaleString("en")} lines
-        </button>
-      )}
+      {more}
     </div>
   );
 }
 
-/** Where the first lines end; undefined where there are no more. */
-function lineEnd(text: string, lines: number): number | undefined {
-  let at = -1;
-  for (let line = 0; line < lines; line += 1) {
-    at = text.indexOf("\n", at + 1);
-    if (at < 0) return undefined;
-  }
-  return at;
-}
-
 const signs = { "+": "added", "-": "removed", "@": "place" } as const;
 
-/** What a file lost and got, with signs beside the colours. */
-export function Diff({ part }: { part: DiffPart }) {
-  const lines = useMemo(() => diffLines(part), [part]);
+/** What a file lost and got, with signs beside the colours. @param isOpen true where it is found in or printed */
+export function Diff({ part, isOpen }: { part: DiffPart; isOpen: boolean }) {
+  const { text, isCompared } = useMemo(() => changes(part), [part]);
+  const { shown, more } = useShownText(text, isOpen);
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard
-    <pre class="diff" tabIndex={0} role="group" aria-label={`Changes of ${part.path || "a file"}`}>
-      {lines.map((line, at) => (
-        <span key={at} class={signs[line[0] as keyof typeof signs] ?? "same"}>
-          {`${line}\n`}
-        </span>
-      ))}
-    </pre>
+    <div>
+      {!isCompared && (
+        <p class="quiet">
+          Too much to be compared line by line: all that was there, then all that came for it.
+        </p>
+      )}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
+      <pre class="diff" tabIndex={0} role="group" aria-label={`Changes of ${part.path || "a file"}`}>
+        {shown.split("\n").map((line, at) => (
+          <span key={at} class={signs[line[0] as keyof typeof signs] ?? "same"}>
+            {`${line}\n`}
+          </span>
+        ))}
+      </pre>
+      {more}
+    </div>
   );
 }
 
-const MOST_DIFF_CHARS = 200_000;
+interface Changes {
+  /** Lines with a sign before each. */
+  text: string;
+  isCompared: boolean;
+}
 
-function diffLines(part: DiffPart): string[] {
-  if ("unified" in part) return part.unified.split("\n");
+/** What is longer, or takes longer, in milliseconds, is not compared. */
+const MOST_DIFF_CHARS = 200_000;
+const MOST_DIFF_MS = 200;
+
+function changes(part: DiffPart): Changes {
+  if ("unified" in part) return { text: part.unified, isCompared: true };
   const { before, after } = part;
-  if (before.length + after.length > MOST_DIFF_CHARS)
-    return [...before.split("\n").map((line) => `-${line}`), ...after.split("\n").map((line) => `+${line}`)];
-  const patch = createTwoFilesPatch("a", "b", before, after, undefined, undefined, {
-    context: 3,
-    timeout: 500,
-  });
-  return (patch ?? "")
-    .split("\n")
-    .slice(3)
-    .filter((line) => !line.startsWith("\\") && line !== "");
+  const patch =
+    before.length + after.length > MOST_DIFF_CHARS
+      ? undefined
+      : createTwoFilesPatch("a", "b", before, after, undefined, undefined, {
+          context: 3,
+          timeout: MOST_DIFF_MS,
+        });
+  if (patch === undefined)
+    return { text: [...signed("-", before), ...signed("+", after)].join("\n"), isCompared: false };
+  const lines = patch.split("\n").slice(3);
+  return {
+    text: lines.filter((line) => !line.startsWith("\\") && line !== "").join("\n"),
+    isCompared: true,
+  };
+}
+
+function signed(sign: string, text: string): string[] {
+  const whole = text.endsWith("\n") ? text.slice(0, -1) : text;
+  return text === "" ? [] : [`${sign}${whole.replaceAll("\n", `\n${sign}`)}`];
 }

@@ -2,6 +2,7 @@ import DOMPurify from "dompurify";
 import { Lexer, Marked, type Token, type Tokens, type TokensList } from "marked";
 import { useMemo } from "preact/hooks";
 import { highlighted } from "./highlight.ts";
+import { PlainText } from "./long-text.tsx";
 
 /**
  * The one place where text of a session becomes HTML: Markdown without raw HTML, then sanitised. Links lead to the web or
@@ -68,9 +69,10 @@ function countOf(pattern: RegExp, text: string): number {
   return text.match(pattern)?.length ?? 0;
 }
 
-export function Markdown({ text }: { text: string }) {
+/** @param isOpen true where it is found in or printed */
+export function Markdown({ text, isOpen }: { text: string; isOpen: boolean }) {
   const html = useMemo(() => (text.length > MOST_CHARS ? undefined : safeHtml(text)), [text]);
-  if (html === undefined) return <pre class="plain">{text}</pre>;
+  if (html === undefined) return <PlainText text={text} isOpen={isOpen} />;
   return <div class="markdown" dangerouslySetInnerHTML={{ __html: html }} />;
 }
 

@@ -3,6 +3,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type MapRun, rowKinds, type SummaryBody } from "../../src/page-data.ts";
 import { address, linkTo } from "../address.ts";
 import { isOnBranch, isUndoneHere } from "../context/requests.ts";
+import { TextInLine } from "../long-text.tsx";
 import { counted, digits, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { kindOf, rowOf } from "../session-tree.ts";
@@ -257,7 +258,7 @@ function Loss({ summary: { loss } }: { summary: SummaryBody }) {
       {loss.length === 0 && <p class="quiet">Its maker did not record what was lost.</p>}
       {loss.map(({ text, rows }, at) => (
         <p key={at}>
-          {text} <Rows rows={rows} />
+          <TextInLine text={text} /> <Rows rows={rows} />
         </p>
       ))}
     </>
@@ -272,7 +273,10 @@ function Words({ summary: { words } }: { summary: SummaryBody }) {
       <ul class="words">
         {words.map(({ text, rows }, at) => (
           <li key={at}>
-            <span class="text">{text}</span> <Rows rows={rows} />
+            <span class="text">
+              <TextInLine text={text} />
+            </span>{" "}
+            <Rows rows={rows} />
           </li>
         ))}
       </ul>
@@ -280,18 +284,30 @@ function Words({ summary: { words } }: { summary: SummaryBody }) {
   );
 }
 
+/** So many lines of a summary are drawn at first, and so many more each time that somebody asks. */
+const LINES_SHOWN = 1_000;
+
 function Sources({ summary: { lines } }: { summary: SummaryBody }) {
+  const [most, showMost] = useState(LINES_SHOWN);
+  const left = lines.length - most;
   return (
     <>
       <h3>The summary, and what it rests on</h3>
       <ol class="lines">
-        {lines.map(({ text, rows, isMatched }, at) => (
+        {lines.slice(0, most).map(({ text, rows, isMatched }, at) => (
           <li key={at}>
-            <span class="text">{text || " "}</span>{" "}
+            <span class="text">
+              <TextInLine text={text || " "} />
+            </span>{" "}
             {!goesOn(lines, at) && <Rows rows={rows} isMatched={isMatched} />}
           </li>
         ))}
       </ol>
+      {left > 0 && (
+        <button type="button" onClick={() => showMost(most + LINES_SHOWN)}>
+          Show {digits(Math.min(left, LINES_SHOWN))} more of {digits(left)} lines
+        </button>
+      )}
     </>
   );
 }

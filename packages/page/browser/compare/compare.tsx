@@ -161,7 +161,7 @@ function Side({ name, row, side }: { name: string; row: number; side: ComparedSi
           <li key={at}>
             <span class={state === "passed" ? "passed" : "failed"}>{state}</span>{" "}
             <a href={linkTo({ view: "entry", id: ids[at]! })}>
-              <code>{text}</code>
+              <code>{text.length > MOST_COMMAND_CHARS ? `${text.slice(0, MOST_COMMAND_CHARS)}…` : text}</code>
             </a>
           </li>
         ))}
@@ -174,6 +174,8 @@ function Side({ name, row, side }: { name: string; row: number; side: ComparedSi
 }
 
 const MOST_COMMANDS = 50;
+/** The rest stands in its entry. */
+const MOST_COMMAND_CHARS = 1_000;
 
 function Files({ name, files }: { name: string; files: readonly string[] }) {
   if (files.length === 0) return null;

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { type BodyPart, isPicture } from "../../src/page-data.ts";
 import { Code, Diff } from "../code.tsx";
+import { PlainText, TextInLine, useLineCount } from "../long-text.tsx";
 import { Markdown } from "../markdown.tsx";
 import { counted, digits } from "../numbers.ts";
 import { foldOf, setFold } from "./folds.ts";
@@ -20,13 +21,13 @@ interface PartProps<Type extends BodyPart["type"] = BodyPart["type"]> {
 export function Part({ part, name, isOpen }: PartProps) {
   switch (part.type) {
     case "markdown":
-      return <Markdown text={part.text} />;
+      return <Markdown text={part.text} isOpen={isOpen} />;
     case "text":
-      return <pre class="plain">{part.text}</pre>;
+      return <PlainText text={part.text} isOpen={isOpen} />;
     case "thinking":
       return (
         <Folded title="Thinking" name={name} isOpen={isOpen} kind="thinking">
-          <Markdown text={part.text} />
+          <Markdown text={part.text} isOpen={isOpen} />
         </Folded>
       );
     case "image":
@@ -36,19 +37,31 @@ export function Part({ part, name, isOpen }: PartProps) {
     case "output":
       return <Output part={part} name={name} isOpen={isOpen} />;
     case "error":
-      return <p class="failed">{part.text}</p>;
+      return (
+        <p class="failed">
+          <TextInLine text={part.text} isOpen={isOpen} />
+        </p>
+      );
     case "facts":
-      return <Facts rows={part.rows} />;
+      return <Facts rows={part.rows} isOpen={isOpen} />;
   }
 }
 
-export function Facts({ rows }: { rows: ReadonlyArray<readonly [string, string]> }) {
+interface FactsProps {
+  rows: ReadonlyArray<readonly [string, string]>;
+  /** As for a part. Default: false */
+  isOpen?: boolean;
+}
+
+export function Facts({ rows, isOpen = false }: FactsProps) {
   return (
     <dl class="facts">
       {rows.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd>
+            <TextInLine text={value} isOpen={isOpen} />
+          </dd>
         </div>
       ))}
     </dl>
@@ -98,21 +111,22 @@ function Call({ part, name: fold, isOpen }: PartProps<"call">) {
         </>
       }
     >
-      {diff !== undefined && <Diff part={diff} />}
+      {diff !== undefined && <Diff part={diff} isOpen={isOpen} />}
       {code !== undefined && (
-        <Code text={code.text} language={code.language ?? ""} label={code.path || name} isWhole={isOpen} />
+        <Code text={code.text} language={code.language ?? ""} label={code.path || name} isOpen={isOpen} />
       )}
-      {args !== "" && <Code text={args} language="json" label={`Arguments of ${name}`} isWhole={isOpen} />}
+      {args !== "" && <Code text={args} language="json" label={`Arguments of ${name}`} isOpen={isOpen} />}
     </Folded>
   );
 }
 
 function Output({ part, name, isOpen }: PartProps<"output">) {
   const { call, text, isError, language, diff } = part;
+  const lines = useLineCount(text);
   const shown = (
     <>
-      {diff !== undefined && <Diff part={diff} />}
-      {text !== "" && <Code text={text} language={language ?? ""} label="Output" isWhole={isOpen} />}
+      {diff !== undefined && <Diff part={diff} isOpen={isOpen} />}
+      {text !== "" && <Code text={text} language={language ?? ""} label="Output" isOpen={isOpen} />}
     </>
   );
   const asked = call !== undefined && <span class="asked">{call} </span>;
@@ -127,7 +141,6 @@ function Output({ part, name, isOpen }: PartProps<"output">) {
         )}
       </>
     );
-  const lines = text.split("\n").length;
   const first = text.trimStart().split("\n", 1)[0]!.slice(0, 120);
   return (
     <Folded

@@ -51,6 +51,88 @@ describe("Markdown that takes its parser long", () => {
   });
 });
 
+describe("a text of any length", () => {
+  const FIRST_CHARS = 50_000;
+  const length = (page: Page, row: number) =>
+    body(page, row).evaluate((element) => element.textContent.length);
+
+  test("is shown as far as it can be read, and more of it when somebody asks", async () => {
+    const words = "more words ".repeat(100_000);
+    const page = await said(
+      words,
+      "a\n".repeat(1_000_000),
+      `${"-".repeat(39_999)}${"\u{1f333}".repeat(90_000)}`,
+    );
+    for (const row of [0, 1, 2]) {
+      await body(page, row).waitFor();
+      expect(await length(page, row)).toBeLessThan(FIRST_CHARS);
+    }
+    expect(await body(page, 2).locator("pre").textContent()).toBe("-".repeat(39_999));
+    const more = body(page, 0).getByRole("button");
+    expect(await more.textContent()).toBe("Show more of 1 line, 1,100,000 characters");
+    await more.click();
+    await expect.poll(() => length(page, 0)).toBeGreaterThan(500_000);
+    await more.click();
+    await expect.poll(() => more.textContent()).toMatch(/^Show all /);
+    await more.click();
+    await expect.poll(() => body(page, 0).locator("pre").textContent()).toBe(words);
+    expect(await more.count()).toBe(0);
+  });
+
+  test("is bounded also where it is found in", async () => {
+    const page = await said(`a needle ${"straw ".repeat(1_000_000)}`);
+    await page.getByRole("button", { name: "Find" }).click();
+    await page.locator("#find-field").fill("needle");
+    await expect.poll(() => length(page, 0)).toBeGreaterThan(FIRST_CHARS);
+    expect(await length(page, 0)).toBeLessThan(1_000_000);
+  });
+
+  test("is bounded in every part of an entry", async () => {
+    const long = "x".repeat(1_000_000);
+    const session = createSession({ cwd: "/project" });
+    const message = (stored: object) =>
+      session.append({ type: "message", message: { timestamp: 0, ...stored } as never });
+    const call = (id: string, name: string, args: object) => ({
+      type: "toolCall",
+      id,
+      name,
+      arguments: args,
+    });
+    message({
+      role: "assistant",
+      stopReason: "error",
+      errorMessage: long,
+      content: [
+        { type: "thinking", thinking: long },
+        call("1", "write", { path: "a.ts", content: long }),
+        call("2", "edit", { path: "a.ts", oldText: "a\n".repeat(100_000), newText: "b\n".repeat(100_000) }),
+        call("3", "edit", { path: "a.ts", oldText: long, newText: `${long}y` }),
+        call("4", "patch", { patch: `@@ -1 +1 @@\n${"-a\n".repeat(100_000)}` }),
+        call("5", "other", { long }),
+      ],
+    });
+    message({
+      role: "toolResult",
+      toolCallId: "5",
+      toolName: "other",
+      content: [{ type: "text", text: long }],
+    });
+    session.append({ type: "custom", customType: long, data: { long } });
+    const { page, misdeeds } = await show(await exported(session));
+    await page.getByLabel("labels, masks and records too").check();
+    await page.locator(".entry details").nth(6).waitFor();
+    await page.evaluate(() => {
+      for (const fold of document.querySelectorAll<HTMLDetailsElement>(".entry details")) fold.open = true;
+    });
+    await page.getByText("Too much to be compared line by line").nth(1).waitFor();
+    const parts = page.locator(".entry :is(pre, p.failed, dd)");
+    expect(await parts.count()).toBeGreaterThanOrEqual(10);
+    for (const part of await parts.all())
+      expect((await part.textContent())!.length).toBeLessThan(FIRST_CHARS);
+    expect(misdeeds).toEqual([]);
+  });
+});
+
 describe("a text found many times over", () => {
   const looked = (page: Page) =>
     page.evaluate(() => {
