@@ -11,7 +11,7 @@ interface TextBound {
 /** Before somebody asks for more. */
 const FIRST: TextBound = { lines: 400, chars: 40_000 };
 /** Each time that somebody asks; and of what is found in or printed. */
-const MORE: TextBound = { lines: 20_000, chars: 500_000 };
+const MORE: TextBound = { lines: 10_000, chars: 500_000 };
 
 export interface ShownText {
   /** The beginning, or all of it. */

@@ -133,6 +133,31 @@ describe("a text of any length", () => {
   });
 });
 
+test("a summary, and a command that is compared, are bounded too", async () => {
+  const session = createSession({ cwd: "/project" });
+  const message = (stored: object) =>
+    session.append({ type: "message", message: { timestamp: 0, ...stored } as never }).id;
+  const asked = message({ role: "user", content: "one" });
+  const command = "x".repeat(300_000);
+  const output = { output: "", exitCode: 0, cancelled: false, truncated: false };
+  const ran = message({ role: "bashExecution", command, ...output });
+  const summary = `${"y".repeat(300_000)}\n${"- a line\n".repeat(3_000)}`;
+  const { id } = session.append({ type: "compaction", summary, firstKeptEntryId: ran, tokensBefore: 9 });
+  session.moveTo(asked);
+  const other = message({ role: "user", content: "two" });
+  const url = await exported(session);
+  const { page: compared } = await show(`${url}#/compare/${ran}/${other}`);
+  await compared.locator(".commands code").waitFor();
+  expect((await compared.locator(".commands code").textContent())!.length).toBeLessThan(2_000);
+  const { page: opened } = await show(`${url}#/compaction/${id}`);
+  const lines = opened.locator(".lines > li");
+  await lines.first().waitFor();
+  expect(await lines.count()).toBe(1_000);
+  expect((await lines.first().textContent())!.length).toBeLessThan(50_000);
+  await opened.getByRole("button", { name: /^Show 1,000 more of 2,\d+ lines$/ }).click();
+  await expect.poll(() => lines.count()).toBe(2_000);
+});
+
 describe("a text found many times over", () => {
   const looked = (page: Page) =>
     page.evaluate(() => {
