@@ -31,7 +31,7 @@ const contenders: ReadonlyArray<[string, CompactionSettingsInput]> = [
 ];
 
 const planted: ReadonlyArray<[string, CompactionSettingsInput]> = contenders.filter(([name]) =>
-  /^(preset pi|bonsai)($|, economy (48k|64k|auto)$)/.test(name),
+  /^(preset pi|bonsai)($|, economy (48k|64k|auto)$)|auto, nothing ahead/.test(name),
 );
 const WORKDAY = { seed: 1, entries: 1_600 };
 
