@@ -4,6 +4,8 @@ import { describe, expect, test } from "vitest";
 import { exported, useBrowser } from "./shown-page.ts";
 
 const show = useBrowser();
+/** A browser beside other tests takes its time. */
+const patient = { timeout: 15_000 };
 
 /** A page of a session in which each text was said, one after the other. */
 async function said(...texts: readonly string[]): Promise<Page> {
@@ -32,7 +34,7 @@ describe("Markdown that takes its parser long", () => {
   test.each(Object.entries(hard))("%s: shown as text", async (_name, text) => {
     const page = await said(text, "and **then**");
     await body(page, 1).locator("strong").waitFor();
-    await expect.poll(() => body(page, 0).textContent()).toContain(text.trim().slice(0, 500));
+    await expect.poll(() => body(page, 0).textContent(), patient).toContain(text.trim().slice(0, 500));
   });
 
   test("a paragraph with too many marks is text, what stands around it is Markdown", async () => {
@@ -46,7 +48,7 @@ describe("Markdown that takes its parser long", () => {
     const section = (at: number) =>
       `## Part ${at}\n\nSome *words* about \`part_${at}\` and [a link](https://example.org/${at}).\n\n- one\n- **two**\n\n`;
     const page = await said(Array.from({ length: 300 }, (_, at) => section(at)).join(""));
-    await expect.poll(() => body(page, 0).locator("strong").count()).toBe(300);
+    await expect.poll(() => body(page, 0).locator("strong").count(), patient).toBe(300);
     expect(await body(page, 0).locator("a").count()).toBe(300);
   });
 });
@@ -71,11 +73,11 @@ describe("a text of any length", () => {
     const more = body(page, 0).getByRole("button");
     expect(await more.textContent()).toBe("Show more of 1 line, 1,100,000 characters");
     await more.click();
-    await expect.poll(() => length(page, 0)).toBeGreaterThan(500_000);
+    await expect.poll(() => length(page, 0), patient).toBeGreaterThan(500_000);
     await more.click();
-    await expect.poll(() => more.textContent()).toMatch(/^Show all /);
+    await expect.poll(() => more.textContent(), patient).toMatch(/^Show all /);
     await more.click();
-    await expect.poll(() => body(page, 0).locator("pre").textContent()).toBe(words);
+    await expect.poll(() => body(page, 0).locator("pre").textContent(), patient).toBe(words);
     expect(await more.count()).toBe(0);
   });
 
@@ -83,7 +85,7 @@ describe("a text of any length", () => {
     const page = await said(`a needle ${"straw ".repeat(1_000_000)}`);
     await page.getByRole("button", { name: "Find" }).click();
     await page.locator("#find-field").fill("needle");
-    await expect.poll(() => length(page, 0)).toBeGreaterThan(FIRST_CHARS);
+    await expect.poll(() => length(page, 0), patient).toBeGreaterThan(FIRST_CHARS);
     expect(await length(page, 0)).toBeLessThan(1_000_000);
   });
 
@@ -155,7 +157,7 @@ test("a summary, and a command that is compared, are bounded too", async () => {
   expect(await lines.count()).toBe(1_000);
   expect((await lines.first().textContent())!.length).toBeLessThan(50_000);
   await opened.getByRole("button", { name: /^Show 1,000 more of 2,\d+ lines$/ }).click();
-  await expect.poll(() => lines.count()).toBe(2_000);
+  await expect.poll(() => lines.count(), patient).toBe(2_000);
 });
 
 describe("a text found many times over", () => {
@@ -175,13 +177,15 @@ describe("a text found many times over", () => {
     const page = await said("x", `${"x ".repeat(60_000)}\n${"\n-".repeat(3_000)}`, "the last x");
     await page.getByRole("button", { name: "Find" }).click();
     await page.locator("#find-field").fill("x");
-    await expect.poll(() => page.locator(".find output").textContent()).toBe("60,002 hits in 3 entries");
-    await expect.poll(() => marked(page)).toBeGreaterThan(1_000);
+    await expect
+      .poll(() => page.locator(".find output").textContent(), patient)
+      .toBe("60,002 hits in 3 entries");
+    await expect.poll(() => marked(page), patient).toBeGreaterThan(1_000);
     expect(await marked(page)).toBeLessThan(5_000);
     await page.keyboard.press("Shift+Enter");
-    await expect.poll(() => looked(page)).toEqual({ row: "2", at: 9, isSeen: true });
+    await expect.poll(() => looked(page), patient).toEqual({ row: "2", at: 9, isSeen: true });
     await page.keyboard.press("Shift+Enter");
-    await expect.poll(() => looked(page)).toMatchObject({ row: "1", isSeen: true });
+    await expect.poll(() => looked(page), patient).toMatchObject({ row: "1", isSeen: true });
     expect((await looked(page))!.at).toBeGreaterThan(10_000);
   });
 });
@@ -205,14 +209,14 @@ describe("code that takes long to be coloured", () => {
     ["a.md", "[a](".repeat(9_000)],
   ])("%s is shown", async (path, text) => {
     const code = await written(path, text);
-    await expect.poll(() => code.textContent()).toBe(text);
+    await expect.poll(() => code.textContent(), patient).toBe(text);
   });
 
   test("what people write has colours, and every character is there", async () => {
     const line = (at: number) => `const part${at} = "<${at}>"; // & so on\n${at % 9 === 0 ? "\n" : ""}`;
     const text = Array.from({ length: 350 }, (_, at) => line(at)).join("");
     const code = await written("a.ts", text);
-    await expect.poll(() => code.textContent()).toBe(text);
+    await expect.poll(() => code.textContent(), patient).toBe(text);
     expect(await code.locator(".hljs-keyword").count()).toBeGreaterThan(50);
   });
 });

@@ -4,6 +4,8 @@ import { exported, type ShownPage, useBrowser } from "./shown-page.ts";
 import { type WorkSession, workSession } from "./work-session.ts";
 
 const show = useBrowser();
+/** A browser beside other tests takes its time. */
+const patient = { timeout: 15_000 };
 let work: WorkSession;
 let url: string;
 
@@ -69,20 +71,22 @@ test("in a short window an address, and a hit, lead to what can be seen", async 
       const { left, top } = element.getBoundingClientRect();
       return document.elementFromPoint(left + 2, top + 4) === element;
     });
-  await expect.poll(seen).toBe(true);
+  await expect.poll(seen, patient).toBe(true);
   await page.keyboard.press("/");
   await page.keyboard.type("buried treasure");
-  await expect.poll(() => page.locator(".find output").textContent()).toBe("1 hit in 1 entry");
+  await expect.poll(() => page.locator(".find output").textContent(), patient).toBe("1 hit in 1 entry");
   await page.keyboard.press("Enter");
   await expect
-    .poll(() =>
-      page.evaluate(() => {
-        const [range] = [...(CSS.highlights.get("found-now") ?? [])] as Range[];
-        if (range === undefined) return undefined;
-        const { top, height, left } = range.getBoundingClientRect();
-        const on = document.elementFromPoint(left + 2, top + height / 2);
-        return on?.contains(range.startContainer.parentElement) ?? false;
-      }),
+    .poll(
+      () =>
+        page.evaluate(() => {
+          const [range] = [...(CSS.highlights.get("found-now") ?? [])] as Range[];
+          if (range === undefined) return undefined;
+          const { top, height, left } = range.getBoundingClientRect();
+          const on = document.elementFromPoint(left + 2, top + height / 2);
+          return on?.contains(range.startContainer.parentElement) ?? false;
+        }),
+      patient,
     )
     .toBe(true);
   expect(misdeeds).toEqual([]);
