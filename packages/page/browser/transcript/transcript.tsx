@@ -36,13 +36,13 @@ export function Transcript() {
     const index = drawnRows.peek().indexOf(row);
     if (index >= 0) control.current?.scrollTo(index);
   };
-  const markSoon = useMarks(section, control);
+  const bringHit = useMarks(section, control);
   useEffect(() => {
     if (to.view !== "entry") return;
     const row = rowOf.peek().get(to.id);
     if (row !== undefined) scrollTo(row);
     // What is looked at may stand far below the beginning of its entry.
-    markSoon.current();
+    if (row !== undefined && row === current.peek()?.row) bringHit.current();
   }, [arrival.value]);
   if (to.view === "entry" && rowOf.value.get(to.id) === undefined)
     return (
@@ -107,7 +107,7 @@ const SETTLED_MS = 1_000;
 
 /**
  * Marks the hits in all that is drawn and opened, and brings the one that is looked at into view.
- * @returns does so again with the next frame
+ * @returns does so again, when its entry was gone to
  */
 function useMarks(
   section: { current: HTMLElement | null },
@@ -130,7 +130,10 @@ function useMarks(
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(mark);
     };
-    again.current = soon;
+    again.current = () => {
+      wantedUntil = performance.now() + SETTLED_MS;
+      soon();
+    };
     const drawn = new MutationObserver(soon);
     drawn.observe(element, { childList: true, subtree: true, characterData: true });
     const stop = effect(() => {

@@ -187,6 +187,13 @@ describe("a text found many times over", () => {
     await page.keyboard.press("Shift+Enter");
     await expect.poll(() => looked(page), patient).toMatchObject({ row: "1", isSeen: true });
     expect((await looked(page))!.at).toBeGreaterThan(10_000);
+    // Who goes elsewhere meanwhile is not brought back to it.
+    await page.locator('.entry[data-row="0"] .address').evaluate((link: HTMLElement) => link.click());
+    const place = async () => (await page.locator(".entry.addressed h2").boundingBox())?.y ?? -1;
+    const isOnScreen = async () => (await place()) > 0 && (await place()) < 800;
+    await expect.poll(isOnScreen, patient).toBe(true);
+    await page.waitForTimeout(300);
+    expect(await isOnScreen()).toBe(true);
   });
 });
 
