@@ -82,6 +82,8 @@ export class CompactionController {
   /** True once a context was compacted that could not have been sent; until a good answer. */
   #madeSendable = false;
   #warnedPaused = false;
+  /** True from a change of model to its first good answer: nothing of the prefix is in a cache of its. */
+  #isPrefixNew = false;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
@@ -124,6 +126,7 @@ export class CompactionController {
 
   /** Another model is in use: what did not help the former may help this one. */
   modelChanged(): void {
+    this.#isPrefixNew = true;
     this.#breaker.close();
     this.#failedSummary.forget();
     this.#background.abandon("Another model is in use.");
@@ -132,6 +135,7 @@ export class CompactionController {
 
   /** A good answer: the next request may try again, and an overflow may be recovered from again. */
   answerArrived(): void {
+    this.#isPrefixNew = false;
     this.#triedForRequest = false;
     this.#recovered = false;
     this.#madeSendable = false;
@@ -192,7 +196,8 @@ export class CompactionController {
     if (!settings.enabled || !settings.sites.includes(site))
       return skip("Threshold compaction is switched off here.");
     if (isSubAgent) return skip("A sub-agent has no threshold.");
-    const request = this.#request({ reason: "threshold", signal, nowMs: this.#now() });
+    const nowMs = this.#isPrefixNew ? Number.POSITIVE_INFINITY : this.#now();
+    const request = this.#request({ reason: "threshold", signal, nowMs });
     const decision = decisionOf(request, reading);
     const { limitTokens, neededTokens } = decision;
     if (limitTokens === undefined || neededTokens === undefined)

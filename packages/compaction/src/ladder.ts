@@ -27,6 +27,8 @@ export interface Run extends Aims {
   readonly reason: CompactionReason;
   /** True where it is of a snapshot, and the agent works on meanwhile. Default false. */
   readonly isBackground?: boolean | undefined;
+  /** True where the economy alone speaks for it: the context is below the threshold. Default false. */
+  readonly isEconomic?: boolean | undefined;
   readonly settings: CompactionSettings;
   readonly budgets: Budgets;
   /** The context before it, and what its tokens are of. */

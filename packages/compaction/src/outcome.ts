@@ -95,6 +95,8 @@ export interface CompactionManifest {
   isEdited?: boolean;
   /** True where it was made of a snapshot while the agent worked on; absent else. */
   isBackground?: boolean;
+  /** True where `compaction.economy` alone spoke for it: the context was below the threshold; absent else. */
+  isEconomic?: boolean;
   /** The compaction whose summary this one updated. */
   previousCompactionId?: string | undefined;
   /** Requests to the summariser, answers that were refused included. */

@@ -179,6 +179,7 @@ export function prepareRun(request: CompactionRequest): Run {
     leafId,
     reason,
     isBackground: request.isBackground,
+    isEconomic: reason === "threshold" && isBelowThreshold(decision),
     settings,
     budgets,
     size,
@@ -210,6 +211,10 @@ export function prepareRun(request: CompactionRequest): Run {
     },
     cost,
   };
+}
+
+function isBelowThreshold({ neededTokens, limitTokens, total }: Decision): boolean {
+  return neededTokens !== undefined && limitTokens !== neededTokens && total.tokens <= neededTokens;
 }
 
 /** The decision as it was handed down, unless a handler of the start event has changed the session since. */

@@ -260,6 +260,7 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
     loss: state.summary?.loss,
     ...(state.summary?.isEdited && { isEdited: true }),
     ...(run.isBackground && { isBackground: true }),
+    ...(run.isEconomic && { isEconomic: true }),
     previousCompactionId: plan.previous?.id,
     requests: cost.requests,
     costUsd: costUsdOf(run, state.summary) ?? undefined,

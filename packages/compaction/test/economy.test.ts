@@ -11,6 +11,7 @@ import {
   compactionSettings,
   contextLimit,
   type ModelSizes,
+  manifestOf,
   readContext,
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
@@ -195,6 +196,25 @@ describe("a compaction by it", () => {
     const later = () => latestMs(session) + 6 * MINUTES;
     expect((await controllerFor(session).check()).status).toBe("skipped");
     expect((await controllerFor(session, {}, { now: later }).check()).status).toBe("compacted");
+  });
+
+  test("comes sooner where another model answers next, which has nothing of the prefix", async () => {
+    const session = worked(38);
+    const { controller, check } = controllerFor(session);
+    controller.modelChanged();
+    controller.answerArrived();
+    expect((await check()).status).toBe("skipped");
+    controller.modelChanged();
+    expect((await check()).status).toBe("compacted");
+  });
+
+  test("says in its record that it was made for the economy; one at the threshold does not", async () => {
+    const records = [60, 190].map(async (turns) => {
+      const session = worked(turns);
+      expect((await controllerFor(session).check()).status).toBe("compacted");
+      return manifestOf(session.projection().compaction);
+    });
+    expect((await Promise.all(records)).map((record) => record?.isEconomic)).toEqual([true, undefined]);
   });
 
   test("cuts nothing that is kept: what does not fit the working size alone stays whole", async () => {

@@ -95,7 +95,10 @@ function summaryFacts(entry: SummaryEntry): Array<[string, string]> {
     if (value !== undefined && value !== "") facts.push([name, value]);
   };
   const manifest = entry.type === "compaction" ? (manifestOf(entry) ?? {}) : {};
-  add("Why", reasons[String(manifest.reason)]);
+  add(
+    "Why",
+    manifest.isEconomic === true ? "The context reached its working size" : reasons[String(manifest.reason)],
+  );
   add("Decided by", decidedBy(entry, manifest.reason, manifest.isEdited === true));
   add("How", rungs[String(manifest.rung)]);
   if (entry.type === "compaction") add("Before", tokens(entry.tokensBefore));
