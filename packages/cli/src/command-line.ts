@@ -91,7 +91,10 @@ function commandOf({ form, io, done, flags }: CommandParts): Command {
     const options = command.optsWithGlobals();
     const run = await form.load();
     const output = new Output(io, options.json === true);
-    const args = form.args.map((_, at) => command.processedArgs[at] as string | undefined);
+    const takesMany = form.args.some(([syntax]) => syntax.includes("..."));
+    const args = takesMany
+      ? command.args
+      : form.args.map((_, at) => command.processedArgs[at] as string | undefined);
     const extensionFlags = givenFlags(command, added);
     done((await run({ args, options, io, output, extensionFlags })) ?? ExitCode.done);
   });

@@ -164,10 +164,9 @@ export const grammar: readonly CommandGrammar[] = [
     summary: "Play recorded sessions again under other policies of compaction",
     args: [
       [
-        "[session]",
-        "a session, another agent's transcript, or a folder of sessions; default: the latest of this folder",
+        "[sessions...]",
+        "sessions, other agents' transcripts, or folders of them, and before them perhaps the word tune: then better settings are looked for; default: the latest session of this folder",
       ],
-      ["[sessions]", "behind the word tune: the sessions, as above; better settings are looked for"],
     ],
     options: [
       {

@@ -62,6 +62,8 @@ test("a folder's sessions are played together", async () => {
   const two = await jsonOf<Report>(["lab", folder, "--policy", "pi"]);
   expect(two.sessions).toBe(2);
   expect(two.policies[0]?.usd).toBeCloseTo(2 * one.policies[0]!.usd, 6);
+  const named = await jsonOf<Report>(["lab", file, folder, file, "--policy", "pi"]);
+  expect(named.sessions).toBe(4);
 });
 
 test("a file's settings are a policy; a page is written, and nothing is overwritten", async () => {
@@ -107,11 +109,47 @@ test("a model writes the summaries once its price was accepted, and a failure of
   expect((await runCli([...asked, "--summaries", "mine"])).code).toBe(2);
 });
 
+test("another agent's transcript is played as the session that is made of it", async () => {
+  const folder = join(testFolder(), "others");
+  mkdirSync(folder);
+  const common = { sessionId: "s1", cwd: "/p", version: "2.0.0", isSidechain: false };
+  const usage = { input_tokens: 1_000, cache_read_input_tokens: 0, output_tokens: 20 };
+  const lines = Array.from({ length: 12 }, (_, turn) => {
+    const [asked, answered] = [`u${turn}`, `a${turn}`];
+    const timestamp = new Date(Date.UTC(2026, 0, 5, 9, turn)).toISOString();
+    const answer = {
+      ...{ id: `m${turn}`, type: "message", role: "assistant", model: "claude-sonnet-5", usage },
+      content: [{ type: "text", text: `Part ${turn} is done.` }],
+      stop_reason: "end_turn",
+    };
+    return [
+      {
+        ...{
+          ...common,
+          type: "user",
+          uuid: asked,
+          parentUuid: turn === 0 ? null : `a${turn - 1}`,
+          timestamp,
+        },
+        message: { role: "user", content: `Look at part ${turn}.` },
+      },
+      { ...common, type: "assistant", uuid: answered, parentUuid: asked, timestamp, message: answer },
+    ];
+  }).flat();
+  const file = join(folder, "transcript.jsonl");
+  writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
+  for (const name of [file, folder]) {
+    const { sessions, recorded, policies } = await jsonOf<Report>(["lab", name, "--policy", "pi"]);
+    expect([sessions, recorded.requests, policies[0]?.requests]).toEqual([1, 12, 12]);
+  }
+});
+
 test("a session without an answer, and a policy that nobody knows, are said", async () => {
   const empty = writeLines(sampleLines().slice(0, 1));
   const none = await runCli(["lab", empty, "--json"]);
   expect([none.code, JSON.parse(none.stderr).error.code]).toEqual([1, "nothing_to_replay"]);
-  expect((await runCli(["lab", empty, empty])).code).toBe(2);
+  expect((await runCli(["lab", empty, "--all"])).code).toBe(2);
+  expect((await runCli(["lab", workday(), "--window", "0"])).code).toBe(2);
   const unknown = await runCli(["lab", workday(), "--policy", "claude", "--json"]);
   expect([unknown.code, JSON.parse(unknown.stderr).error.code]).toEqual([1, "policy_unknown"]);
 });

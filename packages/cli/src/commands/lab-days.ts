@@ -7,19 +7,31 @@ import { openSessionFile, sessionFile, sessionPlace } from "@bonsai-agent/app/se
 import { type Day, type Recording, recordingOf } from "@bonsai-agent/lab";
 import { BonsaiError, type ModelPrices, usualCacheRules } from "@bonsai-agent/messages";
 import { listSessions } from "@bonsai-agent/session";
+import { wrongUsage } from "../failure.ts";
 import { inMemory, transcriptSession } from "../transcript-session.ts";
 
 /** A middling model's, in US dollars per million tokens: for recordings whose model has no known price. */
 const MIDDLING: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const USUAL_WINDOW = 200_000;
 
+/** What was named. */
+export function named(args: Invocation["args"]): string[] {
+  return args.filter((each) => each !== undefined);
+}
+
 /**
  * What a call of `lab` plays again.
- * @param name a session, a transcript or a folder of sessions; undefined for the folder's latest
+ * @param names sessions, transcripts and folders of both; none for the latest session of the folder
  */
-export async function daysOf(invocation: Invocation, name: string | undefined): Promise<Day[]> {
+export async function daysOf(invocation: Invocation, names: readonly string[]): Promise<Day[]> {
   const { io, options } = invocation;
-  const recordings = recordingsOf(invocation, name).filter(({ recorded }) => recorded.requests > 0);
+  if (options.all === true && names.length > 0)
+    throw wrongUsage(
+      `--all is all sessions of this folder; ${names[0]} is named beside it.`,
+      "Leave one of them out.",
+    );
+  const windowTokens = windowOf(options.window);
+  const recordings = recordingsOf(invocation, names).filter(({ recorded }) => recorded.requests > 0);
   if (recordings.length === 0)
     throw new BonsaiError({
       code: "nothing_to_replay",
@@ -33,35 +45,38 @@ export async function daysOf(invocation: Invocation, name: string | undefined): 
       recording,
       prices: model?.usdPerMillionTokens ?? MIDDLING,
       cacheRules: model?.cacheRules ?? usualCacheRules,
-      windowTokens: Number(
-        options.window ?? recording.windowTokens ?? (model?.contextWindow || USUAL_WINDOW),
-      ),
+      windowTokens: windowTokens ?? recording.windowTokens ?? (model?.contextWindow || USUAL_WINDOW),
     };
   });
 }
 
-function recordingsOf(invocation: Invocation, name: string | undefined): Recording[] {
+function windowOf(given: unknown): number | undefined {
+  if (given === undefined) return undefined;
+  const tokens = Number(given);
+  if (tokens > 0) return tokens;
+  throw wrongUsage("--window 0 has room for nothing.", "Give the tokens that the model takes, like 200k.");
+}
+
+function recordingsOf(invocation: Invocation, names: readonly string[]): Recording[] {
   const { io, options, output } = invocation;
   const call = { io, options };
   if (options.all === true) {
     const { sessions } = listSessions({ ...sessionPlace(call), cwd: io.cwd });
-    return sessions.map(({ file }) => recorded(file, invocation));
+    return sessions.flatMap(({ file }) => recordedOrPassedOver(file, invocation));
   }
-  if (name === undefined) {
-    const onNotice = (notice: Parameters<typeof output.notify>[0]) => output.notify(notice);
-    return [recorded(latestSession({ cwd: io.cwd, call, onNotice }), invocation)];
-  }
-  const folder = resolve(io.cwd, name);
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory())
-    return readdirSync(folder)
-      .filter((file) => file.endsWith(".jsonl"))
-      .sort()
-      .flatMap((file) => recordedOrPassedOver(join(folder, file), invocation));
-  const named = { ...invocation, args: [name] };
-  const imported = transcriptSession(named, "what is played is a session made of it");
-  return [
-    imported === undefined ? recorded(sessionFile(named), invocation) : recordingOf(inMemory(imported)),
-  ];
+  if (names.length > 0) return names.flatMap((name) => recordingsNamed(name, invocation));
+  const onNotice = (notice: Parameters<typeof output.notify>[0]) => output.notify(notice);
+  return [recorded(latestSession({ cwd: io.cwd, call, onNotice }), invocation)];
+}
+
+function recordingsNamed(name: string, invocation: Invocation): Recording[] {
+  const folder = resolve(invocation.io.cwd, name);
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true)
+    return [recorded(name, invocation)];
+  return readdirSync(folder)
+    .filter((file) => file.endsWith(".jsonl"))
+    .sort()
+    .flatMap((file) => recordedOrPassedOver(join(folder, file), invocation));
 }
 
 /** One file of a folder that is no session keeps nobody from the others. */
@@ -78,8 +93,11 @@ function recordedOrPassedOver(file: string, invocation: Invocation): Recording[]
   }
 }
 
-function recorded(file: string, invocation: Invocation): Recording {
-  const session = openSessionFile(file, invocation);
+/** @param name a session, by its file or id, or another agent's transcript */
+function recorded(name: string, invocation: Invocation): Recording {
+  const one = { ...invocation, args: [name] };
+  const imported = transcriptSession(one, "what is played is a session made of it");
+  const session = imported === undefined ? openSessionFile(sessionFile(one), invocation) : inMemory(imported);
   try {
     return recordingOf(session);
   } finally {

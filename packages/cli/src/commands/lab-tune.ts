@@ -5,12 +5,12 @@ import { withProgress } from "@bonsai-agent/app/output";
 import { callSettings } from "@bonsai-agent/app/settings";
 import { type TestedPolicy, type Tuned, tune } from "@bonsai-agent/lab";
 import { wrongUsage } from "../failure.ts";
-import { daysOf } from "./lab-days.ts";
+import { daysOf, named } from "./lab-days.ts";
 
 /** Looks for settings that would have been better for recorded sessions than those in use. */
 export async function run(invocation: Invocation): Promise<undefined> {
   const { io, output, args, options } = invocation;
-  const days = await daysOf(invocation, args[1]);
+  const days = await daysOf(invocation, named(args.slice(1)));
   const baseline = { name: "yours", settings: callSettings(invocation), input: {} };
   const loss = lossOf(options.loss);
   const tuned = await withProgress(io, `Tuning on ${counted(days.length, "session")}`, () =>

@@ -4,8 +4,7 @@ import { bytes, counted, shortTokens } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { outputFile, writeOutput } from "@bonsai-agent/app/session-file";
 import { compactionCount, type LabRun, labHtml, missedText, playPolicies } from "@bonsai-agent/lab";
-import { wrongUsage } from "../failure.ts";
-import { daysOf } from "./lab-days.ts";
+import { daysOf, named } from "./lab-days.ts";
 import { policiesOf } from "./lab-policies.ts";
 import { withSummaries } from "./lab-summaries.ts";
 
@@ -18,13 +17,8 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     await (await import("./lab-tune.ts")).run(invocation);
     return ExitCode.done;
   }
-  if (args[1] !== undefined)
-    throw wrongUsage(
-      `\`lab\` plays one session or folder; ${args[1]} is a second one.`,
-      "Put them into a folder, and name that.",
-    );
   const file = outputFile(invocation);
-  const days = await daysOf(invocation, args[0]);
+  const days = await daysOf(invocation, named(args));
   const policies = policiesOf(invocation);
   const played = await withSummaries(invocation, { days, policies }, (written, signal) =>
     withProgress(io, `Playing ${counted(days.length, "session")} again`, () =>
