@@ -1,6 +1,5 @@
 import { statSync } from "node:fs";
 import { budgetsFor, type CompactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
-import { BonsaiError } from "@bonsai-agent/messages";
 import {
   type Catalogue,
   classifyFailure,
@@ -51,20 +50,27 @@ export function pageOptions(from: PageOptionsFrom): PageOptions {
   };
 }
 
-/** Stored keys, and those of the environment. */
-function secretsOf({ home, env, catalogue }: PageOptionsFrom): string[] {
+/** Keys that no export holds: those that are stored, and those of the environment. */
+export function secretsOf({
+  home,
+  env,
+  catalogue,
+}: Pick<PageOptionsFrom, "home" | "env" | "catalogue">): string[] {
   const inEnvironment = catalogue.providers.flatMap(({ apiKeyEnv }) => env[apiKeyEnv ?? ""] ?? []);
   return [...knownSecrets(home).map(({ value }) => value), ...inEnvironment];
 }
 
-/** The models that are known; none where the user's own cannot be read. */
-export async function knownCatalogue({ env }: Pick<CliIo, "env">): Promise<KnownModels> {
-  try {
-    return await loadCatalogue({ home: bonsaiHome(env), env });
-  } catch (error) {
-    if (!BonsaiError.is(error)) throw error;
-    return { models: [], providers: [] };
-  }
+/** The models and providers that are known; of a user's own that cannot be read, `onNotice` is told, and they are left aside. */
+export function knownCatalogue(
+  { env }: Pick<CliIo, "env">,
+  onNotice: (notice: { code: string; message: string }) => void,
+): Promise<KnownModels> {
+  return loadCatalogue({
+    home: bonsaiHome(env),
+    env,
+    onUnusable: ({ code, message }) =>
+      onNotice({ code, message: `${message} Its models, and the keys that it alone names, are not known.` }),
+  });
 }
 
 /** Another text after each change of a file. */

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
@@ -28,6 +29,28 @@ test("bonsai export shows another branch, or all", async () => {
   expect(all).toContain("Try a cache");
   expect(all).toContain("Never use floats for money.");
 });
+
+test.each(["session.md", "session.html"])(
+  "a key of the environment is not in %s, also where models.json cannot be read",
+  async (name) => {
+    const home = testFolder();
+    writeFileSync(join(home, "models.json"), '{ "providers": ');
+    const secret = "a key that looks like words";
+    const lines = sampleLines().map((line) => JSON.parse(JSON.stringify(line)));
+    const said = lines.find(({ message }) => message?.role === "user");
+    said.message.content = `Use ${secret} here.`;
+    const target = join(testFolder(), name);
+    const env = { BONSAI_HOME: home, ANTHROPIC_API_KEY: secret };
+    const { code, stderr } = await runCli(["export", writeLines(lines), target], { env });
+    expect(code).toBe(0);
+    expect(stderr).toContain("models.json cannot be read");
+    const packed = [...readFileSync(target, "utf8").matchAll(/octet-stream"[^>]*>([^<]*)</g)];
+    const unpacked = packed.map(([, base64]) => gunzipSync(Buffer.from(base64!, "base64")).toString());
+    const content = [readFileSync(target, "utf8"), ...unpacked].join("\n");
+    expect(content).toContain("[redacted: stored key] here.");
+    expect(content).not.toContain(secret);
+  },
+);
 
 test("bonsai export overwrites nothing, least of all the session", async () => {
   const file = writeLines(sampleLines());

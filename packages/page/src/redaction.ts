@@ -1,9 +1,6 @@
 import { isRecord, jsonText, withoutTerminalControls } from "@bonsai-agent/messages";
-import { redactSecrets } from "@bonsai-agent/transcripts";
+import { longestFirst, redactSecrets } from "@bonsai-agent/transcripts";
 import { isPicture } from "./page-data.ts";
-
-/** Shorter ones stand in too many words. */
-const LEAST_SECRET_CHARS = 8;
 
 /** Of an entry, what others name it by. */
 const PLACES = new Set(["id", "parentId", "targetId", "fromId", "firstKeptEntryId"]);
@@ -20,15 +17,13 @@ export class Redaction {
 
   constructor(isOn: boolean, secrets: readonly string[]) {
     this.#isOn = isOn;
-    const long = secrets.filter((secret) => secret.length >= LEAST_SECRET_CHARS);
-    // Of two of which one begins with the other, the longer one is looked for first: nothing of it stays.
-    this.#secrets = [...new Set(long)].sort((a, b) => b.length - a.length);
+    this.#secrets = longestFirst(secrets);
   }
 
   readonly text = (text: string): string => {
     if (!this.#isOn) return text;
     const bare = withoutTerminalControls(text);
-    const found = this.#redacted(bare);
+    const found = redactSecrets(bare, this.#secrets);
     this.count += found.count;
     // Colours that stand within a key go with it.
     return found.count > 0 ? found.text : text;
@@ -46,18 +41,6 @@ export class Redaction {
     return Object.fromEntries(
       fields.map(([key, each]) => [key, PLACES.has(key) ? each : this.#field(key, each)]),
     ) as Entry;
-  }
-
-  #redacted(text: string): { text: string; count: number } {
-    let said = text;
-    let count = 0;
-    for (const secret of this.#secrets) {
-      const parts = said.split(secret);
-      count += parts.length - 1;
-      said = parts.join("[redacted: stored key]");
-    }
-    const { text: redacted, count: more } = redactSecrets(said);
-    return { text: redacted, count: count + more };
   }
 
   #within(value: unknown, depth = 0): unknown {

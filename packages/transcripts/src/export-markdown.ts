@@ -23,6 +23,8 @@ export interface MarkdownOptions {
   all?: boolean;
   /** Tells of a `provider/model` whether it is known to be free. Default: of none. */
   isFree?: ((model: string) => boolean) | undefined;
+  /** Keys that are stored: they are taken out, whatever they look like. Default: none */
+  secrets?: readonly string[] | undefined;
 }
 
 /**
@@ -38,7 +40,7 @@ export function exportMarkdown(session: ExportedSession, options: MarkdownOption
   const branches = options.all ? otherBranches(all, path) : [];
   const entries = [...path, ...branches.flatMap((branch) => branch.entries)];
   const labels = labelsOf(all);
-  const outside = new OutsideText();
+  const outside = new OutsideText(options.secrets);
   const parts = [
     documentHead(session, { all, entries, outside, isFree: options.isFree }),
     ...pathMarkdown({ path, labels, outside }),

@@ -7,6 +7,12 @@ import { codeBlock, codeName, codeSpan, foreignMarkdown, htmlText, plainText } f
  */
 export class OutsideText {
   #secrets = 0;
+  readonly #known: readonly string[];
+
+  /** @param known keys that are stored, which are taken out whatever they look like. Default: none */
+  constructor(known: readonly string[] = []) {
+    this.#known = longestFirst(known);
+  }
 
   /** How many were taken out so far. */
   get secrets(): number {
@@ -45,7 +51,10 @@ export class OutsideText {
   }
 
   #redacted(value: unknown): string {
-    const { text, count } = redactSecrets(typeof value === "string" ? value : String(value ?? ""));
+    const { text, count } = redactSecrets(
+      typeof value === "string" ? value : String(value ?? ""),
+      this.#known,
+    );
     this.#secrets += count;
     return text;
   }
@@ -126,7 +135,8 @@ function isPhrase(found: { name: string; separator: string; quote: string; value
     return false;
   if (/^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+[,;]?$/.test(value)) return false;
   if (quote !== "") return true;
-  if (/^[A-Z0-9_]+$/.test(name) && separator === "=") return true;
+  // A line that was taken out of a file begins with a sign that looks like a part of the name.
+  if (/^-?[A-Z0-9_]+$/.test(name) && separator === "=") return true;
   return value.length >= 8 && /[A-Za-z][-!@#%^&*+~]\w/.test(value);
 }
 
@@ -135,10 +145,27 @@ function looksRandom(value: string): boolean {
   return /\d/.test(value) && /[A-Za-z]/.test(value) && !/^(?:process\.|\$|env\.|\*+$)/.test(value);
 }
 
-/** Replaces secrets by `[redacted: kind]`; says how many there were. */
-export function redactSecrets(text: string): { text: string; count: number } {
+/** Shorter ones stand in too many words. */
+const LEAST_SECRET_CHARS = 8;
+
+/** Known keys in the order in which they are looked for: of two of which one begins with the other, nothing stays then. */
+export function longestFirst(known: readonly string[]): string[] {
+  const long = known.filter((secret) => secret.length >= LEAST_SECRET_CHARS);
+  return [...new Set(long)].sort((a, b) => b.length - a.length);
+}
+
+/**
+ * Replaces secrets by `[redacted: kind]`; says how many there were.
+ * @param known keys that are stored, as `longestFirst` orders them. Default: none
+ */
+export function redactSecrets(text: string, known: readonly string[] = []): { text: string; count: number } {
   let count = 0;
   let redacted = text;
+  for (const secret of known) {
+    const parts = redacted.split(secret);
+    count += parts.length - 1;
+    redacted = parts.join("[redacted: stored key]");
+  }
   for (const { name, pattern, keep } of PATTERNS) {
     redacted = redacted.replace(pattern, (match: string, ...rest: unknown[]) => {
       const groups = rest.filter((group) => typeof group === "string").slice(0, -1);

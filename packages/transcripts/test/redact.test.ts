@@ -33,6 +33,7 @@ const SECRETS: Array<[what: string, text: string]> = [
   ["JSON", `{"api_key": "${random(20)}"}`],
   ["JSON in JSON", `{\\"client_secret\\":\\"${random(20)}\\"}`],
   ["password of words", "DB_PASSWORD=correct-horse-battery"],
+  ["password of words that a difference takes out", "-DB_PASSWORD=hunterunderpatch"],
   ["password of words in quotes", 'password: "correcthorse"'],
   ["password of words in JSON", '{"db_password":"correct-horse"}'],
   ["password of words in YAML", "password: correct-horse-battery"],

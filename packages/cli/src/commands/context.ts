@@ -40,8 +40,8 @@ async function economyOf(
   const latest = session.projection(leafId).items.findLast(({ message }) => message.role === "assistant");
   if (latest?.message.role !== "assistant") return undefined;
   const { provider, model: id } = latest.message;
-  const { io } = invocation;
-  const { models } = await knownCatalogue(io);
+  const { io, output } = invocation;
+  const { models } = await knownCatalogue(io, (notice) => output.notify(notice));
   const model = models.find((each) => each.provider === provider && each.id === id);
   const text = model && economyText({ session, leafId, settings, model, nowMs: io.now() });
   return text && `The economy ${text}.`;

@@ -1,7 +1,8 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
 import { bytes, counted } from "@bonsai-agent/app/numbers";
-import { freeModels } from "@bonsai-agent/app/session-facts";
+import { knownCatalogue, secretsOf } from "@bonsai-agent/app/page-source";
+import { freeAmong } from "@bonsai-agent/app/session-facts";
 import {
   exportFormat,
   openNamedSession,
@@ -10,6 +11,7 @@ import {
   writeOutput,
 } from "@bonsai-agent/app/session-file";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
+import { bonsaiHome } from "@bonsai-agent/session";
 import { exportMarkdown } from "@bonsai-agent/transcripts";
 import { wrongUsage } from "../failure.ts";
 import { inMemory, transcriptSession } from "../transcript-session.ts";
@@ -37,7 +39,13 @@ async function exportText(invocation: Invocation, file: string | undefined): Pro
   const { options, io, output } = invocation;
   const session = sessionOf(invocation).session;
   const leaf = typeof options.leaf === "string" ? { leafId: resolveEntryId(session, options.leaf) } : {};
-  const text = exportMarkdown(session, { ...leaf, all: options.all === true, isFree: await freeModels(io) });
+  const catalogue = await knownCatalogue(io, (notice) => output.notify(notice));
+  const text = exportMarkdown(session, {
+    ...leaf,
+    all: options.all === true,
+    isFree: freeAmong(catalogue.models),
+    secrets: secretsOf({ home: bonsaiHome(io.env), env: io.env, catalogue }),
+  });
   if (file !== undefined) {
     writeOutput(file, text);
     const sizeBytes = Buffer.byteLength(text);

@@ -24,7 +24,7 @@ export function named(args: Invocation["args"]): string[] {
  * @param names sessions, transcripts and folders of both; none for the latest session of the folder
  */
 export async function daysOf(invocation: Invocation, names: readonly string[]): Promise<Day[]> {
-  const { io, options } = invocation;
+  const { io, options, output } = invocation;
   if (options.all === true && names.length > 0)
     throw wrongUsage(
       `--all is all sessions of this folder; ${names[0]} is named beside it.`,
@@ -38,7 +38,7 @@ export async function daysOf(invocation: Invocation, names: readonly string[]): 
       message: "No answer of a model was recorded there.",
       hint: "Name a session in which work was done; `bonsai sessions` lists them.",
     });
-  const { models } = await knownCatalogue(io);
+  const { models } = await knownCatalogue(io, (notice) => output.notify(notice));
   return recordings.map((recording): Day => {
     const model = models.find(({ provider, id }) => `${provider}/${id}` === recording.model);
     return {

@@ -63,11 +63,11 @@ async function sourceOf(invocation: Invocation): Promise<PageSource> {
 
 /** What the page of a command's session says beyond it. */
 export async function namedPageOptions(invocation: Invocation, program?: string): Promise<PageOptions> {
-  const { io, options } = invocation;
+  const { io, options, output } = invocation;
   return pageOptions({
     home: bonsaiHome(io.env),
     env: io.env,
-    catalogue: await knownCatalogue(io),
+    catalogue: await knownCatalogue(io, (notice) => output.notify(notice)),
     settings: callSettings(invocation),
     redact: options.redact !== false,
     program,

@@ -211,7 +211,7 @@ export const exportCommand: SlashCommand = {
   worksWhileBusy: true,
   async run(args, { host, notify }) {
     const { session, model } = host.agent;
-    const { cwd, models } = host.app;
+    const { cwd, models, home, call } = host.app;
     const file = absolutePath(args === "" ? `bonsai-${session.id.slice(0, 8)}.md` : args, cwd);
     if (exportFormat(file) === "html") {
       const { writePage } = await import("./view.ts");
@@ -219,7 +219,11 @@ export const exportCommand: SlashCommand = {
     }
     // With it comes a parser of Markdown, which no start needs.
     const { exportMarkdown } = await import("@bonsai-agent/transcripts");
-    const text = exportMarkdown(session, { isFree: freeAmong([...models.catalogue.models, model]) });
+    const { secretsOf } = await import("@bonsai-agent/app/page-source");
+    const text = exportMarkdown(session, {
+      isFree: freeAmong([...models.catalogue.models, model]),
+      secrets: secretsOf({ home, env: call.io.env, catalogue: models.catalogue }),
+    });
     writeOutput(file, text);
     const size = bytes(Buffer.byteLength(text));
     notify(`Written to ${shownPath(file, cwd)}, ${size}`);

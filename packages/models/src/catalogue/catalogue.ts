@@ -26,6 +26,8 @@ export interface LoadCatalogueOptions {
   home: string;
   /** `OLLAMA_HOST` moves the built-in provider `ollama`. */
   env: Readonly<Record<string, string | undefined>>;
+  /** Told of a `models.json` that cannot be used, which is then left aside. Default: it is thrown */
+  onUnusable?: (error: BonsaiError) => void;
 }
 
 /** How a model that is not listed is asked for. */
@@ -86,10 +88,18 @@ const serverTimeoutMs = 1_500;
  * The built-in catalogue and the usual local servers, with the user's `models.json` laid on them.
  * @throws BonsaiError `models_unreadable`, `models_invalid`
  */
-export async function loadCatalogue({ home, env }: LoadCatalogueOptions): Promise<Catalogue> {
+export async function loadCatalogue({ home, env, onUnusable }: LoadCatalogueOptions): Promise<Catalogue> {
   const builtIn = await builtInCatalogue();
   const base = { ...builtIn, providers: [...builtIn.providers, ...localProviders(env), scenarios] };
-  const merged = () => mergedCatalogue(base, catalogueOverrides(home));
+  const merged = () => {
+    try {
+      return mergedCatalogue(base, catalogueOverrides(home));
+    } catch (error) {
+      if (onUnusable === undefined || !BonsaiError.is(error)) throw error;
+      onUnusable(error);
+      return base;
+    }
+  };
   const added = new AddedProviders(merged());
   return {
     asOf: builtIn.asOf,
