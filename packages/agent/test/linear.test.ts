@@ -8,7 +8,7 @@ import { matches } from "../src/tools/edit-plan.ts";
 // A reader that starts over at each place takes minutes for that.
 
 test.each(adversarialTexts())(
-  "half a megabyte of %s, from a tool, a model, a user or a file, is read once",
+  "a quarter of a megabyte of %s, from a tool, a model, a user or a file, is read once",
   (_name, text) => {
     const terminal = new TerminalText();
     expect(typeof (terminal.push(Buffer.from(text)) + terminal.end())).toBe("string");

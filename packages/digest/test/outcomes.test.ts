@@ -115,7 +115,7 @@ test("damaged messages are read as far as they go", () => {
 });
 
 test.each(adversarialTexts())(
-  "half a megabyte of %s is read once, as command, output and text",
+  "a quarter of a megabyte of %s is read once, as command, output and text",
   (_name, text) => {
     const messages = [
       ...ran(text, text, 1),

@@ -14,6 +14,6 @@ test.each([
 });
 
 // A reader that starts over at each place takes minutes for that.
-test.each(adversarialTexts())("half a megabyte of %s for a terminal is read once", (_name, text) => {
+test.each(adversarialTexts())("a quarter of a megabyte of %s for a terminal is read once", (_name, text) => {
   expect(withoutTerminalControls(text)).not.toContain("\u001b]");
 });

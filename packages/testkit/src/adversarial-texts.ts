@@ -46,8 +46,8 @@ const UNITS = [
   ],
 ];
 
-/** Half a megabyte of each, or so many characters, and of all in turn, with something behind that ends no match. */
-export function adversarialTexts(chars = 500_000): readonly (readonly [name: string, text: string])[] {
+/** A quarter of a megabyte of each, or so many characters, and of all in turn, with something behind that ends no match. */
+export function adversarialTexts(chars = 250_000): readonly (readonly [name: string, text: string])[] {
   const units = [...UNITS, UNITS.join("")];
   return units.map((unit) => [
     JSON.stringify(unit.slice(0, 30)),
