@@ -40,7 +40,7 @@ test.each(["session.md", "session.html"])(
     const said = lines.find(({ message }) => message?.role === "user");
     said.message.content = `Use ${secret} here.`;
     const target = join(testFolder(), name);
-    const env = { BONSAI_HOME: home, ANTHROPIC_API_KEY: secret };
+    const env = { BONSAI_HOME: home, ANTHROPIC_API_KEY: `${secret}\n` };
     const { code, stderr } = await runCli(["export", writeLines(lines), target], { env });
     expect(code).toBe(0);
     expect(stderr).toContain("models.json cannot be read");

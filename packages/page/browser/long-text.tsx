@@ -25,9 +25,18 @@ export function useShownText(text: string, isOpen: boolean): ShownText {
   const [asked, ask] = useState(0);
   const chars = Math.max(FIRST.chars + asked * MORE.chars, isOpen ? MORE.chars : 0);
   const lines = Math.max(FIRST.lines + asked * MORE.lines, isOpen ? MORE.lines : 0);
-  const shown = useMemo(() => beginning(text, { lines, chars }), [text, lines, chars]);
-  if (shown.length === text.length) return { shown, more: undefined };
-  return { shown, more: <More text={text} shown={shown} onAsk={() => ask(asked + 1)} /> };
+  const part = useMemo(() => beginning(text, { lines, chars }), [text, lines, chars]);
+  const shown = useMemo(() => withoutPiles(part), [part]);
+  if (part.length === text.length) return { shown, more: undefined };
+  return { shown, more: <More text={text} shown={part} onAsk={() => ask(asked + 1)} /> };
+}
+
+/** So many marks on one letter are drawn; a browser takes minutes for thousands of them. */
+const PILES = /(\p{M}{32})\p{M}+/gu;
+
+/** A text that can be drawn: of the marks that stand upon one letter, no more than any script has. */
+export function withoutPiles(text: string): string {
+  return text.replace(PILES, "$1");
 }
 
 function More({ text, shown, onAsk }: { text: string; shown: string; onAsk: () => void }) {
@@ -35,7 +44,7 @@ function More({ text, shown, onAsk }: { text: string; shown: string; onAsk: () =
   const rest = text.length - shown.length;
   const isLast = rest <= MORE.chars && lines <= MORE.lines;
   return (
-    <button type="button" onClick={onAsk}>
+    <button type="button" class="more" onClick={onAsk}>
       {isLast ? "Show all" : "Show more of"} {counted(lines, "line")}, {counted(text.length, "character")}
     </button>
   );

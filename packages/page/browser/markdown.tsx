@@ -2,7 +2,7 @@ import DOMPurify from "dompurify";
 import { Lexer, Marked, type Token, type Tokens, type TokensList } from "marked";
 import { useMemo } from "preact/hooks";
 import { highlighted } from "./highlight.ts";
-import { PlainText } from "./long-text.tsx";
+import { PlainText, withoutPiles } from "./long-text.tsx";
 
 /**
  * The one place where text of a session becomes HTML: Markdown without raw HTML, then sanitised. Links lead to the web or
@@ -40,6 +40,8 @@ const MOST_MARK_WORK = 4_000_000;
 const MOST_BLOCK_WORK = 100_000_000;
 /** What a block costs beside its lines, in lines: one within the other, a thousand of them would be the whole budget. */
 const LINES_OF_A_BLOCK = 50;
+/** Cells of tables, each of which the browser measures against all others of its column. */
+const MOST_CELLS = 8_000;
 const marks = /[*_~`[\]<\\&@]|:\/\/|www\./g;
 
 /** Reads Markdown within bounds: what stands in a paragraph beyond them stays text. One for each text. */
@@ -71,9 +73,13 @@ function countOf(pattern: RegExp, text: string): number {
 
 /** @param isOpen true where it is found in or printed */
 export function Markdown({ text, isOpen }: { text: string; isOpen: boolean }) {
-  const html = useMemo(() => (text.length > MOST_CHARS ? undefined : safeHtml(text)), [text]);
+  const html = useMemo(() => (isReadable(text) ? safeHtml(withoutPiles(text)) : undefined), [text]);
   if (html === undefined) return <PlainText text={text} isOpen={isOpen} />;
   return <div class="markdown" dangerouslySetInnerHTML={{ __html: html }} />;
+}
+
+function isReadable(text: string): boolean {
+  return text.length <= MOST_CHARS && countOf(/\|/g, text) <= MOST_CELLS;
 }
 
 function safeHtml(text: string): string | undefined {

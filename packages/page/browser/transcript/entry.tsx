@@ -1,8 +1,8 @@
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
-import type { RowKind } from "../../src/page-data.ts";
+import type { BodyPart, RowKind } from "../../src/page-data.ts";
 import { address, goInstead, linkTo } from "../address.ts";
-import { dollars, short, timeIso, timeText } from "../numbers.ts";
+import { counted, dollars, short, timeIso, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { hasFlag, kindOf, labelOf, maskOf, requestOf } from "../session-tree.ts";
 import { useBody } from "../use-body.ts";
@@ -134,11 +134,28 @@ function Body({ row }: { row: number }) {
   }
   return (
     <div class="body">
-      {body.parts.map((part, at) => (
-        <Part key={at} part={part} name={`${row}/${at}`} isOpen={isOpen} />
-      ))}
+      <Parts row={row} parts={body.parts} isOpen={isOpen} />
       {body.parts.length === 0 && <p class="quiet">{previews[row] || "Nothing was said."}</p>}
     </div>
+  );
+}
+
+/** An answer of any number of parts is drawn in so many at a time. */
+const PARTS_SHOWN = 200;
+
+function Parts({ row, parts, isOpen }: { row: number; parts: readonly BodyPart[]; isOpen: boolean }) {
+  const [most, showMost] = useState(PARTS_SHOWN);
+  return (
+    <>
+      {parts.slice(0, most).map((part, at) => (
+        <Part key={at} part={part} name={`${row}/${at}`} isOpen={isOpen} />
+      ))}
+      {parts.length > most && (
+        <button type="button" class="more" onClick={() => showMost(most + PARTS_SHOWN)}>
+          Show more of {counted(parts.length, "part")}
+        </button>
+      )}
+    </>
   );
 }
 

@@ -1,6 +1,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { counted, digits } from "../numbers.ts";
 import { type Hit, hitCount, hits, isFinding, place, progress, query, step } from "./find.ts";
+import { isBehindMore } from "./marks.ts";
 
 /** Looks for a text in all of the branch, folded parts included. */
 export function FindBar({ onGo }: { onGo: (hit: Hit) => void }) {
@@ -72,5 +73,6 @@ function found(): string {
   const total = counted(hitCount.value, "hit");
   const entries = counted(hits.value.size, "entry", "entries");
   const at = place.value === 0 ? "" : `${digits(place.value)} of `;
-  return `${at}${total} in ${entries}${reading}`;
+  const behind = isBehindMore.value ? ", in what is not shown yet" : "";
+  return `${at}${total} in ${entries}${reading}${behind}`;
 }

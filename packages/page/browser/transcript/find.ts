@@ -96,7 +96,10 @@ async function searchPath(mine: Search): Promise<void> {
 /** None in what cannot be read. */
 async function countIn(row: number, wanted: string): Promise<number> {
   try {
-    return occurrences(entryText(await body(row), row), wanted);
+    const found = await body(row);
+    const count = occurrences(entryText(found, row), wanted);
+    // In code, marks of Markdown are none.
+    return MARKED.test(wanted) ? Math.max(count, occurrences(entryText(found, row, asIs), wanted)) : count;
   } catch {
     return 0;
   }
@@ -118,7 +121,7 @@ export function step(by: 1 | -1): Hit | undefined {
 }
 
 /** All that can be read of an entry, folded or not: what is not drawn when all is open is not looked through. */
-export function entryText({ parts, summary }: EntryBody, row: number): string {
+function entryText({ parts, summary }: EntryBody, row: number, spoken = spokenText): string {
   const texts = [labelOf.peek().get(row) ?? ""];
   for (const part of parts) {
     if (part.type === "image") continue;
@@ -126,10 +129,26 @@ export function entryText({ parts, summary }: EntryBody, row: number): string {
     else if (part.type === "call") {
       texts.push(part.title, part.arguments, part.code?.text ?? "", diffText(part.diff));
     } else if (part.type === "output") texts.push(part.call ?? "", diffText(part.diff), part.text);
-    else texts.push(part.text);
+    else texts.push(part.type === "markdown" || part.type === "thinking" ? spoken(part.text) : part.text);
   }
   if (summary !== undefined) texts.push(...summary.loss.map(({ text }) => text));
   return texts.join("\n").toLowerCase();
+}
+
+const MARKED = /[*_`~\\]/;
+
+function asIs(text: string): string {
+  return text;
+}
+
+/** What of Markdown is not drawn: its marks, and where links lead. Bounded, so that time stays linear. */
+const LINKS = /!?\[([^\][]{0,500})\]\((?:https?|mailto):[^()\s]{0,2000}\)/g;
+const MARKS =
+  /\\(?=[!-/:-@[-`{-~])|\*\*|__(?=\S)|(?<=\S)__|`|~~|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*])/g;
+
+/** Markdown about as it is drawn. */
+function spokenText(markdown: string): string {
+  return markdown.replace(LINKS, "$1").replace(MARKS, "");
 }
 
 function diffText(diff: { unified: string } | { before: string; after: string } | undefined): string {
@@ -141,74 +160,4 @@ function occurrences(text: string, wanted: string): number {
   let count = 0;
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length)) count += 1;
   return count;
-}
-
-/**
- * Marks what was found in what is drawn, where the browser can: the page itself stays as it is.
- * @returns where the hit that is looked at stands, when it is drawn
- */
-export function markHits(element: HTMLElement): Range | undefined {
-  const wanted = query.peek().toLowerCase();
-  const looked = lookedAt(element, wanted);
-  highlight("found", firstRanges(element, wanted));
-  highlight("found-now", looked === undefined ? [] : [looked]);
-  return looked;
-}
-
-function highlight(name: string, ranges: readonly Range[]): void {
-  if (!("highlights" in CSS)) return;
-  if (ranges.length === 0) CSS.highlights.delete(name);
-  else CSS.highlights.set(name, new Highlight(...ranges));
-}
-
-const MOST_MARKED = 2_000;
-
-function firstRanges(element: HTMLElement, wanted: string): Range[] {
-  const ranges: Range[] = [];
-  for (const place of placesIn(element, wanted)) {
-    ranges.push(rangeOf(place, wanted));
-    if (ranges.length === MOST_MARKED) break;
-  }
-  return ranges;
-}
-
-/** Looked for by itself: what stands before it may be more than is marked. */
-function lookedAt(element: HTMLElement, wanted: string): Range | undefined {
-  const looked = current.peek();
-  const entry = looked && element.querySelector<HTMLElement>(`[data-row="${looked.row}"]`);
-  if (!entry) return undefined;
-  // Markdown is drawn with less than was counted: the last one stands for what is not there.
-  let last: TextPlace | undefined;
-  let number = 0;
-  for (const place of placesIn(entry, wanted)) {
-    last = place;
-    if (number === looked.at) break;
-    number += 1;
-  }
-  return last && rangeOf(last, wanted);
-}
-
-interface TextPlace {
-  node: Node;
-  at: number;
-}
-
-function* placesIn(element: HTMLElement, wanted: string): Generator<TextPlace> {
-  if (wanted === "") return;
-  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT);
-  for (let node = walker.nextNode(); node !== null; node = walker.nextNode()) {
-    const said = node.nodeValue ?? "";
-    const text = said.toLowerCase();
-    // A few letters are longer when they are small; of such a text no place could be told.
-    if (text.length !== said.length) continue;
-    for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
-      yield { node, at };
-  }
-}
-
-function rangeOf({ node, at }: TextPlace, wanted: string): Range {
-  const range = new Range();
-  range.setStart(node, at);
-  range.setEnd(node, at + wanted.length);
-  return range;
 }

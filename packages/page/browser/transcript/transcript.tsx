@@ -5,8 +5,9 @@ import { connection, page } from "../page-store.ts";
 import { isQuiet, kindOf, rowOf, shownPath } from "../session-tree.ts";
 import { type ListControl, VirtualList } from "../virtual-list.tsx";
 import { Entry } from "./entry.tsx";
-import { current, type Hit, hits, isFinding, markHits, query } from "./find.ts";
+import { current, type Hit, hits, isFinding, query } from "./find.ts";
 import { FindBar } from "./find-bar.tsx";
+import { markHits } from "./marks.ts";
 import { isPrinting, MOST_PRINTED } from "./print.ts";
 
 /** What keeps the books is shown when it is asked for. */

@@ -30,6 +30,7 @@ describe("Markdown that takes its parser long", () => {
     "quotes and lists in each other": "> - ".repeat(45_000),
     "links that do not end": "[a](".repeat(40_000),
     "addresses in brackets": "(http://a".repeat(20_000),
+    "a table of many columns": `${"|a".repeat(9_000)}|\n${"|-".repeat(9_000)}|\n`,
   };
   test.each(Object.entries(hard))("%s: shown as text", async (_name, text) => {
     const page = await said(text, "and **then**");
@@ -50,6 +51,62 @@ describe("Markdown that takes its parser long", () => {
     const page = await said(Array.from({ length: 300 }, (_, at) => section(at)).join(""));
     await expect.poll(() => body(page, 0).locator("strong").count(), patient).toBe(300);
     expect(await body(page, 0).locator("a").count()).toBe(300);
+  });
+});
+
+test("a letter with thousands of marks is drawn with some of them, an answer with thousands of parts in pieces", async () => {
+  const session = createSession({ cwd: "/project" });
+  const say = (message: object) =>
+    session.append({ type: "message", message: { timestamp: 0, ...message } as never });
+  say({ role: "user", content: `a${"\u0301".repeat(190_000)} and more` });
+  const calls = Array.from({ length: 5_000 }, (_, at) => ({
+    ...{ type: "toolCall", id: `c${at}`, name: "read", arguments: { path: `part-${at}.ts` } },
+  }));
+  say({ role: "assistant", content: calls });
+  const { page } = await show(await exported(session));
+  await expect.poll(() => body(page, 0).textContent(), patient).toMatch(/^a\u0301{32} and more\s*$/);
+  await expect.poll(() => body(page, 1).locator("details").count(), patient).toBe(200);
+  await body(page, 1).getByRole("button", { name: "Show more of 5,000 parts" }).click();
+  await expect.poll(() => body(page, 1).locator("details").count(), patient).toBe(400);
+});
+
+describe("what is looked for", () => {
+  const markedTexts = (page: Page) =>
+    page.evaluate(() => [...(CSS.highlights.get("found") ?? [])].map((range) => String(range)));
+
+  test("is found as it reads, over marks of Markdown and colours of code", async () => {
+    const code = "```ts\nexport const needleName = `a ** b`;\n```";
+    const page = await said(
+      `This is **very** *important*: \`alpha\` and snake\\_case, [a link](https://example.org/x).\n\n${code}`,
+    );
+    await body(page, 0).waitFor();
+    await page.keyboard.press("/");
+    const hits = [...["very important", "alpha and snake_case", "const needleName", "a ** b", "a link."]];
+    for (const words of hits) {
+      await page.locator("#find-field").fill(words);
+      await expect.poll(() => page.locator(".find output").textContent()).toBe("1 hit in 1 entry");
+      await expect.poll(() => markedTexts(page), patient).toEqual([words]);
+    }
+    await page.locator("#find-field").fill("example.org");
+    await expect.poll(() => page.locator(".find output").textContent()).toBe("0 hits in 0 entries");
+  });
+
+  test("is said to stand in what is not shown yet, and the way there comes into view", async () => {
+    const page = await said(`${"a line\n".repeat(30_000)}the deepest word`, "and more");
+    await body(page, 1).waitFor();
+    await page.keyboard.press("/");
+    await page.locator("#find-field").fill("deepest word");
+    const found = page.locator(".find output");
+    await expect.poll(() => found.textContent(), patient).toBe("1 hit in 1 entry");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => found.textContent(), patient).toContain("in what is not shown yet");
+    const more = body(page, 0).locator("button.more");
+    const isSeen = () =>
+      more.evaluate((button) => {
+        const { top, bottom } = button.getBoundingClientRect();
+        return top >= 0 && bottom <= innerHeight;
+      });
+    await expect.poll(isSeen, patient).toBe(true);
   });
 });
 
