@@ -1,4 +1,4 @@
-import { statSync } from "node:fs";
+import { closeSync, openSync, readSync, type Stats, statSync } from "node:fs";
 import { budgetsFor, type CompactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
 import {
   type Catalogue,
@@ -74,25 +74,70 @@ export function knownCatalogue(
 }
 
 /** Another text after each change of a file. */
-export function fileState(file: string): string {
+function fileState(file: string): string {
   const { size = 0, mtimeMs = 0 } = statSync(file, { throwIfNoEntry: false }) ?? {};
   return `${size} ${mtimeMs}`;
 }
 
-/** A session file for who looks at it while another program writes: what is new is read after each change, nothing is written. */
-export function filePageSource(file: string, options: PageOptions): PageSource {
+/**
+ * A session file for who looks at it while another program writes: what is new is read after each change, nothing is written.
+ * @param read the session that the file holds. Default: it is one itself
+ */
+export function filePageSource(
+  file: string,
+  options: PageOptions,
+  read: () => Session = () => openSession(file),
+): PageSource {
   let session: Session | undefined;
   let page: SessionPage | undefined;
+  let known: FileBeginning | undefined;
   return {
     state: () => fileState(file),
     open() {
-      const opened = openSession(file);
-      page = page?.reopened(opened) ?? new SessionPage(opened, options);
+      const opened = read();
+      const beginning = new FileBeginning(file);
+      const isAddedTo = known?.isBeginningOf(beginning) ?? false;
+      page = (isAddedTo ? page?.reopened(opened) : undefined) ?? new SessionPage(opened, options);
+      known = beginning;
       session?.close();
       session = opened;
       return page;
     },
   };
+}
+
+const TAIL_BYTES = 4_096;
+
+/** A file as it was once: whether it was only added to since. */
+class FileBeginning {
+  readonly #file: string;
+  readonly #stats: Stats | undefined;
+  readonly #tail: Buffer;
+
+  constructor(file: string) {
+    this.#file = file;
+    this.#stats = statSync(file, { throwIfNoEntry: false });
+    this.#tail = tailOf(file, this.#stats?.size ?? 0);
+  }
+
+  isBeginningOf(later: FileBeginning): boolean {
+    const [before, after] = [this.#stats, later.#stats];
+    if (before === undefined || after === undefined || before.ino !== after.ino) return false;
+    if (after.size === before.size) return after.mtimeMs === before.mtimeMs;
+    return after.size > before.size && tailOf(this.#file, before.size).equals(this.#tail);
+  }
+}
+
+/** The last bytes of so many; fewer where the file has become shorter. */
+function tailOf(file: string, sizeBytes: number): Buffer {
+  const length = Math.min(TAIL_BYTES, sizeBytes);
+  const bytes = Buffer.alloc(length);
+  const handle = openSync(file, "r");
+  try {
+    return bytes.subarray(0, readSync(handle, bytes, 0, length, sizeBytes - length));
+  } finally {
+    closeSync(handle);
+  }
 }
 
 /** The session that this program works on, with what is not on disk. */

@@ -61,6 +61,17 @@ async function dataOf(url: string): Promise<Sent> {
   return (await (await fetch(`${url}data`)).json()) as Sent;
 }
 
+/** Asks for what came since so many rows of a page as it was. */
+function sinceOf(url: string, data: Sent, { rows, revision }: { rows: number; revision: string }) {
+  const last = idsOf(data)[rows - 1]!;
+  const known = new URLSearchParams({ from: String(rows), session: data.session.id, last, revision });
+  return async () => (await (await fetch(`${url}data?${known}`)).json()) as unknown;
+}
+
+async function revisionOf(url: string): Promise<string> {
+  return (await fetch(`${url}data`)).headers.get("page-revision")!;
+}
+
 const idsOf = ({ rows: { ids } }: Sent) => ids.all.match(new RegExp(`.{${ids.lengths[0]}}`, "g"))!;
 
 const said = (id: string, parentId: string, content: string) =>
@@ -109,17 +120,31 @@ test("a file that is gone is an error for a moment; another session in its place
   const file = writeLines(sampleLines());
   const { url } = await view([file, "--no-open"]);
   const data = await dataOf(url);
-  const known = new URLSearchParams({ from: "3", session: data.session.id, last: idsOf(data)[2]! });
-  expect(await (await fetch(`${url}data?${known}`)).json()).toMatchObject({ from: 3 });
+  const since = sinceOf(url, data, { rows: 3, revision: await revisionOf(url) });
+  expect(await since()).toMatchObject({ from: 3 });
   rmSync(file);
   expect((await fetch(`${url}data`)).status).toBe(500);
   const [header] = sampleLines();
   writeFileSync(file, `${JSON.stringify({ ...(header as object), id: "other" })}\n`);
   appendFileSync(file, said("eeee0001", "none", "Somebody else's"));
-  expect(await (await fetch(`${url}data?${known}`)).json()).toMatchObject({
+  expect(await since()).toMatchObject({
     from: 0,
     data: { session: { id: "other" }, rows: { previews: { all: "Somebody else's" } } },
   });
+});
+
+test("a word that is changed in the file is not shown any more, though all entries are the same", async () => {
+  const file = writeLines(sampleLines());
+  const { url } = await view([file, "--no-open"]);
+  const data = await dataOf(url);
+  const since = sinceOf(url, data, { rows: 3, revision: await revisionOf(url) });
+  expect(await since()).toMatchObject({ from: 3 });
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace("Never use floats", "Never mention it"));
+  expect(await since()).toMatchObject({ from: 0 });
+  const { rows } = await dataOf(url);
+  expect(rows.previews.all).toContain("Never mention it");
+  expect(rows.previews.all).not.toContain("Never use floats");
 });
 
 test("the token is no argument of the program that opens the browser", async () => {
@@ -184,18 +209,15 @@ test("another agent's transcript is shown as a session, under that agent's name,
   );
   const { url } = await view([file, "--no-open"]);
   const data = await dataOf(url);
+  const revision = await revisionOf(url);
   expect(data.session.program).toBe("Claude Code");
   expect(data.rows.previews.all).toContain("Hello from elsewhere");
   const more = { ...line, uuid: "u2", parentUuid: "u1", message: { role: "user", content: "And more" } };
   appendFileSync(file, `${JSON.stringify(more)}\n`);
   const ids = idsOf(data);
-  const known = new URLSearchParams({
-    from: String(ids.length),
-    session: data.session.id,
-    last: ids.at(-1)!,
-  });
+  const since = sinceOf(url, data, { rows: ids.length, revision });
   // What it had is the same again: nobody who reads it loses his place.
-  expect(await (await fetch(`${url}data?${known}`)).json()).toMatchObject({
+  expect(await since()).toMatchObject({
     from: ids.length,
     data: { rows: { previews: { all: "And more" } } },
   });

@@ -1,5 +1,5 @@
 import { batch, signal } from "@preact/signals";
-import { type PageUpdate, readData, type SentData } from "../src/columns.ts";
+import { type PageUpdate, REVISION_HEADER, readData, type SentData } from "../src/columns.ts";
 import type { ChunkPlace, EntryBody, PageData } from "../src/page-data.ts";
 import { follow } from "./follow.ts";
 
@@ -25,7 +25,9 @@ export async function loadPage(): Promise<void> {
     page.value = readData((await unpacked(element)) as SentData);
     return;
   }
-  page.value = readData((await fetched("data")) as SentData);
+  const { value, revision: first } = await fetched("data");
+  page.value = readData(value as SentData);
+  revision = first;
   connection.value = "live";
   follow({
     onChanged: () => void update(),
@@ -34,6 +36,9 @@ export async function loadPage(): Promise<void> {
     },
   });
 }
+
+/** Which reading of the session the rows are of. */
+let revision = "";
 
 const RETRY_MS = 1_000;
 let isStale = false;
@@ -64,10 +69,12 @@ async function readOn(): Promise<void> {
   const known = page.peek()!;
   const { rows, session } = known;
   const count = rows.ids.length;
-  const asked = new URLSearchParams({ from: `${count}`, session: session.id, last: rows.ids.at(-1) ?? "" });
-  const update = (await fetched(`data?${asked}`)) as PageUpdate;
-  const { from } = update;
-  const data = readData(update.data);
+  const last = rows.ids.at(-1) ?? "";
+  const asked = new URLSearchParams({ from: `${count}`, session: session.id, last, revision });
+  const answer = await fetched(`data?${asked}`);
+  const { from, data: sent } = answer.value as PageUpdate;
+  const data = readData(sent);
+  revision = answer.revision;
   const joined = <T>(old: T[], added: T[]) => [...old.slice(0, from), ...added];
   batch(() => {
     // Another session is in its place: nothing of what was read is its own.
@@ -134,7 +141,7 @@ export function chunkOf(row: number): number {
 }
 
 async function openChunk(number: number, key: string): Promise<EntryBody[]> {
-  if (connection.peek() !== "file") return (await fetched(`chunk/${key}`)) as EntryBody[];
+  if (connection.peek() !== "file") return (await fetched(`chunk/${key}`)).value as EntryBody[];
   const element = document.getElementById(`chunk-${number}`) ?? (await parsed(`chunk-${number}`));
   return element === null ? [] : ((await unpacked(element)) as EntryBody[]);
 }
@@ -152,10 +159,10 @@ function parsed(id: string): Promise<HTMLElement | null> {
   });
 }
 
-async function fetched(path: string): Promise<unknown> {
+async function fetched(path: string): Promise<{ value: unknown; revision: string }> {
   const answer = await fetch(path);
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
-  return answer.json();
+  return { value: await answer.json(), revision: answer.headers.get(REVISION_HEADER) ?? "" };
 }
 
 async function unpacked(element: HTMLElement): Promise<unknown> {

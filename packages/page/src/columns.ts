@@ -10,6 +10,9 @@ export type SentData = Omit<PageData, "rows" | "requests"> & {
 };
 
 /** What is said by a session that is followed: everything but rows and requests before `from`, which stay as they were. */
+/** Of an answer: which reading of the session it is of. */
+export const REVISION_HEADER = "Page-Revision";
+
 export interface PageUpdate {
   from: number;
   data: SentData;

@@ -2,7 +2,7 @@ import { randomBytes, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { pageBundle } from "./bundle.ts";
-import { type PageUpdate, sentData } from "./columns.ts";
+import { type PageUpdate, REVISION_HEADER, sentData } from "./columns.ts";
 import { htmlHead, pagePolicy } from "./html.ts";
 import type { PageData } from "./page-data.ts";
 import type { SessionPage } from "./session-page.ts";
@@ -11,7 +11,7 @@ import type { SessionPage } from "./session-page.ts";
 export interface PageSource {
   /** Another value after each change: looked at twice a second while somebody looks at the page. */
   state(): string;
-  /** The session as it is now; asked for again after a change. */
+  /** The session as it is now; asked for again after a change. The same page where it was only added to. */
   open(): SessionPage;
 }
 
@@ -93,6 +93,8 @@ class Served {
   #page: SessionPage | undefined;
   #data: PageData | undefined;
   #state = "";
+  /** Another number when the session was read anew, and not only read on. */
+  #revision = 0;
   /** What the pages know of; another thing than what was read, which a request for a chunk reads too. */
   #told = "";
   #grace: NodeJS.Timeout | undefined;
@@ -128,7 +130,9 @@ class Served {
   data(): PageData {
     const state = this.#source.state();
     if (this.#data === undefined || state !== this.#state) {
-      this.#page = this.#source.open();
+      const page = this.#source.open();
+      if (page !== this.#page) this.#revision += 1;
+      this.#page = page;
       this.#data = this.#page.data();
       this.#state = state;
     }
@@ -186,7 +190,7 @@ class Served {
   #sendData(response: ServerResponse, asked: URLSearchParams): void {
     const data = this.data();
     if (!asked.has("from")) {
-      sendJson(response, sentData(data));
+      sendJson(response, sentData(data), this.#revision);
       return;
     }
     const from = this.#known(asked, data);
@@ -197,14 +201,16 @@ class Served {
       flags: flags.slice(from),
     };
     const requests = data.requests.filter(({ row }) => row >= from);
-    sendJson(response, { from, data: sentData({ ...data, rows, requests }) } satisfies PageUpdate);
+    const update: PageUpdate = { from, data: sentData({ ...data, rows, requests }) };
+    sendJson(response, update, this.#revision);
   }
 
   /** How many rows a page has that are still so: none where another session stands in the place of its own. */
   #known(asked: URLSearchParams, { session, rows }: PageData): number {
     const count = Number(asked.get("from"));
-    const isSame =
-      asked.get("session") === session.id && count > 0 && rows.ids[count - 1] === asked.get("last");
+    const isRevision = asked.get("revision") === String(this.#revision);
+    const isSession = isRevision && asked.get("session") === session.id;
+    const isSame = isSession && count > 0 && rows.ids[count - 1] === asked.get("last");
     return isSame ? count : 0;
   }
 
@@ -213,7 +219,7 @@ class Served {
     // The last one grows: what was told of it a moment ago is still a part of it.
     const place = chunks.find((each) => each.first === first && count <= each.count);
     if (place === undefined) refuse(response, 404);
-    else sendJson(response, this.#page!.bodies({ first, count }));
+    else sendJson(response, this.#page!.bodies({ first, count }), this.#revision);
   }
 
   #follow({ method }: IncomingMessage, response: ServerResponse): void {
@@ -274,8 +280,9 @@ const commonHeaders = {
   "Cross-Origin-Opener-Policy": "same-origin",
 };
 
-function sendJson(response: ServerResponse, value: unknown): void {
-  send(response, { type: "application/json", body: JSON.stringify(value), headers: {} });
+function sendJson(response: ServerResponse, value: unknown, revision: number): void {
+  const headers = { [REVISION_HEADER]: String(revision) };
+  send(response, { type: "application/json", body: JSON.stringify(value), headers });
 }
 
 function send(

@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, expect, test } from "vitest";
-import { type PageUpdate, readData, type SentData } from "../src/columns.ts";
+import { type PageUpdate, REVISION_HEADER, readData, type SentData } from "../src/columns.ts";
 import { type ServedPage, servePage } from "../src/serve.ts";
 import { SessionPage } from "../src/session-page.ts";
 
@@ -15,7 +15,8 @@ async function served() {
   const say = (content: string) =>
     session.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
   say("one");
-  const source = { state: () => String(session.index().count), open: () => new SessionPage(session) };
+  const shown = new SessionPage(session);
+  const source = { state: () => String(session.index().count), open: () => shown };
   const page = await servePage({ source, graceMs: 10 });
   pages.push(page);
   return { page, say };
@@ -36,13 +37,15 @@ test("the page, its data and its chunks are served; what came since is told alon
   const { page, say } = await served();
   const html = await fetch(page.url);
   expect(html.headers.get("content-security-policy")).toContain("default-src 'none'; script-src 'sha256-");
-  const data = readData((await (await fetch(`${page.url}data`)).json()) as SentData);
+  const answer = await fetch(`${page.url}data`);
+  const revision = answer.headers.get(REVISION_HEADER)!;
+  const data = readData((await answer.json()) as SentData);
   expect(data.rows.previews).toEqual(["one"]);
   const bodies = (await (await fetch(`${page.url}chunk/0-1`)).json()) as unknown[];
   expect(bodies).toEqual([{ parts: [{ type: "markdown", text: "one" }] }]);
   say("two");
   const { session, rows } = data;
-  const known = new URLSearchParams({ from: "1", session: session.id, last: rows.ids[0]! });
+  const known = new URLSearchParams({ from: "1", session: session.id, last: rows.ids[0]!, revision });
   const update = (await (await fetch(`${page.url}data?${known}`)).json()) as PageUpdate;
   expect(update.from).toBe(1);
   expect(readData(update.data).rows.previews).toEqual(["two"]);

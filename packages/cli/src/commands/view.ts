@@ -1,11 +1,11 @@
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { span } from "@bonsai-agent/app/line";
-import { filePageSource, fileState, knownCatalogue, pageOptions } from "@bonsai-agent/app/page-source";
+import { filePageSource, knownCatalogue, pageOptions } from "@bonsai-agent/app/page-source";
 import { latestSession } from "@bonsai-agent/app/session-choice";
 import { sessionFile } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type PageOptions, type PageSource, SessionPage, servePage } from "@bonsai-agent/page";
+import { type PageOptions, type PageSource, servePage } from "@bonsai-agent/page";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { importTranscript } from "@bonsai-agent/transcripts";
 import { wrongUsage } from "../failure.ts";
@@ -54,11 +54,8 @@ async function sourceOf(invocation: Invocation): Promise<PageSource> {
   const file = sessionFile(invocation);
   if (imported === undefined) return filePageSource(file, await namedPageOptions(invocation));
   const options = await namedPageOptions(invocation, imported.report.program);
-  return {
-    state: () => fileState(file),
-    // It is another agent's, who may be at work: a session is made of it anew.
-    open: () => new SessionPage(inMemory(importTranscript({ path: file })), options),
-  };
+  // It is another agent's, who may be at work: a session is made of it anew.
+  return filePageSource(file, options, () => inMemory(importTranscript({ path: file })));
 }
 
 /** What the page of a command's session says beyond it. */

@@ -53,13 +53,14 @@ interface EndChoiceProps {
 }
 
 function EndChoice({ name, value, ends, onChoose }: EndChoiceProps) {
-  const all = value === undefined || ends.includes(value) ? ends : [value, ...ends];
+  const offered = ends.slice(0, MOST_ENDS);
+  const all = value === undefined || offered.includes(value) ? offered : [value, ...offered];
   return (
     <label>
       {name}{" "}
       <select value={value ?? -1} onChange={(event) => onChoose(Number(event.currentTarget.value))}>
         {value === undefined && <option value={-1}>choose</option>}
-        {all.slice(0, MOST_ENDS).map((row) => (
+        {all.map((row) => (
           <option key={row} value={row}>
             {nameOf(row)}
           </option>

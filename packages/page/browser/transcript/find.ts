@@ -1,6 +1,6 @@
 import { computed, effect, signal } from "@preact/signals";
 import type { EntryBody } from "../../src/page-data.ts";
-import { body, generation } from "../page-store.ts";
+import { body, connection, generation } from "../page-store.ts";
 import { labelOf, shownPath } from "../session-tree.ts";
 
 /** What is looked for; empty for nothing. Folded parts that hold it are open meanwhile. */
@@ -77,7 +77,7 @@ async function searchPath(mine: Search): Promise<void> {
   // What comes meanwhile is looked through too.
   while (searched < mine.path.length) {
     const row = mine.path[searched]!;
-    const count = await countIn(row, mine.wanted);
+    const count = await countIn(row, mine);
     if (mine !== search) return;
     searched += 1;
     if (count > 0) found.set(row, count);
@@ -93,15 +93,20 @@ async function searchPath(mine: Search): Promise<void> {
   progress.value = 1;
 }
 
-/** None in what cannot be read. */
-async function countIn(row: number, wanted: string): Promise<number> {
+const AGAIN_MS = 2_000;
+
+/** None in what cannot be read; what is served, and may be gone for a while, is asked for until it can. */
+async function countIn(row: number, mine: Search): Promise<number> {
+  const { wanted } = mine;
   try {
     const found = await body(row);
     const count = occurrences(entryText(found, row), wanted);
     // In code, marks of Markdown are none.
     return MARKED.test(wanted) ? Math.max(count, occurrences(entryText(found, row, asIs), wanted)) : count;
   } catch {
-    return 0;
+    if (connection.peek() === "file" || mine !== search) return 0;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS));
+    return countIn(row, mine);
   }
 }
 

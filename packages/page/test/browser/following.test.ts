@@ -1,4 +1,4 @@
-import { createSession, type Session } from "@bonsai-agent/session";
+import { createSession, MemoryStore, openSession, type Session } from "@bonsai-agent/session";
 import type { BrowserContext, Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
 import { type ServedPage, SessionPage, servePage } from "../../src/index.ts";
@@ -16,6 +16,7 @@ class Source {
   session: Session = createSession({ cwd: "/project" });
   isThere = true;
   changes = 0;
+  page: SessionPage | undefined;
 
   say(content: string): void {
     this.session.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
@@ -28,7 +29,8 @@ class Source {
 
   open(): SessionPage {
     if (!this.isThere) throw new Error("The file is gone.");
-    return new SessionPage(this.session);
+    this.page = this.page?.reopened(this.session) ?? new SessionPage(this.session);
+    return this.page;
   }
 }
 
@@ -64,6 +66,33 @@ test("of another session in its place nothing of the old one is left", async () 
   source.say("more new words");
   await entry(page, "more new words").waitFor();
   expect(await page.locator("body").textContent()).not.toContain("old words");
+});
+
+test("what could not be read is read when it can; a session that was rewritten is shown as it is, and by its name", async () => {
+  const { source, page } = await followed(
+    ...Array.from({ length: 200 }, (_, at) => `word ${at} ${"x".repeat(2_000)}`),
+  );
+  await entry(page, "word 0 xx").waitFor();
+  source.isThere = false;
+  source.changes += 1;
+  await page.getByRole("button", { name: "End" }).click();
+  const unread = page.getByText("This part of the page could not be read.");
+  await unread.first().waitFor();
+  source.isThere = true;
+  await expect.poll(() => unread.count(), { timeout: 15_000 }).toBe(0);
+  await page.getByRole("button", { name: "End" }).click();
+  await entry(page, "word 199 xx").waitFor();
+  const rewritten = source.session.entries().map((each) => JSON.parse(JSON.stringify(each)));
+  rewritten[0].message.content = "another word";
+  const store = new MemoryStore();
+  for (const line of [source.session.header, ...rewritten]) store.append(`${JSON.stringify(line)}\n`);
+  source.session = openSession({ store });
+  source.page = undefined;
+  source.changes += 1;
+  await entry(page, "another word").waitFor();
+  source.session.append({ type: "session_info", name: "A new name" });
+  source.changes += 1;
+  await expect.poll(() => page.title()).toBe("A new name");
 });
 
 test("eight pages of one address all follow, also when the one that listens is closed", async () => {
