@@ -66,6 +66,15 @@ test("a folder's sessions are played together", async () => {
   expect(named.sessions).toBe(4);
 });
 
+test("a model of whose prices nobody knows is named", async () => {
+  const text = readFileSync(workday(), "utf8");
+  const file = join(testFolder(), "unknown.jsonl");
+  writeFileSync(file, text.replaceAll(/"model":"[^"]*"/g, '"model":"foo-99"'));
+  const { assumed } = await jsonOf<{ assumed: string[] }>(["lab", file, ...small]);
+  expect(assumed).toEqual([expect.stringContaining("foo-99")]);
+  expect((await runCli(["lab", file, ...small])).stdout).toContain("foo-99 costs, or takes, is not known");
+});
+
 test("a file's settings are a policy; a page is written, and nothing is overwritten", async () => {
   const folder = testFolder();
   const own = join(folder, "own.json");

@@ -8,7 +8,7 @@ import { compactionCount, type LabRun, type PolicyResult } from "./run.ts";
 export function labHtml(run: LabRun): string {
   const { sessions, recorded, policies } = run;
   const title = `${counted(sessions, "session")} played again`;
-  const missed = missedText(run);
+  const notes = [assumedText(run), missedText(run)].filter((text) => text !== undefined);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${styleHash}'">
@@ -18,7 +18,8 @@ export function labHtml(run: LabRun): string {
 <style>${STYLE}</style></head>
 <body><main>
 <h1>${escaped(title)}</h1>
-<p>${counted(recorded.requests, "request")}; as recorded, ${counted(recorded.compactions, "compaction")} and ${dollars(recorded.usd)}.${missed === undefined ? "" : ` ${escaped(missed)}`}</p>
+<p>${counted(recorded.requests, "request")}; as recorded, ${counted(recorded.compactions, "compaction")} and ${dollars(recorded.usd)}.</p>
+${notes.map((text) => `<p>${escaped(text)}</p>`).join("\n")}
 ${tableHtml(policies)}
 <h2>The context over time</h2>
 <p class="quiet">Tokens of each request of the longest day. A fall is a compaction, or masks.</p>
@@ -33,6 +34,12 @@ ${Object.values(columns)
 </dl>
 </main></body></html>
 `;
+}
+
+/** Whose prices are not its own, in a sentence; undefined where all are. */
+export function assumedText({ assumed }: LabRun): string | undefined {
+  if (assumed.length === 0) return undefined;
+  return `What ${assumed.join(", ")} costs, or takes, is not known: a middling model stands for it. Its prices can be written into models.json, its window after --window.`;
 }
 
 /** What of the recorded money no replay knows, in a sentence; undefined where there is nothing of it. */

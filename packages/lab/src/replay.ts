@@ -17,6 +17,7 @@ import {
 } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { Bill, type ClassTokens, type SummariesBill } from "./bill.ts";
+import { ReplayClock } from "./clock.ts";
 import { neededTerms, visibleTexts } from "./needed-terms.ts";
 import type { Recording } from "./recording.ts";
 import { ReplayedSummariser, type SummarySource } from "./summaries.ts";
@@ -98,24 +99,24 @@ class Player {
   readonly #replay: Omit<Replay, "tokens" | "usd" | "summaries">;
   readonly #answers: number;
   #appended = 0;
-  #nowMs = 0;
-  #restedMs = 0;
+  readonly #clock: ReplayClock;
 
   constructor(options: ReplayOptions) {
     const { recording, settings, prices, cacheRules = usualCacheRules, windowTokens } = options;
     const { fixedTokens, countRatio, messages, summaries: recorded = [] } = recording;
     const { summaries: source = "digest", summaryMs = SUMMARY_MS, summaryPrices } = options;
     this.#options = options;
+    this.#clock = new ReplayClock(options.restMs ?? 0);
     this.#answers = messages.filter(({ role }) => role === "assistant").length;
     this.#bill = new Bill({ prices, cacheRules, fixedTokens, countRatio, summaryPrices });
-    const onAsked = (text: string) => this.#bill.summary(this.#inView(), text, this.#nowMs);
+    const onAsked = (text: string) => this.#bill.summary(this.#inView(), text, this.#clock.nowMs);
     this.#slow = new ReplayedSummariser({ source, recorded, summaryMs, onAsked });
     this.#controller = new CompactionController({
       session: this.#session,
       settings,
       summariser: options.isDigest ? undefined : this.#slow.summariser,
       model: () => ({ contextWindow: windowTokens, usdPerMillionTokens: prices, cacheRules }),
-      now: () => (options.knowsTime === false ? 0 : this.#nowMs),
+      now: () => (options.knowsTime === false ? 0 : this.#clock.nowMs),
     });
     this.#replay = {
       ...{ requests: 0, masks: 0, compactions: {}, context: [], neededAfter: [], neededAlong: [] },
@@ -125,13 +126,10 @@ class Player {
 
   async play(recorded: Message, at: number): Promise<void> {
     const { messages } = this.#options.recording;
-    if (recorded.role === "user") {
-      this.#restedMs += this.#options.restMs ?? 0;
-      this.#controller.userMessageArrived();
-    }
-    this.#nowMs = Math.max(this.#nowMs, (recorded.timestamp ?? 0) + this.#restedMs);
-    await this.#slow.release(this.#nowMs, at);
-    const message = { ...recorded, timestamp: this.#nowMs };
+    if (recorded.role === "user") this.#controller.userMessageArrived();
+    this.#clock.advance(recorded);
+    await this.#slow.release(this.#clock.nowMs, at);
+    const message = { ...recorded, timestamp: this.#clock.nowMs };
     if (message.role !== "assistant") {
       this.#append(message);
       return;
@@ -144,7 +142,10 @@ class Player {
     if (next?.role === "toolResult") return;
     // The agent rests, and nobody waits before he speaks again.
     const rests = this.#controller.checkThreshold({ site: "afterAnswer" });
-    await this.#looked(rests, { at: at + 1, untilMs: next?.timestamp ?? Number.POSITIVE_INFINITY });
+    await this.#looked(rests, {
+      at: at + 1,
+      untilMs: next === undefined ? Number.POSITIVE_INFINITY : this.#clock.at(next),
+    });
   }
 
   result(): Replay {
@@ -162,7 +163,7 @@ class Player {
 
   async #looked(
     look: Promise<CompactionOutcome>,
-    { at, untilMs = this.#nowMs }: { at: number; untilMs?: number },
+    { at, untilMs = this.#clock.nowMs }: { at: number; untilMs?: number },
   ): Promise<void> {
     this.#replay.waitedMs += await this.#slow.waitedFor(look, untilMs);
     const { status, reason } = await look;
@@ -176,7 +177,7 @@ class Player {
   #answer(recorded: AssistantMessage, at: number): void {
     const replay = this.#replay;
     this.#countReads(recorded);
-    const tokens = this.#bill.request(this.#inView(), recorded, this.#nowMs);
+    const tokens = this.#bill.request(this.#inView(), recorded, this.#clock.nowMs);
     const sent = tokens.input + tokens.cacheRead + tokens.cacheWrite;
     const usage = { ...emptyUsage(), ...tokens, totalTokens: sent + tokens.output };
     this.#append({ ...recorded, stopReason: "stop", usage });

@@ -4,13 +4,19 @@ import { type MissedPrefixes, missedPrefixes, type RecordedTotals } from "./reco
 import { type Replay, type ReplayOptions, replay } from "./replay.ts";
 
 /** A recording, and what its model costs and takes. */
-export type Day = Omit<ReplayOptions, "settings"> & Required<Pick<ReplayOptions, "cacheRules">>;
+export type Day = Omit<ReplayOptions, "settings"> &
+  Required<Pick<ReplayOptions, "cacheRules">> & {
+    /** The model, where its prices or its window are not known, and those of another are taken. */
+    assumed?: string;
+  };
 
 /** Recorded days under several policies. */
 export interface LabRun {
   sessions: number;
   /** As recorded; `missed` is what no replay knows. */
   recorded: RecordedTotals & { missed: MissedPrefixes };
+  /** Models whose prices or window are not known: those of a middling one stand for them. */
+  assumed: string[];
   policies: PolicyResult[];
 }
 
@@ -54,7 +60,8 @@ export async function playPolicies(
     }
     results.push(resultOf(name, replays));
   }
-  return { sessions: days.length, recorded: recordedOf(days), policies: results };
+  const assumed = [...new Set(days.flatMap((day) => day.assumed ?? []))];
+  return { sessions: days.length, recorded: recordedOf(days), assumed, policies: results };
 }
 
 function recordedOf(days: readonly Day[]): LabRun["recorded"] {

@@ -142,6 +142,26 @@ test("a session of our own, played again by its own policy, sends what it sent, 
   expect(Math.abs(replayed / sentTokens - 1)).toBeLessThan(0.05);
 });
 
+test("a clock that stands still, runs away or goes back changes little of what a policy costs", async () => {
+  const messages = day(120);
+  const policy = `${SMALL}+30k+background=true`;
+  const usual = await played(policy, messages, 200_000);
+  expect(compactionsOf(usual)).toBeGreaterThan(5);
+  const clocks: Array<(timestamp: number, at: number) => unknown> = [
+    () => 0,
+    () => undefined,
+    (timestamp) => new Date(timestamp).toISOString(),
+    (timestamp, at) => (at === 20 ? 9e12 : timestamp),
+    (timestamp) => 1e9 - timestamp,
+  ];
+  for (const clock of clocks) {
+    const odd = messages.map((message, at) => ({ ...message, timestamp: clock(message.timestamp!, at) }));
+    const replayed = await played(policy, odd as Message[], 200_000);
+    expect(Math.abs(replayed.usd / usual.usd - 1)).toBeLessThan(0.25);
+    expect(Math.max(...replayed.context)).toBeLessThan(60_000);
+  }
+});
+
 test("sites, windows and refusals are those of the policy and of the provider", async () => {
   const afterAnswers = await played(`${SMALL}+sites=["afterAnswer"]`);
   expect(compactionsOf(afterAnswers)).toBeGreaterThan(0);

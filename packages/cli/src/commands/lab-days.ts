@@ -41,7 +41,11 @@ export async function daysOf(invocation: Invocation, names: readonly string[]): 
   const { models } = await knownCatalogue(io, (notice) => output.notify(notice));
   return recordings.map((recording): Day => {
     const model = models.find(({ provider, id }) => `${provider}/${id}` === recording.model);
+    const isKnown =
+      model?.usdPerMillionTokens !== undefined &&
+      (windowTokens ?? recording.windowTokens ?? model.contextWindow) !== undefined;
     return {
+      ...(!isKnown && { assumed: recording.model ?? "the model" }),
       recording,
       prices: model?.usdPerMillionTokens ?? MIDDLING,
       cacheRules: model?.cacheRules ?? usualCacheRules,

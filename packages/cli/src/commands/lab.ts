@@ -3,7 +3,14 @@ import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { bytes, counted, shortTokens } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { outputFile, writeOutput } from "@bonsai-agent/app/session-file";
-import { compactionCount, type LabRun, labHtml, missedText, playPolicies } from "@bonsai-agent/lab";
+import {
+  assumedText,
+  compactionCount,
+  type LabRun,
+  labHtml,
+  missedText,
+  playPolicies,
+} from "@bonsai-agent/lab";
 import { daysOf, named } from "./lab-days.ts";
 import { policiesOf } from "./lab-policies.ts";
 import { withSummaries } from "./lab-summaries.ts";
@@ -61,7 +68,6 @@ function labView(run: LabRun, width: number): Line[] {
     sparkline(result.context, most),
   ]);
   const right = columns.slice(1, -1).map(() => ({ align: "right" as const }));
-  const missed = missedText(run);
   return [
     ...paragraph(
       `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, as recorded ${counted(recorded.compactions, "compaction")} and $${recorded.usd.toFixed(2)}; played again:`,
@@ -73,7 +79,9 @@ function labView(run: LabRun, width: number): Line[] {
       { columns: [{ flexible: true }, ...right, {}], width },
     ),
     [""],
-    ...(missed === undefined ? [] : paragraph(missed, width, "gray")),
+    ...[assumedText(run), missedText(run)].flatMap((text) =>
+      text === undefined ? [] : paragraph(text, width, "gray"),
+    ),
     ...paragraph(
       `needed: of the terms that the recorded future used and the past had, the share in view after a compaction, and along all requests; words: the share of what you said that stands in view after a compaction; again: files read again although their result had left the view. ${summariesText(run)}`,
       width,
