@@ -56,8 +56,8 @@ export function secretsOf({
   env,
   catalogue,
 }: Pick<PageOptionsFrom, "home" | "env" | "catalogue">): string[] {
-  const inEnvironment = catalogue.providers.flatMap(({ apiKeyEnv }) => env[apiKeyEnv ?? ""]?.trim() ?? []);
-  return [...knownSecrets(home).map(({ value }) => value.trim()), ...inEnvironment];
+  const inEnvironment = catalogue.providers.flatMap(({ apiKeyEnv }) => env[apiKeyEnv ?? ""] ?? []);
+  return [...knownSecrets(home).map(({ value }) => value), ...inEnvironment];
 }
 
 /** The models and providers that are known; of a user's own that cannot be read, `onNotice` is told, and they are left aside. */

@@ -1,5 +1,5 @@
-import { isRecord, jsonText, withoutTerminalControls } from "@bonsai-agent/messages";
-import { longestFirst, redactSecrets } from "@bonsai-agent/transcripts";
+import { jsonText, withoutTerminalControls } from "@bonsai-agent/messages";
+import type { SecretFilter } from "@bonsai-agent/transcripts";
 import { isPicture } from "./page-data.ts";
 
 /** Of an entry, what others name it by. */
@@ -13,25 +13,19 @@ export class Redaction {
   /** How many were taken out so far. */
   count = 0;
   readonly #isOn: boolean;
-  readonly #secrets: readonly string[];
+  readonly #filter: SecretFilter;
 
-  constructor(isOn: boolean, secrets: readonly string[]) {
+  /** @param filter knows the stored keys, and learns others */
+  constructor(isOn: boolean, filter: SecretFilter) {
     this.#isOn = isOn;
-    this.#secrets = longestFirst(secrets);
+    this.#filter = filter;
   }
 
-  readonly text = (text: string): string => {
-    if (!this.#isOn) return text;
-    const bare = withoutTerminalControls(text);
-    const found = redactSecrets(bare, this.#secrets);
-    this.count += found.count;
-    // Colours that stand within a key go with it.
-    return found.count > 0 ? found.text : text;
-  };
+  readonly text = (text: string): string => this.#said("", text);
 
   /** The same with every text in a value of plain data. */
   value<Value>(value: Value): Value {
-    return this.#isOn ? (this.#within(value) as Value) : value;
+    return this.#isOn ? (this.#field("", value) as Value) : value;
   }
 
   /** The same, and still the entry that others name. */
@@ -43,31 +37,36 @@ export class Redaction {
     ) as Entry;
   }
 
-  #within(value: unknown, depth = 0): unknown {
-    if (typeof value === "string") return this.text(value);
+  /** A text, without what its own form or its name makes a key. Colours that stand within a key go with it. */
+  #said(name: string, text: string): string {
+    if (!this.#isOn) return text;
+    const found = this.#filter.field(name, withoutTerminalControls(text));
+    this.count += found.count;
+    return found.count > 0 ? found.text : text;
+  }
+
+  /** @param name of the field that holds it, or holds what it stands in */
+  #field(name: string, value: unknown, depth = 0): unknown {
+    if (typeof value === "string") return this.#said(name, value);
     if (typeof value !== "object" || value === null) return value;
     // What is nested deeper than the stack reaches is shown as text, and is text from here on.
     if (depth > DEEPEST) return this.text(jsonText(value));
-    if (Array.isArray(value)) return value.map((each) => this.#within(each, depth + 1));
-    const isShown = isRecord(value) && isPicture(value);
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) =>
-        isShown && key === "data" ? [key, each] : [this.text(key), this.#field(key, each, depth + 1)],
-      ),
-    );
+    if (Array.isArray(value)) return value.map((each) => this.#field(name, each, depth + 1));
+    return this.#fields(name, value as Record<string, unknown>, depth + 1);
   }
 
-  /** What is a key by its name alone is one here too, where the name stands apart from it. */
-  #field(name: string, value: unknown, depth = 0): unknown {
-    const within = this.#within(value, depth);
-    if (within !== value || typeof value !== "string" || !NAMES.test(name)) return within;
-    const { count } = redactSecrets(`${name}="${value}"`);
-    this.count += count;
-    return count === 0 ? value : "[redacted: secret]";
+  #fields(name: string, value: Record<string, unknown>, depth: number): Record<string, unknown> {
+    const isShown = isPicture(value);
+    // Lists of settings name what they hold beside it.
+    const beside = [value.name, value.key].find((each) => typeof each === "string") ?? name;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, each]) => {
+        if (isShown && key === "data") return [key, each];
+        const isNamed = key === "value" || key === "default" || /^\d+$/.test(key);
+        return [this.text(key), this.#field(isNamed ? String(beside) : key, each, depth)];
+      }),
+    );
   }
 }
 
 const DEEPEST = 200;
-
-/** What the name of a secret holds; whether it is one is looked at with its value. */
-const NAMES = /key|secret|pass|token/i;

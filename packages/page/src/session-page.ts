@@ -6,6 +6,7 @@ import {
   type SessionHeader,
   UsageCounter,
 } from "@bonsai-agent/session";
+import { SecretFilter } from "@bonsai-agent/transcripts";
 import { entryBody } from "./bodies.ts";
 import { type ChunkPlace, type EntryBody, type PageData, type PageRows, rowKinds } from "./page-data.ts";
 import { Redaction } from "./redaction.ts";
@@ -53,8 +54,9 @@ export class SessionPage {
     this.#session = session;
     this.#options = options;
     const { redact = true, secrets = [] } = options;
-    this.#redaction = new Redaction(redact, secrets);
-    this.#again = new Redaction(redact, secrets);
+    const filter = new SecretFilter(secrets);
+    this.#redaction = new Redaction(redact, filter);
+    this.#again = new Redaction(redact, filter);
     this.#read = new ReadRows(session, options, this.#redaction);
   }
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { createSession, openSession, type Session } from "@bonsai-agent/session";
 import { generateSession } from "@bonsai-agent/testkit";
+import { exportMarkdown } from "@bonsai-agent/transcripts";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type PageOptions, pageHtml, SessionPage } from "../src/index.ts";
@@ -184,5 +185,31 @@ test("what the name of a field makes a key, and what is called a picture and is 
   session.append({ type: "custom", customType: "deep", data: deep });
   const page = new SessionPage(session);
   expect(placesOf(secret, contentOf([...pageHtml(page)].join("")))).toEqual([]);
-  expect(page.redacted).toBe(3);
+  expect(page.redacted).toBe(5);
+});
+
+test("what its name makes a key is one wherever else it stands, in an index of terms and in a summary too", () => {
+  const session = createSession({ cwd: "/project" });
+  const say = (message: object) =>
+    session.append({ type: "message", message: { timestamp: 0, ...message } as never });
+  const { id } = say({
+    role: "user",
+    content: "See .env:\nDB_PASSWORD=hunterTwo_prod99x\n-TOKEN=Tk77aaBBccDDee",
+  });
+  const values = { env: [{ name: "API_KEY", value: "listed-key-19" }], passwords: ["first-of-4-keys"] };
+  session.append({ type: "custom", customType: "own", data: values });
+  say({ role: "user", content: "Escaped: sk\\_live\\_51H8abcdefghijklmnop" });
+  session.append({
+    type: "compaction",
+    summary:
+      "<terms>\n- DB_PASSWORD, hunterTwo_prod99x, Tk77aaBBccDDee, listed-key-19, first-of-4-keys\n</terms>",
+    firstKeptEntryId: id,
+    tokensBefore: 1_000,
+  });
+  const secrets = ["hunterTwo_prod99x", "Tk77aaBBccDDee", "listed-key-19", "first-of-4-keys", "51H8abcdefgh"];
+  const page = contentOf(htmlOf(session));
+  expect(secrets.filter((secret) => page.includes(secret))).toEqual([]);
+  // In Markdown stand messages and summaries alone.
+  const markdown = exportMarkdown(session);
+  expect(secrets.slice(0, 2).filter((secret) => markdown.includes(secret))).toEqual([]);
 });

@@ -9,4 +9,4 @@ export {
 } from "./import-transcript.ts";
 export { type CodeBlock, codeBlocks } from "./markdown-text.ts";
 export type { ImportNotice, NoticeKind } from "./notices.ts";
-export { longestFirst, redactSecrets } from "./outside-text.ts";
+export { type FilteredText, redactSecrets, SecretFilter } from "./secret-filter.ts";
