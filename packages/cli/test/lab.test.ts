@@ -158,6 +158,8 @@ test("a session without an answer, and a policy that nobody knows, are said", as
   const none = await runCli(["lab", empty, "--json"]);
   expect([none.code, JSON.parse(none.stderr).error.code]).toEqual([1, "nothing_to_replay"]);
   expect((await runCli(["lab", empty, "--all"])).code).toBe(2);
+  expect((await runCli(["lab", empty, "--loss", "0.1"])).code).toBe(2);
+  expect((await runCli(["lab", "tune", empty, "--policy", "pi"])).code).toBe(2);
   expect((await runCli(["lab", workday(), "--window", "0"])).code).toBe(2);
   const unknown = await runCli(["lab", workday(), "--policy", "claude", "--json"]);
   expect([unknown.code, JSON.parse(unknown.stderr).error.code]).toEqual([1, "policy_unknown"]);

@@ -1,5 +1,6 @@
 import type { BackgroundState } from "./events.ts";
 import { usageOf } from "./ladder.ts";
+import { manifestOf } from "./outcome.ts";
 import { pinnedTexts } from "./pins.ts";
 import { planSpan } from "./plan.ts";
 import { type CompactionRequest, type Decision, decisionOf, prepareRun } from "./prepare-run.ts";
@@ -11,7 +12,7 @@ import { isReviewed } from "./settings.ts";
 import { readContext } from "./tokens.ts";
 import { contextSizeOf, roleTraits, type ViewItem, viewTokens } from "./view.ts";
 
-/** At this share of the threshold the summary is begun. */
+/** At this share of the way from what the latest compaction left to the threshold, the summary is begun. */
 const BEGIN_SHARE = 0.8;
 
 /** What became of a summary that is made while the agent works on. */
@@ -191,7 +192,9 @@ function dueSoon(request: CompactionRequest): Decision | undefined {
   const { limitTokens, neededTokens = limitTokens, reading } = decision;
   if (limitTokens === undefined || neededTokens === undefined) return undefined;
   // A working size is no wall: to begin before it would only make compactions more frequent, and dearer.
-  const beginTokens = Math.min(limitTokens, Math.floor(neededTokens * BEGIN_SHARE));
+  const leftTokens = Number(manifestOf(reading.projection.compaction)?.tokensAfter) || 0;
+  const wayTokens = Math.max(0, neededTokens - leftTokens);
+  const beginTokens = Math.min(limitTokens, Math.floor(neededTokens - wayTokens * (1 - BEGIN_SHARE)));
   return reading.tokens > beginTokens ? { ...decision, limitTokens: beginTokens } : undefined;
 }
 

@@ -8,7 +8,7 @@ import { compactionCount, type LabRun, type PolicyResult } from "./run.ts";
 export function labHtml(run: LabRun): string {
   const { sessions, recorded, policies } = run;
   const title = `${counted(sessions, "session")} played again`;
-  const notes = [assumedText(run), missedText(run)].filter((text) => text !== undefined);
+  const notes = [assumedText(run), tooLargeText(run), missedText(run)].filter((text) => text !== undefined);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'sha256-${styleHash}'">
@@ -40,6 +40,14 @@ ${Object.values(columns)
 export function assumedText({ assumed }: LabRun): string | undefined {
   if (assumed.length === 0) return undefined;
   return `What ${assumed.join(", ")} costs, or takes, is not known: a middling model stands for it. Its prices can be written into models.json, its window after --window.`;
+}
+
+/** Where a policy has sent what no provider takes, in a sentence; undefined where none has. */
+export function tooLargeText({ policies }: LabRun): string | undefined {
+  const named = policies.filter(({ tooLarge }) => tooLarge > 0);
+  if (named.length === 0) return undefined;
+  const counts = named.map(({ policy, tooLarge }) => `${policy} ${tooLarge.toLocaleString("en")}`);
+  return `Requests above the window, which no provider would have taken: ${counts.join(", ")}.`;
 }
 
 /** What of the recorded money no replay knows, in a sentence; undefined where there is nothing of it. */

@@ -1,5 +1,5 @@
 export type { ClassTokens, SummariesBill } from "./bill.ts";
-export { assumedText, labHtml, missedText } from "./html.ts";
+export { assumedText, labHtml, missedText, tooLargeText } from "./html.ts";
 export { type Policy, policyNamed, policyOf, usualPolicies } from "./policies.ts";
 export {
   type MissedPrefixes,

@@ -47,7 +47,7 @@ export function policyNamed(name: string): Policy {
       message: `There is no policy ${name}.`,
       hint: `Begin with one of ${Object.keys(compactionPresets).join(", ")}; behind it come changes like +auto, +64k or +mask.enabled=false. Or name a file with settings.`,
     });
-  const input: Record<string, unknown> = { preset };
+  const input: Record<string, unknown> = Object.assign(Object.create(null), { preset });
   for (const change of changes) {
     const [key, value] = keyAndValue(change);
     set(input, key.split("."), value);
@@ -75,7 +75,8 @@ function set(target: Record<string, unknown>, [key = "", ...rest]: string[], val
     return;
   }
   const inner = Object.hasOwn(target, key) ? target[key] : undefined;
-  const object = typeof inner === "object" && inner !== null ? (inner as Record<string, unknown>) : {};
+  const object =
+    typeof inner === "object" && inner !== null ? (inner as Record<string, unknown>) : Object.create(null);
   target[key] = object;
   set(object, rest, value);
 }

@@ -1,6 +1,8 @@
 import { compactionSettings, manifestOf, readContext } from "@bonsai-agent/compaction";
 import {
+  byScriptEstimator,
   type CacheRules,
+  type Calibration,
   isRecord,
   type Message,
   type ModelPrices,
@@ -64,7 +66,7 @@ export function recordingOf(session: Session, leafId: string | null = session.le
     changes,
     model: path.map((entry) => answeringModel(entry)).findLast((model) => model !== undefined),
     windowTokens: path.map(windowOf).findLast((tokens) => tokens !== undefined),
-    fixedTokens: Math.max(0, Math.round(learned?.overheadTokens ?? 0)),
+    fixedTokens: fixedTokensOf(messages, learned),
     countRatio: learned?.ratio ?? 1,
     recorded: {
       requests: answers.length,
@@ -74,6 +76,20 @@ export function recordingOf(session: Session, leafId: string | null = session.le
       compactions: summaries.length,
     },
   };
+}
+
+/**
+ * What is sent with every request, as the session's usage has taught it; never more than its first request leaves room for,
+ * which was sent before anything could be lost in counting.
+ */
+function fixedTokensOf(messages: readonly Message[], learned: Calibration | undefined): number {
+  const first = messages.findIndex((message) => message.role === "assistant" && message.usage !== undefined);
+  const answer = messages[first];
+  const sent = answer?.role === "assistant" ? promptTokens(answer.usage) : 0;
+  const before = messages.slice(0, Math.max(0, first));
+  const said = sumOf(before.map((message) => byScriptEstimator.message(message))) * (learned?.ratio ?? 1);
+  const most = sent > 0 ? Math.max(0, sent - said) : Number.POSITIVE_INFINITY;
+  return Math.round(Math.min(most, Math.max(0, learned?.overheadTokens ?? 0)));
 }
 
 function spokenOn(

@@ -43,6 +43,8 @@ export interface ReplayOptions {
   isDigest?: boolean;
   /** So long the user rests before each prompt, beside what was recorded, in milliseconds. Default 0 */
   restMs?: number;
+  /** Ends it. Default: nothing does */
+  signal?: AbortSignal | undefined;
   /** False: decisions do not know the time, and so not when a cache has expired. Default true. */
   knowsTime?: boolean;
 }
@@ -68,6 +70,8 @@ export interface Replay {
   readAgain: number;
   /** Of the user's messages before each compaction, the share that stands in the context behind it. */
   wordsKept: number[];
+  /** Requests that were above the window, whatever was done: no provider takes them. */
+  tooLarge: number;
   /** Somebody waited for summaries. */
   waitedMs: number;
 }
@@ -80,10 +84,14 @@ const SUMMARY_MS = 25_000;
  * A recording once more, request by request, with the real decisions and the real flow: at each recorded answer, what the
  * policy would have sent. What the agent did stays as recorded. A request that is larger than the window is refused, as its
  * provider would.
+ * @throws the signal's reason
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
   const player = new Player(options);
-  for (const [at, message] of options.recording.messages.entries()) await player.play(message, at);
+  for (const [at, message] of options.recording.messages.entries()) {
+    options.signal?.throwIfAborted();
+    await player.play(message, at);
+  }
   return player.result();
 }
 
@@ -120,7 +128,7 @@ class Player {
     });
     this.#replay = {
       ...{ requests: 0, masks: 0, compactions: {}, context: [], neededAfter: [], neededAlong: [] },
-      ...{ readAgain: 0, wordsKept: [], waitedMs: 0 },
+      ...{ readAgain: 0, wordsKept: [], tooLarge: 0, waitedMs: 0 },
     };
   }
 
@@ -159,6 +167,7 @@ class Player {
     const inputTokens = this.#bill.size(this.#inView());
     if (inputTokens <= this.#options.windowTokens) return;
     await this.#looked(this.#controller.recoverFromOverflow({ refusal: { inputTokens } }), { at });
+    if (this.#bill.size(this.#inView()) > this.#options.windowTokens) this.#replay.tooLarge += 1;
   }
 
   async #looked(

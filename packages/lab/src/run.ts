@@ -40,6 +40,8 @@ export interface PolicyResult {
   neededAlong: number | null;
   wordsKept: number | null;
   readAgain: number;
+  /** Requests that no provider would have taken. */
+  tooLarge: number;
   waitedSeconds: number;
   /** Tokens of the requests of the longest day. */
   context: number[];
@@ -55,8 +57,7 @@ export async function playPolicies(
   for (const { name, settings } of policies) {
     const replays: Replay[] = [];
     for (const day of days) {
-      replays.push(await replay({ ...day, settings }));
-      signal?.throwIfAborted();
+      replays.push(await replay({ ...day, settings, signal }));
     }
     results.push(resultOf(name, replays));
   }
@@ -107,6 +108,7 @@ function resultOf(policy: string, replays: readonly Replay[]): PolicyResult {
     neededAlong: mean(replays.flatMap(({ neededAlong }) => neededAlong)),
     wordsKept: mean(replays.flatMap(({ wordsKept }) => wordsKept)),
     readAgain: sum(({ readAgain }) => readAgain),
+    tooLarge: sum(({ tooLarge }) => tooLarge),
     waitedSeconds: Math.round(sum(({ waitedMs }) => waitedMs) / 1_000),
     context: [...replays].sort((a, b) => b.context.length - a.context.length)[0]?.context ?? [],
   };

@@ -53,11 +53,12 @@ const LOSS = 0.02;
  * @throws BonsaiError `tune_needs_days`
  */
 export async function tune(options: TuneOptions): Promise<Tuned> {
-  const { days, baseline, tried = TRIED, loss = LOSS, seed = 1 } = options;
+  const { baseline, tried = TRIED, loss = LOSS, seed = 1 } = options;
+  const days = eachOnce(options.days);
   if (days.length < 2)
     throw new BonsaiError({
       code: "tune_needs_days",
-      message: `To tune takes two sessions at least, one to train on and one to test on; here ${days.length === 1 ? "is one" : "are none"}.`,
+      message: `To tune takes two sessions at least, one to train on and one to test on; here ${days.length === 1 ? "is one" : "are none"}, copies counted once.`,
       hint: "Name a folder with more of them, or --all for those of this folder.",
     });
   // The longest first: on a short day all policies are the same, and halves of them would go by chance.
@@ -94,6 +95,21 @@ async function tested(
     needed: { baseline: now, tuned },
   };
 }
+
+/** A copy of a day would be tested on what it was trained on. */
+function eachOnce(days: TuneOptions["days"]): TuneOptions["days"] {
+  const known = new Set<string>();
+  return days.filter(({ recording: { messages } }) => {
+    const texts = [messages.length, ...messages.slice(0, COMPARED).map((message) => JSON.stringify(message))];
+    const key = texts.join("\n");
+    if (known.has(key)) return false;
+    known.add(key);
+    return true;
+  });
+}
+
+/** So many messages tell one day from another. */
+const COMPARED = 20;
 
 function lengthOf({ recording }: TuneOptions["days"][number]): number {
   return recording.messages.length;

@@ -102,6 +102,18 @@ test("what is made ahead is not waited for", async () => {
   expect(compactionsOf(ahead)).toBeGreaterThan(0);
 });
 
+test("in a small window, what is made ahead comes about as seldom as what is waited for", async () => {
+  const settings = (background: boolean) =>
+    policyNamed(`bonsai+mask.enabled=false+background=${background}`).settings;
+  const small = { recording: recorded(day(80)), prices, windowTokens: 20_000, summaryMs: 1 };
+  const [ahead, waiting] = [
+    await replay({ ...small, settings: settings(true) }),
+    await replay({ ...small, settings: settings(false) }),
+  ];
+  expect(compactionsOf(waiting)).toBeGreaterThan(10);
+  expect(compactionsOf(ahead)).toBeLessThan(compactionsOf(waiting) * 1.4);
+});
+
 test("files that are read again once their result has left the view are counted", async () => {
   const [kept, lost] = [await played("bonsai", day(8)), await played(`${SMALL}+24k`)];
   expect(kept.readAgain).toBe(0);
@@ -171,6 +183,7 @@ test("sites, windows and refusals are those of the policy and of the provider", 
   expect(never.compactions.threshold).toBeUndefined();
   expect(never.compactions.overflow).toBeGreaterThan(0);
   expect(Math.max(...never.context)).toBeLessThanOrEqual(WINDOW);
+  expect([never.tooLarge, (await played("pi", day(4), 1_000)).tooLarge > 0]).toEqual([0, true]);
 });
 
 test("a smaller working size costs less, and more compactions, in the order of the sizes", async () => {
@@ -289,6 +302,9 @@ test("policies are presets with changes; what is none of them is refused", () =>
   });
   expect(usualPolicies().map(({ name }) => name)).toContain("opencode");
   expect(() => policyNamed("claude")).toThrow(expect.objectContaining({ code: "policy_unknown" }));
+  expect(() => policyNamed("pi+__proto__.x=1")).toThrow(
+    expect.objectContaining({ code: "compaction_setting_invalid" }),
+  );
   expect(() => policyNamed("pi+keepRecentTokens=-1")).toThrow(
     expect.objectContaining({ code: "compaction_setting_invalid" }),
   );

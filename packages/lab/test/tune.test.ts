@@ -62,7 +62,11 @@ test("where what is saved would be missed, nothing is better; who allows the los
 });
 
 test("one day cannot be trained on and tested", async () => {
-  await expect(tune({ days: days(false).slice(0, 1), baseline })).rejects.toMatchObject({
+  const [one] = days(false);
+  await expect(tune({ days: [one!, { ...one! }], baseline })).rejects.toMatchObject({
+    code: "tune_needs_days",
+  });
+  await expect(tune({ days: [one!], baseline })).rejects.toMatchObject({
     code: "tune_needs_days",
   });
 });

@@ -10,6 +10,12 @@ import { daysOf, named } from "./lab-days.ts";
 /** Looks for settings that would have been better for recorded sessions than those in use. */
 export async function run(invocation: Invocation): Promise<undefined> {
   const { io, output, args, options } = invocation;
+  for (const name of ["policy", "summaries", "model", "output"])
+    if (options[name] !== undefined)
+      throw wrongUsage(
+        `--${name} is not for tune, which tries settings of its own with the digest's summaries.`,
+        "Leave it out, or play the sessions without the word tune.",
+      );
   const days = await daysOf(invocation, named(args.slice(1)));
   const baseline = { name: "yours", settings: callSettings(invocation), input: {} };
   const loss = lossOf(options.loss);

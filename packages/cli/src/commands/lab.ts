@@ -10,7 +10,9 @@ import {
   labHtml,
   missedText,
   playPolicies,
+  tooLargeText,
 } from "@bonsai-agent/lab";
+import { wrongUsage } from "../failure.ts";
 import { daysOf, named } from "./lab-days.ts";
 import { policiesOf } from "./lab-policies.ts";
 import { withSummaries } from "./lab-summaries.ts";
@@ -19,11 +21,13 @@ const CHART_COLUMNS = 32;
 
 /** Plays recorded sessions again under several policies, and shows what each would have cost and lost. */
 export async function run(invocation: Invocation): Promise<ExitCode> {
-  const { io, output, args } = invocation;
+  const { io, output, args, options } = invocation;
   if (args[0] === "tune") {
     await (await import("./lab-tune.ts")).run(invocation);
     return ExitCode.done;
   }
+  if (options.loss !== undefined)
+    throw wrongUsage("--loss is for `lab tune`.", "Put the word tune before the sessions, or leave it out.");
   const file = outputFile(invocation);
   const days = await daysOf(invocation, named(args));
   const policies = policiesOf(invocation);
@@ -79,7 +83,7 @@ function labView(run: LabRun, width: number): Line[] {
       { columns: [{ flexible: true }, ...right, {}], width },
     ),
     [""],
-    ...[assumedText(run), missedText(run)].flatMap((text) =>
+    ...[assumedText(run), tooLargeText(run), missedText(run)].flatMap((text) =>
       text === undefined ? [] : paragraph(text, width, "gray"),
     ),
     ...paragraph(
