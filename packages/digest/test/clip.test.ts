@@ -61,18 +61,20 @@ test("law: what fits is untouched", () => {
   fc.assert(law);
 });
 
+/** Marks alone are no sentence: what stood on both sides of them reads on. */
+function wordsOf(said: string): string {
+  return said.replaceAll(/[^\p{L}\p{N}]+/gu, " ").trim();
+}
+
 test("law: never more than maxTokens, and nothing that was not said", () => {
   const law = fc.property(texts, budget, (all, maxTokens) => {
     const kept = clip(all, maxTokens);
     expect(kept).toHaveLength(all.length);
     expect(sizeOf(kept)).toBeLessThanOrEqual(maxTokens);
     kept.forEach((each, at) => {
-      const said = new Set(sentencesOf(all[at]!));
+      const said = wordsOf(all[at]!);
       for (const sentence of sentencesOf(each?.replaceAll(/(?:^|\s)…(?=\s|$)/g, "\n") ?? ""))
-        expect(
-          [...said].some((whole) => whole.includes(sentence.slice(0, 60))),
-          sentence,
-        ).toBe(true);
+        expect(said, sentence).toContain(wordsOf(sentence.slice(0, 60)));
     });
   });
   fc.assert(law);

@@ -175,6 +175,8 @@ function Side({ name, row, side }: { name: string; row: number; side: ComparedSi
 }
 
 const MOST_COMMANDS = 50;
+/** Of files and of what was said. */
+const MOST_LISTED = 300;
 /** The rest stands in its entry. */
 const MOST_COMMAND_CHARS = 1_000;
 
@@ -186,7 +188,7 @@ function Files({ name, files }: { name: string; files: readonly string[] }) {
         {name} <span class="quiet">{digits(files.length)}</span>
       </h4>
       <ul>
-        {files.map((file) => (
+        {files.slice(0, MOST_LISTED).map((file) => (
           <li key={file}>
             <code>{file}</code>
           </li>
@@ -201,9 +203,16 @@ function RowList({ name, rows }: { name: string; rows: readonly number[] }) {
   if (rows.length === 0) return null;
   return (
     <>
-      <h4>{name}</h4>
+      <h4>
+        {name}{" "}
+        {rows.length > MOST_LISTED && (
+          <span class="quiet">
+            the last {MOST_LISTED} of {digits(rows.length)}
+          </span>
+        )}
+      </h4>
       <ul>
-        {rows.map((row) => (
+        {rows.slice(-MOST_LISTED).map((row) => (
           <li key={row}>
             <a href={linkTo({ view: "entry", id: ids[row]! })}>{previews[row] || kindOf(row)}</a>
           </li>

@@ -23,14 +23,30 @@ function highlight(name: string, ranges: readonly Range[]): void {
 }
 
 const MOST_MARKED = 2_000;
+/** A browser paints all marks of a line whenever a part of it is drawn: of a line longer than that, so many are marked. */
+const LONG_LINE_CHARS = 5_000;
+const MOST_IN_LONG_LINE = 50;
 
 function firstRanges(element: HTMLElement, wanted: string): Range[] {
   const ranges: Range[] = [];
-  for (const range of rangesIn(element, wanted)) {
-    ranges.push(range);
+  let inRun: { run: TextRun; left: number } | undefined;
+  for (const place of placesIn(element, wanted)) {
+    if (inRun?.run !== place.run)
+      inRun = { run: place.run, left: hasLongLine(place.run) ? MOST_IN_LONG_LINE : MOST_MARKED };
+    inRun.left -= 1;
+    if (inRun.left >= 0) ranges.push(rangeOf(place, wanted));
     if (ranges.length === MOST_MARKED) break;
   }
   return ranges;
+}
+
+function hasLongLine({ text }: TextRun): boolean {
+  for (let from = 0; text.length - from > LONG_LINE_CHARS; ) {
+    const end = text.lastIndexOf("\n", from + LONG_LINE_CHARS);
+    if (end < from) return true;
+    from = end + 1;
+  }
+  return false;
 }
 
 /** Looked for by itself: what stands before it may be more than is marked. */
@@ -43,16 +59,16 @@ function lookedAt(element: HTMLElement, wanted: string): Range | undefined {
 }
 
 function hitIn(entry: HTMLElement, wanted: string, hit: number): { range?: Range; isBehind: boolean } {
-  let last: Range | undefined;
+  let last: TextPlace | undefined;
   let number = 0;
-  for (const range of rangesIn(entry, wanted)) {
-    last = range;
-    if (number === hit) return { range, isBehind: false };
+  for (const place of placesIn(entry, wanted)) {
+    last = place;
+    if (number === hit) return { range: rangeOf(place, wanted), isBehind: false };
     number += 1;
   }
-  const more = entry.querySelector("button.more");
   // What was counted may be drawn otherwise: then the last one stands for it.
-  if (more === null) return { ...(last && { range: last }), isBehind: false };
+  const more = entry.querySelector("button.more");
+  if (more === null) return { ...(last && { range: rangeOf(last, wanted) }), isBehind: false };
   const way = new Range();
   way.selectNodeContents(more);
   return { range: way, isBehind: true };
@@ -69,14 +85,19 @@ interface TextRun {
   nodes: Array<{ node: Node; from: number }>;
 }
 
-function* rangesIn(element: HTMLElement, wanted: string): Generator<Range> {
+interface TextPlace {
+  run: TextRun;
+  at: number;
+}
+
+function* placesIn(element: HTMLElement, wanted: string): Generator<TextPlace> {
   if (wanted === "") return;
   for (const run of runsIn(element)) {
     const text = run.text.toLowerCase();
     // A few letters are longer when they are small; of such a text no place could be told.
     if (text.length !== run.text.length) continue;
     for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + wanted.length))
-      yield rangeOf(run, at, at + wanted.length);
+      yield { run, at };
   }
 }
 
@@ -95,10 +116,11 @@ function* runsIn(element: HTMLElement): Generator<TextRun> {
   yield run;
 }
 
-function rangeOf(run: TextRun, from: number, to: number): Range {
-  const [first, last] = [nodeAt(run, from), nodeAt(run, to - 1)];
+function rangeOf({ run, at }: TextPlace, wanted: string): Range {
+  const to = at + wanted.length;
+  const [first, last] = [nodeAt(run, at), nodeAt(run, to - 1)];
   const range = new Range();
-  range.setStart(first.node, from - first.from);
+  range.setStart(first.node, at - first.from);
   range.setEnd(last.node, to - last.from);
   return range;
 }

@@ -231,7 +231,11 @@ describe("a text found many times over", () => {
 
   test("a few thousand are marked, and the one that is looked at is always among them", async () => {
     // Not Markdown: one node of text.
-    const page = await said("x", `${"x ".repeat(60_000)}\n${"\n-".repeat(3_000)}`, "the last x");
+    const page = await said(
+      "x",
+      `${`${"x ".repeat(600)}\n`.repeat(100)}${"\n-".repeat(3_000)}`,
+      "the last x",
+    );
     await page.getByRole("button", { name: "Find" }).click();
     await page.locator("#find-field").fill("x");
     await expect
@@ -252,6 +256,21 @@ describe("a text found many times over", () => {
     await page.waitForTimeout(300);
     expect(await isOnScreen()).toBe(true);
   });
+});
+
+test("in a line of any length a few are marked, and the one that is looked at among them", async () => {
+  const page = await said(`${"function x(){} ".repeat(5_000)}`, "and more");
+  await body(page, 1).waitFor();
+  await page.keyboard.press("/");
+  await page.locator("#find-field").fill("function");
+  const found = page.locator(".find output");
+  await expect.poll(() => found.textContent(), patient).toBe("5,000 hits in 1 entry");
+  const marked = () => page.evaluate(() => CSS.highlights.get("found")?.size ?? 0);
+  await expect.poll(marked, patient).toBeGreaterThan(10);
+  expect(await marked()).toBeLessThan(100);
+  await page.keyboard.press("Shift+Enter");
+  await expect.poll(() => found.textContent(), patient).toBe("5,000 of 5,000 hits in 1 entry");
+  await expect.poll(() => page.evaluate(() => CSS.highlights.get("found-now")?.size)).toBe(1);
 });
 
 describe("code that takes long to be coloured", () => {
