@@ -41,6 +41,8 @@ export default defineConfig({
     // at which loops over the characters of a session take several times as long.
     server: { deps: { external: [/\/packages\/[^/]+\/src\//] } },
     execArgv: ["--conditions=@bonsai-agent/source", "--disable-warning=ExperimentalWarning"],
+    // A browser, or a process, beside other tests takes its time.
+    expect: { poll: { timeout: 15_000 } },
     // Crash and big-file tests start processes of their own; on two cores they need room.
     testTimeout: 60_000,
   },

@@ -20,11 +20,11 @@ interface Report {
   }>;
 }
 
-const small = ["--policy", "bonsai+mask.enabled=false", "--policy", "bonsai+24k+mask.enabled=false"];
+const small = ["--policy", "bonsai+mask.enabled=false", "--policy", "bonsai+12k+mask.enabled=false"];
 
 function workday(): string {
   const file = join(testFolder(), "day.jsonl");
-  generateWorkday({ file, seed: 3, entries: 400 });
+  generateWorkday({ file, seed: 3, entries: 160 });
   return file;
 }
 
@@ -49,7 +49,7 @@ test("bonsai lab plays a session again under each policy", async () => {
 test("a table shows them, with the context over time", async () => {
   const { stdout } = await runCli(["lab", workday(), ...small], { columns: 140 });
   expect(stdout).toMatch(/^1 session, \d+ requests, as recorded/);
-  expect(stdout).toMatch(/bonsai\+24k\S*\s+\$\d+\.\d\d\s+\d+ .*[▁▂▃▄▅▆▇█]{8,}/);
+  expect(stdout).toMatch(/bonsai\+12k\S*\s+\$\d+\.\d\d\s+\d+ .*[▁▂▃▄▅▆▇█]{8,}/);
 });
 
 test("a folder's sessions are played together", async () => {
@@ -78,7 +78,7 @@ test("a model of whose prices nobody knows is named", async () => {
 test("a file's settings are a policy; a page is written, and nothing is overwritten", async () => {
   const folder = testFolder();
   const own = join(folder, "own.json");
-  writeFileSync(own, JSON.stringify({ compaction: { economy: 24_000, mask: { enabled: false } } }));
+  writeFileSync(own, JSON.stringify({ compaction: { economy: 12_000, mask: { enabled: false } } }));
   const page = join(folder, "run.html");
   const file = workday();
   const { policies } = await jsonOf<Report>(["lab", file, "--policy", own, ...small, "-o", page]);

@@ -8,11 +8,11 @@ const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 /** Turns that read a large file each; `looksBack`: what an earlier one said is asked for again. */
 function day(seed: number, { looksBack }: { looksBack: boolean }) {
   const usage = emptyUsage();
-  const messages = Array.from({ length: 40 }, (_, turn): Message[] => {
+  const messages = Array.from({ length: 28 }, (_, turn): Message[] => {
     const at = turn * 60_000;
     const name = (of: number) => `src/module_${seed}_${of}.ts`;
     const call = { type: "toolCall", id: `c${turn}`, name: "read", arguments: { path: name(turn) } };
-    const asked = looksBack && turn > 20 ? ` Compare it with value_${seed}_${turn - 20}_kept.` : "";
+    const asked = looksBack && turn > 14 ? ` Compare it with value_${seed}_${turn - 14}_kept.` : "";
     const answer = { role: "assistant", api: "x", provider: "made", model: "m", usage, stopReason: "stop" };
     return [
       { role: "user", content: `Look at ${name(turn)}.${asked}`, timestamp: at },
@@ -26,13 +26,13 @@ function day(seed: number, { looksBack }: { looksBack: boolean }) {
           timestamp: at + 2_000,
         },
         content: [
-          { type: "text", text: `const value_${seed}_${turn}_kept = 1;\n${"filler text ".repeat(700)}` },
+          { type: "text", text: `const value_${seed}_${turn}_kept = 1;\n${"filler text ".repeat(1_000)}` },
         ],
       },
       { ...answer, content: [{ type: "text", text: "Read." }], timestamp: at + 3_000 },
     ] as Message[];
   }).flat();
-  const recorded = { requests: 80, sentTokens: 0, usd: 0, compactions: 0 };
+  const recorded = { requests: 56, sentTokens: 0, usd: 0, compactions: 0 };
   const recording = { messages, model: undefined, fixedTokens: 2_000, countRatio: 1, recorded };
   return { recording, prices, windowTokens: 200_000 };
 }
@@ -41,7 +41,7 @@ const days = (looksBack: boolean) => [1, 2].map((seed) => day(seed, { looksBack 
 const baseline = policyNamed("bonsai");
 
 test("where nothing is looked back at, settings that save money are found, and hold on other days", async () => {
-  const tuned = await tune({ days: days(false), baseline, tried: 6 });
+  const tuned = await tune({ days: days(false), baseline, tried: 5 });
   expect(tuned).toMatchObject({ isBetter: true, trained: 1, tested: 1 });
   expect(Math.min(...tuned.savings)).toBeGreaterThan(0.1);
   expect(tuned.needed.tuned).toBeGreaterThanOrEqual(tuned.needed.baseline - 0.02);
@@ -54,9 +54,9 @@ test("where nothing is looked back at, settings that save money are found, and h
 });
 
 test("where what is saved would be missed, nothing is better; who allows the loss is told what it is", async () => {
-  const tuned = await tune({ days: days(true), baseline, tried: 6 });
+  const tuned = await tune({ days: days(true), baseline, tried: 5 });
   expect(tuned.needed.tuned).toBeGreaterThanOrEqual(tuned.needed.baseline - 0.02);
-  const lossy = await tune({ days: days(true), baseline, tried: 6, loss: 1 });
+  const lossy = await tune({ days: days(true), baseline, tried: 5, loss: 1 });
   expect(lossy.needed.tuned).toBeLessThan(lossy.needed.baseline - 0.02);
   expect(lossy.savings[0]).toBeGreaterThan(tuned.isBetter ? tuned.savings[0]! : 0);
 });

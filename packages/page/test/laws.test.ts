@@ -37,7 +37,7 @@ test("what a page says that a model saw is the projection there", () => {
         );
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
@@ -81,7 +81,7 @@ test("two entries compared are what branchDiff tells", () => {
         expect(ids[told[side].lastAnswer]).toBe(diff[side].lastAnswer?.entryId);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   );
 });
 
