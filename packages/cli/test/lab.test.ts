@@ -49,6 +49,11 @@ test("bonsai lab plays a session again under each policy", async () => {
 test("a table shows them, with the context over time", async () => {
   const { stdout } = await runCli(["lab", workday(), ...small], { columns: 140 });
   expect(stdout).toMatch(/^1 session, \d+ requests, as recorded/);
+  for (const columns of [80, 105]) {
+    const narrow = await runCli(["lab", workday(), ...small], { columns });
+    expect(narrow.stdout).toContain("bonsai+12k+mask.enabled=false  $");
+    expect(narrow.stdout).not.toContain("…");
+  }
   expect(stdout).toMatch(/bonsai\+12k\S*\s+\$\d+\.\d\d\s+\d+ .*[▁▂▃▄▅▆▇█]{8,}/);
 });
 

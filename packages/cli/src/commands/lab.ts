@@ -9,6 +9,7 @@ import {
   type LabRun,
   labHtml,
   missedText,
+  type PolicyResult,
   playPolicies,
   tooLargeText,
 } from "@bonsai-agent/lab";
@@ -17,7 +18,9 @@ import { daysOf, named } from "./lab-days.ts";
 import { policiesOf } from "./lab-policies.ts";
 import { withSummaries } from "./lab-summaries.ts";
 
-const CHART_COLUMNS = 32;
+const MOST_CHART_COLUMNS = 32;
+const LEAST_CHART_COLUMNS = 8;
+const GAP_COLUMNS = 2;
 
 /** Plays recorded sessions again under several policies, and shows what each would have cost and lost. */
 export async function run(invocation: Invocation): Promise<ExitCode> {
@@ -51,14 +54,71 @@ function writtenLines(file: string, html: string): Line[] {
 
 const columns = [
   ...["policy", "cost", "compactions", "masked", "highest", "waited", "needed", "along", "words", "again"],
-  "context over time",
 ];
 
 function labView(run: LabRun, width: number): Line[] {
   const { sessions, recorded, policies } = run;
+  return [
+    ...paragraph(
+      `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, as recorded ${counted(recorded.compactions, "compaction")} and $${recorded.usd.toFixed(2)}; played again:`,
+      width,
+    ),
+    [""],
+    ...policyTable(policies, width),
+    [""],
+    ...[assumedText(run), tooLargeText(run), missedText(run)].flatMap((text) =>
+      text === undefined ? [] : paragraph(text, width, "gray"),
+    ),
+    ...paragraph(
+      `needed: of the terms that the recorded future used and the past had, the share in view after a compaction, and along all requests; words: the share of what you said that stands in view after a compaction; again: files read again although their result had left the view. ${summariesText(run)}`,
+      width,
+      "gray",
+    ),
+  ];
+}
+
+function policyTable(policies: readonly PolicyResult[], width: number): Iterable<Line> {
+  const all = [columns, ...policies.map(policyCells)];
+  const sizes = columns.map((_, at) => Math.max(...all.map((row) => row[at]!.length)) + GAP_COLUMNS);
+  const shown = fitting(sizes, width);
+  const rows = all.map((row) => shown.map((at) => row[at]!));
+  // The drawing has what is left.
+  const steps = Math.min(MOST_CHART_COLUMNS, width - sumOf(shown.map((at) => sizes[at]!)));
+  if (steps >= LEAST_CHART_COLUMNS) {
+    const most = policies.reduce((highest, { highestTokens }) => Math.max(highest, highestTokens), 1);
+    const title = steps < CHART_TITLE.length ? "context" : CHART_TITLE;
+    [title, ...policies.map(({ context }) => sparkline(context, { most, steps }))].forEach((text, at) => {
+      rows[at]!.push(text);
+    });
+  }
+  const right = shown.slice(1).map(() => ({ align: "right" as const }));
+  return table(
+    rows.map((row) => row.map((cell): Line => [cell])),
+    { columns: [{ flexible: true }, ...right, ...(rows[0]!.length > shown.length ? [{}] : [])], width },
+  );
+}
+
+const CHART_TITLE = "context over time";
+/** What goes first where a terminal is narrow; all of it stands in `--json` and on the page. */
+const LEAST_NEEDED = ["again", "masked", "words", "highest", "along"];
+
+/** Columns by their place, so many as fit. */
+function fitting(sizes: readonly number[], width: number): number[] {
+  let shown = sizes.map((_, at) => at);
+  for (const name of LEAST_NEEDED) {
+    if (sumOf(shown.map((at) => sizes[at]!)) - GAP_COLUMNS <= width) break;
+    shown = shown.filter((at) => columns[at] !== name);
+  }
+  return shown;
+}
+
+function sumOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0);
+}
+
+function policyCells(result: PolicyResult): string[] {
   const share = (value: number | null) => (value === null ? "" : value.toFixed(2));
-  const most = policies.reduce((highest, { highestTokens }) => Math.max(highest, highestTokens), 1);
-  const cells = policies.map((result) => [
+  return [
     result.policy,
     `$${result.usd.toFixed(2)}`,
     String(compactionCount(result)),
@@ -69,28 +129,6 @@ function labView(run: LabRun, width: number): Line[] {
     share(result.neededAlong),
     share(result.wordsKept),
     String(result.readAgain),
-    sparkline(result.context, most),
-  ]);
-  const right = columns.slice(1, -1).map(() => ({ align: "right" as const }));
-  return [
-    ...paragraph(
-      `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, as recorded ${counted(recorded.compactions, "compaction")} and $${recorded.usd.toFixed(2)}; played again:`,
-      width,
-    ),
-    [""],
-    ...table(
-      [columns, ...cells].map((row) => row.map((cell): Line => [cell])),
-      { columns: [{ flexible: true }, ...right, {}], width },
-    ),
-    [""],
-    ...[assumedText(run), tooLargeText(run), missedText(run)].flatMap((text) =>
-      text === undefined ? [] : paragraph(text, width, "gray"),
-    ),
-    ...paragraph(
-      `needed: of the terms that the recorded future used and the past had, the share in view after a compaction, and along all requests; words: the share of what you said that stands in view after a compaction; again: files read again although their result had left the view. ${summariesText(run)}`,
-      width,
-      "gray",
-    ),
   ];
 }
 
@@ -108,14 +146,14 @@ function summariesText({ policies }: LabRun): string {
 const HEIGHTS = "▁▂▃▄▅▆▇█";
 
 /** The highest of each stretch, as a share of the highest of all. */
-function sparkline(values: readonly number[], most: number): string {
-  const steps = Math.min(CHART_COLUMNS, values.length);
+function sparkline(values: readonly number[], options: { most: number; steps: number }): string {
+  const steps = Math.max(0, Math.min(options.steps, values.length));
   return Array.from({ length: steps }, (_, step) => {
     const stretch = values.slice(
       Math.floor((step * values.length) / steps),
       Math.floor(((step + 1) * values.length) / steps),
     );
-    const height = Math.max(...stretch) / most;
+    const height = stretch.reduce((high, value) => Math.max(high, value), 0) / options.most;
     return HEIGHTS[Math.min(HEIGHTS.length - 1, Math.floor(height * HEIGHTS.length))];
   }).join("");
 }
