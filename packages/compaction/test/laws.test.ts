@@ -150,7 +150,8 @@ test.each([
         summariser,
         signal: abort.signal,
       });
-      fc.pre(result.status !== "nothing-to-compact" && result.status !== "already-compacted");
+      // Nobody is asked for a summary where there is none to be made, and where masks are enough.
+      fc.pre(!["nothing-to-compact", "already-compacted", "masked"].includes(result.status));
       expect(result.status).toBe(status);
       expect(readFileSync(file).equals(before)).toBe(true);
       expect(session.projection().items).toEqual(projection);
