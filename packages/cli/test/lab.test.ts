@@ -95,6 +95,9 @@ test("a file's settings are a policy; a page is written, and nothing is overwrit
   expect(html).not.toMatch(/<script|https?:/);
   const again = await runCli(["lab", file, "-o", page, "--json"]);
   expect([again.code, JSON.parse(again.stderr).error.code]).toEqual([1, "output_exists"]);
+  const unwritable = await runCli(["lab", file, "--policy", "pi", "-o", join(own, "run.html")]);
+  expect([unwritable.code, unwritable.stdout]).toEqual([1, expect.stringContaining("played again")]);
+  expect(unwritable.stdout).not.toContain("Written to");
   writeFileSync(own, '{"economy": "much"}');
   const wrong = await runCli(["lab", file, "--policy", own, "--json"]);
   expect([wrong.code, JSON.parse(wrong.stderr).error.message]).toEqual([1, expect.stringContaining(own)]);

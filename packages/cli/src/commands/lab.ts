@@ -40,16 +40,26 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     ),
   );
   if (played === undefined) return ExitCode.cancelled;
-  if (file !== undefined) writeOutput(file, labHtml(played));
-  output.result({ ...played, ...(file !== undefined && { file }) }, () => [
+  const written = file === undefined ? undefined : writtenPage(file, labHtml(played));
+  const page = written?.error === undefined ? written : undefined;
+  // What was played, and perhaps paid for, is told before what could not be written.
+  output.result({ ...played, ...(page && { file }) }, () => [
     ...labView(played, output.width),
-    ...(file === undefined ? [] : writtenLines(file, labHtml(played))),
+    ...(page === undefined ? [] : [[""], ["Written to ", span(file!, "cyan"), `, ${bytes(page.sizeBytes)}`]]),
   ]);
+  if (written?.error !== undefined) throw written.error;
   return ExitCode.done;
 }
 
-function writtenLines(file: string, html: string): Line[] {
-  return [[""], ["Written to ", span(file, "cyan"), `, ${bytes(Buffer.byteLength(html))}`]];
+/** Writes the page. @returns the error where it cannot be written */
+function writtenPage(file: string, html: string): { sizeBytes: number; error?: unknown } {
+  const sizeBytes = Buffer.byteLength(html);
+  try {
+    writeOutput(file, html);
+    return { sizeBytes };
+  } catch (error) {
+    return { sizeBytes, error };
+  }
 }
 
 const columns = [
