@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { staleOutputs } from "./house/dist.ts";
-import { readPackages } from "./house/workspace.ts";
+import { staleOutputs } from "./structure/dist.ts";
+import { readPackages } from "./structure/workspace.ts";
 
 // `pnpm build`: one compiler for all packages takes a third of what one for each does; then the bundle of the command.
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");

@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { ERROR_TABLE, errorTable } from "./house/error-table.ts";
+import { ERROR_TABLE, errorTable } from "./structure/error-table.ts";
 
 // Writes docs/errors.md anew: `pnpm errors-table`.
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { filesBelow, readExtensions, readPackages, shown } from "./house/workspace.ts";
+import { filesBelow, readExtensions, readPackages, shown } from "./structure/workspace.ts";
 import { readTexts } from "./texts/read-texts.ts";
 
 // Lists every text that a user or a model can read, with its place: `pnpm texts [PART OF A PATH…]`.

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import type { DecideRule, NotifyRule, PayloadRule } from "@bonsai-agent/lifecycle";
-import { filesBelow } from "../house/workspace.ts";
+import { filesBelow } from "../structure/workspace.ts";
 import { type DeclaredType, type EventTypes, readDeclaredTypes, readEventTypes } from "./event-types.ts";
 import { eventWords } from "./event-words.ts";
 

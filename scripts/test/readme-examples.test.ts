@@ -3,7 +3,7 @@ import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { readPackages } from "../house/workspace.ts";
+import { readPackages } from "../structure/workspace.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 const libraries = readPackages(root).filter((pkg) => !pkg.private && pkg.directory !== "cli");

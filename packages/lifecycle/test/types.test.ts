@@ -85,7 +85,7 @@ export function misuseOfRules() {
   ({ ...input, transform: () => ({ text: 1 }) }) satisfies EventRules<SampleEvents>["input"];
 }
 
-// Law 3 of the house: each package has the types of its own events, and the agent joins them.
+// Each package defines the types of its own events, and the agent joins them.
 
 interface SessionEvents {
   session_tree: NotifyEvent<{ newLeafId: string }>;

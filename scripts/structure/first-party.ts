@@ -10,7 +10,7 @@ import {
   shown,
 } from "./workspace.ts";
 
-/** What a first-party extension may import beside its own dependencies: what an extension of anybody's may. */
+/** Modules that a first-party extension may import beside its own dependencies. */
 const ALLOWED = /^(?:@bonsai-agent\/extension(?:\/(?:login|providers|shell))?|zod|node:[a-z/_]+|\.\.?\/.*)$/;
 
 interface ExtensionManifest extends Manifest {
@@ -20,7 +20,7 @@ interface ExtensionManifest extends Manifest {
   peerDependencies?: Record<string, string>;
 }
 
-/** Each first-party extension is small, a package of its own, and stands on the extension API alone. */
+/** Checks that each first-party extension is a complete package and imports only the extension API. */
 export function checkFirstParty(root: string): Findings {
   return { errors: readExtensions(root).flatMap((each) => checkExtension(root, each)), warnings: [] };
 }
@@ -42,13 +42,16 @@ function checkExtension(root: string, { directory: name, folder, manifest }: Pac
 function wrongManifest(name: string, manifest: ExtensionManifest): string[] {
   const here = `extensions/${name}/package.json`;
   const rules: [isKept: boolean, rule: string][] = [
-    [manifest.name === `@bonsai-agent/${name}`, `is called @bonsai-agent/${name}`],
-    [manifest.bonsai?.extensions?.join() === "./index.ts", "names ./index.ts in bonsai.extensions"],
-    [isPinned(manifest), "names each dependency by one version"],
-    [!isOfHost(manifest), "leaves to the host what that gives: our own packages and zod"],
-    [manifest.peerDependencies?.["@bonsai-agent/extension"] !== undefined, "has the extension API as a peer"],
+    [manifest.name === `@bonsai-agent/${name}`, `must be named @bonsai-agent/${name}`],
+    [manifest.bonsai?.extensions?.join() === "./index.ts", "must name ./index.ts in bonsai.extensions"],
+    [isPinned(manifest), "must pin each dependency to one version"],
+    [!isOfHost(manifest), "must not depend on zod or on our packages: the host provides them"],
+    [
+      manifest.peerDependencies?.["@bonsai-agent/extension"] !== undefined,
+      "must name @bonsai-agent/extension as a peer dependency",
+    ],
   ];
-  return rules.filter(([isKept]) => !isKept).map(([, rule]) => `${here} does not keep the rule: it ${rule}`);
+  return rules.filter(([isKept]) => !isKept).map(([, rule]) => `${here} ${rule}`);
 }
 
 function isPinned({ dependencies = {} }: ExtensionManifest): boolean {
@@ -65,6 +68,6 @@ function foreignImports(root: string, file: string, dependencies: readonly strin
     .filter((name) => !ALLOWED.test(name) && !isOwn(name))
     .map(
       (name) =>
-        `${shown(root, file)} imports ${name}: extensions stand on @bonsai-agent/extension and their dependencies`,
+        `${shown(root, file)} imports ${name}: an extension may only import @bonsai-agent/extension and its own dependencies`,
     );
 }

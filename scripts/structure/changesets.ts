@@ -3,16 +3,18 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Findings, filesBelow, type Package, readExtensions, readPackages } from "./workspace.ts";
 
-/** Every published package whose source changed since its last release is named by a changeset. */
+/** Finds published packages whose source changed since their last release without a changeset. */
 export function checkChangesets(root: string): Findings {
   if (git(root, ["rev-parse", "--verify", "HEAD"]) === undefined) {
-    return { errors: [], warnings: ["changesets were not checked: no git history here"] };
+    return { errors: [], warnings: ["changesets were not checked: this folder has no git history"] };
   }
   const texts = filesBelow(join(root, ".changeset"), [".md"]).map((file) => readFileSync(file, "utf8"));
   const named = new Set(texts.flatMap(packagesNamed));
   const errors = [...readPackages(root), ...readExtensions(root)]
     .filter((pkg) => !pkg.private && changedSinceRelease(root, pkg) && !named.has(pkg.name))
-    .map((pkg) => `${pkg.name} changed since its last release, and no changeset names it`);
+    .map(
+      (pkg) => `${pkg.name} changed since its last release, but no changeset names it. Run: pnpm changeset`,
+    );
   return { errors, warnings: [] };
 }
 
@@ -23,7 +25,7 @@ function packagesNamed(changeset: string): string[] {
   );
 }
 
-/** A release is the commit that last wrote the package's CHANGELOG.md; before the first, everything is a change. */
+/** The latest release is the last commit of the package's CHANGELOG.md. Before the first release, every package counts as changed. */
 function changedSinceRelease(root: string, pkg: Package): boolean {
   const changelog = join(pkg.folder, "CHANGELOG.md");
   if (!existsSync(changelog)) return true;
@@ -32,7 +34,7 @@ function changedSinceRelease(root: string, pkg: Package): boolean {
   return Boolean(git(root, ["diff", "--name-only", release, "--", ...sourcesOf(pkg)]));
 }
 
-/** An extension's modules stand beside its manifest. */
+/** The modules of an extension are beside its manifest. */
 function sourcesOf({ folder, sources }: Package): string[] {
   return [...sources, join(folder, "*.ts")];
 }

@@ -4,22 +4,22 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkChangesets } from "../house/changesets.ts";
-import { checkDist, staleOutputs } from "../house/dist.ts";
-import { checkErrorTable, errorTable } from "../house/error-table.ts";
-import { checkLayers } from "../house/layers.ts";
-import { checkNamedFiles } from "../house/named-files.ts";
-import { checkNoticeTable } from "../house/notice-table.ts";
-import { checkPublicTypes } from "../house/public-types.ts";
-import { checkSizes } from "../house/sizes.ts";
-import { readPackages } from "../house/workspace.ts";
+import { checkChangesets } from "../structure/changesets.ts";
+import { checkDist, staleOutputs } from "../structure/dist.ts";
+import { checkErrorTable, errorTable } from "../structure/error-table.ts";
+import { checkLayers } from "../structure/layers.ts";
+import { checkNamedFiles } from "../structure/named-files.ts";
+import { checkNoticeTable } from "../structure/notice-table.ts";
+import { checkPublicTypes } from "../structure/public-types.ts";
+import { checkSizes } from "../structure/sizes.ts";
+import { readPackages } from "../structure/workspace.ts";
 
 let root: string;
-/** Of the house that each test builds. */
+/** Allowed imports of the workspace that each test builds. */
 const arrows = { messages: [], session: ["messages"] };
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "bonsai-house-"));
+  root = mkdtempSync(join(tmpdir(), "bonsai-structure-"));
   folder("messages", {});
   folder("session", { "@bonsai-agent/messages": "workspace:*" });
   write("packages/session/src/messages.ts", 'export type { Message } from "@bonsai-agent/messages";\n');
@@ -38,53 +38,63 @@ function folder(name: string, dependencies: Record<string, string>): void {
   write(`packages/${name}/dist/index.d.ts`, "export {};\n");
 }
 
-test("a house in order has no findings about layers and types", () => {
+test("a correct workspace has no errors in layers and types", () => {
   write("packages/session/src/a.ts", 'import { chars4 } from "@bonsai-agent/messages";\n');
   expect(checkLayers(root, arrows).errors).toEqual([]);
   expect(checkPublicTypes(root).errors).toEqual([]);
 });
 
 test.each([
-  ["upwards", "messages", 'import { project } from "@bonsai-agent/session";', "messages may not"],
+  ["upwards", "messages", 'import { project } from "@bonsai-agent/session";', "messages must not import"],
   [
-    "past the exports",
+    "past the public exports",
     "session",
     'export { x } from "@bonsai-agent/messages/src/x.ts";',
-    "past its public exports",
+    "not a public export",
   ],
-  ["out of the package", "session", 'import "../../messages/src/index.ts";', "out of its package"],
-  ["dynamically upwards", "messages", 'await import("@bonsai-agent/session");', "messages may not"],
-  ["upwards in a list", "messages", 'await f([import("@bonsai-agent/session")]);', "messages may not"],
-])("an import %s is an error", (_, name, source, error) => {
+  [
+    "from outside the package",
+    "session",
+    'import "../../messages/src/index.ts";',
+    "from outside its package",
+  ],
+  ["dynamically upwards", "messages", 'await import("@bonsai-agent/session");', "messages must not import"],
+  [
+    "upwards in a list",
+    "messages",
+    'await f([import("@bonsai-agent/session")]);',
+    "messages must not import",
+  ],
+])("reports an import %s", (_, name, source, error) => {
   write(`packages/${name}/src/a.ts`, `${source}\n`);
   expect(checkLayers(root, arrows).errors.join()).toContain(error);
 });
 
-test("an import of an undeclared package is an error", () => {
+test("reports an import of an undeclared package", () => {
   folder("session", {});
   write("packages/session/src/a.ts", 'import { chars4 } from "@bonsai-agent/messages";\n');
   expect(checkLayers(root, arrows).errors.join()).toContain("does not declare @bonsai-agent/messages");
 });
 
-test("a package without a row in the table of layers is an error", () => {
+test("reports a package without a row in ARROWS", () => {
   folder("attic", {});
-  expect(checkLayers(root, arrows).errors).toEqual(["packages/attic has no row in the table of layers"]);
+  expect(checkLayers(root, arrows).errors).toEqual(["packages/attic has no row in ARROWS in layers.ts"]);
 });
 
-test("a row without a package, and an arrow that no import goes along, are errors", () => {
+test("reports a row without a package, and an allowed import that is never used", () => {
   const wider = { messages: ["session"], session: ["messages"], attic: [] };
   expect(checkLayers(root, wider).errors).toEqual([
-    "the table of layers has a row for packages/attic, which does not exist",
-    "messages may import session, and does not",
+    "ARROWS in layers.ts has a row for packages/attic, which does not exist",
+    "messages never imports session: remove it from ARROWS in layers.ts",
   ]);
 });
 
-test("the table of layers is that of this repository, arrow for arrow", () => {
+test("ARROWS matches the imports of this repository", () => {
   const repository = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
   expect(checkLayers(repository).errors).toEqual([]);
 });
 
-test("an import that no start may wait for is an error, by import() it is not", () => {
+test("reports a static import of a package that must be loaded with import()", () => {
   folder("interactive", {});
   const manifest = { name: "cli", devDependencies: { "@bonsai-agent/interactive": "workspace:*" } };
   write("packages/cli/package.json", JSON.stringify(manifest));
@@ -92,10 +102,10 @@ test("an import that no start may wait for is an error, by import() it is not", 
   write("packages/cli/src/a.ts", 'const mode = await import("@bonsai-agent/interactive");\n');
   expect(checkLayers(root, withModes).errors).toEqual([]);
   write("packages/cli/src/a.ts", 'import { runInteractive } from "@bonsai-agent/interactive";\n');
-  expect(checkLayers(root, withModes).errors.join()).toContain("at each start");
+  expect(checkLayers(root, withModes).errors.join()).toContain("at every start");
 });
 
-test("an import of a folder that stands above is an error, and so is a folder without a place", () => {
+test("reports an import of a folder above, and a folder without a place", () => {
   folder("interactive", {});
   write("packages/interactive/src/session/live.ts", 'import { keys } from "../terminal/keys.ts";\n');
   write("packages/interactive/src/terminal/keys.ts", 'import "./tui.ts";\n');
@@ -104,24 +114,24 @@ test("an import of a folder that stands above is an error, and so is a folder wi
   write("packages/interactive/src/terminal/keys.ts", 'import { live } from "../session/live.ts";\n');
   write("packages/interactive/src/attic/old.ts", "export {};\n");
   expect(checkLayers(root, withTerminal).errors).toEqual([
-    "packages/interactive/src/attic/old.ts has no place in the order of interactive's folders",
-    "packages/interactive/src/terminal/keys.ts imports session, which stands above it",
+    "packages/interactive/src/attic/old.ts has no place in FOLDERS in layers.ts",
+    "packages/interactive/src/terminal/keys.ts imports session, which is above it",
   ]);
 });
 
-test("any in a declaration is an error, in a comment or a string it is not", () => {
+test("reports any in a declaration, but not in a comment or a string", () => {
   write("packages/session/dist/a.d.ts", '/** any */\nexport type A = "any"; // any\n');
   expect(checkPublicTypes(root).errors).toEqual([]);
   write("packages/session/dist/a.d.ts", "export declare function a(x: any): void;\n");
-  expect(checkPublicTypes(root).errors.join()).toContain("dist/a.d.ts:1 says any");
+  expect(checkPublicTypes(root).errors.join()).toContain("dist/a.d.ts:1 uses any");
 });
 
-test("export * in an index is an error", () => {
+test("reports export * in an index", () => {
   write("packages/session/src/index.ts", 'export * from "./a.ts";\n');
-  expect(checkPublicTypes(root).errors.join()).toContain("exports *");
+  expect(checkPublicTypes(root).errors.join()).toContain("uses export *");
 });
 
-test("a file over 300 lines and a long function are warnings", () => {
+test("warns about a file above 300 lines and a long function", () => {
   const biome = fileURLToPath(new URL("../../node_modules", import.meta.url));
   symlinkSync(biome, join(root, "node_modules"));
   write("packages/session/src/long.ts", `export function long() {\n${"  void 0;\n".repeat(400)}}\n`);
@@ -131,7 +141,7 @@ test("a file over 300 lines and a long function are warnings", () => {
   expect(warnings[1]).toContain("packages/session/src/long.ts:1: This function has too many lines (400)");
 });
 
-test("a changed package without a changeset is an error, with one it is not", () => {
+test("reports a changed package without a changeset", () => {
   const git = (...args: string[]) =>
     execFileSync("git", ["-c", "user.name=t", "-c", "user.email=t@t", ...args], { cwd: root });
   git("init", "-q");
@@ -207,7 +217,7 @@ test("events and errors are no notices", () => {
   expect(checkNoticeTable(root).errors).toEqual([]);
 });
 
-test("outputs in dist without their source are errors, in a private package they are not", () => {
+test("reports files in dist without a source, except in private packages", () => {
   write("packages/session/dist/index.js", "");
   write("packages/session/dist/index.d.ts.map", "");
   write("packages/session/dist/.tsbuildinfo", "");
@@ -217,13 +227,13 @@ test("outputs in dist without their source are errors, in a private package they
   write("packages/session/dist/store.js", "");
   write("packages/session/dist/store.d.ts", "");
   expect(checkDist(root).errors).toEqual([
-    "packages/session/dist/store.d.ts and 1 more have no source any more: `pnpm build` removes them",
+    "packages/session/dist/store.d.ts and 1 more have no source. Run: pnpm build",
   ]);
   write("packages/session/package.json", JSON.stringify({ name: "session", private: true }));
   expect(checkDist(root).errors).toEqual([]);
 });
 
-test("pieces of a bundle that nothing in it names are leftovers", () => {
+test("finds files that a bundle never loads", () => {
   write(
     "packages/session/dist/main.mjs",
     'import { a } from "./a-1.mjs";\nawait f([import("./b-1.mjs")]);\n',
@@ -237,11 +247,11 @@ test("pieces of a bundle that nothing in it names are leftovers", () => {
   expect(staleOutputs(bundle)).toEqual([join(root, "packages/session/dist/a-0.mjs")]);
 });
 
-test("a document that names a file of a package that is not there is an error", () => {
+test("reports a document that names a missing file", () => {
   write("CONTRIBUTING.md", "See `session/src/index.ts`, `packages/session/src` and `session/src/gone.ts`.\n");
   write("packages/messages/README.md", "Its cases: `messages/test/gone/`.\n");
   expect(checkNamedFiles(root).errors).toEqual([
-    "CONTRIBUTING.md names session/src/gone.ts, which is not there",
-    "packages/messages/README.md names messages/test/gone/, which is not there",
+    "CONTRIBUTING.md names session/src/gone.ts, which does not exist",
+    "packages/messages/README.md names messages/test/gone/, which does not exist",
   ]);
 });

@@ -11,10 +11,10 @@ import {
   staticImportsOf,
 } from "./workspace.ts";
 
-/** By package, what its source may import of its neighbours. */
+/** For each package, the packages that its source may import. */
 type Arrows = Readonly<Record<string, readonly string[]>>;
 
-/** Every arrow there is, and no other: one that no import goes along is an error too. */
+/** All allowed imports between packages. An unused one is an error too. */
 const ARROWS: Arrows = {
   messages: [],
   lifecycle: [],
@@ -69,12 +69,12 @@ const ARROWS: Arrows = {
   testkit: ["messages", "session"],
 };
 
-/** Loaded with `import()` where it is needed: no start of the other modes waits for it. */
+/** Packages that must be loaded with `import()`, to keep the start of the other modes fast. */
 const LAZY: Readonly<Record<string, readonly string[]>> = { cli: ["interactive"] };
 
 /**
- * Folders and files of a package's source from the bottom up: each imports itself and what stands before it. A package
- * that is not here has no such order.
+ * Folders and files of a package's source, from the bottom up. Each imports only itself and earlier ones. Packages that are
+ * not listed have no order.
  */
 const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   interactive: [
@@ -96,12 +96,12 @@ const FOLDERS: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Arrows run downwards only, imports name packages by their public exports, and every arrow is declared and used. */
+/** Checks that imports only go down, use public exports, and match the declared dependencies. */
 export function checkLayers(root: string, arrows: Arrows = ARROWS): Findings {
   const packages = readPackages(root);
   const gone = Object.keys(arrows).filter((row) => packages.every(({ directory }) => directory !== row));
   const errors = [
-    ...gone.map((row) => `the table of layers has a row for packages/${row}, which does not exist`),
+    ...gone.map((row) => `ARROWS in layers.ts has a row for packages/${row}, which does not exist`),
     ...packages.flatMap((pkg) => [
       ...checkPackage({ root, pkg, packages, allowed: arrows[pkg.directory] }),
       ...checkFolders(root, pkg),
@@ -111,12 +111,12 @@ export function checkLayers(root: string, arrows: Arrows = ARROWS): Findings {
   return { errors, warnings: [] };
 }
 
-/** What of a package's source its program for a browser may import, and what imports nothing else in turn. */
+/** Source files that a package's browser program may import. They import only each other. */
 const SHARED_WITH_BROWSER: Readonly<Record<string, readonly string[]>> = {
   page: ["page-data.ts", "view.ts", "compare.ts", "columns.ts"],
 };
 
-/** A program for a browser stands on libraries and on what is shared with it, and on nothing that needs Node. */
+/** Checks that a browser program imports nothing that needs Node. */
 function checkBrowser(root: string, pkg: Package): string[] {
   const source = join(pkg.folder, "src");
   const shared = (SHARED_WITH_BROWSER[pkg.directory] ?? []).map((name) => join(source, name));
@@ -128,7 +128,9 @@ function checkBrowser(root: string, pkg: Package): string[] {
       const isBelow =
         name.startsWith(".") && (shared.includes(target) || (!isShared && !target.startsWith(source)));
       const isLibrary = !name.startsWith(".") && !isShared && !/^(?:node:|@bonsai-agent\/)/.test(name);
-      return isBelow || isLibrary ? [] : [`${shown(root, file)} imports ${name}, which no browser has`];
+      return isBelow || isLibrary
+        ? []
+        : [`${shown(root, file)} imports ${name}, which does not run in a browser`];
     }),
   );
 }
@@ -141,7 +143,7 @@ interface Checked {
 }
 
 function checkPackage({ root, pkg, packages, allowed }: Checked): string[] {
-  if (allowed === undefined) return [`packages/${pkg.directory} has no row in the table of layers`];
+  if (allowed === undefined) return [`packages/${pkg.directory} has no row in ARROWS in layers.ts`];
   const declared = {
     ...pkg.manifest.dependencies,
     ...(pkg.directory === "cli" ? pkg.manifest.devDependencies : {}),
@@ -151,22 +153,25 @@ function checkPackage({ root, pkg, packages, allowed }: Checked): string[] {
     const source = readFileSync(file, "utf8");
     return importsOf(source).flatMap((name) => {
       const target = packages.find((other) => name === other.name || name.startsWith(`${other.name}/`));
-      // Its own name too: what it gives to extensions, by the name that they import.
+      // A package may import its own name: extensions import it by that name.
       if (target === undefined || target === pkg) return relativeOut(root, pkg, file, name);
       used.add(target.directory);
       if (!allowed.includes(target.directory))
-        return [`${shown(root, file)} imports ${name}: ${pkg.directory} may not`];
+        return [`${shown(root, file)} imports ${name}, which ${pkg.directory} must not import`];
       if (LAZY[pkg.directory]?.includes(target.directory) && staticImportsOf(source).includes(name))
-        return [`${shown(root, file)} imports ${name} at each start: it is for import()`];
+        return [`${shown(root, file)} imports ${name} at every start. Load it with import().`];
       if (declared[target.name] === undefined)
         return [`${pkg.directory}/package.json does not declare ${target.name}`];
       if (/\/(src|dist)\//.test(name))
-        return [`${shown(root, file)} imports ${name}, past its public exports`];
+        return [`${shown(root, file)} imports ${name}, which is not a public export`];
       return [];
     });
   });
   const unused = allowed.filter((target) => !used.has(target));
-  return [...errors, ...unused.map((target) => `${pkg.directory} may import ${target}, and does not`)];
+  return [
+    ...errors,
+    ...unused.map((target) => `${pkg.directory} never imports ${target}: remove it from ARROWS in layers.ts`),
+  ];
 }
 
 function relativeOut(root: string, pkg: Package, file: string, name: string): string[] {
@@ -174,10 +179,10 @@ function relativeOut(root: string, pkg: Package, file: string, name: string): st
   const target = new URL(name, `file://${file}`).pathname;
   return target.startsWith(`${pkg.folder}/`)
     ? []
-    : [`${shown(root, file)} imports ${name}, out of its package`];
+    : [`${shown(root, file)} imports ${name} from outside its package`];
 }
 
-/** Within a package, arrows run one way too. */
+/** Checks the order of the folders in a package. */
 function checkFolders(root: string, pkg: Package): string[] {
   const order = FOLDERS[pkg.directory];
   if (order === undefined) return [];
@@ -185,11 +190,11 @@ function checkFolders(root: string, pkg: Package): string[] {
   const partOf = (path: string) => path.slice(source.length + 1).split("/")[0]!;
   return filesBelow(source, [".ts"]).flatMap((file) => {
     const from = order.indexOf(partOf(file));
-    if (from === -1) return [`${shown(root, file)} has no place in the order of ${pkg.directory}'s folders`];
+    if (from === -1) return [`${shown(root, file)} has no place in FOLDERS in layers.ts`];
     return importsOf(readFileSync(file, "utf8"))
       .filter((name) => name.startsWith("."))
       .map((name) => partOf(fileURLToPath(new URL(name, pathToFileURL(file)))))
       .filter((part) => order.indexOf(part) > from)
-      .map((part) => `${shown(root, file)} imports ${part}, which stands above it`);
+      .map((part) => `${shown(root, file)} imports ${part}, which is above it`);
   });
 }

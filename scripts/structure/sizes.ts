@@ -6,7 +6,7 @@ import { type Findings, filesBelow, readPackages, shown } from "./workspace.ts";
 const FILE_LINES = 300;
 const FUNCTION_RULE = "complexity/noExcessiveLinesPerFunction";
 
-/** Large files and functions: a list to look at, not a wall. */
+/** Warns about large files and functions. */
 export function checkSizes(root: string): Findings {
   return { errors: [], warnings: [...largeFiles(root), ...largeFunctions(root)] };
 }
@@ -21,7 +21,7 @@ function largeFiles(root: string): string[] {
     .map(({ file, lines }) => `${shown(root, file)} has ${lines} lines`);
 }
 
-/** Biome counts; its own default is 50 lines of code a function. */
+/** Biome counts the lines; its default limit is 50 lines of code for a function. */
 function largeFunctions(root: string): string[] {
   const sources = readPackages(root).map((pkg) => `packages/${pkg.directory}/src`);
   const biome = spawnSync(

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Findings, filesBelow, readPackages, shown } from "./workspace.ts";
 
-/** A file or folder of a package's sources, tests or benches, by the package's folder: `session/src/store.ts`. */
+/** A path to a source, test or bench, as documents write it: `session/src/store.ts`. */
 const NAMED = /`((?:packages\/)?[a-z-]+\/(?:src|test|bench)\/[\w./-]*[\w/])`/g;
 
-/** Every file that a document names is there: the documents do not outlive what they speak of. */
+/** Checks that the files and folders named in documents exist. */
 export function checkNamedFiles(root: string): Findings {
   const documents = [
     ...["CONTRIBUTING.md", "README.md"].map((name) => join(root, name)),
@@ -16,7 +16,7 @@ export function checkNamedFiles(root: string): Findings {
     [...readFileSync(document, "utf8").matchAll(NAMED)]
       .map(([, path]) => path!)
       .filter((path) => ![path, `packages/${path}`].some((from) => existsSync(join(root, from))))
-      .map((path) => `${shown(root, document)} names ${path}, which is not there`),
+      .map((path) => `${shown(root, document)} names ${path}, which does not exist`),
   );
   return { errors, warnings: [] };
 }

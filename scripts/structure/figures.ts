@@ -10,8 +10,8 @@ interface SourceFile {
   exports: number;
 }
 
-/** How large the house is: a row for each package, all of them, and how many files one prompt runs through. */
-export function houseFigures(root: string): string {
+/** A table of sizes with a row for each package and a sum, and the number of files that one prompt runs through. */
+export function structureFigures(root: string): string {
   const packages = readPackages(root).map(({ folder, directory }) => ({
     name: directory,
     files: ["src", "browser"]
@@ -59,7 +59,7 @@ function row(name: string, files: readonly SourceFile[]): string[] {
   ];
 }
 
-/** Counted by coverage, in a process of its own. */
+/** Counts the files by coverage, in a separate process. */
 function promptWalk(root: string): string {
   const run = spawnSync(process.execPath, ["--import", "tsx", "--conditions=@bonsai-agent/source", WALK], {
     cwd: root,

@@ -1,19 +1,19 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 
-/** What one check found. Errors fail the run; warnings are a list to look at. */
+/** The findings of one check. Errors fail the run, warnings do not. */
 export interface Findings {
   errors: string[];
   warnings: string[];
 }
 
 export interface Package {
-  /** Its name below packages/ or extensions/. */
+  /** The name of its folder in packages/ or extensions/. */
   directory: string;
   name: string;
   private: boolean;
   folder: string;
-  /** Its source folder, and those of the private packages that are bundled into it. Absolute. */
+  /** Absolute paths of its source folder and those of the private packages bundled into it. */
   sources: string[];
   manifest: Manifest;
 }
@@ -52,7 +52,7 @@ function packagesBelow(parent: string): Package[] {
   });
 }
 
-/** Files below a folder whose name ends in one of the endings, as sorted absolute paths. */
+/** Sorted absolute paths of the files in a folder and its subfolders that have one of these endings. */
 export function filesBelow(folder: string, endings: readonly string[]): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -62,13 +62,13 @@ export function filesBelow(folder: string, endings: readonly string[]): string[]
     .sort();
 }
 
-/** The module names that a source text imports or re-exports from. */
+/** The modules that a source text imports or re-exports. */
 export function importsOf(source: string): string[] {
   const pattern = /(?:^|[\s;}([,])(?:from|import)\s*\(?\s*["']([^"']+)["']/g;
   return [...source.matchAll(pattern)].map((match) => match[1]!);
 }
 
-/** Those of them that are loaded with the module, not by `import()`. */
+/** The modules that a source text imports statically. */
 export function staticImportsOf(source: string): string[] {
   return [...source.matchAll(/(?:^|[\s;}])(?:from|import)\s*["']([^"']+)["']/g)].map((match) => match[1]!);
 }

@@ -3,14 +3,14 @@ import { dirname, join, relative } from "node:path";
 import { type Findings, filesBelow, type Package, readPackages } from "./workspace.ts";
 
 const OUTPUT = /(?:\.d\.ts|\.js)(?:\.map)?$/;
-/** The one entry of a bundle; whatever else it holds hangs on it. */
+/** The entry of a bundle. Every other file of the bundle is reachable from it. */
 const BUNDLE_ENTRY = "main.mjs";
-/** What runs in a browser is no part of the program: it is built whole, in a folder of its own. */
+/** The browser's program, built separately. */
 const BROWSER_FOLDER = "page-bundle";
-/** A piece that is only named, in whatever way, is one that may be loaded. */
+/** A relative path in any string: the bundle may load it. */
 const RELATIVE = /["'`](\.\.?\/[^"'`\s]+\.m?js)["'`]/g;
 
-/** What would be packed was built from what there is: compilers, and a cache that writes over, leave old files behind. */
+/** Finds built files without a source. Compilers and the build cache leave them behind. */
 export function checkDist(root: string): Findings {
   const errors = readPackages(root)
     .filter((pkg) => !pkg.private)
@@ -18,12 +18,12 @@ export function checkDist(root: string): Findings {
       const [first, ...more] = staleOutputs(pkg);
       if (first === undefined) return [];
       const others = more.length === 0 ? "" : ` and ${more.length} more`;
-      return [`${relative(root, first)}${others} have no source any more: \`pnpm build\` removes them`];
+      return [`${relative(root, first)}${others} have no source. Run: pnpm build`];
     });
   return { errors, warnings: [] };
 }
 
-/** Files of a package's dist that no source compiles to, or that no file of its bundle names. Absolute paths. */
+/** Absolute paths of files in a package's dist that have no source, or that its bundle never loads. */
 export function staleOutputs(pkg: Package): string[] {
   const dist = join(pkg.folder, "dist");
   const entry = join(dist, BUNDLE_ENTRY);
@@ -39,7 +39,7 @@ function sourceless(dist: string, src: string): string[] {
 
 function outOfReach(dist: string, entry: string): string[] {
   const reached = new Set([entry]);
-  // A set is walked to its end, what is added on the way included.
+  // The loop also visits files that it adds on the way.
   for (const file of reached) {
     for (const [, name] of readFileSync(file, "utf8").matchAll(RELATIVE)) {
       const target = join(dirname(file), name!);
