@@ -42,12 +42,12 @@ export function streamError(error: unknown, modelId: string): Error {
   if (/checksum|prelude|Unrecognized header|SyntaxError|JSON/i.test(`${aws.name} ${aws.message}`))
     return new ProviderError({
       kind: "garbled",
-      message: "A frame of the stream has not the shape that it should have.",
+      message: "The server sent a stream frame in an unexpected format.",
       cause: error,
     });
   return new ProviderError({
     kind: "cut",
-    message: `The connection broke before the answer was complete: ${rootMessage(error)}`,
+    message: `The connection ended before the answer was complete: ${rootMessage(error)}`,
     cause: error,
   });
 }

@@ -36,7 +36,7 @@ export class ConverseAnswer {
   end(): void {
     const reason = this.#stopReason;
     if (reason === undefined)
-      throw new ProviderError({ kind: "cut", message: "The stream ended before the answer did." });
+      throw new ProviderError({ kind: "cut", message: "The stream ended before the answer was complete." });
     const stop = stopReasons[reason];
     if (stop === undefined)
       throw new ProviderError({

@@ -113,7 +113,9 @@ function userBlock(part: UserPart): ContentBlock & ToolResultContentBlock {
   if (part.type === "text") return { text: part.text };
   const format = imageFormats[part.mimeType];
   if (format === undefined)
-    return { text: `[An image of type ${part.mimeType}: this model sees JPEG, PNG, GIF and WebP only]` };
+    return {
+      text: `[Image of type ${part.mimeType} omitted: this model accepts only JPEG, PNG, GIF and WebP]`,
+    };
   return { image: { format, source: { bytes: Buffer.from(part.data, "base64") } } };
 }
 

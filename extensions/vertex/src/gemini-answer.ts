@@ -29,7 +29,7 @@ export class GeminiAnswer {
   end(): void {
     const reason = this.#finishReason;
     if (reason === undefined)
-      throw new ProviderError({ kind: "cut", message: "The stream ended before the answer did." });
+      throw new ProviderError({ kind: "cut", message: "The stream ended before the answer was complete." });
     const hasCalls = this.#answer.message.content.some(({ type }) => type === "toolCall");
     if (reason === "STOP") this.#answer.stop(hasCalls ? "toolUse" : "stop", reason);
     else if (reason === "MAX_TOKENS") this.#answer.stop("length", reason);

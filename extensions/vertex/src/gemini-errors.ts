@@ -42,7 +42,7 @@ export function streamError(error: unknown, service: Service): Error {
     });
   return new ProviderError({
     kind: "cut",
-    message: `The connection broke before the answer was complete: ${message}`,
+    message: `The connection ended before the answer was complete: ${message}`,
     cause: error,
   });
 }

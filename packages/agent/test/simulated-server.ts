@@ -27,7 +27,7 @@ const troubles = [
   { kind: "refused", status: 429, message: "Rate limit reached: too many requests" },
   { kind: "refused", status: 529, message: "overloaded_error" },
   { kind: "network", message: "fetch failed" },
-  { kind: "cut", message: "The stream ended before the answer did." },
+  { kind: "cut", message: "The stream ended before the answer was complete." },
 ] as const;
 
 const badAnswers = ["", "I'm sorry, but I can't help with that.", "They worked.", "abc ".repeat(40_000)];

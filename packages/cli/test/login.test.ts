@@ -116,5 +116,5 @@ test("print mode says how to log in", async () => {
   const { call } = await open();
   const { code, stderr } = await call(["-p", "Hello", "--model", "corp/m"]);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/Nobody is logged in at corp \(Corporate AI\)\. Log in: .*login corp/);
+  expect(stderr).toMatch(/You are not logged in to corp \(Corporate AI\)\. Run .*login corp/);
 });

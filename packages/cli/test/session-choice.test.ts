@@ -175,9 +175,9 @@ describe("a session whose model cannot be asked now", () => {
   const usual = ({ model }: AgentProject) => ({ model: model[1] });
 
   test.each([
-    ["anthropic", "claude-sonnet-4-5", "it needs a key, and ANTHROPIC_API_KEY is not set."],
+    ["anthropic", "claude-sonnet-4-5", "ANTHROPIC_API_KEY is not set."],
     ["box", "coder", "no server answers at http://127.0.0.1:1/v1."],
-    ["nobody", "none", 'No provider "nobody" is known'],
+    ["nobody", "none", 'Unknown provider "nobody"'],
   ])("%s/%s: the usual one goes on, and its user is notified", async (provider, id, why) => {
     const project = workedOnWith(provider, id, usual);
     const { code, stdout, stderr } = await goOn(project);

@@ -36,7 +36,7 @@ test("an agent works on a provider of an extension's own, tools and all, until t
   session.extensions.unload();
   expect(await session.prompt("And now?")).toMatchObject({
     status: "failed",
-    error: { message: expect.stringContaining("Nobody answers for mine") },
+    error: { message: expect.stringContaining("Cannot use mine") },
   });
   await session.close();
 });

@@ -75,7 +75,7 @@ test("Esc cancels all of it: nobody listens any longer, and nothing is stored", 
   ui.command("/login corp");
   const url = await shownUrl(ui);
   ui.terminal.press("esc");
-  await ui.terminal.until("The login was cancelled; nothing is stored.");
+  await ui.terminal.until("Login cancelled. Nothing was stored.");
   await expect(fetch(url)).rejects.toThrow();
   expect(ui.stored()).toEqual({});
 });
@@ -100,12 +100,12 @@ test("once a code is pasted there is no browser to open while it is exchanged", 
   ui.terminal.paste(page.headers.get("location")!);
   ui.terminal.press("enter");
   const screen = await ui.terminal.until(
-    (each) => each.includes("The code is exchanged") && !each.includes("Paste the"),
+    (each) => each.includes("Exchanging the code") && !each.includes("Paste the"),
   );
   expect(screen).toContain("cancel");
   expect(screen).not.toMatch(/open the browser|copy the address|^http/m);
   ui.terminal.press("esc");
-  await ui.terminal.until("The login was cancelled; nothing is stored.");
+  await ui.terminal.until("Login cancelled. Nothing was stored.");
 });
 
 test("a denied login is an error that says so", async () => {
@@ -131,11 +131,11 @@ test("a device's code stands in a box, and is copied by a key; the login goes on
 test("where there are two ways the user chooses; Esc there cancels the login", async () => {
   const ui = await open(`${browser}, ${device}`);
   ui.command("/login corp");
-  await ui.terminal.until("How do you log in at Corporate AI?");
+  await ui.terminal.until("How do you want to log in to Corporate AI?");
   ui.terminal.press("esc");
-  await ui.terminal.until("The login was cancelled");
+  await ui.terminal.until("Login cancelled");
   ui.command("/login corp");
-  await ui.terminal.until("How do you log in at Corporate AI?");
+  await ui.terminal.until("How do you want to log in to Corporate AI?");
   ui.terminal.press("down");
   ui.terminal.press("enter");
   await ui.terminal.until("Tab copy the code");

@@ -40,7 +40,7 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<Delta, v
     for (;;) {
       const next: unknown = await watch.next(events);
       if (!isResult(next))
-        throw new TypeError("The provider's stream gave something that is no step of a stream.");
+        throw new TypeError("The provider's stream returned a value that is not an iterator result.");
       isDone = next.done === true;
       if (isDone) break;
       if (!isDelta(next.value)) continue;
@@ -50,7 +50,7 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<Delta, v
       yield next.value;
     }
     if (answer.hasOpenCall) {
-      throw new ProviderError({ kind: "cut", message: "The answer ended in the middle of a tool call." });
+      throw new ProviderError({ kind: "cut", message: "The answer stopped in the middle of a tool call." });
     }
   } finally {
     watch.end();
@@ -89,11 +89,11 @@ function refuseTooMuch(chars: number, blocks: number): void {
   const what =
     chars > MAX_ANSWER_CHARS
       ? `${MAX_ANSWER_CHARS.toLocaleString("en")} characters`
-      : `${MAX_ANSWER_BLOCKS} texts and tool calls`;
+      : `${MAX_ANSWER_BLOCKS} text blocks and tool calls`;
   throw new ProviderError({
     kind: "excess",
     code: TOO_LARGE,
-    message: `The server sent more than ${what} for one answer.`,
+    message: `The answer was too long: the server sent more than ${what}.`,
   });
 }
 
@@ -156,11 +156,11 @@ class Watch {
     this.#stopTimers();
     const { silenceMs, contentMs } = this.#options;
     if (silenceMs > 0) {
-      const message = `Nothing came from the provider for ${seconds(silenceMs)}.`;
+      const message = `The provider sent nothing for ${seconds(silenceMs)}.`;
       this.#timer = this.#timerFor(silenceMs, message);
     }
     if (contentMs > 0) {
-      const message = `The provider gave signs of life for ${seconds(contentMs)}, and nothing of an answer.`;
+      const message = `The provider kept the connection open for ${seconds(contentMs)} but sent no answer.`;
       this.#contentTimer = this.#timerFor(this.#contentLeftMs, message);
     }
   }

@@ -64,7 +64,7 @@ export class AuthFile {
     const stat = statSync(this.path);
     const mode = stat.mode & 0o777;
     if (!stat.isFile() || (mode & 0o077) === 0) return undefined;
-    return `${this.path} holds keys, and others can read it (mode ${mode.toString(8)}): run chmod 600 on it.`;
+    return `Other users can read your API keys: ${this.path} has mode ${mode.toString(8)}. Run: chmod 600 ${this.path}`;
   }
 }
 
@@ -85,13 +85,14 @@ function readAuthFile(file: string): AuthEntries {
     value = JSON.parse(text);
   } catch {
     // The parser's own message quotes the text, so it is neither shown nor kept.
-    throw damaged(file, "is no JSON");
+    throw damaged(file, "is not valid JSON");
   }
-  if (!isRecord(value)) throw damaged(file, "is no JSON object");
-  // It is written anew with each key that is saved.
+  if (!isRecord(value)) throw damaged(file, "is not a JSON object");
+  // Each saved key rewrites the whole file.
   if (isTooDeep(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
   for (const [provider, entry] of Object.entries(value)) {
-    if (!isRecord(entry)) throw damaged(file, `has no object for ${JSON.stringify(provider)}`);
+    if (!isRecord(entry))
+      throw damaged(file, `has a value for ${JSON.stringify(provider)} that is not an object`);
   }
   return value as AuthEntries;
 }
@@ -135,7 +136,7 @@ function linked(file: string): string {
 function damaged(file: string, what: string): BonsaiError {
   return new BonsaiError({
     code: "keys_unreadable",
-    message: `The file of keys ${file} ${what}.`,
-    hint: 'Its shape is {"anthropic": {"type": "api_key", "key": "…"}}. Mend it, or move it away.',
+    message: `The key file ${file} ${what}.`,
+    hint: 'Fix it or move it away. Its format: {"anthropic": {"type": "api_key", "key": "…"}}',
   });
 }

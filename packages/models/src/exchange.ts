@@ -275,7 +275,7 @@ async function keyOf(
     throw new BonsaiError({
       code: "provider_not_set_up",
       message: model.missing,
-      hint: "Then start Bonsai again, or /reload.",
+      hint: "Then restart bonsai or run /reload.",
     });
   const key = keys?.freshKey === undefined ? keys?.key(model) : await keys.freshKey(model, { signal });
   if (key !== undefined || isReachable(model, undefined)) return key;
@@ -283,12 +283,12 @@ async function keyOf(
   if (apiKeyEnv === undefined)
     throw new BonsaiError({
       code: "key_missing",
-      message: `Nobody is logged in at ${provider}${login === undefined ? "" : ` (${login})`}.`,
-      hint: `Log in: /login ${provider}, or \`bonsai login ${provider}\` in a shell.`,
+      message: `You are not logged in to ${provider}${login === undefined ? "" : ` (${login})`}.`,
+      hint: `Run /login ${provider}, or \`bonsai login ${provider}\` in a shell.`,
     });
   throw new BonsaiError({
     code: "key_missing",
-    message: `There is no key for ${provider}: ${apiKeyEnv} is not set.`,
-    hint: `Store one with /login or \`bonsai login ${provider}\`, or set ${apiKeyEnv} in the environment.`,
+    message: `No API key for ${provider}: ${apiKeyEnv} is not set, and no key is stored.`,
+    hint: `Store a key with /login or \`bonsai login ${provider}\`, or set ${apiKeyEnv} in the environment.`,
   });
 }

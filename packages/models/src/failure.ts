@@ -74,12 +74,12 @@ export function emptyAnswer(
   if (answer.stopReason === "length")
     return {
       ...failure,
-      message: "The answer was cut off at its output limit before its first word.",
+      message: "The model reached its output limit before it wrote any text.",
       retryable: false,
     };
   const hasThought = answer.content.some(({ type }) => type === "thinking");
   const message = hasThought
-    ? "The model thought, and ended its answer without a word or a tool call."
+    ? "The model only produced thinking: its answer has no text and no tool call."
     : "The model's answer was empty.";
   return { ...failure, message, retryable: true };
 }
@@ -121,11 +121,11 @@ function reasonOf({ model, answer, cutOffTokens }: SilentOverflowOptions): strin
   if (windowTokens <= 0) return undefined;
   const window = windowTokens.toLocaleString("en");
   if (cutOffTokens !== undefined)
-    return `The provider answered, but of ${tokensText(cutOffTokens, true)} it read only what its window of ${window} holds.`;
+    return `The request had ${tokensText(cutOffTokens, true)}, but the provider only read the ${window} tokens that its context window holds.`;
   const inputTokens = promptTokens(usage);
   const isFull = stopReason === "length" && usage.output === 0 && inputTokens >= windowTokens * FULL;
   if (inputTokens <= windowTokens && !isFull) return undefined;
-  return `The provider answered, but the request of ${inputTokens.toLocaleString("en")} tokens fills the window of ${window}.`;
+  return `The provider answered, but the request of ${inputTokens.toLocaleString("en")} tokens fills its context window of ${window}.`;
 }
 
 /** When and how often a failed request is repeated. */
@@ -187,16 +187,16 @@ export class RetryBudget {
     return { ...count, delayMs: Math.round(retryAfterMs || this.#backoffMs()) };
   }
 
-  /** The failure as it stands when the request is given up: with the wait or the attempts that were too many. */
+  /** The final failure of a request. Its message names the wait or the number of attempts. */
   givenUp(failure: ModelFailure): ModelFailure {
     const { retryable, retryAfterMs = 0, message } = failure;
     if (!retryable) return failure;
     if (retryAfterMs > this.#policy.maxDelayMs) {
-      const wait = `${seconds(retryAfterMs)}, longer than the ${seconds(this.#policy.maxDelayMs)} that are waited at most`;
-      return { ...failure, message: `${sentence(message)} The provider asks to wait ${wait}.` };
+      const wait = `${seconds(retryAfterMs)}; the limit is ${seconds(this.#policy.maxDelayMs)} (retry.maxDelayMs)`;
+      return { ...failure, message: `${sentence(message)} The provider asked to wait ${wait}.` };
     }
     if (this.#used === 0) return failure;
-    return { ...failure, message: `${sentence(message)} ${this.#used + 1} attempts failed.` };
+    return { ...failure, message: `${sentence(message)} Gave up after ${this.#used + 1} attempts.` };
   }
 
   #backoffMs(): number {

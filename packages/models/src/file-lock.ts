@@ -128,12 +128,12 @@ export function discard(path: string): void {
   }
 }
 
-/** What the system says of a file that cannot be written, with the remedy. */
+/** The error for a key file that cannot be written. */
 export function unwritable(path: string, cause: unknown): BonsaiError {
   return new BonsaiError({
     code: "keys_unwritable",
-    message: `${path} cannot be written: ${(cause as Error).message}.`,
-    hint: "Keys and logins are stored in that folder: make room on the disk, or let yourself write there.",
+    message: `Cannot write ${path}: ${(cause as Error).message}.`,
+    hint: "Bonsai stores keys and logins in that folder. Free disk space, or make the folder writable.",
     cause,
   });
 }
@@ -174,7 +174,7 @@ function tooLong({ path, waitMs }: LockOptions): BonsaiError {
   const pid = ownerOf(path)?.pid;
   return new BonsaiError({
     code: "keys_locked",
-    message: `${path} is held by ${pid === undefined ? "another process" : `process ${pid}`} for more than ${Math.ceil(waitMs / 1000)} s.`,
-    hint: "Try again; where no other bonsai runs, remove that file.",
+    message: `${pid === undefined ? "Another process" : `Process ${pid}`} has held the lock ${path} for more than ${Math.ceil(waitMs / 1000)} s.`,
+    hint: "Try again. If no other bonsai is running, delete that file.",
   });
 }

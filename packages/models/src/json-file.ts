@@ -22,15 +22,16 @@ interface JsonProblemOptions {
   file: string;
 }
 
-/** The first thing that is wrong with the values of a JSON file: file, key, what was found, what is allowed. */
+/** Describes the first invalid value of a JSON file: file, key, value, allowed values. */
 export function jsonProblem({ error, input, schema, file }: JsonProblemOptions): string {
   const issue = error.issues[0]!;
-  const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
-  const path = [...issue.path, ...unknown];
-  const found = isSecret(path) ? "a value that is not shown" : brief(valueAt(input, path));
-  const allowed =
-    unknown.length > 0 ? `one of the keys ${keysAt(schema, issue.path).join(", ")}` : allowedValues(issue);
-  return `${file}: ${shownPath(path)} is ${found}; allowed is ${allowed}.`;
+  const { path } = issue;
+  if (issue.code === "unrecognized_keys") {
+    const key = shownPath([...path, ...issue.keys.slice(0, 1)]);
+    return `${file}: unknown key ${key}. Known keys: ${keysAt(schema, path).join(", ")}.`;
+  }
+  const found = isSecret(path) ? "(hidden)" : brief(valueAt(input, path));
+  return `${file}: ${shownPath(path)} is ${found}, but must be ${allowedValues(issue)}.`;
 }
 
 /** People write keys where only the name of one belongs, and a message ends in logs. */
@@ -41,7 +42,7 @@ function isSecret(path: readonly PropertyKey[]): boolean {
 const longestValue = 80;
 
 function brief(value: unknown): string {
-  const text = redactKeys(jsonText(value) || "nothing");
+  const text = redactKeys(jsonText(value) || "missing");
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
 }
 
@@ -57,7 +58,7 @@ function allowedValues(issue: z.core.$ZodIssue): string {
     case "invalid_type":
       return kinds[issue.expected] ?? `a value of type ${issue.expected}`;
     case "too_small":
-      return issue.origin === "string" ? "a text that is not empty" : atLeast(issue);
+      return issue.origin === "string" ? "a non-empty string" : atLeast(issue);
     case "too_big":
       return `a number of at most ${issue.maximum}`;
     default:
@@ -68,7 +69,7 @@ function allowedValues(issue: z.core.$ZodIssue): string {
 const kinds: Readonly<Record<string, string>> = {
   int: "a whole number",
   number: "a number",
-  string: "a text",
+  string: "a string",
   boolean: "true or false",
   array: "a list",
   object: "an object",
@@ -76,7 +77,7 @@ const kinds: Readonly<Record<string, string>> = {
 };
 
 function atLeast({ minimum, inclusive, origin }: z.core.$ZodIssueTooSmall): string {
-  if (origin === "array") return "a list that is not empty";
+  if (origin === "array") return "a non-empty list";
   return inclusive === false ? `a number above ${minimum}` : `a number of at least ${minimum}`;
 }
 

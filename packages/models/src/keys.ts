@@ -151,17 +151,17 @@ function storedKey(entry: AuthEntry | undefined, provider: string, file: string)
   if (typeof key === "string") return sendable(key.trim(), place);
   throw new BonsaiError({
     code: "keys_invalid",
-    message: `${place} is ${key === undefined ? "missing" : `a value of type ${typeof key}`}; allowed is a text.`,
+    message: `${place} is ${key === undefined ? "missing" : `of type ${typeof key}`}, but must be a string.`,
     hint: `Write it as {"${provider}": {"type": "api_key", "key": "…"}}, or remove ${provider}.`,
   });
 }
 
-/** Anything else would be refused as a header, in words that show it. */
+/** HTTP refuses any other key, with a message that shows it. */
 function sendable(key: string, place: string): string {
   if (/^[\x21-\x7e]+$/.test(key) && !/["'`]/.test(key)) return key;
   throw new BonsaiError({
     code: "keys_invalid",
-    message: `${place} ${key === "" ? "is empty" : "holds a blank, a line break, a quotation mark or a letter that no key has"}.`,
-    hint: "Copy the key again, without what stands around it.",
+    message: `${place} ${key === "" ? "is empty" : "contains a space, a line break, a quotation mark or another character that no key has"}.`,
+    hint: "Copy the key again, without the text around it.",
   });
 }

@@ -146,8 +146,8 @@ class ProviderTable {
     if (load !== undefined) return load();
     throw new BonsaiError({
       code: "protocol_unknown",
-      message: `Nobody speaks the protocol ${JSON.stringify(api)}.`,
-      hint: `Allowed for a model's api: ${Object.keys(this.#loaders).join(", ")}.`,
+      message: `Unknown protocol ${JSON.stringify(api)}.`,
+      hint: `Set the model's api to one of: ${Object.keys(this.#loaders).join(", ")}.`,
     });
   }
 }
@@ -155,8 +155,8 @@ class ProviderTable {
 function gone(name: string): BonsaiError {
   return new BonsaiError({
     code: "provider_gone",
-    message: `Nobody answers for ${name}: the extension that did is not loaded.`,
-    hint: "Load it again, or choose another model.",
+    message: `Cannot use ${name}: the extension that provides it is not loaded.`,
+    hint: "Load the extension again, or choose another model.",
   });
 }
 

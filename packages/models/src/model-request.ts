@@ -102,7 +102,7 @@ export async function finalEvent(stream: AsyncIterable<StreamEvent>): Promise<Fi
   let last: StreamEvent | undefined;
   for await (const event of stream) last = event;
   if (last?.type === "done" || last?.type === "error") return last;
-  throw new TypeError("A model's stream ended without an answer.");
+  throw new TypeError("The model's stream ended without an answer.");
 }
 
 /** What happened on the way of a request that somebody should know and that did not stop it. */

@@ -141,12 +141,10 @@ export function isLoopback({ baseUrl }: Pick<ProviderConfig, "baseUrl">): boolea
   return host === "localhost" || host.endsWith(".localhost") || host === "[::1]" || /^127\./.test(host);
 }
 
-/** An address as it can be told: without user, password and query, which may be secret. */
+/** A printable address: without user, password and query, which may be secret. */
 export function shownAddress(url: string, base?: string): string {
   const parsed = URL.parse(url, base);
-  return parsed === null
-    ? "an address that is none"
-    : `${parsed.origin}${parsed.pathname}`.replace(/\/$/, "");
+  return parsed === null ? "an invalid address" : `${parsed.origin}${parsed.pathname}`.replace(/\/$/, "");
 }
 
 /** True for an Ollama: by its name, or the port that nobody else uses. */

@@ -74,7 +74,7 @@ export type ProviderErrorKind =
   | "refused"
   /** No connection, or it broke before the answer began. */
   | "network"
-  /** The stream ended before the answer did. */
+  /** The stream ended before the answer was complete. */
   | "cut"
   /** Nothing came for too long. */
   | "silence"

@@ -17,7 +17,7 @@ export function readScenario(path: string): Scenario {
   throw new BonsaiError({
     code: "scenario_invalid",
     message: jsonProblem({ error: result.error, input, schema: scenarioSchema, file: path }),
-    hint: 'The smallest scenario is {"turn": [{"text": "Good day."}]}.',
+    hint: 'The smallest valid scenario is {"turn": [{"text": "Good day."}]}.',
     cause: result.error,
   });
 }
@@ -25,13 +25,13 @@ export function readScenario(path: string): Scenario {
 function parsed(path: string): unknown {
   try {
     const text = textFile(path);
-    if (text === undefined) throw new Error("there is no such file");
+    if (text === undefined) throw new Error("the file does not exist");
     return JSON.parse(text);
   } catch (cause) {
     throw new BonsaiError({
       code: "scenario_unreadable",
-      message: `The scenario ${path} cannot be read as JSON: ${(cause as Error).message}.`,
-      hint: "Name a scenario file as scripted/PATH, or as the baseUrl of a scripted provider in models.json.",
+      message: `Cannot read the scenario ${path}: ${(cause as Error).message}.`,
+      hint: "Write scripted/PATH with the path of a scenario file, or set the path as baseUrl of a scripted provider in models.json.",
       cause,
     });
   }

@@ -53,7 +53,8 @@ async function* perform(
   yield* spoken(call, answer, line);
   yield* called(stage, call, answer, line);
   if (error !== undefined) throw refusal(error);
-  if (line.cut) throw new ProviderError({ kind: "cut", message: "The stream ended before the answer did." });
+  if (line.cut)
+    throw new ProviderError({ kind: "cut", message: "The stream ended before the answer was complete." });
   answer.setUsage(usageOf(line.usage, prompt(), answer));
   answer.stop(line.stopReason ?? (line.calls?.length ? "toolUse" : "stop"));
 }
@@ -209,7 +210,7 @@ function ended(purpose: string, played: number): ProviderError {
     kind: "refused",
     status: 400,
     code: "scenario_ended",
-    message: `The scenario has no answer left for ${purpose === "extension" ? "an" : "a"} ${purpose}: ${played} were given, and no condition holds.`,
+    message: `The scenario has no answer left for ${purpose === "extension" ? "an" : "a"} ${purpose}: it gave ${played}, and no other condition matches.`,
   });
 }
 

@@ -21,7 +21,7 @@ export function jsonOrText(text: string | undefined): unknown {
 export function textIn(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;
-  throw new TypeError(`A text of the stream is of type ${typeof value}.`);
+  throw new TypeError(`The stream contains a text of type ${typeof value}.`);
 }
 
 /** The id of a call: some servers count theirs. "" for what is none; such a call gets one of ours. */
@@ -81,17 +81,17 @@ export function brokenOff(error: unknown): ProviderError {
   if (own !== undefined) return own;
   return new ProviderError({
     kind: isTimeout ? "silence" : "cut",
-    message: `The connection broke before the answer was complete: ${message}`,
+    message: `The connection ended before the answer was complete: ${message}`,
     cause: error,
   });
 }
 
-/** What came has not the shape that it should have, and reading it threw. */
+/** The server sent data in an unexpected format, so that reading it threw. */
 export function garbled(what: string, body: unknown, cause: unknown): ProviderError {
   if (cause instanceof ProviderError) return cause;
   return new ProviderError({
     kind: "garbled",
-    message: `${what} has not the shape that it should have.`,
+    message: `The server sent ${what} in an unexpected format.`,
     body,
     cause,
   });
@@ -107,8 +107,8 @@ export function notSent(error: unknown): ProviderError {
     kind: "refused",
     code: "request_not_sent",
     message: isHeader
-      ? "The request could not be sent: the key or a header holds a character that HTTP does not allow."
-      : `The request could not be sent: ${message}`,
+      ? "Could not send the request: the API key or a header contains a character that HTTP does not allow."
+      : `Could not send the request: ${message}`,
     ...(!isHeader && { cause: error }),
   });
 }
@@ -126,7 +126,7 @@ function rootCause(error: unknown): RootCause {
   const inner = chain.at(-1);
   const coded = chain.findLast((cause) => typeof (cause as { code?: unknown }).code === "string");
   const code = (coded as { code: string } | undefined)?.code;
-  const message = (inner instanceof Error ? inner.message || inner.name : String(inner)) || "nothing is told";
+  const message = (inner instanceof Error ? inner.message || inner.name : String(inner)) || "unknown reason";
   return {
     own: inner instanceof ProviderError ? inner : undefined,
     isTimeout: /TIMEOUT|ETIMEDOUT/.test(code ?? ""),
@@ -187,8 +187,8 @@ function watchedAnswer(onAlive: () => void): TransformStream<Uint8Array, Uint8Ar
       bytes += part.length;
       const lineEnd = Math.max(part.lastIndexOf(LINE_FEED), part.lastIndexOf(CARRIAGE_RETURN));
       lineBytes = lineEnd < 0 ? lineBytes + part.length : part.length - lineEnd - 1;
-      if (lineBytes > MAX_LINE_BYTES) throw tooMuch("one event", MAX_LINE_BYTES);
-      if (bytes > MAX_ANSWER_BYTES) throw tooMuch("one answer", MAX_ANSWER_BYTES);
+      if (lineBytes > MAX_LINE_BYTES) throw tooMuch("an event", MAX_LINE_BYTES);
+      if (bytes > MAX_ANSWER_BYTES) throw tooMuch("an answer", MAX_ANSWER_BYTES);
       controller.enqueue(part);
     },
   });
@@ -219,7 +219,7 @@ function tooMuch(what: string, bytes: number): ProviderError {
   return new ProviderError({
     kind: "excess",
     code: TOO_LARGE,
-    message: `The server sent more than ${bytes / MB} MB for ${what}.`,
+    message: `The server sent ${what} of more than ${bytes / MB} MB.`,
   });
 }
 
@@ -230,20 +230,20 @@ async function redirected({ status, headers, body }: Response, url: string): Pro
     kind: "refused",
     status,
     code: "redirected",
-    message: `${shownAddress(url)} sends its visitors on to ${target}. Requests are not sent on, because they hold the key: set the base URL to where they should go.`,
+    message: `${shownAddress(url)} redirects to ${target}. Bonsai does not follow redirects, because requests contain your API key. If the new address is right, set it as the base URL.`,
   });
 }
 
-/** To be told once, and mended by the user: asking again brings the same page. */
+/** Not retried: the server would send the same page again. */
 async function pageInstead(response: Response, url: string): Promise<ProviderError> {
   const { status } = response;
   const title = /<title[^<>]{0,200}>([^<]{1,200})/i.exec(await response.text())?.[1]?.trim();
-  const page = title ? `a page of HTML (${JSON.stringify(title)})` : "a page of HTML";
+  const page = title ? `an HTML page (${JSON.stringify(title)})` : "an HTML page";
   return new ProviderError({
     kind: "refused",
     status,
     code: "page_instead",
-    message: `Instead of an answer ${shownAddress(url)} sent ${page}, with status ${status}. Is the base URL right? Many end in /v1.`,
+    message: `${shownAddress(url)} sent ${page} instead of an answer (status ${status}). Check the base URL: many end in /v1.`,
   });
 }
 

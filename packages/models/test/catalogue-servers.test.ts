@@ -275,9 +275,7 @@ describe("why a model that is known cannot be asked", () => {
   test("without a key that it needs, it names the variable; with one, nothing is asked", async () => {
     const fetch = () => Promise.reject(new Error("asked"));
     const model = modelOf(remote, "r1");
-    expect(await whyUnusable(model, { keys: keysOf(), fetch })).toBe(
-      `it needs a key, and ${remote.apiKeyEnv} is not set`,
-    );
+    expect(await whyUnusable(model, { keys: keysOf(), fetch })).toBe(`${remote.apiKeyEnv} is not set`);
     expect(await whyUnusable(model, { keys: keysOf("remote"), fetch })).toBeUndefined();
   });
 

@@ -102,11 +102,11 @@ describe("find", () => {
 
   test.each([
     ["claude-sonet-5-5", "model_unknown", "anthropic/claude-sonnet-5-5"],
-    ["qqqq", "model_unknown", '"qqqq" is known.'],
-    ["", "model_unknown", '"" is known'],
+    ["qqqq", "model_unknown", 'Unknown model "qqqq".'],
+    ["", "model_unknown", 'Unknown model "".'],
     ["anthropic/", "model_unknown", '"anthropic/"'],
     ["antropic/claude-sonnet-5-5", "provider_unknown", "anthropic/claude-sonnet-5-5"],
-    ["nobody/nothing", "provider_unknown", "known are anthropic, openai, google"],
+    ["nobody/nothing", "provider_unknown", "Known providers: anthropic, openai, google"],
   ])("%j is refused: %s", async (reference, code, told) => {
     const { find } = await load();
     const error = await failure(find(reference));

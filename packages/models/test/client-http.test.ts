@@ -91,7 +91,7 @@ test("the error says so when no server listens at the address", async () => {
   }))
     seen.push(event);
   expect(seen.at(-1)?.message.errorMessage).toContain(
-    `Nobody listens at ${model.baseUrl}, where lab should be. Is the server running`,
+    `No server for lab answers at ${model.baseUrl}. Start the server`,
   );
 });
 

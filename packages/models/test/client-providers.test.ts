@@ -14,7 +14,7 @@ describe("keys", () => {
       type: "error",
       failure: { kind: "other", code: "key_missing", retryable: false },
     });
-    expect(final.message.errorMessage).toMatch(/no key for lab.*LAB_KEY.*bonsai login lab/);
+    expect(final.message.errorMessage).toMatch(/No API key for lab.*LAB_KEY.*bonsai login lab/);
     expect(calls).toHaveLength(0);
   });
   test("a server on this machine wants none", async () => {

@@ -160,7 +160,7 @@ describe("repairs", () => {
       says("yes"),
     ]);
     expect((await ask({ messages: [seen("old"), seen("new")] })).type).toBe("done");
-    expect(JSON.stringify(calls[1]!.messages)).toMatch(/left out.*"data":"new"/);
+    expect(JSON.stringify(calls[1]!.messages)).toMatch(/Image omitted.*"data":"new"/);
     expect(notices).toMatchObject([{ type: "repair", repairs: [{ kind: "too_many_bytes", count: 1 }] }]);
   });
   test("fail where there is nothing to drop: with an image for its bytes, without one as too long", async () => {

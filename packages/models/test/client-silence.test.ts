@@ -18,7 +18,7 @@ describe("silence", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(await final).toMatchObject({ type: "done", message: { content: [{ text: "yes" }] } });
     expect(notices).toMatchObject([
-      { type: "retry", failure: { message: "Nothing came from the provider for 90 s." } },
+      { type: "retry", failure: { message: "The provider sent nothing for 90 s." } },
     ]);
     expect(calls[0]!.signal.aborted).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
@@ -63,7 +63,7 @@ describe("silence", () => {
     expect(notices).toMatchObject([
       {
         type: "retry",
-        failure: { message: "The provider gave signs of life for 600 s, and nothing of an answer." },
+        failure: { message: "The provider kept the connection open for 600 s but sent no answer." },
       },
     ]);
   });
@@ -79,7 +79,8 @@ describe("silence", () => {
     expect(await failed).toMatchObject({
       type: "error",
       failure: {
-        message: "The provider gave signs of life for 120 s, and nothing of an answer. 2 attempts failed.",
+        message:
+          "The provider kept the connection open for 120 s but sent no answer. Gave up after 2 attempts.",
       },
     });
   });

@@ -20,7 +20,7 @@ describe("an answer that says nothing", () => {
     answer.stop("stop");
   };
   test.each([
-    ["thinking alone", thinks, "The model thought, and ended its answer without a word or a tool call."],
+    ["thinking alone", thinks, "The model only produced thinking: its answer has no text and no tool call."],
     ["blanks", blank, "The model's answer was empty."],
     ["characters that nobody sees", invisible, "The model's answer was empty."],
     ["nothing", nothing, "The model's answer was empty."],
@@ -28,7 +28,7 @@ describe("an answer that says nothing", () => {
     const { ask, calls, notices } = stage([step]);
     expect(await ask()).toMatchObject({
       type: "error",
-      failure: { kind: "other", code: "answer_empty", message: `${message} 2 attempts failed.` },
+      failure: { kind: "other", code: "answer_empty", message: `${message} Gave up after 2 attempts.` },
       message: { stopReason: "error" },
     });
     expect(calls.length).toBe(2);
@@ -69,7 +69,7 @@ describe("an answer that says nothing", () => {
     expect(await cut.ask()).toMatchObject({
       failure: {
         code: "answer_empty",
-        message: "The answer was cut off at its output limit before its first word.",
+        message: "The model reached its output limit before it wrote any text.",
       },
     });
     expect(cut.calls.length).toBe(1);
@@ -89,7 +89,7 @@ describe("an answer that is too large", () => {
     ],
     [
       "calls without end",
-      "500 texts and tool calls",
+      "500 text blocks and tool calls",
       async function* (_call, answer) {
         for (;;) yield answer.endCall(answer.beginCall({ id: "", name: "ls" }));
       },
@@ -97,7 +97,10 @@ describe("an answer that is too large", () => {
   ])("%s ends, and is not asked for again", async (_name, what, step) => {
     const { ask, calls } = stage([step]);
     expect(await ask()).toMatchObject({
-      failure: { code: "answer_too_large", message: `The server sent more than ${what} for one answer.` },
+      failure: {
+        code: "answer_too_large",
+        message: `The answer was too long: the server sent more than ${what}.`,
+      },
     });
     expect(calls.length).toBe(1);
   });

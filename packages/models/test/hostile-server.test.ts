@@ -197,7 +197,7 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
       });
       const { error } = await ask(wire, url);
       expect(error).toMatchObject({ kind: "refused", code: "redirected", status });
-      expect((error as Error).message).toContain(`sends its visitors on to ${other}/elsewhere.`);
+      expect((error as Error).message).toContain(`redirects to ${other}/elsewhere.`);
     }
     expect(visits).toEqual([]);
   });
@@ -227,7 +227,7 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
         kind: "other",
         code: "page_instead",
         retryable: false,
-        message: expect.stringMatching(/a page of HTML \("Log in"\), with status 200.*\/v1/),
+        message: expect.stringMatching(/an HTML page \("Log in"\) instead of an answer \(status 200\).*\/v1/),
       },
     });
     expect(asked).toBe(1);

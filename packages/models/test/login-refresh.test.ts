@@ -162,12 +162,12 @@ describe("a refresh that fails", () => {
       const { failure } = await ask(lab);
       expect(failure).toMatchObject({ code: "login_expired", retryable: false });
       expect(failure!.message).toMatch(
-        /^The login at lab has ended: .*invalid_grant: expired.*Log in again: \/login lab, or /,
+        /^The login to lab expired: .*invalid_grant: expired.*Log in again with \/login lab, or /,
       );
       expect(lab.stored()).toEqual({ other: { type: "api_key", key: "k" } });
       expect((await ask(lab)).failure).toMatchObject({
         code: "key_missing",
-        message: "Nobody is logged in at lab (Lab). Log in: /login lab, or `bonsai login lab` in a shell.",
+        message: "You are not logged in to lab (Lab). Run /login lab, or `bonsai login lab` in a shell.",
       });
       expect(lab.server.count("api")).toBe(0);
     },
@@ -204,7 +204,7 @@ describe("a refresh that fails", () => {
     lab.server.fail("token", ...Array(10).fill("server-error"));
     const { failure } = await ask(lab);
     expect(failure).toMatchObject({ code: "login_refresh_failed", retryable: true });
-    expect(failure!.message).toMatch(/^The login at lab could not be refreshed: Lab did not answer/);
+    expect(failure!.message).toMatch(/^Could not refresh the login to lab: The login server of Lab failed/);
     expect(lab.stored().lab).toEqual(lab.credentials);
   });
 

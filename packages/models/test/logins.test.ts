@@ -104,10 +104,10 @@ describe("a login in the browser", () => {
     });
     await lab.keys.logins.login("lab", user);
     expect(user.shown.slice(1)).toEqual([
-      "What was pasted belongs to another login: log in at the address above.",
-      "There is no code in what was pasted: paste the whole address.",
-      "What was pasted belongs to another login: log in at the address above.",
-      "The code is exchanged for a token.",
+      "The pasted code belongs to another login. Log in at the address above.",
+      "The pasted address contains no code. Paste the whole address.",
+      "The pasted code belongs to another login. Log in at the address above.",
+      "Exchanging the code for a token…",
     ]);
   });
 
@@ -168,7 +168,7 @@ describe("a login in the browser", () => {
     const user = loginUser({ onProgress: () => limit.abort(late) });
     await expect(lab.keys.logins.login("lab", user)).rejects.toMatchObject({
       code: "login_unanswered",
-      message: "Lab did not answer the login as it should (it took longer than 30 s).",
+      message: "The login server of Lab failed (no answer within 30 s).",
     });
     expect(limits).toHaveBeenCalledWith(30_000);
     expect(existsSync(join(lab.home, "auth.json"))).toBe(false);
@@ -214,7 +214,7 @@ describe("a login in the browser", () => {
   });
 
   test.each<[OAuthFault, RegExp]>([
-    ["server-error", /\(it answered with status 503\)\.$/],
+    ["server-error", /\(status 503\)\.$/],
     // The parser's own message quotes what it read.
     ["malformed", /\(failed to parse "response" body as JSON\)\.$/],
   ])("whose exchange meets %j says so, and nothing of the answer", async (fault, message) => {
@@ -318,7 +318,7 @@ describe("a login with a device's code", () => {
         return "device";
       },
     });
-    expect(asked).toEqual(["How do you log in at Lab?", "browser", "device"]);
+    expect(asked).toEqual(["How do you want to log in to Lab?", "browser", "device"]);
     expect(user.shown[0]).toMatch(/activate/);
   });
 });
@@ -367,7 +367,10 @@ describe("a logout", () => {
     await lab.keys.logins.login("lab", loginUser());
     lab.server.fail("revoke", "drop");
     const done = await lab.keys.logins.logout("lab");
-    expect(done).toMatchObject({ isRevoked: false, problem: expect.stringMatching(/Lab did not answer/) });
+    expect(done).toMatchObject({
+      isRevoked: false,
+      problem: expect.stringMatching(/login server of Lab failed/),
+    });
     expect(lab.stored()).toEqual({});
   });
 

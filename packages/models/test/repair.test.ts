@@ -183,7 +183,7 @@ describe("images", () => {
   test("of older messages can be left out alone", () => {
     const messages = [seen(9), user("and"), seen(8)] as Message[];
     const less = withoutOlderImages(messages);
-    expect(JSON.stringify(less[0])).toContain("left out");
+    expect(JSON.stringify(less[0])).toContain("Image omitted");
     expect(less[2]).toBe(messages[2]);
     expect(withoutOlderImages(less)).toBe(less);
   });

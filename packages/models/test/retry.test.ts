@@ -37,7 +37,7 @@ describe("the wait", () => {
     const retries = budget();
     expect(retries.next(long)).toBeUndefined();
     expect(retries.givenUp(long).message).toBe(
-      "Overloaded. The provider asks to wait 3,600 s, longer than the 60 s that are waited at most.",
+      "Overloaded. The provider asked to wait 3,600 s; the limit is 60 s (retry.maxDelayMs).",
     );
   });
   test("never comes after what is refused for good", () => {
@@ -139,7 +139,7 @@ test("after the last attempt the error says how many there were", async () => {
     Array.from({ length: 9 }, () => ({ status: 500, message: "Internal error" })),
   );
   expect(await ask()).toMatchObject({
-    failure: { message: "Internal error. 6 attempts failed.", status: 500 },
+    failure: { message: "Internal error. Gave up after 6 attempts.", status: 500 },
   });
   expect(attempts()).toBe(6);
 });
@@ -169,7 +169,7 @@ test("a local server that does not run is named as that", async () => {
     {
       failure: {
         message:
-          "Nobody listens at http://127.0.0.1:8080/v1, where lab should be. Is the server running, on this port?",
+          "No server for lab answers at http://127.0.0.1:8080/v1. Start the server, or correct the port.",
       },
     },
   ]);

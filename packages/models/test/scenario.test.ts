@@ -105,29 +105,29 @@ describe("a scenario file", () => {
 
   const answer = (line: unknown) => ({ turn: [line] });
   test.each([
-    ["{", "scenario_unreadable", "cannot be read as JSON"],
-    ["[]", "scenario_invalid", "the whole file is []; allowed is an object"],
-    [{}, "scenario_invalid", "turn is nothing; allowed is a list"],
-    [{ turn: [], atEnd: "stop" }, "scenario_invalid", 'atEnd is "stop"; allowed is one of "error", "repeat"'],
-    [{ turn: [], contextWindow: 0 }, "scenario_invalid", "contextWindow is 0; allowed is a number above 0"],
-    [answer("hi"), "scenario_invalid", 'turn[0] is "hi"; allowed is an object'],
+    ["{", "scenario_unreadable", "Cannot read the scenario"],
+    ["[]", "scenario_invalid", "the whole file is [], but must be an object"],
+    [{}, "scenario_invalid", "turn is missing, but must be a list"],
     [
-      answer({ txt: "hi" }),
+      { turn: [], atEnd: "stop" },
       "scenario_invalid",
-      'turn[0].txt is "hi"; allowed is one of the keys when, times',
+      'atEnd is "stop", but must be one of "error", "repeat"',
     ],
-    [answer({ calls: [{}] }), "scenario_invalid", "turn[0].calls[0].name is nothing; allowed is a text"],
-    [answer({ when: { lastTxt: "" } }), "scenario_invalid", "when.lastTxt is"],
+    [{ turn: [], contextWindow: 0 }, "scenario_invalid", "contextWindow is 0, but must be a number above 0"],
+    [answer("hi"), "scenario_invalid", 'turn[0] is "hi", but must be an object'],
+    [answer({ txt: "hi" }), "scenario_invalid", "unknown key turn[0].txt. Known keys: when, times"],
+    [answer({ calls: [{}] }), "scenario_invalid", "turn[0].calls[0].name is missing, but must be a string"],
+    [answer({ when: { lastTxt: "" } }), "scenario_invalid", "unknown key turn[0].when.lastTxt"],
     [
       answer({ when: { lastTextMatches: "(" } }),
       "scenario_invalid",
-      'is "("; allowed is a regular expression',
+      'is "(", but must be a regular expression',
     ],
-    [answer({ chunkChars: 0 }), "scenario_invalid", "turn[0].chunkChars is 0; allowed is a number above 0"],
+    [answer({ chunkChars: 0 }), "scenario_invalid", "turn[0].chunkChars is 0, but must be a number above 0"],
     [
       answer({ error: { status: 42, message: "x" } }),
       "scenario_invalid",
-      "error.status is 42; allowed is a number of",
+      "error.status is 42, but must be a number of",
     ],
   ])("%j is refused", (content, code, told) => {
     const path = scenarioFile(content);

@@ -38,7 +38,7 @@ export async function runProviderLogin(
     return await host.app.models.keys.logins.login(provider, callbacks);
   } catch (error) {
     if (!controller.signal.aborted) throw error;
-    notify("The login was cancelled; nothing is stored.");
+    notify("Login cancelled. Nothing was stored.");
     return undefined;
   } finally {
     close();

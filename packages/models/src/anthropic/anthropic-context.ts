@@ -134,7 +134,9 @@ function resultBlocks({ toolCallId, content, isError }: ToolResultMessage): User
 function imageBlocks({ data, mimeType }: Record<string, unknown>): (TextBlockParam | ImageBlockParam)[] {
   if (typeof data !== "string" || data === "") return [];
   if (!isImageType(mimeType)) {
-    return textBlocks(`[An image of type ${String(mimeType)}: this model sees JPEG, PNG, GIF and WebP only]`);
+    return textBlocks(
+      `[Image of type ${String(mimeType)} omitted: this model accepts only JPEG, PNG, GIF and WebP]`,
+    );
   }
   return [{ type: "image", source: { type: "base64", media_type: mimeType, data } }];
 }

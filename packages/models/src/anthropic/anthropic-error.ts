@@ -23,7 +23,7 @@ const statusOfType: Readonly<Record<string, number>> = {
   overloaded_error: 529,
 };
 
-/** What the SDK says where there is no body; the overflow of some servers is known by it. */
+/** The SDK's message for an empty body. Some servers report an overflow this way. */
 const NO_BODY = "status code (no body)";
 
 /** A proxy's page can be long; the whole of it stands in the error's body. */
@@ -41,7 +41,7 @@ export function streamFailure(error: unknown): ProviderError {
   if (error instanceof SyntaxError) {
     return new ProviderError({
       kind: "garbled",
-      message: `An event of the stream is no JSON: ${error.message}`,
+      message: `The server sent an event that is not valid JSON: ${error.message}`,
       cause: error,
     });
   }
@@ -61,7 +61,7 @@ export function unexpectedBody(status: number, contentType: string, text: string
     return refusedBody({ body, fields, status: undefined });
   return new ProviderError({
     kind: "garbled",
-    message: `Instead of a stream of events the server sent ${contentType || "a body of no type"} with status ${status}.`,
+    message: `Expected an event stream, but the server sent ${contentType || "a body without a content type"} (status ${status}).`,
     body,
   });
 }

@@ -202,7 +202,7 @@ function windowExceeded(): ProviderError {
   return new ProviderError({
     kind: "refused",
     code: "model_context_window_exceeded",
-    message: "The answer ran into the end of the model's context window (model_context_window_exceeded).",
+    message: "The answer reached the end of the model's context window (model_context_window_exceeded).",
   });
 }
 
@@ -242,7 +242,11 @@ export async function* anthropicEvents(
 }
 
 function noEvent(body: unknown): ProviderError {
-  return new ProviderError({ kind: "garbled", message: "The server sent an event that is no object.", body });
+  return new ProviderError({
+    kind: "garbled",
+    message: "The server sent an event that is not a JSON object.",
+    body,
+  });
 }
 
 function isError(body: unknown): boolean {

@@ -59,12 +59,12 @@ function* taken(reading: AnthropicStream, event: AnthropicEvent): Iterable<Strea
   try {
     yield* reading.take(event);
   } catch (error) {
-    throw garbled(`An event of the stream (${named(event)})`, event, error);
+    throw garbled(`an event (${named(event)})`, event, error);
   }
 }
 
 function named({ type }: { type?: unknown }): string {
-  return typeof type === "string" ? type.slice(0, 100) : "of no type";
+  return typeof type === "string" ? type.slice(0, 100) : "no type";
 }
 
 function cut({ isStarted }: AnthropicStream): ProviderError {

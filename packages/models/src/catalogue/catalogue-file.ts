@@ -50,12 +50,12 @@ const modelSchema = z.strictObject({
 });
 
 const providerSchema = z.strictObject({
-  provider: z.string().regex(/^[^\s/]+$/, "a name without blanks and slashes"),
+  provider: z.string().regex(/^[^\s/]+$/, "a name without spaces and slashes"),
   api: z.enum(["anthropic-messages", "openai-responses", "openai-chat", "scripted"]).optional(),
   baseUrl: z.string().min(1).optional(),
   apiKeyEnv: z
     .string()
-    .regex(/^[A-Za-z_]\w*$/, "the name of a variable, not the key itself")
+    .regex(/^[A-Za-z_]\w*$/, "the name of an environment variable, not the key itself")
     .optional(),
   headers: z.record(z.string(), z.string()).optional(),
   compat: compatSchema.optional(),
@@ -97,17 +97,17 @@ export function catalogueOverrides(home: string): Overrides {
     throw unreadable(file, cause);
   }
   if (isTooDeep(value))
-    throw unreadable(file, new SyntaxError(`it is nested deeper than ${MAX_LEVELS} levels`));
+    throw unreadable(file, new SyntaxError(`it has more than ${MAX_LEVELS} nested levels`));
   return { file, providers: validated(value, file) };
 }
 
-/** The parser quotes what stands around its place, which may be a key of `headers`: that is neither shown nor kept. */
+/** Removes the parser's quotation from its message: it can contain a key. */
 function unreadable(file: string, cause: unknown): BonsaiError {
-  const reason = (cause as Error).message.replace(/, (?:"|\.\.\.).*(?= is not valid JSON$)/s, "");
+  const reason = (cause as Error).message.replace(/, (?:"|\.\.\.).* is not valid JSON$/s, "");
   return new BonsaiError({
     code: "models_unreadable",
-    message: `${file} cannot be read as JSON: ${reason}.`,
-    hint: "Mend the file, or move it away to work with the built-in models.",
+    message: `Cannot parse ${file}: ${reason}.`,
+    hint: "Fix the file, or move it away to use only the built-in models.",
     ...(!(cause instanceof SyntaxError) && { cause }),
   });
 }
@@ -118,7 +118,7 @@ function validated(input: unknown, file: string): ProviderOverride[] {
   throw new BonsaiError({
     code: "models_invalid",
     message: jsonProblem({ error: parsed.error, input, schema: catalogueSchema, file }),
-    hint: 'The shape is {"providers": [{"provider": "box", "baseUrl": "http://127.0.0.1:8000/v1", "models": [{"id": "coder", "contextWindow": 32768}]}]}.',
+    hint: 'Example: {"providers": [{"provider": "box", "baseUrl": "http://127.0.0.1:8000/v1", "models": [{"id": "coder", "contextWindow": 32768}]}]}',
     cause: parsed.error,
   });
 }
@@ -181,8 +181,8 @@ function refuseForeignStyle(compat: ModelCompat | undefined, api: ProviderApi, p
   if (thinking === undefined || allowed.includes(thinking)) return;
   throw new BonsaiError({
     code: "models_invalid",
-    message: `${place}.compat.thinking is ${JSON.stringify(thinking)}; allowed with ${api} is ${allowed.length === 0 ? "nothing" : `one of ${allowed.map((style) => JSON.stringify(style)).join(", ")}`}.`,
-    hint: "Say another way, or leave it out: then what is known of the model or its server counts.",
+    message: `${place}.compat.thinking is ${JSON.stringify(thinking)}, but ${api} ${allowed.length === 0 ? "allows no value" : `only allows ${allowed.map((style) => JSON.stringify(style)).join(", ")}`}.`,
+    hint: "Change the value, or remove it to use the default of the model or server.",
   });
 }
 
@@ -200,11 +200,11 @@ function mergedProvider(
   const { api, baseUrl } = merged;
   if (baseUrl === undefined || (api !== "scripted" && !isWebAddress(baseUrl))) {
     const allowed =
-      api === "scripted" ? "the path of a scenario file" : "an http or https address without a user";
+      api === "scripted" ? "the path of a scenario file" : "an http or https address without a user name";
     throw new BonsaiError({
       code: "models_invalid",
-      message: `${file}: ${place}.baseUrl is ${redactKeys(JSON.stringify(baseUrl) ?? "nothing")}; allowed is ${allowed}.`,
-      hint: `Say where ${override.provider} is served, like "http://127.0.0.1:8000/v1". What lets one in stands in apiKeyEnv or headers.`,
+      message: `${file}: ${place}.baseUrl is ${redactKeys(JSON.stringify(baseUrl) ?? "missing")}, but must be ${allowed}.`,
+      hint: `Set baseUrl to the address of ${override.provider}, for example "http://127.0.0.1:8000/v1". Put credentials in apiKeyEnv or headers.`,
     });
   }
   if (api !== "scripted") return { ...merged, baseUrl: baseUrl.replace(/(?<!\/)\/+$/, "") };

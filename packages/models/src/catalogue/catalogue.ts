@@ -270,23 +270,23 @@ function ambiguous(wanted: string, found: readonly CatalogueModel[]): BonsaiErro
   const all = found.map(referenceOf);
   return new BonsaiError({
     code: "model_ambiguous",
-    message: `${quoted(wanted)} is the name of ${found.length} models: ${listed(all)}.`,
-    hint: `Name one of them with its provider, like ${all[0]}.`,
+    message: `${quoted(wanted)} matches ${found.length} models: ${listed(all)}.`,
+    hint: `Add the provider, for example ${all[0]}.`,
   });
 }
 
 function needsKey(wanted: string, found: readonly CatalogueModel[]): BonsaiError {
   const variables = [...new Set(found.flatMap(({ apiKeyEnv }) => apiKeyEnv ?? []))];
   const lacking =
-    variables.length === 0 ? "nobody is logged in" : `a key is missing: ${variables.join(" or ")}`;
+    variables.length === 0 ? "you are not logged in" : `the API key is missing: ${variables.join(" or ")}`;
   const [provider] = found.map((model) => model.provider);
   return new BonsaiError({
     code: "model_needs_key",
-    message: `${quoted(wanted)} can mean ${listed(found.map(referenceOf))}; none can be used now, for ${lacking}.`,
+    message: `${quoted(wanted)} matches ${listed(found.map(referenceOf))}, but ${lacking}.`,
     hint:
       variables.length === 0
-        ? `Log in: /login ${provider} in bonsai.`
-        : `Set the variable, or store the key: /login ${provider} in bonsai.`,
+        ? `Run \`bonsai login ${provider}\`, or /login ${provider} in bonsai.`
+        : `Set the variable, or store a key with \`bonsai login ${provider}\` or /login ${provider}.`,
   });
 }
 
@@ -294,8 +294,8 @@ function unknownModel(wanted: string, models: readonly CatalogueModel[]): Bonsai
   const near = nearest(wanted, models.map(referenceOf), shownMatches);
   return new BonsaiError({
     code: "model_unknown",
-    message: `No model ${quoted(wanted)} is known.${near.length === 0 ? "" : ` Alike are ${listed(near)}.`}`,
-    hint: "`bonsai models --all` lists the known ones. Any other of a known provider works as provider/id.",
+    message: `Unknown model ${quoted(wanted)}.${near.length === 0 ? "" : ` Similar names: ${listed(near)}.`}`,
+    hint: "Run `bonsai models --all` to list models. For a model that is not listed, write PROVIDER/ID.",
   });
 }
 
@@ -308,8 +308,8 @@ function unknownProvider(
   const known = providers.map(({ provider }) => provider).join(", ");
   return new BonsaiError({
     code: "provider_unknown",
-    message: `No provider ${quoted(wanted.slice(0, wanted.indexOf("/")))} is known; known are ${known}.${near.length === 0 ? "" : ` Models alike are ${listed(near)}.`}`,
-    hint: "Add the provider to models.json with its baseUrl, or name a known one.",
+    message: `Unknown provider ${quoted(wanted.slice(0, wanted.indexOf("/")))}. Known providers: ${known}.${near.length === 0 ? "" : ` Similar models: ${listed(near)}.`}`,
+    hint: "Use a known provider, or add yours to models.json with its baseUrl.",
   });
 }
 

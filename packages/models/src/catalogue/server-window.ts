@@ -227,7 +227,7 @@ async function boundedText({ body }: Response): Promise<string> {
   let bytes = 0;
   for await (const part of body ?? []) {
     bytes += part.length;
-    if (bytes > MAX_BYTES) throw new RangeError("The answer has no end.");
+    if (bytes > MAX_BYTES) throw new RangeError("The answer is larger than 16 MB.");
     parts.push(part);
   }
   return Buffer.concat(parts).toString("utf8");

@@ -92,9 +92,9 @@ export async function whyUnusable(
 
 /** What a provider lacks whose key is missing: the variable, or the login. */
 export function missingKey({ apiKeyEnv, provider, login }: ProviderConfig): string {
-  if (apiKeyEnv === undefined) return `it needs a login: /login ${provider}`;
-  const other = login === undefined ? "" : `, and nobody is logged in: /login ${provider}`;
-  return `it needs a key, and ${apiKeyEnv} is not set${other}`;
+  if (apiKeyEnv === undefined) return `it needs a login (/login ${provider})`;
+  const other = login === undefined ? "" : ` and you are not logged in (/login ${provider})`;
+  return `${apiKeyEnv} is not set${other}`;
 }
 
 /** True where there is a server that can be asked what it serves. */

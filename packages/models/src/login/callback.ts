@@ -19,22 +19,22 @@ export function refusal(error: string, description?: string | null): BonsaiError
     return new BonsaiError({
       code: "login_denied",
       message: `The login was denied (${said}).`,
-      hint: "Begin the login again, and allow it in the browser.",
+      hint: "Start the login again and allow it in the browser.",
     });
   }
   return new BonsaiError({
     code: "login_refused",
     message: `The provider refused the login (${said}).`,
-    hint: "Begin the login again; where it is refused once more, the provider's or the extension's settings are to blame.",
+    hint: "Start the login again. If the provider refuses it again, check the settings of the provider or extension.",
   });
 }
 
-/** Somebody gave the login up. */
+/** The user cancelled the login. */
 export function loginCancelled(): BonsaiError {
   return new BonsaiError({
     code: "login_cancelled",
-    message: "The login was cancelled; nothing is stored.",
-    hint: "Begin it again with /login.",
+    message: "Login cancelled. Nothing was stored.",
+    hint: "Start it again with /login.",
   });
 }
 

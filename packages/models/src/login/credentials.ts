@@ -2,27 +2,28 @@ import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import type { AuthEntry } from "../auth-file.ts";
 import type { LoginCredentials, ProviderLogin } from "./provider-login.ts";
 
-/** What a login gave, as it can be stored. @throws BonsaiError `login_unusable`, without a word of it */
+/** Checks a login's credentials before they are stored. @throws BonsaiError `login_unusable`; its message quotes no credentials */
 export function checkedCredentials(provider: string, given: unknown): LoginCredentials {
-  if (!isRecord(given)) throw unusable(provider, "nothing that could be stored");
+  if (!isRecord(given)) throw unusable(provider, "no credentials");
   const { type: _type, ...fields } = JSON.parse(JSON.stringify(given)) as Record<string, unknown>;
   const { access, refresh = "", expires } = fields;
-  if (typeof access !== "string" || access === "") throw unusable(provider, "no access, a text");
-  if (typeof refresh !== "string") throw unusable(provider, "a refresh that is no text");
+  if (typeof access !== "string" || access === "")
+    throw unusable(provider, "credentials without access (a string)");
+  if (typeof refresh !== "string") throw unusable(provider, "a refresh that is not a string");
   if (expires === undefined || expires === null) {
     const { expires: _expires, ...endless } = fields;
     return { ...endless, access, refresh };
   }
   if (typeof expires !== "number")
-    throw unusable(provider, "an expires that is no number of milliseconds since the epoch");
+    throw unusable(provider, "an expires that is not a number of milliseconds since 1970");
   return { ...fields, access, refresh, expires };
 }
 
 function unusable(provider: string, what: string): BonsaiError {
   return new BonsaiError({
     code: "login_unusable",
-    message: `The login at ${provider} gave ${what}; nothing is stored.`,
-    hint: "Its extension has to give {access, refresh, expires}: report it to its author.",
+    message: `The login to ${provider} returned ${what}. Nothing was stored.`,
+    hint: "The extension must return {access, refresh, expires}. Report this to its author.",
   });
 }
 

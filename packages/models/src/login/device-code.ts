@@ -58,7 +58,7 @@ function isEnded(error: unknown): boolean {
 function codeEnded(): BonsaiError {
   return new BonsaiError({
     code: "login_timeout",
-    message: "The code of the login has ended before it was typed.",
-    hint: "Begin the login again, and type the new code.",
+    message: "The login code expired before you entered it.",
+    hint: "Start the login again and enter the new code.",
   });
 }

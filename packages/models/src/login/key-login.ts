@@ -6,20 +6,25 @@ export interface KeyLoginOptions {
   name: string;
   /** Where the key is made: shown, and opened in the browser. */
   url?: string | undefined;
-  /** Default: "Paste the key." */
+  /** Default: "Paste the API key." */
   message?: string | undefined;
-  /** Throws where the key is not good. Default: any is. */
+  /** Throws if the key is invalid. Default: accepts every key. */
   check?: ((key: string, signal: AbortSignal) => Promise<void> | void) | undefined;
 }
 
-/** A login by the paste of a key, which does not end. */
-export function keyLogin({ name, url, message = "Paste the key.", check }: KeyLoginOptions): ProviderLogin {
+/** A login with a pasted key. It never expires. */
+export function keyLogin({
+  name,
+  url,
+  message = "Paste the API key.",
+  check,
+}: KeyLoginOptions): ProviderLogin {
   return {
     name,
     async login({ onAuth, onPrompt, onProgress, signal }) {
-      if (url !== undefined) onAuth({ url, instructions: "Make a key there, and paste it here." });
+      if (url !== undefined) onAuth({ url, instructions: "Create a key there and paste it here." });
       const key = (await onPrompt({ message, isSecret: true })).trim();
-      if (check !== undefined) onProgress("The key is tried.");
+      if (check !== undefined) onProgress("Checking the key…");
       await check?.(key, signal);
       return { access: key, refresh: "" };
     },

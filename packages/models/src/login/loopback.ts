@@ -75,8 +75,8 @@ async function listening(server: Server, ports: readonly number[]): Promise<numb
   }
   throw new BonsaiError({
     code: "login_port_taken",
-    message: `The browser cannot come back from the login: none of the ports ${ports.join(", ")} of 127.0.0.1 is free (${(cause as Error | undefined)?.message ?? "no port was given"}).`,
-    hint: "End what uses the port, another login for one, and try again.",
+    message: `Cannot receive the browser's login: no free port on 127.0.0.1 among ${ports.join(", ")} (${(cause as Error | undefined)?.message ?? "no ports given"}).`,
+    hint: "Close the program that uses the port, for example another login. Then try again.",
     cause,
   });
 }
@@ -175,12 +175,15 @@ const head = {
   connection: "close",
 };
 
-/** Fixed: nothing of what a request says is repeated. */
+/** Fixed texts: a page never repeats parts of the request. */
 const pages = {
-  done: page("You are logged in", "You can close this page and go back to the terminal."),
-  refused: page("You are not logged in", "The provider refused the login. The terminal says why."),
-  foreign: page("This is no answer that is waited for", "Begin the login again in the terminal."),
-  nothing: page("There is nothing here", "The login answers at another address."),
+  done: page("You are logged in", "You can close this page and return to the terminal."),
+  refused: page("You are not logged in", "The provider refused the login. See the terminal for the reason."),
+  foreign: page(
+    "Unexpected login",
+    "Bonsai is not waiting for this login. Start the login again in the terminal.",
+  ),
+  nothing: page("Page not found", "The login uses another address."),
 };
 
 function page(title: string, text: string): string {
@@ -190,15 +193,15 @@ function page(title: string, text: string): string {
 function timedOut(timeoutMs: number): BonsaiError {
   return new BonsaiError({
     code: "login_timeout",
-    message: `The browser did not come back from the login within ${Math.round(timeoutMs / 1000)} s.`,
-    hint: "Begin the login again. Where the browser is on another machine, paste the address that it ends at.",
+    message: `The browser did not finish the login within ${Math.round(timeoutMs / 1000)} s.`,
+    hint: "Start the login again. If the browser runs on another machine, paste its final address here.",
   });
 }
 
 function weakState(state: string): BonsaiError {
   return new BonsaiError({
     code: "login_state_weak",
-    message: `The state of a login has ${state.length} characters; at least ${MIN_STATE_CHARS} are needed for nobody to guess it.`,
-    hint: "Make it with crypto.randomUUID().",
+    message: `The login's state has ${state.length} characters, but needs at least ${MIN_STATE_CHARS} to be safe from guessing.`,
+    hint: "Create it with crypto.randomUUID().",
   });
 }

@@ -201,15 +201,15 @@ function unanswered(name: string, error: unknown): BonsaiError {
   const inner = cause instanceof Error && !(cause instanceof SyntaxError) ? `: ${cause.message}` : "";
   const isLate = [error, cause].some((each) => each instanceof Error && each.name === "TimeoutError");
   const said = isLate
-    ? `it took longer than ${TIMEOUT_MS / 1000} s`
+    ? `no answer within ${TIMEOUT_MS / 1000} s`
     : status === undefined
       ? `${message}${inner}`
-      : `it answered with status ${status}`;
+      : `status ${status}`;
   return new BonsaiError({
     code: "login_unanswered",
-    message: `${name} did not answer the login as it should (${said}).`,
+    message: `The login server of ${name} failed (${said}).`,
     // The cause holds the whole answer, tokens included: it is kept nowhere.
-    hint: "Try again in a while.",
+    hint: "Try again later.",
   });
 }
 
@@ -222,7 +222,7 @@ function refusedStatus(error: unknown): number | undefined {
 function endless(name: string): BonsaiError {
   return new BonsaiError({
     code: "login_expired",
-    message: `${name} gave nothing that the login could be refreshed with`,
+    message: `${name} gave no refresh token`,
     hint: "Log in again with /login.",
   });
 }

@@ -35,10 +35,10 @@ async function chosenWay(
   if (deviceUrl === undefined) return "browser";
   if (authorizeUrl === undefined) return "device";
   const chosen = await onSelect({
-    message: `How do you log in at ${name}?`,
+    message: `How do you want to log in to ${name}?`,
     options: [
-      { id: "browser", label: "In the browser of this machine" },
-      { id: "device", label: "With a code", description: "typed in a browser on any machine" },
+      { id: "browser", label: "In the browser on this machine" },
+      { id: "device", label: "With a code", description: "enter it in a browser on any machine" },
     ],
   });
   signal.throwIfAborted();
@@ -56,11 +56,11 @@ async function browserLogin(client: OAuthClient, callbacks: LoginCallbacks): Pro
   try {
     const challenge = await oauth.calculatePKCECodeChallenge(verifier);
     const url = client.authorizeUrl({ state, challenge, redirectUri: loopback.redirectUri });
-    callbacks.onAuth({ url, instructions: "Log in there; this goes on by itself." });
+    callbacks.onAuth({ url, instructions: "Log in there. Bonsai continues automatically." });
     const code = await Promise.race([loopback.code(), pastedCode(callbacks, state, both)]);
-    // A pasted code leaves nobody to wait for.
+    // After a pasted code, no browser is expected.
     loopback.close();
-    callbacks.onProgress("The code is exchanged for a token.");
+    callbacks.onProgress("Exchanging the code for a token…");
     return await client.exchange({ code, state, verifier, redirectUri: loopback.redirectUri, signal });
   } finally {
     loopback.close();
@@ -83,7 +83,7 @@ async function deviceLogin(client: OAuthClient, callbacks: LoginCallbacks): Prom
 function noWay(name: string): BonsaiError {
   return new BonsaiError({
     code: "login_options_invalid",
-    message: `The login at ${name} has neither an authorizeUrl nor a deviceUrl.`,
-    hint: "Give oauthLogin one of them, or both.",
+    message: `The login to ${name} has neither an authorizeUrl nor a deviceUrl.`,
+    hint: "Pass one of them to oauthLogin, or both.",
   });
 }

@@ -33,7 +33,7 @@ function readPasted(text: string, state: string): { code: string } | { error: un
   const query = text.includes("?") ? text.slice(text.indexOf("?") + 1) : text;
   const parameters = new URLSearchParams(query.split("#")[0]);
   if (parameters.get("state") !== state) return OTHER;
-  return answerOf(parameters) ?? "There is no code in what was pasted: paste the whole address.";
+  return answerOf(parameters) ?? "The pasted address contains no code. Paste the whole address.";
 }
 
-const OTHER = "What was pasted belongs to another login: log in at the address above.";
+const OTHER = "The pasted code belongs to another login. Log in at the address above.";

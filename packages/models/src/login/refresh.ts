@@ -80,7 +80,7 @@ function refreshed(parts: FreshKeyParts, stale: LoginCredentials): Promise<Login
   const path = lockPath(file, provider);
   return locked({ path, ...LOCK }, async () => {
     const now = credentialsOf(file.entry(provider));
-    if (now === undefined) throw ended(provider, "it was taken away meanwhile");
+    if (now === undefined) throw ended(provider, "it was removed in the meantime");
     if (!isSame(now, stale)) return now;
     const kept = unstored.get(path);
     if (kept !== undefined && isSame(kept.before, now)) return stored(parts, now, kept.fresh);
@@ -164,14 +164,14 @@ function failure(provider: string, { access, refresh }: LoginCredentials, error:
   return new ProviderError({
     kind: "network",
     code: "login_refresh_failed",
-    message: `The login at ${provider} could not be refreshed: ${said}`,
+    message: `Could not refresh the login to ${provider}: ${said}`,
   });
 }
 
 function ended(provider: string, why: string): BonsaiError {
   return new BonsaiError({
     code: "login_expired",
-    message: `The login at ${provider} has ended: ${why.replace(/[.\s]*$/, "")}.`,
-    hint: `Log in again: /login ${provider}, or \`bonsai login ${provider}\` in a shell.`,
+    message: `The login to ${provider} expired: ${why.replace(/[.\s]*$/, "")}.`,
+    hint: `Log in again with /login ${provider}, or \`bonsai login ${provider}\` in a shell.`,
   });
 }

@@ -134,7 +134,7 @@ function soundChunk(event: unknown): Chunk {
   if (typeof event !== "object" || event === null) {
     throw new ProviderError({
       kind: "garbled",
-      message: "The server sent a chunk that is no object.",
+      message: "The server sent a chunk that is not a JSON object.",
       body: event,
     });
   }
@@ -156,7 +156,7 @@ function soundChunk(event: unknown): Chunk {
 function unknownShape(body: unknown): ProviderError {
   return new ProviderError({
     kind: "garbled",
-    message: "The server sent a chunk of an unknown shape.",
+    message: "The server sent a chunk in an unexpected format.",
     body,
   });
 }

@@ -28,7 +28,7 @@ export function finishAnswer(answer: AnswerBuilder, rawReason: string, error?: u
   if (Object.hasOwn(brokenOff, reason)) {
     const status = brokenOff[reason];
     if (error !== undefined) throw refusal({ body: { error }, status });
-    const message = `The server broke the answer off: ${rawReason}.`;
+    const message = `The server stopped the answer: ${rawReason}.`;
     throw new ProviderError({
       kind: status === undefined ? "cut" : "refused",
       message,

@@ -237,7 +237,7 @@ function soundEvent(raw: unknown): ResponsesEvent {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) {
     throw new ProviderError({
       kind: "garbled",
-      message: "The server sent an event that is no object.",
+      message: "The server sent an event that is not a JSON object.",
       body: raw,
     });
   }
@@ -245,7 +245,11 @@ function soundEvent(raw: unknown): ResponsesEvent {
   if (event.object === "response") return { response: raw as ResponseObject };
   if (event.type === "error" || (typeof event.type !== "string" && speaks(raw))) throw refusal({ body: raw });
   if (typeof event.type !== "string")
-    throw new ProviderError({ kind: "garbled", message: "The server sent an event of no type.", body: raw });
+    throw new ProviderError({
+      kind: "garbled",
+      message: "The server sent an event without a type.",
+      body: raw,
+    });
   return event;
 }
 

@@ -43,7 +43,7 @@ function* whatIsThere(read: () => Iterable<StreamEvent>, event: unknown): Iterab
   try {
     yield* read();
   } catch (error) {
-    throw garbled("An event of the stream", event, error);
+    throw garbled("an event", event, error);
   }
 }
 

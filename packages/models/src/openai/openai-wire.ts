@@ -145,7 +145,7 @@ export function streamError(error: unknown): ProviderError {
   if (error instanceof SyntaxError) {
     return new ProviderError({
       kind: "garbled",
-      message: "The server sent a line that is no JSON.",
+      message: "The server sent a line that is not valid JSON.",
       cause: error,
     });
   }

@@ -51,7 +51,7 @@ function textOf(error: unknown): string {
   const message = fieldOf(error, "message");
   if (typeof message === "string" && message !== "") return message;
   if (typeof error === "string" && error !== "") return error;
-  return "The provider threw something that says nothing.";
+  return "The provider threw an error without a message.";
 }
 
 function numberIn(error: unknown, name: string): number | undefined {
@@ -80,8 +80,8 @@ function isRefusedConnection(error: unknown, depth = 0): boolean {
 
 function unreachableMessage(model: CatalogueModel): string {
   const { baseUrl, provider } = model;
-  const asked = isLoopback(model) ? "Is the server running, on this port?" : "Is the address right?";
-  return `Nobody listens at ${shownAddress(baseUrl)}, where ${provider} should be. ${asked}`;
+  const remedy = isLoopback(model) ? "Start the server, or correct the port." : "Check the address.";
+  return `No server for ${provider} answers at ${shownAddress(baseUrl)}. ${remedy}`;
 }
 
 /** What the refused request asked for, as the client knows it. */

@@ -144,5 +144,5 @@ function withoutJson(text: string): { before: string; json?: unknown } {
 function pageTitle(text: string): string {
   if (!/<(?:!doctype|html)/i.test(text)) return text;
   const title = /<title[^>]{0,200}>([^<]{0,500})<\/title>/i.exec(text)?.[1]?.trim();
-  return `${text.slice(0, text.search(/<(?:!doctype|html)/i))}${title || "a page of HTML"}`;
+  return `${text.slice(0, text.search(/<(?:!doctype|html)/i))}${title || "an HTML page"}`;
 }

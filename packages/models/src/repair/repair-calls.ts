@@ -29,7 +29,7 @@ import {
 } from "./repair-content.ts";
 
 const NO_RESULT = "No result was recorded.";
-/** Says nothing that is worth telling without its call. */
+/** A placeholder with no information of its own. */
 const CLEARED = "[Old tool result content cleared]";
 
 /** Puts exactly one result for each call right behind it; tells results without a call as the user's text. */

@@ -154,7 +154,7 @@ export const repairBeginning: RepairPass = (messages, { found }: RepairContext) 
   found("no_user_first");
   const at = messages.indexOf(first);
   const { timestamp } = first;
-  const line: Message = { role: "user", content: "[What came before is no longer shown]", timestamp };
+  const line: Message = { role: "user", content: "[Earlier messages are no longer shown]", timestamp };
   return [...messages.slice(0, at), line, ...messages.slice(at)];
 };
 

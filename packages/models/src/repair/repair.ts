@@ -27,57 +27,57 @@ export interface Repair {
   detail: string;
 }
 
-/** One and several, as people read them; `#` stands for the number. */
+/** Singular and plural; `#` is the count. */
 const details: Readonly<Record<RepairKind, readonly [one: string, several: string]>> = {
-  damaged_content: [
-    "A damaged part of a message was left out.",
-    "# damaged parts of messages were left out.",
-  ],
+  damaged_content: ["Omitted a damaged part of a message.", "Omitted # damaged parts of messages."],
   unpaired_call: [
-    "A tool call without a result was given one that says so.",
-    "# tool calls without a result were given one that says so.",
+    "Added a placeholder result to a tool call without a result.",
+    "Added placeholder results to # tool calls without a result.",
   ],
   unpaired_result: [
-    "A tool result without its call was told as text, or left out where it said nothing.",
-    "# tool results without their calls were told as text, or left out where they said nothing.",
+    "Sent a tool result without its call as text, or omitted it if it was empty.",
+    "Sent # tool results without their calls as text, or omitted them if they were empty.",
   ],
-  misplaced_result: ["A tool result was put behind its call.", "# tool results were put behind their calls."],
-  duplicate_result: ["A second result of one call was left out.", "# second results of calls were left out."],
+  misplaced_result: ["Moved a tool result to its call.", "Moved # tool results to their calls."],
+  duplicate_result: [
+    "Omitted a second result of the same call.",
+    "Omitted # repeated results of the same calls.",
+  ],
   empty_message: [
-    "A message or a part of one without content was left out or marked.",
-    "# messages or parts of them without content were left out or marked.",
+    "Omitted or marked an empty message or part of a message.",
+    "Omitted or marked # empty messages or parts of messages.",
   ],
   failed_answer: [
-    "An answer that had broken off was left out, or kept as far as its text goes.",
-    "# answers that had broken off were left out, or kept as far as their text goes.",
+    "Omitted an interrupted answer, or sent only its text.",
+    "Omitted # interrupted answers, or sent only their text.",
   ],
   bound_thinking: [
-    "Thinking that belongs to another model or to a context that is no more was left out.",
-    "# parts of thinking that belong to another model or to a context that is no more were left out.",
+    "Omitted thinking from another model or from an earlier context.",
+    "Omitted # parts of thinking from another model or from an earlier context.",
   ],
   lone_surrogate: [
-    "A character that is no valid Unicode was replaced in one message.",
-    "Characters that are no valid Unicode were replaced in # messages.",
+    "Replaced invalid Unicode characters in a message.",
+    "Replaced invalid Unicode characters in # messages.",
   ],
   call_id: [
-    "A tool call that shared its id with an earlier one got its own.",
-    "# tool calls that shared their ids with earlier ones got their own.",
+    "Gave a tool call a new id: an earlier call has the same id.",
+    "Gave # tool calls new ids: earlier calls have the same ids.",
   ],
   image_not_supported: [
-    "An image was left out: the model takes text only.",
-    "# images were left out: the model takes text only.",
+    "Omitted an image: the model accepts only text.",
+    "Omitted # images: the model accepts only text.",
   ],
   too_many_bytes: [
-    "An image was left out: the request would have been too large.",
-    "# images were left out: the request would have been too large.",
+    "Omitted an image: the request would be too large.",
+    "Omitted # images: the request would be too large.",
   ],
   no_user_first: [
-    "A line was put in front, because a conversation has to begin with the user.",
-    "A line was put in front, because a conversation has to begin with the user.",
+    "Added a first line, because a conversation must start with the user.",
+    "Added a first line, because a conversation must start with the user.",
   ],
 };
 
-/** A repair in words for people. */
+/** Describes a repair for users. */
 export function repairOf(kind: RepairKind, count: number): Repair {
   const [one, several] = details[kind];
   return { kind, count, detail: count === 1 ? one : several.replace("#", count.toLocaleString("en")) };
@@ -141,7 +141,7 @@ export const repairImages: RepairPass = (messages, { model, found }) => {
   if (!model.input.includes("image")) {
     return withoutImages(messages, () => {
       found("image_not_supported");
-      return "[An image: this model takes text only]";
+      return "[Image omitted: this model accepts only text]";
     });
   }
   const { requestBytes, imageBytes = Number.POSITIVE_INFINITY } = limits[model.api] ?? limits.scripted;
@@ -154,7 +154,7 @@ export const repairImages: RepairPass = (messages, { model, found }) => {
     if (!isTooLarge && excess <= 0) return undefined;
     if (!isTooLarge) excess -= data.length;
     found("too_many_bytes");
-    return "[An image: left out, it is too large to be sent]";
+    return "[Image omitted: it is too large]";
   });
 };
 
@@ -163,7 +163,7 @@ export function withoutOlderImages(messages: readonly Message[]): readonly Messa
   const latest = messages.findLast((message) => imageSizes([message]).length > 0);
   const newest = new Set(latest === undefined ? [] : imagesOf(latest));
   return withoutImages(messages, (image) =>
-    newest.has(image) ? undefined : "[An image: left out, the request was too large]",
+    newest.has(image) ? undefined : "[Image omitted: the request was too large]",
   );
 }
 
