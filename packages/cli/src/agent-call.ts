@@ -2,7 +2,14 @@ import type { AgentCall, ExtensionFlags, FlaggedCall } from "@bonsai-agent/app/i
 import type { CliIo } from "@bonsai-agent/app/io";
 import { Output } from "@bonsai-agent/app/output";
 import { Command } from "commander";
-import { addedOptions, givenFlags, isOurs, optionOf, parsed, settle } from "./commander.ts";
+import {
+  addExtensionOptions,
+  configureCommand,
+  extensionFlagValues,
+  isBuiltinFlag,
+  optionOf,
+  parseArguments,
+} from "./commander.ts";
 import { wrongUsage } from "./failure.ts";
 import { agentFlags } from "./grammar.ts";
 import { bonsaiVersion } from "./version.ts";
@@ -14,7 +21,7 @@ import { bonsaiVersion } from "./version.ts";
  */
 export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
   const command = agentCommand(io).allowUnknownOption();
-  parsed(command, argv);
+  parseArguments(command, argv);
   const unknownFlags = unknownFlagsOf(command, argv);
   const { json, ...given } = command.opts();
   // A flag with --no that was not given is true; what nobody said is no option.
@@ -41,21 +48,21 @@ export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
 function withFlags(call: AgentCall, flags: ExtensionFlags): FlaggedCall {
   if (call.unknownFlags.length === 0) return { call, values: new Map() };
   const command = agentCommand(call.io);
-  const added = addedOptions(command, flags);
-  parsed(command, call.argv);
-  const values = givenFlags(command, added);
+  const added = addExtensionOptions(command, flags);
+  parseArguments(command, call.argv);
+  const values = extensionFlagValues(command, added);
   return { call: { ...call, words: command.args, unknownFlags: [] }, values };
 }
 
 function takenFlags(flags: ExtensionFlags, io: CliIo): readonly string[] {
   if (flags.size === 0) return [];
   const command = agentCommand(io);
-  return [...flags.keys()].filter((name) => isOurs(command, name));
+  return [...flags.keys()].filter((name) => isBuiltinFlag(command, name));
 }
 
 function agentCommand(io: CliIo): Command {
   const command = new Command("bonsai").argument("[prompt...]").option("--json").helpOption(false);
-  settle(command, io);
+  configureCommand(command, io);
   for (const option of agentFlags) command.addOption(optionOf(option));
   return command;
 }

@@ -1,13 +1,13 @@
 import type { ExtensionFlag, ExtensionFlags } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import { Output } from "@bonsai-agent/app/output";
-import { BonsaiError } from "@bonsai-agent/messages";
+import type { BonsaiError } from "@bonsai-agent/messages";
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { wrongUsage } from "./failure.ts";
-import { grammar, type OptionGrammar } from "./grammar.ts";
+import type { CommandGrammar, OptionGrammar } from "./grammar.ts";
 
-/** No exits and no prints behind our back. */
-export function settle(command: Command, io: CliIo): void {
+/** Makes commander throw its errors, and print only help. */
+export function configureCommand(command: Command, io: CliIo): void {
   command.exitOverride().allowExcessArguments(false).helpCommand(false);
   command.configureHelp({ minWidthToWrap: 12 });
   command.configureOutput({
@@ -19,24 +19,26 @@ export function settle(command: Command, io: CliIo): void {
 }
 
 export function optionOf(form: OptionGrammar): Option {
-  const option = new Option(form.flags, form.description).conflicts([...(form.conflicts ?? [])]);
+  const option = new Option(form.flags, form.description)
+    .conflicts([...(form.conflicts ?? [])])
+    .hideHelp(form.hidden === true);
   if (form.choices !== undefined) return option.choices(form.choices);
   // A flag without a value has nothing to parse.
   return /[<[]/.test(form.flags) ? option.argParser<unknown>(optionValues[form.kind ?? "text"]) : option;
 }
 
-export function isOurs(command: Command, name: string): boolean {
+export function isBuiltinFlag(command: Command, name: string): boolean {
   return command.options.some(({ long }) => long === `--${name}`);
 }
 
-/** Flags of extensions among those of a command; those that it has itself are left out. */
-export function addedOptions(command: Command, flags: ExtensionFlags): ReadonlyMap<string, Option> {
-  const own = [...flags].filter(([name]) => !isOurs(command, name));
+/** Adds the flags of extensions to a command, except for flags that it already has. */
+export function addExtensionOptions(command: Command, flags: ExtensionFlags): ReadonlyMap<string, Option> {
+  const own = [...flags].filter(([name]) => !isBuiltinFlag(command, name));
   return new Map(own.map(([name, flag]) => [name, addedOption(command, name, flag)]));
 }
 
-/** Their values on the command line, by name. */
-export function givenFlags(
+/** The values of extension flags on the command line, by name. */
+export function extensionFlagValues(
   command: Command,
   added: ReadonlyMap<string, Option>,
 ): ReadonlyMap<string, boolean | string> {
@@ -51,52 +53,42 @@ export function givenFlags(
 
 function addedOption(command: Command, name: string, { type, description }: ExtensionFlag): Option {
   const option = new Option(`--${name}${type === "string" ? " <value>" : ""}`, description);
-  // A value that was forgotten: the next flag is none.
+  // Without a value, the next flag must not become the value.
   const notAFlag = (value: string) => {
     if (!command.options.some(({ short, long }) => value === short || value === long)) return value;
-    throw new InvalidArgumentError(
-      `That is a flag; write --${name}=${value} where it is meant as the value.`,
-    );
+    throw new InvalidArgumentError(`${value} is a flag. To use it as the value, write --${name}=${value}.`);
   };
   if (type === "string") option.argParser(notAFlag);
   command.addOption(option);
   return option;
 }
 
-export function parsed(command: Command, argv: readonly string[]): void {
+export function parseArguments(command: Command, argv: readonly string[]): void {
   try {
     command.parse(argv, { from: "user" });
   } catch (error) {
-    if (error instanceof CommanderError) throw valueError(command, error) ?? usageError(error, []);
+    if (error instanceof CommanderError) throw valueError(command, error) ?? usageError(error);
     throw error;
   }
 }
 
-/** `--quiet=yes`: the flag is known, its value is not wanted. */
+/** `--quiet=yes`: the flag is known, but it takes no value. */
 function valueError(command: Command, cause: CommanderError): BonsaiError | undefined {
   const [, flag] = /unknown option '(--[^=']+)=/.exec(cause.message) ?? [];
   if (!command.options.some(({ long }) => long === flag)) return undefined;
-  return wrongUsage(`The flag ${flag} takes no value.`, `Write ${flag} alone, or leave it out.`, cause);
+  return wrongUsage(`The flag ${flag} takes no value.`, `Write ${flag} alone.`, cause);
 }
 
-export function usageError(error: CommanderError, argv: readonly string[]): BonsaiError {
+/** @param form the command; without one, the error is of a prompt's flags */
+export function usageError(error: CommanderError, form?: CommandGrammar): BonsaiError {
   const message = sentence(error.message.replace(/^error: /, ""));
-  if (error.code === "commander.unknownCommand") {
-    return new BonsaiError({
-      code: "unknown_command",
-      message,
-      hint: "`bonsai --help` lists the commands.",
-      cause: error,
-    });
-  }
-  const command = grammar.find((form) => argv.includes(form.name))?.name;
   // A prompt can begin with the name of a command.
   const hint =
     error.code === "commander.excessArguments"
-      ? " `bonsai -p WORDS` sends words to the model, whatever they are."
+      ? " To send these words to the model, run `bonsai -p WORDS`."
       : "";
-  const help = `\`bonsai ${command === undefined ? "" : `${command} `}--help\` says what is possible.`;
-  return wrongUsage(message, `${help}${hint}`, error);
+  const help = form === undefined ? "bonsai help flags" : `bonsai ${form.name} --help`;
+  return wrongUsage(message, `Run \`${help}\` for the usage.${hint}`, error);
 }
 
 /** "error: unknown option '--jso'\n(Did you mean --json?)" as sentences. */
@@ -107,7 +99,7 @@ function sentence(text: string): string {
   );
 }
 
-/** How the value of a flag is read from the command line. */
+/** Parsers for the values of flags. */
 const optionValues: Readonly<
   Record<NonNullable<OptionGrammar["kind"]> | "text", (value: string, before: unknown) => unknown>
 > = {
@@ -139,12 +131,12 @@ function tokens(value: string): number {
   if (match === null)
     throw new InvalidArgumentError("It must be a whole number of tokens, like 20000 or 20k.");
   const number = Number(match[1]) * factors.get(match[2]!.toLowerCase())!;
-  if (!Number.isSafeInteger(number)) throw new InvalidArgumentError("No context is as large as that.");
+  if (!Number.isSafeInteger(number)) throw new InvalidArgumentError("It is larger than any context.");
   return number;
 }
 
 function count(value: string): number {
   const number = /^\d+$/.test(value) ? Number(value) : 0;
-  if (number < 1) throw new InvalidArgumentError("It must be a whole number from 1 on, like 20.");
+  if (number < 1) throw new InvalidArgumentError("It must be a whole number of at least 1, like 20.");
   return number;
 }

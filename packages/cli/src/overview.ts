@@ -3,61 +3,125 @@ import { join } from "node:path";
 import { ExitCode } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import { type Line, paragraph, span } from "@bonsai-agent/app/line";
-import { largest } from "@bonsai-agent/app/numbers";
 import { Output } from "@bonsai-agent/app/output";
 import { printable, wrap } from "@bonsai-agent/app/terminal-text";
 import { bonsaiHome } from "@bonsai-agent/session";
-import { agentFlags, grammar } from "./grammar.ts";
+import { commandsOf } from "./command-words.ts";
+import {
+  agentFlags,
+  type CommandGroup,
+  commandGroups,
+  grammar,
+  type OptionGrammar,
+  sections,
+} from "./grammar.ts";
 
-/** What `bonsai` says when it is called without a command; with the flags of the extensions that a call would load. */
+/** Prints `bonsai --help`, with the flags of the extensions that the call would load. */
 export async function printOverview(io: CliIo, argv: readonly string[] = []): Promise<ExitCode> {
-  const flags = mayBringFlags(argv, io)
-    ? await (await import("./flags-of-extensions.ts")).foundFlags(argv, io)
-    : [];
+  const added = await addedFlags(io, argv);
   const output = new Output(io, false);
-  output.lines(overview(output.width, flags));
+  output.lines(overview(output.width, added));
   return ExitCode.done;
 }
 
-const about =
-  "Sessions of coding agents that never outgrow their model: a session is a tree, kept whole on disk; " +
-  "what the model sees is a small, pruned shape of it.";
-const work =
-  '`bonsai` opens a screen to work in, in this folder; `bonsai -p "PROMPT"` does the work and prints the answer. Both ' +
-  "need a key, like ANTHROPIC_API_KEY or OPENAI_API_KEY, or a local server, like Ollama. A file is named as @path; what " +
-  "is piped in belongs to the prompt. " +
-  "The commands work without any key, on sessions of Bonsai and pi and on imported transcripts of other agents.";
+/** Prints `bonsai help flags`. */
+export async function printFlags(io: CliIo): Promise<ExitCode> {
+  const added = await addedFlags(io, []);
+  const output = new Output(io, false);
+  const flags = agentFlags.filter(({ hidden }) => hidden !== true);
+  output.lines([
+    [span("Flags of `bonsai [prompt…]`", "bold")],
+    ...flagRows(flags, output.width),
+    ...addedLines(added, flagColumns(output.width), output.width),
+  ]);
+  return ExitCode.done;
+}
 
-/** A flag that an extension brings. */
+/** Prints the commands of a group. */
+export function printGroup(group: CommandGroup, io: CliIo): ExitCode {
+  const output = new Output(io, false);
+  const { width } = output;
+  const names = commandsOf(group).map(({ name, summary }) => [`bonsai ${name}`, summary] as const);
+  output.lines([
+    [span(`bonsai ${group.name}`, ["bold", "green"])],
+    ...paragraph(`${group.summary}.`, width),
+    [],
+    ...rows(names, width),
+    [],
+    ...paragraph(`\`bonsai ${group.name} COMMAND --help\` shows flags and examples.`, width),
+  ]);
+  return ExitCode.done;
+}
+
+async function addedFlags(io: CliIo, argv: readonly string[]): Promise<readonly AddedFlag[]> {
+  if (!mayBringFlags(argv, io)) return [];
+  return (await import("./flags-of-extensions.ts")).foundFlags(argv, io);
+}
+
+const ABOUT = "A coding agent that compacts its own context. Sessions are trees; nothing is lost.";
+const START = [
+  ["bonsai", "Work in this folder"],
+  ['bonsai "fix the failing test"', "Start with a task"],
+  ['bonsai -p "explain @README.md"', "Print one answer; reads piped input too"],
+] as const;
+const KEYS =
+  "To use a model, set a key like ANTHROPIC_API_KEY or OPENAI_API_KEY, run `bonsai login`, or start a local server " +
+  "like Ollama. Commands on sessions need no key.";
+const MORE = "All flags: `bonsai help flags`. A command's flags: `bonsai COMMAND --help`.";
+
+/** The flags that `bonsai --help` shows. */
+const MAIN_FLAGS = /--(print|mode|continue|resume|model|tools|extension|quiet)( |$)/;
+
+/** A flag that an extension adds. */
 type AddedFlag = readonly [name: string, flag: { type: "boolean" | "string"; description?: string }];
 
-/** What `bonsai` says when it is called without a command. */
+/** The text of `bonsai --help`. */
 export function overview(width: number, added: readonly AddedFlag[] = []): Line[] {
-  const proseWidth = Math.min(width, 90);
-  const nameWidth = largest(grammar.map((command) => command.name.length)) + 4;
-  const flagWidth = Math.min(largest(agentFlags.map(({ flags }) => flags.length)) + 4, Math.floor(width / 2));
+  const commands = [...commandGroups, ...grammar];
   return [
     [span("bonsai", ["bold", "green"])],
-    ...paragraph(about, proseWidth),
+    ...paragraph(ABOUT, width),
     [],
-    ...paragraph(work, proseWidth),
+    ...rows(START, width),
     [],
-    [span("Flags of a prompt", "bold")],
-    ...agentFlags.flatMap(({ flags, description }) => rowLines(flags, description, flagWidth, width)),
-    ...addedLines(added, flagWidth, width),
+    ...paragraph(KEYS, width),
+    ...sections.flatMap((section) => [
+      [],
+      [span(section, "bold")],
+      ...rows(
+        commands
+          .filter((command) => command.section === section)
+          .map(({ examples, summary }) => [examples[0]![0], summary] as const),
+        width,
+      ),
+    ]),
     [],
-    [span("Commands", "bold")],
-    ...grammar.flatMap((command) => rowLines(command.name, command.summary, nameWidth, width)),
+    [span("Flags", "bold")],
+    ...flagRows(
+      agentFlags.filter(({ flags }) => MAIN_FLAGS.test(flags)),
+      width,
+    ),
+    ...addedLines(added, flagColumns(width), width),
     [],
-    [span("Try", "bold")],
-    ["  bonsai"],
-    ['  bonsai -p "why does the build fail?"'],
-    ["  bonsai sessions"],
-    ["  bonsai show FILE"],
-    ["  bonsai compact FILE --dry-run"],
-    [],
-    ...paragraph("`bonsai COMMAND --help` says more, with examples. Each command takes --json.", proseWidth),
+    ...paragraph(MORE, width),
   ];
+}
+
+/** Command lines with their effects, in two columns. */
+function rows(texts: readonly (readonly [command: string, effect: string])[], width: number): Line[] {
+  return texts.flatMap(([command, effect]) =>
+    rowLines(command, effect, Math.min(COMMAND_COLUMNS, Math.floor(width / 2)), width),
+  );
+}
+
+const COMMAND_COLUMNS = 34;
+
+function flagRows(flags: readonly OptionGrammar[], width: number): Line[] {
+  return flags.flatMap((flag) => rowLines(flag.flags, flag.description, flagColumns(width), width));
+}
+
+function flagColumns(width: number): number {
+  return Math.min(COMMAND_COLUMNS, Math.floor(width / 2));
 }
 
 function addedLines(added: readonly AddedFlag[], flagWidth: number, width: number): Line[] {
@@ -76,7 +140,7 @@ function addedLines(added: readonly AddedFlag[], flagWidth: number, width: numbe
   ];
 }
 
-/** A name too long for its column has a line of its own. */
+/** A name that is too long for its column gets its own line. */
 function rowLines(name: string, summary: string, nameWidth: number, width: number): Line[] {
   const shown = `  ${name}`;
   const fits = shown.length < nameWidth;
@@ -90,10 +154,7 @@ function rowLines(name: string, summary: string, nameWidth: number, width: numbe
   return fits ? rows : [[span(shown, "cyan")], ...rows];
 }
 
-/**
- * False where no extension can be found quickly: help is to be there at once, and what finds them takes longer to
- * load than all the rest of it.
- */
+/** False if the call can have no extensions. Loading the code that finds them would triple the time of `--help`. */
 function mayBringFlags(argv: readonly string[], io: CliIo): boolean {
   if (argv.some((word) => /^(-e|--extension)/.test(word))) return true;
   return foldersOf(io).some(
@@ -109,7 +170,7 @@ function foldersOf(io: CliIo): readonly string[] {
   try {
     return [home, join(io.cwd, ".bonsai")];
   } catch {
-    // Help comes also in a folder that is gone.
+    // The folder was deleted. Help works without it.
     return [home];
   }
 }
@@ -118,7 +179,7 @@ function namesExtensions(settings: string): boolean {
   try {
     return existsSync(settings) && readFileSync(settings, "utf8").includes('"extensions"');
   } catch {
-    // Whoever reads it for its settings says why it cannot be read.
+    // The code that reads the settings reports the error.
     return true;
   }
 }

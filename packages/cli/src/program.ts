@@ -2,19 +2,20 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ExitCode } from "@bonsai-agent/app/invocation";
 import { type CliIo, isInteractiveTerminal } from "@bonsai-agent/app/io";
-import { nearestWord } from "@bonsai-agent/app/nearest-word";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { grammar } from "./grammar.ts";
+import { findCommand, findGroup, isCommandWord, nearestCommand, nearestInGroup } from "./command-words.ts";
 
 /**
  * Runs one command line.
- * @param argv what stands behind `bonsai`
+ * @param argv the words after `bonsai`
  * @returns the exit code; everything else went to `io`
  */
 export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode> {
   try {
     if (wantsOverview(argv, io)) return await (await import("./overview.ts")).printOverview(io, argv);
-    const line = normalised(argv);
+    if (argv.length === 2 && argv[0] === "help" && argv[1] === "flags")
+      return await (await import("./overview.ts")).printFlags(io);
+    const line = helpLast(argv);
     if (isAgentLine(line, io)) {
       const { runAgentLine } = await import("./modes/run-agent.ts");
       return await runAgentLine(line, io);
@@ -27,12 +28,12 @@ export async function run(argv: readonly string[], io: CliIo): Promise<ExitCode>
   }
 }
 
-/** Where the line could not be read, its words must do. */
+/** Reads the words themselves, because the line may not parse. */
 export function wantsJson(argv: readonly string[]): boolean {
   return /(^| )--(json|mode[ =](json|rpc))( |$)/.test(argv.join(" "));
 }
 
-/** Without a word, what is piped in is the prompt, and a terminal is opened to type in. */
+/** Without words, piped input is the prompt, and a terminal opens the screen. */
 function wantsOverview(argv: readonly string[], io: CliIo): boolean {
   const words = argv.filter((word) => word !== "--json");
   if (argv.length === 0)
@@ -42,47 +43,50 @@ function wantsOverview(argv: readonly string[], io: CliIo): boolean {
 
 const helpWords: ReadonlySet<string> = new Set(["--help", "-h", "help"]);
 
-/** `bonsai help tree` and `bonsai --help tree` are `bonsai tree --help`. */
-function normalised(argv: readonly string[]): readonly string[] {
-  const isHelp = helpWords.has(argv[0]!) && (argv.length === 2 || (argv[0] !== "help" && argv.length > 1));
-  return isHelp ? [argv[1]!, "--help"] : argv;
+/** `bonsai help session tree` and `bonsai --help session tree` are `bonsai session tree --help`. */
+function helpLast(argv: readonly string[]): readonly string[] {
+  const [first, ...rest] = argv;
+  if (!helpWords.has(first!) || rest.length === 0) return argv;
+  // `bonsai help me with this` is a prompt.
+  const isCommand = findCommand(rest)?.rest.every((word) => word.startsWith("-")) === true;
+  const isPrompt = first === "help" && rest.length > 1 && !isCommand;
+  return isPrompt ? argv : [...rest, "--help"];
 }
 
 /**
- * True when a command line is for the agent: its first word is no command.
- * @throws BonsaiError `unknown_command`, when it looks like a command that was mistyped: nothing is sent to a model then.
+ * True if the line is for the agent: its first word is no command.
+ * @throws BonsaiError `unknown_command` for a mistyped command, which must not reach a model
  */
 function isAgentLine(argv: readonly string[], io: CliIo): boolean {
   const [first, ...rest] = argv.filter((word) => word !== "--json");
   if (first === undefined) return argv.length === 0;
-  if (commandNames.includes(first)) return false;
-  refuseMistyped(first, rest, io);
+  if (isCommandWord(first)) return false;
+  rejectTypo(first, rest, io);
   return true;
 }
 
-const commandNames = grammar.map(({ name }) => name);
-
-function refuseMistyped(first: string, rest: readonly string[], io: CliIo): void {
-  // A flag is not a word; which flags there are, the agent's own grammar knows.
-  if (first.startsWith("-")) return;
-  const meant = nearestWord(first.toLowerCase(), [...commandNames, "help"]);
+function rejectTypo(first: string, rest: readonly string[], io: CliIo): void {
+  if (first === "" || first.startsWith("-")) return;
+  const nearest = nearestCommand(first);
   const asksHelp = rest.length === 1 && (rest[0] === "--help" || rest[0] === "-h");
-  if (meant === undefined ? !asksHelp : !canFollow(meant, rest, io)) return;
+  if (nearest === undefined ? !asksHelp : !canFollow(nearest, rest, io)) return;
   throw new BonsaiError({
     code: "unknown_command",
-    message: `Unknown command '${first}'.${meant === undefined ? "" : ` Did you mean ${meant}?`}`,
-    hint: "`bonsai --help` lists the commands. `bonsai -p WORDS` sends words to the model, whatever they are.",
+    message: `Unknown command '${first}'.${nearest === undefined ? "" : ` Did you mean ${nearest}?`}`,
+    hint: "Run `bonsai --help` to list the commands. To send these words to the model, run `bonsai -p WORDS`.",
   });
 }
 
 /**
- * Whether a command could be called with what follows: with its own flags, or with no more words than it takes.
- * Typing a short prompt again costs less than a request that nobody meant.
+ * True if the command takes such words: its flags, a file, or at most as many words as its arguments.
+ * Typing a short prompt again costs less than an unintended request.
  */
 function canFollow(name: string, rest: readonly string[], io: CliIo): boolean {
-  const { args = [], options = [] } = grammar.find((command) => command.name === name) ?? {};
-  const flags = new Set(["--help", "-h", ...options.flatMap(({ flags }) => flags.split(/[ ,]+/))]);
   const [next] = rest;
+  const group = findGroup(name);
+  if (group !== undefined) return next === undefined || nearestInGroup(group, next) !== undefined;
+  const { args = [], options = [] } = findCommand(name.split(" "))?.form ?? {};
+  const flags = new Set(["--help", "-h", ...options.flatMap(({ flags }) => flags.split(/[ ,]+/))]);
   if (next !== undefined && existsSync(resolve(io.cwd, next))) return true;
   if (rest.some((word) => word.startsWith("-") && flags.has(word.split("=")[0]!))) return true;
   return rest.length <= Math.max(1, args.length);

@@ -117,7 +117,7 @@ describe("flags of extensions", () => {
     [["--plan"], "Unknown option '--plan'"],
     [["-e", "own.ts", "--qiet"], "Did you mean --quiet?"],
     [["-e", "own.ts", "--plan=yes"], "The flag --plan takes no value."],
-    [["-e", "own.ts", "--level", "--quiet"], "write --level=--quiet where it is meant as the value"],
+    [["-e", "own.ts", "--level", "--quiet"], "To use it as the value, write --level=--quiet."],
   ])("%j is wrong usage", async (flags, words) => {
     const project = projectWith(greeter);
     const { code, stdout, stderr } = await said(project, ["-p", ...flags, "hi"]);

@@ -34,7 +34,7 @@ function browsing(): Pick<RunCliOptions, "onOutput"> {
   return { onOutput: (text) => void (/^http/.test(text) && fetch(text.trim())) };
 }
 
-test("bonsai login goes through in the browser, and bonsai logout takes all of it back", async () => {
+test("bonsai login goes through in the browser, and --forget deletes and revokes the login", async () => {
   const { server, call, file, stored } = await open();
   const { code, stdout, stderr } = await call(["login", "corp"], browsing());
   expect([code, stdout]).toEqual([
@@ -48,8 +48,8 @@ test("bonsai login goes through in the browser, and bonsai logout takes all of i
   expect((await call(["login"])).stdout).toMatch(
     /corp +Corporate AI +logged in until 20\d\d-\d\d-\d\d \d\d:\d\d UTC/,
   );
-  expect((await call(["logout", "corp"])).stdout).toBe(
-    "What was stored for corp is taken away, and taken back by the provider.\n",
+  expect((await call(["login", "--forget", "corp"])).stdout).toBe(
+    "Deleted the stored key or login of corp. The provider revoked it.\n",
   );
   expect([stored(), server.isGood(access)]).toEqual([{}, false]);
   expect(await call(["logout", "corp"])).toMatchObject({ code: 0, stdout: "Nothing is stored for corp.\n" });

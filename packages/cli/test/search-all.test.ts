@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SessionHit } from "@bonsai-agent/session/search";
 import { expect, test } from "vitest";
-import { sampleLines, testFolder } from "../../app/test/sample-session.ts";
+import { sampleLines, testFolder, writeLines } from "../../app/test/sample-session.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
 const id = "3f2a9c01-0000-4000-8000-000000000001";
@@ -18,9 +18,9 @@ function home(settings: object = {}): string {
 }
 
 const hitsOf = (path: string, ...args: string[]) =>
-  jsonOf<SessionHit[]>(["search", "--all", ...args], { env: { BONSAI_HOME: path } });
+  jsonOf<SessionHit[]>(["search", ...args], { env: { BONSAI_HOME: path } });
 
-test("bonsai search --all finds entries of all sessions, by the index as without it", async () => {
+test("bonsai search finds entries of all sessions, by the index as without it", async () => {
   const path = home();
   const hits = await hitsOf(path, "CACHE");
   expect(hits.map(({ entryId }) => entryId).sort()).toEqual(["bbbb0001", "bbbb0002", "cccc0001"]);
@@ -34,11 +34,11 @@ test("bonsai search --all finds entries of all sessions, by the index as without
 
 test("its table names session, entry, kind and text; the limit cuts it", async () => {
   const options = { env: { BONSAI_HOME: home() }, columns: 70 };
-  const { stdout } = await runCli(["search", "--all", "cache", "-n", "2"], options);
+  const { stdout } = await runCli(["search", "cache", "-n", "2"], options);
   expect(stdout).toContain("3f2a9c01");
-  expect(stdout).toContain("2 hits  and more (--limit shows them)");
-  expect((await runCli(["search", "--all", "no such thing"], options)).stdout).toBe(
-    'Nothing matches "no such thing".\n',
+  expect(stdout).toContain("2 hits  More exist: raise --limit.");
+  expect((await runCli(["search", "no", "such", "thing"], options)).stdout).toBe(
+    'No matches for "no such thing".\n',
   );
 });
 
@@ -49,21 +49,33 @@ test("only sessions of a folder", async () => {
 test("an index that cannot be made is a notice, and the hits are there", async () => {
   const path = home();
   writeFileSync(join(path, "index"), "");
-  const { stdout, stderr, code } = await runCli(["search", "--all", "cache"], { env: { BONSAI_HOME: path } });
+  const { stdout, stderr, code } = await runCli(["search", "cache"], { env: { BONSAI_HOME: path } });
   expect([code, stdout.includes("3 hits")]).toEqual([0, true]);
   expect(stderr.replaceAll(/\s+/g, " ")).toMatch(
     /The full-text index in \S+index cannot be used .*the session files are read instead/,
   );
 });
 
+test("--all and a session of two words are the old forms", async () => {
+  const options = { env: { BONSAI_HOME: home() } };
+  const all = await jsonOf(["search", "cache"], options);
+  expect(await jsonOf(["search", "--all", "cache"], options)).toEqual(all);
+  const one = await jsonOf(["search", "cache", "--in", "3f2a9c01"], options);
+  expect(one).not.toEqual(all);
+  expect(await jsonOf(["search", "3f2a9c01", "cache"], options)).toEqual(one);
+  expect(await jsonOf(["search", "3f2b", "cache"], options)).toEqual([]);
+});
+
 test.each([
-  [["search"]],
-  [["search", "x.jsonl"]],
-  [["search", "--all"]],
-  [["search", "--all", "x.jsonl", "cache"]],
-  [["search", "x.jsonl", "cache", "--cwd", "."]],
-  [["search", "--all", "--regex", "cache"]],
-])("%j is no use of it", async (args) => {
-  const { code, stderr } = await runCli(args);
-  expect([code, stderr]).toEqual([2, expect.stringMatching(/search|--regex|--all/)]);
+  [["search"], "query"],
+  [["search", "--all"], "query"],
+  [["search", "--regex", "cache"], "add --in SESSION"],
+  [["search", "--all", "--regex", "cache"], "--regex"],
+  [["search", "--all", "cache", "--in", "x.jsonl"], "--in"],
+  [["search", "cache", "--in", "x.jsonl", "--cwd", "."], "--cwd"],
+  [["search", "FILE", "cache", "--cwd", "."], "--cwd"],
+])("%j is wrong usage", async (args, words) => {
+  const file = writeLines(sampleLines());
+  const { code, stderr } = await runCli(args.map((word) => (word === "FILE" ? file : word)));
+  expect([code, stderr]).toEqual([2, expect.stringContaining(words)]);
 });

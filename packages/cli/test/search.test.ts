@@ -4,7 +4,7 @@ import { jsonOf, runCli } from "./run-cli.ts";
 
 test("bonsai search finds entries on all branches, in file order", async () => {
   const file = writeLines(sampleLines());
-  const hits = await jsonOf<{ entryId: string; onActivePath: boolean }[]>(["search", file, "CACHE"]);
+  const hits = await jsonOf<{ entryId: string; onActivePath: boolean }[]>(["search", "CACHE", "--in", file]);
   expect(hits.map((hit) => [hit.entryId, hit.onActivePath])).toEqual([
     ["bbbb0001", false],
     ["bbbb0002", false],
@@ -17,10 +17,10 @@ test("bonsai search finds entries on all branches, in file order", async () => {
 test("bonsai search reads the query as a regular expression only when asked to", async () => {
   const file = writeLines(sampleLines());
   expect(await jsonOf(["search", file, "total[s]"])).toEqual([]);
-  expect(await jsonOf<unknown[]>(["search", file, "total[s]", "--regex"])).not.toEqual([]);
+  expect(await jsonOf<unknown[]>(["search", "total[s]", "--in", file, "--regex"])).not.toEqual([]);
   expect((await runCli(["search", file, "(", "--regex"])).code).toBe(1);
   expect((await runCli(["search", file, "nothing like it"])).stdout).toBe(
-    'Nothing matches "nothing like it".\n',
+    'No matches for "nothing like it".\n',
   );
 });
 

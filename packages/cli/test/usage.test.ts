@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
-import { grammar } from "../src/grammar.ts";
+import { agentFlags, aliases, commandGroups, grammar } from "../src/grammar.ts";
 import { runCli } from "./run-cli.ts";
 
 describe("the command line", () => {
-  test.each([[], ["--help"], ["-h"], ["help"]])("%j prints an overview of what works", async (...argv) => {
+  test.each([[], ["--help"], ["-h"], ["help"]])("%j prints the overview", async (...argv) => {
     const { code, stdout } = await runCli(argv.flat(), { columns: 80 });
     expect(code).toBe(0);
     await expect(stdout).toMatchFileSnapshot("golden/overview-80.txt");
@@ -30,34 +30,72 @@ describe("the command line", () => {
   test.each(grammar.map((command) => command.name))(
     "%s --help names every flag and has an example",
     async (name) => {
-      const { code, stdout } = await runCli([name, "--help"], { columns: 80 });
+      const words = name.split(" ");
+      const { code, stdout } = await runCli([...words, "--help"], { columns: 80 });
       expect(code).toBe(0);
+      expect(stdout).toContain(`Usage: bonsai ${name} `);
       const form = grammar.find((command) => command.name === name)!;
-      for (const { flags } of form.options ?? []) expect(stdout).toContain(flags);
+      for (const { flags, hidden } of form.options ?? [])
+        expect(stdout.includes(flags)).toBe(hidden !== true);
       for (const [example] of form.examples) expect(stdout).toContain(example);
-      expect((await runCli(["help", name], { columns: 80 })).stdout).toBe(stdout);
+      expect((await runCli(["help", ...words], { columns: 80 })).stdout).toBe(stdout);
     },
   );
 
+  test.each(aliases)("%s --help shows the help of %s", async (alias, command) => {
+    const words = command.split(" ").filter((word) => !word.startsWith("-"));
+    const { stdout } = await runCli([...words, "--help"]);
+    expect(await runCli([...alias.split(" "), "--help"])).toEqual({ code: 0, stdout, stderr: "" });
+    expect(await runCli(["help", ...alias.split(" ")])).toEqual({ code: 0, stdout, stderr: "" });
+  });
+
+  test.each(commandGroups.map(({ name }) => name))("%s alone lists its commands", async (name) => {
+    const { code, stdout } = await runCli([name], { columns: 80 });
+    expect(code).toBe(0);
+    for (const command of grammar.filter((form) => form.name.startsWith(`${name} `)))
+      expect(stdout).toContain(`bonsai ${command.name}`);
+    expect((await runCli([name, "--help"], { columns: 80 })).stdout).toBe(stdout);
+    expect((await runCli(["help", name], { columns: 80 })).stdout).toBe(stdout);
+    expect((await runCli([name, "--json"])).code).toBe(2);
+  });
+
+  test("the overview has about ten commands and fits 40 lines", async () => {
+    const { stdout } = await runCli([], { columns: 80 });
+    expect(stdout.split("\n").length).toBeLessThanOrEqual(41);
+    for (const [alias] of aliases) expect(stdout).not.toContain(`bonsai ${alias} `);
+  });
+
+  test("help flags lists every flag that is not hidden", async () => {
+    const { code, stdout } = await runCli(["help", "flags"], { columns: 80 });
+    expect(code).toBe(0);
+    for (const { flags, hidden } of agentFlags)
+      expect(stdout.includes(`  ${flags}\n`) || stdout.includes(`  ${flags}  `)).toBe(hidden !== true);
+  });
+
   test.each([
-    [["shwo"], "unknown_command", "Did you mean show?"],
+    [["shwo"], "unknown_command", "Did you mean session show?"],
     [["hlep"], "unknown_command", "Did you mean help?"],
+    [["sesion", "list"], "unknown_command", "Did you mean session?"],
+    [["session", "tre"], "unknown_command", "Did you mean session tree?"],
+    [["session", "handling", "is", "slow"], "unknown_command", "run `bonsai -p WORDS`"],
+    [["login", "--forget"], "wrong_usage", "--forget needs a provider."],
+    [["lab", "x", "--tune", "--policy", "pi"], "wrong_usage", "cannot be used with"],
     [["show"], "wrong_usage", "Missing required argument 'session'."],
     [["show", "a", "b"], "wrong_usage", "Too many arguments"],
-    [["export", "all", "the", "data"], "wrong_usage", "`bonsai -p WORDS` sends words to the model"],
+    [["export", "all", "the", "data"], "wrong_usage", "run `bonsai -p WORDS`"],
     [["show", "--jsno", "x"], "wrong_usage", "Did you mean --json?"],
     [["context", "x", "--leaf"], "wrong_usage", "argument missing"],
     [["compact", "x", "--keep", "many"], "wrong_usage", "like 20000 or 20k"],
     [["compact", "x", "--dry-run", "-o", "y"], "wrong_usage", "cannot be used with"],
     [["compact", "x", "--digest", "--model", "a/b"], "wrong_usage", "cannot be used with"],
     [["sessions", "--limit", "-3"], "wrong_usage", "whole number"],
-    [["sessions", "-n", "0"], "wrong_usage", "from 1 on"],
-    [["search", "x", "y", "-n", "0"], "wrong_usage", "from 1 on"],
+    [["sessions", "-n", "0"], "wrong_usage", "at least 1"],
+    [["search", "x", "y", "-n", "0"], "wrong_usage", "at least 1"],
     [["show", ""], "wrong_usage", "must not be empty"],
     [["import", ""], "wrong_usage", "must not be empty"],
     [["search", "x", ""], "wrong_usage", "must not be empty"],
     [["export", "x", "-o", ""], "wrong_usage", "must not be empty"],
-    [["compact", "x", "--keep", "99999999999999999999"], "wrong_usage", "No context is as large as that."],
+    [["compact", "x", "--keep", "99999999999999999999"], "wrong_usage", "larger than any context"],
     [["compact", "x", "--preset", "mine"], "wrong_usage", "Correct --preset"],
   ])("%j is wrong usage", async (argv, code, words) => {
     const human = await runCli(argv);
@@ -93,7 +131,7 @@ describe("the command line", () => {
     expect([code, stdout]).toEqual([1, ""]);
     const { error } = JSON.parse(stderr);
     expect(error.code).toBe("session_not_found");
-    expect(error.hint).toContain("bonsai sessions");
+    expect(error.hint).toMatch(/bonsai (sessions|session list)/);
   });
 
   test("colour follows the terminal, NO_COLOR and FORCE_COLOR", async () => {

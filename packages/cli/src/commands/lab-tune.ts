@@ -10,13 +10,7 @@ import { daysOf, named } from "./lab-days.ts";
 /** Looks for settings that would have been better for recorded sessions than those in use. */
 export async function run(invocation: Invocation): Promise<undefined> {
   const { io, output, args, options } = invocation;
-  for (const name of ["policy", "summaries", "model", "output"])
-    if (options[name] !== undefined)
-      throw wrongUsage(
-        `--${name} is not for tune, which tries settings of its own with the digest's summaries.`,
-        "Leave it out, or play the sessions without the word tune.",
-      );
-  const days = await daysOf(invocation, named(args.slice(1)));
+  const days = await daysOf(invocation, named(args));
   const baseline = { name: "yours", settings: callSettings(invocation), input: {} };
   const loss = lossOf(options.loss);
   const tuned = await withProgress(io, `Tuning on ${counted(days.length, "session")}`, () =>
@@ -29,7 +23,10 @@ function lossOf(value: unknown): number | undefined {
   if (value === undefined) return undefined;
   const loss = Number(value);
   if (loss >= 0 && loss <= 1) return loss;
-  throw wrongUsage(`--loss ${String(value)} is no share.`, "Give a number from 0 to 1, like 0.05.");
+  throw wrongUsage(
+    `--loss must be a number from 0 to 1, not ${String(value)}.`,
+    "Write it like --loss 0.05.",
+  );
 }
 
 function tunedView(tuned: Tuned, width: number): Line[] {

@@ -25,12 +25,11 @@ const GAP_COLUMNS = 2;
 /** Plays recorded sessions again under several policies, and shows what each would have cost and lost. */
 export async function run(invocation: Invocation): Promise<ExitCode> {
   const { io, output, args, options } = invocation;
-  if (args[0] === "tune") {
+  if (options.tune === true) {
     await (await import("./lab-tune.ts")).run(invocation);
     return ExitCode.done;
   }
-  if (options.loss !== undefined)
-    throw wrongUsage("--loss is for `lab tune`.", "Put the word tune before the sessions, or leave it out.");
+  if (options.loss !== undefined) throw wrongUsage("--loss needs --tune.", "Add --tune, or remove --loss.");
   const file = outputFile(invocation);
   const days = await daysOf(invocation, named(args));
   const policies = policiesOf(invocation);

@@ -25,8 +25,9 @@ export interface LoginRow {
 }
 
 /** Logs in at a provider, or stores its key; without one, lists them. */
-export function run(invocation: Invocation): Promise<ExitCode> {
-  const { io, output } = invocation;
+export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
+  const { io, output, options } = invocation;
+  if (options.forget === true) return (await import("./logout.ts")).run(invocation);
   return io.interruptible(async (signal) => {
     try {
       await withCommandModels(invocation, signal, (models) => listOrLogIn({ models, invocation, signal }));

@@ -2,23 +2,26 @@ import type { Invocation } from "@bonsai-agent/app/invocation";
 import type { Line } from "@bonsai-agent/app/line";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import type { KeyFile } from "@bonsai-agent/models";
+import { wrongUsage } from "../failure.ts";
 import { withCommandModels } from "./command-models.ts";
 
-/** What `bonsai logout --json` prints. */
+/** The JSON of `bonsai login --forget`. */
 export interface LogoutReport {
   provider: string;
-  /** False where nothing was stored. */
+  /** False if nothing was stored. */
   removed: boolean;
-  /** True where the provider took back what it gave. */
+  /** True if the provider revoked the login. */
   revoked: boolean;
-  /** Why it did not, where it was asked to. */
+  /** Why the provider did not revoke the login. */
   problem: string | null;
 }
 
-/** Takes a login or a stored key away; where nothing is stored, that is no failure. */
-export function run(invocation: Invocation): Promise<undefined> {
+/** Deletes a stored key or login. It is no failure if nothing is stored. */
+export async function run(invocation: Invocation): Promise<undefined> {
   const { args, io, output } = invocation;
-  const [provider = ""] = args;
+  const [provider] = args;
+  if (provider === undefined)
+    throw wrongUsage("--forget needs a provider.", "Run `bonsai login` to list the stored keys and logins.");
   return io.interruptible((signal) =>
     withCommandModels(invocation, signal, async ({ keys, catalogue }) => {
       const report = await logOut(provider, keys, signal);
@@ -47,8 +50,12 @@ function* lines(
   { provider, removed, revoked, problem }: LogoutReport,
   variable: string | undefined,
 ): Iterable<Line> {
-  const what = revoked ? "taken away, and taken back by the provider" : "taken away";
-  yield [removed ? `What was stored for ${provider} is ${what}.` : `Nothing is stored for ${provider}.`];
-  if (problem !== null) yield [`The provider did not take it back: ${oneLine(problem, 200)}`];
-  if (variable !== undefined) yield [`${variable} is set, and still gives a key.`];
+  const revocation = revoked ? " The provider revoked it." : "";
+  yield [
+    removed
+      ? `Deleted the stored key or login of ${provider}.${revocation}`
+      : `Nothing is stored for ${provider}.`,
+  ];
+  if (problem !== null) yield [`The provider did not revoke it: ${oneLine(problem, 200)}`];
+  if (variable !== undefined) yield [`${variable} still provides a key. Unset it to log out fully.`];
 }

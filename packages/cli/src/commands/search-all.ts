@@ -16,7 +16,7 @@ import {
 } from "@bonsai-agent/session/search";
 
 const defaultLimit = 50;
-/** What the index does not know then is read: the next search finds it further on. */
+/** After this time, the search reads the remaining sessions from their files. */
 const INDEXING_MS = 1500;
 
 /** Prints the hits of all sessions, or of those of a folder, best first. */
@@ -29,7 +29,7 @@ export async function searchAll(invocation: Invocation, query: string): Promise<
   if (found.unread.length > 0)
     output.notify({
       code: "sessions_unread",
-      message: `${counted(found.unread.length, "file")} could not be read as a session; \`bonsai sessions\` lists which.`,
+      message: `Skipped ${counted(found.unread.length, "damaged file")}. Run \`bonsai session list\` to see which.`,
     });
   await output.list(
     () => found.hits,
@@ -67,7 +67,7 @@ function hitsView(
   query: string,
   { width, nowMs }: { width: number; nowMs: number },
 ): Line[] {
-  if (hits.length === 0) return [[`Nothing matches ${JSON.stringify(query)}.`]];
+  if (hits.length === 0) return [["No matches for ", JSON.stringify(query), "."]];
   const rows = hits.map((hit): Line[] => {
     const kind = kindWord(hit.role ?? hit.type);
     return [
@@ -81,7 +81,7 @@ function hitsView(
   return [
     ...table(rows, { columns: [{}, {}, {}, {}, { flexible: true }], width }),
     [],
-    [span(counted(hits.length, "hit"), "bold"), more ? span("  and more (--limit shows them)", "gray") : ""],
+    [span(counted(hits.length, "hit"), "bold"), more ? span("  More exist: raise --limit.", "gray") : ""],
   ];
 }
 

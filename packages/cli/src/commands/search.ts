@@ -1,9 +1,11 @@
+import { existsSync } from "node:fs";
 import { ExpressionWorker } from "@bonsai-agent/agent/host";
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { kindStyle, type Line, span, table } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
+import { absolutePath } from "@bonsai-agent/app/paths";
 import { kindWord } from "@bonsai-agent/app/preview";
-import { openNamedSession } from "@bonsai-agent/app/session-file";
+import { openSessionFile, sessionPath } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
@@ -13,16 +15,17 @@ import {
   searchEntriesWith,
   searchExpression,
 } from "@bonsai-agent/session";
+import { wrongUsage } from "../failure.ts";
 
 const defaultLimit = 50;
 
-/** Prints the hits in file order, those of all sessions by how well they fit; `--json` the hits themselves. */
+/** Prints the hits of all sessions, best first; or those of one session, in file order. */
 export async function run(invocation: Invocation): Promise<ExitCode | undefined> {
   const { options, output, io } = invocation;
-  const query = queryOf(invocation);
-  if (options.all === true) return (await import("./search-all.ts")).searchAll(invocation, query);
+  const { query, name } = parseTarget(invocation);
+  if (name === undefined) return (await import("./search-all.ts")).searchAll(invocation, query);
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
-  const session = openNamedSession(invocation);
+  const session = openSessionFile(sessionPath(name, invocation), invocation);
   const found =
     options.regex === true
       ? await io.interruptible((signal) => expressionHits(session, query, { limit: limit + 1, signal }))
@@ -36,25 +39,36 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
   return undefined;
 }
 
-/** @throws BonsaiError `wrong_usage` where a session is missing, or one is named beside `--all` */
-function queryOf({ args: [first, second], options }: Invocation): string {
-  const isAll = options.all === true;
-  const query = isAll ? first : second;
-  if (query !== undefined && !(isAll && second !== undefined) && (isAll || options.cwd === undefined)) {
-    return query;
-  }
-  throw new BonsaiError({
-    code: "wrong_usage",
-    message: isAll
-      ? "bonsai search --all takes one query, and no session."
-      : options.cwd !== undefined
-        ? "--cwd chooses among all sessions: it goes with --all."
-        : "bonsai search takes a session and a query.",
-    hint: "Say `bonsai search SESSION QUERY`, or `bonsai search --all QUERY`.",
-  });
+/** The query, and the session of `--in`. Two words of which the first is a session are its name and the query. */
+function parseTarget(invocation: Invocation): { query: string; name?: string } {
+  const { args, options } = invocation;
+  const words = args.filter((word) => word !== undefined);
+  const query = words.join(" ");
+  if (typeof options.in === "string") return { query, name: options.in };
+  const [first, second] = words;
+  const isOldForm = words.length === 2 && options.all !== true && namesSession(first!, invocation);
+  if (!isOldForm && options.regex !== true) return { query };
+  if (!isOldForm) throw wrongUsage("--regex searches one session.", "Name the session: add --in SESSION.");
+  if (options.cwd === undefined) return { query: second!, name: first! };
+  throw wrongUsage("--cwd is for a search in all sessions.", "Remove --cwd, or the session.");
 }
 
-/** In a thread of its own, for an expression may take for ever. Undefined where the user ends it. */
+/** A short word could be the start of an id by accident. */
+const MIN_ID_CHARACTERS = 4;
+
+function namesSession(word: string, invocation: Invocation): boolean {
+  if (existsSync(absolutePath(word, invocation.io.cwd))) return true;
+  if (word.length < MIN_ID_CHARACTERS) return false;
+  try {
+    sessionPath(word, invocation);
+    return true;
+  } catch (error) {
+    if (BonsaiError.is(error)) return false;
+    throw error;
+  }
+}
+
+/** Runs the expression in its own thread, because it may never end. Undefined if the user stops it. */
 async function expressionHits(
   session: Session,
   query: string,
@@ -94,7 +108,7 @@ function searchView(
   query: string,
   { more, width }: { more: boolean; width: number },
 ): Line[] {
-  if (hits.length === 0) return [[`Nothing matches ${JSON.stringify(query)}.`]];
+  if (hits.length === 0) return [["No matches for ", JSON.stringify(query), "."]];
   const rows = hits.map((hit): Line[] => {
     const kind = kindWord(hit.role ?? hit.type);
     const place = hit.onActivePath ? span("●", "green") : span("○", "gray");
@@ -104,6 +118,6 @@ function searchView(
   return [
     ...table(rows, { columns: [{}, {}, {}, { flexible: true }], width }),
     [],
-    [found, more ? span("  and more (--limit shows them)", "gray") : ""],
+    [found, more ? span("  More exist: raise --limit.", "gray") : ""],
   ];
 }
