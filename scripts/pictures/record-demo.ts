@@ -1,10 +1,10 @@
 import type { FilmOptions } from "./film.ts";
 import type { Studio } from "./studio.ts";
 
-/** `/demo` as one plays it on the first day: a whole session with its compactions, then its tree. */
+/** `bonsai demo` as one plays it on the first day: a whole session with its compactions, then its tree. */
 export async function recordDemo(studio: Studio): Promise<FilmOptions> {
   const recorder = studio.open({ columns: 84, rows: 28 });
-  await recorder.until("/demo plays");
+  await recorder.until("No model");
   recorder.type("/demo\n");
   // A picture that begins with an empty screen looks broken until one has waited.
   await recorder.until("▸ read");

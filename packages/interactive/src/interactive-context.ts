@@ -45,8 +45,6 @@ export interface SlashCommand {
   readonly argumentHint?: string;
   /** True where it can run while the agent works. Default false: the user has to wait or press Esc. */
   readonly worksWhileBusy?: boolean;
-  /** True where what stands behind the name is a path, which is completed folder by folder. Default false. */
-  readonly takesPath?: boolean;
   complete?(prefix: string, context: InteractiveContext): AutocompleteItem[] | Promise<AutocompleteItem[]>;
   /** What it throws is a notice. */
   run(args: string, context: InteractiveContext): void | Promise<void>;

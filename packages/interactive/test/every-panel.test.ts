@@ -14,9 +14,8 @@ const panels = [
   ["/resume", "Sessions"],
   ["/model", "Model"],
   ["/settings", "Settings,"],
-  ["/thinking", "How much"],
   ["/name", "Name of this"],
-  ["/login", "Log in where"],
+  ["/login", "Log in to"],
   ["/trust", "Trust"],
   ["/compact", "Compact?"],
 ] as const;

@@ -16,20 +16,20 @@ test("/name names the session, by what stands behind it or by what is typed", as
   expect(sessionsOf(ui)[0]?.name).toBe("The first one, renamed");
 });
 
-test("/thinking sets the level, and refuses what is none", async () => {
+test("/thinking and /theme are hidden aliases: a name sets the value, else /settings opens", async () => {
   const ui = await opened();
   command(ui, "/thinking enormous");
-  await ui.terminal.until("“enormous” is no level");
+  await ui.terminal.until("“enormous” is not a thinking level");
   command(ui, "/thinking high");
-  await ui.terminal.until("Thinking is high");
+  await ui.terminal.until("Thinking: high");
   command(ui, "/thinking");
-  expect(await ui.terminal.until("How much the model thinks")).toContain("high ●");
-  expect(ui.terminal.screen()).not.toContain("type to search");
-  ui.terminal.type("x");
-  ui.terminal.press("up", "up", "up", "up");
-  await ui.terminal.until("› off");
-  ui.terminal.press("enter");
-  await ui.terminal.until("Thinking is off");
+  await ui.terminal.until(/› thinking /);
+  ui.terminal.press("escape");
+  await ui.terminal.until((screen) => !screen.includes("Settings,"));
+  command(ui, "/theme nigt");
+  await ui.terminal.until("There is no theme “nigt”.");
+  command(ui, "/theme");
+  await ui.terminal.until(/› theme /);
 });
 
 test("/session shows file, id, entries, tokens, cost and compactions", async () => {

@@ -106,7 +106,7 @@ test("/resume with a text opens the list with the text looked for; an id opens i
   await ui.terminal.until((screen) => screen.includes("the zebra too") && !screen.includes("about plants"));
 });
 
-test("/import makes a session of this folder of a transcript, which stays as it is, and opens it", async () => {
+test("/resume FILE imports the transcript of another agent and opens it", async () => {
   const ui = await opened();
   const at = (type: string, payload: object) => ({ timestamp: "2026-11-20T09:00:00.000Z", type, payload });
   const said = (role: string, type: string, text: string) =>
@@ -120,33 +120,24 @@ test("/import makes a session of this folder of a transcript, which stays as it 
     ],
     file,
   );
-  ui.terminal.type("/import roll");
-  await ui.terminal.until(/→ roll out\.jsonl/);
+  ui.terminal.type("/resume roll");
   ui.terminal.press("tab");
-  await ui.terminal.until("/import roll out.jsonl");
+  await ui.terminal.until('/resume "roll out.jsonl"');
   ui.terminal.press("enter");
-  const screen = await ui.terminal.until(/Imported \d+ entries of Codex; roll out\.jsonl stays as it is\./);
+  const screen = await ui.terminal.until(
+    /Imported \d+ entries of Codex from roll out\.jsonl\. The file is\s+unchanged\./,
+  );
   expect(screen).toContain("Renamed.");
   expect(sessionsOf(ui)).toMatchObject([{ cwd: ui.project.cwd, firstWords: "Rename the field" }]);
 });
 
-test("/import of a session copies it with all branches, and the copy says that it is one", async () => {
+test("/import is a hidden alias of /resume", async () => {
   const ui = await opened();
   const file = writeLines(sampleLines());
   command(ui, `/import ${file}`);
-  await ui.terminal.until("of Bonsai or pi");
-  expect(ui.terminal.screen()).toContain("This session is a fork of session.jsonl;");
-  const [copy] = sessionsOf(ui);
-  expect(copy).toMatchObject({ cwd: ui.project.cwd, parentSession: file, lines: sampleLines().length - 1 });
-  command(ui, "/resume");
-  await ui.terminal.until(/●.*fork · /);
-  ui.terminal.press("esc");
-  await ui.terminal.until((seen) => !seen.includes("Sessions, in"));
-  command(ui, `/import ${copy!.file}`);
-  await ui.terminal.until("is a session already");
-  ui.terminal.press("ctrl+u");
+  await ui.terminal.until("Done: the total");
   command(ui, "/import");
-  await ui.terminal.until("Which file?");
+  await ui.terminal.until("Sessions, in");
 });
 
 test("/resume with a word that is also a folder's name searches for it", async () => {

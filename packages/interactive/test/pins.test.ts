@@ -124,7 +124,7 @@ test.each(["/clone", "/fork"])("%s keeps what is pinned, also behind a compactio
   await terminal.until("Well.");
   command(ui, copy);
   if (copy === "/fork") {
-    await terminal.until("which message is written anew");
+    await terminal.until("Fork from which message?");
     terminal.press("enter");
   }
   await terminal.until(/This is a (copy|new session)/);

@@ -9,9 +9,9 @@ test("commands and files are completed while the session is still being opened",
   extension(project, "export default () => new Promise(() => {});");
   const { terminal } = openInteractive({ project });
   terminal.type("/rel");
-  await terminal.until(/reload +Load/);
+  await terminal.until(/reload +Reload/);
   terminal.press("tab");
-  await terminal.until((screen) => screen.includes("/reload") && !/reload +Load/.test(screen));
+  await terminal.until((screen) => screen.includes("/reload") && !/reload +Reload/.test(screen));
   terminal.press("ctrl+c");
   terminal.type("see @not");
   await terminal.until(/→ notes\.md/);
@@ -23,7 +23,7 @@ test("prompts of earlier sessions are there while the session is still being ope
   extension(project, "export default () => new Promise(() => {});");
   const { terminal } = openInteractive({ project });
   terminal.type("/rel");
-  await terminal.until(/reload +Load/);
+  await terminal.until(/reload +Reload/);
   terminal.press("ctrl+c", "up", "up");
   await terminal.until("from before");
 });
@@ -42,8 +42,8 @@ test("commands of extensions, and arguments, join once they are loaded", async (
     };`,
   );
   const { terminal } = openInteractive({ project });
-  terminal.type("/thinking hi");
-  await terminal.until(/→ high/);
+  terminal.type("/trust of");
+  await terminal.until(/→ off/);
   terminal.press("esc", "ctrl+c");
   terminal.type("/rela");
   await terminal.until(/relax +Breathes/);
@@ -65,15 +65,15 @@ test("Enter sends what stands there in full, and completes what does not", async
     files: { "notes.md": "", "notes.md.bak": "" },
   });
   await terminal.until("/100k");
-  terminal.type("/thinking hig");
-  await terminal.until(/→ high/);
+  terminal.type("/trust of");
+  await terminal.until(/→ off/);
   terminal.press("enter");
-  await terminal.until(/^\/thinking high/m);
+  await terminal.until(/^\/trust off/m);
   terminal.press("backspace");
-  terminal.type("h");
-  await terminal.until(/→ high/);
+  terminal.type("f");
+  await terminal.until(/→ off/);
   terminal.press("enter");
-  await terminal.until("Thinking is high");
+  await terminal.until("was not trusted");
   terminal.type("see @notes.md");
   await terminal.until(/→ notes\.md$/m);
   terminal.press("enter");

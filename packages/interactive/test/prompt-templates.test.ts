@@ -91,7 +91,7 @@ test("the start asks about them; without trust none is there, and /reload brings
   await terminal.until("is not trusted");
   trustFolder(project.cwd, project.home);
   terminal.type("/reload\n");
-  await terminal.until(/2 prompt templates, 1 skill loaded in/);
+  await terminal.until(/Reloaded .*2 prompt templates, 1 skill in/);
 });
 
 test("going back in the tree gives the typed line to the editor", async () => {

@@ -112,7 +112,7 @@ test("/export writes Markdown, and no file twice", async () => {
   terminal.type("A question\n");
   await terminal.until("Good.");
   terminal.type("/export talk.md\n");
-  await terminal.until("Written to");
+  await terminal.until("Wrote talk.md");
   expect(readFileSync(join(project.cwd, "talk.md"), "utf8")).toContain("A question");
   terminal.type("/export talk.md\n");
   await terminal.until("exists already");
@@ -121,7 +121,7 @@ test("/export writes Markdown, and no file twice", async () => {
   onTestFinished(() => void vi.unstubAllEnvs());
   terminal.press("ctrl+u");
   terminal.type("/export ~/talk.md\n");
-  await terminal.until("Written to ~/talk.md");
+  await terminal.until("Wrote ~/talk.md");
   expect(existsSync(join(home, "talk.md"))).toBe(true);
 });
 
@@ -134,7 +134,7 @@ test("/reload notifies how many extensions came, and which did not", async () =>
   writeFileSync(join(folder, "good.ts"), "export default function () {}");
   writeFileSync(join(folder, "bad.ts"), "export default 1;");
   terminal.type("/reload\n");
-  await terminal.until(/1 extension loaded in \d+ ms/);
+  await terminal.until(/Reloaded 1 extension in \d+ ms/);
   await terminal.until("bad.ts");
 });
 

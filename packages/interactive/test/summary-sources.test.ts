@@ -115,5 +115,5 @@ test("without a summary there is nothing to walk", async () => {
   const { terminal } = openInteractive({ columns: 80, rows: 30 });
   await terminal.until("scripted");
   terminal.type("/sources\n");
-  await terminal.until("No summary stands on this branch yet.");
+  await terminal.until("This branch has no summary yet.");
 });

@@ -304,7 +304,7 @@ test("a theme in use of which the file is broken stays at /reload, too", async (
   await ui.terminal.until("colours stay as they are");
   const before = ui.terminal.written.length;
   command(ui, "/reload");
-  await ui.terminal.until("0 extensions loaded in");
+  await ui.terminal.until("Reloaded 0 extensions in");
   await ui.terminal.until((screen) => screen.split("is no JSON").length > 2);
   expect(ui.terminal.screen()).not.toContain("There is no theme");
   expect(ui.terminal.written.slice(before).join("")).not.toContain(darkBorder);

@@ -19,7 +19,7 @@ async function openSample() {
 test("/fork goes on in a new session before a message, whose text is in the editor", async () => {
   const { terminal, file, forked } = await openSample();
   terminal.type("/fork\n");
-  await terminal.until("which message");
+  await terminal.until("Fork from which message?");
   terminal.type("cache");
   await terminal.until(/user only · 1\/1$/m);
   terminal.press("enter");
@@ -29,9 +29,14 @@ test("/fork goes on in a new session before a message, whose text is in the edit
   expect(openSession(file).leafId).toBe("cccc0007");
 });
 
-test("/clone goes on in a copy of the whole path", async () => {
+test("the first row of /fork copies the whole session", async () => {
   const { terminal, file, forked } = await openSample();
-  terminal.type("/clone\n");
+  terminal.type("/fork\n");
+  await terminal.until("Fork from which message?");
+  expect(terminal.screen()).not.toMatch(/^› Whole session/m);
+  terminal.press("home");
+  await terminal.until(/^› Whole session, up to the latest message/m);
+  terminal.press("enter");
   const screen = await terminal.until("This is a copy");
   expect(screen).toContain("Done: the total");
   const [copy] = forked();
@@ -42,15 +47,34 @@ test("/clone goes on in a copy of the whole path", async () => {
   );
 });
 
+test("the row Whole session leaves a search, and the arrows reach it", async () => {
+  const { terminal } = await openSample();
+  terminal.type("/fork\n");
+  await terminal.until("Fork from which message?");
+  terminal.press("home", "down", "up", "up");
+  await terminal.until(/^› Whole session/m);
+  terminal.type("cache");
+  await terminal.until((screen) => !screen.includes("Whole session"));
+  terminal.press("enter");
+  await terminal.until("This is a new session.");
+});
+
+test("/clone is a hidden alias that copies at once", async () => {
+  const { terminal, forked } = await openSample();
+  terminal.type("/clone\n");
+  await terminal.until("This is a copy");
+  expect(forked()).toHaveLength(1);
+});
+
 test("/label names the latest message; asked for, an empty one takes the label away", async () => {
   const { terminal, file } = await openSample();
   terminal.type("/label  it   works\n");
-  await terminal.until("labelled [it works]");
+  await terminal.until("Labelled the latest message [it works]");
   expect(openSession(file).label("cccc0007")).toBe("it works");
   terminal.type("/label\n");
   await terminal.until("now [it works]");
   terminal.press("enter");
-  await terminal.until("no label now");
+  await terminal.until("Removed the label");
   expect(openSession(file).label("cccc0007")).toBeUndefined();
 });
 

@@ -19,6 +19,8 @@ import {
 import { pickTheme, themeChoices } from "./theme-picker.ts";
 
 interface EditSettingsOptions {
+  /** Filters the list at first. */
+  query: string;
   screen: Screen;
   themes: ThemeControl;
   models: ModelRegistry;
@@ -53,11 +55,12 @@ class SettingsEditor {
   readonly #meanings = new Map<string, string | undefined>();
 
   constructor(options: EditSettingsOptions, done: () => void) {
-    const { screen, home } = options;
+    const { screen, home, query } = options;
     this.#options = options;
     this.list = new PickList<CommonSetting>({
       place: screen,
       title: `Settings, ${wholePath(settingsFile(home))}`,
+      query,
       items: commonSettings,
       key: settingName,
       text: (setting) => `${settingName(setting)} ${setting.meaning}`,

@@ -19,7 +19,7 @@ import { followCompactions } from "../slash/compaction-notices.ts";
 import { CompletionStack } from "../slash/completion-stack.ts";
 import { PromptCompletion } from "../slash/prompt-completion.ts";
 import { askAtStart } from "../slash/settings-commands.ts";
-import { slashCommands } from "../slash/slash-commands.ts";
+import { reservedNames, slashCommands } from "../slash/slash-commands.ts";
 import { readThemes } from "../slash/theme.ts";
 import { Status } from "../status/status.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
@@ -117,7 +117,7 @@ async function openSession(parts: Parts): Promise<void> {
         ui,
         reviewCompaction: async (draft) => (await opened.review?.(draft)) ?? { action: "cancel" },
         signal: quitting.signal,
-        reservedCommands: slashCommands.map(({ name }) => name),
+        reservedCommands: reservedNames,
         onWait: (wait) => status.onWait(wait),
         onNotice: (notice) => status.showsRetry(notice) || chat.notify(notice.message, notice.level),
         listen: (lifecycle) => {

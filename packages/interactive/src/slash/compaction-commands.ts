@@ -32,11 +32,10 @@ import { compactionNotice, skippedNotice } from "./compaction-notices.ts";
 
 export const compactCommand: SlashCommand = {
   name: "compact",
-  description:
-    "Compact now; a focus says what the summary must keep, digest asks no model, again makes the latest compaction anew, preview shows what would happen",
-  argumentHint: "[preview] [again] [digest] [--before ENTRY] [focus]",
+  description: "Compact now. FOCUS tells the summary what to keep; preview only shows the plan",
+  argumentHint: "[FOCUS or preview]",
   worksWhileBusy: true,
-  complete: (prefix) => words.filter(({ value }) => value.startsWith(prefix)),
+  complete: (prefix) => ("preview".startsWith(prefix) ? [preview] : []),
   run: (args, context) => {
     const { isPreview, ...asked } = askedCompaction(args);
     const whole = withDigestAlone(withWholeId(asked, context), context);
@@ -44,11 +43,7 @@ export const compactCommand: SlashCommand = {
   },
 };
 
-const words = [
-  { value: "preview", label: "preview", description: "Show what would be done; nothing is" },
-  { value: "digest", label: "digest", description: "Summarise at once, without a model" },
-  { value: "again", label: "again", description: "Make the latest compaction anew, from the originals" },
-];
+const preview = { value: "preview", label: "preview", description: "Show the plan and change nothing" };
 
 /**
  * What stands behind `/compact`: of the bare words in front, `preview` (or `--dry-run`, as outside of a session) asks what would

@@ -6,16 +6,13 @@ import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { type Component, truncateToWidth, visibleWidth, wrapTextWithAnsi } from "../terminal/tui.ts";
 
-export const demoCommand: SlashCommand = {
+export const demoCommand: Omit<SlashCommand, "description"> = {
   name: "demo",
-  description: "Play a whole agent session on a scripted model, without a key",
-  argumentHint: "[fast]",
   worksWhileBusy: true,
-  complete: () => [{ value: "fast", label: "fast", description: "Do not wait for readers" }],
   async run(args, context) {
     const { screen } = context;
     if (playing.has(screen))
-      return context.notify(`The demonstration is playing; ${keys.label("interrupt")} ends it.`);
+      return context.notify(`The demo is already running. Press ${keys.label("interrupt")} to stop it.`);
     playing.add(screen);
     try {
       await play(context, args === "fast");
@@ -36,7 +33,7 @@ async function play({ screen, host, interruptible }: InteractiveContext, fast: b
     screen.redraw();
   });
   const key = keys.label("interrupt");
-  story.write(` Nothing of this touches your session. ${key} ends it; type along as you like.\n`);
+  story.write(` The demo does not change your session. You can type meanwhile; ${key} stops it.\n`);
   const write = (text: string) => story.write(text);
   const stream: OutStream = { isTTY: true, columns: screen.columns, write };
   await interruptible(async (signal) => {

@@ -14,7 +14,7 @@ import { reloadModels } from "./model-commands.ts";
 
 export const loginCommand: SlashCommand = {
   name: "login",
-  description: "Log in at a provider, or store its key",
+  description: "Store a provider's API key, log in or log out",
   argumentHint: "[provider]",
   worksWhileBusy: true,
   complete: (prefix, { host }) =>
@@ -24,12 +24,13 @@ export const loginCommand: SlashCommand = {
   async run(args, context) {
     reloadModels(context);
     const providers = keyed(context.host.app.models.catalogue.providers);
-    // What stands behind a provider's name may be its key: it is not shown again.
+    // Text after a provider's name may be its key, so it is never shown again.
     const [word = "", ...others] = args.split(/\s+/);
     const named = providers.find(({ provider }) => provider === word);
     const isGivenKey = named !== undefined && others.length > 0;
     const provider = named ?? (await pickedProvider(providers, word, context));
     if (provider === undefined) return;
+    if (provider === LOG_OUT) return removeLogin("", context);
     const way = isGivenKey ? "key" : await chosenWay(provider, context);
     if (way === "login") await logIn(provider, context);
     else if (way === "key") await storeKey(provider, context, isGivenKey);
@@ -68,28 +69,33 @@ async function logIn(config: ProviderConfig, context: InteractiveContext): Promi
   if (state !== undefined) await canBeUsed(config, `You are logged in at ${login.name}`, context);
 }
 
+const LOG_OUT = "logout";
+
 function pickedProvider(
   providers: readonly ProviderConfig[],
   query: string,
   { host, screen }: InteractiveContext,
-): Promise<ProviderConfig | undefined> {
+): Promise<ProviderConfig | typeof LOG_OUT | undefined> {
   const { keys } = host.app.models;
+  const rows = [...providers, ...(keys.stored().length > 0 ? ([LOG_OUT] as const) : [])];
+  const rank = (row: (typeof rows)[number]) => (row === LOG_OUT ? 1 : sortRank(row, keys));
   return askPick(screen, {
-    title: "Log in where?",
-    items: providers.toSorted((a, b) => distance(a, keys) - distance(b, keys)),
+    title: "Log in to which provider?",
+    items: rows.toSorted((a, b) => rank(a) - rank(b)),
     query,
-    key: ({ provider }) => provider,
-    text: ({ provider }) => provider,
-    row: (provider) => {
-      return { label: provider.provider, detail: stateWords(provider, keys) };
-    },
+    key: (row) => (row === LOG_OUT ? row : row.provider),
+    text: (row) => (row === LOG_OUT ? "Log out" : row.provider),
+    row: (row) =>
+      row === LOG_OUT
+        ? { label: "Log out", detail: "removes a stored login or key" }
+        : { label: row.provider, detail: stateWords(row, keys) },
   });
 }
 
-/** What the user has comes first, then what an extension brings a login to, then all that could be had. */
-function distance(config: ProviderConfig, keys: KeyFile): number {
+/** Providers with a key or login come first, then the row "Log out", then logins of extensions. */
+function sortRank(config: ProviderConfig, keys: KeyFile): number {
   if (keys.source(config) !== undefined) return 0;
-  return config.login === undefined ? 2 : 1;
+  return config.login === undefined ? 3 : 2;
 }
 
 /** What lets requests in at a provider. */
@@ -190,34 +196,23 @@ async function canBeUsed(
   notify(`${referenceOf(usable.model)} answers from now on.`);
 }
 
-export const logoutCommand: SlashCommand = {
-  name: "logout",
-  description: "Take the login or the stored key of a provider away",
-  argumentHint: "[provider]",
-  worksWhileBusy: true,
-  complete: (prefix, { host }) =>
-    host.app.models.keys
-      .stored()
-      .filter((provider) => provider.startsWith(prefix.trim()))
-      .map((provider) => ({ value: provider, label: provider })),
-  async run(args, context) {
-    const { keys } = context.host.app.models;
-    const stored = keys.stored();
-    if (stored.length === 0)
-      return context.notify(`No key and no login is stored.${fromEnvironment(context)}`);
-    const provider = args === "" ? await pickedKey(stored, context) : args;
-    if (provider === undefined) return;
-    // What stands there of other kinds is not ours to take away.
-    if (stored.includes(provider)) {
-      if (keys.logins.stored(provider) !== undefined) return logOut(provider, context);
-      if (keys.remove(provider)) return removed(provider, `The key for ${provider} was taken away.`, context);
-    }
-    context.notify(
-      `No key is stored for ${provider}, and no login; stored is what lets in at ${stored.join(", ")}.${stillSet(provider, context)}`,
-      "warning",
-    );
-  },
-};
+/** Removes the stored login or key of a provider. @param args the provider; asked for when empty */
+export async function removeLogin(args: string, context: InteractiveContext): Promise<void> {
+  const { keys } = context.host.app.models;
+  const stored = keys.stored();
+  if (stored.length === 0) return context.notify(`No key or login is stored.${fromEnvironment(context)}`);
+  const provider = args === "" ? await pickedKey(stored, context) : args;
+  if (provider === undefined) return;
+  // Entries of other kinds stay.
+  if (stored.includes(provider)) {
+    if (keys.logins.stored(provider) !== undefined) return logOut(provider, context);
+    if (keys.remove(provider)) return removed(provider, `Removed the key for ${provider}.`, context);
+  }
+  context.notify(
+    `No key or login is stored for ${provider}. Stored: ${stored.join(", ")}.${stillSet(provider, context)}`,
+    "warning",
+  );
+}
 
 function pickedKey(stored: readonly string[], context: InteractiveContext): Promise<string | undefined> {
   return askPick(context.screen, {

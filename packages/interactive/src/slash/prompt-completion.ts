@@ -139,7 +139,6 @@ export class PromptCompletion implements AutocompleteProvider {
 
   async #arguments(name: string, args: string, signal: AbortSignal): Promise<AutocompleteSuggestions | null> {
     const command = this.#options.commands.find((each) => each.name === name);
-    if (command?.takesPath) return suggestions(await this.#pathsFrom(args, signal), args);
     if (command !== undefined && command.complete === undefined) return null;
     const context = this.#context ?? (await this.#whenOpen(signal));
     if (context === undefined) return null;

@@ -1,4 +1,5 @@
 import { findRecalled, type RecallFindings } from "@bonsai-agent/agent";
+import { summariesOf } from "@bonsai-agent/app/summary-sources";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { hiddenEntry } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
@@ -9,6 +10,7 @@ import { textLines } from "../panels/panel-frame.ts";
 import { PickList } from "../panels/pick-list.ts";
 import { asPaste } from "../terminal/typed-input.ts";
 import { openTree } from "../tree/tree-navigation.ts";
+import { showSummarySources } from "./summary-sources.ts";
 
 export const recallCommand: SlashCommand = {
   name: "recall",
@@ -75,6 +77,7 @@ class RecallPanel {
           does: "lines of it",
           run: (hit) => hit && this.#guard(() => this.#insertLines(hit)),
         },
+        { key: "ctrl+s", does: "summary sources", run: () => this.#guard(() => this.#showSources()) },
       ],
     });
     this.#titled();
@@ -157,6 +160,12 @@ class RecallPanel {
 
   async #open({ entry: { entryId } }: Hit): Promise<void> {
     if (await openTree(this.#context, { atEntryId: entryId })) this.#leave();
+  }
+
+  async #showSources(): Promise<void> {
+    if (summariesOf(this.#session).length === 0)
+      return this.list.update({ status: "This branch has no summary yet." });
+    await showSummarySources(this.#context);
   }
 
   async #insertLines(hit: Hit): Promise<void> {

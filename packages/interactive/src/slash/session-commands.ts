@@ -19,7 +19,9 @@ import { pickSession } from "../panels/session-picker.ts";
 import { fillEditor, sentMessage } from "../prompt/typed-message.ts";
 import { mergeFlow } from "../tree/branches.ts";
 import { askLabel, openTree, openTreeModel, pickEntry, writeLabel } from "../tree/tree-navigation.ts";
+import { FIRST_ROW } from "../tree/tree-panel.ts";
 import { isWork } from "../tree/tree-search.ts";
+import { openBrowserView, writePage } from "./browser-view.ts";
 
 export const newCommand: SlashCommand = {
   name: "new",
@@ -40,22 +42,35 @@ export const treeCommand: SlashCommand = {
 
 export const forkCommand: SlashCommand = {
   name: "fork",
-  description: "Go on in a new session from one of your messages",
+  description: "Continue in a new session, from one of your messages or as a copy",
   async run(_args, context) {
-    const { host, notify } = context;
     const model = openTreeModel(context, "user only");
-    if (model.rows.length === 0) return notify("There is no message to fork from yet.");
-    const title = "Fork: which message is written anew?";
-    const at = await pickEntry(context, model, { title, choice: "fork", canLabel: false });
+    if (model.rows.length === 0) return context.notify("There is no message to fork from yet.");
+    const at = await pickEntry(context, model, {
+      title: "Fork from which message?",
+      choice: "fork",
+      canLabel: false,
+      firstRow: "Whole session, up to the latest message",
+    });
     if (at === undefined) return;
+    if (at === FIRST_ROW) return forkWholeSession(context);
+    const { host, notify } = context;
     const { id } = model.entryAt(at);
     const sent = sentMessage(host.agent.session, id);
     if (!(await host.fork(id, forkChoice(host, id, "before"), "before")))
-      return notify("An extension did not let the session be forked.", "warning");
-    notify("This is a new session; the one before stays as it is.");
+      return notify("An extension prevented the fork.", "warning");
+    notify("This is a new session. The previous one is unchanged.");
     fillEditor(context, sent);
   },
 };
+
+export async function forkWholeSession({ host, notify }: InteractiveContext): Promise<void> {
+  const { leafId } = host.agent.session;
+  if (leafId === null) return notify("This session is empty, so there is nothing to copy.");
+  const isForked = await host.fork(leafId, forkChoice(host, leafId), "at");
+  if (isForked) notify("This is a copy. The previous session is unchanged.");
+  else notify("An extension prevented the fork.", "warning");
+}
 
 export const mergeCommand: SlashCommand = {
   name: "merge",
@@ -89,35 +104,18 @@ async function pickBranch(context: InteractiveContext): Promise<string | undefin
   return at === undefined ? undefined : model.entryAt(at).id;
 }
 
-export const cloneCommand: SlashCommand = {
-  name: "clone",
-  description: "Go on in a copy of this session",
-  async run(_args, { host, notify }) {
-    const { leafId } = host.agent.session;
-    if (leafId === null) return notify("There is nothing to copy yet.");
-    const copied = await host.fork(leafId, forkChoice(host, leafId), "at");
-    if (copied) notify("This is a copy; the session before stays as it is.");
-    else notify("An extension did not let the session be copied.", "warning");
-  },
-};
-
-export const labelCommand: SlashCommand = {
-  name: "label",
-  description: "Label the latest message, to find it in the tree; without a text, asks for it",
-  argumentHint: "[text]",
-  async run(text, context) {
-    const { session } = context.host.agent;
-    // More than a note about other entries.
-    const id = session.path().findLast(isWork)?.id;
-    if (id === undefined) return context.notify("There is no message to label yet.");
-    const given =
-      text === "" ? await askLabel(context, id, session.label(id)) : writeLabel(context, id, text);
-    if (given === undefined) return;
-    context.notify(
-      given === "" ? "The latest message has no label now." : `The latest message is labelled [${given}].`,
-    );
-  },
-};
+/** Labels the latest message. @param text asked for when empty */
+export async function labelLatest(text: string, context: InteractiveContext): Promise<void> {
+  const { session } = context.host.agent;
+  // Skips entries that are only notes about other entries.
+  const id = session.path().findLast(isWork)?.id;
+  if (id === undefined) return context.notify("There is no message to label yet.");
+  const label = text === "" ? await askLabel(context, id, session.label(id)) : writeLabel(context, id, text);
+  if (label === undefined) return;
+  context.notify(
+    label === "" ? "Removed the label of the latest message." : `Labelled the latest message [${label}].`,
+  );
+}
 
 export const resumeCommand: SlashCommand = {
   name: "resume",
@@ -132,8 +130,10 @@ export const resumeCommand: SlashCommand = {
         now: () => call.io.now(),
         nameInUse: (name) => host.setName(name),
       });
-    const file = namedFile(args, context) ?? (await pick())?.file;
-    if (file !== undefined) await openFile(file, context);
+    const named = namedFile(args, context);
+    if (named !== undefined) return openNamedFile(named, context);
+    const picked = await pick();
+    if (picked !== undefined) await openFile(picked.file, context);
   },
 };
 
@@ -143,42 +143,42 @@ const isPath = /[/\\]|\.jsonl$/;
 /** The session that a text names; undefined where it is text to look for. @throws BonsaiError of a path without a file */
 function namedFile(text: string, { host }: InteractiveContext): string | undefined {
   if (text === "") return undefined;
+  // The completion quotes a path with spaces.
+  const name = text.replace(/^"(.*)"$/, "$1");
   try {
-    const path = sessionPath(text, host.app.call);
+    const path = sessionPath(name, host.app.call);
     // A word can be the name of a folder by chance.
-    return isPath.test(text) || !statSync(path).isDirectory() ? path : undefined;
+    return isPath.test(name) || !statSync(path).isDirectory() ? path : undefined;
   } catch (error) {
-    if (isPath.test(text) || !BonsaiError.is(error)) throw error;
+    if (isPath.test(name) || !BonsaiError.is(error)) throw error;
     return undefined;
   }
 }
 
 async function openFile(file: string, { host, notify }: InteractiveContext): Promise<void> {
-  if (file === host.agent.session.file) notify("This is the session that is open.");
-  else if (!(await host.replace("resume", namedChoice(host, file)))) notify("The session was not left.");
+  if (file === host.agent.session.file) notify("This session is already open.");
+  else if (!(await host.replace("resume", namedChoice(host, file))))
+    notify("An extension keeps this session open.");
 }
 
-export const importCommand: SlashCommand = {
-  name: "import",
-  description: "Make a session of another agent's transcript, or of a session file, and open it",
-  argumentHint: "file",
-  takesPath: true,
-  async run(args, context) {
-    const { host, notify } = context;
-    const { cwd, call } = host.app;
-    if (args === "") return notify("Which file? /import PATH, a transcript or a session.", "warning");
-    const path = absolutePath(args, cwd);
-    // With it come the readers of all formats, which no start needs.
-    const { importSession } = await import("@bonsai-agent/app/session-import");
-    const { file, program, entryCount, notices } = importSession({ path, place: sessionPlace(call), cwd });
-    await openFile(file, context);
-    notify(
-      `Imported ${counted(entryCount, "entry", "entries")} of ${program}; ${shownPath(path, cwd)} stays as it is.`,
-    );
-    for (const { message, count } of notices)
-      notify(count === 1 ? message : `${message} (${count} times)`, "warning");
-  },
-};
+/** Opens a session file. Imports the transcript of another agent first. */
+async function openNamedFile(path: string, context: InteractiveContext): Promise<void> {
+  // Loads the readers of all formats, so not at the start.
+  const { detectTranscript } = await import("@bonsai-agent/transcripts");
+  const format = detectTranscript(path)?.format;
+  if (format === undefined || format === "session") return openFile(path, context);
+  const { host, notify } = context;
+  const { cwd, call } = host.app;
+  const { importSession } = await import("@bonsai-agent/app/session-import");
+  const { file, program, entryCount, notices } = importSession({ path, place: sessionPlace(call), cwd });
+  await openFile(file, context);
+  const from = shownPath(path, cwd);
+  notify(
+    `Imported ${counted(entryCount, "entry", "entries")} of ${program} from ${from}. The file is unchanged.`,
+  );
+  for (const { message, count } of notices)
+    notify(count === 1 ? message : `${message} (${count} times)`, "warning");
+}
 
 export const nameCommand: SlashCommand = {
   name: "name",
@@ -206,18 +206,17 @@ export const nameCommand: SlashCommand = {
 
 export const exportCommand: SlashCommand = {
   name: "export",
-  description: "Write the session as Markdown, or as a page where the file ends in .html",
+  description: "Open the session in the browser, or write it to a file: .html is a page, .md is Markdown",
   argumentHint: "[file]",
   worksWhileBusy: true,
-  async run(args, { host, notify }) {
+  async run(args, context) {
+    if (args === "") return openBrowserView(context);
+    const { host, notify } = context;
     const { session, model } = host.agent;
     const { cwd, models, home, call } = host.app;
-    const file = absolutePath(args === "" ? `bonsai-${session.id.slice(0, 8)}.md` : args, cwd);
-    if (exportFormat(file) === "html") {
-      const { writePage } = await import("./view.ts");
-      return writePage(file, host.app, session, notify);
-    }
-    // With it comes a parser of Markdown, which no start needs.
+    const file = absolutePath(args, cwd);
+    if (exportFormat(file) === "html") return writePage(file, host.app, session, notify);
+    // Loads a Markdown parser, so not at the start.
     const { exportMarkdown } = await import("@bonsai-agent/transcripts");
     const { secretsOf } = await import("@bonsai-agent/app/page-source");
     const text = exportMarkdown(session, {
@@ -225,7 +224,6 @@ export const exportCommand: SlashCommand = {
       secrets: secretsOf({ home, env: call.io.env, catalogue: models.catalogue }),
     });
     writeOutput(file, text);
-    const size = bytes(Buffer.byteLength(text));
-    notify(`Written to ${shownPath(file, cwd)}, ${size}`);
+    notify(`Wrote ${shownPath(file, cwd)} (${bytes(Buffer.byteLength(text))}).`);
   },
 };

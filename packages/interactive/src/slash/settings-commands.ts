@@ -24,13 +24,15 @@ import type { Screen } from "../terminal/screen.ts";
 
 export const settingsCommand: SlashCommand = {
   name: "settings",
-  description: "Change the common settings, with their meaning and default",
+  description: "Change settings: thinking, theme, compaction and more",
+  argumentHint: "[search]",
   worksWhileBusy: true,
-  async run(_args, context) {
+  async run(query, context) {
     const { host, screen, themes, notify } = context;
     const { home, models } = host.app;
     const changed = new Map<string, CommonSetting>();
     await editSettings({
+      query,
       screen,
       themes,
       models,

@@ -5,31 +5,27 @@ import { readSummarySources, type SummaryEntry, type SummaryLine } from "@bonsai
 import type { Session } from "@bonsai-agent/session";
 import { betweenKeys } from "../between-keys.ts";
 import { errorLine } from "../error-text.ts";
-import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
 import { askPick } from "../panels/ask.ts";
 import { textLines } from "../panels/panel-frame.ts";
 import { PickList, type PickRow } from "../panels/pick-list.ts";
 import { truncateToWidth } from "../terminal/tui.ts";
 import { openTree } from "../tree/tree-navigation.ts";
 
-export const sourcesCommand: SlashCommand = {
-  name: "sources",
-  description: "Walk the lines of the latest summary: each opens the entries it rests on in the tree",
-  worksWhileBusy: true,
-  async run(_args, context) {
-    const summaries = summariesOf(context.host.agent.session);
-    if (summaries.length === 0) return context.notify("No summary stands on this branch yet.");
-    let walk: SourcesWalk | undefined;
-    try {
-      await context.screen.show<void>((done) => {
-        walk = new SourcesWalk(context, summaries, () => done(undefined));
-        return walk.list;
-      });
-    } finally {
-      walk?.close();
-    }
-  },
-};
+/** Shows the lines of the latest summary. Each opens its source entries in the tree. */
+export async function showSummarySources(context: InteractiveContext): Promise<void> {
+  const summaries = summariesOf(context.host.agent.session);
+  if (summaries.length === 0) return context.notify("This branch has no summary yet.");
+  let walk: SourcesWalk | undefined;
+  try {
+    await context.screen.show<void>((done) => {
+      walk = new SourcesWalk(context, summaries, () => done(undefined));
+      return walk.list;
+    });
+  } finally {
+    walk?.close();
+  }
+}
 
 /** A line of the summary that is shown; its entries are undefined until they were read. */
 interface ShownLine extends Pick<SummaryLine, "text"> {

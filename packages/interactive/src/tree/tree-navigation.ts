@@ -152,7 +152,7 @@ export function openTreeModel(
   return new TreeModel({ tree: session.tree(), leafId: session.leafId, filter, atEntryId });
 }
 
-interface PickOptions extends Pick<TreePanelOptions, "title" | "choice"> {
+interface PickOptions extends Pick<TreePanelOptions, "title" | "choice" | "firstRow"> {
   /** Default true. */
   canLabel?: boolean;
   /** Called where an entry was chosen for something else than Enter does. Default: it cannot be. */

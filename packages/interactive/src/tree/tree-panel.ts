@@ -28,7 +28,12 @@ export interface TreePanelOptions {
   onDiff?: (marks: readonly number[]) => void;
   /** Asks what to do with the entry at a position. Default: nothing but the choice. */
   onActions?: (at: number) => void;
+  /** A row above the entries. `done` gets `FIRST_ROW` for it. */
+  firstRow?: string | undefined;
 }
+
+/** The position of the row above the entries. */
+export const FIRST_ROW = -1;
 
 /** Rows that stand around the list, at most: rules, title, search, hints and the footer. */
 const rowsAround = 9;
@@ -43,6 +48,7 @@ export class TreePanel extends FieldPanel<TextField> {
   #stopReading: (() => void) | undefined;
   #isClosed = false;
   #siftAtMs = 0;
+  #isOnFirstRow = false;
   /** The row at the top; undefined before the first drawing. */
   #first: number | undefined;
   #page = leastRows;
@@ -73,6 +79,7 @@ export class TreePanel extends FieldPanel<TextField> {
     if (!this.#act(data)) {
       this.field.handleInput(data);
       this.#options.model.setSearch(this.field.getValue());
+      this.#isOnFirstRow &&= this.#hasFirstRow;
     }
     this.changed();
   }
@@ -116,8 +123,8 @@ export class TreePanel extends FieldPanel<TextField> {
     const keys = getKeybindings();
     const step = scrollStep(data, this.#page);
     const own: readonly (readonly [KeyId, () => void])[] = [
-      ["home", () => model.move(Number.NEGATIVE_INFINITY)],
-      ["end", () => model.move(Number.POSITIVE_INFINITY)],
+      ["home", () => this.#move(Number.NEGATIVE_INFINITY)],
+      ["end", () => this.#move(Number.POSITIVE_INFINITY)],
       ["left", () => model.foldOrUp()],
       ["right", () => model.unfoldOrDown()],
       ["tab", () => model.nextFilter()],
@@ -128,8 +135,9 @@ export class TreePanel extends FieldPanel<TextField> {
       ["ctrl+d", () => this.#withSelected((at) => onDiff?.(model.marks.length > 0 ? model.marks : [at]))],
       ["ctrl+a", () => this.#withSelected(onActions)],
     ];
-    if (step !== 0) model.move(step);
-    else if (keys.matches(data, "tui.select.confirm")) this.#withSelected(done);
+    if (step !== 0) this.#move(step);
+    else if (keys.matches(data, "tui.select.confirm"))
+      this.#isOnFirstRow ? done(FIRST_ROW) : this.#withSelected(done);
     else if (keys.matches(data, "tui.select.cancel")) this.#leave();
     else {
       const [, act] = own.find(([key]) => matchesKey(data, key)) ?? [];
@@ -137,6 +145,18 @@ export class TreePanel extends FieldPanel<TextField> {
       return act !== undefined;
     }
     return true;
+  }
+
+  get #hasFirstRow(): boolean {
+    return this.#options.firstRow !== undefined && this.#options.model.search === "";
+  }
+
+  #move(step: number): void {
+    const { model } = this.#options;
+    const row = model.selectedRow;
+    if (!this.#isOnFirstRow) model.move(step);
+    else if (step > 1) model.move(step - 1);
+    this.#isOnFirstRow = this.#hasFirstRow && step < 0 && (this.#isOnFirstRow || row + step < 0);
   }
 
   #withSelected(act: ((at: number) => void) | undefined): void {
@@ -160,8 +180,10 @@ export class TreePanel extends FieldPanel<TextField> {
   #draw(width: number, rows: number): string[] {
     const { theme } = this.#options.screen;
     const field = this.field.render(width).map((line) => truncateToWidth(line, width, ""));
-    const list = this.#padded(this.#list(width, rows), rows);
-    return framed(theme, width, [...this.#head(width), ...field, ...list], this.#hints());
+    const firstRow = this.#firstRow(width);
+    const listRows = rows - firstRow.length;
+    const list = this.#padded(this.#list(width, listRows), listRows);
+    return framed(theme, width, [...this.#head(width), ...field, ...firstRow, ...list], this.#hints());
   }
 
   #head(width: number): string[] {
@@ -175,6 +197,13 @@ export class TreePanel extends FieldPanel<TextField> {
     return [truncateToWidth(`${name}  ${style.muted(place)}`, width, "…")];
   }
 
+  #firstRow(width: number): string[] {
+    if (!this.#hasFirstRow) return [];
+    const { style } = this.#options.screen.theme;
+    const line = truncateToWidth(`${this.#isOnFirstRow ? "›" : " "} ${this.#options.firstRow}`, width, "…");
+    return [this.#isOnFirstRow ? style.selectedBg(style.bold(line)) : line];
+  }
+
   #list(width: number, height: number): string[] {
     const { model, screen, now } = this.#options;
     const { rows, selectedRow } = model;
@@ -186,9 +215,10 @@ export class TreePanel extends FieldPanel<TextField> {
     const first = Math.min(this.#first, selectedRow, Math.max(0, rows.length - height));
     this.#first = Math.max(0, first, selectedRow - height + 1);
     const nowMs = now();
+    const hasCursor = !this.#isOnFirstRow;
     return rows
       .slice(this.#first, this.#first + height)
-      .map((at) => treeRow(at, { model, theme: screen.theme, width, nowMs }));
+      .map((at) => treeRow(at, { model, theme: screen.theme, width, nowMs, hasCursor }));
   }
 
   #padded(lines: string[], height: number): string[] {
@@ -202,7 +232,7 @@ export class TreePanel extends FieldPanel<TextField> {
       [keyName("tui.select.confirm"), choice],
       ["←→", "fold"],
       ["Tab", "filter"],
-      ...(onLabel === undefined || onActions !== undefined ? [] : [["Ctrl-L", "label"] as const]),
+      ...(onLabel === undefined ? [] : [["Ctrl-L", "label"] as const]),
       ...(onActions === undefined ? [] : [["Ctrl-A", "more"] as const]),
       ...(onDiff === undefined ? [] : [["Ctrl-X", "mark"] as const]),
       ...(model.marks.length === 0 ? [] : [["Ctrl-D", "diff"] as const]),

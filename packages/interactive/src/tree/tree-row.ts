@@ -11,6 +11,8 @@ interface TreeRowOptions {
   theme: Theme;
   width: number;
   nowMs: number;
+  /** False if the cursor is on a row that is not an entry. */
+  hasCursor: boolean;
 }
 
 /** From so many columns on, rows show when their entries were written. */
@@ -19,7 +21,7 @@ const columnsWithAges = 56;
 /** One row of the tree: guides, mark, kind, label, preview and age. */
 export function treeRow(at: number, options: TreeRowOptions): string {
   const { model, theme, width } = options;
-  const isSelected = model.selected === at;
+  const isSelected = options.hasCursor && model.selected === at;
   const tail = rowTail(at, options);
   const columns = width - spansWidth(tail);
   const head: LookSpan[] = [

@@ -5,32 +5,32 @@ import { shownPath } from "@bonsai-agent/app/paths";
 import { writeOutput } from "@bonsai-agent/app/session-file";
 import type { ServedPage } from "@bonsai-agent/page";
 import type { Session } from "@bonsai-agent/session";
-import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import type { InteractiveContext } from "../interactive-context.ts";
 
-/** The page that is served; one is enough: it follows the session that is at work. */
+/** The served page. It follows the open session, so one is enough. */
 let served: Promise<ServedPage> | undefined;
 
-export const viewCommand: SlashCommand = {
-  name: "view",
-  description: "Show the session in the browser, and follow it",
-  worksWhileBusy: true,
-  async run(_args, context) {
-    served ??= serve(context);
-    try {
-      const { url, ended } = await served;
-      const { openPrivately } = await import("@bonsai-agent/models/login");
-      const { isOpen, forget } = await openPrivately(url, { env: context.host.app.call.io.env });
-      void ended.then(forget);
-      context.notify(`${isOpen ? "Opened in the browser" : "Open in a browser of this machine"}: ${url}`);
-    } catch (error) {
-      served = undefined;
-      throw error;
-    }
-  },
-};
+/** Opens the session in the browser. The page follows the session. */
+export async function openBrowserView(context: InteractiveContext): Promise<void> {
+  served ??= serve(context);
+  try {
+    const { url, ended } = await served;
+    const { openPrivately } = await import("@bonsai-agent/models/login");
+    const { isOpen, forget } = await openPrivately(url, { env: context.host.app.call.io.env });
+    void ended.then(forget);
+    context.notify(
+      isOpen
+        ? `Opened the session in the browser: ${url}`
+        : `No browser could be started. Open this address on this machine: ${url}`,
+    );
+  } catch (error) {
+    served = undefined;
+    throw error;
+  }
+}
 
 async function serve({ host }: InteractiveContext): Promise<ServedPage> {
-  // With it comes all that a page knows, which no start needs.
+  // Loads everything a page needs, so not at the start.
   const { servePage } = await import("@bonsai-agent/page");
   const { livePageSource } = await import("@bonsai-agent/app/page-source");
   const source = livePageSource(() => host.agent.session, await optionsOf(host.app));
@@ -50,7 +50,7 @@ export async function writePage(
 ): Promise<void> {
   const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
   writeOutput(file, pageHtml(new SessionPage(session, await optionsOf(app))));
-  notify(`Written to ${shownPath(file, app.cwd)}, ${bytes(statSync(file).size)}`);
+  notify(`Wrote ${shownPath(file, app.cwd)} (${bytes(statSync(file).size)}).`);
 }
 
 async function optionsOf(app: AppContext) {

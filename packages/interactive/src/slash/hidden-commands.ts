@@ -1,0 +1,31 @@
+import type { SlashCommand } from "../interactive-context.ts";
+import { openBrowserView } from "./browser-view.ts";
+import { demoCommand } from "./demo.ts";
+import { removeLogin } from "./login.ts";
+import { forkWholeSession, labelLatest, resumeCommand } from "./session-commands.ts";
+import { settingsCommand } from "./settings-commands.ts";
+import { showSummarySources } from "./summary-sources.ts";
+import { setTheme } from "./theme.ts";
+import { setThinking } from "./thinking-command.ts";
+
+/** Former names that still work. No help, completion or document lists them. */
+export const hiddenCommands: readonly Omit<SlashCommand, "description">[] = [
+  { name: "clone", run: (_args, context) => forkWholeSession(context) },
+  { name: "label", run: labelLatest },
+  { ...resumeCommand, name: "import" },
+  { name: "sources", worksWhileBusy: true, run: (_args, context) => showSummarySources(context) },
+  { name: "view", worksWhileBusy: true, run: (_args, context) => openBrowserView(context) },
+  {
+    name: "thinking",
+    worksWhileBusy: true,
+    run: (args, context) =>
+      args === "" ? settingsCommand.run("thinking", context) : setThinking(args, context),
+  },
+  {
+    name: "theme",
+    worksWhileBusy: true,
+    run: (args, context) => (args === "" ? settingsCommand.run("theme", context) : setTheme(args, context)),
+  },
+  { name: "logout", worksWhileBusy: true, run: removeLogin },
+  demoCommand,
+];
