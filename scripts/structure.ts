@@ -1,12 +1,10 @@
 import { fileURLToPath } from "node:url";
 import { checkChangesets } from "./structure/changesets.ts";
 import { checkDist } from "./structure/dist.ts";
-import { checkErrorTable } from "./structure/error-table.ts";
 import { structureFigures } from "./structure/figures.ts";
 import { checkFirstParty } from "./structure/first-party.ts";
 import { checkLayers } from "./structure/layers.ts";
 import { checkNamedFiles } from "./structure/named-files.ts";
-import { checkNoticeTable } from "./structure/notice-table.ts";
 import { checkPublicTypes } from "./structure/public-types.ts";
 import { checkSizes } from "./structure/sizes.ts";
 
@@ -18,8 +16,6 @@ const checks = {
   sizes: checkSizes,
   "public types": checkPublicTypes,
   changesets: checkChangesets,
-  "error table": checkErrorTable,
-  "notice table": checkNoticeTable,
   "named files": checkNamedFiles,
   dist: checkDist,
 };

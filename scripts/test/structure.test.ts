@@ -6,10 +6,8 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkChangesets } from "../structure/changesets.ts";
 import { checkDist, staleOutputs } from "../structure/dist.ts";
-import { checkErrorTable, errorTable } from "../structure/error-table.ts";
 import { checkLayers } from "../structure/layers.ts";
 import { checkNamedFiles } from "../structure/named-files.ts";
-import { checkNoticeTable } from "../structure/notice-table.ts";
 import { checkPublicTypes } from "../structure/public-types.ts";
 import { checkSizes } from "../structure/sizes.ts";
 import { readPackages } from "../structure/workspace.ts";
@@ -156,65 +154,6 @@ test("reports a changed package without a changeset", () => {
   expect(checkChangesets(root).errors).toEqual([]);
   write("packages/session/src/index.ts", "export const changed = 1;\n");
   expect(checkChangesets(root).errors.join()).toContain("@bonsai-agent/session changed");
-});
-
-test("a code without a row, a row without a code and a stale table are errors", () => {
-  write("packages/session/src/a.ts", 'throw new BonsaiError({ code: "no_such_thing" });\n');
-  expect(checkErrorTable(root).errors.join()).toContain("uses no_such_thing, which has no row");
-  write(
-    "packages/session/README.md",
-    "## Errors\n\n| `no_such_thing` | when | mend |\n| `gone` | when | mend |\n",
-  );
-  expect(checkErrorTable(root).errors[0]).toContain("documents gone, which nothing throws");
-  write("packages/session/README.md", "## Errors\n\n| `no_such_thing` | when | mend |\n\n## More\n");
-  expect(checkErrorTable(root).errors.join()).toContain("out of date");
-  write("docs/errors.md", errorTable(root));
-  expect(checkErrorTable(root).errors).toEqual([]);
-});
-
-test("what a bundled private package throws is of the package that it is bundled into", () => {
-  const bundled = { name: "@bonsai-agent/session", private: true };
-  write("packages/session/package.json", JSON.stringify(bundled));
-  write("packages/session/src/a.ts", 'throw new BonsaiError({ code: "no_such_thing" });\n');
-  const manifest = { name: "cli", devDependencies: { "@bonsai-agent/session": "workspace:*" } };
-  write("packages/cli/package.json", JSON.stringify(manifest));
-  expect(checkErrorTable(root).errors[0]).toBe(
-    "packages/session/src/a.ts uses no_such_thing, which has no row in the README's errors",
-  );
-  write("packages/cli/README.md", "## Errors\n\n| `no_such_thing` | when | mend |\n");
-  write("docs/errors.md", errorTable(root));
-  expect(checkErrorTable(root).errors).toEqual([]);
-});
-
-test.each([
-  'onNotice({ level: "info", code: "odd_thing", message });',
-  'work.onNotice?.({\n  code: "odd_thing",\n  message,\n});',
-  'output.notify({ code: "odd_thing", message });',
-  'runner.notice({ type: "odd_thing", event });',
-  'const odd: AgentNotice = {\n  level: "warning",\n  code: "odd_thing",\n};',
-  'const odd: Notice = { code: "odd_thing", message };',
-  'return { level: "warning", code: "odd_thing", message };',
-])("a notice without a row and a row without a notice are errors: %s", (source) => {
-  write("packages/session/src/a.ts", `${source}\n`);
-  expect(checkNoticeTable(root).errors).toEqual([
-    "packages/session/src/a.ts uses odd_thing, which has no row in the README's notices",
-  ]);
-  write("packages/session/README.md", "## Errors\n\n| `odd_thing` | when | mend |\n");
-  expect(checkNoticeTable(root).errors).toHaveLength(1);
-  write("packages/session/README.md", "## Notices\n\n| `odd_thing` | when |\n\n## More\n");
-  expect(checkNoticeTable(root).errors).toEqual([]);
-  write("packages/session/src/a.ts", "export {};\n");
-  expect(checkNoticeTable(root).errors).toEqual([
-    "packages/session/README.md documents odd_thing, which nothing makes",
-  ]);
-});
-
-test("events and errors are no notices", () => {
-  write(
-    "packages/session/src/a.ts",
-    'events.notify("turn_start", { type: "turn_start" });\nthrow new BonsaiError({ code: "no_such_thing" });\n',
-  );
-  expect(checkNoticeTable(root).errors).toEqual([]);
 });
 
 test("reports files in dist without a source, except in private packages", () => {

@@ -16,6 +16,7 @@ export function requestError(error: unknown, modelId: string): Error {
   const aws = awsError(error);
   if (/CredentialsProvider|TokenProvider/.test(aws.name) || /could not load credentials/i.test(aws.message))
     return new BonsaiError({
+      /** The AWS SDK found no credentials. */
       code: "bedrock_no_credentials",
       message: `${NO_CREDENTIALS} ${aws.message.replace(/\.?$/, ".")}`,
       hint: REMEDY,
@@ -23,6 +24,7 @@ export function requestError(error: unknown, modelId: string): Error {
     });
   if (/region is missing/i.test(aws.message))
     return new BonsaiError({
+      /** Neither a variable nor the profile names a region. */
       code: "bedrock_no_region",
       message: NO_REGION,
       hint: "Set AWS_REGION, like us-east-1.",

@@ -71,6 +71,7 @@ function optionsFor(
   const settings = vertexSettings(process.env);
   if (settings === undefined)
     throw new BonsaiError({
+      /** No Google Cloud project is set. */
       code: "vertex_no_project",
       message: missingForVertex(process.env) ?? "",
       hint: "Then start Bonsai again, or /reload.",

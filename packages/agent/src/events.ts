@@ -23,32 +23,32 @@ export interface ResourcePaths {
 
 /** The events of opening, naming, leaving and forking sessions. */
 export interface SessionEvents {
-  /** The session is open; fired by `Agent.start`. "startup" also where the program starts with a session from before. */
+  /** A session was opened, or the extensions were reloaded. A program that starts with an earlier session says `startup`. */
   session_start: NotifyEvent<{
     type: "session_start";
     reason: SessionStartReason;
     /** The file that was left, with "new", "resume" and "fork". */
     previousSessionFile?: string;
   }>;
-  /** The session is about to be closed; handlers have five seconds. */
+  /** The session is about to close, or the extensions are about to reload. Handlers have five seconds. */
   session_shutdown: NotifyEvent<{
     type: "session_shutdown";
     reason: "quit" | "reload" | "new" | "resume" | "fork";
     targetSessionFile?: string;
   }>;
-  /** After each `session_start`, also of another session: where else skills, prompt templates and themes are. Lists add up. */
+  /** Asks for more folders of skills, prompt templates and themes, after each `session_start`. */
   resources_discover: DecideEvent<
     { type: "resources_discover"; cwd: string; reason: "startup" | "reload" },
     ResourcePaths
   >;
-  /** The session has another name, or none. */
+  /** The session was named or renamed, or its name was removed. */
   session_info_changed: NotifyEvent<{ type: "session_info_changed"; name: string | undefined }>;
-  /** Before another session takes the place of this one. */
+  /** The user wants a new session or another one. */
   session_before_switch: DecideEvent<
     { type: "session_before_switch"; reason: "new" | "resume"; targetSessionFile?: string },
     { cancel?: boolean }
   >;
-  /** Before a new session is made of a part of this one. */
+  /** The user wants to continue in a copy. */
   session_before_fork: DecideEvent<
     { type: "session_before_fork"; entryId: string; position: "before" | "at" },
     { cancel?: boolean }
@@ -79,7 +79,7 @@ export interface CommandGuardResult {
 
 /** The events of an agent at work, in pi's names and shapes. */
 export interface RunEvents {
-  /** A text came in, before anything is made of it. */
+  /** A text arrived, before anything else happens to it. A handler can change it or handle it alone. */
   input: DecideEvent<
     {
       type: "input";
@@ -91,7 +91,7 @@ export interface RunEvents {
     },
     InputResult
   >;
-  /** Before a run begins: the system prompt can be changed, messages can be added. */
+  /** A run is about to begin. A handler can change its system prompt or add messages. */
   before_agent_start: DecideEvent<
     { type: "before_agent_start"; prompt: string; images?: ImageContent[]; systemPrompt: string },
     {
@@ -101,13 +101,13 @@ export interface RunEvents {
       systemPrompt?: string;
     }
   >;
-  /** A run begins. */
+  /** A run begins. `agent_end` always follows. */
   agent_start: NotifyEvent<{ type: "agent_start" }>;
-  /** `messages`: what the run added, oldest first. */
+  /** The run is over, and its messages are stored. `messages` has them, oldest first. */
   agent_end: NotifyEvent<{ type: "agent_end"; messages: readonly Message[]; result: RunResult }>;
-  /** Before a request, and before what was said for it is stored; `turnIndex` counts from 0 in each run. */
+  /** A request is about to be made. `turnIndex` counts from 0 in each run. Its messages are stored next. */
   turn_start: NotifyEvent<{ type: "turn_start"; turnIndex: number; timestamp: number }>;
-  /** An answer and the results of its calls are stored. */
+  /** The answer and the results of all its calls are stored. */
   turn_end: NotifyEvent<{
     type: "turn_end";
     turnIndex: number;
@@ -116,34 +116,34 @@ export interface RunEvents {
     messageEntryId: string;
     toolResultEntryIds: readonly string[];
   }>;
-  /** A message begins: an answer that streams in, or one that is whole. */
+  /** A message begins. An answer is still empty. */
   message_start: NotifyEvent<{ type: "message_start"; message: Message }>;
-  /** A piece of an answer came. */
+  /** A part of an answer arrived. A second `start` discards the parts before it. */
   message_update: NotifyEvent<{
     type: "message_update";
     message: AssistantMessage;
     assistantMessageEvent: StreamEvent;
   }>;
-  /** Before the message is stored; the replacement keeps its role. */
+  /** A message is complete and not yet stored. A handler can replace it with another of the same role. */
   message_end: DecideEvent<{ type: "message_end"; message: Message }, { message?: Message }>;
-  /** The message is on disk now, as it stands there. */
+  /** The message is on disk. */
   message_stored: NotifyEvent<{ type: "message_stored"; message: Message; entryId: string }>;
-  /** The messages of the next request; nothing is stored of a change. */
+  /** The messages of the next request. A handler can change them; the change is not stored. */
   context: DecideEvent<{ type: "context"; messages: readonly Message[] }, { messages?: readonly Message[] }>;
-  /** The request as it goes over the wire; the result is the whole new payload. */
+  /** The request in the provider's own format. A handler can return another payload. */
   before_provider_request: DecideEvent<{ type: "before_provider_request"; payload: unknown }, object>;
-  /** The head of the provider's answer; names of headers in lower case. */
+  /** Status and headers arrived, the answer has not. Header names are in lower case. */
   after_provider_response: NotifyEvent<{
     type: "after_provider_response";
     status: number;
     headers: Readonly<Record<string, string>>;
   }>;
-  /** `input` can be changed in place. */
+  /** A tool is about to run. A handler can block it, or change `input` in place. */
   tool_call: DecideEvent<
     { type: "tool_call"; toolCallId: string; toolName: string; input: Record<string, unknown> },
     { block?: boolean; reason?: string; terminate?: boolean }
   >;
-  /** A tool has ended: its result can be changed before it is stored. */
+  /** The tool has finished. A handler can change the result before anybody sees it. */
   tool_result: DecideEvent<
     {
       type: "tool_result";
@@ -157,14 +157,14 @@ export interface RunEvents {
     },
     { content?: UserContent[]; details?: unknown; isError?: boolean; usage?: Usage }
   >;
-  /** Before anything is done for a call. */
+  /** The agent starts to handle a call. */
   tool_execution_start: NotifyEvent<{
     type: "tool_execution_start";
     toolCallId: string;
     toolName: string;
     args: Readonly<Record<string, unknown>>;
   }>;
-  /** What a tool shows while it runs. */
+  /** A tool shows its output so far. */
   tool_execution_update: NotifyEvent<{
     type: "tool_execution_update";
     toolCallId: string;
@@ -172,7 +172,7 @@ export interface RunEvents {
     args: Readonly<Record<string, unknown>>;
     partialResult: ToolResult;
   }>;
-  /** The result of a call, as it will be stored. */
+  /** The call is finished. `result` is the result as it will be stored. */
   tool_execution_end: NotifyEvent<{
     type: "tool_execution_end";
     toolCallId: string;
@@ -180,19 +180,19 @@ export interface RunEvents {
     result: ToolResult;
     isError: boolean;
   }>;
-  /** Before a command that the user typed is run. */
+  /** The user typed a command after `!`. A handler can block it, supply its output, or run it elsewhere. */
   user_bash: DecideEvent<
     { type: "user_bash"; command: string; excludeFromContext: boolean; cwd: string },
     CommandGuardResult
   >;
-  /** Another model was chosen. */
+  /** Another model was selected. */
   model_select: NotifyEvent<{
     type: "model_select";
     model: CatalogueModel;
     previousModel: CatalogueModel | undefined;
     source: "set" | "cycle" | "restore";
   }>;
-  /** Another level of thinking was chosen. */
+  /** Another thinking level was selected. */
   thinking_level_select: NotifyEvent<{
     type: "thinking_level_select";
     level: ThinkingLevel;

@@ -27,6 +27,7 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
     case "repair":
       return {
         level: "info",
+        /** The history had messages that the provider refuses. The request was repaired; the session is unchanged. */
         code: "history_repaired",
         message: notice.repairs.map((repair) => sentence(repair.detail)).join(" "),
       };

@@ -69,7 +69,12 @@ export const agentSettingsSchema: z.ZodType<AgentSettings, AgentSettingsInput> =
  */
 export function agentSettings(input: unknown = {}): AgentSettings {
   return parseSettings(settingsObject, withPreset(input), {
-    error: (problem) => new BonsaiError({ code: "setting_invalid", ...problem }),
+    error: (problem) =>
+      new BonsaiError({
+        /** A setting has a wrong value or an unknown key. The message names both. */
+        code: "setting_invalid",
+        ...problem,
+      }),
   });
 }
 

@@ -21,6 +21,7 @@ export function readJsonFile(file: string): unknown {
 
 function unreadable(message: string, cause?: unknown): BonsaiError {
   return new BonsaiError({
+    /** The settings or the trust file are not valid JSON. */
     code: "settings_unreadable",
     message,
     hint: "Mend the file, or move it away to work without it.",

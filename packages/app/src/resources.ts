@@ -87,7 +87,12 @@ export class Resources {
   async places(kind: ResourceKind): Promise<ResourcePlace[]> {
     const { home, userHome, cwd, flags } = this.#options;
     this.#packages ??= packagePlaces(home, (path, message) =>
-      this.#notify({ code: "resource_unread", path, message }),
+      this.#notify({
+        /** A package declares its skills, prompt templates or themes wrongly. */
+        code: "resource_unread",
+        path,
+        message,
+      }),
     );
     const named = (origin: "settings" | "flag", paths: readonly string[]): ResourcePlace[] =>
       paths.map((path) => ({ path: absolutePath(path, cwd), origin }));
@@ -157,7 +162,13 @@ export class Resources {
     const { skills, problems } = await readSkills(places);
     this.#skills = skills;
     this.#notifyMissing(places);
-    this.#notifyEach(problems, (problem) => this.#notify({ code: "skill_unread", ...problem }));
+    this.#notifyEach(problems, (problem) =>
+      this.#notify({
+        /** A skill cannot be read, or another skill has its name. */
+        code: "skill_unread",
+        ...problem,
+      }),
+    );
   }
 
   /** What can be called behind a slash, templates before skills. What the front end or an extension calls so is not in it. */
@@ -228,7 +239,13 @@ export class Resources {
     this.#notifyMissing(places);
     const { readPromptTemplates } = await import("@bonsai-agent/agent/host");
     const read = await readPromptTemplates(places);
-    this.#notifyEach(read.problems, (problem) => this.#notify({ code: "prompt_unread", ...problem }));
+    this.#notifyEach(read.problems, (problem) =>
+      this.#notify({
+        /** A prompt template cannot be read, or only without its fields. */
+        code: "prompt_unread",
+        ...problem,
+      }),
+    );
     this.#notifyTaken(read);
     this.#readTemplatesNow = read.templates;
     return read;

@@ -92,6 +92,7 @@ function withNotices(host: ExtensionHost, onNotice: ExtensionHost["onNotice"]): 
 
 function notFound({ path, message, hint }: FoundExtensions["problems"][number]): BonsaiError {
   return new BonsaiError({
+    /** `-e` names a path that is missing or is no extension. */
     code: "extension_not_found",
     message: message.includes(path) ? message : `${path}: ${message}`,
     hint,

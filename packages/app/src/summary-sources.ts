@@ -70,6 +70,7 @@ function isSummary(entry: Entry | undefined): entry is SummaryEntry {
 
 function noSummary(message: string): never {
   throw new BonsaiError({
+    /** The current branch has no summary, or `--entry` names another kind of entry. */
     code: "no_summary",
     message,
     hint: "`/compact` or `bonsai compact FILE` makes one; `bonsai tree FILE --all` lists those of other branches, for `--entry`.",

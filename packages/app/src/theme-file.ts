@@ -257,6 +257,7 @@ function invalid(
   { meant = "", ...more }: { meant?: string; cause?: unknown } = {},
 ): BonsaiError {
   return new BonsaiError({
+    /** A theme file is not valid JSON, or has an unknown key or colour. */
     code: "theme_invalid",
     message: `${file}: ${problem}.${meant}`,
     hint: "Correct the file; `theme.schema.json` of bonsai-agent has every key.",

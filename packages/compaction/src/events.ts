@@ -147,6 +147,7 @@ export type CompactionLifecycle = Pick<Lifecycle<CompactionEvents>, "notify" | "
 
 /** The events that compaction and tree navigation emit. */
 export interface CompactionEvents {
+  /** A summary that is made while the agent works was begun, is ready, or was written or discarded. */
   background_compaction: NotifyEvent<{
     type: "background_compaction";
     /** `discarded`: something else had happened meanwhile, or an extension did not let it be made. */
@@ -154,7 +155,9 @@ export interface CompactionEvents {
     /** One sentence for people; empty where the state says all. */
     detail: string;
   }>;
+  /** A compaction begins, also a manual one. */
   auto_compaction_start: NotifyEvent<{ type: "auto_compaction_start"; reason: CompactionReason }>;
+  /** The compaction has finished, failed or was cancelled. Always the last event of a compaction. */
   auto_compaction_end: NotifyEvent<{
     type: "auto_compaction_end";
     reason: CompactionReason;
@@ -165,6 +168,7 @@ export interface CompactionEvents {
     willRetry: boolean;
     errorMessage?: string;
   }>;
+  /** Old tool results are about to be masked in the model's view. */
   session_before_mask: DecideEvent<
     {
       type: "session_before_mask";
@@ -175,13 +179,16 @@ export interface CompactionEvents {
     },
     { cancel?: boolean; keep?: string[] }
   >;
+  /** The masks are written. */
   session_mask: NotifyEvent<{
     type: "session_mask";
     entries: readonly ContextEditEntry[];
     freedTokens: number;
     reason: CompactionReason;
   }>;
+  /** The cut is planned and nothing is summarised yet. A handler can cancel, or supply the summary. */
   session_before_compact: DecideEvent<BeforeCompact, BeforeCompactResult>;
+  /** The compaction is written and the lock is free. */
   session_compact: NotifyEvent<{
     type: "session_compact";
     compactionEntry: CompactionEntry;
@@ -189,6 +196,7 @@ export interface CompactionEvents {
     reason: CompactionReason;
     willRetry: boolean;
   }>;
+  /** No compaction was written: it failed or was cancelled. */
   session_compact_failed: NotifyEvent<{
     type: "session_compact_failed";
     reason: CompactionReason;
@@ -204,10 +212,12 @@ export interface CompactionEvents {
     /** True where an extension's summary was the one that failed. */
     fromExtension: boolean;
   }>;
+  /** The user goes to another entry, or merges another branch (`isMerge`). A handler can cancel, or supply or change the summary. */
   session_before_tree: DecideEvent<
     { type: "session_before_tree"; preparation: TreePreparation; signal: AbortSignal },
     BeforeTreeResult
   >;
+  /** The leaf moved. After a merge (`isMerge`), it is the new summary. */
   session_tree: NotifyEvent<{
     type: "session_tree";
     newLeafId: string | null;

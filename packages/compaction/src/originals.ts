@@ -144,6 +144,7 @@ function formerCut(session: Session, leafId: string | null, view: ContextView): 
 
 function nothingToMakeAnew(message: string): never {
   throw new BonsaiError({
+    /** The path has no compaction to repeat, or its original entries are not stored. */
     code: "nothing_to_make_anew",
     message,
     hint: "`/compact` and `bonsai compact FILE` make a compaction of what is in the context.",

@@ -329,6 +329,7 @@ function runError(
 ): BonsaiError {
   if (reason === "overflow") {
     return new BonsaiError({
+      /** No compaction made the context small enough after an overflow. */
       code: "context_too_large",
       message: `${CONTEXT_TOO_LARGE} ${causes}`,
       hint: "Compact by hand (/compact, `bonsai compact`), go back (/tree, `bonsai goto`), start afresh, or choose a model with a larger window.",

@@ -145,7 +145,12 @@ export function compactionSettings(input: unknown = {}): CompactionSettings {
   const preset = compactionPresets[presetName(input)];
   return parseSettings(settingsObject, merged(preset, input), {
     section: "compaction",
-    error: (problem) => new BonsaiError({ code: "compaction_setting_invalid", ...problem }),
+    error: (problem) =>
+      new BonsaiError({
+        /** A compaction setting has a wrong value or an unknown key. The message names both. */
+        code: "compaction_setting_invalid",
+        ...problem,
+      }),
   });
 }
 

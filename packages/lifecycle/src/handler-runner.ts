@@ -57,7 +57,13 @@ export class HandlerRunner {
     } catch (error) {
       // A handler that obeys the signal throws too: that is the abort, not its failure.
       if (signal.aborted) return { status: "aborted" };
-      this.notice({ type: "handler_error", event, source: handler.source, error });
+      this.notice({
+        /** A handler threw. With `onError: "cancel"` this counts as a refusal. */
+        type: "handler_error",
+        event,
+        source: handler.source,
+        error,
+      });
       return { status: "threw", error };
     }
   }
@@ -67,7 +73,14 @@ export class HandlerRunner {
     const { event, signal } = run;
     const { source } = run.handler;
     const stopTimer = setTimer(
-      () => this.notice({ type: "slow_handler", event, source, elapsedMs: slowHandlerMs }),
+      () =>
+        this.notice({
+          /** A handler takes longer than `slowHandlerMs`. One notice per call. */
+          type: "slow_handler",
+          event,
+          source,
+          elapsedMs: slowHandlerMs,
+        }),
       slowHandlerMs,
     );
     const stopWait = onWait?.({ event, source });
@@ -204,6 +217,7 @@ export class DecisionRun {
     const received = typeof verdict === "string" ? verdict : described(value);
     const { source } = handler;
     runner.notice({
+      /** A handler returned an invalid result. It is ignored, or counts as a refusal. */
       type: "invalid_result",
       event,
       source,
@@ -219,7 +233,12 @@ export class DecisionRun {
   #add(proposed: Fields, source: string): void {
     const { event, rule, runner } = this.#options;
     for (const conflict of this.#proposal.add(proposed, source)) {
-      runner.notice({ type: "conflict", event, ...conflict });
+      runner.notice({
+        /** Two handlers set the same exclusive field. The later one wins. */
+        type: "conflict",
+        event,
+        ...conflict,
+      });
     }
     this.#payload = rule.transform?.(this.#payload, proposed) ?? this.#payload;
   }

@@ -74,7 +74,12 @@ export class Lifecycle<Events> {
   ): () => void {
     const { source = "host", onError } = (options ?? {}) as HandlerOptions;
     if (!Object.hasOwn(this.#rules, name))
-      this.#runner.notice({ type: "unknown_event", event: name, source });
+      this.#runner.notice({
+        /** A handler listens to an event that does not exist. */
+        type: "unknown_event",
+        event: name,
+        source,
+      });
     return this.#registry.add(name, { call: handler as RegisteredHandler["call"], source, onError });
   }
 

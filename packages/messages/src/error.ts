@@ -2,7 +2,7 @@
 const marker = Symbol.for("bonsai.error");
 
 export interface BonsaiErrorOptions {
-  /** Stable, snake_case; one documented row each in docs/errors.md. */
+  /** Stable, snake_case; one documented row each in docs/reference/errors.md. */
   code: string;
   /** What happened and what was received. */
   message: string;

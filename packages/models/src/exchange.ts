@@ -215,7 +215,11 @@ export class Exchange {
   #believe(learned: LearnedWindow | undefined): void {
     if (learned === undefined) return;
     this.#model = this.#host.windows.sized(this.#model);
-    this.#notify({ type: "window_learned", ...learned });
+    this.#notify({
+      /** The server reported another context window than the known one. */
+      type: "window_learned",
+      ...learned,
+    });
   }
 
   /** Where no room is left for an answer, it is the input that was too long. */
@@ -224,14 +228,18 @@ export class Exchange {
     if (lowered === undefined) {
       return failure.outputLimitTokens === undefined ? { ...failure, kind: "inputTooLong" } : failure;
     }
-    this.#notify({ type: "output_cap_lowered", ...lowered });
+    this.#notify({
+      /** Input and output limit did not fit together. Asks for less output. */
+      type: "output_cap_lowered",
+      ...lowered,
+    });
     return "again";
   }
 
   async #retry(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
     const retry = this.#retries.next(failure);
     if (retry === undefined) return this.#retries.givenUp(failure);
-    this.#notify({ type: "retry", ...retry, failure });
+    this.#notify({ /** A request failed and is sent again. */ type: "retry", ...retry, failure });
     await this.#host.sleep(retry.delayMs, this.#request.signal);
     return this.#isAborted ? "aborted" : "again";
   }
@@ -239,12 +247,23 @@ export class Exchange {
   #notifyIgnoredUsage(usage: IgnoredUsage | undefined): void {
     const { provider, id: modelId } = this.#model;
     if (usage === undefined || !this.#isFirst(`${provider}/${modelId}`)) return;
-    this.#notify({ type: "usage_ignored", provider, modelId, ...usage });
+    this.#notify({
+      /** A server reported impossible token counts. They count nowhere. */
+      type: "usage_ignored",
+      provider,
+      modelId,
+      ...usage,
+    });
   }
 
   #notifyRepairs(all: readonly Repair[]): void {
     const repairs = all.filter(({ kind }) => this.#isFirst(kind));
-    if (repairs.length > 0) this.#notify({ type: "repair", repairs });
+    if (repairs.length > 0)
+      this.#notify({
+        /** The history had messages that the provider refuses. The request was repaired; the session is unchanged. */
+        type: "repair",
+        repairs,
+      });
   }
 
   #isFirst(name: string): boolean {
@@ -273,6 +292,7 @@ async function keyOf(
 ): Promise<string | undefined> {
   if (model.missing !== undefined)
     throw new BonsaiError({
+      /** A provider lacks a setting other than its key. The message names it. */
       code: "provider_not_set_up",
       message: model.missing,
       hint: "Then restart bonsai or run /reload.",

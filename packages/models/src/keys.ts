@@ -88,7 +88,7 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
     const message = isNotified ? undefined : file.exposure();
     if (message !== undefined) {
       isNotified = true;
-      onNotice?.({ code: "keys_exposed", message });
+      onNotice?.({ /** Other users can read `auth.json`. */ code: "keys_exposed", message });
     }
     return file;
   };

@@ -15,6 +15,7 @@ export function readScenario(path: string): Scenario {
   const result = scenarioSchema.safeParse(input);
   if (result.success) return input as Scenario;
   throw new BonsaiError({
+    /** A scenario file has an invalid value. The message names file, key and allowed values. */
     code: "scenario_invalid",
     message: jsonProblem({ error: result.error, input, schema: scenarioSchema, file: path }),
     hint: 'The smallest valid scenario is {"turn": [{"text": "Good day."}]}.',

@@ -26,7 +26,12 @@ export function onceFor({ name, onNotice }: AdaptedExtension): NotifyOnce {
   return (thing, what) => {
     if (known.has(thing)) return;
     known.add(thing);
-    onNotice({ level: "info", code: "pi_not_supported", message: `${name} ${what}.` });
+    onNotice({
+      level: "info",
+      /** A pi extension uses something that has no effect in Bonsai. One notice per feature. */
+      code: "pi_not_supported",
+      message: `${name} ${what}.`,
+    });
   };
 }
 

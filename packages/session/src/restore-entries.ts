@@ -62,7 +62,12 @@ function restore(lost: LostEntries): "sound" | "mended" | "failed" {
 /** Goes on in a file that can be found again where that of the session was deleted or replaced. @returns true where it was */
 function restoreFile({ reader: { store }, header, notify }: LostEntries): boolean {
   const { file } = store;
-  const notifyDeleted = (message: string) => notify({ code: "file_deleted", message: `${file} ${message}` });
+  const notifyDeleted = (message: string) =>
+    notify({
+      /** Another program deleted or replaced the open session file. The message says what was done. */
+      code: "file_deleted",
+      message: `${file} ${message}`,
+    });
   try {
     const restored = store.restore?.(header.id) ?? false;
     if (restored === "written_anew")

@@ -70,7 +70,12 @@ export class Session {
     const { leafId, tail } = this.#reader.leaf();
     this.#leafId = leafId;
     if (tail !== undefined) this.#heldView = new LiveView(tail);
-    if (this.#readOnly !== undefined) this.notify({ code: "read_only", message: this.#readOnly });
+    if (this.#readOnly !== undefined)
+      this.notify({
+        /** The file is read-only or of a newer version. An append throws `session_read_only`. */
+        code: "read_only",
+        message: this.#readOnly,
+      });
   }
 
   get header(): SessionHeader {
@@ -366,7 +371,11 @@ export class Session {
     this.#writer = this.#newWriter();
     this.#latest = new LatestEntries(this.#reader);
     const message = migratedText({ original, copy: store.file, isEarlier: earlier !== undefined });
-    this.notify({ code: "migrated_copy", message });
+    this.notify({
+      /** The file has an older format and stays unchanged. The session continues in a copy. */
+      code: "migrated_copy",
+      message,
+    });
   }
 
   /** Only who appends cares: for a reader, what others append is news like any other. */

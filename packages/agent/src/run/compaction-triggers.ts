@@ -226,6 +226,7 @@ function presumedOverflow(refusal: string): AgentNotice {
 
 function tooLarge({ detail }: CompactionOutcome, more: string): BonsaiError {
   return new BonsaiError({
+    /** The request is too long and compaction could not help. */
     code: "context_overflow",
     message: `${detail} ${more}`,
     hint: "Compact by hand (/compact, `bonsai compact`), go back (/tree, `bonsai goto`), start afresh, or choose a model with a larger window.",

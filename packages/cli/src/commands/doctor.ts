@@ -27,7 +27,12 @@ export async function run(invocation: Invocation): Promise<undefined> {
     () => problems,
     () => doctorView(problems, { file, copy, width: output.width }),
   );
-  if (copy !== undefined && output.wantsJson) output.notify({ code: "repaired_copy", message: copy });
+  if (copy !== undefined && output.wantsJson)
+    output.notify({
+      /** `session doctor --repair --json` wrote a repaired copy. The message is its path. */
+      code: "repaired_copy",
+      message: copy,
+    });
 }
 
 /** A sound file needs no copy, unless one was asked for by name. */

@@ -188,6 +188,7 @@ async function compact(
   });
   if (outcome.status !== "failed") return outcome;
   throw new BonsaiError({
+    /** `compact` had no result. The message says why. */
     code: "rpc_compaction_failed",
     message: outcome.detail,
     hint: "Nothing has changed. Try again, with `useDigest`, with another model, or move in the tree.",

@@ -252,6 +252,6 @@ function invalid(problem: string): BonsaiError {
   return new BonsaiError({
     code: "rpc_command_invalid",
     message: `The command cannot be read: ${problem}.`,
-    hint: "Correct the field; RPC.md lists the fields of each command.",
+    hint: "Correct the field. docs/reference/rpc.md lists the fields of each command.",
   });
 }

@@ -24,38 +24,66 @@ const enabled = z.boolean();
 
 /** The calls of pi's client, with their fields beside `type` and `id`; fields that are not here are let go. */
 export const piCommands = {
+  /** As in Bonsai, without data. */
   prompt: { ...input, streamingBehavior: z.enum(["steer", "followUp"]).optional() },
+  /** As in Bonsai, without data. */
   steer: input,
+  /** As in Bonsai, without data. */
   follow_up: input,
   abort: {},
+  /** `steering` and `followUp`: the texts that waited. */
   clear_queue: {},
+  /** `cancelled`. */
   new_session: { parentSession: name.optional() },
+  /** pi's `RpcSessionState`. */
   get_state: {},
+  /** The model itself. */
   set_model: { provider: name, modelId: name },
+  /** The next favourite model, without favourites the next model that can be used, or null. */
   cycle_model: {},
   get_available_models: {},
+  /** No data. `max` means `xhigh`. */
   set_thinking_level: { level: z.enum([...thinkingLevels, "max"]) },
+  /** `level`, or null. */
   cycle_thinking_level: {},
+  /** `levels`; only `off` for a model that does not think. */
   get_available_thinking_levels: {},
+  /** `all` delivers the waiting texts together. */
   set_steering_mode: { mode },
+  /** `all` delivers the waiting texts together. */
   set_follow_up_mode: { mode },
+  /** Stops the work first. Fails if there was nothing to compact. */
   compact: { customInstructions: text.optional() },
+  /** Until the program ends. */
   set_auto_compaction: { enabled },
+  /** Until the program ends. */
   set_auto_retry: { enabled },
+  /** Stops the run whose request waits for a retry. */
   abort_retry: {},
+  /** `output`, `exitCode`, `cancelled`, `truncated`, `fullOutputPath?`. */
   bash: { command: name, excludeFromContext: z.boolean().optional() },
   abort_bash: {},
+  /** pi's `SessionStats`. `cost` is 0 if it is unknown. */
   get_session_stats: {},
+  /** `path` of the page. Never overwrites a file. */
   export_html: { outputPath: name.optional() },
+  /** `cancelled`. */
   switch_session: { sessionPath: name },
+  /** Takes a user message; the new session ends before it. `text`, `cancelled`. */
   fork: { entryId: name },
+  /** Copies the session up to the current entry. `cancelled`. */
   clone: {},
+  /** `messages`: `entryId` and `text` of each user message. */
   get_fork_messages: {},
+  /** The entries as they are stored, without the records of moves. */
   get_entries: { since: name.optional() },
+  /** `tree`: the roots, each with `entry`, `children` and `label?`. */
   get_tree: {},
   get_last_assistant_text: {},
+  /** No data. */
   set_session_name: { name: z.string().trim().min(1) },
   get_messages: {},
+  /** `commands`: `name`, `description?`, `source`, `sourceInfo`. */
   get_commands: {},
 } as const satisfies Record<string, z.ZodRawShape>;
 

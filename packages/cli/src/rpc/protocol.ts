@@ -72,36 +72,59 @@ export type RpcId = string | number;
 
 /** What the responses carry as `data`; what is undefined is absent. */
 export interface RpcData {
-  /** Its message is stored, or waits in the queue; `agent_end` comes when the work is done. */
+  /** Answers when the message is stored or queued. `agent_end` follows when the work is done. Long. */
   prompt: { queued: boolean };
+  /** Queues a text for the agent's next request. Long. */
   steer: { queued: boolean };
+  /** Queues a text for the moment the agent would stop. Long. */
   follow_up: { queued: boolean };
+  /** Stops the work. Answers when the agent is idle. */
   abort: undefined;
+  /** Compacts. `useDigest` asks no model, `isAgain` repeats the latest compaction from the originals, `firstKeptEntryId` sets the cut. Long. */
   compact: CompactionOutcome;
+  /** Cancels the running compaction. The task continues. */
   abort_compaction: undefined;
+  /** Moves to another entry. `label` goes to the summary, or to the target without one. Long. */
   navigate_tree: Pick<Navigation, "status" | "leafId" | "previousLeafId" | "editorText"> & {
     summaryEntryId: string | undefined;
   };
+  /** Summarises the branch that ends at `branchId` into the current one. Long. */
   merge: Omit<BranchMerge, "summaryEntry"> & { summaryEntryId: string | undefined };
+  /** The session, its leaf, model, thinking level, queues and context. */
   get_state: Omit<AgentState, "model"> & { model: ModelJson };
-  /** What the model sees, oldest first. */
+  /** The model's view, oldest message first. */
   get_messages: { messages: readonly Message[] };
   /** All entries of all branches, in file order. */
   get_entries: { entries: readonly Entry[]; leafId: string | null };
+  /** The rows of `bonsai session tree --json`. */
   get_tree: { tree: readonly TreeRow[]; leafId: string | null };
+  /** Counts, usage and cost. */
   get_session_stats: RpcSessionStats;
+  /** The last answer, or null. */
   get_last_assistant_text: { text: string | null };
+  /** Selects a model. */
   set_model: { model: ModelJson };
+  /** The models that can be used now. */
   get_available_models: { models: readonly ModelJson[] };
+  /** Selects a thinking level. */
   set_thinking_level: { level: ThinkingLevel };
+  /** Names the session. */
   set_session_name: { name: string };
+  /** Starts a new session. Its file appears with the first entry. */
   new_session: RpcSession;
+  /** Opens another session, by file or id. */
   switch_session: RpcSession;
+  /** Starts a new session with the path up to that entry. */
   fork: RpcSession;
+  /** The commands, prompt templates and skills that a prompt can call. */
   get_commands: { commands: readonly RpcCommandInfo[] };
+  /** The loaded and failed extensions, and their flags. */
   get_extensions: RpcExtensions;
+  /** Reloads extensions, skills and prompt templates. */
   reload: RpcExtensions & { elapsedMs: number };
+  /** Runs a command and stores its output in the session. Long. */
   bash: BashExecutionMessage;
+  /** Stops the work and ends the program. */
   shutdown: undefined;
 }
 
@@ -175,18 +198,27 @@ const timeout = z.number().optional();
 
 /** The fields of each request beside `type`, `id` and `method`. The one table of what a client may be asked or shown. */
 export const uiRequests = {
+  /** Answer with `value`, one of the options. */
   select: { title: text, options: z.array(text), timeout },
+  /** Answer with `confirmed`. */
   confirm: { title: text, message: text, timeout },
+  /** Answer with `value`. */
   input: { title: text, placeholder: text.optional(), timeout },
+  /** Answer with `value`. */
   editor: { title: text, prefill: text.optional() },
+  /** Shows a message. No answer. */
   notify: { message: text, notifyType: z.enum(["info", "warning", "error"]) },
+  /** Shows a status, or removes it if there is no text. No answer. */
   setStatus: { statusKey: text, statusText: text.optional() },
+  /** Shows lines at the editor, or removes them if there are none. No answer. */
   setWidget: {
     widgetKey: text,
     widgetLines: z.array(text).optional(),
     widgetPlacement: z.enum(["aboveEditor", "belowEditor"]),
   },
+  /** Sets the title of the window. No answer. */
   setTitle: { title: text },
+  /** Puts a text into the editor. No answer. */
   set_editor_text: { text },
 } as const satisfies Record<string, z.ZodRawShape>;
 

@@ -56,7 +56,12 @@ export function extensionRenderers(
     if (isQuiet === true || known.has(what)) return;
     failed.set(scope, known.add(what));
     const message = failureText(`${what} of ${scope.source}`, error);
-    onNotice({ level: "warning", code: "extension_renderer_failed", message });
+    onNotice({
+      level: "warning",
+      /** A renderer of an extension threw. Bonsai draws instead; one notice per renderer. */
+      code: "extension_renderer_failed",
+      message,
+    });
   };
   const draw = (drawing: Drawing): DrawnComponent | undefined => {
     const { scope, what, render } = drawing;

@@ -16,6 +16,7 @@ export function extensionFailure({ source }: ExtensionScope, error: unknown): Bo
   tidyError(error);
   if (isOurs) return new BonsaiError({ code: error.code, message, hint: error.hint, cause: error });
   return new BonsaiError({
+    /** The function of an extension threw at its start. The message shows file and line. */
     code: "extension_failed",
     message,
     hint: "Mend the extension and reload.",
@@ -60,6 +61,7 @@ export function commandFailure(
   const message = failureText(`/${name} of ${source}`, error);
   tidyError(error);
   return new BonsaiError({
+    /** A command of an extension threw. The message names its place. */
     code: "extension_command_failed",
     message,
     hint: BonsaiError.is(error) ? error.hint : "This is a fault of the extension: tell its author.",
@@ -84,7 +86,12 @@ export function strayErrorNotice(error: unknown): AgentNotice | undefined {
   const source = extensionAtWork()?.source ?? placeThrown(error)?.path;
   if (source === undefined) return undefined;
   const message = failureText(`A timer, an event or a promise of ${source}, for which nobody waits,`, error);
-  return { level: "warning", code: "extension_stray_error", message };
+  return {
+    level: "warning",
+    /** A timer, event or promise of an extension threw. The work continues. */
+    code: "extension_stray_error",
+    message,
+  };
 }
 
 /** What failed, why and where: for a failure of an extension that stops nothing. */

@@ -124,6 +124,7 @@ class ExtensionEventBus {
     } catch (error) {
       this.#host.onNotice({
         level: "warning",
+        /** A handler of the extension bus `events` threw. */
         code: "extension_listener_failed",
         message: failureText(`${scope.source} at a message on ${channel}`, error),
       });

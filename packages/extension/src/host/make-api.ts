@@ -134,7 +134,12 @@ function agentCalls(
       if (result?.status === "failed") throw result.error;
     } catch (error) {
       const message = failureText(`${call} of ${scope.source}`, error);
-      host.onNotice({ level: "warning", code: "extension_call_failed", message });
+      host.onNotice({
+        level: "warning",
+        /** A `sendMessage`, `sendUserMessage` or `setThinkingLevel` of an extension failed. */
+        code: "extension_call_failed",
+        message,
+      });
     }
   };
   return {

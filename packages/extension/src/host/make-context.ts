@@ -179,7 +179,12 @@ function requestCompaction(
   };
   run().catch((error: unknown) => {
     const message = failureText(`What ${scope.source} does after a compaction`, error);
-    host.onNotice({ level: "warning", code: "extension_callback_failed", message });
+    host.onNotice({
+      level: "warning",
+      /** A callback of an extension's `compact` threw. */
+      code: "extension_callback_failed",
+      message,
+    });
   });
 }
 

@@ -110,7 +110,12 @@ class RunningExtensions implements Extensions {
       return Array.isArray(offered) ? offered.filter(isCompletion) : [];
     } catch (error) {
       const message = failureText(`Completing /${name} of ${command?.source}`, error);
-      this.#options.host.onNotice({ level: "warning", code: "extension_completion_failed", message });
+      this.#options.host.onNotice({
+        level: "warning",
+        /** The completion of a command's arguments threw. No completions are offered. */
+        code: "extension_completion_failed",
+        message,
+      });
       return [];
     }
   }
@@ -122,7 +127,12 @@ class RunningExtensions implements Extensions {
       await shortcut.value.run();
     } catch (error) {
       const message = failureText(`The key ${key} of ${shortcut.source}`, error);
-      this.#options.host.onNotice({ level: "warning", code: "extension_shortcut_failed", message });
+      this.#options.host.onNotice({
+        level: "warning",
+        /** The shortcut of an extension threw. */
+        code: "extension_shortcut_failed",
+        message,
+      });
     }
     return true;
   }
@@ -207,7 +217,12 @@ class RunningExtensions implements Extensions {
     const { host } = this.#options;
     for (const error of scope.close()) {
       const message = failureText(`Unloading ${scope.source}`, error);
-      host.onNotice({ level: "warning", code: "extension_undo_failed", message });
+      host.onNotice({
+        level: "warning",
+        /** The cleanup of an extension threw while it was unloaded. */
+        code: "extension_undo_failed",
+        message,
+      });
     }
     host.lifecycle.removeSource(scope.source);
   }

@@ -117,6 +117,7 @@ function failing(what: string, { scope, host }: UiOwner): (error: unknown) => vo
   return (error) =>
     host.onNotice({
       level: "warning",
+      /** A component, editor, completion or key handler of an extension threw. It is removed. */
       code: "extension_component_failed",
       message: failureText(`${what} of ${scope.source}`, error),
     });
@@ -272,6 +273,7 @@ export function silentUi({ scope, host }: Pick<ExtensionRuntime, "scope" | "host
     editor: async () => undefined,
     notify(message, type = "info") {
       const notice: AgentNotice = {
+        /** An extension called `ctx.ui.notify` without a user interface. */
         code: "extension_message",
         level: levels[type],
         message: `${scope.source}: ${message}`,

@@ -25,7 +25,12 @@ export function extensionsToStart(options: LoadExtensionsOptions): ExtensionToSt
   const { extensions, problems } = find();
   for (const { path, message, hint } of problems) {
     const what = message.includes(path) ? message : `${path}: ${message}`;
-    host.onNotice({ level: "warning", code: "extension_not_found", message: `${what} ${hint}` });
+    host.onNotice({
+      level: "warning",
+      /** A configured path or package has no extension. */
+      code: "extension_not_found",
+      message: `${what} ${hint}`,
+    });
   }
   return [
     ...inline.map(({ name, factory }) => ({

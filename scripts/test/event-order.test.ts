@@ -12,17 +12,12 @@ import {
 } from "@bonsai-agent/extension/testing";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { EVENTS_DOCUMENT, eventsDocument } from "../docs/events-document.ts";
+import { EVENT_ORDER } from "../reference/events.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
-const document = readFileSync(`${root}/${EVENTS_DOCUMENT}`, "utf8");
+const drawing = readFileSync(`${root}/${EVENT_ORDER}`, "utf8");
 const eventNames = Object.keys(lifecycleEventRules);
 
-test("the tables say what the types say: `pnpm events-table` writes them", () => {
-  expect(document).toBe(eventsDocument(root));
-});
-
-const drawing = /<!-- drawing -->\n```text\n([\s\S]*?)```/.exec(document)![1]!;
 const [run = "", besideRuns = ""] = drawing.split("  When no run is under way:");
 const eventsIn = (text: string) => text.match(/[a-z_]+/g)!.filter((word) => eventNames.includes(word));
 /** The first word of each line, from top to bottom, where it is an event. */

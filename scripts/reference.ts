@@ -1,0 +1,15 @@
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { referencePages } from "./reference/pages.ts";
+
+// Writes docs/reference and docs/api from the code: `pnpm docs:reference`.
+const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
+for (const folder of ["docs/reference", "docs/api"])
+  rmSync(join(root, folder), { recursive: true, force: true });
+const pages = referencePages(root);
+for (const [path, text] of pages) {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), text);
+}
+console.log(`${pages.size} pages written`);
