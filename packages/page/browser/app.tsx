@@ -49,7 +49,7 @@ function Head() {
     timeText(Date.parse(session.startedAt) || 0),
     `${digits(rows.ids.length)} entries`,
     session.costText,
-    redacted === 0 ? "" : `${digits(redacted)} secrets taken out`,
+    redacted === 0 ? "" : `${digits(redacted)} secrets redacted`,
   ].filter((fact) => fact !== "");
   return (
     <header class="page-head">
@@ -120,9 +120,9 @@ function Connection() {
 }
 
 const connections = {
-  live: "Following the session",
-  unread: "The session cannot be read at the moment; what is shown is what it was",
-  lost: "The session is followed no more: its program has ended",
+  live: "Live: this page follows the session",
+  unread: "The session file cannot be read right now. This page shows its last state.",
+  lost: "Live updates stopped: the program that served this page ended.",
 } as const;
 
 function Keys() {

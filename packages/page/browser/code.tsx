@@ -41,12 +41,10 @@ export function Diff({ part, isOpen }: { part: DiffPart; isOpen: boolean }) {
   return (
     <div>
       {!isCompared && (
-        <p class="quiet">
-          Too much to be compared line by line: all that was there, then all that came for it.
-        </p>
+        <p class="quiet">Too large to compare line by line. All old lines come first, then all new lines.</p>
       )}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by keyboard */}
-      <pre class="diff" tabIndex={0} role="group" aria-label={`Changes of ${part.path || "a file"}`}>
+      <pre class="diff" tabIndex={0} role="group" aria-label={`Changes to ${part.path || "a file"}`}>
         {shown.split("\n").map((line, at) => (
           <span key={at} class={signs[line[0] as keyof typeof signs] ?? "same"}>
             {`${line}\n`}

@@ -7,15 +7,15 @@ export const showsKeys = signal(false);
 
 /** What the keys do, as the help names them. */
 export const keys: ReadonlyArray<readonly [key: string, what: string]> = [
-  ["/ or Ctrl+F", "find in the branch, folded parts too"],
-  ["Enter, Shift+Enter", "next and previous hit; Escape closes"],
-  ["t", "the transcript"],
-  ["b", "the tree of branches"],
-  ["c", "the context over time"],
-  ["k", "the compactions"],
-  ["d", "two entries compared"],
-  ["Ctrl+P", "print the branch"],
-  ["?", "this list"],
+  ["/ or Ctrl+F", "find in this branch, including folded parts"],
+  ["Enter, Shift+Enter", "next and previous hit; Escape closes the search"],
+  ["t", "transcript"],
+  ["b", "tree of branches"],
+  ["c", "context over time"],
+  ["k", "compactions"],
+  ["d", "compare two entries"],
+  ["Ctrl+P", "print this branch"],
+  ["?", "show or hide this list"],
 ];
 
 const views: Readonly<Record<string, () => void>> = {

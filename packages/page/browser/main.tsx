@@ -32,6 +32,6 @@ loadPage().then(
     render(<Page />, root);
   },
   (error: unknown) => {
-    root.textContent = `The page could not be read: ${String(error)}`;
+    root.textContent = `This page is damaged and cannot be shown. ${String(error)}`;
   },
 );

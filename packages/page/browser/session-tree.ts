@@ -81,6 +81,27 @@ export function kindOf(row: number): RowKind {
   return rowKinds[page.value?.rows.kinds[row] ?? -1] ?? "custom";
 }
 
+/** Words for readers; other kinds are their own word. */
+const kindNames: Partial<Readonly<Record<RowKind, string>>> = {
+  assistant: "agent",
+  command: "user command",
+  name: "session name",
+  leaf: "position",
+  thinking: "thinking level",
+  custom: "record",
+};
+
+export function kindName(row: number): string {
+  const kind = kindOf(row);
+  return kindNames[kind] ?? kind;
+}
+
+/** As a heading. */
+export function kindTitle(row: number): string {
+  const name = kindName(row);
+  return `${name[0]!.toUpperCase()}${name.slice(1)}`;
+}
+
 export function hasFlag(row: number, flag: keyof typeof rowFlags): boolean {
   return ((page.value?.rows.flags[row] ?? 0) & rowFlags[flag]) !== 0;
 }

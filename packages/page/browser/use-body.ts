@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { EntryBody } from "../src/page-data.ts";
 import { body, bodyNow, connection } from "./page-store.ts";
 
-const nothing: EntryBody = { parts: [{ type: "error", text: "This part of the page could not be read." }] };
+const nothing: EntryBody = { parts: [{ type: "error", text: "This entry could not be loaded." }] };
 
 const AGAIN_MS = 2_000;
 

@@ -21,6 +21,8 @@ import {
   type EntryWork,
   isPicture,
 } from "./page-data.ts";
+import { recordWord, rowKind } from "./rows.ts";
+import { readableSummary } from "./summary-text.ts";
 
 const TITLE_CHARS = 200;
 
@@ -30,7 +32,8 @@ export type CallOf = (result: ToolResultMessage) => ToolCall | undefined;
 /** An entry in full, as it is stored. */
 export function entryBody(entry: Entry, callOf: CallOf): EntryBody {
   if (entry.type !== "message") return { parts: otherParts(entry) };
-  if (!isRecord(entry.message)) return { parts: [{ type: "error", text: "This entry holds no message." }] };
+  if (!isRecord(entry.message))
+    return { parts: [{ type: "error", text: "This entry has no readable message." }] };
   const message = entry.message as Message;
   const call = message.role === "toolResult" ? callOf(message) : undefined;
   const work = workOf(message, call);
@@ -76,11 +79,15 @@ function answerPart(block: Record<string, unknown> & { type: string }): BodyPart
 function stopParts(message: Message & { role: "assistant" }): BodyPart[] {
   if (message.stopReason === "error")
     return [
-      { type: "error", text: text(message.errorMessage) || "The request failed; no reason was given." },
+      {
+        type: "error",
+        text: text(message.errorMessage) || "The request failed. The provider gave no reason.",
+      },
     ];
-  if (message.stopReason === "aborted") return [{ type: "error", text: "The answer was aborted." }];
+  if (message.stopReason === "aborted")
+    return [{ type: "error", text: "This answer was stopped before its end." }];
   if (message.stopReason === "length")
-    return [{ type: "error", text: "The answer was cut off at its limit." }];
+    return [{ type: "error", text: "This answer is incomplete: it reached the output limit." }];
   return [];
 }
 
@@ -184,7 +191,7 @@ function imageOf(block: Record<string, unknown> & { type: string }): BodyPart {
   const [mimeType, data] = [text(block.mimeType), text(block.data)];
   if (isPicture(block)) return { type: "image", mimeType, data };
   const kilobytes = Math.round((data.length * 3) / 4 / 1_000);
-  return { type: "text", text: `An image (${mimeType || "of no kind"}, ${kilobytes} kB) that is not shown.` };
+  return { type: "text", text: `Image not shown (${mimeType || "unknown type"}, ${kilobytes} kB).` };
 }
 
 function otherParts(entry: Exclude<Entry, { type: "message" }>): BodyPart[] {
@@ -193,21 +200,23 @@ function otherParts(entry: Exclude<Entry, { type: "message" }>): BodyPart[] {
   switch (entry.type) {
     case "compaction":
     case "branch_summary":
-      return markdown(text(entry.summary));
+      return markdown(readableSummary(text(entry.summary)));
     case "custom_message":
       return [...markdown(textOf(entry.content)), ...imagesOf(entry.content)];
     case "context_edit":
       return maskParts(entry);
     case "custom":
-      return [{ type: "facts", rows: [["Kind", text(entry.customType)]] }, ...json(entry.data)];
+      return recordParts(entry);
     case "model_change":
-      return told(`The model is ${text(entry.modelId)} of ${text(entry.provider)} from here on.`);
+      return told(`Model: ${text(entry.provider)}/${text(entry.modelId)}`);
     case "thinking_level_change":
-      return told(`The model thinks at the level ${text(entry.thinkingLevel)} from here on.`);
+      return told(`Thinking level: ${text(entry.thinkingLevel)}`);
     case "session_info":
-      return told(`The session is called ${text(entry.name) || "nothing any more"}.`);
+      return told(
+        text(entry.name) === "" ? "Removed the session's name." : `Session name: ${text(entry.name)}`,
+      );
     case "label":
-      return told(entry.label === undefined ? "A label is taken away." : `Labelled ${text(entry.label)}.`);
+      return told(entry.label === undefined ? "Removed a label." : `Label: ${text(entry.label)}`);
     default: {
       const { id: _id, parentId: _parent, timestamp: _time, type, ...fields } = entry as Entry;
       const rows = Object.entries(fields).map(([name, value]): [string, string] => [
@@ -219,15 +228,25 @@ function otherParts(entry: Exclude<Entry, { type: "message" }>): BodyPart[] {
   }
 }
 
-function told(sentence: string): BodyPart[] {
-  return [{ type: "text", text: sentence }];
+function told(text: string): BodyPart[] {
+  return [{ type: "text", text }];
+}
+
+function sentence(words: string): string {
+  return `${words[0]!.toUpperCase()}${words.slice(1)}.`;
+}
+
+function recordParts(entry: Entry & { type: "custom" }): BodyPart[] {
+  const kind = rowKind(entry);
+  if (kind !== "custom") return told(sentence(recordWord(entry)));
+  return [{ type: "facts", rows: [["Record", recordWord(entry)]] }, ...json(entry.data)];
 }
 
 function maskParts(entry: Entry & { type: "context_edit" }): BodyPart[] {
-  const facts: BodyPart = { type: "facts", rows: [["Of entry", text(entry.targetId)]] };
-  if (entry.replacement === null) return [facts, { type: "text", text: "Left out of the model's view." }];
+  const rows: Array<[string, string]> = [["Masked entry", text(entry.targetId)]];
   const shown = isRecord(entry.replacement) ? textOf(entry.replacement.content) : "";
-  return [facts, ...(shown === "" ? [] : [{ type: "text" as const, text: shown }])];
+  rows.push(["The model sees", entry.replacement === null ? "nothing of it" : shown]);
+  return [{ type: "facts", rows: rows.filter(([, value]) => value !== "") }];
 }
 
 function workOf(message: Message, call: ToolCall | undefined): EntryWork | undefined {

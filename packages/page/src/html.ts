@@ -33,7 +33,7 @@ export function htmlHead(title: string, bundle: PageBundle, connect: string): st
 <meta name="referrer" content="no-referrer">
 <title>${escaped(title)}</title>
 <style>${bundle.style}</style></head>
-<body><div id="page"><noscript>This page needs JavaScript to show a session; it asks no network for it.</noscript></div>
+<body><div id="page"><noscript>Turn on JavaScript to read this session. The page contacts no other server.</noscript></div>
 `;
 }
 

@@ -227,8 +227,8 @@ export interface EntryWork {
 
 /** A compaction or a branch summary, opened. */
 export interface SummaryBody {
-  /** The summary line by line, each with the rows that it rests on. */
-  lines: Array<{ text: string; rows: number[]; isMatched: boolean }>;
+  /** The summary line by line, without the marks for models, each with its source rows. */
+  lines: Array<{ text: string; rows: number[]; isMatched: boolean; isHeading: boolean }>;
   /** What the check for loss found, as people read it; empty where nothing is known. */
   loss: Array<{ text: string; rows: number[] }>;
   /** What was decided, by whom, what it cost, as people read it. */

@@ -8,16 +8,19 @@ import {
   typedText,
 } from "@bonsai-agent/messages";
 import {
+  CALIBRATION_CUSTOM_TYPE,
   type Entry,
   entryTexts,
-  kindWord,
   LEAF_CUSTOM_TYPE,
+  PINNED_CUSTOM_TYPE,
   pinChange,
+  RECORD_CUSTOM_TYPE,
   REDO_CUSTOM_TYPE,
   UNDO_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
-import { projectEntry } from "@bonsai-agent/session/host";
+import { compactionChange, isLeafRecord, projectEntry } from "@bonsai-agent/session/host";
 import { type PageRows, type RowKind, rowFlags, rowKinds } from "./page-data.ts";
+import { readableSummary } from "./summary-text.ts";
 
 const PREVIEW_CHARS = 120;
 /** So much of a text is looked at for its preview. */
@@ -117,16 +120,43 @@ function preview(entry: Entry): string {
     case "session_info":
       return String(entry.name ?? "");
     case "label":
-      return entry.label === undefined ? "label cleared" : String(entry.label);
+      return entry.label === undefined ? "label removed" : String(entry.label);
     case "context_edit":
-      return `${entry.replacement === null ? "omits" : "masks"} ${entry.targetId}`;
+      return `${entry.replacement === null ? "hides" : "masks"} entry ${entry.targetId}`;
     case "custom":
-      return kindWord(String(entry.customType));
+      return recordWord(entry);
+    case "compaction":
+    case "branch_summary":
+      return typeof entry.summary === "string"
+        ? withoutMarkup(readableSummary(entry.summary.slice(0, 4 * LOOKED_AT_CHARS)))
+        : "";
     case "usage":
       return `${entry.kind}: ${entry.provider}/${entry.model}`;
     default:
       return firstText(entry);
   }
+}
+
+const recordWords: Readonly<Record<string, string>> = {
+  [CALIBRATION_CUSTOM_TYPE]: "measured token counts",
+  [PINNED_CUSTOM_TYPE]: "pinned texts so far",
+  [RECORD_CUSTOM_TYPE]: "facts for later compactions",
+  [UNDO_CUSTOM_TYPE]: "undo of a compaction",
+  [REDO_CUSTOM_TYPE]: "redo of a compaction",
+  "bonsai.companion": "copy for other programs",
+  "bonsai.import": "import of a transcript",
+  "bonsai.unreadable": "line that could not be imported",
+  "bonsai.lost": "damaged entry",
+};
+
+/** A record in a few words; one of an extension has its own name. */
+export function recordWord(entry: Entry & { type: "custom" }): string {
+  const change = compactionChange(entry);
+  if (change !== undefined) return `${change.isUndone ? "undid" : "redid"} compaction ${change.compactionId}`;
+  if (isLeafRecord(entry))
+    return entry.parentId === null ? "moved to the start" : `moved to entry ${entry.parentId}`;
+  const type = String(entry.customType);
+  return Object.hasOwn(recordWords, type) ? recordWords[type]! : type;
 }
 
 function messagePreview(message: Message): string {
@@ -140,7 +170,7 @@ function messagePreview(message: Message): string {
   );
   const calls = toolCalls(message).map((call) => callText(call.name, call.arguments, PREVIEW_CHARS));
   const failed =
-    message.stopReason === "error" ? [`failed: ${message.errorMessage ?? "no reason given"}`] : [];
+    message.stopReason === "error" ? [`failed: ${message.errorMessage ?? "unknown reason"}`] : [];
   return [...texts, ...calls, ...failed].join(" · ");
 }
 
@@ -152,9 +182,12 @@ function firstText(entry: Entry): string {
     chars += text.length;
     if (chars > LOOKED_AT_CHARS) break;
   }
-  // A summary begins with sentences in brackets that tell the model what it is.
-  return texts
-    .join(" ")
+  return withoutMarkup(texts.join(" "));
+}
+
+/** The text without sentences in brackets at its start, which address a model, and without Markdown's marks. */
+function withoutMarkup(text: string): string {
+  return text
     .replace(/^(?:\[[^\]]*\]\s*)+/, "")
     .replace(/^#{1,6}\s+|(?<=^|\s)-{3,}(?=\s|$)|\*\*|&#42;/gm, "");
 }

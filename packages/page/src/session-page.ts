@@ -228,7 +228,7 @@ class ReadRows {
 /** What its user said first. */
 function beginning({ kinds, previews }: PageRows): string {
   const first = kinds.findIndex((kind, row) => rowKinds[kind] === "user" && previews[row] !== "");
-  return previews[first] ?? "A session without words";
+  return previews[first] ?? "Untitled session";
 }
 
 /** Before the version that Bonsai began with, only pi wrote sessions. */
@@ -240,7 +240,9 @@ function isOwn(entry: Entry): boolean {
   return entry.type === "custom" && String(entry.customType).startsWith("bonsai.");
 }
 
-const unreadable: EntryBody = { parts: [{ type: "error", text: "This entry cannot be read." }] };
+const unreadable: EntryBody = {
+  parts: [{ type: "error", text: "This entry is damaged and cannot be shown." }],
+};
 
 /** Cuts rows into chunks as they come. */
 class Chunks {

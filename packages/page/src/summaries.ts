@@ -8,6 +8,7 @@ import {
 import { byScriptEstimator, isRecord, type Message, tokenDigits, usdText } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, ProjectionItem, Session } from "@bonsai-agent/session";
 import type { MapRun, SummaryBody } from "./page-data.ts";
+import { readableLines, withoutReferences } from "./summary-text.ts";
 
 /** The sources of all summaries of a session. @param shown an entry without what is taken out */
 export function sourcesOf(
@@ -40,16 +41,21 @@ export function summaryBody(
   entry: SummaryEntry,
 ): SummaryBody {
   const rows = (ids: readonly string[]) => ids.map(rowOf).filter((row) => row >= 0);
-  const lines = sources.lines(entry).map(({ text, entryIds, isMatched }) => ({
+  const stored = sources.lines(entry).map(({ text, entryIds, isMatched }) => ({
     text,
     rows: rows(entryIds),
     isMatched,
+  }));
+  const lines = readableLines(stored.map(({ text }) => text)).map(({ at, text, isHeading }) => ({
+    ...stored[at]!,
+    text,
+    isHeading,
   }));
   const body: SummaryBody = {
     lines,
     loss: [],
     facts: summaryFacts(entry),
-    words: carriedWords(lines),
+    words: carriedWords(stored),
     before: [],
     after: [],
   };
@@ -75,18 +81,18 @@ export function tokensAfter(entry: Entry): number | undefined {
 
 const reasons: Readonly<Record<string, string>> = {
   threshold: "The context reached the threshold",
-  overflow: "The provider refused the request for its size",
-  manual: "Asked for",
+  overflow: "The provider rejected the request as too large",
+  manual: "Requested",
 };
 
 const rungs: Readonly<Record<string, string>> = {
-  mask: "Old results were masked",
-  extension: "An extension gave the summary",
-  summarise: "A model wrote the summary",
-  chunks: "A model wrote the summary in parts",
-  digest: "A digest without a model",
-  media: "Images were left out",
-  truncate: "Outputs were cut",
+  mask: "Masked old results",
+  extension: "Summary from an extension",
+  summarise: "Summary from a model",
+  chunks: "Summary from a model, in parts",
+  digest: "Digest, without a model",
+  media: "Removed images",
+  truncate: "Cut long outputs",
 };
 
 function summaryFacts(entry: SummaryEntry): Array<[string, string]> {
@@ -97,19 +103,19 @@ function summaryFacts(entry: SummaryEntry): Array<[string, string]> {
   const manifest = entry.type === "compaction" ? (manifestOf(entry) ?? {}) : {};
   add(
     "Why",
-    manifest.isEconomic === true ? "The context reached its working size" : reasons[String(manifest.reason)],
+    manifest.isEconomic === true ? "The context reached its cheapest size" : reasons[String(manifest.reason)],
   );
   add("Decided by", decidedBy(entry, manifest.reason, manifest.isEdited === true));
   add("How", rungs[String(manifest.rung)]);
   if (entry.type === "compaction") add("Before", tokens(entry.tokensBefore));
   add("After", tokens(manifest.tokensAfter));
   add("Summarised", range(manifest.summarised));
-  add("Of the turn at work", range(manifest.turnPrefix));
+  add("Summarised from the current turn", range(manifest.turnPrefix));
   add("Kept", range(manifest.kept));
   add("Masked", results(manifest.masked));
   const { provider, modelId } = isRecord(manifest.state) ? manifest.state : {};
-  add("Model at work", typeof modelId === "string" ? `${provider}/${modelId}` : undefined);
-  add("Requests", typeof manifest.requests === "number" ? String(manifest.requests) : undefined);
+  add("Agent's model", typeof modelId === "string" ? `${provider}/${modelId}` : undefined);
+  add("Summary requests", typeof manifest.requests === "number" ? String(manifest.requests) : undefined);
   add("Cost", costOf(entry, manifest.costUsd));
   const preset = isRecord(manifest.settings) ? manifest.settings.preset : undefined;
   add("Preset", typeof preset === "string" ? preset : undefined);
@@ -118,12 +124,12 @@ function summaryFacts(entry: SummaryEntry): Array<[string, string]> {
 }
 
 function decidedBy(entry: SummaryEntry, reason: unknown, isEdited: boolean): string {
-  if (entry.fromHook === true) return "An extension, whose summary it is";
-  if (isEdited) return "The user, who edited the summary";
+  if (entry.fromHook === true) return "An extension";
+  if (isEdited) return "The user (edited the summary)";
   if (reason === "manual" || entry.type === "branch_summary") return "The user";
   if (reason === "threshold") return "The settings";
   if (reason === "overflow") return "The provider's limit";
-  return "Not recorded";
+  return "Unknown";
 }
 
 function costOf(entry: SummaryEntry, recorded: unknown): string | undefined {
@@ -148,22 +154,20 @@ function range(value: unknown): string | undefined {
   return `${number} ${number === 1 ? "message" : "messages"}`;
 }
 
-/**
- * What of the summary are the user's own words: in the block that carries them, each message begins with its number and goes
- * on in lines that are set in. What the agent said stands between them.
- */
-function carriedWords(lines: SummaryBody["lines"]): SummaryBody["words"] {
+/** The user's own messages in a summary: numbered items, each with indented lines below. The agent's answers are between them. */
+function carriedWords(lines: readonly { text: string; rows: number[] }[]): SummaryBody["words"] {
   const from = lines.findIndex(({ text }) => text.trim() === "<user-words>");
   const to = lines.findIndex(({ text }) => text.trim() === "</user-words>");
   const words: SummaryBody["words"] = [];
   let open: SummaryBody["words"][number] | undefined;
   for (const { text, rows } of from < 0 ? [] : lines.slice(from + 1, Math.max(to, from))) {
     if (open !== undefined && (text === "" || text.startsWith("  "))) {
-      open.text += `\n${text.slice(2)}`;
+      open.text += `\n${withoutReferences(text.slice(2))}`;
       continue;
     }
     const [item, agent] = /^\d+\. (agent )?(?:\[[^[\]\s]+\] )?/.exec(text) ?? [];
-    open = item === undefined || agent !== undefined ? undefined : { text: text.slice(item.length), rows };
+    const isUser = item !== undefined && agent === undefined;
+    open = isUser ? { text: withoutReferences(text.slice(item.length)), rows } : undefined;
     if (open !== undefined) words.push(open);
   }
   return words;

@@ -6,7 +6,7 @@ import { isOnBranch, isUndoneHere } from "../context/requests.ts";
 import { TextInLine } from "../long-text.tsx";
 import { counted, digits, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
-import { kindOf, rowOf } from "../session-tree.ts";
+import { kindName, kindTitle, rowOf } from "../session-tree.ts";
 import { Facts } from "../transcript/part.tsx";
 import { useBody } from "../use-body.ts";
 
@@ -20,11 +20,11 @@ export function Compaction() {
   return (
     <section class="compaction" aria-label="Compactions">
       <h2>Compactions and branch summaries</h2>
-      {summaries.length === 0 && <p class="quiet">Nothing was compacted: the model sees what was said.</p>}
+      {summaries.length === 0 && <p class="quiet">No compactions: the model sees the whole branch.</p>}
       <SummaryList summaries={summaries} shown={row} />
       {at >= 0 && <Neighbours at={at} />}
       {at >= 0 && <Opened key={row} row={row!} />}
-      {id !== "all" && at < 0 && <p>There is no compaction {id} in this session.</p>}
+      {id !== "all" && at < 0 && <p>This session has no compaction {id}.</p>}
     </section>
   );
 }
@@ -65,15 +65,15 @@ function showIn(list: HTMLElement, element: HTMLElement): void {
 function SummaryLink({ row, isShown }: { row: number; isShown: boolean }) {
   const { rows } = page.value!;
   const facts = compactionAt.value.get(row);
-  const after = facts?.tokensAfter === undefined ? "" : ` to ${digits(facts.tokensAfter)}`;
+  const after = facts?.tokensAfter === undefined ? "" : ` → ${digits(facts.tokensAfter)}`;
   return (
     <li>
       <a
         href={linkTo({ view: "compaction", id: rows.ids[row]! })}
         aria-current={isShown ? "true" : undefined}
       >
-        {kindOf(row)}, {timeText(rows.times[row]!)}
-        {facts === undefined ? "" : `: ${digits(facts.tokensBefore)} tokens${after}`}
+        {kindTitle(row)}, {timeText(rows.times[row]!)}
+        {facts === undefined ? "" : `: ${digits(facts.tokensBefore)}${after} tokens`}
         {facts !== undefined && isUndoneHere(facts) ? " (undone)" : ""}
         {isOnBranch(row) ? "" : " (on another branch)"}
       </a>
@@ -105,18 +105,18 @@ function Opened({ row }: { row: number }) {
   const body = useBody(row);
   const { ids, times } = page.value!.rows;
   const facts = compactionAt.value.get(row);
-  if (body === undefined) return <p class="loading">Reading…</p>;
+  if (body === undefined) return <p class="loading">Loading…</p>;
   const { summary } = body;
   if (summary === undefined) return <p>This summary cannot be read.</p>;
   return (
-    <article aria-label="Opened">
-      <h3>What was decided</h3>
+    <article aria-label="Details">
+      <h3>Details</h3>
       <Facts rows={[["When", timeText(times[row]!)], ...summary.facts]} />
       {facts !== undefined && isUndoneHere(facts) && (
-        <p>It was undone: the model sees again what stood before it.</p>
+        <p>This compaction was undone: the model sees the original messages again.</p>
       )}
       <p>
-        <a href={linkTo({ view: "entry", id: ids[row]! })}>Its place in the transcript</a>
+        <a href={linkTo({ view: "entry", id: ids[row]! })}>Show in the transcript</a>
       </p>
       {summary.before.length > 0 && <ContextMap summary={summary} />}
       <Loss summary={summary} />
@@ -134,7 +134,9 @@ function ContextMap({ summary: { before, after } }: { summary: SummaryBody }) {
       <h3>Before and after</h3>
       <Strip name="Before" runs={before} widest={widest} chosen={chosen} onChoose={choose} />
       <Strip name="After" runs={after} widest={widest} chosen={chosen} onChoose={choose} />
-      <p class="quiet">Each part can be opened. Tokens are estimates.</p>
+      <p class="quiet">
+        Click a part to list its messages. Counts are estimates without instructions and tools.
+      </p>
       {chosen !== undefined && <RunRows key={`${chosen.fate} ${chosen.rows[0]}`} run={chosen} />}
       <FateTable before={before} after={after} />
     </>
@@ -155,7 +157,7 @@ function Strip({ name, runs, widest, chosen, onChoose }: StripProps) {
   return (
     <div class="strip">
       <h4>
-        {name}: {digits(total(runs))} tokens in messages
+        {name}: {digits(total(runs))} tokens of messages
       </h4>
       <ol>
         {runs.map((run, at) => (
@@ -185,8 +187,8 @@ function FateTable({ before, after }: { before: readonly MapRun[]; after: readon
     <table class="totals">
       <thead>
         <tr>
-          <th scope="col">What became of it</th>
-          <th scope="col">Messages before → after</th>
+          <th scope="col">Messages</th>
+          <th scope="col">Count before → after</th>
           <th scope="col">Tokens before → after</th>
         </tr>
       </thead>
@@ -224,14 +226,14 @@ function RunRows({ run }: { run: MapRun }) {
         {rows.slice(0, most).map((row) => (
           <li key={row}>
             <a href={linkTo({ view: "entry", id: ids[row]! })}>
-              <span class="kind">{kindOf(row)}</span> {previews[row]!.replace(/^#+ /, "")}
+              <span class="kind">{kindName(row)}</span> {previews[row]!.replace(/^#+ /, "")}
             </a>
           </li>
         ))}
       </ul>
       {left > 0 && (
         <button type="button" onClick={() => showMost(most + 5 * ROWS_SHOWN)}>
-          {digits(most)} are shown; show {digits(Math.min(left, 5 * ROWS_SHOWN))} more of {digits(left)}
+          Show {digits(Math.min(left, 5 * ROWS_SHOWN))} more of {digits(left)}
         </button>
       )}
     </div>
@@ -254,8 +256,8 @@ function sumOf(runs: readonly MapRun[], fate: MapRun["fate"]): { messages: numbe
 function Loss({ summary: { loss } }: { summary: SummaryBody }) {
   return (
     <>
-      <h3>What was lost</h3>
-      {loss.length === 0 && <p class="quiet">Its maker did not record what was lost.</p>}
+      <h3>Loss check</h3>
+      {loss.length === 0 && <p class="quiet">No loss check was recorded for this summary.</p>}
       {loss.map(({ text, rows }, at) => (
         <p key={at}>
           <TextInLine text={text} /> <Rows rows={rows} />
@@ -269,7 +271,7 @@ function Words({ summary: { words } }: { summary: SummaryBody }) {
   if (words.length === 0) return null;
   return (
     <>
-      <h3>Your words that it carries</h3>
+      <h3>User messages in the summary</h3>
       <ul class="words">
         {words.map(({ text, rows }, at) => (
           <li key={at}>
@@ -292,11 +294,11 @@ function Sources({ summary: { lines } }: { summary: SummaryBody }) {
   const left = lines.length - most;
   return (
     <>
-      <h3>The summary, and what it rests on</h3>
+      <h3>Summary with its sources</h3>
       <ol class="lines">
-        {lines.slice(0, most).map(({ text, rows, isMatched }, at) => (
+        {lines.slice(0, most).map(({ text, rows, isMatched, isHeading }, at) => (
           <li key={at}>
-            <span class="text">
+            <span class={isHeading ? "text heading" : "text"}>
               <TextInLine text={text || " "} />
             </span>{" "}
             {!goesOn(lines, at) && <Rows rows={rows} isMatched={isMatched} />}
@@ -329,11 +331,11 @@ function Rows({ rows, isMatched = false }: { rows: readonly number[]; isMatched?
     <span class={isMatched ? "sources matched" : "sources"}>
       {rows.slice(0, MOST_NAMED).map((row) => (
         <a key={row} href={linkTo({ view: "entry", id: ids[row]! })} title={previews[row]}>
-          {kindOf(row)} {ids[row]!.slice(0, 8)}
+          {kindName(row)} {ids[row]!.slice(0, 8)}
         </a>
       ))}
       {rows.length > MOST_NAMED && <span> and {digits(rows.length - MOST_NAMED)} more</span>}
-      {isMatched && <span class="quiet"> (found by its words)</span>}
+      {isMatched && <span class="quiet"> (matched by wording)</span>}
     </span>
   );
 }

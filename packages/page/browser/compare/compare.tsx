@@ -3,7 +3,7 @@ import { type ComparedSide, type Comparison, compareRows, sidesOf } from "../../
 import { address, go, linkTo } from "../address.ts";
 import { counted, digits, dollars } from "../numbers.ts";
 import { body, page } from "../page-store.ts";
-import { branchEnds, kindOf, labelOf, rowOf, spokenAt } from "../session-tree.ts";
+import { branchEnds, kindName, labelOf, rowOf, spokenAt } from "../session-tree.ts";
 
 /** Two entries side by side: what was done on the way to each since they parted. */
 export function Compare() {
@@ -23,14 +23,14 @@ export function Compare() {
     });
   };
   return (
-    <section class="compare" aria-label="Two entries compared">
-      <h2>Two entries compared</h2>
+    <section class="compare" aria-label="Compare two entries">
+      <h2>Compare two entries</h2>
       <div class="choice">
         <EndChoice name="A" value={a} ends={ends} onChoose={(row) => choose("a", row)} />
         <EndChoice name="B" value={b} ends={ends} onChoose={(row) => choose("b", row)} />
       </div>
       <p class="quiet">
-        Any two entries are chosen in the <a href={linkTo({ view: "tree" })}>tree</a>.
+        To compare other entries, choose them in the <a href={linkTo({ view: "tree" })}>tree</a>.
       </p>
       {a === undefined || b === undefined ? (
         <p>{ends.length < 2 ? "This session has one branch." : "Choose two entries."}</p>
@@ -75,7 +75,7 @@ const MOST_ENDS = 500;
 function nameOf(row: number): string {
   const { previews } = page.value!.rows;
   const label = labelOf.value.get(row);
-  return `${label === undefined ? "" : `[${label}] `}${kindOf(row)}: ${previews[row]!.slice(0, 60)}`;
+  return `${label === undefined ? "" : `[${label}] `}${kindName(row)}: ${previews[row]!.slice(0, 60)}`;
 }
 
 function Compared({ a, b }: { a: number; b: number }) {
@@ -91,8 +91,8 @@ function Compared({ a, b }: { a: number; b: number }) {
       isWanted = false;
     };
   }, [a, b]);
-  if (result === undefined) return <p class="loading">Reading both sides…</p>;
-  if (result === "unread") return <p class="failed">Not all of both sides could be read.</p>;
+  if (result === undefined) return <p class="loading">Loading both sides…</p>;
+  if (result === "unread") return <p class="failed">Cannot compare: some entries could not be read.</p>;
   const { ids } = page.value!.rows;
   const { commonAncestor, commonEntries, sharedFiles } = result;
   return (
@@ -101,7 +101,7 @@ function Compared({ a, b }: { a: number; b: number }) {
         {relations[result.relation]}{" "}
         {commonAncestor >= 0 && (
           <>
-            They have {counted(commonEntries, "entry", "entries")} in common, up to{" "}
+            They share {counted(commonEntries, "entry", "entries")}, up to{" "}
             <a href={linkTo({ view: "entry", id: ids[commonAncestor]! })}>
               {nameOf(orNone(spokenAt(commonAncestor)) ?? commonAncestor)}
             </a>
@@ -111,7 +111,7 @@ function Compared({ a, b }: { a: number; b: number }) {
       </p>
       {sharedFiles.length > 0 && (
         <p class="shared">
-          Touched on both sides:{" "}
+          Files used on both sides:{" "}
           {sharedFiles.map((file) => (
             <code key={file}>{file}</code>
           ))}
@@ -126,11 +126,11 @@ function Compared({ a, b }: { a: number; b: number }) {
 }
 
 const relations: Readonly<Record<Comparison["relation"], string>> = {
-  same: "Both are one entry.",
-  ahead: "A comes after B, which has nothing of its own.",
-  behind: "A is on the way to B.",
-  parted: "Both have something of their own.",
-  unrelated: "They have no entry in common.",
+  same: "A and B are the same entry.",
+  ahead: "A continues B.",
+  behind: "B continues A.",
+  parted: "A and B are on different branches.",
+  unrelated: "A and B share no entry.",
 };
 
 async function compared(a: number, b: number): Promise<Comparison> {
@@ -151,7 +151,7 @@ function Side({ name, row, side }: { name: string; row: number; side: ComparedSi
       <p>
         {counted(side.rows.length, "entry", "entries")}, {counted(side.turns, "turn")},{" "}
         {counted(side.compactions.length, "compaction")},{" "}
-        {side.isCostWhole ? dollars(side.costUsd) : `${dollars(side.costUsd)} and what is not known`}
+        {side.isCostWhole ? dollars(side.costUsd) : `at least ${dollars(side.costUsd)}`}
       </p>
       <Files name="Created" files={side.created} />
       <Files name="Modified" files={side.modified} />
@@ -167,9 +167,9 @@ function Side({ name, row, side }: { name: string; row: number; side: ComparedSi
           </li>
         ))}
       </ul>
-      <RowList name="What you said" rows={side.words} />
+      <RowList name="User messages" rows={side.words} />
       <RowList name="Last answer" rows={side.lastAnswer < 0 ? [] : [side.lastAnswer]} />
-      <RowList name="Summaries taken along" rows={side.branchSummaries} />
+      <RowList name="Branch summaries" rows={side.branchSummaries} />
     </article>
   );
 }
@@ -214,7 +214,7 @@ function RowList({ name, rows }: { name: string; rows: readonly number[] }) {
       <ul>
         {rows.slice(-MOST_LISTED).map((row) => (
           <li key={row}>
-            <a href={linkTo({ view: "entry", id: ids[row]! })}>{previews[row] || kindOf(row)}</a>
+            <a href={linkTo({ view: "entry", id: ids[row]! })}>{previews[row] || kindName(row)}</a>
           </li>
         ))}
       </ul>

@@ -91,7 +91,7 @@ const steps: Readonly<Record<string, number | undefined>> = {
 
 function valueText(request: PageRequest | undefined): string {
   if (request === undefined) return "";
-  return request.isOverflow ? "refused for its size" : `${digits(promptOf(request))} tokens`;
+  return request.isOverflow ? "rejected as too large" : `${digits(promptOf(request))} tokens`;
 }
 
 function useDarkScheme(): boolean {
@@ -155,17 +155,17 @@ function Legend({ runs, hasCosts }: LegendProps) {
     ["—", `window ${short(windowTokens ?? 0)}`, windowTokens !== undefined],
     ["┄", `threshold ${short(thresholdTokens ?? 0)}`, thresholdTokens !== undefined],
     ["▼", counted(compaction, "compaction"), compaction > 0],
-    ["▽", `${digits(undone)} undone`, undone > 0],
+    ["▽", counted(undone, "undone compaction"), undone > 0],
     ["○", `${counted(mask, "mask")} (● several)`, mask > 0],
-    ["✕", counted(overflow, "overflow"), overflow > 0],
-    ["╱", "dollars so far, at the right", hasCosts],
+    ["✕", `${counted(overflow, "request")} too large`, overflow > 0],
+    ["╱", "total dollars (right axis)", hasCosts],
   ];
   return (
     <ul class="legend">
       {priceClasses.map(({ name, label }, at) => (
         <li key={name}>
           <span class={`swatch ${name}`} /> {label}
-          {at === 0 ? " (lowest)" : at === priceClasses.length - 1 ? " (highest)" : ""}
+          {at === 0 ? " (bottom)" : at === priceClasses.length - 1 ? " (top)" : ""}
         </li>
       ))}
       {signs.map(([sign, text, isShown]) => isShown && <li key={sign}>{`${sign} ${text}`}</li>)}
@@ -235,8 +235,8 @@ function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn
     ],
     series: [
       {},
-      filled("--fresh", "Fresh"),
-      filled("--cache-write", "Cache written"),
+      filled("--fresh", "Uncached"),
+      filled("--cache-write", "Cache write"),
       filled("--cache-read", "Cache read"),
       ...(spent === undefined
         ? []
@@ -258,7 +258,7 @@ function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn
 
 /** Drawn twice, first as the ground on which it is seen over bars of any colour. */
 function dollarSeries(stroke: string, width: number): uPlot.Series {
-  return { label: "Dollars so far", scale: "usd", stroke, width, points: { show: false } };
+  return { label: "Total dollars", scale: "usd", stroke, width, points: { show: false } };
 }
 
 /** `light-dark()` is resolved only where it is used. */

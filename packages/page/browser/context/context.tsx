@@ -20,15 +20,15 @@ export function Context() {
     return (
       <section class="context" aria-label="Context over time">
         <h2>Context over time</h2>
-        <p class="quiet">No request of this branch says how many tokens it had.</p>
+        <p class="quiet">No request on this branch reports its token count.</p>
       </section>
     );
   return (
     <section class="context" aria-label="Context over time">
       <h2>Context over time</h2>
       <p class="quiet">
-        Each step is a request of the branch that is shown, at the height of the tokens that were sent. Point
-        at one, choose one by a click or the arrow keys: below stands what the model saw then.
+        The chart shows the tokens sent with each request on this branch. Point at a request, click it or use
+        the arrow keys to see its details below.
       </p>
       <Chart requests={requests} chosen={chosen} onChoose={(to) => stepTo(requests, to)} onPoint={point} />
       <Step request={request} at={at} count={requests.length} onStep={(to) => stepTo(requests, to)} />
@@ -76,13 +76,13 @@ function Step({ request, at, count, onStep }: StepProps) {
       <p>
         Request {digits(at + 1)} of {digits(count)}, {timeText(rows.times[request.row]!)},{" "}
         {model === undefined ? "" : `${model.provider}/${model.id}`}: {digits(promptOf(request))} tokens sent
-        ({digits(request.input)} fresh, {digits(request.cacheWrite)} cache written,{" "}
-        {digits(request.cacheRead)} cache read), {digits(request.output)} answered
+        ({digits(request.input)} uncached, {digits(request.cacheWrite)} cache write,{" "}
+        {digits(request.cacheRead)} cache read), {digits(request.output)} output
         {request.costUsd === null ? "" : `, ${dollars(request.costUsd)}`}
-        {spent === undefined ? "" : `, ${dollars(spent)} so far`}.{" "}
-        {request.isOverflow && "It was refused for its size. "}
-        <Happened at={at} before="Before it: " after=". " />
-        {at === count - 1 && <Happened at={count} before="After it: " after=". " />}
+        {spent === undefined ? "" : `, ${dollars(spent)} in total`}.{" "}
+        {request.isOverflow && "The provider rejected it as too large. "}
+        <Happened at={at} before="Before this request: " after=". " />
+        {at === count - 1 && <Happened at={count} before="After this request: " after=". " />}
         <a href={linkTo({ view: "entry", id: rows.ids[request.row]! })}>Show the answer</a>
       </p>
     </div>
@@ -96,16 +96,16 @@ function Totals() {
   const spent = spentUsd.value?.at(-1);
   return (
     <>
-      <h3>What this branch cost</h3>
+      <h3>Cost of this branch</h3>
       <table class="totals">
         <caption>
-          {counted(number, "request")} of the branch that is shown
-          {all > number && `, of ${digits(all)} of all branches`}
-          {unpriced.value > 0 && `; the cost of ${counted(unpriced.value, "request")} is not known`}
+          {counted(number, "request")} on this branch
+          {all > number && `, ${digits(all)} on all branches`}
+          {unpriced.value > 0 && `; cost unknown for ${counted(unpriced.value, "request")}`}
         </caption>
         <thead>
           <tr>
-            <th scope="col">Class</th>
+            <th scope="col">Kind</th>
             <th scope="col">Tokens</th>
             {spent !== undefined && <th scope="col">Dollars</th>}
           </tr>
@@ -122,14 +122,14 @@ function Totals() {
           ))}
           {spent !== undefined && (
             <tr>
-              <th scope="row">All</th>
+              <th scope="row">Total</th>
               <td>{digits(totals.reduce((sum, { tokens }) => sum + tokens, 0))}</td>
               <td>{dollars(spent)}</td>
             </tr>
           )}
         </tbody>
       </table>
-      <p class="quiet">What compactions and other side requests cost is not in it.</p>
+      <p class="quiet">Without the cost of compactions and other side requests.</p>
     </>
   );
 }

@@ -17,7 +17,7 @@ export function RequestTable({ requests, chosen }: RequestTableProps) {
   const [isOpen, open] = useState(false);
   return (
     <details class="all-requests" open={isOpen} onToggle={(event) => open(event.currentTarget.open)}>
-      <summary>The chart as a table</summary>
+      <summary>Show as a table</summary>
       {isOpen && <Pages requests={requests} chosen={chosen} />}
     </details>
   );
@@ -73,8 +73,8 @@ function Pages({ requests, chosen }: RequestTableProps) {
 }
 
 const headings = [
-  ...["Request", "Time", "Sent", "Fresh", "Cache written", "Cache read", "Answered"],
-  ...["Dollars", "Dollars so far", "What happened"],
+  ...["Request", "Time", "Sent", "Uncached", "Cache write", "Cache read", "Output"],
+  ...["Dollars", "Total dollars", "Events"],
 ];
 
 interface RequestRowProps {
@@ -106,9 +106,9 @@ function RequestRow({ request, at, isChosen, isLast }: RequestRowProps) {
       <td>{costUsd === null ? "unknown" : dollars(costUsd)}</td>
       <td>{spent === undefined ? "unknown" : dollars(spent)}</td>
       <td class="happened">
-        {request.isOverflow && "refused for its size "}
+        {request.isOverflow && "rejected as too large "}
         <Happened at={at} />
-        {isLast && <Happened at={at + 1} before=" After it: " />}
+        {isLast && <Happened at={at + 1} before=" After this request: " />}
       </td>
     </tr>
   );

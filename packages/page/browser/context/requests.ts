@@ -165,7 +165,7 @@ export interface ClassTotal {
 }
 
 export const classTotals = computed<ClassTotal[]>(() =>
-  [...priceClasses, { name: "output" as const, label: "Answered" }].map(({ name, label }) => {
+  [...priceClasses, { name: "output" as const, label: "Output" }].map(({ name, label }) => {
     const total: ClassTotal = { name, label, tokens: 0, costUsd: 0 };
     for (const request of branchRequests.value) {
       total.tokens += request[name];

@@ -4,7 +4,7 @@ import { type ViewRow, viewRows } from "../../src/view.ts";
 import { linkTo } from "../address.ts";
 import { counted, digits } from "../numbers.ts";
 import { page } from "../page-store.ts";
-import { kindOf } from "../session-tree.ts";
+import { kindName, kindOf } from "../session-tree.ts";
 
 /** So many lines of what the model saw are drawn at first, and so many more each time that somebody asks. */
 const ROWS_SHOWN = 60;
@@ -27,10 +27,10 @@ export function Seen({ request }: { request: PageRequest }) {
   const left = ordered.length - most;
   return (
     <>
-      <h3>What the model saw then</h3>
+      <h3>Context of this request</h3>
       <p class="quiet">
-        {counted(seen.length, "message")} beside the instructions and the tools, about {digits(tokens)} tokens
-        {masked > 0 && `; ${digits(masked)} masked`}. Shares are estimates.
+        {counted(seen.length, "message")}, about {digits(tokens)} tokens
+        {masked > 0 && `, ${digits(masked)} masked`}. Estimates without instructions and tools.
       </p>
       <p class="order">
         <button type="button" aria-pressed={isBySize} onClick={() => sortBySize(true)}>
@@ -85,7 +85,7 @@ function SeenLine({ seen, all, highest }: { seen: SeenRow; all: number; highest:
         {isMasked ? "masked" : `${digits(tokens)} · ${percent.toFixed(percent < 10 ? 1 : 0)} %`}
       </span>
       <a href={linkTo(kind === "compaction" ? { view: "compaction", id } : { view: "entry", id })}>
-        <span class="kind">{kind}</span> {previews[row]!.replace(/^#+ /, "")}
+        <span class="kind">{kindName(row)}</span> {previews[row]!.replace(/^#+ /, "")}
       </a>
     </li>
   );

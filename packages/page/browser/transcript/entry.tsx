@@ -1,28 +1,14 @@
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
-import type { BodyPart, RowKind } from "../../src/page-data.ts";
+import type { BodyPart } from "../../src/page-data.ts";
 import { address, goInstead, linkTo } from "../address.ts";
 import { counted, dollars, short, timeIso, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
-import { hasFlag, kindOf, labelOf, maskOf, requestOf } from "../session-tree.ts";
+import { hasFlag, kindOf, kindTitle, labelOf, maskOf, requestOf } from "../session-tree.ts";
 import { useBody } from "../use-body.ts";
 import { hits, query } from "./find.ts";
 import { Facts, Part } from "./part.tsx";
 import { isPrinting } from "./print.ts";
-
-const names: Readonly<Record<string, string>> = {
-  user: "You",
-  assistant: "Agent",
-  result: "Result",
-  command: "Your command",
-  note: "Note",
-  compaction: "Compaction",
-  "branch summary": "Branch summary",
-};
-
-function nameOf(kind: RowKind): string {
-  return names[kind] ?? `${kind[0]!.toUpperCase()}${kind.slice(1)}`;
-}
 
 /** One entry of the transcript. */
 export const Entry = memo(({ row }: { row: number }) => {
@@ -34,7 +20,7 @@ export const Entry = memo(({ row }: { row: number }) => {
   return (
     <article
       class={`entry ${kind.replace(" ", "-")}${isAddressed ? " addressed" : ""}`}
-      aria-label={nameOf(kind)}
+      aria-label={kindTitle(row)}
       data-row={row}
     >
       <Head row={row} />
@@ -44,14 +30,13 @@ export const Entry = memo(({ row }: { row: number }) => {
 });
 
 function Head({ row }: { row: number }) {
-  const kind = kindOf(row);
   const { ids, times } = page.value!.rows;
   const id = ids[row]!;
   const label = labelOf.value.get(row);
   const request = requestOf.value.get(row);
   return (
     <header>
-      <h2>{nameOf(kind)}</h2>
+      <h2>{kindTitle(row)}</h2>
       {label !== undefined && <span class="label">{label}</span>}
       {hasFlag(row, "failed") && <span class="failed">failed</span>}
       {request !== undefined && (
@@ -61,11 +46,7 @@ function Head({ row }: { row: number }) {
         </a>
       )}
       <Masked row={row} />
-      <a
-        class="quiet address"
-        href={linkTo({ view: "entry", id })}
-        title="The address of this entry, for good"
-      >
+      <a class="quiet address" href={linkTo({ view: "entry", id })} title="Permanent link to this entry">
         <time dateTime={timeIso(times[row]!)}>{timeText(times[row]!) || "no time"}</time>
       </a>
       <CopyAddress id={id} />
@@ -85,7 +66,7 @@ function CopyAddress({ id }: { id: string }) {
     } catch {
       // Without leave to copy, the address bar has it.
       goInstead({ view: "entry", id });
-      tell("In the address bar");
+      tell("Link is in the address bar");
     }
     setTimeout(() => tell("Copy link"), TOLD_MS);
   };
@@ -103,7 +84,7 @@ function Masked({ row }: { row: number }) {
   const since = timeText(times[mask]!);
   return (
     <a class="masked" href={linkTo({ view: "entry", id: ids[mask]! })}>
-      {hasFlag(mask, "omits") ? "left out of the model's view" : "masked in the model's view"}
+      {hasFlag(mask, "omits") ? "hidden from the model" : "masked for the model"}
       {since !== "" && ` since ${since}`}
     </a>
   );
@@ -124,9 +105,7 @@ function Body({ row }: { row: number }) {
           <p key={text}>{text}</p>
         ))}
         <p>
-          <a href={linkTo({ view: "compaction", id: ids[row]! })}>
-            What was kept and lost, and the summary with its sources
-          </a>
+          <a href={linkTo({ view: "compaction", id: ids[row]! })}>Show details, loss check and summary</a>
         </p>
         {isOpen && body.parts.map((part, at) => <Part key={at} part={part} name={`${row}/${at}`} isOpen />)}
       </div>
@@ -135,7 +114,7 @@ function Body({ row }: { row: number }) {
   return (
     <div class="body">
       <Parts row={row} parts={body.parts} isOpen={isOpen} />
-      {body.parts.length === 0 && <p class="quiet">{previews[row] || "Nothing was said."}</p>}
+      {body.parts.length === 0 && <p class="quiet">{previews[row] || "Empty entry."}</p>}
     </div>
   );
 }

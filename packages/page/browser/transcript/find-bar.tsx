@@ -69,10 +69,10 @@ export function FindBar({ onGo }: { onGo: (hit: Hit) => void }) {
 
 function found(): string {
   if (query.value === "") return "";
-  const reading = progress.value < 1 ? `, ${Math.floor(progress.value * 100)}% read` : "";
+  const reading = progress.value < 1 ? `, ${Math.floor(progress.value * 100)}% searched` : "";
   const total = counted(hitCount.value, "hit");
   const entries = counted(hits.value.size, "entry", "entries");
   const at = place.value === 0 ? "" : `${digits(place.value)} of `;
-  const behind = isBehindMore.value ? ", in what is not shown yet" : "";
+  const behind = isBehindMore.value ? ", in a part not shown yet" : "";
   return `${at}${total} in ${entries}${reading}${behind}`;
 }

@@ -163,6 +163,8 @@ function Output({ part, name, isOpen }: PartProps<"output">) {
 function Picture(block: { type: "image"; mimeType: string; data: string }) {
   const { mimeType, data } = block;
   const kilobytes = digits((data.length * 3) / 4 / 1000);
-  if (!isPicture(block)) return <p class="quiet">An image ({kilobytes} kB) that is not shown.</p>;
-  return <img src={`data:${mimeType};base64,${data}`} alt={`Attached, ${kilobytes} kB`} loading="lazy" />;
+  if (!isPicture(block)) return <p class="quiet">Image not shown ({kilobytes} kB).</p>;
+  return (
+    <img src={`data:${mimeType};base64,${data}`} alt={`Attached image, ${kilobytes} kB`} loading="lazy" />
+  );
 }

@@ -48,7 +48,7 @@ export function Transcript() {
   if (to.view === "entry" && rowOf.value.get(to.id) === undefined)
     return (
       <section class="missing">
-        <p>There is no entry {to.id} in this session.</p>
+        <p>This session has no entry {to.id}.</p>
       </section>
     );
   return (
@@ -76,7 +76,7 @@ export function Transcript() {
               showsAll.value = event.currentTarget.checked;
             }}
           />{" "}
-          labels, masks and records too
+          include labels, masks and other records
         </label>
       </div>
       <FindBar
@@ -98,7 +98,7 @@ export function Transcript() {
           follows={connection.value !== "file"}
         />
       )}
-      {rows.length === 0 && <p class="quiet">Nothing was said yet.</p>}
+      {rows.length === 0 && <p class="quiet">No messages yet.</p>}
     </section>
   );
 }
@@ -185,7 +185,7 @@ function Printed({ rows }: { rows: readonly number[] }) {
     <div class="printed">
       {shown.length < rows.length && (
         <p>
-          The last {shown.length} entries of {rows.length}.
+          Only the last {shown.length} of {rows.length} entries are printed.
         </p>
       )}
       {shown.map((row) => (

@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { address, go, linkTo } from "../address.ts";
 import { counted } from "../numbers.ts";
 import { page } from "../page-store.ts";
-import { kindOf, labelOf, rowOf } from "../session-tree.ts";
+import { kindName, kindOf, labelOf, rowOf } from "../session-tree.ts";
 import { type ListControl, VirtualList } from "../virtual-list.tsx";
 import { type Filter, filter, filters, type OutlineLine, outline, wanted } from "./outline.ts";
 
@@ -63,7 +63,7 @@ export function Tree({ isBeside = false }: { isBeside?: boolean }) {
         render={(index) => <Line line={lines[index]!} isBeside={isBeside} isShown={shown} />}
         control={control}
       />
-      {lines.length === 0 && <p class="quiet">Nothing here is like that.</p>}
+      {lines.length === 0 && <p class="quiet">No matches.</p>}
     </section>
   );
 }
@@ -103,10 +103,11 @@ function Line({
         aria-current={id === isShown ? "true" : undefined}
         class={`to ${kind.replace(" ", "-")}`}
       >
-        <span class="kind">{kind}</span> {row === page.value!.leaf && <span class="label">here</span>}{" "}
+        <span class="kind">{kindName(row)}</span>{" "}
+        {row === page.value!.leaf && <span class="label">here</span>}{" "}
         {label !== undefined && <span class="label">{label}</span>}{" "}
         <span class="preview">{previews[row]}</span>
-        {isActive && <span class="hidden"> (on the branch that is shown)</span>}
+        {isActive && <span class="hidden"> (on this branch)</span>}
       </a>
       {!isBeside && <Choice id={id} />}
     </div>
@@ -133,7 +134,7 @@ function Choice({ id }: { id: string }) {
         }
       }}
     >
-      {chosen.value === undefined ? "Compare" : isChosen ? "Chosen" : "With this"}
+      {chosen.value === undefined ? "Compare" : isChosen ? "Chosen" : "Compare with this"}
     </button>
   );
 }
@@ -145,13 +146,11 @@ function Chosen() {
   const position = rows.ids[leaf];
   return (
     <p class="chosen" role="status">
-      Compare “{rows.previews[row] || kindOf(row)}” with another entry
+      Choose a second entry to compare with “{rows.previews[row] || kindName(row)}”
       {position !== undefined && position !== chosen.value && (
         <>
-          , or{" "}
-          <a href={linkTo({ view: "compare", a: rows.ids[row]!, b: position })}>
-            with where the session stands
-          </a>
+          , or compare it with{" "}
+          <a href={linkTo({ view: "compare", a: rows.ids[row]!, b: position })}>the current position</a>
         </>
       )}
       .

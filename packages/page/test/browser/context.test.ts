@@ -80,9 +80,16 @@ const request = async () => Number(/Request (\d+) of/.exec((await step())!)![1])
 describe("the context over time", () => {
   test("the legend counts what stands on the chart, also behind the last request, and undone ones apart", async () => {
     const legend = await page.locator(".legend").textContent();
-    for (const text of ["2 compactions", "1 undone", "6 masks", "1 overflow", "window 64k", "threshold 50k"])
+    for (const text of [
+      "2 compactions",
+      "1 undone compaction",
+      "6 masks",
+      "1 request too large",
+      "window 64k",
+      "threshold 50k",
+    ])
       expect(legend).toContain(text);
-    expect(legend).not.toContain("1 overflows");
+    expect(legend).not.toContain("1 requests");
   });
 
   test("a step is a line over the chart, which is not drawn anew, and no place to go back to", async () => {
@@ -101,7 +108,7 @@ describe("the context over time", () => {
     expect(await page.getByRole("slider").getAttribute("aria-valuenow")).toBe("11");
     expect(await page.locator("canvas").evaluate((canvas) => canvas.dataset.same)).toBe("yes");
     expect(await page.evaluate(() => history.length)).toBe(places);
-    expect(await step()).toContain("Before it: compacted.");
+    expect(await step()).toContain("Before this request: compacted.");
     expect(page.url()).toContain(`#/context/${ids[10]}`);
   });
 
@@ -117,7 +124,7 @@ describe("the context over time", () => {
     await page.mouse.click(box.x + pixels * 21, box.y + 20);
     await expect.poll(request).toBe(21);
     expect(page.url()).toContain(`#/context/${ids[20]}`);
-    expect(await step()).toContain("Before it: 6 messages masked.");
+    expect(await step()).toContain("Before this request: 6 messages masked.");
   });
 
   test("what was seen is listed by its share, masked results last; or in order", async () => {
@@ -133,29 +140,27 @@ describe("the context over time", () => {
   });
 
   test("all requests are a table, too, in pages, with what was spent so far", async () => {
-    await page.getByText("The chart as a table").click();
+    await page.getByText("Show as a table").click();
     const rows = page.locator(".all-requests tbody tr");
     await expect.poll(() => rows.count()).toBe(25);
-    expect(await rows.nth(4).textContent()).toContain("refused for its size");
+    expect(await rows.nth(4).textContent()).toContain("rejected as too large");
     expect(await rows.nth(20).locator("td").nth(7).textContent()).toBe("$2.00");
     await page.getByRole("button", { name: "Later requests" }).click();
     await expect.poll(() => rows.count()).toBe(5);
-    expect(await rows.last().textContent()).toContain("After it: compacted");
+    expect(await rows.last().textContent()).toContain("After this request: compacted");
     await page.getByRole("link", { name: "Request 28", exact: true }).click();
     await expect.poll(request).toBe(28);
   });
 
-  test("what the branch cost is told by price class, and in all", async () => {
+  test("shows the cost of the branch by price class and in total", async () => {
     const cells = (name: string) =>
       page
         .locator(".totals tr", { has: page.getByRole("rowheader", { name }) })
         .locator("td")
         .allTextContents();
-    expect(await cells("Answered")).toEqual([String((TURNS - 1) * 20), "$0.58"]);
-    expect((await cells("All"))[1]).toBe("$2.90");
-    expect(await page.locator(".totals caption").textContent()).toContain(
-      "the cost of 1 request is not known",
-    );
+    expect(await cells("Output")).toEqual([String((TURNS - 1) * 20), "$0.58"]);
+    expect((await cells("Total"))[1]).toBe("$2.90");
+    expect(await page.locator(".totals caption").textContent()).toContain("cost unknown for 1 request");
   });
 
   test("steps stay on the branch that is shown, also above the place where it parted", async () => {
@@ -179,7 +184,7 @@ describe("the context over time", () => {
     expect(await links.nth(1).textContent()).toContain("(undone)");
     expect((await links.allTextContents()).join()).not.toContain("another branch");
     await links.nth(1).click();
-    await page.getByText("It was undone").waitFor();
+    await page.getByText("This compaction was undone").waitFor();
     await page.getByRole("link", { name: "Next →" }).click();
     await expect.poll(() => links.nth(2).getAttribute("aria-current")).toBe("true");
     await page.locator(".strip button").first().click();

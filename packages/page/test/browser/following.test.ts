@@ -51,11 +51,11 @@ test("a session that cannot be read for a while is followed when it can", async 
   await entry(page, "one").waitFor();
   source.isThere = false;
   source.say("two");
-  await page.getByText("The session cannot be read at the moment").waitFor();
+  await page.getByText("The session file cannot be read right now.").waitFor();
   source.isThere = true;
   source.say("three");
   await entry(page, "three").waitFor();
-  await page.getByText("Following the session").waitFor();
+  await page.getByText("Live: this page follows the session").waitFor();
 });
 
 test("of another session in its place nothing of the old one is left", async () => {
@@ -76,7 +76,7 @@ test("what could not be read is read when it can; a session that was rewritten i
   source.isThere = false;
   source.changes += 1;
   await page.getByRole("button", { name: "End" }).click();
-  const unread = page.getByText("This part of the page could not be read.");
+  const unread = page.getByText("This entry could not be loaded.");
   await unread.first().waitFor();
   source.isThere = true;
   await expect.poll(() => unread.count(), { timeout: 15_000 }).toBe(0);

@@ -103,7 +103,7 @@ describe("what is looked for", () => {
     await expect.poll(() => page.locator(".find output").textContent()).toBe("0 hits in 0 entries");
   });
 
-  test("is said to stand in what is not shown yet, and the way there comes into view", async () => {
+  test("a hit in a part not shown yet is announced, and its button scrolls into view", async () => {
     const page = await said(`${"a line\n".repeat(30_000)}the deepest word`, "and more");
     await body(page, 1).waitFor();
     await page.keyboard.press("/");
@@ -111,7 +111,7 @@ describe("what is looked for", () => {
     const found = page.locator(".find output");
     await expect.poll(() => found.textContent(), patient).toBe("1 hit in 1 entry");
     await page.keyboard.press("Enter");
-    await expect.poll(() => found.textContent(), patient).toContain("in what is not shown yet");
+    await expect.poll(() => found.textContent(), patient).toContain("in a part not shown yet");
     const more = body(page, 0).locator("button.more");
     const isSeen = () =>
       more.evaluate((button) => {
@@ -190,12 +190,12 @@ describe("a text of any length", () => {
     });
     session.append({ type: "custom", customType: long, data: { long } });
     const { page, misdeeds } = await show(await exported(session));
-    await page.getByLabel("labels, masks and records too").check();
+    await page.getByLabel("include labels, masks and other records").check();
     await page.locator(".entry details").nth(6).waitFor();
     await page.evaluate(() => {
       for (const fold of document.querySelectorAll<HTMLDetailsElement>(".entry details")) fold.open = true;
     });
-    await page.getByText("Too much to be compared line by line").nth(1).waitFor();
+    await page.getByText("Too large to compare line by line").nth(1).waitFor();
     const parts = page.locator(".entry :is(pre, p.failed, dd)");
     expect(await parts.count()).toBeGreaterThanOrEqual(10);
     for (const part of await parts.all())

@@ -125,7 +125,7 @@ describe("the transcript", () => {
   test("a masked result says since when, and leads to its mask; a picture is drawn", async () => {
     await at(`#/entry/${work.id("result 2")}`);
     const masked = entry("result 2").locator(".masked");
-    await expect.poll(() => masked.textContent()).toMatch(/^masked in the model's view since /);
+    await expect.poll(() => masked.textContent()).toMatch(/^masked for the model since /);
     await masked.click();
     await page.locator(".entry.addressed.mask").waitFor();
     await at(`#/entry/${work.id("picture")}`);

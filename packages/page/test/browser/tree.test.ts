@@ -40,7 +40,7 @@ test("filters and search choose what is drawn", async () => {
   await page.getByLabel("Search").fill("part 17");
   await expect.poll(count).toBe("3 entries");
   await page.getByLabel("Search").fill("nothing is like this");
-  await page.getByText("Nothing here is like that.").waitFor();
+  await page.getByText("No matches.").waitFor();
   await page.getByLabel("Search").fill("");
   await page.getByLabel("Show").selectOption("turns");
   await expect.poll(count).toBe("45 entries");
@@ -63,12 +63,12 @@ test("arrow keys go from line to line, Enter to the entry", async () => {
 test("two entries are chosen, and compared side by side", async () => {
   await page.getByLabel("Search").fill("another way");
   await line("Another way").getByRole("button", { name: "Compare" }).press("Enter");
-  await page.getByRole("status").getByText("with another entry").waitFor();
+  await page.getByRole("status").getByText("Choose a second entry").waitFor();
   await page.getByLabel("Search").fill("question 35");
-  await line("Question 35").getByRole("button", { name: "With this" }).press("Enter");
-  await page.getByRole("heading", { name: "Two entries compared" }).waitFor();
+  await line("Question 35").getByRole("button", { name: "Compare with this" }).press("Enter");
+  await page.getByRole("heading", { name: "Compare two entries" }).waitFor();
   const text = () => page.locator("section.compare").textContent();
-  await expect.poll(text).toContain("Both have something of their own.");
+  await expect.poll(text).toContain("A and B are on different branches.");
   const a = page.getByRole("article", { name: "Side A" });
   const b = page.getByRole("article", { name: "Side B" });
   expect(await a.textContent()).toContain("1 entry, 1 turn, 0 compactions");
@@ -93,14 +93,14 @@ test("branches that part at a record above all that was said are compared", asyn
   const { page: own, misdeeds } = await partedEarly("bonsai.import");
   await own.getByRole("article", { name: "Side B" }).getByText("The other way").first().waitFor();
   const text = await own.locator("section.compare").textContent();
-  expect(text).toContain("They have 1 entry in common, up to custom: ");
+  expect(text).toContain("They share 1 entry, up to record: ");
   expect(misdeeds).toEqual([]);
 });
 
 test("branches with roots of their own are compared", async () => {
   const { page: own, misdeeds } = await partedEarly();
   await own.getByRole("article", { name: "Side A" }).getByText("One way").first().waitFor();
-  expect(await own.locator("section.compare").textContent()).toContain("They have no entry in common.");
+  expect(await own.locator("section.compare").textContent()).toContain("A and B share no entry.");
   expect(misdeeds).toEqual([]);
 });
 
@@ -121,7 +121,7 @@ test("a side that cannot be read is said to be so", async () => {
   await writeFile(file, html.replace(/(<script[^>]* id="chunk-0"[^>]*>)[^<]*/, "$1broken"));
   const ids = `${work.id("turn 2")}/${work.id("turn 3")}`;
   const { page: own } = await show(`${pathToFileURL(file).href}#/compare/${ids}`);
-  await own.getByText("Not all of both sides could be read.").waitFor();
+  await own.getByText("Cannot compare: some entries could not be read.").waitFor();
 });
 
 test("nothing of this asked a network, failed or warned", () => {
