@@ -2,19 +2,19 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { drawFilm } from "./pictures/film.ts";
-import { drawPages } from "./pictures/page-pictures.ts";
+import { drawPage } from "./pictures/page-pictures.ts";
 import { recordDemo } from "./pictures/record-demo.ts";
 import { scenes } from "./pictures/scenes.ts";
 import { drawStill } from "./pictures/still.ts";
 import { Studio } from "./pictures/studio.ts";
 
-// `pnpm pictures [name…]`: plays `bonsai` on a pseudo terminal and draws what is seen, into docs/pictures; `pages` are those
-// of a session's page in a browser.
+// `pnpm pictures [name…]`: plays `bonsai` on a pseudo terminal and draws the screen into docs/pictures. `page` draws the
+// web page of a session.
 const folder = fileURLToPath(new URL("../docs/pictures", import.meta.url));
 const wanted = process.argv.slice(2);
-const names = [...scenes.map(({ name }) => name), "demo", "pages"];
+const names = [...scenes.map(({ name }) => name), "demo", "page"];
 const unknown = wanted.find((name) => !names.includes(name));
-if (unknown !== undefined) throw new Error(`There is no picture ${unknown}; there are ${names.join(", ")}.`);
+if (unknown !== undefined) throw new Error(`Unknown picture ${unknown}. Pictures: ${names.join(", ")}.`);
 
 mkdirSync(folder, { recursive: true });
 for (const { name, title, play } of scenes)
@@ -23,7 +23,7 @@ for (const { name, title, play } of scenes)
     return drawStill({ rows, columns: recorder.columns, title });
   });
 await inStudio("demo", async (studio) => drawFilm(await recordDemo(studio)));
-if (wanted.length === 0 || wanted.includes("pages")) await drawPages(folder);
+if (wanted.length === 0 || wanted.includes("page")) await drawPage(folder);
 
 async function inStudio(name: string, draw: (studio: Studio) => Promise<string>): Promise<void> {
   if (wanted.length > 0 && !wanted.includes(name)) return;

@@ -2,86 +2,25 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { generateWorkday } from "@bonsai-agent/testkit";
 import type { Row } from "./cells.ts";
-import { earlierSessions } from "./earlier-sessions.ts";
 import type { Recorder } from "./recorder.ts";
-import {
-  compactedScenario,
-  compactingScenario,
-  longFiles,
-  shopFiles,
-  shopScenario,
-  streamingScenario,
-} from "./shop.ts";
+import { shopFiles, shopScenario } from "./shop.ts";
 import type { Studio } from "./studio.ts";
 
 export interface Scene {
-  /** Of the file. */
+  /** Name of the file, without its ending. */
   name: string;
   title: string;
   play(studio: Studio): Promise<{ recorder: Recorder; rows: Row[] }>;
 }
 
-/** The stills of `docs/pictures`, in the order of the gallery. */
+/** The still pictures in `docs/pictures`. */
 export const scenes: readonly Scene[] = [
-  {
-    name: "first-run",
-    title: "The first run without a model says what works now",
-    play: async (studio) => {
-      const recorder = studio.open({});
-      await recorder.until("/login");
-      return shown(recorder);
-    },
-  },
-  {
-    name: "streaming",
-    title: "An answer streams in, while the next message waits",
-    play: async (studio) => {
-      const recorder = studio.open({ scenario: streamingScenario, files: shopFiles, rows: 36 });
-      await recorder.until("local/oak");
-      recorder.type("Why are some totals a cent short?\n");
-      await recorder.until("kept in cents");
-      recorder.type("Then mend it, and keep the API.\n");
-      await recorder.until("Next: Then");
-      await recorder.until(/\b2s\b/);
-      return { recorder, rows: recorder.rows() };
-    },
-  },
   {
     name: "tool-diff",
     title: "Tools at work: a file read, an edit with its diff, a green test",
     play: async (studio) => {
       const recorder = studio.open({ scenario: shopScenario, files: shopFiles, rows: 41 });
-      await mended(recorder);
-      return shown(recorder);
-    },
-  },
-  {
-    name: "compacting",
-    title: "A compaction runs by itself; what is sent meanwhile waits",
-    play: async (studio) => {
-      const recorder = studio.open({ scenario: compactingScenario, files: longFiles, rows: 24 });
-      await readLogs(recorder);
-      await recorder.until("Auto-compacting");
-      recorder.type("Which code fails most?\n");
-      await recorder.until("Next: Which");
-      await recorder.until("3s");
-      return { recorder, rows: recorder.rows() };
-    },
-  },
-  {
-    name: "compacted",
-    title: "After a compaction: its summary and files, unfolded",
-    play: async (studio) => {
-      studio.write(".bonsai/settings.json", JSON.stringify({ compaction: { keepRecentTokens: 100 } }));
-      const recorder = studio.open({ scenario: compactedScenario, files: longFiles, rows: 46 });
-      await readLogs(recorder);
-      await recorder.until("other codes are accepted");
-      recorder.type(`${question}\n`);
-      await recorder.until("customer service");
-      recorder.type("/compact the refused codes\n");
-      await recorder.until("Compacted from");
-      recorder.press("ctrl+o");
-      await recorder.until("Next Steps");
+      await untilFixed(recorder);
       return shown(recorder);
     },
   },
@@ -108,7 +47,7 @@ export const scenes: readonly Scene[] = [
       recorder.type("/context\n");
       await recorder.until("free");
       const rows = await recorder.still();
-      // What is above it is the chat.
+      // The rows above belong to the chat.
       const begin = recorder
         .text()
         .split("\n")
@@ -116,49 +55,19 @@ export const scenes: readonly Scene[] = [
       return { recorder, rows: rows.slice(begin - 1) };
     },
   },
-  {
-    name: "resume",
-    title: "/resume: the sessions of the folder, with search and a preview",
-    play: async (studio) => {
-      earlierSessions(studio);
-      const recorder = studio.open({ scenario: shopScenario, files: shopFiles, rows: 28 });
-      await recorder.until("local/oak");
-      recorder.type("/resume\n");
-      await recorder.until("Sessions");
-      return shown(recorder);
-    },
-  },
-  {
-    name: "narrow",
-    title: "The same work in 40 columns",
-    play: async (studio) => {
-      const recorder = studio.open({ scenario: shopScenario, files: shopFiles, columns: 40, rows: 44 });
-      await mended(recorder);
-      return shown(recorder);
-    },
-  },
 ];
-
-/** So long that a compaction keeps from here on. */
-const question =
-  "Customers write to us since Tuesday and ask what is wrong with their code. Who has to be told, and what should the shop have said instead of refusing it? Answer in one sentence, which I can send on as it is; leave out names of files, of carts and of lines, nobody there knows them.";
 
 async function shown(recorder: Recorder): Promise<{ recorder: Recorder; rows: Row[] }> {
   return { recorder, rows: await recorder.still() };
 }
 
-async function mended(recorder: Recorder): Promise<void> {
+async function untilFixed(recorder: Recorder): Promise<void> {
   await recorder.until("oak");
-  recorder.type("Totals are a cent short. Mend it, keep the API.\n");
+  recorder.type("Totals are a cent short. Fix it, keep the API.\n");
   await recorder.until("half up");
 }
 
-async function readLogs(recorder: Recorder): Promise<void> {
-  await recorder.until("local/oak");
-  recorder.type("Read the logs of the week: which discount codes fail, and why?\n");
-}
-
-/** A day's work with a branch that was left, compacted in the evening. */
+/** A day of work with two branches and a compaction. */
 function openWorkday(studio: Studio, size: { columns: number; rows: number }): Recorder {
   const file = join(studio.home, "workday.jsonl");
   generateWorkday({ file, seed: 3, entries: 300 });

@@ -9,6 +9,8 @@ import { drawFilm } from "../pictures/film.ts";
 import { drawStill } from "../pictures/still.ts";
 import { Styles } from "../pictures/styles.ts";
 
+const root = fileURLToPath(new URL("../..", import.meta.url));
+
 async function screen(text: string, size = { columns: 20, rows: 2 }) {
   const terminal = new xterm.Terminal({ cols: size.columns, rows: size.rows, allowProposedApi: true });
   await new Promise<void>((resolve) => terminal.write(text, resolve));
@@ -20,20 +22,20 @@ async function drawn(text: string): Promise<string> {
   return drawRow(row!, new Styles());
 }
 
-test("words stand at their column and are as wide as their cells", async () => {
+test("draws words at their column, as wide as their cells", async () => {
   expect(await drawn("  ab c")).toContain('x="16.8" y="13.3" textLength="33.6">ab c</text>');
 });
 
-test("behind a wide character the next stands two columns on", async () => {
+test("draws the character after a wide one two columns later", async () => {
   expect(await drawn("日x")).toMatch(/class="m [^"]+" x="8.4"[^>]*>日<.*x="16.8"[^>]*>x</);
 });
 
-test("lines join from cell to cell, and blocks fill their share of it", async () => {
+test("joins lines from cell to cell, and fills blocks", async () => {
   expect(await drawn("├───")).toContain('M8.4 9h25.2"');
   expect(await drawn("▄")).toContain('d="M0 9h8.7v9.3h-8.7z"');
 });
 
-test("colours, marks and inverse cells are kept; what could be markup is not", async () => {
+test("keeps colours, marks and inverse cells, and escapes markup", async () => {
   const rows = await screen("\x1b[1;31m<b>\x1b[0m \x1b[7minv\x1b[0m \x1b[38;5;114mgreen");
   const svg = drawStill({ rows, columns: 20, title: "A & B" });
   expect(svg).toContain("&lt;b&gt;");
@@ -43,7 +45,7 @@ test("colours, marks and inverse cells are kept; what could be markup is not", a
   expect(svg).toMatch(/<rect class="\w+" x="33.6" width="25.2"/);
 });
 
-test("a film draws a line once, however often it is seen", async () => {
+test("a film stores a repeated line once", async () => {
   const frames = await Promise.all(
     ["one\r\nsame", "two\r\nsame"].map(async (text, at) => ({ atMs: at * 1_000, rows: await screen(text) })),
   );
@@ -51,26 +53,28 @@ test("a film draws a line once, however often it is seen", async () => {
   expect(svg.match(/>same</g)).toHaveLength(1);
   expect(svg.match(/<use /g)).toHaveLength(4);
   expect(svg).toContain("50%{transform:translateX(-196px)}");
-  // Without animation, it shows its end.
+  // Without animation it shows the last frame.
   expect(svg).toContain(".strip{transform:translateX(-196px);");
 });
 
-test("every picture is in the gallery, small, and says nothing of the machine it was made on", () => {
-  const folder = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
-  const gallery = readFileSync(join(folder, "README.md"), "utf8");
-  const pictures = readdirSync(folder).filter((name) => name.endsWith(".svg"));
-  expect([...gallery.matchAll(/\]\(([\w-]+\.svg)\)/g)].map(([, name]) => name).sort()).toEqual(
-    pictures.sort(),
-  );
-  for (const name of pictures) {
+test("documents show every picture, and pictures are small and hold no local path", () => {
+  const folder = join(root, "docs/pictures");
+  const documents = ["README.md", ...readdirSync(join(root, "docs")).map((name) => `docs/${name}`)]
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => readFileSync(join(root, name), "utf8"))
+    .join("\n");
+  const pictures = readdirSync(folder);
+  const shown = [...documents.matchAll(/\]\((?:docs\/)?pictures\/([\w.-]+)\)/g)].map(([, name]) => name);
+  expect([...new Set(shown)].sort()).toEqual(pictures.sort());
+  for (const name of pictures.filter((each) => each.endsWith(".svg"))) {
     const svg = readFileSync(join(folder, name), "utf8");
     expect(svg.length, name).toBeLessThan(name === "demo.svg" ? 400_000 : 60_000);
     expect(svg, name).not.toMatch(/\/(tmp|root|home|Users|work)\/(?!dev\/)/);
   }
 });
 
-test("the film of the demonstration begins with something to see", () => {
-  const svg = readFileSync(fileURLToPath(new URL("../../docs/pictures/demo.svg", import.meta.url)), "utf8");
+test("the demo film starts with a filled screen", () => {
+  const svg = readFileSync(join(root, "docs/pictures/demo.svg"), "utf8");
   const [, first = ""] = /<g class="strip">\s*<g transform="translate\(0\)">(.*?)<\/g>/s.exec(svg) ?? [];
   expect(first.match(/<use /g)?.length).toBeGreaterThan(10);
 });
