@@ -194,3 +194,15 @@ test("reports a document that names a missing file", () => {
     "packages/messages/README.md names messages/test/gone/, which does not exist",
   ]);
 });
+
+test("reports a link to a missing file or heading", () => {
+  write("docs/guide.md", "# Guide\n\n## What `/tree` does\n\n```sh\n[no](link.md)\n```\n");
+  write("README.md", "[a](docs/guide.md#what-tree-does) [b](https://example.com/x.md) [c](docs/guide.md)\n");
+  expect(checkNamedFiles(root).errors).toEqual([]);
+  write("README.md", "[a](docs/guide.md#gone) ![b](docs/gone.svg) [c](#gone)\n");
+  expect(checkNamedFiles(root).errors).toEqual([
+    "README.md names docs/guide.md#gone, which does not exist",
+    "README.md names docs/gone.svg, which does not exist",
+    "README.md names #gone, which does not exist",
+  ]);
+});
