@@ -1,5 +1,7 @@
-import { readFileSync } from "node:fs";
-import { defineConfig } from "tsdown";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { defineConfig, type UserConfig } from "tsdown";
 
 const mark = "?whole";
 
@@ -30,7 +32,50 @@ const zodOfExtensions = {
   },
 };
 
-export default defineConfig({
+const extensionsFolder = fileURLToPath(new URL("../../extensions", import.meta.url));
+
+/**
+ * One first-party extension as a package in `dist/extensions`, with its libraries inside. The command gives it Bonsai's
+ * packages and zod when it loads it, as it does for every other extension.
+ */
+function shippedExtension(name: string): UserConfig {
+  const manifest = JSON.parse(readFileSync(join(extensionsFolder, name, "package.json"), "utf8"));
+  const outDir = `dist/extensions/${name}`;
+  const isOwn = (importer: string | undefined) =>
+    importer?.startsWith(extensionsFolder) === true && !importer.includes("node_modules");
+  return {
+    entry: { index: join(extensionsFolder, name, "index.ts") },
+    outDir,
+    format: "esm",
+    platform: "node",
+    dts: false,
+    fixedExtension: false,
+    minify: { compress: true, mangle: true, codegen: false },
+    failOnWarn: true,
+    deps: { alwaysBundle: [/.*/], onlyBundle: false },
+    plugins: [
+      {
+        name: "host-modules",
+        resolveId: {
+          order: "pre" as const,
+          handler: (source: string, importer: string | undefined) =>
+            isOwn(importer) && /^(@bonsai-agent\/|zod(\/|$))/.test(source)
+              ? { id: source, external: true }
+              : null,
+        },
+      },
+    ],
+    onSuccess() {
+      const { version, description, license, type } = manifest;
+      const bonsai = { extensions: ["./index.js"] };
+      mkdirSync(outDir, { recursive: true });
+      const shipped = { name: manifest.name, version, description, license, private: true, type, bonsai };
+      writeFileSync(join(outDir, "package.json"), `${JSON.stringify(shipped, null, 2)}\n`);
+    },
+  };
+}
+
+const command: UserConfig = {
   // The second is the program of a thread: it has to keep its name, beside the file that begins it.
   entry: { main: "src/main.ts", "search-worker": "../session/dist/full-text/search-worker.js" },
   format: "esm",
@@ -45,4 +90,6 @@ export default defineConfig({
   copy: [{ from: "../page/dist/page-bundle", to: "dist" }],
   // Everything is bundled: the published package has no dependencies.
   deps: { alwaysBundle: [/.*/], onlyBundle: false },
-});
+};
+
+export default defineConfig([command, ...readdirSync(extensionsFolder).map(shippedExtension)]);

@@ -5,8 +5,8 @@ import { type Findings, filesBelow, type Package, readPackages } from "./workspa
 const OUTPUT = /(?:\.d\.ts|\.js)(?:\.map)?$/;
 /** The entry of a bundle. Every other file of the bundle is reachable from it. */
 const BUNDLE_ENTRY = "main.mjs";
-/** The browser's program, built separately. */
-const BROWSER_FOLDER = "page-bundle";
+/** Built separately, each into an emptied folder: the browser's program and the first-party extensions. */
+const OTHER_BUNDLES = ["page-bundle", "extensions"];
 /** A relative path in any string: the bundle may load it. */
 const RELATIVE = /["'`](\.\.?\/[^"'`\s]+\.m?js)["'`]/g;
 
@@ -28,7 +28,7 @@ export function staleOutputs(pkg: Package): string[] {
   const dist = join(pkg.folder, "dist");
   const entry = join(dist, BUNDLE_ENTRY);
   const stale = existsSync(entry) ? outOfReach(dist, entry) : sourceless(dist, join(pkg.folder, "src"));
-  return stale.filter((file) => !file.startsWith(join(dist, BROWSER_FOLDER)));
+  return stale.filter((file) => !OTHER_BUNDLES.some((folder) => file.startsWith(join(dist, folder))));
 }
 
 function sourceless(dist: string, src: string): string[] {
