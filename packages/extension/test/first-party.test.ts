@@ -1,7 +1,14 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { firstPartyExtensions } from "../src/install/index.ts";
+import { describe, expect, test } from "vitest";
+import {
+  firstPartyExtensions,
+  installedPackages,
+  installPackage,
+  removePackage,
+  updatePackages,
+} from "../src/install/index.ts";
+import { testFolder } from "./npm-registry.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const folders = readdirSync(join(root, "extensions"), { withFileTypes: true })
@@ -24,4 +31,44 @@ test("are listed in the guide", () => {
   const links = [...guide.matchAll(/\[`([\w-]+)`\]\(\.\.\/extensions\/\1\/README\.md\)/g)];
   const names = new Set(links.map(([, name]) => name));
   expect([...names].sort()).toEqual(firstPartyExtensions.map(({ name }) => name).sort());
+});
+
+describe("a shipped extension", () => {
+  /** Without npm on the PATH, nothing can come from a registry. */
+  const env = { PATH: "" };
+
+  test.each(firstPartyExtensions.map(({ name }) => name))("installs %s without npm", async (name) => {
+    const home = testFolder();
+    const installed = await installPackage({ home, cwd: home, source: name, env });
+    const folder = join(root, "extensions", name);
+    const expected = { name: `@bonsai-agent/${name}`, source: `shipped:${name}`, folder };
+    expect(installed.package).toEqual(expected);
+    expect(installed.entries).toEqual([join(folder, "index.ts")]);
+    expect(installedPackages(home)).toEqual({ packages: [expected], problems: [] });
+  });
+
+  test("is removed by its short name, and its files stay", async () => {
+    const home = testFolder();
+    await installPackage({ home, cwd: home, source: "todo", env });
+    expect(removePackage({ home, cwd: home, package: "todo" }).name).toBe("@bonsai-agent/todo");
+    expect(installedPackages(home).packages).toEqual([]);
+    expect(existsSync(join(root, "extensions/todo/index.ts"))).toBe(true);
+  });
+
+  test("is updated with the command, so an update asks no registry", async () => {
+    const home = testFolder();
+    await installPackage({ home, cwd: home, source: "todo", env });
+    const [update] = await updatePackages({ home, cwd: home, env });
+    expect(update).toMatchObject({ status: "shipped", after: { source: "shipped:todo" } });
+  });
+
+  test("is a problem if its record names no first-party extension", async () => {
+    const home = testFolder();
+    await installPackage({ home, cwd: home, source: "todo", env });
+    const [file = ""] = readdirSync(join(home, "packages"));
+    const record = join(home, "packages", file);
+    writeFileSync(record, readFileSync(record, "utf8").replace("shipped:todo", "shipped:../todo"));
+    const { packages, problems } = installedPackages(home);
+    expect([packages, problems.map(({ path }) => path)]).toEqual([[], [record]]);
+  });
 });

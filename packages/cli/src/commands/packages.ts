@@ -198,6 +198,7 @@ const unchanged: Readonly<Record<PackageUpdate["status"], string>> = {
   current: "is the newest",
   pinned: "stays: this version was asked for",
   local: "comes from no registry",
+  shipped: "is updated with the command",
   failed: "stays: its update failed",
 };
 

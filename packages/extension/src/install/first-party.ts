@@ -1,14 +1,18 @@
-/** An extension that comes with Bonsai as a package of its own. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** An extension that ships with Bonsai. */
 export interface FirstPartyExtension {
-  /** The word for it: `bonsai install NAME`. */
+  /** Its short name: `bonsai extension add NAME`. */
   name: string;
-  /** Of npm. */
+  /** Its npm name. */
   package: string;
-  /** What it does, on one line. */
+  /** One line. */
   description: string;
 }
 
-/** By name. A test holds them to the folder `extensions`, whose packages say the same of themselves. */
+/** By short name. A test compares them with the package.json files in `extensions`. */
 const descriptions = {
   mcp: "Tools, resources and prompts of MCP servers",
   bedrock: "Models of Amazon Bedrock, through the AWS SDK",
@@ -28,12 +32,24 @@ const descriptions = {
   notify: "Tells you when the agent has finished or needs you",
 } as const;
 
-/** What `bonsai install` offers. */
+/** All first-party extensions. */
 export const firstPartyExtensions: readonly FirstPartyExtension[] = Object.entries(descriptions).map(
   ([name, description]) => ({ name, package: `@bonsai-agent/${name}`, description }),
 );
 
-/** The package of npm that a short name stands for; undefined for any other word. */
-export function firstPartyPackage(name: string): string | undefined {
-  return firstPartyExtensions.find((extension) => extension.name === name)?.package;
+export function findFirstParty(name: string): FirstPartyExtension | undefined {
+  return firstPartyExtensions.find((extension) => extension.name === name);
+}
+
+/** The start of a record's source: the extension's short name follows. */
+export const SHIPPED_PREFIX = "shipped:";
+
+/**
+ * The folder of a first-party extension that ships with the running program: beside the bundled command, or in the
+ * repository. Undefined for the library alone, which ships none.
+ */
+export function shippedFolder(name: string): string | undefined {
+  return ["extensions", "../../../../extensions"]
+    .map((folder) => join(fileURLToPath(new URL(folder, import.meta.url)), name))
+    .find((folder) => existsSync(join(folder, "package.json")));
 }

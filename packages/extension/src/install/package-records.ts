@@ -3,6 +3,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { isAbsolute, join } from "node:path";
 import { z } from "zod";
 import type { FindProblem } from "../load/package-manifest.ts";
+import { findFirstParty, SHIPPED_PREFIX, shippedFolder } from "./first-party.ts";
 
 // Each package has a record of its own: two installations at once have nothing to write over one another, and a record
 // that is damaged takes no other package with it.
@@ -14,8 +15,10 @@ const record = z
   .strictObject({
     /** The npm name; of what has none, its path. */
     name: z.string().min(1),
-    /** `npm:NAME` or `npm:NAME@VERSION`, or an absolute path. */
-    source: z.string().refine((source) => source.startsWith("npm:") || isAbsolute(source)),
+    /** `npm:NAME` or `npm:NAME@VERSION`, `shipped:NAME` for a first-party extension, or an absolute path. */
+    source: z
+      .string()
+      .refine((source) => source.startsWith("npm:") || isShipped(source) || isAbsolute(source)),
     version: z.string().optional(),
     /** The folder in the package's own that holds its files; absent for what is used where it lies. */
     copy: folderName.optional(),
@@ -23,6 +26,14 @@ const record = z
     addedAt: z.iso.datetime(),
   })
   .refine(({ source, copy }) => copy !== undefined || !source.startsWith("npm:"));
+
+function isShipped(source: string): boolean {
+  return source.startsWith(SHIPPED_PREFIX) && findFirstParty(shortName(source)) !== undefined;
+}
+
+function shortName(source: string): string {
+  return source.slice(SHIPPED_PREFIX.length);
+}
 
 /** What is known about an installed package. */
 export type PackageRecord = z.output<typeof record>;
@@ -137,8 +148,9 @@ export interface InstalledPackage {
   name: string;
   /** Absolute: the folder with its files; of a lone module, the module itself. It may be gone. */
   folder: string;
-  /** `npm:NAME` or `npm:NAME@VERSION`, or an absolute path. */
+  /** `npm:NAME` or `npm:NAME@VERSION`, `shipped:NAME`, or an absolute path. */
   source: string;
+  /** Absent for a shipped extension: it has the command's version. */
   version?: string;
 }
 
@@ -159,6 +171,12 @@ export function installedPackage(
   home: string,
   { name, source, version, copy }: PackageRecord,
 ): InstalledPackage {
-  const folder = copy === undefined ? source : join(versionsFolder(home, name), copy, "package");
+  const folder =
+    copy === undefined ? sourceFolder(source) : join(versionsFolder(home, name), copy, "package");
   return { name, folder, source, ...(version === undefined ? {} : { version }) };
+}
+
+/** A shipped extension is looked up again each time: an update of the command may have moved it. */
+function sourceFolder(source: string): string {
+  return isShipped(source) ? (shippedFolder(shortName(source)) ?? source) : source;
 }

@@ -3,7 +3,7 @@ import { join, relative, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { isModuleName, packageExtensions } from "../load/extension-entries.ts";
 import { allPackageResources } from "../load/package-resources.ts";
-import { firstPartyPackage } from "./first-party.ts";
+import { type FirstPartyExtension, findFirstParty, SHIPPED_PREFIX, shippedFolder } from "./first-party.ts";
 import { isNpmName } from "./package-records.ts";
 
 /** A package of npm. */
@@ -26,8 +26,17 @@ export interface LocalSource {
   path: string;
 }
 
-/** What `bonsai install` was asked for; paths are absolute. */
-type PackageSource = NpmSource | TarballSource | LocalSource;
+/** A first-party extension that ships with the running program, used from the program's own folder. */
+export interface ShippedSource {
+  kind: "shipped";
+  /** Its short name. */
+  name: string;
+  /** Absolute. */
+  path: string;
+}
+
+/** What `bonsai extension add` was asked for; paths are absolute. */
+type PackageSource = NpmSource | TarballSource | LocalSource | ShippedSource;
 
 /**
  * Reads `npm:NAME[@VERSION]`, a path, which starts at `cwd`, or the name of an extension that comes with Bonsai; where a
@@ -42,6 +51,7 @@ export function packageSource(text: string, cwd: string): PackageSource {
 
 /** How a record names it, and `bonsai list` shows it. */
 export function sourceText(source: PackageSource): string {
+  if (source.kind === "shipped") return `${SHIPPED_PREFIX}${source.name}`;
   if (source.kind !== "npm") return source.path;
   return source.version === undefined ? `npm:${source.name}` : `npm:${source.name}@${source.version}`;
 }
@@ -62,8 +72,8 @@ function pathSource(text: string, path: string): PackageSource {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) return { kind: "folder", path };
   if (found?.isFile()) return { kind: /\.(tgz|tar\.gz)$/i.test(path) ? "tarball" : "module", path };
-  const firstParty = found === undefined ? firstPartyPackage(text) : undefined;
-  if (firstParty !== undefined) return { kind: "npm", name: firstParty, version: undefined };
+  const firstParty = found === undefined ? findFirstParty(text) : undefined;
+  if (firstParty !== undefined) return firstPartySource(firstParty);
   throw new BonsaiError({
     code: "package_not_found",
     message: found === undefined ? `There is no ${path}.` : `${path} is neither a folder nor a file.`,
@@ -71,6 +81,13 @@ function pathSource(text: string, path: string): PackageSource {
       ? `For a package of npm, say npm:${text}. What comes with Bonsai, \`bonsai install\` alone lists.`
       : "Name a folder, a file or a package of npm, like npm:bonsai-notes.",
   });
+}
+
+function firstPartySource({ name, package: npmName }: FirstPartyExtension): ShippedSource | NpmSource {
+  const path = shippedFolder(name);
+  return path === undefined
+    ? { kind: "npm", name: npmName, version: undefined }
+    : { kind: "shipped", name, path };
 }
 
 function unknownKind(text: string): BonsaiError {

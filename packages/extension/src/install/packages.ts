@@ -13,7 +13,7 @@ import {
 } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { firstPartyPackage } from "./first-party.ts";
+import { findFirstParty } from "./first-party.ts";
 import { isTorn, npmFailure, type RunNpmOptions, runNpm } from "./npm.ts";
 import {
   deleteRecord,
@@ -32,6 +32,7 @@ import {
   packageEntries,
   packageManifest,
   packageSource,
+  type ShippedSource,
   sourceText,
   type TarballSource,
 } from "./package-source.ts";
@@ -91,10 +92,12 @@ async function installCopy(
   }
 }
 
-function installLocal({ path }: LocalSource, options: InstallPackageOptions): Installation {
+function installLocal(source: LocalSource | ShippedSource, options: InstallPackageOptions): Installation {
+  const { path } = source;
   packageEntries(path, path);
   const { name = path, version } = packageManifest(path);
-  return enter({ name, source: path, version }, options);
+  const own = source.kind === "shipped" ? {} : { version };
+  return enter({ name, source: sourceText(source), ...own }, options);
 }
 
 /** From here on it is installed. */
@@ -244,7 +247,7 @@ function recordMeant(
   return (
     records.find((record) => record.name === asked || record.name === name) ??
     records.find((record) => record.source === path) ??
-    records.find((record) => record.name === firstPartyPackage(name))
+    records.find((record) => record.name === findFirstParty(name)?.package)
   );
 }
 

@@ -1,3 +1,4 @@
+import { SHIPPED_PREFIX } from "./first-party.ts";
 import { type InstalledPackage, installedPackages } from "./package-records.ts";
 import { type InstallPackageOptions, installPackage, packageMeant } from "./packages.ts";
 
@@ -16,9 +17,10 @@ export interface PackageUpdate {
   after: InstalledPackage;
   /**
    * `current`: npm has none that is newer and is what was asked for. `pinned`: one version was asked for, by its number. `local`:
-   * it is used where it lies, or came from a tarball, so npm knows nothing newer. `failed`: it is as before.
+   * it is used where it lies, or came from a tarball, so npm knows nothing newer. `shipped`: it is updated with the
+   * command. `failed`: it is as before.
    */
-  status: "updated" | "current" | "pinned" | "local" | "failed";
+  status: "updated" | "current" | "pinned" | "local" | "shipped" | "failed";
   /** Of what failed. */
   error?: unknown;
 }
@@ -44,7 +46,8 @@ export async function updatePackages(options: UpdatePackagesOptions): Promise<Pa
 }
 
 /** Why a package stays as it is, whatever npm has. */
-function keptStatus({ source }: InstalledPackage): "pinned" | "local" | undefined {
+function keptStatus({ source }: InstalledPackage): "pinned" | "local" | "shipped" | undefined {
+  if (source.startsWith(SHIPPED_PREFIX)) return "shipped";
   if (!source.startsWith("npm:")) return "local";
   return /.@v?\d+\.\d+\.\d+[\w.+-]*$/.test(source) ? "pinned" : undefined;
 }
