@@ -38,10 +38,10 @@ export function firstPartyView(reports: readonly FirstPartyReport[], width: numb
     installed ? [span(`installed ${version ?? ""}`.trim(), "green")] : [],
   ]);
   return [
-    ["These come with Bonsai, each a package of its own:"],
+    ["These extensions ship with bonsai:"],
     ...table(rows, { columns: [{}, { flexible: true }, {}], width }),
     ...paragraph(
-      "bonsai install NAME installs one; npm:NAME any other package of npm, and a path what lies there.",
+      "Add one with `bonsai extension add NAME`. npm:NAME adds a package from npm, a path adds your own.",
       width,
       "gray",
     ),

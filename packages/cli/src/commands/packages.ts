@@ -92,13 +92,10 @@ function installReport({ package: installed, entries, replaced }: Installation):
 /** What was installed, what it brings, and what that means. */
 function installView(report: InstallReport, { width, cwd }: { width: number; cwd: string }): Line[] {
   const { name, version, source, folder, extensions, resources } = report;
-  const isCopy = folder !== source;
-  const about = isCopy ? "Its own scripts were not run." : "It is used where it lies: changes to it count.";
-  const from = isCopy ? "From now on its" : "Its";
   const use =
     extensions.length === 0
-      ? `${from} texts can be used in every session.`
-      : `${from} extensions run in every session, with your rights.`;
+      ? "Its skills, prompt templates and themes are available in every session from now on."
+      : "Its extensions run in every session from now on, with your rights.";
   return [
     [
       span("Installed", ["bold", "green"]),
@@ -107,8 +104,14 @@ function installView(report: InstallReport, { width, cwd }: { width: number; cwd
     ],
     ...extensions.map((path): Line => [span("  extension  ", "gray"), shownPath(path, cwd)]),
     ...resources.map((path): Line => [span("  resource   ", "gray"), shownPath(path, cwd)]),
-    ...paragraph(`${about} ${use}`, width, "gray"),
+    ...paragraph(`${originOf({ source, folder })} ${use}`, width, "gray"),
   ];
+}
+
+function originOf({ source, folder }: Pick<InstallReport, "source" | "folder">): string {
+  if (source.startsWith("shipped:")) return "It ships with bonsai and is updated with it.";
+  if (folder === source) return "It is used in place, so your changes to it take effect.";
+  return "Its install scripts were not run.";
 }
 
 function before({ version, source, replaced }: InstallReport): string {
