@@ -59,7 +59,7 @@ const call = { calls: [{ name: "bash", arguments: { command: "echo hi" } }] };
 const fullContext = (): OpenTestSessionOptions => ({
   session: history("U:6000 A U:5000 A U:5000 A | U A(t1) T1:900 A(t2) T2:2200 A").session,
   model: { contextWindow: 20_000, maxOutputTokens: 2_000 },
-  settings: { compaction: { mask: { mode: "local" }, keepRecentTokens: 4_000 } },
+  settings: { compaction: { mask: { protectTokens: 2_000, minimumTokens: 500 }, keepRecentTokens: 4_000 } },
 });
 
 test("a run with a compaction and a tool goes from top to bottom, and round once more", async () => {
@@ -92,7 +92,7 @@ const ways: Record<string, OpenTestSessionOptions> = {
   },
   "before_provider_request too long": {
     ...fullContext(),
-    settings: { compaction: { sites: [], keepRecentTokens: 4_000 } },
+    settings: { compaction: { enabled: false, keepRecentTokens: 4_000 } },
     answers: [overflow, "done"],
   },
   "message_stored failed, aborted": { answers: [{ error: { status: 401, message: "invalid key" } }] },

@@ -153,7 +153,7 @@ describe("a no", () => {
     const tooLong = { error: { status: 400, message: "prompt is too long: 31000 tokens > 30000 maximum" } };
     const session = await stage({
       model: { contextWindow: 30_000 },
-      settings: { compaction: { sites: [] } },
+      settings: { compaction: { enabled: false } },
       ui: { confirm: [false, true] },
       answers: ["One.", tooLong, tooLong, "Two.", "Three."],
     });

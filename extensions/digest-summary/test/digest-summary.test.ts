@@ -82,7 +82,7 @@ test("an overflow is recovered from, also where the span is so short that its di
   let requests = 0;
   const session = await stage({
     model: { contextWindow: 30_000 },
-    settings: { compaction: { sites: [] } },
+    settings: { compaction: { enabled: false } },
     answers: () => {
       requests += 1;
       return requests === 2

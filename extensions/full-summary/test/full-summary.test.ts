@@ -102,7 +102,7 @@ describe("what the model has not answered is kept", () => {
     const tooLong = { error: { status: 400, message: "prompt is too long: 31000 tokens > 30000 maximum" } };
     const session = await stage({
       model: { contextWindow: 30_000 },
-      settings: { compaction: { sites: [] } },
+      settings: { compaction: { enabled: false } },
       answers: ["One.", tooLong, "Two."],
     });
     await say(session, words.slice(0, 80_000));

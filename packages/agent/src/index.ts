@@ -50,6 +50,7 @@ export type { CommandOperations, CommandOutput, CommandRun, RunCommand } from ".
 export {
   type AgentSettings,
   type AgentSettingsInput,
+  agentSettingDescription,
   agentSettings,
   agentSettingsSchema,
 } from "./settings.ts";

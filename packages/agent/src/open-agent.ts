@@ -11,7 +11,7 @@ import { SessionBlurbs } from "./listing/session-blurb.ts";
 import { SessionTitles } from "./listing/session-title.ts";
 import type { AgentNotice } from "./notice.ts";
 import { recallTool } from "./recall/recall-tool.ts";
-import { SKILLS_WINDOW_SHARE } from "./resources/skill-section.ts";
+import { MAX_SKILL_TOKENS, SKILLS_WINDOW_SHARE } from "./resources/skill-section.ts";
 import type { Skill } from "./resources/skills.ts";
 import type { ConfirmLongRun, ExpandInput, RunFollower } from "./run/input.ts";
 import { commandRunner } from "./run-command.ts";
@@ -127,10 +127,10 @@ function changedMs(cwd: string, path: string): number | undefined {
   }
 }
 
-/** A setting, and never more than a share of the window. */
-function skillTokens({ settings, model: { contextWindow } }: Agent): number {
-  const share = contextWindow ? Math.floor(contextWindow * SKILLS_WINDOW_SHARE) : Number.POSITIVE_INFINITY;
-  return Math.min(settings.skillTokens, share);
+/** A share of the window, up to a limit. */
+function skillTokens({ model: { contextWindow } }: Agent): number {
+  if (!contextWindow) return MAX_SKILL_TOKENS;
+  return Math.min(MAX_SKILL_TOKENS, Math.floor(contextWindow * SKILLS_WINDOW_SHARE));
 }
 
 /** What the prompt names beyond the project: of instructions it may have only the beginning, of skills it has the name. */

@@ -1,74 +1,136 @@
-import { compactionSettings, compactionSettingsSchema, parseSettings } from "@bonsai-agent/compaction";
-import { BonsaiError } from "@bonsai-agent/messages";
+import {
+  type CompactionPolicy,
+  type CompactionSettings,
+  compactionSettings,
+  compactionSettingsSchema,
+  parseSettings,
+  settingDescription,
+} from "@bonsai-agent/compaction";
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { defaultRetryPolicy, thinkingLevels } from "@bonsai-agent/models";
 import { z } from "zod";
 
 const modelName = z.string().regex(/^[^/\s]+\/\S+$/, "a name of the form provider/id");
-const paths = z.array(z.string().min(1)).default([]);
+const paths = (description: string) => z.array(z.string().min(1)).default([]).meta({ description });
 const wait = z.number().int().min(0);
 
 const retrySchema = z.strictObject({
-  maxRetries: z.number().int().min(0).default(defaultRetryPolicy.maxRetries),
-  baseDelayMs: wait.default(defaultRetryPolicy.baseDelayMs),
-  maxDelayMs: wait.default(defaultRetryPolicy.maxDelayMs),
-  silenceMs: wait.default(defaultRetryPolicy.silenceMs),
-  contentMs: wait.default(defaultRetryPolicy.contentMs),
+  maxRetries: z.number().int().min(0).default(defaultRetryPolicy.maxRetries).meta({
+    description: "How often to retry after a rate limit, a server error or a lost connection.",
+  }),
+  maxDelayMs: wait.default(defaultRetryPolicy.maxDelayMs).meta({
+    description:
+      "Longest wait before a retry, in milliseconds; if the provider asks for more, the request fails.",
+  }),
+  silenceMs: wait.default(defaultRetryPolicy.silenceMs).meta({
+    description: "Give up on an answer that sends nothing for so many milliseconds; 0 waits forever.",
+  }),
 });
 
 const limitsSchema = z.strictObject({
-  runRequests: z.number().int().min(0).default(200),
+  runRequests: z.number().int().min(0).default(200).meta({
+    description: "Requests to the model before the agent asks you whether to continue; 0 sets no limit.",
+  }),
 });
 
-/** The schema itself, for who looks into its shape. */
+/** The schema of the settings file, with the description of each setting. */
 export const settingsObject = z.strictObject({
-  model: modelName.optional(),
-  smallModel: modelName.optional(),
-  favoriteModels: z.array(z.string().min(1)).default([]),
-  thinking: z.enum(thinkingLevels).default("off"),
-  tools: z.array(z.string().min(1)).optional(),
-  extensions: paths,
-  skills: paths,
-  prompts: paths,
-  themes: paths,
+  model: modelName.optional().meta({
+    description: "Model of new sessions, as provider/id; default: the first available model.",
+  }),
+  smallModel: modelName.optional().meta({
+    description: "Cheap model for session titles; default: titles are made without a request.",
+  }),
+  favoriteModels: z.array(z.string().min(1)).default([]).meta({
+    description:
+      "Models to cycle through with a key, as provider/id or provider/id:high; * matches any text.",
+  }),
+  thinking: z.enum(thinkingLevels).default("off").meta({
+    description: "How much the model thinks before it answers.",
+  }),
+  tools: z.array(z.string().min(1)).optional().meta({
+    description: "Tools that the model can use; default: all.",
+  }),
+  extensions: paths("Extensions to load: files, folders or npm packages."),
+  skills: paths("Additional files and folders with skills."),
+  prompts: paths("Additional files and folders with prompt templates."),
+  themes: paths("Additional files and folders with themes."),
   compaction: compactionSettingsSchema.prefault({}),
-  paths: z.strictObject({ allow: z.array(z.string().min(1)).default([]) }).prefault({}),
-  bash: z.strictObject({ timeoutSeconds: z.number().int().min(0).default(120) }).prefault({}),
+  paths: z
+    .strictObject({ allow: paths("Folders outside the project that the file tools can access.") })
+    .prefault({}),
+  bash: z
+    .strictObject({
+      timeoutSeconds: z.number().int().min(0).default(120).meta({
+        description: "Time limit in seconds for commands that set none; 0 sets no limit.",
+      }),
+    })
+    .prefault({}),
   retry: retrySchema.prefault({}),
   limits: limitsSchema.prefault({}),
-  titles: z.boolean().default(true),
-  index: z.strictObject({ enabled: z.boolean().default(true) }).prefault({}),
+  titles: z.boolean().default(true).meta({
+    description: "Name sessions after the first answer.",
+  }),
+  index: z
+    .strictObject({
+      enabled: z.boolean().default(true).meta({
+        description: "Index all sessions for full-text search in ~/.bonsai/index.",
+      }),
+    })
+    .prefault({}),
   recall: z
     .strictObject({
-      enabled: z.boolean().default(true),
-      maxTokens: z.number().int().min(500).default(4_000),
-      sessions: z.boolean().default(false),
+      enabled: z.boolean().default(true).meta({
+        description: "Let the model search entries that a compaction or a mask removed from its context.",
+      }),
+      sessions: z.boolean().default(false).meta({
+        description: "Let the model also search other sessions of the same folder.",
+      }),
     })
     .prefault({}),
   theme: z
     .string()
     .regex(/^[^/]+(\/[^/]+)?$/, '"auto", the name of a theme, or two as "light/dark"')
-    .default("auto"),
-  footer: z.strictObject({ tokens: z.boolean().default(false) }).prefault({}),
-  editor: z.string().min(1).optional(),
-  skillTokens: z.number().int().min(0).default(4_000),
-  instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]),
+    .default("auto")
+    .meta({
+      description: 'Theme by name; "auto" follows the terminal background, "light/dark" names one for each.',
+    }),
+  editor: z.string().min(1).optional().meta({
+    description: "Command of your editor for long prompts, such as code --wait; default: $VISUAL or $EDITOR.",
+  }),
+  instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]).meta({
+    description: "Names of instruction files; in each folder, the first existing file is used.",
+  }),
+  $schema: z.string().optional().meta({ description: "The JSON Schema of this file, for your editor." }),
 });
 
-/** How an agent works, with every default filled in. */
-export type AgentSettings = z.output<typeof settingsObject>;
-/** What a user writes of it; all of it may be left out. */
+/** The agent's settings, with every default filled in. */
+export type AgentSettings = Omit<z.output<typeof settingsObject>, "compaction"> & {
+  compaction: CompactionSettings;
+};
+/** The settings as a user writes them; every key is optional. */
 export type AgentSettingsInput = z.input<typeof settingsObject>;
 
 /** Validates the settings of an agent; their JSON Schema is published from it. */
-export const agentSettingsSchema: z.ZodType<AgentSettings, AgentSettingsInput> = settingsObject;
+export const agentSettingsSchema: z.ZodType<
+  z.output<typeof settingsObject>,
+  AgentSettingsInput
+> = settingsObject;
+
+/** The description of a setting, by its path in the settings file; empty if there is no such setting. */
+export function agentSettingDescription(path: readonly string[]): string {
+  return settingDescription(settingsObject, path);
+}
 
 /**
- * The settings to work with: the defaults, over them what the user set; in the `compaction` part its preset between.
+ * Fills in the settings: the user's values over the defaults, with the preset between them for `compaction`.
+ * @param policy overrides fields of the compaction preset's policy
  * @throws BonsaiError `setting_invalid` and, for the `compaction` part, `compaction_setting_invalid`: each names the
- *   key, what was found and what is allowed.
+ *   key, the value and the allowed values.
  */
-export function agentSettings(input: unknown = {}): AgentSettings {
-  return parseSettings(settingsObject, withPreset(input), {
+export function agentSettings(input: unknown = {}, policy?: Partial<CompactionPolicy>): AgentSettings {
+  const compaction = compactionSettings(isRecord(input) ? input.compaction : undefined, policy);
+  const settings = parseSettings(settingsObject, input, {
     error: (problem) =>
       new BonsaiError({
         /** A setting has a wrong value or an unknown key. The message names both. */
@@ -76,10 +138,5 @@ export function agentSettings(input: unknown = {}): AgentSettings {
         ...problem,
       }),
   });
-}
-
-function withPreset(input: unknown): unknown {
-  if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
-  const { compaction } = input as { compaction?: unknown };
-  return { ...input, compaction: compactionSettings(compaction) };
+  return { ...settings, compaction };
 }

@@ -1,6 +1,6 @@
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import type { ProjectInstruction } from "./project-instructions.ts";
-import { skillSection, skillSectionIn } from "./resources/skill-section.ts";
+import { MAX_SKILL_TOKENS, skillSection, skillSectionIn } from "./resources/skill-section.ts";
 import type { Skill } from "./resources/skills.ts";
 import type { Tool } from "./tool-registry.ts";
 
@@ -53,12 +53,10 @@ const toolAdvice: readonly { needs: readonly string[]; text: string }[] = [
   },
 ];
 
-const DEFAULT_SKILL_TOKENS = 4_000;
-
 /** What stands before every request. The same all day for the same tools and instructions. */
 export function systemPrompt(options: SystemPromptOptions): string {
   const { cwd, tools, instructions, date, platform, given: { replaced, appended = [] } = {} } = options;
-  const { skills = [], skillTokens = DEFAULT_SKILL_TOKENS } = options;
+  const { skills = [], skillTokens = MAX_SKILL_TOKENS } = options;
   const readsFiles = tools.some(({ name }) => name === "read");
   const sections = [
     ...(replaced === undefined ? ownSections(tools) : [replaced]),

@@ -221,7 +221,7 @@ test.each([
   ["klaude", "done", 1],
   ["bonsai", "failed", 0],
 ])("17: under preset %s a 429 without a body ends as %s", async (preset, status, compactions) => {
-  const settings = { compaction: { preset, sites: [] } };
+  const settings = { compaction: { preset, enabled: false } };
   let requests = 0;
   const models = new ModelClient({
     retry: { maxRetries: 0 },

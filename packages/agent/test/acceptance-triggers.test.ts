@@ -191,10 +191,9 @@ test("a threshold compaction that fails in the middle of a task: one warning, th
 });
 
 test("nothing to compact is not a failure", async () => {
-  const settings = {
-    compaction: { keepRecentTokens: 18_000, scaleBudgets: false, threshold: { reserveTokens: 19_000 } },
-  };
-  const run = await filled({ turn: [calls(), calls(), done], settings });
+  const settings = { compaction: { keepRecentTokens: 18_000, threshold: { reserveTokens: 19_000 } } };
+  const policy = { scaleBudgets: false };
+  const run = await filled({ turn: [calls(), calls(), done], settings, policy });
   let attempts = 0;
   run.lifecycle.on("auto_compaction_start", () => void attempts++);
   expect((await run.agent.prompt("go")).status).toBe("done");
@@ -270,7 +269,7 @@ test.each([
 ] as const)("after a compaction between tools, %s ends as %s", async (afterThreshold, status, messages) => {
   const run = await filled({
     turn: [calls({ tokens: 8_000 }), done],
-    settings: { compaction: { afterThreshold } },
+    policy: { afterThreshold },
   });
   expect((await run.agent.prompt("go")).status).toBe(status);
   expect(compactions(run)).toBe(1);
@@ -280,10 +279,10 @@ test.each([
 });
 
 test("a compaction before a prompt or after the last answer lets nobody wait", async () => {
-  const settings = { compaction: { afterThreshold: "wait" } };
-  const before = await filled({ turn: [done], settings });
+  const policy = { afterThreshold: "wait" } as const;
+  const before = await filled({ turn: [done], policy });
   expect((await before.agent.prompt(filler(8_000))).status).toBe("done");
-  const after = await filled({ turn: [{ ...done, ...tokens(16_000) }], settings }, 3);
+  const after = await filled({ turn: [{ ...done, ...tokens(16_000) }], policy }, 3);
   expect((await after.agent.prompt("go")).status).toBe("done");
   expect([compactions(before), compactions(after)]).toEqual([1, 1]);
 });
@@ -312,7 +311,7 @@ test.each([
 test("a text that waits is not kept waiting by the setting wait", async () => {
   const run = await filled({
     turn: [calls({ tokens: 8_000 }), done],
-    settings: { compaction: { afterThreshold: "wait" } },
+    policy: { afterThreshold: "wait" },
   });
   const off = run.lifecycle.on("auto_compaction_start", () => {
     off();

@@ -89,7 +89,7 @@ async function workday(seed: number) {
     }),
     model: { ...actor, contextWindow },
     tools: [fetchTool(random)],
-    settings: { compaction: { estimator: "calibrated" } },
+    policy: { estimator: "calibrated" },
   });
   const events = recordEvents(run.lifecycle);
   run.lifecycle.on("message_stored", ({ message }) => {

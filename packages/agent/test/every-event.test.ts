@@ -25,7 +25,7 @@ const prompt = (run: Stage) => run.agent.prompt("go", { source: "rpc" });
 const compact = (run: Stage) => run.agent.compact();
 const goBack = (run: Stage) => run.agent.navigate(run.ids()[1]!, { summarise: true });
 const command = (run: Stage) => run.agent.runUserCommand("ls").catch((error: unknown) => error);
-const masks = { protectTokens: 3_500, minimumTokens: 1_000, minimumUserTurns: 1 };
+const masks = { protectTokens: 3_500, minimumTokens: 1_000 };
 const lastSaid = (run: Stage) => run.session.projection().items.at(-1)!.message;
 const anyResult = { content: [{ type: "text", text: "hi " }] };
 const call = { toolCallId: expect.any(String), toolName: "echo" };

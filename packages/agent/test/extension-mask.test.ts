@@ -4,7 +4,7 @@ import { type Stage, stage, told } from "./extension-stage.ts";
 import { calls } from "./scripted-agent.ts";
 
 const done = { text: "done" };
-const mask = { protectTokens: 3_500, minimumTokens: 1_000, minimumUserTurns: 1 };
+const mask = { protectTokens: 3_500, minimumTokens: 1_000 };
 
 /** Three old results, and the newest, which crosses the threshold. */
 async function worked() {

@@ -79,7 +79,6 @@ export function parentWith(
   });
   const settings = agentSettings({
     titles: false,
-    retry: { baseDelayMs: 0 },
     ...(options.limits && { limits: options.limits }),
     compaction: { keepRecentTokens: 2_000, ...options.compaction },
   });

@@ -87,7 +87,7 @@ test("a follow-up is a new task: what failed in the one before is tried again", 
 test("the threshold is looked at before a follow-up as before a prompt", async () => {
   const run = scriptedAgent({
     turn: (_call, count) => (count === 2 ? { ...done, ...tokens(15_500) } : done),
-    settings: { compaction: { sites: ["beforePrompt"] } },
+    policy: { sites: ["beforePrompt"] },
   });
   await run.agent.prompt(filler(8_000));
   const sizes: number[] = [];

@@ -57,7 +57,7 @@ test("an idle agent compacts at once, for the reason manual and with the focus",
 test("during a run it comes before the next request, and the task goes on by itself", async () => {
   const run = await filled({
     turn: [calls(), done],
-    settings: { compaction: { afterThreshold: "wait", manualKeep: "nothing" } },
+    policy: { afterThreshold: "wait", manualKeep: "nothing" },
   });
   inTool(run, () => run.ask());
   expect((await run.agent.prompt("go")).status).toBe("done");
@@ -86,7 +86,7 @@ test("behind the last answer it comes before the run's promise resolves", async 
 });
 
 test("behind the last answer `manualKeep` holds, for no task is under way", async () => {
-  const run = await filled({ settings: { compaction: { manualKeep: "nothing" } } });
+  const run = await filled({ policy: { manualKeep: "nothing" } });
   const off = run.lifecycle.on("turn_end", () => {
     off();
     run.ask();

@@ -1,4 +1,4 @@
-import { summarySections } from "@bonsai-agent/compaction";
+import { type CompactionPolicy, summarySections } from "@bonsai-agent/compaction";
 import { Lifecycle, type LifecycleNotice, type SetTimer } from "@bonsai-agent/lifecycle";
 import { contentText, type Message } from "@bonsai-agent/messages";
 import {
@@ -56,6 +56,8 @@ export interface ScriptedAgentOptions extends Partial<Omit<AgentOptions, "settin
   turn: Play | readonly ScenarioAnswer[];
   summary?: Play | readonly ScenarioAnswer[];
   settings?: Record<string, unknown>;
+  /** Overrides the compaction preset's policy. */
+  policy?: Partial<CompactionPolicy>;
   /** Of slow handlers. */
   setTimer?: SetTimer;
 }
@@ -76,6 +78,7 @@ export interface ScriptedAgent {
 export function scriptedAgent({
   turn,
   summary: summaries,
+  policy,
   setTimer,
   ...options
 }: ScriptedAgentOptions): ScriptedAgent {
@@ -106,11 +109,7 @@ export function scriptedAgent({
     ...options,
     session,
     lifecycle,
-    settings: agentSettings({
-      titles: false,
-      ...options.settings,
-      compaction: { estimator: "chars4", ...(options.settings?.compaction as object | undefined) },
-    }),
+    settings: agentSettings({ titles: false, ...options.settings }, { estimator: "chars4", ...policy }),
   });
   return {
     agent,

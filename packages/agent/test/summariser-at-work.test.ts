@@ -67,7 +67,7 @@ test("a smaller model that takes over a long session gets it in pieces that fit"
 
 test("masks come first: where they are enough, no model is asked", async () => {
   const { agent, session, summaries } = scriptedAgent({
-    settings: { compaction: { mask: { mode: "local" } } },
+    settings: { compaction: { mask: { protectTokens: 2_000, minimumTokens: 500 } } },
     turn: ({ messages }) =>
       messages.at(-1)?.role === "toolResult" ? { text: "Seen." } : calls({ tokens: 6_000 }),
   });

@@ -23,15 +23,27 @@ function played(options: ScriptedAgentOptions) {
 }
 
 describe("what is far above the window is made smaller before it is sent", () => {
-  test.each<[string, ReturnType<typeof reads>, Record<string, unknown>, boolean, string]>([
+  test.each<[string, ReturnType<typeof reads>, Partial<ScriptedAgentOptions>, boolean, string]>([
     ["six parallel results", reads(6, 6_150), {}, false, "threshold"],
     ["one huge result", reads(1, 60_000), {}, false, "threshold"],
     ["in a sub-agent", reads(6, 6_150), {}, true, "overflow"],
-    ["with the threshold switched off", reads(6, 6_150), { enabled: false }, false, "overflow"],
-    ["without a site between tools", reads(6, 6_150), { sites: ["beforePrompt"] }, false, "overflow"],
+    [
+      "with the threshold switched off",
+      reads(6, 6_150),
+      { settings: { compaction: { enabled: false } } },
+      false,
+      "overflow",
+    ],
+    [
+      "without a site between tools",
+      reads(6, 6_150),
+      { policy: { sites: ["beforePrompt"] } },
+      false,
+      "overflow",
+    ],
     ["with very many results", reads(150, 400), {}, false, "threshold"],
-  ])("%s", async (_, answer, compaction, isSubAgent, reason) => {
-    const run = played({ turn: [answer, done], settings: { compaction }, isSubAgent });
+  ])("%s", async (_, answer, options, isSubAgent, reason) => {
+    const run = played({ ...options, turn: [answer, done], isSubAgent });
     expect((await run.agent.prompt("look at all of it")).status).toBe("done");
     expect(run.turns).toHaveLength(2);
     expect(Math.max(...sizes(run))).toBeLessThan(33_000);

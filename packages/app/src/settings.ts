@@ -24,7 +24,9 @@ export function agentCallSettings(call: SettingsCall): AgentSettings {
   const layers = settingsLayers(call);
   const { options } = call;
   try {
-    return agentSettings(layers.reduce((base: Section, { section: over }) => layered(base, over), {}));
+    const settings = layers.reduce((base: Section, { section: over }) => layered(base, over), {});
+    // A number of tokens to keep overrides what the preset keeps after a manual compaction.
+    return agentSettings(settings, options.keep === undefined ? undefined : { manualKeep: "same" });
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
     // What stands below the flags is valid.
@@ -75,7 +77,7 @@ function fileSettings(file: string): Section {
   const settings = readJsonFile(file);
   if (settings === undefined) return {};
   try {
-    agentSettings(withoutSchema(settings));
+    agentSettings(settings);
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
     throw new BonsaiError({
@@ -85,7 +87,7 @@ function fileSettings(file: string): Section {
       cause: error,
     });
   }
-  return withWholePaths(withoutSchema(settings) as Section, dirname(file));
+  return withWholePaths(settings as Section, dirname(file));
 }
 
 /** A project does not say what may be touched beyond it, nor which program the user writes with. */
@@ -123,13 +125,6 @@ export function wholePath(path: string, folder: string): string {
   return absolutePath(path, folder);
 }
 
-/** Editors find the published JSON Schema by `$schema`. */
-function withoutSchema(settings: unknown): unknown {
-  if (!isSection(settings)) return settings;
-  const { $schema: _schema, ...rest } = settings;
-  return rest;
-}
-
 function environmentLayers(env: Readonly<Record<string, string | undefined>>): readonly SettingsLayer[] {
   const switches: readonly (readonly [name: string, section: Section])[] = [
     ["BONSAI_DISABLE_AUTOCOMPACT", { compaction: { enabled: false } }],
@@ -147,8 +142,7 @@ function isOn(value: string | undefined): boolean {
 function flagLayers({ preset, keep, thinking, tools, models, useTheme }: Section): readonly SettingsLayer[] {
   const flags: readonly (readonly [name: string, value: unknown, section: () => Section])[] = [
     ["--preset", preset, () => ({ compaction: { preset } })],
-    // Who names the tokens to keep means them, whatever the preset does to manual compactions.
-    ["--keep", keep, () => ({ compaction: { keepRecentTokens: keep, manualKeep: "same" } })],
+    ["--keep", keep, () => ({ compaction: { keepRecentTokens: keep } })],
     ["--thinking", thinking, () => ({ thinking })],
     ["--tools", tools, () => ({ tools: toolNames(tools) })],
     ["--use-theme", useTheme, () => ({ theme: useTheme })],

@@ -19,7 +19,7 @@ function textOf(
   model: ModelSizes = priced,
   restMs = 0,
 ): string | undefined {
-  const settings = compactionSettings({ estimator: "chars4", economy });
+  const settings = compactionSettings({ economy }, { estimator: "chars4" });
   const nowMs = session.projection().items.at(-1)!.message.timestamp! + restMs;
   return economyText({ session, settings, model, nowMs });
 }

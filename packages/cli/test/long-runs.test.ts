@@ -22,7 +22,7 @@ function silent(): AgentProject {
 
 function limited(scenario: Scenario): AgentProject {
   const project = agentProject(scenario);
-  const settings = { limits: { runRequests: 3 }, retry: { baseDelayMs: 0 }, titles: false };
+  const settings = { limits: { runRequests: 3 }, retry: { maxDelayMs: 0 }, titles: false };
   writeFileSync(join(project.home, "settings.json"), JSON.stringify(settings));
   return project;
 }

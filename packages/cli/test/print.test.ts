@@ -63,7 +63,7 @@ describe("bonsai -p", () => {
       turn: [{ text: "half an answer", cut: true }, { text: "a whole one" }],
     };
     const { run, home } = agentProject(play);
-    writeFileSync(join(home, "settings.json"), JSON.stringify({ retry: { baseDelayMs: 1, maxDelayMs: 1 } }));
+    writeFileSync(join(home, "settings.json"), JSON.stringify({ retry: { maxDelayMs: 1 } }));
     const { stdout } = await run(["-q", "hi"], { columns: 80 });
     expect(stdout).toMatch(/^half [a-z ]*\na whole one\n$/);
   });

@@ -1,7 +1,12 @@
 import { byScript, type Message } from "@bonsai-agent/messages";
 import type { BenchTable } from "@bonsai-agent/testkit";
 import { neededTerms, specificTerms, visibleTexts } from "../../lab/src/needed-terms.ts";
-import { type CompactionSettingsInput, compactionPresets, compactionSettings } from "../src/index.ts";
+import {
+  type CompactionPolicy,
+  type CompactionSettingsInput,
+  compactionPresets,
+  compactionSettings,
+} from "../src/index.ts";
 import { sketchOf, userSentences } from "./baselines.ts";
 import { recordedMessages } from "./day-messages.ts";
 import { type Context, type MakeSummary, PlayedSession } from "./played-session.ts";
@@ -15,6 +20,7 @@ const LONG_KEEP_TOKENS = 20_000;
 interface Contender {
   name: string;
   settings: CompactionSettingsInput;
+  policy?: Partial<CompactionPolicy>;
   /** In place of the digest. */
   make?: MakeSummary;
 }
@@ -28,7 +34,8 @@ const contenders: readonly Contender[] = [
     .filter(([name]) => name !== "bonsai")
     .map(([name, preset]) => ({
       name: `preset ${name}`,
-      settings: { ...preset, manualKeep: "same" as const },
+      settings: preset.settings,
+      policy: { ...preset.policy, manualKeep: "same" as const },
     })),
 ];
 
@@ -98,12 +105,12 @@ async function neededAt(messages: readonly Message[], at: number, contender: Con
 
 async function contextAt(
   past: readonly Message[],
-  { settings, make }: Contender,
+  { settings, policy, make }: Contender,
   keepRecentTokens: number,
 ): Promise<Context> {
   const session = new PlayedSession();
   session.add(past);
-  await session.compact(compactionSettings({ ...settings, keepRecentTokens }));
+  await session.compact(compactionSettings({ ...settings, keepRecentTokens }, policy));
   return make === undefined ? session.context() : session.contextWith(make);
 }
 

@@ -131,7 +131,7 @@ const DEEDS: Record<string, (pick: number) => Step> = {
   },
 };
 
-const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 60, confirm: "always" });
+const settings = compactionSettings({ keepRecentTokens: 60, confirm: "always" }, { estimator: "chars4" });
 
 const program: fc.Arbitrary<Step[]> = fc
   .array(

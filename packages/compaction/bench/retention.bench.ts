@@ -35,7 +35,10 @@ const PRESETS = Object.fromEntries(
     .filter(([name]) => name !== "bonsai")
     .map(([name, preset]) => [
       `preset ${name}`,
-      compactionSettings({ ...preset, keepRecentTokens: KEEP_TOKENS, manualKeep: "same" }),
+      compactionSettings(
+        { ...preset.settings, keepRecentTokens: KEEP_TOKENS },
+        { ...preset.policy, manualKeep: "same" },
+      ),
     ]),
 );
 const BASELINES = {

@@ -95,6 +95,9 @@ export function replacedTokens({ previous, history, turnPrefix }: SummarisedPlan
 
 type SummarisedPlan = Pick<CompactionPlan, "previous" | "history" | "turnPrefix">;
 
+/** About 20 lines, each a fact with its entry. In small windows `MOST` lowers it. */
+const PUT_BACK_TOKENS = 500;
+
 /** Tokens that the parts of the carry-over may take by the settings, the window and the size of what is summarised. */
 export function carriedTokens(
   { previous, history, turnPrefix }: SummarisedPlan,
@@ -112,7 +115,7 @@ export function carriedTokens(
     // What the previous summary showed goes on being shown: short spans must not wear the words away.
     words: most("words", settings.words.maxTokens, shownWordsTokens(previous)),
     terms: most("terms", settings.terms.maxTokens),
-    putBack: settings.lossCheck === "putBack" ? most("putBack", settings.putBackTokens) : 0,
+    putBack: settings.lossCheck === "putBack" ? most("putBack", PUT_BACK_TOKENS) : 0,
   };
 }
 

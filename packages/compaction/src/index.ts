@@ -70,6 +70,8 @@ export type { CompactionResult, CompactionStatus, PlannedRequest } from "./resul
 export { runCompaction } from "./run.ts";
 export { serialise } from "./serialise.ts";
 export {
+  type CompactionPolicy,
+  type CompactionPreset,
   type CompactionSettings,
   type CompactionSettingsInput,
   compactionPresets,
@@ -77,6 +79,7 @@ export {
   compactionSettingsSchema,
   type PresetName,
   parseSettings,
+  settingDescription,
 } from "./settings.ts";
 export type { FileChange, ReadSkill } from "./skills.ts";
 export {

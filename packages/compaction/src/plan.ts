@@ -98,12 +98,12 @@ export interface MaskedItem {
   freedTokens: number;
 }
 
-/** `mask.mode: "local"`: for small models, mask early and often. */
-const LOCAL = { protectTokens: 2_000, minimumTokens: 500 };
+/** As in opencode: in a session with one request, all results belong to the current task. */
+const MIN_USER_TURNS = 2;
 
 /**
  * Newest to oldest, protects the newest `protectTokens` of outputs, of tools and of commands of the user; the one that
- * crosses and all older ones are masked, if that frees at least `minimumTokens` and the context has `minimumUserTurns`.
+ * crosses and all older ones are masked, if that frees at least `minimumTokens` and the context has two user messages.
  * What a command printed is shortened to its share, however new it is. What the model has not answered yet counts, but is
  * neither masked nor shortened.
  * @returns the masked ones oldest first, then the shortened ones; none where it is not worth it
@@ -129,8 +129,8 @@ export function freedBy(masks: readonly MaskedItem[]): number {
 
 function maskedItems(view: ContextView, settings: CompactionSettings["mask"]): MaskedItem[] {
   const userTurns = view.items.filter((item) => item.message.role === "user").length;
-  if (userTurns < settings.minimumUserTurns) return [];
-  const { protectTokens, minimumTokens } = settings.mode === "local" ? LOCAL : settings;
+  if (userTurns < MIN_USER_TURNS) return [];
+  const { protectTokens, minimumTokens } = settings;
   const masked = unprotected(view.items, protectTokens)
     .map((item) => withEdit(item, maskOf(item), view.estimator))
     .filter(({ freedTokens }) => freedTokens > 0);

@@ -14,6 +14,13 @@ import type { CompactionSettings } from "./settings.ts";
 
 type Limits = CompactionSettings["serialize"];
 
+/** About 500 tokens, as for a tool result: the head and the tail of a call or a command identify it. */
+const CALL_CHARS = 2_000;
+const COMMAND_CHARS = 2_000;
+/** About 5,000 tokens: only a pasted file is longer, and a request or an answer is the text to summarise. */
+const USER_CHARS = 20_000;
+const ASSISTANT_CHARS = 20_000;
+
 const roleMark = /^\[(?=(?:User|Assistant|Tool result|Extension|Branch summary|Earlier summary)\b)/gm;
 
 /** Messages as text, one part each, so that a summariser reads a conversation instead of continuing it. */
@@ -24,9 +31,9 @@ export function serialise(messages: readonly Message[], limits: Limits): string[
 function serialiseMessage(message: Message, limits: Limits): string {
   switch (message.role) {
     case "user":
-      return marked("User", body(message.content, limits.userChars, askedText(message)));
+      return marked("User", body(message.content, USER_CHARS, askedText(message)));
     case "assistant":
-      return assistantPart(message, limits);
+      return assistantPart(message);
     case "toolResult": {
       const failed = message.isError ? ", failed" : "";
       const copied = recalledIds(message) === undefined ? "" : ", a copy of what stood earlier";
@@ -36,15 +43,15 @@ function serialiseMessage(message: Message, limits: Limits): string {
       );
     }
     case "bashExecution":
-      return commandPart(message, limits);
+      return commandPart(message);
     case "custom":
       return isOwnReminder(message)
         ? ""
-        : marked(`Extension ${message.customType}`, body(message.content, limits.userChars));
+        : marked(`Extension ${message.customType}`, body(message.content, USER_CHARS));
     case "branchSummary":
-      return marked("Branch summary", safe(clip(textIn(message.summary), limits.assistantChars)));
+      return marked("Branch summary", safe(clip(textIn(message.summary), ASSISTANT_CHARS)));
     case "compactionSummary":
-      return marked("Earlier summary", safe(clip(textIn(message.summary), limits.assistantChars)));
+      return marked("Earlier summary", safe(clip(textIn(message.summary), ASSISTANT_CHARS)));
     case "system":
       return "";
     default:
@@ -58,9 +65,9 @@ function marked(mark: string, text: string): string {
   return text === "" ? "" : `[${mark}]: ${text}`;
 }
 
-function assistantPart(message: Message & { role: "assistant" }, limits: Limits): string {
-  const text = marked("Assistant", body(message.content, limits.assistantChars));
-  const calls = toolCalls(message).map((call) => callText(call, limits.callChars));
+function assistantPart(message: Message & { role: "assistant" }): string {
+  const text = marked("Assistant", body(message.content, ASSISTANT_CHARS));
+  const calls = toolCalls(message).map((call) => callText(call, CALL_CHARS));
   return paragraphs([text, marked("Assistant tool calls", calls.join("; "))]);
 }
 
@@ -71,15 +78,15 @@ function callText(call: ToolCall, maxChars: number): string {
   return safe(`${call.name}(${clip(shown.join(", "), maxChars)})`);
 }
 
-function commandPart(message: Message & { role: "bashExecution" }, limits: Limits): string {
+function commandPart(message: Message & { role: "bashExecution" }): string {
   if (message.excludeFromContext) return "";
   const code = message.cancelled
     ? " (cancelled)"
     : message.exitCode
       ? ` (exit code ${message.exitCode})`
       : "";
-  const command = clip(textIn(message.command), limits.commandOutputChars);
-  const output = clip(textIn(message.output) || "(no output)", limits.commandOutputChars);
+  const command = clip(textIn(message.command), COMMAND_CHARS);
+  const output = clip(textIn(message.output) || "(no output)", COMMAND_CHARS);
   return marked("User command", safe(`${command}${code}\n${output}`));
 }
 

@@ -8,48 +8,97 @@ const chars = z.number().int().min(100);
 const thresholdSchema = z.strictObject({
   rule: z
     .enum(["reserve", "percent", "outputLimit", "reservePlusKeep", "effectiveWindow"])
-    .default("reserve"),
-  reserveTokens: tokens.default(16_384),
-  percent: z.number().min(1).max(100).default(92),
+    .default("reserve")
+    .meta({
+      description:
+        "Decides when the context is full: by a free reserve, a percentage of the window, or the model's output limit.",
+    }),
+  reserveTokens: tokens.default(16_384).meta({
+    description: "Tokens that stay free for the answer; at most a quarter of a small window.",
+  }),
+  percent: z.number().min(1).max(100).default(92).meta({
+    description: 'With the rule "percent": compact above this percentage of the window.',
+  }),
 });
 
 const maskSchema = z.strictObject({
-  enabled: z.boolean().default(true),
-  mode: z.enum(["standard", "local"]).default("standard"),
-  protectTokens: tokens.default(40_000),
-  minimumTokens: tokens.default(20_000),
-  minimumUserTurns: z.number().int().min(0).default(2),
+  enabled: z.boolean().default(true).meta({
+    description: "Before a summary, replace old tool results by a placeholder in the model's view.",
+  }),
+  protectTokens: tokens.default(40_000).meta({
+    description: "Never mask this many tokens of the newest tool results.",
+  }),
+  minimumTokens: tokens.default(20_000).meta({
+    description: "Mask only if this frees at least so many tokens.",
+  }),
 });
 
 const serializeSchema = z.strictObject({
-  toolResultChars: chars.default(2_000),
-  callChars: chars.default(2_000),
-  commandOutputChars: chars.default(2_000),
-  userChars: chars.default(20_000),
-  assistantChars: chars.default(20_000),
+  toolResultChars: chars.default(2_000).meta({
+    description: "Maximum characters of each tool result that the summariser reads.",
+  }),
 });
 
-/** The schema itself, for who looks into its shape. */
 const settingsObject = z.strictObject({
-  enabled: z.boolean().default(true),
-  onOverflow: z.boolean().default(true),
-  confirm: z.enum(["never", "manual", "always"]).default("never"),
-  preset: z.enum(["bonsai", "pi", "klaude", "tunacode", "opencode"]).default("bonsai"),
+  enabled: z.boolean().default(true).meta({
+    description: "Compact automatically when the context is full.",
+  }),
+  onOverflow: z.boolean().default(true).meta({
+    description: "If the provider rejects a request as too long, compact and send it again.",
+  }),
+  confirm: z.enum(["never", "manual", "always"]).default("never").meta({
+    description: 'Ask before compacting: "manual" only for /compact, "always" for automatic compactions too.',
+  }),
+  preset: z.enum(["bonsai", "pi", "klaude", "tunacode", "opencode"]).default("bonsai").meta({
+    description: "The agent whose compaction policy the other settings start from.",
+  }),
   threshold: thresholdSchema.prefault({}),
-  economy: z.union([z.enum(["off", "auto"]), z.number().int().min(1)]).default("off"),
-  keepRecentTokens: tokens.default(20_000),
-  manualKeep: z.enum(["same", "quarter", "nothing"]).default("same"),
-  scaleBudgets: z.boolean().default(true),
+  economy: z
+    .union([z.enum(["off", "auto"]), z.number().int().min(1)])
+    .default("off")
+    .meta({
+      description:
+        'Compact earlier to save money: "auto" finds the cheapest size, a number sets the size in tokens.',
+    }),
+  keepRecentTokens: tokens.default(20_000).meta({
+    description:
+      "Tokens of the newest messages that a compaction keeps word for word; fewer in small windows.",
+  }),
   mask: maskSchema.prefault({}),
   serialize: serializeSchema.prefault({}),
-  words: z.strictObject({ maxTokens: tokens.default(4_000) }).prefault({}),
-  terms: z.strictObject({ maxTokens: tokens.default(1_000) }).prefault({}),
-  background: z.boolean().default(true),
-  lossCheck: z.enum(["off", "report", "putBack"]).default("putBack"),
-  putBackTokens: tokens.default(500),
-  summarizer: z
-    .strictObject({ fallback: z.enum(["always", "overflow", "never"]).default("always") })
+  words: z
+    .strictObject({
+      maxTokens: tokens.default(4_000).meta({
+        description:
+          "Maximum tokens of your own words after a summary, at most a tenth of the window; 0 turns them off.",
+      }),
+    })
     .prefault({}),
+  terms: z
+    .strictObject({
+      maxTokens: tokens.default(1_000).meta({
+        description: "Maximum tokens of the index of exact terms after a summary; 0 turns it off.",
+      }),
+    })
+    .prefault({}),
+  background: z.boolean().default(true).meta({
+    description: "Start the summary in the background shortly before the context is full.",
+  }),
+  lossCheck: z.enum(["off", "report", "putBack"]).default("putBack").meta({
+    description: 'Check summaries for missing facts: "report" counts them, "putBack" also adds them.',
+  }),
+  summarizer: z
+    .strictObject({
+      fallback: z.enum(["always", "overflow", "never"]).default("always").meta({
+        description: "When to use the built-in digest after a model's summary failed.",
+      }),
+    })
+    .prefault({}),
+});
+
+const policyObject = z.strictObject({
+  manualKeep: z.enum(["same", "quarter", "nothing"]).default("same"),
+  scaleBudgets: z.boolean().default(true),
   estimator: z.enum(["calibrated", "chars4", "chars4Floor"]).default("calibrated"),
   sites: z
     .array(z.enum(["beforePrompt", "betweenTools", "afterAnswer"]))
@@ -58,14 +107,35 @@ const settingsObject = z.strictObject({
   bodyless429IsOverflow: z.boolean().default(false),
 });
 
-/** The `compaction` part of the settings, with the preset and the defaults filled in. */
-export type CompactionSettings = z.output<typeof settingsObject>;
+/**
+ * The part of a preset that imitates an agent's habits. It is not in the settings file: users choose a preset, callers
+ * of the library can override a field.
+ */
+export interface CompactionPolicy {
+  /** Recent messages that `/compact` keeps: as many as at the threshold, a quarter (2,048 to 8,192 tokens), or none. */
+  readonly manualKeep: "same" | "quarter" | "nothing";
+  /** Lowers the reserve (to 25%) and the kept tokens (to 35%) in small windows. */
+  readonly scaleBudgets: boolean;
+  /** Counts tokens: by script and corrected by the session's usage, or by four characters each. */
+  readonly estimator: "calibrated" | "chars4" | "chars4Floor";
+  /** Moments at which the threshold is checked. */
+  readonly sites: ReadonlyArray<"beforePrompt" | "betweenTools" | "afterAnswer">;
+  /** After a compaction between tools: continue, wait for the user, or continue with a message. */
+  readonly afterThreshold: "goOn" | "wait" | "continueMessage";
+  /** Treats a 429 without a body as an overflow. */
+  readonly bodyless429IsOverflow: boolean;
+}
+
+/** The `compaction` part of the settings and the preset's policy, with every default filled in. */
+export type CompactionSettings = z.output<typeof settingsObject> & CompactionPolicy;
 /** The `compaction` part of the settings as a user writes it. */
 export type CompactionSettingsInput = z.input<typeof settingsObject>;
 
 /** Validates the `compaction` part of the settings; its JSON Schema is published from it. */
-export const compactionSettingsSchema: z.ZodType<CompactionSettings, CompactionSettingsInput> =
-  settingsObject;
+export const compactionSettingsSchema: z.ZodType<
+  z.output<typeof settingsObject>,
+  CompactionSettingsInput
+> = settingsObject;
 
 /** True where the digest takes the place of a model's summary that failed, for a compaction of this reason. */
 export function digestStandsIn({ summarizer }: CompactionSettings, reason: CompactionReason): boolean {
@@ -78,80 +148,89 @@ export function isReviewed({ confirm }: CompactionSettings, reason: CompactionRe
   return confirm === "always" || (confirm === "manual" && reason === "manual");
 }
 
-/** Other agents carry nothing of this, and compact when they have to. */
-const NOTHING_CARRIED: CompactionSettingsInput = {
+/** Other agents add nothing to a summary, and compact only when they have to. */
+const PLAIN_SUMMARY: CompactionSettingsInput = {
   economy: "off",
   background: false,
   words: { maxTokens: 0 },
   terms: { maxTokens: 0 },
   lossCheck: "off",
+  summarizer: { fallback: "never" },
 };
 
 export type PresetName = "bonsai" | "pi" | "klaude" | "tunacode" | "opencode";
 
-/**
- * Other agents' policies as settings, so that they can be run, compared and replayed; what a preset leaves
- * out is Bonsai's default.
- */
-export const compactionPresets: Readonly<Record<PresetName, CompactionSettingsInput>> = {
-  bonsai: {},
+/** A policy of compaction; a field that is absent has Bonsai's default. */
+export interface CompactionPreset {
+  readonly settings: CompactionSettingsInput;
+  readonly policy: Partial<CompactionPolicy>;
+}
+
+/** Other agents' policies, to run, compare and replay them. */
+export const compactionPresets: Readonly<Record<PresetName, CompactionPreset>> = {
+  bonsai: { settings: {}, policy: {} },
   pi: {
-    ...NOTHING_CARRIED,
-    threshold: { rule: "reserve" },
-    scaleBudgets: false,
-    mask: { enabled: false },
-    estimator: "chars4",
-    summarizer: { fallback: "never" },
-    afterThreshold: "wait",
+    settings: { ...PLAIN_SUMMARY, threshold: { rule: "reserve" }, mask: { enabled: false } },
+    policy: { scaleBudgets: false, estimator: "chars4", afterThreshold: "wait" },
   },
   klaude: {
-    ...NOTHING_CARRIED,
-    threshold: { rule: "reserve" },
-    manualKeep: "quarter",
-    mask: { enabled: false },
-    sites: ["beforePrompt", "betweenTools"],
-    estimator: "chars4",
-    summarizer: { fallback: "never" },
-    bodyless429IsOverflow: true,
+    settings: { ...PLAIN_SUMMARY, threshold: { rule: "reserve" }, mask: { enabled: false } },
+    policy: {
+      manualKeep: "quarter",
+      sites: ["beforePrompt", "betweenTools"],
+      estimator: "chars4",
+      bodyless429IsOverflow: true,
+    },
   },
   tunacode: {
-    ...NOTHING_CARRIED,
-    threshold: { rule: "reservePlusKeep" },
-    manualKeep: "nothing",
-    scaleBudgets: false,
-    mask: { enabled: false },
-    serialize: { toolResultChars: 500 },
-    sites: ["beforePrompt", "betweenTools"],
-    estimator: "chars4Floor",
-    summarizer: { fallback: "never" },
+    settings: {
+      ...PLAIN_SUMMARY,
+      threshold: { rule: "reservePlusKeep" },
+      mask: { enabled: false },
+      serialize: { toolResultChars: 500 },
+    },
+    policy: {
+      manualKeep: "nothing",
+      scaleBudgets: false,
+      sites: ["beforePrompt", "betweenTools"],
+      estimator: "chars4Floor",
+    },
   },
   opencode: {
-    ...NOTHING_CARRIED,
-    threshold: { rule: "outputLimit" },
-    scaleBudgets: false,
-    mask: { enabled: true, protectTokens: 40_000, minimumTokens: 20_000 },
-    sites: ["afterAnswer"],
-    estimator: "chars4",
-    summarizer: { fallback: "never" },
-    afterThreshold: "continueMessage",
+    settings: {
+      ...PLAIN_SUMMARY,
+      threshold: { rule: "outputLimit" },
+      mask: { enabled: true, protectTokens: 40_000, minimumTokens: 20_000 },
+    },
+    policy: {
+      scaleBudgets: false,
+      sites: ["afterAnswer"],
+      estimator: "chars4",
+      afterThreshold: "continueMessage",
+    },
   },
 };
 
 /**
- * The settings to work with: the defaults, over them the preset, over it what the user set.
- * @throws BonsaiError `compaction_setting_invalid`, naming the key, what was found and what is allowed.
+ * Fills in the settings: the user's values over the preset's, the preset's over the defaults.
+ * @param policy overrides fields of the preset's policy
+ * @throws BonsaiError `compaction_setting_invalid`, naming the key, the value and the allowed values.
  */
-export function compactionSettings(input: unknown = {}): CompactionSettings {
+export function compactionSettings(
+  input: unknown = {},
+  policy: Partial<CompactionPolicy> = {},
+): CompactionSettings {
   const preset = compactionPresets[presetName(input)];
-  return parseSettings(settingsObject, merged(preset, input), {
-    section: "compaction",
-    error: (problem) =>
-      new BonsaiError({
-        /** A compaction setting has a wrong value or an unknown key. The message names both. */
-        code: "compaction_setting_invalid",
-        ...problem,
-      }),
-  });
+  const error = (problem: Omit<BonsaiErrorOptions, "code">) =>
+    new BonsaiError({
+      /** A compaction setting has a wrong value or an unknown key. The message names both. */
+      code: "compaction_setting_invalid",
+      ...problem,
+    });
+  return {
+    ...parseSettings(settingsObject, merged(preset.settings, input), { section: "compaction", error }),
+    ...parseSettings(policyObject, merged(preset.policy, policy), { section: "compaction.policy", error }),
+  };
 }
 
 function presetName(input: unknown): PresetName {
@@ -227,8 +306,16 @@ function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 function keysAt(schema: z.ZodObject, path: readonly PropertyKey[]): string {
-  const inner = path.reduce<unknown>((value, key) => unwrapped(value)?.shape[String(key)], schema);
-  return Object.keys(unwrapped(inner)?.shape ?? {}).join(", ");
+  return Object.keys(unwrapped(schemaAt(schema, path))?.shape ?? {}).join(", ");
+}
+
+/** The schema's description of a setting; empty if there is no such setting. */
+export function settingDescription(schema: z.ZodType, path: readonly string[]): string {
+  return (schemaAt(schema, path) as z.ZodType | undefined)?.description ?? "";
+}
+
+function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => unwrapped(value)?.shape[String(key)], schema);
 }
 
 /** The object schema below defaults. */

@@ -56,7 +56,7 @@ test("right after a compaction, a smaller keep budget compacts further; the same
 test("a smaller budget that keeps just as much is already compacted", async () => {
   const { session } = history("U:9000 A:10 | U:10 A(t1):10 T1:9000");
   const settings = (keepRecentTokens: number) =>
-    compactionSettings({ keepRecentTokens, estimator: "chars4" });
+    compactionSettings({ keepRecentTokens }, { estimator: "chars4" });
   const summariser = scriptedSummariser();
   expect((await runCompaction({ session, settings: settings(1_000), summariser })).status).toBe("compacted");
   expect((await runCompaction({ session, settings: settings(500), summariser })).status).toBe(

@@ -75,7 +75,7 @@ function working({ settings = {}, notation = SOON, file }: Setup = {}) {
   });
   const controller = new CompactionController({
     session,
-    settings: compactionSettings({ estimator: "chars4", ...settings }),
+    settings: compactionSettings(settings, { estimator: "chars4" }),
     model: () => ({ contextWindow: WINDOW }),
     summariser,
     lifecycle,

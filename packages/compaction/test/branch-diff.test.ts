@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { branchDiff, compactionSettings } from "../src/index.ts";
 
-const settings = compactionSettings({ estimator: "chars4" });
+const settings = compactionSettings({}, { estimator: "chars4" });
 
 function diffOf(notation: string, a: string, b: string) {
   const made = history(notation);

@@ -11,7 +11,10 @@ import {
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 100, mask: { mode: "local" } });
+const settings = compactionSettings(
+  { keepRecentTokens: 100, mask: { protectTokens: 2_000, minimumTokens: 500 } },
+  { estimator: "chars4" },
+);
 
 test.each([
   ["each turn and each answer but the first message", "U:10 A:20 | U:30 A:40", "a1 90, u2 70, a2 40"],

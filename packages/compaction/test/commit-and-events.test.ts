@@ -16,7 +16,7 @@ const model = { contextWindow: 60_000 };
 test("masks and summary are written in one append, and each reaches its event", async () => {
   const { session, id } = history("U:30000 A:30000 | U:10 A(t1):10 T1:5000 A(t2):10 T2:3000 A:10");
   const mask = { protectTokens: 2_000, minimumTokens: 1_000 };
-  const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 7_000, mask });
+  const settings = compactionSettings({ keepRecentTokens: 7_000, mask }, { estimator: "chars4" });
   const written: string[][] = [];
   const append = session.append.bind(session) as (drafts: unknown) => never;
   session.append = ((drafts: ReadonlyArray<{ type: string }>) => {
@@ -49,7 +49,7 @@ test.each<[CompactionReason, boolean]>([
       "auto_compaction_end",
       (event) => void told.push([event.type, event.reason, event.willRetry]),
     );
-    const settings = compactionSettings({ estimator: "chars4" });
+    const settings = compactionSettings({}, { estimator: "chars4" });
     await runCompaction({ session, settings, model, lifecycle, summariser: scriptedSummariser(), reason });
     expect(told).toEqual([
       ["session_compact", reason, willRetry],
@@ -60,7 +60,7 @@ test.each<[CompactionReason, boolean]>([
 
 test("after an overflow the context counts as above the window, and half of it goes though all would fit", async () => {
   const { session, id } = history("U:1000 A:1000 | U:100 A:100");
-  const settings = compactionSettings({ estimator: "chars4" });
+  const settings = compactionSettings({}, { estimator: "chars4" });
   const options = { session, settings, model, summariser: scriptedSummariser() };
   const result = await runCompaction({ ...options, reason: "overflow" });
   expect(result).toMatchObject({ status: "compacted", tokensBefore: 60_001 });
@@ -72,7 +72,7 @@ test("a compaction that the user asks for ends a pause after too many compaction
   const { session } = history("U:30000 A:30000 | U:100 A:100");
   const controller = new CompactionController({
     session,
-    settings: compactionSettings({ estimator: "chars4" }),
+    settings: compactionSettings({}, { estimator: "chars4" }),
     model: () => model,
     summariser: scriptedSummariser(),
   });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { compactionSettings, manifestOf, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200 });
+const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 const LONG = "U:4000 A:4000 | U:4000 A:4000 | U:100 A:100";
 
 test("refused answers and requests that fail are counted, and what they cost", async () => {

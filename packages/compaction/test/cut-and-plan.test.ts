@@ -9,7 +9,7 @@ import {
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settingsFor = (input: CompactionSettingsInput = {}) =>
-  compactionSettings({ estimator: "chars4", ...input });
+  compactionSettings(input, { estimator: "chars4" });
 const keeping = (keepRecentTokens: number) => settingsFor({ keepRecentTokens });
 
 /** `u1 a1 / a2 | u2 …`: history / turn prefix | kept, by name. */

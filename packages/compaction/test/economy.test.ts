@@ -38,7 +38,7 @@ interface Asked {
 }
 
 function limitOf(session: Session, { settings: input, model = middling, nowMs }: Asked = {}) {
-  const settings = compactionSettings({ estimator: "chars4", economy: "auto", ...input });
+  const settings = compactionSettings({ economy: "auto", ...input }, { estimator: "chars4" });
   const reading = readContext({ session, settings });
   return contextLimit({ settings, model, budgets: budgetsFor({ settings, model }), reading, nowMs })!;
 }
@@ -48,7 +48,10 @@ function controllerFor(
   input: CompactionSettingsInput = {},
   options: Partial<ControllerOptions> = {},
 ) {
-  const settings = compactionSettings({ estimator: "chars4", economy: "auto", background: false, ...input });
+  const settings = compactionSettings(
+    { economy: "auto", background: false, ...input },
+    { estimator: "chars4" },
+  );
   const summariser = scriptedSummariser();
   const model = () => middling;
   const now = () => latestMs(session);
@@ -94,7 +97,7 @@ describe("the limit", () => {
 
   test("a size of somebody's choice scales what is kept; what is kept then goes before a size that is smaller still", () => {
     const kept = (economy: number, keepRecentTokens = 20_000) => {
-      const settings = compactionSettings({ economy, keepRecentTokens, scaleBudgets: false });
+      const settings = compactionSettings({ economy, keepRecentTokens }, { scaleBudgets: false });
       return budgetsFor({ settings, model: middling }).keepTokens;
     };
     expect([kept(100_000), kept(40_000), kept(40_000, 9_000), kept(1_000)]).toEqual([
@@ -159,7 +162,10 @@ describe("the limit", () => {
           const { controller } = controllerFor(session, settings, { model: () => model });
           const { status } = await controller.compact();
           if (status !== "compacted") return;
-          const { tokens } = readContext({ session, settings: compactionSettings({ estimator: "chars4" }) });
+          const { tokens } = readContext({
+            session,
+            settings: compactionSettings({}, { estimator: "chars4" }),
+          });
           const after = limitOf(session, { model, settings });
           if (tokens > thresholdTokens) return;
           expect(tokens).toBeLessThanOrEqual(after.limitTokens);

@@ -13,7 +13,7 @@ import {
 import { carryOut } from "../src/run.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200 });
+const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 const model = { contextWindow: 60_000 };
 
 function listening() {
@@ -121,7 +121,7 @@ test("of two handlers that each keep a result unmasked, both get it", async () =
   const { lifecycle } = listening();
   lifecycle.on("session_before_mask", () => ({ keep: [id("t1")] }));
   lifecycle.on("session_before_mask", () => ({ keep: [id("t2")] }));
-  const keepAll = compactionSettings({ estimator: "chars4", keepRecentTokens: 100_000 });
+  const keepAll = compactionSettings({ keepRecentTokens: 100_000 }, { estimator: "chars4" });
   const run = { session, settings: keepAll, model: { contextWindow: 80_000 }, lifecycle };
   expect((await runCompaction({ ...run, reason: "threshold" })).maskedEntryIds).toEqual([]);
 });

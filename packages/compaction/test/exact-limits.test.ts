@@ -9,7 +9,7 @@ import {
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settingsFor = (input: CompactionSettingsInput = {}) =>
-  compactionSettings({ estimator: "chars4", ...input });
+  compactionSettings(input, { estimator: "chars4" });
 const PLACEHOLDER_TOKENS = 9;
 
 function masked(notation: string, mask: CompactionSettingsInput["mask"] = {}): string[] {

@@ -19,7 +19,7 @@ import {
   summarisePreparation,
 } from "../src/index.ts";
 
-export const settings = compactionSettings({ keepRecentTokens: 200, estimator: "chars4" });
+export const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 export const model = { contextWindow: 60_000 };
 
 type Asked = Omit<SummarisePreparationOptions, "preparation" | "summariser">;

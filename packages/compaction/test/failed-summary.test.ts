@@ -29,7 +29,7 @@ function failing(answers: Answer, { settings = {}, notation = LONG }: Setup = {}
   const warnings: string[] = [];
   const controller = new CompactionController({
     session,
-    settings: compactionSettings({ estimator: "chars4", ...settings }),
+    settings: compactionSettings(settings, { estimator: "chars4" }),
     model: () => ({ contextWindow: 60_000 }),
     summariser,
     now: () => time.ms,

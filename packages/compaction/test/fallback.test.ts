@@ -23,7 +23,7 @@ test.each<[fallback: "always" | "overflow" | "never", reason: CompactionReason, 
     session,
     reason,
     digest,
-    settings: compactionSettings({ estimator: "chars4", summarizer: { fallback } }),
+    settings: compactionSettings({ summarizer: { fallback } }, { estimator: "chars4" }),
     model: { contextWindow: 60_000 },
     summariser: scriptedSummariser([new Error("no connection")]),
   });
@@ -47,7 +47,7 @@ test.each([
   const { error, status } = await runCompaction({
     session,
     digest: scriptedSummariser([{ text: "" }]),
-    settings: compactionSettings({ estimator: "chars4", summarizer: { fallback } }),
+    settings: compactionSettings({ summarizer: { fallback } }, { estimator: "chars4" }),
     model: { contextWindow: 60_000 },
     summariser: scriptedSummariser([new Error("no connection")]),
   });
@@ -61,7 +61,7 @@ test("why it is the digest's is said also where more was cut after it", async ()
     session,
     reason: "overflow",
     digest: scriptedSummariser(),
-    settings: compactionSettings({ estimator: "chars4", mask: { enabled: false } }),
+    settings: compactionSettings({ mask: { enabled: false } }, { estimator: "chars4" }),
     model: { contextWindow: 60_000 },
     summariser: scriptedSummariser([new Error("no connection")]),
   });
@@ -73,7 +73,7 @@ test("the summariser's cost is in the result, and stored with the entry", async 
   const { session } = history(LONG);
   const result = await runCompaction({
     session,
-    settings: compactionSettings({ estimator: "chars4" }),
+    settings: compactionSettings({}, { estimator: "chars4" }),
     model: { contextWindow: 60_000 },
     summariser: scriptedSummariser(),
   });

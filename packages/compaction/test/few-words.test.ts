@@ -5,10 +5,7 @@ import { compactionSettings, digestSummariser, runCompaction, summarySections } 
 import { joinedProse, saysNothing } from "../src/summary-text.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({
-  keepRecentTokens: 200,
-  estimator: "chars4",
-});
+const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 const LOREM = "Lorem ipsum dolor sit amet, consectetur adipiscing elit, sed do eiusmod tempor.";
 const CODE = "```ts\nexport function f(a: number) {\n  return a + 1;\n}\n```";
 const LOG = Array.from({ length: 60 }, (_, at) => `2024-01-01T00:00:${at} INFO request ${at} done`).join(
@@ -85,7 +82,7 @@ test.each(shapes)("a digest of forty turns of %s says something, once", async (_
 test.each(shapes)("an overflow in many turns of %s ends with less", async (_name, turn, says) => {
   // Forty single letters are less than any summary.
   const session = sessionOf(turn, 400);
-  const keep = compactionSettings({ keepRecentTokens: 20, estimator: "chars4" });
+  const keep = compactionSettings({ keepRecentTokens: 20 }, { estimator: "chars4" });
   const before = session.projection().items.length;
   const result = await runCompaction({
     session,

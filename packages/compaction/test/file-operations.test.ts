@@ -89,7 +89,7 @@ test("long lists show the files touched last and count the others", async () => 
     (_, index) => `A(t${index}=read:f${String(index).padStart(3, "0")}.ts) T${index}:50`,
   );
   const { session } = history(`U:9 ${calls.join(" ")} A:100 | U:50 A:50`);
-  const settings = compactionSettings({ keepRecentTokens: 100, estimator: "chars4" });
+  const settings = compactionSettings({ keepRecentTokens: 100 }, { estimator: "chars4" });
   const result = await runCompaction({ session, settings, summariser: scriptedSummariser() });
   const [, shown = ""] = /<read-files>\n([\s\S]*?)\n<\/read-files>/.exec(result.summary ?? "") ?? [];
   const lines = shown.split("\n");
@@ -140,7 +140,7 @@ test("a sub-agent's files are carried over two compactions, sorted, modified fir
   const compact = () =>
     runCompaction({
       session,
-      settings: compactionSettings({ estimator: "chars4", keepRecentTokens: 100 }),
+      settings: compactionSettings({ keepRecentTokens: 100 }, { estimator: "chars4" }),
       summariser: scriptedSummariser(),
     });
   turn({ readFiles: ["z.ts", "b.ts"], modifiedFiles: ["m.ts"] });

@@ -5,6 +5,7 @@ import type { ProjectionItem, Session } from "@bonsai-agent/session";
 import { type History, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
+  type CompactionPolicy,
   type CompactionReason,
   type CompactionResult,
   type CompactionSettingsInput,
@@ -23,6 +24,7 @@ const golden = join(import.meta.dirname, "golden");
 interface Situation {
   reason: CompactionReason;
   settings: CompactionSettingsInput;
+  policy: Partial<CompactionPolicy>;
   window?: number;
   notation: string;
 }
@@ -46,16 +48,17 @@ function situationOf(text: string): Situation {
   return {
     reason: (fields.get("reason") ?? "manual") as CompactionReason,
     settings: JSON.parse(fields.get("settings") ?? "{}") as CompactionSettingsInput,
+    policy: JSON.parse(fields.get("policy") ?? "{}") as Partial<CompactionPolicy>,
     ...(window === undefined ? {} : { window: Number(window) }),
     notation,
   };
 }
 
-function optionsFor({ reason, settings, window }: Situation, session: Session) {
+function optionsFor({ reason, settings, policy, window }: Situation, session: Session) {
   return {
     session,
     reason,
-    settings: compactionSettings({ estimator: "chars4", ...settings }),
+    settings: compactionSettings(settings, { estimator: "chars4", ...policy }),
     model: window === undefined ? {} : { contextWindow: window },
   };
 }

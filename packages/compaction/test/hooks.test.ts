@@ -14,7 +14,7 @@ import { carryOut } from "../src/run.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settingsFor = (input: CompactionSettingsInput = {}) =>
-  compactionSettings({ keepRecentTokens: 200, estimator: "chars4", ...input });
+  compactionSettings({ keepRecentTokens: 200, ...input }, { estimator: "chars4" });
 const model = { contextWindow: 60_000 };
 
 function stage(notation = "U:30000 A(t1):30000 T1:9 A:9 | U:100 A:100", input?: CompactionSettingsInput) {

@@ -55,7 +55,7 @@ test.each(unanswered)(
     lifecycle.on("session_before_compact", ({ preparation }) =>
       summarisePreparation({ preparation, summariser, keepNothing: true }),
     );
-    const least = compactionSettings({ keepRecentTokens: 150, estimator: "chars4" });
+    const least = compactionSettings({ keepRecentTokens: 150 }, { estimator: "chars4" });
     const result = await runCompaction({ session, settings: least, model, lifecycle });
     expect(result.status).toBe("compacted");
     expect(result.keptEntryIds.map(name)).toEqual(kept);

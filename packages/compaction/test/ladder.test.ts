@@ -12,7 +12,7 @@ import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 const LONG = "U:30000 A:30000 | U:100 A:100";
 const model = { contextWindow: 60_000 };
 const settingsFor = (input: CompactionSettingsInput = {}) =>
-  compactionSettings({ estimator: "chars4", ...input });
+  compactionSettings(input, { estimator: "chars4" });
 const noDigest = settingsFor({ summarizer: { fallback: "never" } });
 const broken = { stopReason: "error" as const, errorMessage: "the model is down" };
 

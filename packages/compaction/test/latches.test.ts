@@ -11,7 +11,7 @@ function controllerFor(options: Partial<ControllerOptions> = {}) {
   const warnings: string[] = [];
   const controller = new CompactionController({
     session,
-    settings: compactionSettings({ estimator: "chars4", summarizer: { fallback: "never" } }),
+    settings: compactionSettings({ summarizer: { fallback: "never" } }, { estimator: "chars4" }),
     model: () => ({ contextWindow: 60_000 }),
     digest: scriptedSummariser(),
     onWarning: (error) => warnings.push(error.code),
@@ -41,7 +41,7 @@ test.each([
   const { session } = history(notation);
   const { controller } = controllerFor({
     session,
-    settings: compactionSettings({ estimator: "chars4", enabled: false }),
+    settings: compactionSettings({ enabled: false }, { estimator: "chars4" }),
   });
   expect((await controller.makeSendable()).status).toBe(status);
   expect(session.entries().filter(({ type }) => type === "context_edit")).toHaveLength(edits);

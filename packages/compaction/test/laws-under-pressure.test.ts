@@ -7,11 +7,10 @@ import { type CompactionResult, compactionSettings, MASK_PLACEHOLDER, runCompact
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 // Large results in a small window: here masks, splits and kept masks are frequent, which is counted.
-const settings = compactionSettings({
-  estimator: "chars4",
-  keepRecentTokens: 6_000,
-  mask: { mode: "local" },
-});
+const settings = compactionSettings(
+  { keepRecentTokens: 6_000, mask: { protectTokens: 2_000, minimumTokens: 500 } },
+  { estimator: "chars4" },
+);
 const windows = fc.constantFrom(10_000, 16_000, 30_000);
 const trees = fc.tuple(
   treeArbitrary({ maxTokens: 4_000 }),

@@ -16,7 +16,10 @@ const trees = treeArbitrary({ maxTokens: 400 });
 const keep = fc.integer({ min: 0, max: 1500 });
 const runs = { numRuns: 150 };
 const settingsFor = (keepRecentTokens: number) =>
-  compactionSettings({ keepRecentTokens, estimator: "chars4", mask: { mode: "local" } });
+  compactionSettings(
+    { keepRecentTokens, mask: { protectTokens: 2_000, minimumTokens: 500 } },
+    { estimator: "chars4" },
+  );
 
 const ids = (session: Session) =>
   session
@@ -165,11 +168,10 @@ test("undoing a compaction brings the former context back", async () => {
   await fc.assert(
     fc.asyncProperty(trees, keep, async (notation, keepTokens) => {
       const { session } = history(notation);
-      const settings = compactionSettings({
-        keepRecentTokens: keepTokens,
-        mask: { enabled: false },
-        estimator: "chars4",
-      });
+      const settings = compactionSettings(
+        { keepRecentTokens: keepTokens, mask: { enabled: false } },
+        { estimator: "chars4" },
+      );
       const before = session.projection().items;
       const result = await runCompaction({ session, settings, digest: scriptedSummariser() });
       fc.pre(result.entryId !== undefined);

@@ -8,7 +8,7 @@ import { joinedProse, saysNothing } from "../src/summary-text.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 // A reader that starts over at each place takes minutes for that.
-const settings = compactionSettings({ keepRecentTokens: 200, estimator: "chars4" });
+const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 
 test.each(adversarialTexts())(
   "a quarter of a megabyte of %s is read once, whoever wrote it",

@@ -22,7 +22,7 @@ import { inert, readSummary, strippedSummary } from "../src/marks.ts";
 import { branchSummaryText, changedBranchSummary, joinedProse, summaryText } from "../src/summary-text.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ keepRecentTokens: 200, estimator: "chars4" });
+const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 const END = "[End of the record. Go on from here; do not repeat what it says is done.]";
 const JOINT = "**Turn Context (split turn):**";
 

@@ -14,7 +14,7 @@ import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const model = { contextWindow: 80_000 };
 const settingsFor = (input: CompactionSettingsInput = {}) =>
-  compactionSettings({ estimator: "chars4", ...input });
+  compactionSettings(input, { estimator: "chars4" });
 /** Tool results of 30k, 15k and 25k tokens, new to old, over two user turns. */
 const CASE_27 = "U:10 A(t1):10 T1:25000 A(t2):10 T2:15000 A:10 | U:10 A(t3):10 T3:30000 A:10";
 
@@ -50,7 +50,10 @@ test("case 27: with one user turn nothing is masked", () => {
 });
 
 test("case 27: local mode protects 2k and asks for 500", () => {
-  const settings = settingsFor({ mask: { mode: "local" }, keepRecentTokens: 20_000 });
+  const settings = settingsFor({
+    mask: { protectTokens: 2_000, minimumTokens: 500 },
+    keepRecentTokens: 20_000,
+  });
   const masked = (notation: string) => {
     const { session, name } = history(notation);
     return planCompaction({ session, settings, model, reason: "manual" }).maskedEntryIds.map(name);

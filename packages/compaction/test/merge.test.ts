@@ -17,7 +17,7 @@ import {
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ estimator: "chars4" });
+const settings = compactionSettings({}, { estimator: "chars4" });
 const folder = mkdtempSync(join(tmpdir(), "bonsai-merge-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -170,7 +170,7 @@ test("the files and words of a merged branch go on in the next compaction", asyn
   history("U:2000 A:2000 U A", session);
   const { status, modifiedFiles, summary } = await runCompaction({
     session,
-    settings: compactionSettings({ estimator: "chars4", keepRecentTokens: 100 }),
+    settings: compactionSettings({ keepRecentTokens: 100 }, { estimator: "chars4" }),
     digest: scriptedSummariser(),
   });
   expect({ status, modifiedFiles }).toEqual({ status: "compacted", modifiedFiles: ["a.ts"] });

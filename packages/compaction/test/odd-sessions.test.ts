@@ -11,7 +11,10 @@ import {
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ keepRecentTokens: 200, mask: { mode: "local" } });
+const settings = compactionSettings({
+  keepRecentTokens: 200,
+  mask: { protectTokens: 2_000, minimumTokens: 500 },
+});
 const model = { contextWindow: 60_000 };
 const reasons = ["manual", "threshold", "overflow"] as const;
 

@@ -19,7 +19,7 @@ import {
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200 });
+const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 
 function pin(session: Session, text: string): string {
   return session.append({ type: "custom_message", ...pinMessage(session, text) }).id;
@@ -232,7 +232,7 @@ test("where nothing but a pin is worth saying, there is a summary all the same",
   const { session } = history("");
   session.append({ type: "message", message: { role: "user", content: "hello", timestamp: 1 } });
   pin(session, RULE);
-  const keepsNothing = compactionSettings({ estimator: "chars4", keepRecentTokens: 0 });
+  const keepsNothing = compactionSettings({ keepRecentTokens: 0 }, { estimator: "chars4" });
   const modelAlone = { ...keepsNothing, summarizer: { fallback: "never" as const } };
   const silent = scriptedSummariser([{ text: "## Goal\n\n(none)" }]);
   const failed = await runCompaction({ session, settings: modelAlone, summariser: silent });

@@ -7,7 +7,7 @@ import type { CompactionRequest } from "../src/prepare-run.ts";
 import { carryOut } from "../src/run.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ estimator: "chars4" });
+const settings = compactionSettings({}, { estimator: "chars4" });
 
 const recovered = (notation: string, options: Partial<CompactionRequest>) => {
   const { session } = history(notation);
@@ -50,7 +50,7 @@ test.each([
 test("the user's latest request stays whole at a threshold, and a fresh result while the window can take it", async () => {
   const { session } = history("U:2000 A:2000 | U:900 A(t1):10 T1:2600");
   const { items: before } = session.projection();
-  const tight = compactionSettings({ estimator: "chars4", threshold: { rule: "percent", percent: 20 } });
+  const tight = compactionSettings({ threshold: { rule: "percent", percent: 20 } }, { estimator: "chars4" });
   const { status } = await runCompaction({
     session,
     settings: tight,
@@ -104,7 +104,7 @@ test("a summary that fitted a larger window is made anew when a smaller one over
   const long = scriptedSummariser([
     (request) => ({ text: `${wellFormed(request)}\n${"- a line of it\n".repeat(700)}` }),
   ]);
-  const keepingLittle = compactionSettings({ estimator: "chars4", keepRecentTokens: 400 });
+  const keepingLittle = compactionSettings({ keepRecentTokens: 400 }, { estimator: "chars4" });
   const first = await runCompaction({
     session,
     settings: keepingLittle,

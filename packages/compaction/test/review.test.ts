@@ -23,7 +23,7 @@ import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 const folder = mkdtempSync(join(tmpdir(), "bonsai-review-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const settings = compactionSettings({ keepRecentTokens: 200, estimator: "chars4", confirm: "always" });
+const settings = compactionSettings({ keepRecentTokens: 200, confirm: "always" }, { estimator: "chars4" });
 const model = { contextWindow: 20_000 };
 const long = 'U:10000 A:10000 | U"Never push to main." A:100 | U:100 A:100';
 const reasons: readonly CompactionReason[] = ["manual", "threshold", "overflow"];

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { compactionSettings, planCompaction, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ keepRecentTokens: 200, estimator: "chars4" });
+const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
 
 test("case 1: keep 200 of U,A,U,A cuts cleanly at the second U", async () => {
   const { session, id } = history("U:1000 A:1000 | U:100 A:100");

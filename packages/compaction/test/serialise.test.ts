@@ -50,7 +50,7 @@ test("what a template made of a line stands below the line, cut in the middle; a
     limits,
   );
   expect(template).toMatch(/^\[User\]: \/review src\n\nLook closely\. /);
-  expect(template.length).toBeLessThanOrEqual(limits.userChars + 10);
+  expect(template.length).toBeLessThanOrEqual(20_010);
   expect(skill).toBe("[User]: /skill:pdf a.pdf");
 });
 

@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 import {
   type CompactionReason,
   type CompactionResult,
-  type CompactionSettingsInput,
   compactionSettings,
   planCompaction,
   readContext,
@@ -32,11 +31,10 @@ function opened({ session: { tree, last } }: Case): Session {
 }
 
 function optionsFor({ keepTokens, estimator, reason, refused, window }: Case) {
-  const settings = compactionSettings({
-    keepRecentTokens: keepTokens,
-    estimator: estimator as "chars4",
-    mask: { mode: "local" },
-  } satisfies CompactionSettingsInput);
+  const settings = compactionSettings(
+    { keepRecentTokens: keepTokens, mask: { protectTokens: 2_000, minimumTokens: 500 } },
+    { estimator: estimator as "chars4" },
+  );
   return {
     ...{ settings, reason },
     ...(refused === undefined ? {} : { refusal: { inputTokens: refused } }),
@@ -62,7 +60,7 @@ function openedAgain(session: Session): Session {
 
 /** What whoever reads the context next finds, in the same process. */
 function nextReading(session: Session, estimatorName: Case["estimator"]): number {
-  const settings = compactionSettings({ estimator: estimatorName as "chars4" });
+  const settings = compactionSettings({}, { estimator: estimatorName as "chars4" });
   return readContext({ session, settings }).tokens;
 }
 
@@ -110,7 +108,7 @@ test("what was reported beyond the estimates stays; what was estimated too high 
     const { session } = history(`U:1000 A:1000 | U:1000 A:1000@${at}`);
     return planCompaction({
       session,
-      settings: compactionSettings({ estimator: "chars4", keepRecentTokens: 1_500 }),
+      settings: compactionSettings({ keepRecentTokens: 1_500 }, { estimator: "chars4" }),
     });
   };
   const [more, less] = [plan(9_000), plan(2_000)];
@@ -129,7 +127,7 @@ test("a plan's size afterwards counts a summary that is not written yet", () => 
 
 test("a plan lists the requests before anybody is asked: one, one more for a split turn, several in parts", async () => {
   const asked = async (notation: string, contextWindow: number, keepRecentTokens = 300) => {
-    const settings = compactionSettings({ estimator: "chars4", keepRecentTokens });
+    const settings = compactionSettings({ keepRecentTokens }, { estimator: "chars4" });
     const sizes = { name: "some/model", contextWindow, maxOutputTokens: 2_000 };
     const { session } = history(notation);
     const plan = planCompaction({ session, settings, summariser: sizes });

@@ -19,7 +19,7 @@ import { scriptedSummariser } from "./scripted-summariser.ts";
 const folder = mkdtempSync(join(tmpdir(), "bonsai-read-skills-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 100 });
+const settings = compactionSettings({ keepRecentTokens: 100 }, { estimator: "chars4" });
 const compact = (session: Session, fileChangedMs?: FileChange) =>
   runCompaction({ session, settings, summariser: scriptedSummariser(), fileChangedMs });
 const shownIn = (summary: unknown) =>

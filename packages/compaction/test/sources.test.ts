@@ -18,7 +18,10 @@ import {
 } from "../src/index.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200, mask: { enabled: false } });
+const settings = compactionSettings(
+  { keepRecentTokens: 200, mask: { enabled: false } },
+  { estimator: "chars4" },
+);
 
 async function compacted(session: Session, summariser: Summariser = digestSummariser()) {
   const result = await runCompaction({ session, settings, summariser });

@@ -13,7 +13,7 @@ import {
 import { withoutIds } from "./extension-summary.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ estimator: "chars4" });
+const settings = compactionSettings({}, { estimator: "chars4" });
 const past = "U:10 A:10 | U:20 A(t1=edit:a.ts):30 T1:9 A:9";
 
 async function left(summariser: Summariser, handler?: (entries: readonly Entry[]) => Promise<object>) {

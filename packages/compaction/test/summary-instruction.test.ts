@@ -21,7 +21,7 @@ async function asked(
     session,
     reason,
     summariser,
-    settings: compactionSettings({ estimator: "chars4", keepRecentTokens: keep, manualKeep: "same" }),
+    settings: compactionSettings({ keepRecentTokens: keep }, { estimator: "chars4", manualKeep: "same" }),
     ...(focus === undefined ? {} : { focus }),
   });
   return summariser.requests;
@@ -67,7 +67,7 @@ test("with an earlier summary in the context, its notes are brought up to date",
 test("where nothing is kept, the whole conversation is meant", async () => {
   const { session } = history("U:400 A:400");
   const summariser = scriptedSummariser();
-  const settings = compactionSettings({ estimator: "chars4", manualKeep: "nothing" });
+  const settings = compactionSettings({}, { estimator: "chars4", manualKeep: "nothing" });
   await runCompaction({ session, settings, summariser });
   expect(summariser.requests[0]?.instruction).toContain("the whole conversation until here");
 });

@@ -11,7 +11,7 @@ import {
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
 const settingsFor = (input: CompactionSettingsInput = {}) =>
-  compactionSettings({ estimator: "chars4", ...input });
+  compactionSettings(input, { estimator: "chars4" });
 const keeping = (keepRecentTokens: number) => settingsFor({ keepRecentTokens });
 
 test("a summary too long for one request is made in chunks, oldest first, each updating the last", async () => {

@@ -15,7 +15,7 @@ import { scriptedSummariser } from "./scripted-summariser.ts";
 function controllerFor(notation: string, model: ModelSizes, input: CompactionSettingsInput = {}) {
   const { session } = history(notation);
   const summariser = scriptedSummariser();
-  const settings = compactionSettings({ estimator: "chars4", ...input });
+  const settings = compactionSettings(input, { estimator: "chars4" });
   return {
     session,
     summariser,
@@ -26,7 +26,7 @@ function controllerFor(notation: string, model: ModelSizes, input: CompactionSet
 test("case 12: a usage older than the latest compaction is not trusted, the figure is an estimate", () => {
   const { session } = history("U:100 A:100@190000 | U:100 A:100 C(u2) U:50");
   const summaryTokens = chars4Estimator.message(session.projection().items[0]!.message);
-  expect(readContext({ session, settings: compactionSettings({ estimator: "chars4" }) })).toMatchObject({
+  expect(readContext({ session, settings: compactionSettings({}, { estimator: "chars4" }) })).toMatchObject({
     source: "estimate",
     tokens: summaryTokens + 250,
   });
@@ -37,7 +37,7 @@ test.each([
   ["an undone compaction", "U:10 A@9000 U:10 C(u2) Z(c1)"],
 ])("case 12: a usage older than %s is not trusted", (_, notation) => {
   const { session } = history(notation);
-  expect(readContext({ session, settings: compactionSettings({ estimator: "chars4" }) }).source).toBe(
+  expect(readContext({ session, settings: compactionSettings({}, { estimator: "chars4" }) }).source).toBe(
     "estimate",
   );
 });

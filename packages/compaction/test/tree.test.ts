@@ -12,7 +12,7 @@ import {
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const settings = compactionSettings({ estimator: "chars4" });
+const settings = compactionSettings({}, { estimator: "chars4" });
 
 test("case 34: a branch summary hangs on the new leaf and names the old one", async () => {
   const { session, id } = history("U A | U A(t1=edit:a.ts) T1 A");

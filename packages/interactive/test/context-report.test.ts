@@ -8,7 +8,7 @@ import { describe, expect, test } from "vitest";
 import { contextReportView } from "../src/slash/context.ts";
 import { type ContextReport, type ContextReportOptions, contextReport } from "../src/slash/context-report.ts";
 
-const chars4 = compactionSettings({ estimator: "chars4" });
+const chars4 = compactionSettings({}, { estimator: "chars4" });
 const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const read = { name: "read", description: "Reads a file.", parameters: { type: "object" } };
 
@@ -185,7 +185,7 @@ describe("context report", () => {
     const over = reportOf("U:100 A:10@90000");
     expect(over.window).toMatchObject({ freeTokens: 0, reserveTokens: 10_000 });
     expect(textOf(over, 80)).toContain("compaction begins with the next request");
-    const off = reportOf("U", { settings: compactionSettings({ estimator: "chars4", enabled: false }) });
+    const off = reportOf("U", { settings: compactionSettings({ enabled: false }, { estimator: "chars4" }) });
     expect(off.window).toMatchObject({ thresholdTokens: undefined, reserveTokens: 0 });
     expect(textOf(off, 80)).toContain("Automatic compaction is off");
     expect(textOf(reportOf("U:100 A:10@120000"), 80)).toContain("more than the window holds");
@@ -200,7 +200,7 @@ describe("context report", () => {
       (_, at) => `U:30 A(t${at}):20@${5_050 + at * 1_000} T${at}:900 A:50@${6_000 + at * 1_000}`,
     );
     const model = { contextWindow: 200_000, maxOutputTokens: 8_000, usdPerMillionTokens: prices };
-    const settings = (economy: "auto" | number) => compactionSettings({ estimator: "chars4", economy });
+    const settings = (economy: "auto" | number) => compactionSettings({ economy }, { estimator: "chars4" });
     const report = reportOf(turns.join(" | "), { settings: settings("auto"), model });
     expect(report.window!.thresholdTokens).toBeLessThan(80_000);
     expect(textOf(report, 120)).toMatch(/The economy compacts at \d+k of 200k: a day of 80 requests/);

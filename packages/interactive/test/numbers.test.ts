@@ -29,7 +29,7 @@ function opened({ tree, last, reportedTokens }: Case): Session {
 }
 
 function reportOf(session: Session, { contextWindow, estimator }: Case) {
-  const settings = compactionSettings({ estimator });
+  const settings = compactionSettings({}, { estimator });
   return contextReport({
     nowMs: 0,
     session,
@@ -107,7 +107,10 @@ test("Law: /context says right after a compaction what the compaction said", asy
     fc.asyncProperty(cases, async (each) => {
       const session = opened(each);
       const { estimator, keepTokens: keepRecentTokens } = each;
-      const settings = compactionSettings({ estimator, keepRecentTokens, mask: { mode: "local" } });
+      const settings = compactionSettings(
+        { keepRecentTokens, mask: { protectTokens: 2_000, minimumTokens: 500 } },
+        { estimator },
+      );
       const before = reportOf(session, each);
       const result = await runCompaction({
         session,

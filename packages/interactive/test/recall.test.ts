@@ -5,7 +5,10 @@ import { expect, test } from "vitest";
 import { testFolder } from "../../app/test/sample-session.ts";
 import { openInteractive } from "./harness.ts";
 
-const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200, mask: { enabled: false } });
+const settings = compactionSettings(
+  { keepRecentTokens: 200, mask: { enabled: false } },
+  { estimator: "chars4" },
+);
 
 /** A compacted session; beside its path a branch that was left, and a masked result in what is kept. */
 async function compactedFile(): Promise<string> {

@@ -7,7 +7,10 @@ import { sampleLines, testFolder, writeLines } from "../../app/test/sample-sessi
 import { openInteractive } from "./harness.ts";
 import { longStory } from "./long-story.ts";
 
-const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200, mask: { enabled: false } });
+const settings = compactionSettings(
+  { keepRecentTokens: 200, mask: { enabled: false } },
+  { estimator: "chars4" },
+);
 
 /** A session that was compacted twice; the second time its file list has several entries. */
 async function compactedFile(): Promise<string> {

@@ -1,4 +1,5 @@
 import {
+  type CompactionPolicy,
   type CompactionSettings,
   type CompactionSettingsInput,
   compactionPresets,
@@ -10,8 +11,14 @@ import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 export interface Policy {
   name: string;
   settings: CompactionSettings;
-  /** As somebody would write them. */
+  /** The settings as a user writes them. */
   input: CompactionSettingsInput;
+}
+
+/** Settings of compaction, and under `policy` what overrides the preset's policy. */
+function makePolicy(name: string, { policy, ...input }: Readonly<Record<string, unknown>>): Policy {
+  const settings = compactionSettings(input, policy as Partial<CompactionPolicy> | undefined);
+  return { name, settings, input };
 }
 
 /** Every preset as it is, Bonsai's own with its economy, and without what it makes ahead. */
@@ -31,7 +38,7 @@ export function policyOf(name: string, written: unknown): Policy {
       message: `${name} holds no settings of compaction.`,
       hint: 'Write an object like {"economy": "auto"}, or a settings file with a part "compaction".',
     });
-  return { name, settings: compactionSettings(input), input: input as CompactionSettingsInput };
+  return makePolicy(name, input);
 }
 
 /**
@@ -52,7 +59,7 @@ export function policyNamed(name: string): Policy {
     const [key, value] = keyAndValue(change);
     set(input, key.split("."), value);
   }
-  return { name, settings: compactionSettings(input), input: input as CompactionSettingsInput };
+  return makePolicy(name, input);
 }
 
 function keyAndValue(change: string): [key: string, value: unknown] {

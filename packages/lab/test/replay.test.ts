@@ -175,7 +175,7 @@ test("a clock that stands still, runs away or goes back changes little of what a
 });
 
 test("sites, windows and refusals are those of the policy and of the provider", async () => {
-  const afterAnswers = await played(`${SMALL}+sites=["afterAnswer"]`);
+  const afterAnswers = await played(`${SMALL}+policy.sites=["afterAnswer"]`);
   expect(compactionsOf(afterAnswers)).toBeGreaterThan(0);
   // The next prompt comes half a minute after an answer, and a summary is there by then.
   expect(afterAnswers.waitedMs).toBe(0);

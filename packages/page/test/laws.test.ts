@@ -8,7 +8,7 @@ import { compareRows } from "../src/compare.ts";
 import { SessionPage } from "../src/session-page.ts";
 import { viewRows } from "../src/view.ts";
 
-const settings = compactionSettings({ estimator: "chars4" });
+const settings = compactionSettings({}, { estimator: "chars4" });
 
 function pageOf(session: Session) {
   const page = new SessionPage(session);

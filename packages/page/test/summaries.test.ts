@@ -5,7 +5,10 @@ import { expect, test } from "vitest";
 import type { SummaryBody } from "../src/page-data.ts";
 import { SessionPage } from "../src/session-page.ts";
 
-const settings = compactionSettings({ estimator: "chars4", keepRecentTokens: 200, mask: { enabled: false } });
+const settings = compactionSettings(
+  { keepRecentTokens: 200, mask: { enabled: false } },
+  { estimator: "chars4" },
+);
 
 /** The latest summary of a session, opened. */
 function opened(session: Session): SummaryBody {

@@ -197,6 +197,8 @@ function clippedLine(text: string, query: string): string {
 
 /** An image counts so much: about what a provider takes for it. */
 const IMAGE_TOKENS = 1_200;
+/** About 400 lines of code. A longer result would bring back what a compaction removed. */
+const MAX_TOKENS = 4_000;
 /** Of what entries share, each gets so much at least. */
 const LEAST_TOKENS = 200;
 
@@ -207,7 +209,7 @@ function opened({ session, settings, home }: RecallToolOptions, input: Input): T
   const { found, problems } = ids.resolve(entries.map((id) => id.trim()).filter((id) => id !== ""));
   if (found.length === 0) throw new Error(problems.join("\n"));
   const part = { fromLine, toLine, around };
-  const result = new OpenedResult(settings.maxTokens, found.length);
+  const result = new OpenedResult(MAX_TOKENS, found.length);
   for (const entry of found) result.add(entry, { id: idIn(session, entry), part });
   return result.toolResult(problems);
 }

@@ -13,6 +13,8 @@ const DESCRIPTION_CHARS = [Number.POSITIVE_INFINITY, 600, 400, 250, 160, 100, 60
 
 /** What all skills together take of a window at most. */
 export const SKILLS_WINDOW_SHARE = 1 / 20;
+/** About 40 skills: the Agent Skills standard counts 100 tokens for a name and its description. */
+export const MAX_SKILL_TOKENS = 4_000;
 
 /**
  * The skills that the model may use, in the order given: what does not fit has shorter descriptions, then names alone, and

@@ -91,8 +91,7 @@ export async function playDemo(options: DemoOptions): Promise<DemoRun> {
     home: options.folder,
     settings: agentSettings({
       // Each compaction is to be seen as it comes.
-      compaction: { mask: { mode: "local" }, background: false },
-      retry: { maxRetries: 1, baseDelayMs: 200 },
+      compaction: { mask: { protectTokens: 2_000, minimumTokens: 500 }, background: false },
     }),
     models: new ModelClient({
       providers: { scripted: async () => scripted.provider() },

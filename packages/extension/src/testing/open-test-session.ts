@@ -141,11 +141,7 @@ function openTestAgent(host: ExtensionHost, parts: TestParts): Promise<Agent> {
     home: folder,
     models: models.client,
     model,
-    settings: agentSettings({
-      titles: false,
-      ...settings,
-      compaction: { estimator: "chars4", ...settings.compaction },
-    }),
+    settings: agentSettings({ titles: false, ...settings }, { estimator: "chars4" }),
     lifecycle: host.lifecycle,
     onNotice: (notice) => host.onNotice(notice),
   });

@@ -1,3 +1,4 @@
+import { agentSettings } from "@bonsai-agent/agent";
 import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
 import type { SettingsLayer } from "@bonsai-agent/app/settings";
 import { errorLine } from "../error-text.ts";
@@ -8,14 +9,7 @@ import { type CommonSetting, commonSettings, settingName } from "./common-settin
 import { pickModel } from "./model-picker.ts";
 import { textLines, wholePath } from "./panel-frame.ts";
 import { PickList, type PickRow } from "./pick-list.ts";
-import {
-  readSettings,
-  settingsFile,
-  validSettings,
-  valueAt,
-  withValue,
-  writeSetting,
-} from "./settings-file.ts";
+import { readSettings, settingsFile, valueAt, withValue, writeSetting } from "./settings-file.ts";
 import { pickTheme, themeChoices } from "./theme-picker.ts";
 
 interface EditSettingsOptions {
@@ -41,7 +35,7 @@ interface SettingsInForce {
 /** Lets the user change the common settings in the user's own file. @throws BonsaiError for a file that cannot be used */
 export async function editSettings(options: EditSettingsOptions): Promise<void> {
   // A file that is wrong before anything was changed is no business of the list.
-  validSettings(readSettings(options.home));
+  agentSettings(readSettings(options.home));
   await options.screen.show<undefined>((done) => new SettingsEditor(options, () => done(undefined)).list);
 }
 
@@ -134,7 +128,7 @@ class SettingsEditor {
   }
 
   async #change(setting: CommonSetting): Promise<void> {
-    const now = valueAt(validSettings(readSettings(this.#options.home)), setting.path);
+    const now = valueAt(agentSettings(readSettings(this.#options.home)), setting.path);
     const { value } = setting;
     if (value.kind === "switch") this.#write(setting, now !== true);
     else if (value.kind === "choice") await this.#choose(setting, value.choices, String(now));
@@ -228,7 +222,7 @@ function numberProblem(text: string, setting: CommonSetting, home: string): stri
   if (value === undefined) return undefined;
   if (typeof value === "number" && !Number.isFinite(value)) return notTyped(text, setting);
   try {
-    validSettings(withValue(readSettings(home), setting.path, value));
+    agentSettings(withValue(readSettings(home), setting.path, value));
     return undefined;
   } catch (error) {
     return errorLine(error);
@@ -257,14 +251,14 @@ function settingSource(
   { settings, layers }: SettingsInForce,
 ): SettingSource {
   const file = readSettings(home);
-  const usual = valueAt(validSettings(withValue(file, path, undefined)), path);
+  const usual = valueAt(agentSettings(withValue(file, path, undefined)), path);
   const isOwn = valueAt(file, path) !== undefined;
   const top = layers.findLast(({ section }) => valueAt(section, path) !== undefined);
   const over = top?.origin === "user" ? undefined : top;
   const value = valueAt(settings, path);
   const preset = valueAt(settings, ["compaction", "preset"]);
   const isOfPreset =
-    top === undefined && path[0] === "compaction" && value !== valueAt(validSettings({}), path);
+    top === undefined && path[0] === "compaction" && value !== valueAt(agentSettings({}), path);
   return {
     value,
     usual,

@@ -44,13 +44,6 @@ export function withValue(settings: Section, path: SettingPath, value: unknown):
   return others;
 }
 
-/** Throws what `agentSettings` throws for settings that are wrong. `$schema` is for editors. */
-export function validSettings(settings: Section): ReturnType<typeof agentSettings> {
-  if (!isSection(settings)) return agentSettings(settings);
-  const { $schema: _schema, ...rest } = settings;
-  return agentSettings(rest);
-}
-
 /**
  * Changes one setting in the user's file: the file as a whole or not at all, for its owner alone; the order of its keys
  * and the width of its indentation stay, a link stays a link.
@@ -59,7 +52,7 @@ export function validSettings(settings: Section): ReturnType<typeof agentSetting
 export function writeSetting(home: string, path: SettingPath, value: unknown): void {
   const file = settingsFile(home);
   const changed = withValue(readSettings(home), path, value);
-  validSettings(changed);
+  agentSettings(changed);
   mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
   const target = existsSync(file) ? realpathSync(file) : file;
   const temporary = `${target}.${randomUUID()}.tmp`;

@@ -69,7 +69,6 @@ function makeParts(firstFrame: FirstFrame) {
     agent: () => opened.host?.agent,
     held: () => submitting.held,
     statuses: () => ui.extensionLines.statuses,
-    showsTokens: () => opened.host?.app.settings.footer.tokens === true,
   });
   const ui = extensionUi({
     ...{ screen, themes, notify, editor, chat, cwd },

@@ -96,7 +96,6 @@ export function useSettings(context: InteractiveContext): void {
   host.app.settings = settings;
   host.agent.setCompactionSettings(settings.compaction);
   themes.choose(settings.theme);
-  // What the footer shows is a setting, too.
   context.contextChanged();
   screen.redraw();
 }

@@ -20,8 +20,6 @@ export interface FooterSourceOptions {
   agent: () => Agent | undefined;
   /** Short texts of extensions, in the order in which they are shown. Default: none. */
   statuses?: () => readonly string[];
-  /** Whether tokens in and out are shown. Default: they are not. */
-  showsTokens?: () => boolean;
   redraw: () => void;
 }
 
@@ -130,7 +128,7 @@ export class FooterSource {
       costUsd: cost.usd,
       isCostPartial: cost.certainty !== "known",
       isSummarising: background.isUnderway,
-      used: this.#options.showsTokens?.() === true ? usedTokens(this.cost.usage) : undefined,
+      used: usedTokens(this.cost.usage),
       statuses,
     };
   }

@@ -53,7 +53,7 @@ export interface FooterFacts {
   costUsd: number;
   /** True where more was spent than is known. Default: false. */
   isCostPartial?: boolean | undefined;
-  /** Tokens of all requests, and the share of the sent ones that came from the cache, 0 to 1. Default: not shown. */
+  /** Tokens of all requests, and the share of the input that came from the cache, 0 to 1. Absent before the first. */
   used?: { sent: number; got: number; cachedShare: number } | undefined;
   /** True while a summary is made ahead of its compaction. Default: false */
   isSummarising?: boolean | undefined;
@@ -108,10 +108,11 @@ function costParts({ costUsd: usd, isCostPartial = false }: FooterFacts, style: 
   ];
 }
 
+/** Gives way before every other part: `/session` shows the tokens too. */
 function usedParts({ used }: FooterFacts, style: Theme["style"]): Part[] {
   if (used === undefined) return [];
   const tokens = `↑${shortTokens(used.sent)} ↓${shortTokens(used.got)}`;
-  return [left(style.dim, [`${tokens} ${percent(used.cachedShare, 1)} cached`, 2], [tokens, 3])];
+  return [left(style.dim, [`${tokens} ${percent(used.cachedShare, 1)} cached`, -2], [tokens, -1])];
 }
 
 function modelPart({ provider, id }: { provider: string; id: string }, style: Theme["style"]): Part {

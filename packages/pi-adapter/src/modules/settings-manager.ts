@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { agentSettings } from "@bonsai-agent/agent";
 import { isRecord } from "@bonsai-agent/messages";
+import { defaultRetryPolicy } from "@bonsai-agent/models";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { contextInUse } from "../models/requests.ts";
 
@@ -147,7 +148,7 @@ function isTrusted(): boolean {
 function settingsIn(path: string, scope: LoadError["scope"]): Loaded {
   try {
     const written: unknown = JSON.parse(readFileSync(path, "utf8"));
-    const { $schema: _, ...own } = isRecord(written) ? written : {};
+    const own = isRecord(written) ? written : {};
     return { settings: { ...own, ...inPisShape(own) }, errors: [] };
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === "ENOENT";
@@ -161,7 +162,8 @@ function inPisShape(own: Fields): Fields {
   const slash = model?.indexOf("/") ?? -1;
   const said = (name: string, fields: Fields): Fields => (own[name] === undefined ? {} : fields);
   const { enabled, keepRecentTokens, threshold } = compaction;
-  const { maxRetries, baseDelayMs, maxDelayMs } = retry;
+  const { maxRetries, maxDelayMs } = retry;
+  const { baseDelayMs } = defaultRetryPolicy;
   return {
     ...said("model", { defaultProvider: model?.slice(0, slash), defaultModel: model?.slice(slash + 1) }),
     ...said("thinking", { defaultThinkingLevel: thinking }),
