@@ -101,10 +101,9 @@ async function said(session: Session, text: string, place: Place): Promise<RunRe
   };
   const settings = agentSettings({
     titles: false,
-    retry: { maxRetries: 1, baseDelayMs: 0, silenceMs, contentMs },
     limits: { runRequests: 6 },
   });
-  const models = new ModelClient({ retry: settings.retry });
+  const models = new ModelClient({ retry: { maxRetries: 1, baseDelayMs: 0, silenceMs, contentMs } });
   const agent = await openAgent({
     session,
     cwd,

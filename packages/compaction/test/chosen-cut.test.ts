@@ -117,7 +117,7 @@ test("law: where the context is cut by default is a place that somebody can choo
     fc.integer({ min: 1, max: 400 }),
     (notation, keep) => {
       const { session } = history(notation);
-      const keeping = compactionSettings({ ...settings, keepRecentTokens: keep });
+      const keeping = { ...settings, keepRecentTokens: keep };
       const { status, firstKeptEntryId } = planCompaction({ session, settings: keeping });
       if (status !== "planned" || firstKeptEntryId === null) return;
       const places = cutPlaces({ session, settings: keeping }).map(({ entryId }) => entryId);

@@ -1,7 +1,7 @@
 import { emptyUsage } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { compactionSettings, manifestOf, runCompaction } from "../src/index.ts";
+import { type CompactionSettings, compactionSettings, manifestOf, runCompaction } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });
@@ -9,7 +9,7 @@ const LONG = "U:4000 A:4000 | U:4000 A:4000 | U:100 A:100";
 
 test("refused answers and requests that fail are counted, and what they cost", async () => {
   const { session } = history(LONG);
-  const never = compactionSettings({ ...settings, summarizer: { fallback: "never" } });
+  const never: CompactionSettings = { ...settings, summarizer: { fallback: "never" } };
   const summariser = scriptedSummariser([{ text: "" }]);
   const refused = await runCompaction({ session, settings, summariser });
   expect(refused).toMatchObject({ rung: "digest", requests: 1, costUsd: 0.01 });

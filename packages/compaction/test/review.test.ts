@@ -11,6 +11,7 @@ import {
   type CompactionDraft,
   type CompactionEvents,
   type CompactionReason,
+  type CompactionSettings,
   compactionEventRules,
   compactionSettings,
   manifestOf,
@@ -272,7 +273,7 @@ test("an edit that would not shrink the context is refused with its text", async
 
 test("what cannot be made anew leaves the draft, with the reason", async () => {
   const summariser = scriptedSummariser([{}, new Error("no more today")]);
-  const never = compactionSettings({ ...settings, summarizer: { fallback: "never" } });
+  const never: CompactionSettings = { ...settings, summarizer: { fallback: "never" } };
   const script: Script = [apply, { action: "again", focus: "ports" }, apply];
   const { drafts, result } = await reviewed(script, { summariser, settings: never });
   expect(drafts.at(-1)).toMatchObject({ stage: "ready", problem: expect.stringContaining("no more today") });
@@ -281,7 +282,7 @@ test("what cannot be made anew leaves the draft, with the reason", async () => {
 
 test("a failure without a draft is the failure that it is without a look", async () => {
   const summariser = scriptedSummariser([new Error("not today")]);
-  const never = compactionSettings({ ...settings, summarizer: { fallback: "never" } });
+  const never: CompactionSettings = { ...settings, summarizer: { fallback: "never" } };
   const { result, stages, isUnchanged } = await reviewed([], { summariser, settings: never });
   expect(stages()).toEqual(["plan"]);
   expect(result).toMatchObject({ status: "failed", error: { code: "compaction_failed" } });

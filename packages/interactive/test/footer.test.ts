@@ -37,11 +37,11 @@ describe("the footer", () => {
     expect(uncounted).not.toContain("%");
   });
 
-  test("shows the tokens in and out where that is asked for, and gives them up first", () => {
+  test("shows the tokens in and out only where there is room", () => {
     const used = { sent: 1_234_567, got: 41_000, cachedShare: 0.874 };
     expect(shown(110, { used })).toContain("$0.42  ↑1.2M ↓41k 87% cached");
-    expect(shown(80, { used })).toMatch(/↑1\.2M ↓41k {2,}/);
-    expect(shown(40, { used })).not.toContain("↑");
+    expect(shown(90, { used })).toMatch(/↑1\.2M ↓41k {2,}/);
+    expect(shown(80, { used })).toBe(shown(80));
     expect(shown(110)).not.toContain("↑");
   });
 

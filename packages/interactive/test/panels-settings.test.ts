@@ -35,7 +35,7 @@ const lightAccent = "38;5;25m";
 test("/settings writes a setting, shown with its meaning, and takes it back", async () => {
   const ui = await openedSettings();
   ui.terminal.type("keepRecent");
-  expect(await ui.terminal.until("Default: 20000")).toContain("stay as they are");
+  expect(await ui.terminal.until("Default: 20000")).toContain("keeps word for word");
   ui.terminal.press("enter");
   await ui.terminal.until("Empty means the default");
   ui.terminal.press("ctrl+u");
@@ -78,7 +78,7 @@ test("a panel fits 40 columns, and its keys stand below it", async () => {
   const ui = await opened({ columns: 40, rows: 24 });
   command(ui, "/settings");
   const screen = await ui.terminal.until("Esc leave");
-  expect(screen).toContain("1/23");
+  expect(screen).toContain("1/20");
   for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
 });
 
@@ -87,9 +87,9 @@ test("a meaning that does not fit a low screen ends in a sign that there is more
   const { terminal } = ui;
   command(ui, "/settings");
   await terminal.until("Esc leave");
-  terminal.type("reserveTokens");
+  terminal.type("threshold.rule");
   // Frames come between the keys, too.
-  const screen = await terminal.until(/Tokens that stay free(?:.*\n){3}.*…\n─/);
+  const screen = await terminal.until(/Decides when the context(?:.*\n){3}.*…\n─/);
   for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
   terminal.resize(40, 40);
   await terminal.until(/Holds at once\.\n─/);
@@ -158,7 +158,7 @@ test("thinking holds at once, the model to begin with says from when it holds", 
   ui.terminal.press("up", "enter");
   await ui.terminal.until("thinking is xhigh. Holds at once.");
   ui.terminal.press("ctrl+u");
-  ui.terminal.type("begin with");
+  ui.terminal.type("new sessions");
   await ui.terminal.until("Holds from the next start on; /model");
   ui.terminal.press("esc");
   await ui.terminal.until("Settings changed: thinking.");
@@ -192,7 +192,7 @@ test("a flag, the environment and the project that say otherwise are named, and 
   terminal.type("keepRecent");
   await terminal.until("9000 · this project");
   terminal.press("ctrl+u");
-  terminal.type("named after");
+  terminal.type("Name sessions");
   await terminal.until("off · this project");
   terminal.press("enter");
   await terminal.until("titles is saved as yours; but this project says off here.");
