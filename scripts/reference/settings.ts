@@ -26,6 +26,7 @@ export function settingsPage(): string {
 function rowsOf({ properties = {} }: Schema, parent: string): string[][] {
   return Object.entries(properties).flatMap(([key, schema]) => {
     const name = `${parent}${key}`;
+    if (key === "$schema") return [];
     if (schema.properties !== undefined) return rowsOf(schema, `${name}.`);
     const preset = schema.default === undefined ? "" : code(JSON.stringify(schema.default));
     return [[code(name), valuesOf(schema), preset, prose(sentence(schema.description ?? ""))]];

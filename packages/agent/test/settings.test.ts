@@ -1,19 +1,53 @@
 import { expect, test } from "vitest";
-import { agentSettings } from "../src/settings.ts";
+import { z } from "zod";
+import { agentSettingDescription, agentSettings, agentSettingsSchema } from "../src/settings.ts";
+
+interface Node {
+  description?: string;
+  properties?: Record<string, Node>;
+}
+
+/** The settings below a part of the JSON Schema, each with its description. */
+function leaves({ properties, description = "" }: Node, path: string[] = []): [string, string][] {
+  if (properties === undefined) return [[path.join("."), description]];
+  return Object.entries(properties).flatMap(([key, inner]) => leaves(inner, [...path, key]));
+}
+
+test("has 40 settings, each with a description of one short sentence", () => {
+  const { $schema: _, ...properties } = z.toJSONSchema(agentSettingsSchema, { io: "input" })
+    .properties as Record<string, Node>;
+  const settings = leaves({ properties });
+  expect(settings).toHaveLength(40);
+  for (const [key, description] of settings) {
+    expect(description).toMatch(/^[A-Z].*\.$/);
+    expect(description.length).toBeLessThanOrEqual(110);
+    expect(agentSettingDescription(key.split("."))).toBe(description);
+  }
+  expect(agentSettingDescription(["retry", "tries"])).toBe("");
+});
 
 test.each([
   [{ thinking: "much" }, 'The setting thinking is "much"; allowed is one of "off"'],
   [{ bash: { timeoutSeconds: -1 } }, "The setting bash.timeoutSeconds is -1; allowed is at least 0"],
   [
     { retry: { tries: 3 } },
-    "The setting retry.tries is 3; allowed is one of the keys maxRetries, baseDelayMs",
+    "The setting retry.tries is 3; allowed is one of the keys maxRetries, maxDelayMs",
+  ],
+  [
+    { skillTokens: 9 },
+    "The setting skillTokens is 9; allowed is one of the keys model, smallModel, favoriteModels, thinking",
+  ],
+  [
+    { compaction: { estimator: "chars4" } },
+    'The setting compaction.estimator is "chars4"; allowed is one of the keys enabled, onOverflow, confirm',
   ],
   [{ colour: "green" }, 'The setting colour is "green"; allowed is one of the keys model, smallModel'],
   [{ model: "claude" }, 'The setting model is "claude"; allowed is'],
   [{ tools: "read" }, 'The setting tools is "read"; allowed is a value of type array'],
   [[], "The settings are []; allowed is an object"],
 ])("%j is refused with key, finding and what is allowed", (input, message) => {
-  expect(() => agentSettings(input)).toThrow(expect.objectContaining({ code: "setting_invalid" }));
+  const code = expect.stringMatching(/^(compaction_)?setting_invalid$/);
+  expect(() => agentSettings(input)).toThrow(expect.objectContaining({ code }));
   expect(() => agentSettings(input)).toThrow(message);
 });
 
@@ -23,4 +57,6 @@ test("a fault in the compaction part has that part's code; a preset lies under w
   );
   const { compaction } = agentSettings({ compaction: { preset: "klaude", keepRecentTokens: 9 } });
   expect(compaction).toMatchObject({ bodyless429IsOverflow: true, keepRecentTokens: 9 });
+  const overridden = agentSettings({ compaction: { preset: "klaude" } }, { estimator: "calibrated" });
+  expect(overridden.compaction).toMatchObject({ estimator: "calibrated", manualKeep: "quarter" });
 });
