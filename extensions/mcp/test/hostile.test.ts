@@ -63,10 +63,10 @@ test("servers that do not connect are named, each once, and keep nobody waiting"
     "MCP: crashed cannot be used: The server ended with code 1. It wrote: TypeError: No licence.",
     "MCP: dead cannot be used: The server ended with code 3. It wrote: No licence was found.",
     expect.stringMatching(
-      /^MCP: gone cannot be used: bonsai-no-such-program could not be started: there is no such program/,
+      /^MCP: gone cannot be used: Cannot start bonsai-no-such-program: the program was not found/,
     ),
     expect.stringMatching(
-      /^MCP: lost cannot be used: .* its working folder \/bonsai\/no\/such\/folder does not exist/,
+      /^MCP: lost cannot be used: .* the working folder \/bonsai\/no\/such\/folder does not exist/,
     ),
     expect.stringMatching(/^MCP: mute cannot be used: .*timed out/i),
     expect.stringMatching(/^MCP: nowhere cannot be used: /),

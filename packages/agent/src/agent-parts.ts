@@ -165,7 +165,7 @@ function tellOnce(onNotice: AgentParts["onNotice"]) {
     onNotice({
       level: "info",
       code: "background_compaction_lost",
-      message: `A summary that was being made ahead was thrown away: ${detail} Nothing else has changed; what is said of others like it stands in /session.`,
+      message: `Discarded a background summary: ${detail} The session did not change. /session lists further discarded summaries.`,
     });
   };
 }
@@ -214,8 +214,7 @@ function unseenReview(onNotice: AgentParts["onNotice"]): ReviewCompaction {
 const notReviewed: AgentNotice = {
   level: "info",
   code: "compaction_not_reviewed",
-  message:
-    "The setting compaction.confirm wants compactions to be looked at first, and nobody can be asked here: they are made at once.",
+  message: "compaction.confirm is on, but there is no terminal to ask on. Compacting without asking.",
 };
 
 function toolRegistry({ tools, settings }: AgentOptions): ToolRegistry {

@@ -324,7 +324,7 @@ export class Agent {
       try {
         follower.runEnded(run);
       } catch (error) {
-        const message = `After the run: ${messageOf(error)}`;
+        const message = `A task after the run failed: ${messageOf(error)}`;
         this.#parts.onNotice({ level: "warning", code: "follower_failed", message });
       }
     }
@@ -334,14 +334,14 @@ export class Agent {
     if (this.#closed === undefined) return;
     throw new BonsaiError({
       code: "agent_closed",
-      message: "The agent was closed, and its session with it.",
+      message: "The agent and its session are closed.",
       hint: "Open the session again.",
     });
   }
 }
 
 function refuseCommand(): Promise<never> {
-  return Promise.reject(new Error("This agent was given no shell."));
+  return Promise.reject(new Error("This agent has no shell."));
 }
 
 /** How to compact because somebody asked for it. */

@@ -222,7 +222,7 @@ const powerShell: Reader = {
 
 function nothing([program]: Command, ended: Ended | undefined): ClipboardContent {
   const words = ended?.stderr.trim().split(/\r?\n/, 1)[0]?.trim() ?? "";
-  return { kind: "nothing", words: words === "" ? `${program} gave nothing` : `${program}: ${words}` };
+  return { kind: "nothing", words: words === "" ? `${program} returned nothing` : `${program}: ${words}` };
 }
 
 function missing(readers: readonly Reader[]): never {
@@ -231,12 +231,12 @@ function missing(readers: readonly Reader[]): never {
     code: "clipboard_missing",
     message:
       needs === ""
-        ? "There is no clipboard to read here: neither WAYLAND_DISPLAY nor DISPLAY is set, as over SSH."
-        : `The clipboard cannot be read: ${needs} is not installed.`,
+        ? "Cannot read a clipboard here: neither WAYLAND_DISPLAY nor DISPLAY is set. This is usual over SSH."
+        : `Cannot read the clipboard: ${needs} is not installed.`,
     hint:
       needs === ""
-        ? "Save the image on this machine and name it with @; text is pasted by the terminal's own key."
-        : "Install it; or save the image and name it with @.",
+        ? "Save the image on this machine and attach it with @FILE. Paste text with your terminal's own key."
+        : "Install it, or save the image and attach it with @FILE.",
   });
 }
 
@@ -264,8 +264,8 @@ function runner({ env = process.env, signal: asked, timeoutMs }: ClipboardOption
     child.stdin!.end(input);
     const ended = await untilEnd(child, signal);
     asked?.throwIfAborted();
-    if (ended === "late") throw failed(program, `has not answered within ${limitMs / 1_000} s`);
-    if (ended === "too much") throw failed(program, `gave more than ${MAX_BYTES / 1_000_000} MB`);
+    if (ended === "late") throw failed(program, `did not answer within ${limitMs / 1_000} s`);
+    if (ended === "too much") throw failed(program, `returned more than ${MAX_BYTES / 1_000_000} MB`);
     return ended;
   };
 }
@@ -312,8 +312,8 @@ function killGroup(child: ChildProcess): void {
 function failed(program: string, what: string): BonsaiError {
   return new BonsaiError({
     code: "clipboard_failed",
-    message: `The clipboard cannot be used: ${program} ${what}.`,
-    hint: "Try again; or save the image and name it with @.",
+    message: `Cannot use the clipboard: ${program} ${what}.`,
+    hint: "Try again, or save the image and attach it with @FILE.",
   });
 }
 

@@ -85,12 +85,12 @@ export class InstructionFiles {
       if (problem !== old.get(path)?.problem) this.#notifyUnread(problem);
     const sentences = [
       ...changed.map(({ path, text }) =>
-        text === "" ? `${path} does not hold any more.` : `${path} was read again.`,
+        text === "" ? `${path} is empty and no longer applies.` : `${path} was read again.`,
       ),
-      ...gone.map(({ path }) => `${path} is gone and does not hold any more.`),
+      ...gone.map(({ path }) => `${path} was removed and no longer applies.`),
     ];
     if (sentences.length === 0) return;
-    const message = `Instructions have changed: ${sentences.join(" ")}`;
+    const message = `Instructions changed: ${sentences.join(" ")}`;
     this.#onNotice({ level: "info", code: "instructions_changed", message });
   }
 

@@ -35,19 +35,19 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
       return {
         level: "info",
         code: "output_cap_lowered",
-        message: `The answer may have ${counted(notice.toTokens)} tokens instead of ${counted(notice.fromTokens)}: more does not fit the model's window.`,
+        message: `Lowered the output limit from ${counted(notice.fromTokens)} to ${counted(notice.toTokens)} tokens: the model's window has no room for more.`,
       };
     case "window_learned":
       return {
         level: "warning",
         code: "window_learned",
-        message: `The server's window is ${counted(notice.toTokens)} tokens, not ${notice.fromTokens === undefined ? "unknown" : counted(notice.fromTokens)}; that holds for this session.`,
+        message: `The server's window is ${counted(notice.toTokens)} tokens${notice.fromTokens === undefined ? "" : `, not ${counted(notice.fromTokens)}`}. This session uses the new size.`,
       };
     case "usage_ignored":
       return {
         level: "warning",
         code: "usage_ignored",
-        message: `${notice.provider}/${notice.modelId} counts tokens in a way that cannot be (${shownCount(notice)}): what it counts so is ignored, in sizes and costs.`,
+        message: `${notice.provider}/${notice.modelId} reported an impossible token count (${shownCount(notice)}). Sizes and costs ignore it.`,
       };
   }
 }
@@ -56,10 +56,10 @@ function shownCount({
   reportedTokens,
   estimatedTokens,
 }: Pick<Extract<ModelNotice, { type: "usage_ignored" }>, "reportedTokens" | "estimatedTokens">): string {
-  const reported = Number.isNaN(reportedTokens) ? "no whole number from 0 up" : counted(reportedTokens);
+  const reported = Number.isNaN(reportedTokens) ? "not a whole number of 0 or more" : counted(reportedTokens);
   return estimatedTokens === undefined
     ? reported
-    : `${reported}, for a request of ~${counted(estimatedTokens)}`;
+    : `${reported} for a request of ~${counted(estimatedTokens)}`;
 }
 
 /** Servers end their texts as they like, and another sentence follows. */

@@ -128,11 +128,11 @@ async function imported(
 }
 
 function tooMuch(path: string, by: string): string {
-  return `${path}, which ${by} names, was not read: all that it names would be longer than ${MAX_INSTRUCTION_BYTES / 1024} KB.`;
+  return `${path} was not read: the files that ${by} includes are longer than ${MAX_INSTRUCTION_BYTES / 1024} KB together.`;
 }
 
 function beyond(path: string, by: string): string {
-  return `${path}, which ${by} names, was not read: it lies outside the project.`;
+  return `${path} (included by ${by}) was not read: it is outside the project.`;
 }
 
 async function isFile(path: string): Promise<boolean> {
@@ -156,7 +156,7 @@ async function leadsAstray(real: string, boundary: string): Promise<boolean> {
 }
 
 function strayLink(path: string, real: string): ProjectInstruction {
-  const problem = `${path} was not read: it is a link out of the project, to ${real}, which is no Markdown file.`;
+  const problem = `${path} was not read: it links to ${real}, which is outside the project and not a Markdown file.`;
   return { path, text: "", problem };
 }
 
@@ -187,7 +187,7 @@ async function fileOwners(place: {
 function foreign(path: string, parts: readonly Stats[], owners: ReadonlySet<number>): string | undefined {
   const owner = parts.find(({ uid }) => !owners.has(uid))?.uid;
   if (owner === undefined) return undefined;
-  return `${path} was not read: it, its folder or what it leads to belongs to another user (uid ${owner}), neither to you nor to root.`;
+  return `${path} was not read: the file, its folder or its link target belongs to another user (uid ${owner}). It must belong to you or root.`;
 }
 
 /** Outermost first. */
@@ -223,17 +223,17 @@ async function readInstruction(path: string, owners: Owners): Promise<ProjectIns
     const places = owners === undefined ? [] : [stats, await lstat(path), await stat(dirname(path))];
     const problem = foreign(path, places, owners ?? new Set());
     if (problem !== undefined) return { path, text: "", problem };
-    if (bytes.includes(0)) throw new Error("it is no text.");
+    if (bytes.includes(0)) throw new Error("it is not a text file.");
     const text = new TextDecoder().decode(firstBytes(bytes, MAX_INSTRUCTION_BYTES)).trim();
     if (isWhole) return { path, text };
     const limit = `${MAX_INSTRUCTION_BYTES / 1024} KB`;
     return {
       path,
       text: `${text}\n[Cut after ${limit}. Read the file for the rest.]`,
-      problem: `${path} is longer than ${limit}; the rest is not in the system prompt.`,
+      problem: `${path} is longer than ${limit}. The system prompt contains only the beginning.`,
     };
   } catch (error) {
-    return { path, text: "", problem: `${path} could not be read: ${(error as Error).message}` };
+    return { path, text: "", problem: `Cannot read ${path}: ${(error as Error).message}` };
   }
 }
 
@@ -243,7 +243,7 @@ async function firstPart(path: string): Promise<{ bytes: Buffer; isWhole: boolea
   try {
     // Of what was opened: the name can lead elsewhere by now.
     const stats = await handle.stat();
-    if (!stats.isFile()) throw new Error("it is no regular file.");
+    if (!stats.isFile()) throw new Error("it is not a regular file.");
     const size = MAX_INSTRUCTION_BYTES + 1;
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(size), 0, size, 0);
     return { bytes: buffer.subarray(0, bytesRead), isWhole: bytesRead < size, stats };

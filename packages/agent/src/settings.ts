@@ -10,7 +10,7 @@ import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import { defaultRetryPolicy, thinkingLevels } from "@bonsai-agent/models";
 import { z } from "zod";
 
-const modelName = z.string().regex(/^[^/\s]+\/\S+$/, "a name of the form provider/id");
+const modelName = z.string().regex(/^[^/\s]+\/\S+$/, "a model name like provider/id");
 const paths = (description: string) => z.array(z.string().min(1)).default([]).meta({ description });
 const wait = z.number().int().min(0);
 
@@ -90,7 +90,7 @@ export const settingsObject = z.strictObject({
     .prefault({}),
   theme: z
     .string()
-    .regex(/^[^/]+(\/[^/]+)?$/, '"auto", the name of a theme, or two as "light/dark"')
+    .regex(/^[^/]+(\/[^/]+)?$/, '"auto", a theme\'s name, or two names as "light/dark"')
     .default("auto")
     .meta({
       description: 'Theme by name; "auto" follows the terminal background, "light/dark" names one for each.',

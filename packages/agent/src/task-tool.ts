@@ -41,20 +41,20 @@ export interface TaskToolOptions {
 }
 
 const parameters = z.object({
-  description: z.string().min(1).describe("The task in three to eight words, for the user to see."),
+  description: z.string().min(1).describe("The task in three to eight words, shown to the user."),
   prompt: z
     .string()
     .min(1)
-    .describe("The whole task with all that is needed to do it, and what the answer must tell."),
+    .describe("The complete task: everything needed to do it, and what the answer must contain."),
 });
 
 type TaskInput = z.output<typeof parameters>;
 
-const DESCRIPTION = `Gives a self-contained piece of work to a sub-agent and returns its last answer. The sub-agent has the same tools and a context of its own: it sees nothing of this conversation, and you see nothing of its work but that answer. Use it for work that reads much and has a short result, such as finding out how something works in a large code base, or for pieces that do not depend on each other: several calls in one answer run side by side, so do not let two of them change the same files. Do what takes a few tool calls yourself.`;
+const DESCRIPTION = `Gives a self-contained task to a sub-agent and returns its last answer. The sub-agent has the same tools but its own context: it sees nothing of this conversation, and you see only that answer. Use it for work that reads a lot and has a short result, such as finding out how something works in a large code base. Use it also for independent parts of the work: several calls in one answer run in parallel, so two of them must not change the same files. If a task needs only a few tool calls, do it yourself.`;
 
 /** Whoever works alone must not ask back, and must know what of the work is seen. */
 const ALONE =
-  "[You work on this alone: nobody answers questions. Your last message, and nothing else of your work, is handed to the agent that gave you the task.]";
+  "[You work on this alone: nobody can answer questions. The agent that gave you the task sees only your last message.]";
 
 /** The tool `task`: gives a piece of work to an agent with a context of its own. */
 export function taskTool(options: TaskToolOptions): Tool {
@@ -112,7 +112,7 @@ function whyNot({ status, error }: RunResult): string {
 
 /** What was done stays done, and whoever goes on must know. */
 function alreadyModified({ modifiedFiles }: TaskDetails): string {
-  return modifiedFiles.length === 0 ? "" : ` It had modified: ${modifiedFiles.join(", ")}.`;
+  return modifiedFiles.length === 0 ? "" : ` It changed these files: ${modifiedFiles.join(", ")}.`;
 }
 
 /**
@@ -205,7 +205,7 @@ function followTask(
   const progress = () => ({ turns, calls: [...calls.values()].map((each) => ({ ...each })), callCount });
   const update = (tool?: string) => {
     const tokens = (usage.totalTokens ?? 0).toLocaleString("en");
-    const text = `Turn ${turns}, ${tokens} tokens: ${tool ?? "the model answers"}`;
+    const text = `Turn ${turns}, ${tokens} tokens: ${tool ?? "the model is answering"}`;
     const details: TaskUpdate = {
       sessionFile,
       usage,

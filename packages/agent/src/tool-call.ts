@@ -152,7 +152,7 @@ async function execute(tool: Tool, input: unknown, options: CallOptions): Promis
     );
     return checkedResult(tool.name, await untilAborted(running, parts.gracePeriod.signal));
   } catch (error) {
-    if (signal.aborted) return failed("Stopped by the user before it ended; what it did until then stays.");
+    if (signal.aborted) return failed("The user stopped it before it ended. Its changes so far remain.");
     return failed(messageOf(error));
   } finally {
     hasEnded = true;
@@ -197,7 +197,7 @@ async function changedResult({ parts, call }: CallOptions, result: ToolResult): 
 
 function unknownTool(name: string, { tools }: AgentParts): string {
   const names = tools.activeTools().map((tool) => tool.name);
-  return `There is no tool ${name}. The tools are: ${names.join(", ") || "none"}.`;
+  return `Unknown tool ${name}. Available tools: ${names.join(", ") || "none"}.`;
 }
 
 type CheckedInput = { ok: true; input: unknown } | { ok: false; problem: string };
@@ -213,8 +213,8 @@ export function checkedInput(tool: Tool, input: Record<string, unknown>): Checke
 /** Whole JSON objects are malformed only where they are nested too deep. */
 function malformed(text: unknown): string {
   if (isJsonObject(text))
-    return `The arguments are nested deeper than ${MAX_LEVELS} levels. Repeat the call with flatter arguments; send what is nested as a text.`;
-  return "The arguments are no JSON object, or they were cut off. Repeat the call with complete arguments; send long contents in smaller pieces.";
+    return `The arguments are nested deeper than ${MAX_LEVELS} levels. Repeat the call with flatter arguments; send nested data as a text.`;
+  return "The arguments are not a JSON object, or they were cut off. Repeat the call with complete arguments. Send long contents in smaller parts.";
 }
 
 function isJsonObject(text: unknown): boolean {
@@ -234,5 +234,5 @@ function preparedInput({ name, prepareArguments }: Tool, args: unknown): Record<
   if (prepareArguments === undefined || MALFORMED_ARGUMENTS in input) return input;
   const prepared: unknown = prepareArguments(input);
   if (isRecord(prepared)) return prepared;
-  throw new TypeError(`The tool ${name} made no object of the arguments.`);
+  throw new TypeError(`prepareArguments of the tool ${name} returned no object.`);
 }

@@ -120,7 +120,7 @@ function checkName(name: string): void {
   if (/^[A-Za-z0-9_-]{1,64}$/.test(name)) return;
   throw new BonsaiError({
     code: "tool_name_invalid",
-    message: `A tool is called ${JSON.stringify(name)}; allowed are 1 to 64 letters, digits, _ and -.`,
+    message: `The tool name ${JSON.stringify(name)} is not allowed: use 1 to 64 letters, digits, _ and -.`,
     hint: "Rename the tool.",
   });
 }
@@ -150,7 +150,7 @@ export function readParameters({
   } catch (cause) {
     throw new BonsaiError({
       code: "tool_parameters_invalid",
-      message: `The parameters of the tool ${name} cannot be read: ${messageOf(cause)}`,
+      message: `Cannot read the parameters of the tool ${name}: ${messageOf(cause)}`,
       hint: "Give a zod 4 object, a TypeBox object, or the JSON Schema of an object.",
       cause,
     });
@@ -165,7 +165,7 @@ function ofZod(schema: z.ZodType): ReadParameters {
 function ofJsonSchema(parameters: unknown, isUnchecked = false): ReadParameters {
   if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters))
     throw new TypeError(`they are ${Array.isArray(parameters) ? "an array" : String(parameters)}.`);
-  if ("safeParse" in parameters) throw new TypeError("they are a schema of another version of zod.");
+  if ("safeParse" in parameters) throw new TypeError("they are a schema from another zod version.");
   const declared = JSON.parse(JSON.stringify(parameters, withoutMarks)) as Record<string, unknown>;
   const schema = isUnchecked ? z.record(z.string(), z.unknown()) : z.fromJSONSchema(declared as never);
   return { schema, declared };
@@ -182,7 +182,7 @@ function withoutMarks(key: string, value: unknown): unknown {
 function checked({ schema, declared }: ReadParameters): ReadParameters {
   const { type, properties = {} } = declared;
   if (type !== undefined && type !== "object")
-    throw new TypeError(`they are of the type ${JSON.stringify(type)}, not an object.`);
+    throw new TypeError(`their type is ${JSON.stringify(type)}, not an object.`);
   if (typeof properties !== "object" || properties === null || Array.isArray(properties))
     throw new TypeError(`their properties are ${JSON.stringify(properties)}, not an object.`);
   const isBare = type === undefined && !("anyOf" in declared || "allOf" in declared || "oneOf" in declared);
@@ -270,12 +270,12 @@ const contents = z.array(userContentSchema);
 export function checkedResult(toolName: string, result: unknown): ToolResult {
   const { content } = (result ?? {}) as Partial<ToolResult>;
   if (contents.safeParse(content).success) return result as ToolResult;
-  return failed(`The tool ${toolName} gave back no result: its content is ${describe(content)}.`);
+  return failed(`The tool ${toolName} returned an invalid result: its content is ${describe(content)}.`);
 }
 
 function describe(content: unknown): string {
   return Array.isArray(content)
-    ? "a list with something else than texts and images"
+    ? "a list with items other than texts and images"
     : `of type ${typeof content}`;
 }
 
@@ -292,7 +292,7 @@ export function failed(text: string): ToolResult {
 function storableResult(toolName: string, result: ToolResult): ToolResult {
   const problem = `It is nested deeper than ${MAX_LEVELS} levels.`;
   if (isNestedTooDeep(result.content))
-    return failed(`The tool ${toolName} gave back no result that can be stored. ${problem}`);
+    return failed(`Cannot store the result of the tool ${toolName}. ${problem}`);
   return isNestedTooDeep(result.details) ? { ...result, details: { unstorable: problem } } : result;
 }
 

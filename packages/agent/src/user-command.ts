@@ -27,7 +27,7 @@ export async function runUserCommand(
   const asked = { type: "user_bash" as const, command, excludeFromContext, cwd };
   const { result } = await parts.events.decide("user_bash", asked, { signal });
   if (result?.block)
-    throw blocked(command, signal.aborted ? "it was stopped before it began." : result.reason);
+    throw blocked(command, signal.aborted ? "you stopped it before it began." : result.reason);
   const run = result?.operations ? commandElsewhere(result.operations, cwd) : runCommand;
   const ran = result?.result ?? (await started(command, () => run({ command, signal, onOutput })));
   const message: BashExecutionMessage = {
@@ -58,8 +58,8 @@ async function started<Result>(command: string, run: () => Promise<Result>): Pro
     if (BonsaiError.is(cause)) throw cause;
     throw new BonsaiError({
       code: "command_failed",
-      message: `The command ${JSON.stringify(command)} could not be run: ${messageOf(cause)}`,
-      hint: "Look whether a shell is there and the project's folder still exists.",
+      message: `Cannot run the command ${JSON.stringify(command)}: ${messageOf(cause)}`,
+      hint: "Check that a shell is installed and that the project's folder exists.",
       cause,
     });
   }

@@ -69,8 +69,8 @@ test("what cannot be had in one type is asked for in another", async () => {
 
 test.for([
   ["echo 'Nothing is copied' >&2; exit 1", { kind: "nothing", words: "wl-paste: Nothing is copied" }],
-  ["exit 1", { kind: "nothing", words: "wl-paste gave nothing" }],
-  [wlPaste("text/plain", ""), { kind: "nothing", words: "wl-paste gave nothing" }],
+  ["exit 1", { kind: "nothing", words: "wl-paste returned nothing" }],
+  [wlPaste("text/plain", ""), { kind: "nothing", words: "wl-paste returned nothing" }],
   [wlPaste("image/bmp\\nimage/tiff", "x"), { kind: "other", types: ["image/bmp", "image/tiff"] }],
 ] as const)("what holds nothing to be pasted: %s", async ([script, content]) => {
   expect(await readClipboard(on({ scripts: { "wl-paste": script } }))).toEqual(content);
@@ -95,7 +95,7 @@ test("a program that hangs is ended, with what it started", async () => {
   const reading = readClipboard(on({ scripts: { "wl-paste": "sleep 1000" }, timeoutMs: 100 }));
   await expect(reading).rejects.toMatchObject({
     code: "clipboard_failed",
-    message: expect.stringContaining("wl-paste has not answered within 0.1 s"),
+    message: expect.stringContaining("wl-paste did not answer within 0.1 s"),
   });
 });
 
@@ -130,7 +130,7 @@ test.for([
 test.for([
   ["echo 'image UE5H'", { kind: "image", bytes: Buffer.from("PNG") }],
   ["echo 'text Z3LDvG4='", { kind: "text", text: "grün" }],
-  ["echo 'text '", { kind: "nothing", words: "powershell.exe gave nothing" }],
+  ["echo 'text '", { kind: "nothing", words: "powershell.exe returned nothing" }],
 ] as const)("Windows, and Linux within it: %s", async ([script, content]) => {
   const scripts = { "powershell.exe": script };
   expect(await readClipboard(on({ scripts, platform: "win32", variables: {} }))).toEqual(content);

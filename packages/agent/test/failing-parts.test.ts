@@ -172,12 +172,12 @@ const circle: Record<string, unknown> = {};
 circle.self = circle;
 
 test.each([
-  ["nothing", (): unknown => undefined, "gave back no result"],
-  ["a promise of a text", async (): Promise<unknown> => "text", "gave back no result"],
+  ["nothing", (): unknown => undefined, "returned an invalid result"],
+  ["a promise of a text", async (): Promise<unknown> => "text", "returned an invalid result"],
   [
     "content of another kind",
     async () => ({ content: [{ type: "video" }] }),
-    "something else than texts and images",
+    "items other than texts and images",
   ],
   [
     "a throw at once",
@@ -187,7 +187,11 @@ test.each([
     "no",
   ],
   ["a rejection with a text", () => Promise.reject("plain"), "plain"],
-  ["details that are a circle", async () => ({ content: [], details: circle }), "could not be stored"],
+  [
+    "details that are a circle",
+    async () => ({ content: [], details: circle }),
+    "Cannot store the tool's result",
+  ],
 ] as const)("a tool that gives back %s has an error as its result", async (_what, execute, text) => {
   const run = scriptedAgent({ tools: [odd("odd", execute)], turn: [{ calls: [{ name: "odd" }] }, done] });
   expect((await run.agent.prompt("go")).status).toBe("done");

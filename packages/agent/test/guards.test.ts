@@ -67,7 +67,7 @@ test("a text that an extension takes is handled, and nothing is stored", async (
 test("what a handler of context does in place reaches neither the session nor the request", async () => {
   const run = scriptedAgent({ turn: [done] });
   run.lifecycle.on("context", ({ messages }) => {
-    Object.assign(messages[0]!, { content: "something else" });
+    Object.assign(messages[0]!, { content: "items other than texts" });
   });
   await run.agent.prompt("go");
   expect(run.turns[0]!.messages).toMatchObject([{ content: "go" }]);
@@ -98,7 +98,9 @@ test("a listener that throws is reported by a notice, and the run goes on", asyn
   expect((await run.agent.prompt("go")).status).toBe("done");
   await run.agent.close();
   expect(ended).toEqual(["user,assistant,toolResult,assistant", "closed"]);
-  expect(run.notices).toMatchObject([{ code: "follower_failed", message: "After the run: no title" }]);
+  expect(run.notices).toMatchObject([
+    { code: "follower_failed", message: "A task after the run failed: no title" },
+  ]);
 });
 
 test("a window that a server names is the model's from then on", async () => {

@@ -91,7 +91,7 @@ test("instruction files beyond the project can be read to their end, and nothing
   });
   await agent.prompt("Read the rest.");
   expect(sentText(asked[1]!)).toContain("The end.");
-  expect(sentText(asked[1]!)).toContain("auth.json lies outside the project");
+  expect(sentText(asked[1]!)).toContain("auth.json is outside the project");
   rmSync(home, { recursive: true });
 });
 
@@ -119,8 +119,8 @@ test("instruction files are read again when they changed, and only then is the s
   expect(prompts[3]).not.toContain("Tuesdays");
   expect(prompts[1]!.startsWith(prompts[3]!)).toBe(true);
   expect(notices).toEqual([
-    `instructions_changed: Instructions have changed: ${file} was read again.`,
-    `instructions_changed: Instructions have changed: ${file} is gone and does not hold any more.`,
+    `instructions_changed: Instructions changed: ${file} was read again.`,
+    `instructions_changed: Instructions changed: ${file} was removed and no longer applies.`,
   ]);
 });
 
@@ -143,7 +143,7 @@ test("instructions that come in the middle of a run hold from the next request, 
   expect(asked[1]!.systemPrompt).toContain("Of mine.");
   expect(asked[1]!.systemPrompt).toContain("Prune in spring.");
   expect(asked[2]!.systemPrompt).toBe(asked[0]!.systemPrompt);
-  expect(unread).toEqual([`${join(cwd, "AGENTS.md")} could not be read: it is no text.`]);
+  expect(unread).toEqual([`Cannot read ${join(cwd, "AGENTS.md")}: it is not a text file.`]);
 });
 
 test("a file that a CLAUDE.md names is read again too, and one that it names from now on", async () => {
@@ -208,12 +208,12 @@ test("a skill is named to the model, which reads its folder without asking, and 
   expect(asked[0]!.systemPrompt).toContain(`- pdf: Reads PDFs. (${join(base, "pdf", "SKILL.md")})`);
   expect(asked[1]!.systemPrompt).toBe(asked[0]!.systemPrompt);
   expect(sentText(asked[1]!)).toContain("Read every page.");
-  expect(sentText(asked[1]!)).toContain("secret lies outside the project");
+  expect(sentText(asked[1]!)).toContain("secret is outside the project");
   // Gone at a reload: neither named nor readable any more.
   skills = [];
   await agent.prompt("Again.");
   expect(asked[2]!.systemPrompt).not.toContain("Reads PDFs.");
-  expect(sentText(asked[3]!)).toContain("SKILL.md lies outside the project");
+  expect(sentText(asked[3]!)).toContain("SKILL.md is outside the project");
   rmSync(base, { recursive: true });
 });
 
@@ -314,7 +314,7 @@ test("the setting tools offers some of them, and a name that no tool has is noti
   });
   await agent.prompt("go");
   expect(names(asked[0]!)).toEqual(["read"]);
-  expect(notices).toEqual([expect.stringContaining("names raed, which no tool is called")]);
+  expect(notices).toEqual([expect.stringContaining("names unknown tools: raed")]);
 });
 
 test("a tool of one's own takes the place of a built-in one", async () => {
@@ -368,7 +368,7 @@ test("instructions that cannot be read are notified, with their path once", asyn
   writeFileSync(join(cwd, "AGENTS.md"), "\0");
   const notices: string[] = [];
   await opened(() => ({ text: "" }), { onNotice: ({ message }) => notices.push(message) });
-  expect(notices).toEqual([`${join(cwd, "AGENTS.md")} could not be read: it is no text.`]);
+  expect(notices).toEqual([`Cannot read ${join(cwd, "AGENTS.md")}: it is not a text file.`]);
 });
 
 test("no tool and no command of the user shows a stored key, also one that was stored a moment ago", async () => {

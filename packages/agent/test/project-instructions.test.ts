@@ -107,7 +107,7 @@ describe("a link of a project that nobody trusts yet", () => {
       const [found] = await instructionsFor(folder, "repo");
       expect(found).toMatchObject({
         text: "",
-        problem: expect.stringContaining("a link out of the project"),
+        problem: expect.stringContaining("outside the project"),
       });
     },
   );
@@ -210,7 +210,7 @@ describe("what is read of a file", () => {
     using folder = toolFolder();
     folder.write("a/AGENTS.md", "\x7fELF\0\0");
     const [found] = await instructionsFor(folder, "a");
-    expect(found).toMatchObject({ text: "", problem: expect.stringContaining("it is no text.") });
+    expect(found).toMatchObject({ text: "", problem: expect.stringContaining("it is not a text file.") });
   });
 
   test("nothing of a folder, a pipe or a broken link, and that is said", async () => {
@@ -220,10 +220,10 @@ describe("what is read of a file", () => {
     symlinkSync("nowhere", join(folder.path, "a/AGENTS.md"));
     const found = await instructionsFor(folder, "a/b/c");
     expect(found.map(({ text }) => text)).toEqual(["", "", ""]);
-    expect(found.map(({ problem }) => problem?.replace(/.*AGENTS.md could/, "could"))).toEqual([
-      expect.stringMatching(/^could not be read: ENOENT/),
-      "could not be read: it is no regular file.",
-      "could not be read: it is no regular file.",
+    expect(found.map(({ problem }) => problem?.replace(/.*AGENTS.md: /, ""))).toEqual([
+      expect.stringMatching(/^ENOENT/),
+      "it is not a regular file.",
+      "it is not a regular file.",
     ]);
   });
 });
@@ -270,7 +270,7 @@ describe("what a CLAUDE.md names with @", () => {
       [".ssh/id_rsa", ""],
     ]);
     expect(read[3]!.problem).toMatch(
-      /which .*CLAUDE\.md names, was not read: it lies outside the project\.$/,
+      /\(included by .*CLAUDE\.md\) was not read: it is outside the project\.$/,
     );
   });
 

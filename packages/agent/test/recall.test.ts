@@ -74,7 +74,7 @@ describe("query", () => {
     const { session, id } = onDisk(`${runs} | U"the port matters" A | U A C(u7)`);
     const result = await recall(session)({ query: "the port" });
     expect(textOf(result).match(/result of read a\.ts/g)).toHaveLength(1);
-    expect(textOf(result)).toContain("the same again: ");
+    expect(textOf(result)).toContain("same text in: ");
     expect(idsOf(result)).toContain(id("u6"));
   });
 
@@ -85,7 +85,7 @@ describe("query", () => {
     );
     const result = await recall(session)({ query: "walrus is missing" });
     expect(textOf(result).match(/the walrus is missing/g)).toHaveLength(1);
-    expect(textOf(result)).toContain("the same again: ");
+    expect(textOf(result)).toContain("same text in: ");
     for (const name of ["u1", "u2", "t1"]) expect(textOf(result)).toContain(id(name));
     expect(idsOf(result)).toContain(id("a3"));
   });
@@ -161,10 +161,10 @@ describe("entries", () => {
     [
       { fromLine: 211, toLine: 212 },
       "port 48213\n2026-01-05 step 211 is done",
-      "Lines 211 to 212 of 300. Go on with fromLine 213.",
+      "Lines 211 to 212 of 300. Continue with fromLine 213.",
     ],
     [{ toLine: 2 }, "step 0 is done\n2026-01-05 step 1 is done", "Lines 1 to 2 of 300."],
-    [{ fromLine: -1 }, "step 299 is done", "Lines 300 of 300. What stands before: toLine 299."],
+    [{ fromLine: -1 }, "step 299 is done", "Lines 300 of 300. For the lines before: toLine 299."],
     [{ around: "PORT 48213" }, "step 202 is done\n", "Lines 203 to 219 of 300."],
   ])("a part of it: %j", async (input, text, left) => {
     const opened = await part(input);
@@ -177,7 +177,7 @@ describe("entries", () => {
     const { session, id } = history(COMPACTED.replace(LOG, logOf(3_000)));
     const part = async (input: object) => textOf(await recall(session)({ entries: [id("t1")], ...input }));
     const opened = await part({});
-    const [, next] = /More does not fit. Go on with fromLine (\d+)/.exec(opened)!;
+    const [, next] = /No room for more lines. Continue with fromLine (\d+)/.exec(opened)!;
     expect(opened).not.toContain(`step ${Number(next) - 1} is done`);
     expect(await part({ fromLine: Number(next) })).toContain(`step ${Number(next) - 1} is done`);
   });
@@ -264,7 +264,7 @@ describe("what an edit took away on purpose stays away, however it is hidden sin
   ])("%s: the rest is found", async (_, notation) => {
     const { session, id } = onDisk(notation);
     const ask = recall(session);
-    expect(textOf(await ask({ query: "zebra-4711" }))).toContain("Nothing that is hidden");
+    expect(textOf(await ask({ query: "zebra-4711" }))).toContain("No hidden entry");
     const opened = textOf(await ask({ entries: [id("t1")] }));
     expect(opened).toContain("the key is hidden, port 48213");
     expect(opened).not.toContain("zebra");
@@ -278,7 +278,7 @@ describe("what an edit took away on purpose stays away, however it is hidden sin
     const { session, id } = onDisk(notation);
     const ask = recall(session);
     expect(idsOf(await ask({ query: "zebra-4711" }))).not.toContain(id("t1"));
-    await expect(ask({ entries: [id("t1")] })).rejects.toThrow("taken out of the conversation on purpose");
+    await expect(ask({ entries: [id("t1")] })).rejects.toThrow("removed from the conversation on purpose");
   });
 
   test("a call that was replaced does not name its result", async () => {
@@ -321,21 +321,21 @@ describe("other sessions", () => {
 
 describe("wrong arguments say what to do", () => {
   test.each([
-    [{}, "Give query, to search, or entries"],
+    [{}, "Give query to search, or entries"],
     [{ query: "a b", entries: ["x"] }, "not both"],
-    [{ query: "  " }, "no word to look for"],
-    [{ query: "?! …" }, "no word to look for"],
+    [{ query: "  " }, "no word to search for"],
+    [{ query: "?! …" }, "no word to search for"],
     [{ entries: [] }, "entries is empty"],
     [{ entries: ["nowhere1"] }, "No entry nowhere1 in this session. Find ids with query."],
-    [{ query: "port", toLine: 3 }, "go with entries"],
+    [{ query: "port", toLine: 3 }, "need entries"],
     [{ entries: ["t1"], toLine: 1, around: "x" }, "Give either fromLine and toLine, or around"],
     [{ entries: ["t1"], around: "" }, "around is empty"],
-    [{ entries: ["t1"], fromLine: 0 }, "fromLine is 0; it is to be a whole number"],
+    [{ entries: ["t1"], fromLine: 0 }, "fromLine is 0; it must be a whole number"],
     [{ entries: ["t1"], toLine: -1 }, "toLine is -1"],
     [{ entries: ["t1"], fromLine: 1.5 }, "fromLine is 1.5"],
-    [{ entries: Array.from({ length: 11 }, (_, n) => `t${n}`) }, "at most 10"],
-    [{ entries: ["t1"], limit: 1 }, "limit goes with query"],
-    [{ query: "port", limit: 1000 }, "at most 20 hits"],
+    [{ entries: Array.from({ length: 11 }, (_, n) => `t${n}`) }, "the maximum is 10"],
+    [{ entries: ["t1"], limit: 1 }, "limit needs query"],
+    [{ query: "port", limit: 1000 }, "the maximum is 20"],
   ])("%j", async (input, message) => {
     const { session } = history(COMPACTED);
     await expect(recall(session)(input)).rejects.toThrow(message);
@@ -343,10 +343,10 @@ describe("wrong arguments say what to do", () => {
 
   test.each([
     ["u2", {}, "is not hidden"],
-    ["c1", {}, "has no text of its own"],
+    ["c1", {}, "has no text"],
     ["t1", { fromLine: 400 }, "the entry has 300 lines"],
     ["t1", { fromLine: 5, toLine: 4 }, "before fromLine"],
-    ["t1", { around: "nothing like it" }, "does not stand in the entry"],
+    ["t1", { around: "nothing like it" }, "The entry does not contain"],
   ])("of %s with %j", async (name, input, message) => {
     const { session, id } = history(COMPACTED);
     await expect(recall(session)({ entries: [id(name)], ...input })).rejects.toThrow(message);

@@ -19,7 +19,7 @@ describe("a run that nobody says a word to", () => {
     const { agent, session, turns } = restless();
     const result = await agent.prompt("go");
     expect(result).toMatchObject({ status: "failed", error: { code: "run_request_limit" } });
-    expect(result.error?.message).toContain("4 times in a row");
+    expect(result.error?.message).toContain("4 requests without your input");
     expect(turns.length).toBe(4);
     const messages = session.projection().items.map(({ message }) => message);
     expect(roles(messages).slice(-2)).toEqual(["assistant", "toolResult"]);

@@ -57,8 +57,8 @@ test("thinking is asked for, under the session's name for the cache", async () =
 test("tools: who calls one that is not offered learns which are", async () => {
   const calls = [{ name: "ls" }];
   const { results } = await promptUnder({ tools: ["read"] }, { calls });
-  expect(results).toEqual(["There is no tool ls. The tools are: read."]);
-  expect((await promptUnder({}, { calls })).results[0]).not.toContain("There is no tool");
+  expect(results).toEqual(["Unknown tool ls. Available tools: read."]);
+  expect((await promptUnder({}, { calls })).results[0]).not.toContain("Unknown tool");
 });
 
 test("paths.allow lets the file tools touch a folder beyond the project", async () => {

@@ -55,7 +55,7 @@ describe("the system prompt", () => {
   });
 
   test("tells that earlier parts may have been summarised and results cleared", () => {
-    expect(prompt()).toContain("may have been replaced by a summary, and old tool results by a note");
+    expect(prompt()).toContain("A summary may have replaced earlier parts of the conversation");
   });
 
   test("quotes instructions with their path, in order, and lets none of them out of its frame", () => {

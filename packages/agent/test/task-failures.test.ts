@@ -44,7 +44,7 @@ test("a failure gives the parent the causes, and what was modified until then", 
   expect((await agent.prompt("go")).status).toBe("done");
   const [result] = taskResults(session);
   expect(result?.isError).toBe(true);
-  expect(contentText(result?.content)).toMatch(/failed.*the key was revoked.*had modified: c\.ts/);
+  expect(contentText(result?.content)).toMatch(/failed.*the key was revoked.*changed these files: c\.ts/);
   expect(result?.details).toMatchObject({ modifiedFiles: ["c.ts"], turns: 2 });
 });
 

@@ -156,12 +156,12 @@ test("while it works, it shows its turns, its tokens and what it is doing", asyn
   });
   await agent.prompt("go");
   expect(updates.map(({ text }) => text.replace(/[\d,]+ tokens/, "N tokens"))).toEqual([
-    "Turn 1, N tokens: the model answers",
+    "Turn 1, N tokens: the model is answering",
     "Turn 1, N tokens: read b.ts",
-    "Turn 2, N tokens: the model answers",
+    "Turn 2, N tokens: the model is answering",
     "Turn 2, N tokens: read a.ts",
     "Turn 2, N tokens: write c.ts",
-    "Turn 3, N tokens: the model answers",
+    "Turn 3, N tokens: the model is answering",
   ]);
   expect(existsSync(updates[0]?.details.sessionFile ?? "")).toBe(true);
   expect(updates.at(-1)?.details.usage.totalTokens).toBeGreaterThan(0);

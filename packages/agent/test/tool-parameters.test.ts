@@ -89,7 +89,7 @@ test.each([
   expect(() => registry.register(toolWith(parameters))).toThrow(
     expect.objectContaining({
       code: "tool_parameters_invalid",
-      message: expect.stringMatching(/^The parameters of the tool odd cannot be read: ./),
+      message: expect.stringMatching(/^Cannot read the parameters of the tool odd: ./),
     }),
   );
   expect(registry.names).toEqual([]);
@@ -143,7 +143,7 @@ describe("prepareArguments", () => {
       },
       "no such thing",
     ],
-    ["gives back no object", () => "hi", "The tool echo made no object of the arguments."],
+    ["gives back no object", () => "hi", "prepareArguments of the tool echo returned no object."],
   ])("that %s is an error result, and the tool is not run", async (_what, prepareArguments, text) => {
     const run = scriptedAgent({
       tools: [{ ...mending, prepareArguments }],

@@ -202,7 +202,7 @@ test("of a folder of mistakes, the first are named and the others counted", asyn
   const { names, heard } = resourcesWith({ files });
   await names();
   expect(heard()).toHaveLength(6);
-  expect(heard()[0]).toBe("prompt_unread .pi/prompts/0.md: It holds no prompt.");
+  expect(heard()[0]).toBe("prompt_unread .pi/prompts/0.md: It contains no prompt.");
   expect(heard().at(-1)).toBe("prompt_unread 3 more files: They have such problems too.");
 });
 

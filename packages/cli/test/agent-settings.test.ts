@@ -52,7 +52,7 @@ describe("settings of the agent", () => {
       const { items } = openSession(listSessions({ cwd, home }).sessions[0]!.file).projection();
       return JSON.stringify(items.find(({ message }) => message.role === "toolResult")?.message);
     };
-    expect(await result("--tools", "read, ls")).not.toContain("There is no tool");
+    expect(await result("--tools", "read, ls")).not.toContain("Unknown tool");
     expect(await result("--tools", "read")).toContain("There is no tool ls");
     expect(await result("--no-tools")).toContain("There is no tool ls");
   });

@@ -32,7 +32,7 @@ describe("a run without end", () => {
     const project = restless();
     const { code, stdout, stderr } = await project.run(["-p", "go"]);
     expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("The model was asked 3 times in a row without a word from you");
+    expect(stderr).toContain("The agent stopped after 3 requests without your input");
     expect(stderr).toContain("limits.runRequests");
     const again = await project.run(["-c", "-p", "go on"]);
     expect([again.code, again.stderr.match(/3 times in a row/g)?.length]).toEqual([1, 1]);
@@ -70,7 +70,7 @@ describe("a run without end", () => {
     terminal.type("go\n");
     expect(await terminal.until("Go on?")).toContain("3 times in a row");
     terminal.press("esc");
-    expect(await terminal.until("limits.runRequests")).toContain("without a word from you");
+    expect(await terminal.until("limits.runRequests")).toContain("without your input");
   });
 });
 

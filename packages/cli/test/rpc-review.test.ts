@@ -174,7 +174,7 @@ test.each(["text", "json"])(
     const argv = ["--mode", mode, "-p", "go on", "--session", longSession(), ...project.model];
     const { code, stdout, stderr } = await project.run(argv);
     expect(code).toBe(0);
-    const notices = `${stdout}${stderr}`.split("compaction.confirm wants").length - 1;
+    const notices = `${stdout}${stderr}`.split("compaction.confirm is on").length - 1;
     expect(notices).toBe(1);
     if (mode === "json") expect(stdout.includes('"status":"compacted"')).toBe(true);
   },

@@ -189,8 +189,8 @@ test("what goes wrong with a message is a notice that names the extension", asyn
   api().sendMessage({ customType: "x", content: "y", display: true });
   await turn();
   expect(session.notices.map(({ code, message }) => `${code} ${message}`)).toEqual([
-    "extension_call_failed sendUserMessage of inline:extension-1 failed: The agent was closed, and its session with it.",
-    "extension_call_failed sendMessage of inline:extension-1 failed: The agent was closed, and its session with it.",
+    "extension_call_failed sendUserMessage of inline:extension-1 failed: The agent and its session are closed.",
+    "extension_call_failed sendMessage of inline:extension-1 failed: The agent and its session are closed.",
   ]);
   await session.close();
 });

@@ -110,10 +110,10 @@ cycle.self = cycle;
 test.each([
   ["a text", "plain", "plain", false],
   ["a text as content", { content: "plain" }, "plain", false],
-  ["nothing", undefined, "gave back no result", true],
-  ["null", null, "gave back no result", true],
-  ["no content", { details: 1 }, "gave back no result", true],
-  ["a content of something else", { content: [{ type: "sound" }] }, "something else than texts", true],
+  ["nothing", undefined, "returned an invalid result", true],
+  ["null", null, "returned an invalid result", true],
+  ["no content", { details: 1 }, "returned an invalid result", true],
+  ["a content of something else", { content: [{ type: "sound" }] }, "items other than texts", true],
   ["details with a cycle", { content: [{ type: "text", text: "kept" }], details: cycle }, "kept", false],
   ["details with a bigint", { content: [{ type: "text", text: "kept" }], details: { n: 1n } }, "kept", false],
 ])("a tool that gives back %s has a result that the model can read", async (_what, given, text, isError) => {
@@ -134,7 +134,7 @@ test.each<[string, unknown, string]>([
   ["a list", [], "they are an array"],
   ["zod of something else", z.string(), '"string"'],
   ["zod that no JSON Schema can say", z.object({ at: z.date() }), "Date cannot be represented"],
-  ["zod 3", { _def: {}, safeParse() {} }, "another version of zod"],
+  ["zod 3", { _def: {}, safeParse() {} }, "another zod version"],
   ["JSON Schema of something else", { type: "string" }, '"string"'],
   ["a type that there is not", { type: "object", properties: { a: { type: "txt" } } }, "txt"],
 ])("parameters that are %s are refused when they are registered", async (_what, parameters, message) => {

@@ -260,7 +260,7 @@ test("a /compact that was not begun because the work was stopped is reported by 
   await terminal.until("at the next place");
   terminal.press("esc");
   await terminal.until("Compaction cancelled; nothing was changed.");
-  expect(flatScreen(opened)).toContain("The user stopped the work before it began.");
+  expect(flatScreen(opened)).toContain("The user stopped the agent before it began.");
 });
 
 test("a /compact that makes the context larger says so", async () => {

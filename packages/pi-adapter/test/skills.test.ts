@@ -81,10 +81,10 @@ test("what is wrong with a skill is said; of one name, the first counts", () => 
       ["warning", odd, 'The name "Not So"'],
       ["warning", odd, "The description has 1025"],
       ["warning", empty, "It has no description."],
-      ["warning", broken, "It cannot be read:"],
-      ["warning", text, "It is no Markdown"],
+      ["warning", broken, "Cannot read it:"],
+      ["warning", text, "It is not a Markdown"],
       ["warning", join(cwd, "nowhere"), "There is no such"],
-      ["collision", expect.stringContaining("project"), "There is another skill"],
+      ["collision", expect.stringContaining("project"), "Another skill"],
     ]),
   );
   expect(loadSkills({ cwd, agentDir: join(folder, "agent"), includeDefaults: false }).skills).toEqual([]);

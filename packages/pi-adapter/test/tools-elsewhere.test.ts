@@ -235,5 +235,5 @@ test.each([
   };
   const failed = createBashTool(folder(), { operations: { exec } }).execute("1", { command: "long" });
   await expect(failed).rejects.toThrow(words);
-  await expect(failed).rejects.toThrow(/All of it is in \S+\.log/);
+  await expect(failed).rejects.toThrow(/The full output is in \S+\.log/);
 });

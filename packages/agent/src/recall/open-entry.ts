@@ -73,7 +73,7 @@ function wantedLines(
   const from = fromLine > 0 ? fromLine - 1 : Math.max(0, length + fromLine);
   const to = Math.min(toLine ?? length, length);
   if (from >= length) throw new Error(`fromLine is ${from + 1}, but the entry has ${shownLines(length)}.`);
-  if (to <= from) throw new Error(`toLine is ${toLine}, before fromLine, which is line ${from + 1}.`);
+  if (to <= from) throw new Error(`toLine (${toLine}) is before fromLine (${from + 1}).`);
   return numbers(from, to);
 }
 
@@ -83,7 +83,7 @@ function linesWith(lines: readonly string[], around: string): number[] {
   const found = lines.flatMap((line, at) => (foldedText(line).includes(wanted) ? [at] : []));
   if (found.length === 0)
     throw new Error(
-      `${JSON.stringify(around)} does not stand in the entry. Open it without around, or search with query.`,
+      `The entry does not contain ${JSON.stringify(around)}. Open it without around, or search with query.`,
     );
   return found;
 }
@@ -139,8 +139,8 @@ function leftOf(
   const next = ranges.at(-1)!.to + 2;
   const isCut = shown < wanted.length;
   if (next <= lines.length)
-    return `${which} ${isCut ? "More does not fit. " : ""}Go on with fromLine ${next}.`;
-  return ranges[0]!.from > 0 ? `${which} What stands before: toLine ${ranges[0]!.from}.` : which;
+    return `${which} ${isCut ? "No room for more lines. " : ""}Continue with fromLine ${next}.`;
+  return ranges[0]!.from > 0 ? `${which} For the lines before: toLine ${ranges[0]!.from}.` : which;
 }
 
 /** A line that is too long by itself: the part of it where what is looked for stands, else its beginning. */
@@ -162,6 +162,6 @@ function oneLongLine(
   return {
     text: `${from > 0 ? "…" : ""}${text}${from + chars < line.length ? "…" : ""}`,
     tokens: maxTokens,
-    left: `Characters ${shownCount(from + 1)} to ${shownCount(from + chars)} of line ${at + 1}, which has ${shownCount(line.length)}; the entry has ${shownLines(lines.length)}. Open other places of it with around, other lines with fromLine.`,
+    left: `Characters ${shownCount(from + 1)} to ${shownCount(from + chars)} of line ${at + 1}, which has ${shownCount(line.length)}; the entry has ${shownLines(lines.length)}. Use around for other parts of this line, fromLine for other lines.`,
   };
 }

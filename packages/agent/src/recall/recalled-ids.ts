@@ -68,16 +68,14 @@ export class RecalledIds {
     const id = shownId(entry.id);
     const recalled = recalledEntry(session, entry);
     if (recalled === undefined && recallableEntry(session, entry) === undefined)
-      throw new Error(`Entry ${id} was taken out of the conversation on purpose, and is not opened again.`);
+      throw new Error(`Entry ${id} was removed from the conversation on purpose and cannot be opened.`);
     if (recalled === undefined)
-      throw new Error(
-        `Entry ${id} (${kindWord(entry.type)}) has no text of its own. Find others with query.`,
-      );
+      throw new Error(`Entry ${id} (${kindWord(entry.type)}) has no text. Find other entries with query.`);
     if (this.#isWithin(entry.id)) return recalled;
     const isShown = session.projection().items.some(({ entryId }) => entryId === entry.id);
     throw new Error(
       isShown
-        ? `Entry ${id} is not hidden: the conversation shows it as it was.`
+        ? `Entry ${id} is not hidden. The conversation shows it unchanged.`
         : `Entry ${id} is on another branch of this session. Open it with branches: true.`,
     );
   }
@@ -96,7 +94,7 @@ export class RecalledIds {
   #ofAnother(sessionId: string, entryId: string): RecalledEntry {
     const { session, mayLookElsewhere, home } = this.#options;
     if (!mayLookElsewhere)
-      throw new Error(`${shownId(sessionId)} is another session, and the setting recall.sessions is off.`);
+      throw new Error(`${shownId(sessionId)} is another session. The setting recall.sessions is off.`);
     const file = findSession({ session: sessionId, cwd: session.cwd, home });
     const other = openSession(file);
     try {
@@ -104,7 +102,7 @@ export class RecalledIds {
       const recalled = entry && recalledEntry(other, entry);
       if (recalled === undefined)
         throw new Error(
-          `Session ${shownId(sessionId)} has no entry ${shownId(entryId)} with a text. Find ids with query and sessions: true.`,
+          `Session ${shownId(sessionId)} has no text entry ${shownId(entryId)}. Find ids with query and sessions: true.`,
         );
       return recalled;
     } finally {

@@ -38,7 +38,7 @@ export function frontmatterParts(content: string): FrontmatterParts {
     if (fence.test(line)) return { yaml: text.slice(from, Math.max(from, at - 1)), body: text.slice(end) };
     at = end;
   }
-  return { yaml: undefined, body: text, problem: "its first line opens fields that no line --- ends" };
+  return { yaml: undefined, body: text, problem: "its front matter has no closing line ---" };
 }
 
 function lineAt(text: string, from: number): string {
@@ -63,19 +63,19 @@ export function readFrontmatter({ yaml, body, problem }: FrontmatterParts, parse
     return { ...fieldsOf(parsed(yaml, parse)), body: text };
   } catch (error) {
     const reason = messageOf(error).split("\n", 1)[0]!.replace(/:$/, "");
-    return { fields: {}, body: text, problem: `its fields are no valid YAML: ${reason}` };
+    return { fields: {}, body: text, problem: `its front matter is not valid YAML: ${reason}` };
   }
 }
 
 function tooLong(characters: number): string {
   const most = MOST_YAML_CHARS.toLocaleString("en");
-  return `its fields have ${characters.toLocaleString("en")} characters; ${most} are read`;
+  return `its front matter has ${characters.toLocaleString("en")} characters; the maximum is ${most}`;
 }
 
 function fieldsOf(value: unknown): Pick<Frontmatter, "fields" | "problem"> {
   if (value === null || value === undefined) return { fields: {} };
   if (typeof value === "object" && !Array.isArray(value)) return { fields: value as Record<string, unknown> };
-  return { fields: {}, problem: "its fields are no names with values" };
+  return { fields: {}, problem: "its front matter is not a list of fields (name: value)" };
 }
 
 /** On one line; a list that is not closed, and what refers to other values, are mistakes that nobody can guess at. */

@@ -78,7 +78,7 @@ async function templateFiles(path: string, onProblem: OnProblem): Promise<Templa
     const found = await stat(path);
     if (found.isDirectory()) return await filesBelow(path, onProblem);
     if (path.endsWith(".md")) return [{ path, name: basename(path, ".md") }];
-    onProblem(path, "It is no Markdown file: the name of a template ends with .md.");
+    onProblem(path, "It is not a Markdown file: the name of a prompt template must end with .md.");
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT") onProblem(path, unreadable(error));
   }
@@ -99,7 +99,7 @@ async function filesBelow(root: string, onProblem: OnProblem): Promise<TemplateF
       if (files.length >= MOST_FILES) {
         onProblem(
           root,
-          `It has more than ${MOST_FILES.toLocaleString("en")} templates; the others are left aside.`,
+          `It contains more than ${MOST_FILES.toLocaleString("en")} prompt templates. The rest are ignored.`,
         );
         return files;
       }
@@ -161,13 +161,13 @@ async function readTemplate(
     return undefined;
   };
   if (!name.split(":").every((part) => typable.test(part)))
-    return fail("Its name cannot be typed as a command: rename it with letters, digits, dots, - and _.");
+    return fail("Its name does not work as a command. Rename it: use letters, digits, dots, - and _.");
   const bytes = await readBytes(path, fail);
   if (bytes === undefined) return undefined;
-  if (!isUtf8(bytes) || bytes.includes(0)) return fail("It is no UTF-8 text.");
+  if (!isUtf8(bytes) || bytes.includes(0)) return fail("It is not UTF-8 text.");
   const { fields, body, problem } = await parseFrontmatter(bytes.toString("utf8"));
-  if (problem !== undefined) onProblem(path, `It is used without its fields: ${problem}.`);
-  if (body.trim() === "") return fail("It holds no prompt.");
+  if (problem !== undefined) onProblem(path, `Its front matter is ignored: ${problem}.`);
+  if (body.trim() === "") return fail("It contains no prompt.");
   const hint = hintOf(fields["argument-hint"]);
   const { model } = fields;
   return {
@@ -186,11 +186,11 @@ async function readBytes(path: string, fail: (message: string) => undefined): Pr
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
     try {
       const stats = await file.stat();
-      if (!stats.isFile()) return fail("It is no regular file.");
+      if (!stats.isFile()) return fail("It is not a regular file.");
       const { size } = stats;
       if (size > MOST_BYTES)
         return fail(
-          `It has ${size.toLocaleString("en")} bytes; a template may have ${MOST_BYTES.toLocaleString("en")}.`,
+          `It has ${size.toLocaleString("en")} bytes; the maximum is ${MOST_BYTES.toLocaleString("en")}.`,
         );
       return await file.readFile();
     } finally {
@@ -203,9 +203,9 @@ async function readBytes(path: string, fail: (message: string) => undefined): Pr
 
 function unreadable(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException;
-  if (code === "ELOOP") return "It is a link that leads to itself.";
-  if (code === "ENOENT") return "It is a link to what is not there.";
-  return `It cannot be read: ${messageOf(error)}.`;
+  if (code === "ELOOP") return "It is a link to itself.";
+  if (code === "ENOENT") return "It links to a missing file.";
+  return `Cannot read it: ${messageOf(error)}.`;
 }
 
 /** `[focus]` is a list to YAML. */
@@ -252,7 +252,7 @@ export function expandTemplate(
 const command = /(?<=^|\s)!`([^`\n]+)`|^```!\s*\n([\s\S]*?)\n```$/gm;
 
 const notRun =
-  "(None of the commands marked with ! above was run: their output is not here. Run those whose output you need.)";
+  "(The commands marked with ! above were not run, so their output is missing. Run the commands whose output you need.)";
 
 /** The name that a text calls, and what stands behind it; undefined for a text that is no call. */
 export function commandCall(text: string): { name: string; args: string } | undefined {

@@ -56,7 +56,7 @@ class SkillSearch {
     this.#seen += 1;
     if (this.#seen === MOST_ENTRIES + 1) {
       const most = MOST_ENTRIES.toLocaleString("en");
-      const message = `The search for skills ended here after ${most} files and folders: keep skills apart from other things.`;
+      const message = `The search for skills stopped here after ${most} files and folders. Keep skills in a folder of their own.`;
       this.problems.push({ path: folder, message });
     }
     return this.#seen <= MOST_ENTRIES;
@@ -74,7 +74,7 @@ class SkillSearch {
     try {
       entries = readdirSync(folder, { withFileTypes: true });
     } catch (error) {
-      this.problems.push({ path: folder, message: `It cannot be read: ${messageOf(error)}` });
+      this.problems.push({ path: folder, message: `Cannot read it: ${messageOf(error)}` });
       return [];
     }
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));

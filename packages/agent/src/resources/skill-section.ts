@@ -5,7 +5,7 @@ import type { Skill } from "./skills.ts";
 
 const HEADING = [
   "# Skills",
-  "A skill is instructions for a kind of task, in a file. Where a task fits one, read its file before you begin and follow it; paths in it are relative to its folder. When a summary has taken the place of a skill that you read, read it again before you go on with its task.",
+  "A skill is a file with instructions for one kind of task. If a task matches a skill, read its file before you start and follow it; paths in it are relative to its folder. If a summary replaced a skill that you had read, read it again before you continue its task.",
 ].join("\n");
 
 /** Characters of each description, until all fit. */
@@ -62,7 +62,7 @@ function lineOf({ name, description, path }: Skill, descriptionChars = 0): strin
 function moreLine(skills: readonly Skill[]): string {
   const places = [...new Set(skills.map(({ place }) => shownPath(place.path)))];
   const where = places.length > 4 ? [...places.slice(0, 4), `${places.length - 4} more folders`] : places;
-  return `- and ${skills.length} more that there is no room for here, in ${where.join(", ")}`;
+  return `- and ${skills.length} more in ${where.join(", ")} (no room to list them)`;
 }
 
 /** At the end of a word, where one is near. */

@@ -119,7 +119,7 @@ function skillsOf<Place extends SkillPlace>(
 }
 
 function collision({ name, path }: Skill, winner: Skill): SkillProblem {
-  return { path, winner, message: `There is another skill "${name}", which counts: ${winner.path}` };
+  return { path, winner, message: `Another skill "${name}" overrides it: ${winner.path}` };
 }
 
 function readSkill<Place extends SkillPlace>(
@@ -134,11 +134,11 @@ function readSkill<Place extends SkillPlace>(
   try {
     head = textOf(path, HEAD_BYTES, place.origin === "project" ? ownersOf(place, uid) : undefined);
   } catch (error) {
-    warn(`It cannot be read: ${messageOf(error)}`);
+    warn(`Cannot read it: ${messageOf(error)}`);
     return { problems };
   }
   const { fields, problem } = readFrontmatter(frontmatterParts(head), parse);
-  if (problem !== undefined && isDeclared) warn(`It cannot be read: ${problem}.`);
+  if (problem !== undefined && isDeclared) warn(`Cannot read it: ${problem}.`);
   const description = [fields.description, fields.when_to_use].filter(isSaid).map(onOneLine).join(" ");
   if (description === "") {
     if (isDeclared && problem === undefined) warn("It has no description.");
@@ -152,10 +152,14 @@ function readSkill<Place extends SkillPlace>(
   // Both stand in the prompt, on one line.
   if (!isCallable(name) || /\p{Cc}/u.test(path))
     return {
-      problems: [{ path, message: `The name "${name}" cannot be used: it should have at most ${nameRule}.` }],
+      problems: [
+        { path, message: `The name "${name}" does not work as a command: use at most ${nameRule}.` },
+      ],
     };
   if (description.length > MOST_DESCRIPTION_CHARACTERS)
-    warn(`The description has ${description.length} characters, more than ${MOST_DESCRIPTION_CHARACTERS}.`);
+    warn(
+      `The description has ${description.length} characters; the maximum is ${MOST_DESCRIPTION_CHARACTERS}.`,
+    );
   const hint = fields["argument-hint"];
   const skill = {
     name,
@@ -171,7 +175,7 @@ function readSkill<Place extends SkillPlace>(
   return { skill, problems };
 }
 
-const nameRule = `${MOST_NAME_CHARACTERS} of a to z, 0 to 9 and single hyphens`;
+const nameRule = `${MOST_NAME_CHARACTERS} characters: a to z, 0 to 9 and single hyphens`;
 
 function isStandardName(name: string): boolean {
   return name.length <= MOST_NAME_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name);
@@ -221,12 +225,12 @@ function textOf(path: string, mostBytes: number, owners?: ReadonlySet<number>): 
   const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
     const stats = fstatSync(file);
-    if (!stats.isFile()) throw new Error("it is no regular file");
+    if (!stats.isFile()) throw new Error("it is not a regular file");
     if (owners !== undefined && !owners.has(stats.uid))
       throw new Error(`it belongs to another user (uid ${stats.uid})`);
     const bytes = Buffer.alloc(Math.min(mostBytes, stats.size));
     const text = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0)).toString("utf8");
-    if (text.includes("\0")) throw new Error("it is no text");
+    if (text.includes("\0")) throw new Error("it is not a text file");
     return text;
   } finally {
     closeSync(file);
@@ -250,8 +254,8 @@ export function skillMessage(
   } catch (error) {
     throw new BonsaiError({
       code: "skill_unreadable",
-      message: `The skill ${name} cannot be used: ${path}: ${messageOf(error)}`,
-      hint: "Mend the file, or look with /reload for the skills that are there.",
+      message: `Cannot use the skill ${name} (${path}): ${messageOf(error)}`,
+      hint: "Fix the file and run /reload.",
       cause: error,
     });
   }

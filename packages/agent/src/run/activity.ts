@@ -79,18 +79,18 @@ export class Activity {
 }
 
 const descriptions: Record<ActivityKind, string> = {
-  run: "at work",
+  run: "working",
   compaction: "compacting its context",
-  navigation: "moving to another place of the session",
-  command: "running a command of yours",
-  message: "storing a message of an extension",
+  navigation: "moving to another entry of the session",
+  command: "running your command",
+  message: "storing an extension's message",
 };
 
 export function busyWith(kind: ActivityKind): BonsaiError {
   return new BonsaiError({
     code: "agent_busy",
     message: `The agent is ${descriptions[kind]}.`,
-    hint: "Wait until it has ended, steer it, queue the text as a follow-up, or abort first.",
+    hint: "Wait until it ends, steer it, queue the text as a follow-up, or abort first.",
   });
 }
 
@@ -119,7 +119,7 @@ export class GracePeriod {
 
   /** The handlers of now are waited for no longer, at once. */
   expire(): void {
-    this.#over.abort(new Error("The user waits no longer."));
+    this.#over.abort(new Error("The user stopped waiting."));
     this.reset();
   }
 

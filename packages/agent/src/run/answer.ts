@@ -58,7 +58,8 @@ export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
 const cutOff: AgentNotice = {
   level: "warning",
   code: "answer_cut_off",
-  message: "The answer was cut off at its output limit. Say go on, or ask for less at a time.",
+  message:
+    "The answer reached the output limit and was cut off. Ask the agent to continue, or ask for less at a time.",
 };
 
 /** The stream's end, whatever happens: an answer that was begun is stored as far as it came. */
@@ -185,7 +186,7 @@ export function modelFailed({ failure, message }: Answer): BonsaiError {
   return new BonsaiError({
     code: "model_failed",
     message: `${from} failed: ${failure?.message ?? message.errorMessage ?? "no reason given"}`,
-    hint: `What was said so far is kept. ${whatToDo(failure?.status)}`,
+    hint: `The answer so far is kept. ${whatToDo(failure?.status)}`,
   });
 }
 
@@ -193,13 +194,13 @@ function emptyAnswer(from: string, message: string): BonsaiError {
   return new BonsaiError({
     code: "answer_empty",
     message: `${from} gave no answer. ${message}`,
-    hint: "What was done so far is kept. Say go on, ask in other words, or choose another model.",
+    hint: "The work so far is kept. Ask the agent to continue, rephrase, or choose another model.",
   });
 }
 
 function whatToDo(status: number | undefined): string {
   if (status !== 401 && status !== 403) return "Send the message again, or choose another model.";
-  return "Check the key: /login stores another, and the provider's variable counts before it. Or choose another model.";
+  return "Check the key. /login stores a new key, but the provider's environment variable overrides it. Or choose another model.";
 }
 
 /** A text as it is to be sent: what extensions made of it, expanded where it is a command; undefined when one took it. */
@@ -285,7 +286,7 @@ export async function recordResult(
   } catch (error) {
     if (!BonsaiError.is(error) || error.code !== "entry_not_serializable") throw error;
     const { details: _, ...writable } = result;
-    const text = `The tool's result could not be stored: ${error.message}`;
+    const text = `Cannot store the tool's result: ${error.message}`;
     return storeMessage(parts, { ...writable, content: [{ type: "text", text }], isError: true });
   }
 }
@@ -319,7 +320,7 @@ export async function storeWaiting(parts: AgentParts, next: () => QueuedMessage 
       parts.onNotice({
         level: "warning",
         code: "custom_message_waits",
-        message: `A message of type ${message.customType} could not be stored, and goes with your next prompt: ${messageOf(error)}`,
+        message: `Cannot store a message of type ${message.customType} now. It will be sent with your next prompt. ${messageOf(error)}`,
       });
     }
   }

@@ -67,7 +67,7 @@ export class CompactionTriggers {
       session.append({
         type: "custom_message",
         customType: CONTINUE_CUSTOM_TYPE,
-        content: "Go on with the task where you left off.",
+        content: "Continue the task where you left off.",
         display: false,
       });
     return afterThreshold === "wait" ? "wait" : "goOn";
@@ -141,7 +141,7 @@ export class CompactionTriggers {
     asked.outcome.resolve({
       status: "cancelled",
       reason: "manual",
-      detail: "Compaction cancelled. The user stopped the work before it began.",
+      detail: "Compaction cancelled. The user stopped the agent before it began.",
       tokensBefore: tokens,
       estimatedTokensBefore: estimatedTokens,
       tokensAfter: tokens,
@@ -220,7 +220,7 @@ function presumedOverflow(refusal: string): AgentNotice {
   return {
     level: "info",
     code: "overflow_presumed",
-    message: `The request was refused without a reason that says more than its size: it is taken for too long, once. The provider said: ${refusal}`,
+    message: `The provider refused the request without a clear reason. Bonsai assumes once that it was too long. The provider said: ${refusal}`,
   };
 }
 
@@ -229,7 +229,7 @@ function tooLarge({ detail }: CompactionOutcome, more: string): BonsaiError {
     /** The request is too long and compaction could not help. */
     code: "context_overflow",
     message: `${detail} ${more}`,
-    hint: "Compact by hand (/compact, `bonsai compact`), go back (/tree, `bonsai goto`), start afresh, or choose a model with a larger window.",
+    hint: "Compact (/compact, `bonsai compact`), go back (/tree, `bonsai session goto`), start a new session, or choose a model with a larger window.",
   });
 }
 

@@ -101,7 +101,7 @@ function readBack(given: object): CustomInput {
   try {
     return JSON.parse(JSON.stringify(given)) as CustomInput;
   } catch (cause) {
-    if (cause instanceof RangeError) throw invalid("it is nested too deep", cause);
+    if (cause instanceof RangeError) throw invalid("it is nested too deeply", cause);
     throw invalid(messageOf(cause), cause);
   }
 }
@@ -109,8 +109,8 @@ function readBack(given: object): CustomInput {
 function invalid(problem: string, cause?: unknown): BonsaiError {
   return new BonsaiError({
     code: "custom_message_invalid",
-    message: `A message that an extension sent cannot be stored: ${problem}`,
-    hint: "Send {customType, content, display, details?}: content is a text or a list of text and image blocks, and all of it can be written as JSON.",
+    message: `Cannot store a message from an extension: ${problem}`,
+    hint: "Send {customType, content, display, details?}. content must be a text or a list of text and image blocks. All fields must be plain JSON values.",
     ...(cause === undefined ? {} : { cause }),
   });
 }

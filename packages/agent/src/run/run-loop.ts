@@ -239,8 +239,8 @@ function siteAfter(last: Next | undefined): CompactionSite | undefined {
 function tooManyRequests(requests: number): BonsaiError {
   return new BonsaiError({
     code: "run_request_limit",
-    message: `The model was asked ${requests.toLocaleString("en")} times in a row without a word from you, and the work was stopped.`,
-    hint: "What was done so far is kept: say go on to go on from here. The setting limits.runRequests moves the limit; 0 is none.",
+    message: `The agent stopped after ${requests.toLocaleString("en")} requests without your input.`,
+    hint: "The work so far is kept. Ask the agent to continue. To change the limit, set limits.runRequests; 0 means no limit.",
   });
 }
 

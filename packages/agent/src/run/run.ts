@@ -119,7 +119,7 @@ async function resultOf(
 }
 
 async function answerOpenCalls(parts: AgentParts): Promise<void> {
-  const text = "No result: the work was broken off before this call ended.";
+  const text = "No result: the work stopped before this call ended.";
   for (const call of openCalls(parts.session))
     await recordResult(parts, errorResult(call, text, parts.now()));
 }
@@ -141,8 +141,8 @@ function runError(error: unknown): BonsaiError {
   if (BonsaiError.is(error)) return error;
   return new BonsaiError({
     code: "run_failed",
-    message: `The work broke off: ${messageOf(error)}`,
-    hint: "What was done so far is kept. Send the message again; if it happens again, report it with this message.",
+    message: `The work stopped with an error: ${messageOf(error)}`,
+    hint: "The work so far is kept. Send the message again. If the error returns, report it with this message.",
     cause: error,
   });
 }

@@ -20,13 +20,13 @@ const MAX_TIMEOUT_SECONDS = 86_400;
 const UPDATE_MS = 100;
 
 const parameters = toolInput({
-  command: z.string().min(1).describe("What bash runs, in the working folder."),
+  command: z.string().min(1).describe("The command that bash runs in the working folder."),
   timeout: z
     .number()
     .positive()
     .max(MAX_TIMEOUT_SECONDS)
     .optional()
-    .describe("Seconds after which the command and all that it started is ended."),
+    .describe("Time limit in seconds for the command and all processes that it starts."),
 });
 
 interface BashToolOptions {
@@ -59,11 +59,11 @@ export function bashTool({
   timeoutSeconds,
   run = shellCommand,
 }: BashToolOptions): Tool {
-  const limit = timeoutSeconds > 0 ? `Without timeout it may run ${timeoutSeconds} seconds. ` : "";
+  const limit = timeoutSeconds > 0 ? `The default timeout is ${timeoutSeconds} seconds. ` : "";
   return defineTool({
     name: "bash",
     label: "Bash",
-    description: `Runs a command with bash in the working folder and returns what it wrote, standard output and errors together: the last ${shownCount(MAX_RESULT_LINES)} lines or ${MAX_RESULT_BYTES / 1024} KB, with the path of a file that has all of it. Each call is a new shell, without a terminal and without input. ${limit}Start servers in the background with their output in a file. Commands are not confined to the project: take care.`,
+    description: `Runs a command with bash in the working folder and returns its output, stdout and stderr together: the last ${shownCount(MAX_RESULT_LINES)} lines or ${MAX_RESULT_BYTES / 1024} KB, with the path of a file that contains all of it. Each call starts a new shell, without a terminal and without input. ${limit}Start servers in the background with their output in a file. Commands can change files outside the project: be careful.`,
     parameters,
     async execute({ input: { command, timeout = timeoutSeconds }, signal, onUpdate }) {
       const updates = throttledTail((text) => onUpdate({ content: [{ type: "text", text }] }));
@@ -130,10 +130,10 @@ function shownOutput({ output, isBinary }: ShellOutcome): string[] {
   if (output.bytes === 0) return ["(no output)"];
   if (isBinary) return [`[The output is binary, ${shownBytes(output.bytes)}. Redirect it to a file.]`];
   if (!output.isLong) return [output.tail.replace(/\n$/, "")];
-  const where = output.path === undefined ? "" : ` All of it is in ${output.path}: read or grep it.`;
+  const where = output.path === undefined ? "" : ` The full output is in ${output.path}: read or grep it.`;
   const problem = output.problem === undefined ? "" : ` But ${output.problem}.`;
   return [
-    `[Cut: the end of ${shownLines(output.lines)}, ${shownBytes(output.bytes)}.${where}${problem}]`,
+    `[Cut: only the end of ${shownLines(output.lines)}, ${shownBytes(output.bytes)}.${where}${problem}]`,
     output.tail.replace(/\n$/, ""),
   ];
 }
@@ -142,7 +142,7 @@ function backgroundNote(background: ShellOutcome["background"]): string[] {
   if (background.length === 0) return [];
   const names = background.map(({ pid, name }) => `${pid} (${name})`).join(", ");
   return [
-    `[Still running in the background: ${names}. What they write from now on is not seen; redirect it to a file.]`,
+    `[Still running in the background: ${names}. You will not see their further output; redirect it to a file.]`,
   ];
 }
 
@@ -152,7 +152,7 @@ function endingOf({ end, exitCode, endSignal, elapsedMs }: ShellOutcome, timeout
   if (end === "abort") return [`[Stopped by the user after ${seconds}, with all its processes.]`];
   if (end === "timeout") {
     return [
-      `[Timed out after ${timeoutSeconds} s and was ended, with all its processes. Give a larger timeout, or run it in the background with its output in a file.]`,
+      `[Timed out after ${timeoutSeconds} s and was stopped, with all its processes. Set a larger timeout, or run it in the background with its output in a file.]`,
     ];
   }
   if (endSignal !== undefined) return [`[Ended by signal ${endSignal}.]`];

@@ -75,7 +75,7 @@ export class OutputRecord {
       this.#file = openOutputFile();
       this.#save(this.#held);
     } catch (error) {
-      this.#problem = `it could not be kept: ${(error as Error).message}`;
+      this.#problem = `saving it failed: ${(error as Error).message}`;
     }
   }
 
@@ -83,14 +83,14 @@ export class OutputRecord {
     if (this.#problem !== undefined) return;
     const bytes = Buffer.from(text);
     if (this.#fileBytes + bytes.length > MAX_FILE_BYTES) {
-      this.#problem = `only its first ${MAX_FILE_BYTES >> 20} MB were kept`;
+      this.#problem = `only its first ${MAX_FILE_BYTES >> 20} MB were saved`;
       return;
     }
     try {
       writeSync(this.#file!.descriptor, bytes);
       this.#fileBytes += bytes.length;
     } catch (error) {
-      this.#problem = `it could not be kept to the end: ${(error as Error).message}`;
+      this.#problem = `saving the rest failed: ${(error as Error).message}`;
     }
   }
 }

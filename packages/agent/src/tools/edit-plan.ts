@@ -48,12 +48,11 @@ function nameOf(index: number, count: number): string {
 function place(text: string, edit: TextEdit, name: string): PlacedEdit {
   const { oldText, newText } = edit;
   if (oldText === "")
-    throw new Error(`${name} has an empty oldText. Give the passage that is to be replaced, or use write.`);
+    throw new Error(`${name} has an empty oldText. Give the text to replace, or use write.`);
   if (oldText === newText) throw new Error(`${name} changes nothing: oldText and newText are the same.`);
   const { spans, tolerated } = matches(text, oldText);
   const [span, ...others] = spans;
-  if (span === undefined)
-    throw new Error(`${name} was not made: ${notFound(text, edit)} Nothing was changed.`);
+  if (span === undefined) throw new Error(`${name} failed: ${notFound(text, edit)} Nothing was changed.`);
   if (others.length > 0) throw new Error(`${name} is ambiguous: ${several(text, spans)}`);
   const found = text.slice(span.start, span.end);
   const replacement = tolerated.length === 0 ? newText : keepUnchanged(found, edit);
@@ -64,7 +63,7 @@ function several(text: string, spans: readonly Span[]): string {
   const lines = spans.slice(0, MAX_NAMED_PLACES).map(({ start }) => lineAt(text, start));
   const more = spans.length > lines.length ? ` and ${spans.length - lines.length} more` : "";
   const times = spans.length < MAX_PLACES ? spans.length : `at least ${MAX_PLACES}`;
-  return `oldText occurs ${times} times (lines ${lines.join(", ")}${more}). Nothing was changed. Take more of the lines around the one that is meant, or one edit for each.`;
+  return `oldText occurs ${times} times (lines ${lines.join(", ")}${more}). Nothing was changed. Add more of the surrounding lines, or send one edit for each place.`;
 }
 
 function lineAt(text: string, index: number): number {
@@ -266,21 +265,21 @@ const MIN_TELLING_CHARS = 8;
 /** Why a passage was not found, with what comes nearest to it. */
 function notFound(text: string, { oldText, newText }: TextEdit): string {
   if (newText.trim().length >= MIN_TELLING_CHARS && text.includes(newText)) {
-    return "oldText does not occur, but newText does: it seems to be made already.";
+    return "oldText does not occur, but newText does: this edit seems to be done already.";
   }
   const lines = text.split("\n");
   const wanted = oldText.split("\n");
   const start = nearestStart(lines, wanted);
   if (start === undefined) {
-    return "no line of oldText occurs in the file. Read the file again and copy the passage from it.";
+    return "no line of oldText occurs in the file. Read the file again and copy the text from it.";
   }
   const found = lines.slice(start, start + wanted.length);
   const differing = wanted.findIndex((line, index) => line.trimEnd() !== found[index]?.trimEnd());
   const at = Math.max(0, differing);
   return [
-    `oldText does not occur. Nearest, from line ${start + 1}:`,
+    `oldText does not occur. The nearest text starts at line ${start + 1}:`,
     ...shownLines(found, start),
-    `It differs first in line ${start + at + 1} (${difference(wanted[at]!, found[at])}): oldText has ${quoted(wanted[at]!)}, the file has ${quoted(found[at])}.`,
+    `The first difference is in line ${start + at + 1} (${difference(wanted[at]!, found[at])}): oldText has ${quoted(wanted[at]!)}, the file has ${quoted(found[at])}.`,
   ].join("\n");
 }
 
@@ -315,7 +314,7 @@ function plainQuotes(text: string): string {
 }
 
 function difference(wanted: string, found: string | undefined): string {
-  if (found === undefined) return "the file ends before";
+  if (found === undefined) return "the file ends earlier";
   if (wanted.trimStart() === found.trimStart()) return "only the indentation";
   if (wanted.replaceAll(/\s+/g, "") === found.replaceAll(/\s+/g, "")) return "only the spaces";
   if (plainQuotes(wanted) === plainQuotes(found)) return "only the quotes";

@@ -13,8 +13,8 @@ const MAX_SHOWN_DIFF_LINES = 40;
 const MAX_SHOWN_DIFF_CHARS = 4_000;
 
 const edit = z.object({
-  oldText: z.string().describe("The passage to replace, exactly as in the file; it must occur once."),
-  newText: z.string().describe("What takes its place."),
+  oldText: z.string().describe("The text to replace, exactly as in the file; it must occur once."),
+  newText: z.string().describe("The replacement."),
 });
 
 const parameters = toolInput({
@@ -24,12 +24,12 @@ const parameters = toolInput({
     .preprocess(parsedList, z.array(edit))
     .optional()
     .describe(
-      "Several edits of the file at once, each against the file as it is now; they must not overlap.",
+      "Several edits of the file in one call. Each applies to the current file; they must not overlap.",
     ),
   oldText: edit.shape.oldText
     .optional()
-    .describe("For a single edit, in place of edits: the passage to replace."),
-  newText: edit.shape.newText.optional().describe("For a single edit: what takes its place."),
+    .describe("For a single edit, instead of edits: the text to replace."),
+  newText: edit.shape.newText.optional().describe("For a single edit: the replacement."),
 });
 
 type Input = z.output<typeof parameters>;
@@ -46,7 +46,7 @@ export function editTool(guard: PathGuard): Tool {
     name: "edit",
     label: "Edit",
     description:
-      "Replaces passages in a text file. Each oldText must be copied exactly from the file, without line numbers, and occur only once: take in neighbouring lines until it does. All edits of one call are made, or none.",
+      "Replaces text in a text file. Copy each oldText exactly from the file, without line numbers. It must occur only once: add neighbouring lines until it does. A call makes all its edits or none.",
     parameters,
     async execute({ input, signal }) {
       const edits = editsOf(input);
@@ -77,7 +77,7 @@ function editsOf({ edits = [], oldText, newText }: Input): TextEdit[] {
   }
   const single = oldText === undefined || newText === undefined ? [] : [{ oldText, newText }];
   const all = [...edits, ...single];
-  if (all.length === 0) throw new Error("No edit was given. Give edits, or oldText and newText.");
+  if (all.length === 0) throw new Error("The call contains no edit. Give edits, or oldText and newText.");
   return all.map((one) => ({ oldText: withLf(one.oldText), newText: withLf(one.newText) }));
 }
 
@@ -108,7 +108,7 @@ async function readWhole(file: GuardedPath): Promise<{ text: string; format: Tex
   try {
     if (stats.size > MAX_EDITED_BYTES) {
       throw new Error(
-        `${file.shown} has ${shownBytes(stats.size)}; edit takes files up to ${shownBytes(MAX_EDITED_BYTES)}. Change it with a program through bash.`,
+        `${file.shown} has ${shownBytes(stats.size)}; edit accepts files up to ${shownBytes(MAX_EDITED_BYTES)}. Change it with a program in bash.`,
       );
     }
     const bytes = await handle.readFile();
@@ -127,7 +127,7 @@ async function readWhole(file: GuardedPath): Promise<{ text: string; format: Tex
 
 /** What cannot be read without loss cannot be written back without loss. */
 function decoded({ shown }: GuardedPath, bytes: Buffer, format: TextFormat): string {
-  const refusal = `${shown} is not valid UTF-8 or UTF-16, and editing would damage it. Convert it first, for instance with iconv through bash.`;
+  const refusal = `${shown} is not valid UTF-8 or UTF-16, and editing would damage it. Convert it first, for instance with iconv in bash.`;
   if (format.encoding === "windows-1252") throw new Error(refusal);
   try {
     return decodeText(bytes, format);
@@ -143,7 +143,7 @@ function report(
 ): string {
   const made = count === 1 ? "1 edit" : `${count} edits`;
   const notes =
-    tolerated.length === 0 ? [] : [`(oldText was not exact; overlooked: ${tolerated.join("; ")}.)`];
+    tolerated.length === 0 ? [] : [`(oldText was not exact; ignored differences: ${tolerated.join("; ")}.)`];
   const heading = `Edited ${shown}: ${made}, ${shownLines(diff.added)} added, ${shownCount(diff.removed)} removed.`;
   return [heading, ...notes, shownDiff(diff.diff)].join("\n").trimEnd();
 }
@@ -151,7 +151,7 @@ function report(
 function shownDiff(diff: string): string {
   const lines = diff.trimEnd().split("\n");
   const short = lines.slice(0, MAX_SHOWN_DIFF_LINES).join("\n").slice(0, MAX_SHOWN_DIFF_CHARS).toWellFormed();
-  return short.length < diff.trimEnd().length ? `${short}\n… (the difference goes on)` : short;
+  return short.length < diff.trimEnd().length ? `${short}\n… (the diff is cut here)` : short;
 }
 
 function withLf(text: string): string {

@@ -15,7 +15,7 @@ export async function replaceFile({ real, shown }: GuardedPath, bytes: Buffer): 
     await refuseMoved(real);
     const stats = await statsOf(real);
     if (stats?.isDirectory()) throw Object.assign(new Error(), { code: "EISDIR" });
-    if (stats !== undefined && !stats.isFile()) throw new Error("it is no regular file");
+    if (stats !== undefined && !stats.isFile()) throw new Error("it is not a regular file");
     // A rename would pass by a write protection that is meant for this file.
     if (stats !== undefined) await access(real, constants.W_OK);
     else await mkdir(dirname(real), { recursive: true });

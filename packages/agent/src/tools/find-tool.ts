@@ -15,7 +15,7 @@ const parameters = toolInput({
     .string()
     .min(1)
     .describe('A glob, such as "*.test.ts" for names anywhere or "src/**/*.json" for paths.'),
-  path: z.string().min(1).optional().describe("The folder to look in. Default: the working folder."),
+  path: z.string().min(1).optional().describe("The folder to search. Default: the working folder."),
   limit: z.int().min(1).optional().describe(`How many paths to return. Default ${DEFAULT_LIMIT}.`),
 });
 
@@ -24,7 +24,7 @@ export function findTool(guard: PathGuard): Tool {
     name: "find",
     label: "Find",
     description:
-      "Finds files and folders by a glob, in the order of their names. What .gitignore names is left out, unless path leads into it.",
+      "Finds files and folders by a glob, sorted by name. Skips files ignored by .gitignore, unless path is inside them.",
     parameters,
     async execute({ input: { pattern, path = ".", limit = DEFAULT_LIMIT }, signal }) {
       const folder = await existingPath(guard, { toolName: "find", path, access: "read", signal });
@@ -48,7 +48,7 @@ export function findTool(guard: PathGuard): Tool {
 function relativePattern(pattern: string, folder: string): string {
   if (!isAbsolute(pattern)) return pattern;
   if (pattern.startsWith(`${folder}${sep}`)) return `./${pattern.slice(folder.length + 1)}`;
-  throw new Error(`The pattern ${pattern} is absolute. Give the folder as path, and the rest as pattern.`);
+  throw new Error(`The pattern ${pattern} is absolute. Give the folder as path and the rest as pattern.`);
 }
 
 interface Found {

@@ -89,9 +89,8 @@ function kindOf(entry: Dirent): WalkedEntry["kind"] {
 /** What a result does not cover, as sentences. */
 export function gapNotes({ unreadableFolders, isCut }: WalkGaps): string[] {
   const notes: string[] = [];
-  if (unreadableFolders > 0) notes.push(`[Folders that could not be read: ${unreadableFolders}.]`);
-  if (isCut)
-    notes.push(`[Stopped after ${MAX_WALKED_ENTRIES} files and folders: name a folder further down.]`);
+  if (unreadableFolders > 0) notes.push(`[Unreadable folders: ${unreadableFolders}.]`);
+  if (isCut) notes.push(`[Stopped after ${MAX_WALKED_ENTRIES} files and folders. Search a subfolder.]`);
   return notes;
 }
 

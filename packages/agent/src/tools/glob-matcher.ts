@@ -117,7 +117,7 @@ export class GlobPattern {
 
 function tooLong(characters: number): Error {
   return new Error(
-    `The glob has ${shownCount(characters)} characters; at most ${shownCount(MAX_GLOB_CHARS)} can be used. Name the folder as path, and write a shorter glob.`,
+    `The glob has ${shownCount(characters)} characters; the maximum is ${shownCount(MAX_GLOB_CHARS)}. Give the folder as path and a shorter glob.`,
   );
 }
 
@@ -213,14 +213,16 @@ class GlobParser {
     const [from, to] = [Math.min(Number(first), Number(last)), Math.max(Number(first), Number(last))];
     if (to - from >= MAX_RANGE_NUMBERS) {
       throw new Error(
-        `The range ${text} of the glob stands for more than ${shownCount(MAX_RANGE_NUMBERS)} numbers. Write * for them.`,
+        `The range ${text} of the glob covers more than ${shownCount(MAX_RANGE_NUMBERS)} numbers. Use * instead.`,
       );
     }
     const width = /^-?0\d/.test(first) ? first.length : 0;
     const numbers = Array.from({ length: to - from + 1 }, (_, at) => String(from + at).padStart(width, "0"));
     this.#numbers(numbers);
     if (this.#steps.length > MAX_STEPS) {
-      throw new Error("The ranges of numbers in the glob stand for too much together. Write * for some.");
+      throw new Error(
+        "The number ranges of the glob cover too many numbers together. Use * for some of them.",
+      );
     }
     this.#at = end + 1;
     return true;

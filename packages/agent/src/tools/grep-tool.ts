@@ -19,11 +19,11 @@ const parameters = toolInput({
   pattern: z
     .string()
     .min(1)
-    .describe("A regular expression, matched line by line; or plain text with literal."),
+    .describe("A regular expression, matched line by line; with literal, plain text."),
   path: z.string().min(1).optional().describe("The folder or file to search. Default: the working folder."),
-  glob: z.string().min(1).optional().describe('Which files, such as "*.ts" or "src/**/*.md".'),
+  glob: z.string().min(1).optional().describe('Files to search, such as "*.ts" or "src/**/*.md".'),
   ignoreCase: z.boolean().optional().describe("Default false."),
-  literal: z.boolean().optional().describe("Takes pattern as plain text. Default false."),
+  literal: z.boolean().optional().describe("Treats pattern as plain text. Default false."),
   context: z
     .int()
     .min(0)
@@ -40,7 +40,7 @@ export function grepTool(guard: PathGuard, env: NodeJS.ProcessEnv): Tool {
     name: "grep",
     label: "Grep",
     description:
-      "Searches the contents of files; returns path:line: text. What .gitignore names is left out, unless path leads into it.",
+      "Searches the contents of files; returns path:line: text. Skips files ignored by .gitignore, unless path is inside them.",
     parameters,
     async execute({ input, signal }) {
       refuseLineBreaks(input);
@@ -51,7 +51,8 @@ export function grepTool(guard: PathGuard, env: NodeJS.ProcessEnv): Tool {
         signal,
       });
       const stats = await stat(root.real);
-      if (!stats.isDirectory() && !stats.isFile()) throw new Error(`${root.shown} is no file and no folder.`);
+      if (!stats.isDirectory() && !stats.isFile())
+        throw new Error(`${root.shown} is neither a file nor a folder.`);
       const notes: string[] = [];
       const lines = searchFor(env)({
         root: root.real,
@@ -75,7 +76,7 @@ export function grepTool(guard: PathGuard, env: NodeJS.ProcessEnv): Tool {
 function refuseLineBreaks({ pattern, literal }: Input): void {
   if (!pattern.includes("\n") && (literal || !/(?<!\\)(?:\\\\)*\\n/.test(pattern))) return;
   throw new Error(
-    "The pattern has a line break, and grep searches line by line. Search for one of the lines, with context.",
+    "The pattern contains a line break, but grep searches line by line. Search for one of the lines, with context.",
   );
 }
 

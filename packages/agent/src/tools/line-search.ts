@@ -65,7 +65,7 @@ export const scriptSearch: LineSearch = async function* search(options) {
 function expressionOf({ pattern, isLiteral, ignoresCase }: LineSearchOptions): RegExp {
   if (pattern.length > MAX_PATTERN_CHARS) {
     throw new Error(
-      `The pattern has ${shownCount(pattern.length)} characters; at most ${shownCount(MAX_PATTERN_CHARS)} can be used. Search for a piece of it.`,
+      `The pattern has ${shownCount(pattern.length)} characters; the maximum is ${shownCount(MAX_PATTERN_CHARS)}. Search for a part of it.`,
     );
   }
   // As ripgrep writes it.
@@ -78,7 +78,7 @@ function expressionOf({ pattern, isLiteral, ignoresCase }: LineSearchOptions): R
     return new RegExp(source, flags);
   } catch (cause) {
     throw new Error(
-      `The pattern ${JSON.stringify(pattern)} cannot be used: ${(cause as Error).message}. Set literal to search for it as it is.`,
+      `Invalid pattern ${JSON.stringify(pattern)}: ${(cause as Error).message}. Set literal to search for plain text.`,
       { cause },
     );
   }
@@ -104,7 +104,7 @@ async function textOf(
   try {
     const stats = await stat(file);
     // What was a file when it was listed could be a pipe by now.
-    if (!stats.isFile()) throw new Error("it is no regular file");
+    if (!stats.isFile()) throw new Error("it is not a regular file");
     const { size } = stats;
     if (size > MAX_FILE_BYTES) {
       onNote(`[${path} was not searched: it has ${shownBytes(size)}.]`);
@@ -271,7 +271,7 @@ function tooSlow({ source }: Expression, { name, cause }: { name: string; cause:
   return new BonsaiError({
     code: "expression_too_slow",
     message: `The pattern ${JSON.stringify(source)} takes too long on ${name}: more than ${MAX_FILE_MS / 1000} seconds. Write it without nested repetitions, or search for plain text.`,
-    hint: "A repetition of what repeats itself, like (a+)+, tries every way to share the text out.",
+    hint: "A repetition inside a repetition, like (a+)+, tries every way to split the text.",
     cause,
   });
 }

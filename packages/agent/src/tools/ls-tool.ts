@@ -26,7 +26,7 @@ export function lsTool(guard: PathGuard): Tool {
     name: "ls",
     label: "List",
     description:
-      "Lists a folder by name, hidden entries too: folders end with /, links show where they lead.",
+      "Lists a folder sorted by name, including hidden entries. Folders end with /, links show their target.",
     parameters,
     async execute({ input: { path = ".", limit = DEFAULT_LIMIT }, signal }) {
       const folder = await existingPath(guard, { toolName: "ls", path, access: "read", signal });
@@ -67,7 +67,7 @@ async function list({ real, shown }: GuardedPath): Promise<Dirent[]> {
     const entries = await readdir(real, { withFileTypes: true });
     return entries.sort((a, b) => compareNames(a.name, b.name));
   } catch (error) {
-    if (errorCode(error) === "ENOTDIR") throw new Error(`${shown} is a file. Use read to see what is in it.`);
+    if (errorCode(error) === "ENOTDIR") throw new Error(`${shown} is a file. Use read to see its contents.`);
     throw fileProblem("Listing", shown, error);
   }
 }

@@ -32,7 +32,7 @@ class WrongKind extends Error {}
 
 function refuseOthers(shown: string, stats: Stats): void {
   if (stats.isFile()) return;
-  if (stats.isDirectory()) throw new WrongKind(`${shown} is a folder. Use ls to see what is in it.`);
+  if (stats.isDirectory()) throw new WrongKind(`${shown} is a folder. Use ls to list it.`);
   const kind = stats.isFIFO() ? "a named pipe" : stats.isSocket() ? "a socket" : "a device";
   throw new WrongKind(`${shown} is ${kind}, not a file. Only regular files can be read and edited.`);
 }

@@ -116,7 +116,7 @@ async function realPath(path: string, linksLeft: number = MAX_LINKS): Promise<st
  */
 export async function refuseMoved(real: string): Promise<void> {
   const now = await realPath(real);
-  if (now !== real) throw new Error(`it leads to ${now} by now`);
+  if (now !== real) throw new Error(`it now leads to ${now}`);
 }
 
 /** True for the folder itself and all in it; both absolute, symbolic links resolved. */
@@ -152,10 +152,10 @@ interface Refusal {
 
 function refusal({ path, real, project, access, wasAsked }: Refusal): string {
   const leads = real.endsWith(path) ? "" : ` (it leads to ${real})`;
-  const deed = access === "read" ? "read" : "changed";
+  const deed = access === "read" ? "read" : "change";
   if (wasAsked)
-    return `${path}${leads} lies outside the project ${project}, and the user did not allow it to be ${deed}.`;
-  return `${path}${leads} lies outside the project ${project} and may not be ${deed}. Work inside the project, or ask the user to add its folder to the setting paths.allow.`;
+    return `${path}${leads} is outside the project ${project}. The user did not allow you to ${deed} it.`;
+  return `${path}${leads} is outside the project ${project}. You may not ${deed} it. Work inside the project, or ask the user to add its folder to the setting paths.allow.`;
 }
 
 /** Names that are offered in place of a missing one. */

@@ -20,22 +20,22 @@ export interface ProcessToStart extends SpawnOptions {
 const refusals: Readonly<Record<string, readonly [why: string, hint: string]>> = {
   EMFILE: [
     "this process has too many files open",
-    "Try again with fewer commands at once; `ulimit -n` shows the limit and raises it.",
+    "Run fewer commands at once, or raise the limit with `ulimit -n`.",
   ],
-  ENFILE: ["too many files are open on this machine", "Try again when other programs have ended."],
+  ENFILE: ["too many files are open on this machine", "Close other programs and try again."],
   EAGAIN: [
-    "there are as many processes as the system allows",
-    "Try again when some have ended; `ulimit -u` shows the limit.",
+    "the system's limit of processes is reached",
+    "Stop some processes and try again. `ulimit -u` shows the limit.",
   ],
-  ENOMEM: ["there is no memory for another process", "Try again when other programs have ended."],
-  ENOENT: ["there is no such program", "Install it, or check the PATH."],
-  EACCES: ["it may not be run", "Check the rights of the program and of the working folder."],
-  EPERM: ["the system does not permit it", "Check the rights of the program and of the working folder."],
+  ENOMEM: ["not enough memory for another process", "Close other programs and try again."],
+  ENOENT: ["the program was not found", "Install it, or check the PATH."],
+  EACCES: ["permission denied", "Check the rights of the program and of the working folder."],
+  EPERM: ["the system does not allow it", "Check the rights of the program and of the working folder."],
   E2BIG: [
-    "its arguments and the environment are longer than the system takes",
-    "Write what is long to a file, and name that.",
+    "the arguments and the environment are longer than the system allows",
+    "Write long arguments to a file and pass the file's name.",
   ],
-  ENOEXEC: ["it is no program for this machine", "Install the one for this machine."],
+  ENOEXEC: ["the program is not for this machine", "Install the version for this machine."],
   ENOTDIR: ["a part of its path is a file, not a folder", "Check the PATH and the working folder."],
 };
 
@@ -74,11 +74,11 @@ function notStarted(
   const code = (cause as NodeJS.ErrnoException).code ?? "";
   const [why, hint] =
     code === "ENOENT" && cwd !== undefined && !existsSync(cwd)
-      ? [`its working folder ${String(cwd)} does not exist`, "Start where there is one."]
-      : (refusals[code] ?? [(cause as Error).message, "Mend what the message names, and try again."]);
+      ? [`the working folder ${String(cwd)} does not exist`, "Start in an existing folder."]
+      : (refusals[code] ?? [(cause as Error).message, "Fix the cause and try again."]);
   return new BonsaiError({
     code: "process_not_started",
-    message: `${command} could not be started: ${why}${refusals[code] === undefined ? "" : ` (${code})`}.`,
+    message: `Cannot start ${command}: ${why}${refusals[code] === undefined ? "" : ` (${code})`}.`,
     hint,
     cause,
   });
@@ -257,8 +257,7 @@ export function findShell(env: NodeJS.ProcessEnv, platform: NodeJS.Platform = pr
   if (platform === "win32") return gitBash(env);
   const found = ["/bin/bash", "/usr/bin/bash"].find(isProgram) ?? programPath("bash", env);
   const shell = found ?? ["/bin/sh"].find(isProgram) ?? programPath("sh", env);
-  if (shell === undefined)
-    throw new Error("Neither bash nor sh was found. Install one, or put it on the PATH.");
+  if (shell === undefined) throw new Error("Found neither bash nor sh. Install one, or add it to the PATH.");
   return shell;
 }
 
@@ -274,7 +273,7 @@ function gitBash(env: NodeJS.ProcessEnv): string {
   const usable = onPath !== undefined && /\\system32\\/i.test(onPath) ? undefined : onPath;
   const shell = installed.find(isProgram) ?? usable;
   if (shell === undefined)
-    throw new Error("bash was not found. On Windows, install Git for Windows, which brings it.");
+    throw new Error("Found no bash. On Windows, install Git for Windows: it includes bash.");
   return shell;
 }
 

@@ -46,7 +46,7 @@ export function readTool(guard: PathGuard): Tool {
   return defineTool({
     name: "read",
     label: "Read",
-    description: `Reads a text file, or shows an image (png, jpeg, gif, webp). Returns at most ${shownCount(MAX_RESULT_LINES)} lines or ${MAX_RESULT_BYTES / 1024} KB; go on with offset. Use it rather than cat or sed, and read a file before you edit it.`,
+    description: `Reads a text file, or shows an image (png, jpeg, gif, webp). Returns at most ${shownCount(MAX_RESULT_LINES)} lines or ${MAX_RESULT_BYTES / 1024} KB; continue with offset. Use it instead of cat or sed, and read a file before you edit it.`,
     parameters,
     async execute({ input, signal }) {
       const file = await existingPath(guard, { toolName: "read", path: input.path, access: "read", signal });
@@ -56,7 +56,7 @@ export function readTool(guard: PathGuard): Tool {
         if (kind.kind === "text") return await readText({ shown: file.shown, opened, input, signal }, kind);
         if (kind.kind === "image") return await readImage(file.shown, opened, kind.mimeType);
         throw new Error(
-          `${file.shown} is not text: ${kind.what}, ${shownBytes(opened.stats.size)}. Look into it with a program that knows the format, through bash.`,
+          `${file.shown} is not text: ${kind.what}, ${shownBytes(opened.stats.size)}. Use bash and a program that knows the format.`,
         );
       } finally {
         await opened.handle.close();
@@ -72,7 +72,7 @@ async function readImage(
 ): Promise<ToolResult<ReadDetails>> {
   if (size > MAX_IMAGE_BYTES) {
     throw new Error(
-      `The image ${shown} (${mimeType}) has ${shownBytes(size)}; at most ${shownBytes(MAX_IMAGE_BYTES)} can be shown. Make a smaller copy through bash and read that.`,
+      `The image ${shown} (${mimeType}) has ${shownBytes(size)}; at most ${shownBytes(MAX_IMAGE_BYTES)} can be shown. Make a smaller copy with bash and read the copy.`,
     );
   }
   const data = (await handle.readFile()).toString("base64");
@@ -149,12 +149,12 @@ function noticesOf(
   if (lastLine === 0) notices.push("[The file is empty.]");
   if (!isEnd) {
     const total = totalLines === undefined ? `a file of ${shownBytes(sizeBytes)}` : shownCount(totalLines);
-    notices.push(`[Lines ${offset} to ${lastLine} of ${total}. Go on with offset=${lastLine + 1}.]`);
+    notices.push(`[Lines ${offset} to ${lastLine} of ${total}. Continue with offset=${lastLine + 1}.]`);
   }
   if (cutLines[0] !== undefined) {
     const more = `sed -n '${cutLines[0]}p' FILE | cut -b ${MAX_LINE_BYTES + 1}-`;
     notices.push(
-      `[Long lines were cut (${cutLines.slice(0, 10).join(", ")}). See the rest of one through bash: ${more}]`,
+      `[Long lines were cut (${cutLines.slice(0, 10).join(", ")}). To see the rest of a line, use bash: ${more}]`,
     );
   }
   if (hasCrlf) notices.push("[Line endings are CRLF, shown as LF; edit keeps them.]");

@@ -102,17 +102,17 @@ function isContinuation(byte: number | undefined): boolean {
 }
 
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: "permission is denied",
-  EPERM: "the operation is not permitted",
+  EACCES: "permission denied",
+  EPERM: "the system does not allow it",
   ENOTDIR: "a part of the path is a file, not a folder",
   EISDIR: "it is a folder",
   ENOSPC: "the disk is full",
-  EDQUOT: "the disk quota is used up",
+  EDQUOT: "the disk quota is exceeded",
   EROFS: "the file system is read-only",
-  ELOOP: "its symbolic links go round in a circle",
+  ELOOP: "its symbolic links form a loop",
   ENAMETOOLONG: "the name is too long for this file system",
   EMFILE: "too many files are open; try again with fewer calls at once",
-  EBUSY: "another program holds it",
+  EBUSY: "another program is using it",
   ENOENT: "it does not exist",
 };
 

@@ -118,7 +118,7 @@ function tooLongLine(row: string): SearchedLine | undefined {
   return {
     path: pathOf(JSON.parse(path) as Text),
     line: line === undefined ? undefined : Number(line),
-    text: "[matches, but is too long to show: search for a rarer piece of it]",
+    text: "[matches, but is too long to show. Search for a rarer part of it]",
     matchAt: 0,
   };
 }
@@ -143,11 +143,11 @@ function collected(child: ChildProcess): () => string {
 function report(complaint: string, { pattern, glob, onNote }: LineSearchOptions): void {
   if (complaint.startsWith("regex")) {
     throw new Error(
-      `The pattern ${JSON.stringify(pattern)} cannot be used: ${complaint}\nSet literal to search for it as it is.`,
+      `Invalid pattern ${JSON.stringify(pattern)}: ${complaint}\nSet literal to search for plain text.`,
     );
   }
   if (complaint.startsWith("error parsing glob")) {
-    throw new Error(`The glob ${JSON.stringify(glob)} cannot be used: ${complaint}`);
+    throw new Error(`Invalid glob ${JSON.stringify(glob)}: ${complaint}`);
   }
   onNote(`[ripgrep says: ${complaint}]`);
 }

@@ -110,11 +110,11 @@ async function checkRunnable({ command, cwd, signal }: ShellCommandOptions): Pro
   const bytes = Buffer.byteLength(command);
   if (bytes > MAX_COMMAND_BYTES) {
     throw new Error(
-      `The command has ${shownBytes(bytes)}; at most ${shownBytes(MAX_COMMAND_BYTES)} can be run. Write long contents with write, and run that.`,
+      `The command has ${shownBytes(bytes)}; the maximum is ${shownBytes(MAX_COMMAND_BYTES)}. Save it to a file with write and run the file.`,
     );
   }
   const stats = await stat(cwd).catch(() => undefined);
-  if (!stats?.isDirectory()) throw new Error(`The working folder ${cwd} does not exist any more.`);
+  if (!stats?.isDirectory()) throw new Error(`The working folder ${cwd} no longer exists.`);
 }
 
 function start({ command, cwd, env }: ShellCommandOptions, mark: string): Promise<ChildProcess> {

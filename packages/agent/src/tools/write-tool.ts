@@ -30,11 +30,11 @@ export function writeTool(guard: PathGuard): Tool {
     name: "write",
     label: "Write",
     description:
-      "Writes a whole file; makes its folders, replaces what was there. For new files and complete rewrites: use edit to change a part.",
+      "Writes a whole file. Creates missing folders and replaces an existing file. Use it for new files and complete rewrites; use edit to change a part.",
     parameters,
     async execute({ input: { path, content }, signal }) {
       if (/[/\\]$/.test(path))
-        throw new Error(`${path} names a folder. Give the path of a file; its folders are made with it.`);
+        throw new Error(`${path} is a folder. Give the path of a file; missing folders are created.`);
       const file = await guard({ toolName: "write", path, access: "write", signal });
       return inFileQueue(file.real, async () => {
         signal.throwIfAborted();
@@ -48,7 +48,7 @@ async function write(file: GuardedPath, content: string): Promise<ToolResult<Wri
   const bytes = Buffer.from(content);
   const before = await earlierFile(file, bytes.length);
   if (before?.bytes?.equals(bytes))
-    return result(`${file.shown} has this content already; nothing was written.`, unchanged(file));
+    return result(`${file.shown} already has this content; nothing was written.`, unchanged(file));
   await replaceFile(file, bytes);
   const size = shownBytes(bytes.length);
   if (before === undefined) {

@@ -33,16 +33,26 @@ const bomb = ["a: &a [x, x, x, x, x, x, x, x, x, x]"]
   .join("\n");
 
 test.each([
-  ["broken", "---\na: [1\nb: 2\n---\nB", "its fields are no valid YAML: ", "B"],
-  ["a name twice", "---\na: 1\na: 2\n---\nB", "its fields are no valid YAML: Map keys must be unique", "B"],
-  ["a list", "---\n- a\n- b\n---\nB", "its fields are no names with values", "B"],
-  ["a text", "---\nonly words\n---\nB", "its fields are no names with values", "B"],
-  ["aliases of aliases", `---\n${bomb}\n---\nB`, "its fields are no valid YAML: Excessive alias count", "B"],
-  ["never closed", "---\nname: x\n", "its first line opens fields that no line --- ends", "---\nname: x\n"],
+  ["broken", "---\na: [1\nb: 2\n---\nB", "its front matter is not valid YAML: ", "B"],
+  [
+    "a name twice",
+    "---\na: 1\na: 2\n---\nB",
+    "its front matter is not valid YAML: Map keys must be unique",
+    "B",
+  ],
+  ["a list", "---\n- a\n- b\n---\nB", "its front matter is not a list of fields (name: value)", "B"],
+  ["a text", "---\nonly words\n---\nB", "its front matter is not a list of fields (name: value)", "B"],
+  [
+    "aliases of aliases",
+    `---\n${bomb}\n---\nB`,
+    "its front matter is not valid YAML: Excessive alias count",
+    "B",
+  ],
+  ["never closed", "---\nname: x\n", "its front matter has no closing line ---", "---\nname: x\n"],
   [
     "10 MB",
     `---\na: ${"x".repeat(1e7)}\n---\nB`,
-    "its fields have 10,000,003 characters; 65,536 are read",
+    "its front matter has 10,000,003 characters; the maximum is 65,536",
     "B",
   ],
 ])("a problem, and no throw: %s", async (_, text, problem, body) => {

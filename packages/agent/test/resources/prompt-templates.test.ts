@@ -89,15 +89,15 @@ test("what cannot be a template is named, and the others are read", async () => 
   expect(names).toEqual(["broken", "good"]);
   expect(templates.get("broken")?.body).toBe("Still a prompt");
   expect(problems.sort()).toEqual([
-    "binary.md: It is no UTF-8 text.",
-    expect.stringMatching(/^broken.md: It is used without its fields: its fields are no valid YAML/),
-    "empty.md: It holds no prompt.",
-    "gone.md: It is a link to what is not there.",
-    "huge.md: It has 262,145 bytes; a template may have 262,144.",
-    "latin.md: It is no UTF-8 text.",
-    "loop.md: It is a link that leads to itself.",
-    "my file.md: Its name cannot be typed as a command: rename it with letters, digits, dots, - and _.",
-    "theme.json: It is no Markdown file: the name of a template ends with .md.",
+    "binary.md: It is not UTF-8 text.",
+    expect.stringMatching(/^broken.md: Its front matter is ignored: its front matter is not valid YAML/),
+    "empty.md: It contains no prompt.",
+    "gone.md: It links to a missing file.",
+    "huge.md: It has 262,145 bytes; the maximum is 262,144.",
+    "latin.md: It is not UTF-8 text.",
+    "loop.md: It is a link to itself.",
+    "my file.md: Its name does not work as a command. Rename it: use letters, digits, dots, - and _.",
+    "theme.json: It is not a Markdown file: the name of a prompt template must end with .md.",
   ]);
 });
 
@@ -112,7 +112,7 @@ test("commands of a template are not run, and the model is told so", () => {
   const { text, commands } = expanded(body);
   expect(commands).toEqual(["git status", "npm ls\nnpm test"]);
   expect(text).toContain("Status: !`git status`");
-  expect(text).toMatch(/None of the commands marked with ! above was run/);
+  expect(text).toMatch(/The commands marked with ! above were not run/);
   expect(expanded("Plain", "!`rm -rf x`").commands).toEqual([]);
 });
 
@@ -133,6 +133,6 @@ test("a pipe that somebody names is no template, and nobody waits for it", async
   execFileSync("mkfifo", [join(folder, "pipe.md")]);
   expect(await read(folder, "pipe.md")).toMatchObject({
     names: [],
-    problems: ["pipe.md: It is no regular file."],
+    problems: ["pipe.md: It is not a regular file."],
   });
 });

@@ -44,15 +44,13 @@ test.each([
   expect(byScript(text)).toBeLessThanOrEqual(maxTokens);
   expect(rows[0]).toMatch(new RegExp(`${first.replaceAll(/[()]/g, "\\$&")}$`));
   if (shown === undefined)
-    expect(rows.at(-1)).toBe(`- and ${count - rows.length + 1} more that there is no room for here, in /s`);
+    expect(rows.at(-1)).toBe(`- and ${count - rows.length + 1} more in /s (no room to list them)`);
   else expect(rows).toHaveLength(shown);
   expect(skillSection(many(count), maxTokens)).toBe(text);
 });
 
 test("a single skill is never lost, however small the budget is", () => {
-  expect(lines(skillSection([skill("pdf")], 1))).toEqual([
-    "- and 1 more that there is no room for here, in /s",
-  ]);
+  expect(lines(skillSection([skill("pdf")], 1))).toEqual(["- and 1 more in /s (no room to list them)"]);
 });
 
 test("offered where the model can read files, and nowhere else", () => {

@@ -69,7 +69,7 @@ describe("where skills are found", () => {
     const { skills, problems } = await readSkills([at("user"), at("project/pdf/SKILL.md"), at("again")]);
     expect(skills.map(({ description }) => description)).toEqual(["The project's"]);
     expect(problems).toEqual([
-      { path: one, winner: skills[0], message: `There is another skill "pdf", which counts: ${two}` },
+      { path: one, winner: skills[0], message: `Another skill "pdf" overrides it: ${two}` },
     ]);
   });
 
@@ -123,7 +123,7 @@ describe("where skills are found", () => {
     const outer = { path: folder, origin: "project" } as const;
     const read = await readSkills([outer], { uid: me + 1 });
     expect(names(read.skills)).toEqual([]);
-    const message = `It cannot be read: it belongs to another user (uid ${me === 0 ? 4321 : me})`;
+    const message = `Cannot read it: it belongs to another user (uid ${me === 0 ? 4321 : me})`;
     expect(read.problems).toEqual([{ path: file, message }]);
     const own = put("p/.claude/skills/b/SKILL.md", skill("name: b\ndescription: B"));
     if (me === 0) for (const path of [own, join(folder, "p")]) chownSync(path, 4321, 4321);
@@ -145,10 +145,14 @@ describe("where skills are found", () => {
 test.each([
   ["no description", skill("name: a"), "It has no description."],
   ["no fields", "# Only words", "It has no description."],
-  ["broken YAML", "---\nname: [a\nx: 2\n---\nB", "It cannot be read: its fields are no valid YAML"],
-  ["never closed", "---\nname: a\n", "It cannot be read: its first line opens fields that no line --- ends."],
-  ["no text", "---\nname: a\0\n---\n", "It cannot be read: it is no text"],
-  ["a name that nobody can type", skill('name: "a\\"b"\ndescription: x'), 'The name "a"b" cannot be used'],
+  ["broken YAML", "---\nname: [a\nx: 2\n---\nB", "Cannot read it: its front matter is not valid YAML"],
+  ["never closed", "---\nname: a\n", "Cannot read it: its front matter has no closing line ---."],
+  ["no text", "---\nname: a\0\n---\n", "Cannot read it: it is not a text file"],
+  [
+    "a name that nobody can type",
+    skill('name: "a\\"b"\ndescription: x'),
+    'The name "a"b" does not work as a command',
+  ],
 ])("a skill with %s is left out, and named", async (_, text, message) => {
   const path = put("skills/a/SKILL.md", text);
   const { skills, problems } = await readSkills([at("skills")]);

@@ -91,7 +91,7 @@ describe("a command", () => {
 
   test.each<[string, () => Record<string, unknown>, string]>([
     ["a NUL", () => ({ command: "echo a\0b" }), "The command contains a NUL character."],
-    ["too long a text", () => ({ command: `echo ${"x".repeat(130_000)}` }), "at most 120.0 KB can be run"],
+    ["too long a text", () => ({ command: `echo ${"x".repeat(130_000)}` }), "the maximum is 120.0 KB"],
   ])("is refused with %s", async (_name, input, expected) => {
     using folder = toolFolder();
     await expect(folder.run("bash", input())).rejects.toThrow(expected);
@@ -100,7 +100,7 @@ describe("a command", () => {
   test("is refused when the project is gone", async () => {
     using folder = toolFolder();
     rmSync(folder.path, { recursive: true });
-    await expect(folder.run("bash", { command: "true" })).rejects.toThrow("does not exist any more");
+    await expect(folder.run("bash", { command: "true" })).rejects.toThrow("no longer exists");
   });
 
   test("is not started after an abort", async () => {
@@ -150,14 +150,14 @@ describe("a long output", () => {
     const { fullOutputPath } = result.details as BashDetails;
     const lines = textOf(result).split("\n");
     expect(lines[0]).toBe(
-      `[Cut: the end of 5,000 lines, 23.3 KB. All of it is in ${fullOutputPath}: read or grep it.]`,
+      `[Cut: only the end of 5,000 lines, 23.3 KB. The full output is in ${fullOutputPath}: read or grep it.]`,
     );
     expect(lines.slice(1)).toEqual([...numbers(3_001, 5_000), "[Exit code 1.]"]);
     expect(readFileSync(fullOutputPath!, "utf8")).toBe(`${numbers(1, 5_000).join("\n")}\n`);
     const read = await folder.run("read", { path: fullOutputPath!, offset: 7, limit: 1 });
     expect(textOf(read)).toContain("7\n");
     const write = folder.run("write", { path: fullOutputPath!, content: "" });
-    await expect(write).rejects.toThrow("lies outside the project");
+    await expect(write).rejects.toThrow("is outside the project");
     rmSync(fullOutputPath!);
   });
 
@@ -181,7 +181,7 @@ describe("a long output", () => {
     };
     const result = await folder.run("bash", { command: "yes 0123456789 | head -c 120000000" }, { onUpdate });
     const { fullOutputPath } = result.details as BashDetails;
-    expect(textOf(result)).toContain("But only its first 100 MB were kept.");
+    expect(textOf(result)).toContain("But only its first 100 MB were saved.");
     expect(highest).toBeLessThan(100 << 20);
     rmSync(fullOutputPath!);
   });
@@ -232,7 +232,7 @@ describe("an end by force", () => {
     using folder = toolFolder();
     const result = await folder.run("bash", { command: stubborn, timeout: 0.5 });
     const pid = Number(/pid (\d+)/.exec(textOf(result))?.[1]);
-    expect(textOf(result)).toContain("[Timed out after 0.5 s and was ended, with all its processes.");
+    expect(textOf(result)).toContain("[Timed out after 0.5 s and was stopped, with all its processes.");
     expect(isRunning(pid)).toBe(false);
     expect(result.details).toMatchObject({ end: "timeout" });
   });

@@ -121,7 +121,7 @@ describe("edits that are made", () => {
     folder.write("file", "a  \n“b”\n");
     const result = await folder.run("edit", { path: "file", oldText: 'a\n"b"', newText: "c" });
     expect(textOf(result)).toContain(
-      "(oldText was not exact; overlooked: trailing whitespace; typographic, full-width or composed characters.)",
+      "(oldText was not exact; ignored differences: trailing whitespace; typographic, full-width or composed characters.)",
     );
   });
 
@@ -130,7 +130,7 @@ describe("edits that are made", () => {
     folder.write("file", "x\n");
     const newText = Array.from({ length: 100 }, (_, index) => `line ${index}`).join("\n");
     const result = await folder.run("edit", { path: "file", oldText: "x", newText });
-    expect(textOf(result)).toContain("… (the difference goes on)");
+    expect(textOf(result)).toContain("… (the diff is cut here)");
     expect((result.details as { diff: string }).diff).toContain("+line 99");
   });
 });
@@ -150,8 +150,8 @@ describe("edits that are refused", () => {
       "if (a) {\n    go();\n}\n",
       { oldText: "if (a) {\n  go();\n}", newText: "" },
       [
-        "Nearest, from line 1:\n1: if (a) {\n2:     go();\n3: }",
-        'It differs first in line 2 (only the indentation): oldText has "  go();", the file has "    go();".',
+        "The nearest text starts at line 1:\n1: if (a) {\n2:     go();\n3: }",
+        'The first difference is in line 2 (only the indentation): oldText has "  go();", the file has "    go();".',
       ],
     ],
     ["other spaces", "a = b;\nc\n", { oldText: "a  =  b;", newText: "" }, ["(only the spaces)"]],
@@ -167,7 +167,7 @@ describe("edits that are refused", () => {
       { oldText: "one\nzwei\nthree", newText: "" },
       ['(the text): oldText has "zwei", the file has "two".'],
     ],
-    ["beyond the end", "one\ntwo", { oldText: "one\ntwo\nthree", newText: "" }, ["the file ends before"]],
+    ["beyond the end", "one\ntwo", { oldText: "one\ntwo\nthree", newText: "" }, ["the file ends earlier"]],
     [
       "nothing like it",
       "one\n",
@@ -175,10 +175,10 @@ describe("edits that are refused", () => {
       ["no line of oldText occurs in the file"],
     ],
     [
-      "made already",
+      "done already",
       "new words\n",
       { oldText: "old", newText: "new words" },
-      ["it seems to be made already"],
+      ["this edit seems to be done already"],
     ],
     [
       "a short newText that stands elsewhere",
@@ -188,7 +188,7 @@ describe("edits that are refused", () => {
     ],
     ["an empty oldText", "a", { oldText: "", newText: "b" }, ["has an empty oldText"]],
     ["no change", "a", { oldText: "a", newText: "a" }, ["changes nothing"]],
-    ["no edit", "a", {}, ["No edit was given."]],
+    ["no edit", "a", {}, ["The call contains no edit."]],
     ["half an edit", "a", { oldText: "a" }, ["newText is missing"]],
     [
       "overlapping edits",
@@ -210,7 +210,7 @@ describe("edits that are refused", () => {
           { oldText: "c", newText: "y" },
         ],
       },
-      ["Edit 2 of 2 was not made"],
+      ["Edit 2 of 2 failed"],
     ],
     [
       "tolerance that fits several places",
@@ -237,7 +237,7 @@ describe("edits that are refused", () => {
       Buffer.concat([Buffer.alloc(5_000, "a"), Buffer.from([0xff])]),
       "is not valid UTF-8",
     ],
-    ["too large", Buffer.alloc((10 << 20) + 1, "a"), "edit takes files up to 10.0 MB"],
+    ["too large", Buffer.alloc((10 << 20) + 1, "a"), "edit accepts files up to 10.0 MB"],
   ])("%s", async (_name, bytes, expected) => {
     using folder = toolFolder();
     folder.write("file", bytes);

@@ -135,16 +135,12 @@ test.each(longGlobs)("a .gitignore with a line of many %s takes no longer than t
 });
 
 test.each([
-  ["of many characters", "*".repeat(2_001), "The glob has 2,001 characters; at most 2,000 can be used."],
-  [
-    "of a long range",
-    "{1..99999999}",
-    "The range {1..99999999} of the glob stands for more than 1,000 numbers.",
-  ],
+  ["of many characters", "*".repeat(2_001), "The glob has 2,001 characters; the maximum is 2,000."],
+  ["of a long range", "{1..99999999}", "The range {1..99999999} of the glob covers more than 1,000 numbers."],
   [
     "of many ranges",
     "{1..900}{1..900}{1..900}{1..900}",
-    "The ranges of numbers in the glob stand for too much together.",
+    "The number ranges of the glob cover too many numbers together.",
   ],
 ])("a glob %s is refused", async (_name, pattern, problem) => {
   using folder = toolFolder();

@@ -60,7 +60,7 @@ describe("text", () => {
     using folder = toolFolder();
     folder.write("file", "1\n2\n3\n4\n5\n");
     const first = await folder.run("read", { path: "file", offset: 2, limit: 2 });
-    expect(textOf(first)).toBe("2\n3\n\n[Lines 2 to 3 of 5. Go on with offset=4.]");
+    expect(textOf(first)).toBe("2\n3\n\n[Lines 2 to 3 of 5. Continue with offset=4.]");
     expect(first.details).toMatchObject({ firstLine: 2, lastLine: 3, totalLines: 5, truncated: true });
     expect(textOf(await folder.run("read", { path: "file", offset: 4 }))).toBe("4\n5\n");
   });
@@ -106,7 +106,9 @@ describe("text", () => {
     closeSync(descriptor);
     const before = process.memoryUsage().arrayBuffers;
     const result = await folder.run("read", { path: "huge", limit: 2 });
-    expect(textOf(result)).toBe("first\nsecond\n\n[Lines 1 to 2 of a file of 1.0 GB. Go on with offset=3.]");
+    expect(textOf(result)).toBe(
+      "first\nsecond\n\n[Lines 1 to 2 of a file of 1.0 GB. Continue with offset=3.]",
+    );
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 << 20);
   });
 
@@ -222,9 +224,7 @@ describe("names", () => {
     using folder = toolFolder();
     symlinkSync("b", join(folder.path, "a"));
     symlinkSync("a", join(folder.path, "b"));
-    await expect(folder.run("read", { path: "a" })).rejects.toThrow(
-      "its symbolic links go round in a circle",
-    );
+    await expect(folder.run("read", { path: "a" })).rejects.toThrow("its symbolic links form a loop");
   });
 
   test("a name that is too long is named as such", async () => {
@@ -240,6 +240,6 @@ describe("names", () => {
     const reading = folder.run("read", { path: "closed" });
     // Whoever runs the tests as root may read everything.
     if (process.getuid?.() === 0) expect(textOf(await reading)).toBe("x");
-    else await expect(reading).rejects.toThrow("Reading closed failed: permission is denied.");
+    else await expect(reading).rejects.toThrow("Reading closed failed: permission denied.");
   });
 });

@@ -17,9 +17,7 @@ test("where no file or few can be opened, every start of a process ends with a s
     .map((line) => JSON.parse(line) as [number, string, string]);
   expect(endings).toHaveLength(17 * 4);
   for (const [, , ending] of endings) {
-    expect(ending).toMatch(
-      /^ended$|could not be started: this process has too many files open \(EMFILE\)\.$/,
-    );
+    expect(ending).toMatch(/^ended$|Cannot start .*: this process has too many files open \(EMFILE\)\.$/);
   }
   expect(endings.slice(0, 4).map(([, , ending]) => ending)).not.toContain("ended");
   // What failed gave back what it had opened.
@@ -30,12 +28,12 @@ test.each<[string, Parameters<typeof startProcess>[0], string]>([
   [
     "a program that is not there",
     { command: "no-such-program", args: [] },
-    "there is no such program (ENOENT)",
+    "the program was not found (ENOENT)",
   ],
   [
     "a folder that is not there",
     { command: "true", args: [], cwd: "/no/such" },
-    "its working folder /no/such does not",
+    "the working folder /no/such does not",
   ],
   ["arguments that are too long", { command: "true", args: ["x".repeat(4 << 20)] }, "(E2BIG)"],
   ["a byte that no argument has", { command: "true", args: ["a\0b"] }, "without null bytes"],
@@ -49,7 +47,7 @@ test.each<[string, Parameters<typeof startProcess>[0], string]>([
 test("a file that may not be run, and one that is a folder of the path", async () => {
   using folder = toolFolder();
   const closed = folder.write("closed", "#!/bin/sh\n");
-  await expect(startProcess({ command: closed, args: [] })).rejects.toThrow("it may not be run (EACCES)");
+  await expect(startProcess({ command: closed, args: [] })).rejects.toThrow("permission denied (EACCES)");
   await expect(startProcess({ command: join(closed, "x"), args: [] })).rejects.toThrow("(ENOTDIR)");
 });
 

@@ -77,7 +77,7 @@ test("a symbolic link stays one; what it leads to is written, also when it is no
 test.each([
   ["a folder", "folder", "Writing folder failed: it is a folder."],
   ["a file for a folder", "file/x", "Writing file/x failed: a part of the path is a file, not a folder."],
-  ["a name that ends like a folder's", "new/", "new/ names a folder."],
+  ["a name that ends like a folder's", "new/", "new/ is a folder."],
   ["a NUL", "a\0b", 'The path "a\\u0000b" contains a NUL character.'],
 ])("%s is refused", async (_name, path, expected) => {
   using folder = toolFolder();
