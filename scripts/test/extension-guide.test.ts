@@ -255,7 +255,7 @@ test("keep.ts keeps texts through two compactions, beside those that are pinned,
 });
 
 test.each([
-  ["no terminal to ask on", {}, false],
+  ["nobody can be asked", {}, false],
   ["the user says no", { ui: { confirm: false } }, false],
   ["the user says yes", { ui: { confirm: true } }, true],
   ["the flag is set", { flags: { "allow-push": true } }, true],

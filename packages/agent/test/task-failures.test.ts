@@ -104,7 +104,7 @@ test.each<[string, ScriptedModel, RegExp]>([
   [
     "makes requests without end",
     () => ({ calls: [{ name: "read", arguments: { path: "a.ts" } }] }),
-    /^The sub-agent failed. The model was asked 3 times in a row without a word/,
+    /^The sub-agent failed. The agent stopped after 3 requests without your input/,
   ],
   [
     "thinks and says nothing",

@@ -290,7 +290,7 @@ async function smallModelOf({ settings, models }: AppContext): Promise<Catalogue
     return await findModel(models, settings.smallModel);
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
-    models.onNotice({ code: "small_model_gone", message: `smallModel of the settings: ${error.message}` });
+    models.onNotice({ code: "small_model_gone", message: `The setting smallModel is not usable: ${error.message}` });
     return undefined;
   }
 }
@@ -303,7 +303,7 @@ function noticeOtherFolder(session: Session, { cwd, onNotice }: AppContext): voi
   onNotice({
     level: "info",
     code: "other_folder",
-    message: `This session was begun in ${shownFolder(session.cwd)}; tools work in ${shownFolder(cwd)} now.`,
+    message: `This session started in ${shownFolder(session.cwd)}. Tools now work in ${shownFolder(cwd)}.`,
   });
 }
 
@@ -312,7 +312,7 @@ function askLongRun(ui: FrontEndUI | undefined): ConfirmLongRun | undefined {
   if (ui === undefined) return undefined;
   return ({ requests, signal }) => {
     const count = requests.toLocaleString("en");
-    const message = `The model was asked ${count} times in a row without a word from you. Yes lets it go on for as many requests again.`;
-    return ui.confirm("Go on?", message, { signal });
+    const message = `The agent made ${count} requests without your input. Continue for ${count} more?`;
+    return ui.confirm("Continue?", message, { signal });
   };
 }

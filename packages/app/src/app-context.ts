@@ -276,10 +276,10 @@ function noticeNotTrusted(place: ProjectPlace, { options }: AgentCall, warn: (no
 }
 
 function flagTaken(name: string): AgentNotice {
-  const message = `The flag --${name} of an extension cannot reach it: bonsai has one of that name.`;
+  const message = `An extension defines the flag --${name}, but bonsai has a flag with this name. The extension does not get it.`;
   return { level: "warning", code: "flag_taken", message };
 }
 
 function noLog({ message }: Error): AgentNotice {
-  return { level: "warning", code: "log_failed", message: `No debug log is written: ${message}.` };
+  return { level: "warning", code: "log_failed", message: `Cannot write the debug log: ${message}.` };
 }

@@ -41,15 +41,15 @@ function relationWords({ relation, a, b, commonAncestor }: BranchDiffReport): st
   const [first, second] = [a, b].map(({ leaf }) => leaf?.entryId ?? "the beginning");
   switch (relation) {
     case "same":
-      return `A and B are the same place: ${first}.`;
+      return `A and B are the same entry: ${first}.`;
     case "ahead":
-      return `A goes on from B: ${second} is on the way to ${first}, and has nothing of its own.`;
+      return `A continues from B: ${second} is on the path to ${first}. B has no entries of its own.`;
     case "behind":
-      return `B goes on from A: ${first} is on the way to ${second}, and has nothing of its own.`;
+      return `B continues from A: ${first} is on the path to ${second}. A has no entries of its own.`;
     case "unrelated":
-      return "A and B have nothing in common: each has a root of its own.";
+      return "A and B have no common entry: they start from different roots.";
     default:
-      return `A and B part after ${commonAncestor?.entryId ?? "the beginning"}.`;
+      return `A and B split after ${commonAncestor?.entryId ?? "the beginning"}.`;
   }
 }
 
@@ -69,13 +69,13 @@ function sideSections(name: "a" | "b", width: number, { report, nowMs }: BranchD
   const side = report[name];
   const place: Line = side.leaf === null ? ["the beginning"] : placeSpans(side.leaf);
   const title = fitLine([span(`${name.toUpperCase()}  `, ["bold", "cyan"]), ...place], width);
-  if (side.entryIds.length === 0) return [[title], [[span("Nothing of its own.", "gray")]]];
+  if (side.entryIds.length === 0) return [[title], [[span("No entries of its own.", "gray")]]];
   return [
     [title],
     factLines(side, width, nowMs),
     section("Files", fileLines(side, { shared: report.sharedFiles, width })),
     section("Commands", commandLines(side, width)),
-    section("The user's words", wordLines(side, width)),
+    section("User messages", wordLines(side, width)),
     section("Compactions and summaries", summaryLines(side, width)),
     section("Last answer", answerLines(side, width)),
   ];
@@ -93,9 +93,9 @@ function factLines(side: BranchSideReport, width: number, nowMs: number): Line[]
   return [
     `${counted(side.entryIds.length, "entry", "entries")}, ${counted(turns, "turn")}${when}`,
     contextTokens(usage) === 0 && cost.certainty === "known"
-      ? "no model was asked"
+      ? "no model requests"
       : `${count(contextTokens(usage) - usage.output)} tokens in, ${count(usage.output)} out, ${costPhrase(cost)}`,
-    `context at its end ${tokensText(context.tokens, context.isEstimate)}`,
+    `context at the end ${tokensText(context.tokens, context.isEstimate)}`,
   ].flatMap((text) => paragraph(text, width, undefined, 2));
 }
 
@@ -137,7 +137,7 @@ function commandLines({ commands }: BranchSideReport, width: number): Line[] {
   });
   const lookups = commands.length - told.length;
   if (lookups === 0) return bounded(lines, MOST_COMMANDS, "command");
-  const rest = `  ${lines.length === 0 ? "" : "and "}${counted(lookups, "command")} that only looked`;
+  const rest = `  ${lines.length === 0 ? "" : "and "}${counted(lookups, "command")} that changed nothing`;
   return [...bounded(lines, MOST_COMMANDS, "command"), [span(rest, "gray")]];
 }
 

@@ -43,7 +43,7 @@ export function* compactView(options: CompactViewOptions): Generator<Line> {
   const { isSummaryExpected } = picture;
   yield* lossView(result, { width, isPlan: isSummaryExpected });
   if (options.cost !== undefined) yield* paragraph(plannedText(options.cost), width);
-  if (result.status === "planned") yield [span("Nothing is written in a dry run.", "gray")];
+  if (result.status === "planned") yield [span("Dry run: nothing was saved.", "gray")];
   else yield* written(options);
 }
 
@@ -63,24 +63,24 @@ export function* lossView(known: SummaryLoss, { width, indent, isPlan }: LossVie
   if (said.length > 0) yield [];
 }
 
-const further = "A smaller `--keep`, like `--keep 8k`, compacts further.";
+const further = "To compact further, use a smaller `--keep`, such as `--keep 8k`.";
 
 function writtenTo(file: string): Line {
-  return ["Written to ", span(file, "cyan")];
+  return ["Saved to ", span(file, "cyan")];
 }
 
 /** What a model would be asked, and its price. */
 export function plannedText({ model, requests, costUsd, failure }: PlannedCost): string {
-  if (requests.length === 0) return `${model} cannot be asked. ${failure ?? ""}`.trimEnd();
+  if (requests.length === 0) return `${model} is not available. ${failure ?? ""}`.trimEnd();
   const inputTokens = requests.reduce((sum, each) => sum + each.inputTokens, 0);
   const cost = costOfRequests(costUsd === null ? null : costUsd.most);
   const price = `${isPriced(cost) ? "at most " : ""}${costPhrase(cost)}`;
-  const reads = `${tokensText(inputTokens, true)} to read`;
+  const reads = `${tokensText(inputTokens, true)} of input`;
   return `${counted(requests.length, "request")} to ${model}: ${reads}; ${price}.`;
 }
 
 function headline({ result }: CompactViewOptions): Line {
-  const anew = result.entry?.replacesCompactionId === undefined ? "" : " anew";
+  const anew = result.entry?.replacesCompactionId === undefined ? "" : " again";
   return [span(`${headings[result.status] ?? ""}${anew}`, ["bold", "green"]), `  ${sizeChange(result)}`];
 }
 
@@ -101,7 +101,7 @@ function costOfRequests(costUsd: number | null): KnownCost {
 
 function* written({ result, decidedBy, file, width }: CompactViewOptions): Generator<Line> {
   if (decidedBy !== undefined) {
-    yield ["The summary of ", span(decidedBy, "cyan")];
+    yield ["Summary by ", span(decidedBy, "cyan")];
     // A summary that somebody else made is shown: nobody knows what it is like.
     const lines = (result.summary ?? "").split("\n").flatMap((text) => wrap(printable(text), width - 4));
     yield* quoted(lines, "cyan");
@@ -113,8 +113,8 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
   if (caveat !== undefined) yield* paragraph(caveat, width, "yellow");
   const undo =
     result.status === "masked"
-      ? "Old tool results are masked in the model's view only: the file has them whole."
-      : "Nothing is lost from the file: `bonsai undo FILE` takes the compaction back.";
+      ? "The file still has the full tool results. Only the model no longer sees them."
+      : "The file still has everything. Undo with `bonsai session undo FILE`.";
   yield* paragraph(undo, width, "gray");
 }
 
@@ -125,7 +125,7 @@ export function* summaryExcerpt(summary: string, width: number): Generator<Line>
   const lines = printableLines(summary).flatMap((line) => wrap(line, width - 4));
   yield* quoted(lines.slice(0, EXCERPT_LINES), "magenta");
   const left = lines.length - EXCERPT_LINES;
-  if (left > 0) yield [span(`  │ … ${counted(left, "more line")} (--json has all)`, "gray")];
+  if (left > 0) yield [span(`  │ … ${counted(left, "more line")} (--json shows all)`, "gray")];
 }
 
 /** What stands in the detail behind its first sentence: that the context is too large still, why it was the digest's. */

@@ -178,8 +178,8 @@ function checkStillRight(session: Session, compaction: CompactionEntry, since: r
     if (index.find(entry.targetId) >= firstKept) continue;
     throw new BonsaiError({
       code: "redo_not_possible",
-      message: `The summary of compaction ${compaction.id} tells of entry ${entry.targetId}, which was taken out of the context after the undo.`,
-      hint: "Compact anew: `/compact`, or `bonsai compact FILE`.",
+      message: `Compaction ${compaction.id} summarises entry ${entry.targetId}, which was removed from the context after the undo.`,
+      hint: "Compact again with `/compact` or `bonsai compact FILE`.",
     });
   }
 }
@@ -187,15 +187,15 @@ function checkStillRight(session: Session, compaction: CompactionEntry, since: r
 function nothingToRedo(): never {
   throw new BonsaiError({
     code: "nothing_to_redo",
-    message: "No undone compaction of the current branch can be redone.",
-    hint: "`/redo` and `bonsai redo FILE` take the latest undo back, as long as no other compaction came behind it.",
+    message: "The current branch has no undone compaction to redo.",
+    hint: "`/redo` and `bonsai session redo FILE` redo the latest undone compaction, unless another compaction followed it.",
   });
 }
 
 function nothingToUndo(): BonsaiError {
   return new BonsaiError({
     code: "nothing_to_undo",
-    message: "No compaction stands on the current branch.",
-    hint: "`/tree` or `bonsai tree FILE` shows where the compactions are; `/tree` or `bonsai goto` leads to another branch.",
+    message: "The current branch has no compaction to undo.",
+    hint: "Find compactions with `/tree` or `bonsai session tree FILE`. Switch branches with `/tree` or `bonsai session goto FILE ENTRY`.",
   });
 }

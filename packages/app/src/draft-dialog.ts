@@ -42,8 +42,8 @@ export function dialogReview({ ui, model }: DialogReviewOptions): ReviewCompacti
     if (choice !== "edit" && choice !== "again") return decisionOf(choice, draft);
     const text =
       choice === "edit"
-        ? await ui.editor("The summary", draft.refusedProse ?? draft.prose)
-        : await ui.input("What should the summary dwell on?", draft.focus, { signal });
+        ? await ui.editor("Edit the summary", draft.refusedProse ?? draft.prose)
+        : await ui.input("What should the summary focus on?", draft.focus, { signal });
     if (text === undefined) return review(draft);
     return choice === "edit" ? { action: choice, prose: text } : { action: choice, focus: text };
   };

@@ -22,8 +22,8 @@ export type DraftChoice = Exclude<ReviewDecision["action"], "cut"> | CutChoice;
 const cutLabels: Readonly<Record<CutChoice, string>> = {
   earlier: "Keep more",
   later: "Keep less",
-  earlierTurn: "A turn more",
-  laterTurn: "A turn less",
+  earlierTurn: "Keep one more turn",
+  laterTurn: "Keep one turn less",
 };
 
 /** True for a choice that moves the cut. */
@@ -51,9 +51,9 @@ export function draftChoices(
 ): { choice: DraftChoice; label: string; keptTokens?: number | undefined }[] {
   const { stage, actions, cuts } = draft;
   const labels: Readonly<Record<Exclude<DraftChoice, CutChoice>, string>> = {
-    apply: stage === "plan" ? "Ask the model" : "Apply",
+    apply: stage === "plan" ? "Write the summary" : "Apply",
     edit: "Edit the summary",
-    again: "Another focus",
+    again: "Change the focus",
     digest: "Use the digest",
     back: "Back to the draft",
     cancel: "Cancel",
@@ -77,17 +77,17 @@ export function decisionOf(
 
 /** One line that says what is asked. */
 export function draftTitle({ stage, result }: CompactionDraft): string {
-  if (stage === "plan") return "Compact? Nothing has been sent or written yet.";
+  if (stage === "plan") return "Compact? Nothing was sent or saved yet.";
   return result.summary === undefined
-    ? "Mask old outputs? Nothing is written yet."
-    : "Compact with this summary? Nothing is written yet.";
+    ? "Mask old tool results? Nothing is saved yet."
+    : "Compact with this summary? Nothing is saved yet.";
 }
 
 /** What there is to know beside the picture and the summary: a paragraph each. */
 export function draftFacts(draft: CompactionDraft, model: Model): string[] {
   const { stage, result, summariser, isEdited, focus, caveat } = draft;
   const cost = plannedCost(result, model);
-  const by = stage === "ready" && summariser !== undefined ? [`The summary of ${oneLine(summariser)}`] : [];
+  const by = stage === "ready" && summariser !== undefined ? [`Summary by ${oneLine(summariser)}`] : [];
   const spent = result.requests > 0 ? [`so far ${requestWords(result)}`] : [];
   const made = [...by, ...(isEdited ? ["edited by you"] : []), ...spent].join(", ");
   return [
@@ -110,7 +110,7 @@ export function* draftView(draft: CompactionDraft, model: Model, width: number):
   yield* lossView(result, { width, isPlan: stage === "plan" });
   const shown = result.summary ?? userWords.join("\n");
   if (shown === "") return;
-  yield [span(result.summary === undefined ? "Carried of your words" : "As the model will see it", "bold")];
+  yield [span(result.summary === undefined ? "Copied from your messages" : "The model will see", "bold")];
   const lines = shown.split("\n").flatMap((text) => wrap(printable(text), width - 4));
   yield* quoted(lines, "cyan");
 }

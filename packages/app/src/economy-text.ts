@@ -42,14 +42,14 @@ export function economyText(options: EconomyTextOptions): string | undefined {
   if (usualTokens >= thresholdTokens)
     return `${verb} at the threshold, ${shortTokens(thresholdTokens)} of ${window}: ${whyThere(limit, model)}`;
   const now = isExpired
-    ? `; now at ${shortTokens(limitTokens)}, for the provider has forgotten what it had cached`
+    ? `; now at ${shortTokens(limitTokens)}, because the provider's cache has expired`
     : "";
   return `${verb} at ${shortTokens(usualTokens)} of ${window}${savingText(limit, session.path(leafId))}${now}`;
 }
 
 function whyThere({ size }: ContextLimit, { usdPerMillionTokens }: ModelSizes): string {
-  if (usdPerMillionTokens === undefined) return "what the model costs is not known";
-  return size === undefined ? "the model costs nothing" : "no smaller size is cheaper";
+  if (usdPerMillionTokens === undefined) return "the model's price is unknown";
+  return size === undefined ? "the model is free" : "no smaller size is cheaper";
 }
 
 /** What is no cent of a day is not spoken of. */
@@ -61,6 +61,6 @@ function savingText(limit: ContextLimit, path: readonly Entry[]): string {
   if (saving === undefined) return "";
   const { usd, requests } = saving;
   const day = `a day of ${counted(requests, "request")}`;
-  if (Math.abs(usd) < LEAST_USD) return `: ${day} does not come that far`;
+  if (Math.abs(usd) < LEAST_USD) return `: ${day} does not reach this size`;
   return `: about ${usdText(Math.abs(usd))} a day ${usd > 0 ? "less" : "more"} (${counted(requests, "request")})`;
 }

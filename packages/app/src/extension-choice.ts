@@ -30,7 +30,7 @@ export function extensionChoice(
   if (own !== undefined && !isProjectTrusted && !onlyFlags) {
     output.notify({
       code: "project_not_trusted",
-      message: `The extensions in ${own} are left aside: this project is not trusted. \`bonsai trust\` trusts it, and lists what runs then.`,
+      message: `Ignored the extensions in ${own}: this project is not trusted. Run \`bonsai trust\` to list and trust them.`,
     });
   }
   const flagPaths = (options.extension ?? []) as readonly string[];

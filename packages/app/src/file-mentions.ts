@@ -99,7 +99,7 @@ function readMention(mention: Mention, path: string, stats: Stats): string | Ima
 function notFound({ path }: Mention, resolved: string): BonsaiError {
   return new BonsaiError({
     code: "file_not_found",
-    message: `The prompt names @${path}, and there is no ${resolved}.`,
+    message: `The prompt mentions @${path}, but ${resolved} does not exist.`,
     hint: "Correct the path, or write it without the @.",
   });
 }
@@ -107,8 +107,8 @@ function notFound({ path }: Mention, resolved: string): BonsaiError {
 function tooLarge({ path }: Mention, bytes: number): BonsaiError {
   return new BonsaiError({
     code: "file_too_large",
-    message: `@${path} has ${bytes.toLocaleString("en")} bytes; a text may have ${mostTextBytes.toLocaleString("en")}, an image ${mostImageBytes.toLocaleString("en")}.`,
-    hint: "Write the path without the @: the model reads what it needs of the file.",
+    message: `@${path} has ${bytes.toLocaleString("en")} bytes. The maximum is ${mostTextBytes.toLocaleString("en")} for a text and ${mostImageBytes.toLocaleString("en")} for an image.`,
+    hint: "Write the path without the @. The model then reads only the parts that it needs.",
   });
 }
 
@@ -116,7 +116,7 @@ function notText({ path }: Mention): BonsaiError {
   return new BonsaiError({
     code: "file_not_text",
     message: `@${path} is neither UTF-8 text nor an image (PNG, JPEG, GIF, WebP).`,
-    hint: "Write the path without the @: the model has tools to look at it.",
+    hint: "Write the path without the @. The model then reads it with its tools.",
   });
 }
 

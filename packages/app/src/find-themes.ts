@@ -33,12 +33,12 @@ export async function findThemes(
     try {
       const theme = await readThemeFile!(file);
       const other =
-        themes.get(theme.name)?.path ?? (taken.includes(theme.name) ? "the built-in one" : undefined);
+        themes.get(theme.name)?.path ?? (taken.includes(theme.name) ? "the built-in theme" : undefined);
       if (other !== undefined)
         notices.push({
           level: "info",
           code: "theme_twice",
-          message: `The theme ${theme.name} of ${file} stands in the place of ${other}.`,
+          message: `Theme ${theme.name} in ${file} overrides ${other}.`,
         });
       themes.set(theme.name, theme);
     } catch (error) {
@@ -64,21 +64,21 @@ function fewNotices(notices: readonly AgentNotice[]): AgentNotice[] {
     kept.push({
       level: "warning",
       code: "theme_left_out",
-      message: `${counted(leftOut, "more file")} of themes cannot be used, for reasons like these.`,
+      message: `${counted(leftOut, "more theme file")} ${leftOut === 1 ? "has" : "have"} similar errors.`,
     });
   if (twice > 0)
     kept.push({
       level: "info",
       code: "theme_twice",
-      message: `${counted(twice, "more theme")} ${twice === 1 ? "stands" : "stand"} in the place of others of the same name.`,
+      message: `${counted(twice, "more theme")} ${twice === 1 ? "overrides" : "override"} another theme with the same name.`,
     });
   return kept;
 }
 
 /** Why a file of a theme cannot be used, for people. */
 export function problemText(file: string, error: unknown): string {
-  if (BonsaiError.is(error)) return `The theme in ${error.message} ${error.hint}`;
-  return `The theme in ${file} cannot be read: ${(error as Error).message}`;
+  if (BonsaiError.is(error)) return `Theme file ${error.message} ${error.hint}`;
+  return `Cannot read the theme ${file}: ${(error as Error).message}`;
 }
 
 /** The files of the places, each once; a folder is not searched deeper. */

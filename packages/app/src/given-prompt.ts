@@ -24,12 +24,12 @@ const onlyPath = /^(\.{1,2}|~)?\/\S+$|^\S+\.(md|txt)$/i;
 
 function textOf(flag: string, value: string, cwd: string): string {
   const path = absolutePath(value, cwd);
-  let why = "there is no such file";
+  let why = "the file does not exist";
   try {
     const found = value === "" ? undefined : statSync(path);
     // A pipe is what the shell makes of <(command).
     if (found?.isFile() || found?.isFIFO()) return readFileSync(path, "utf8");
-    if (found !== undefined) why = found.isDirectory() ? "it is a folder" : "it is no file";
+    if (found !== undefined) why = found.isDirectory() ? "it is a folder" : "it is not a file";
   } catch (cause) {
     const { code = "", message } = cause as NodeJS.ErrnoException;
     // What is too long for a path is a text.
@@ -42,8 +42,8 @@ function textOf(flag: string, value: string, cwd: string): string {
 function unread(flag: string, value: string, why: string, cause?: unknown): BonsaiError {
   return new BonsaiError({
     code: "wrong_usage",
-    message: `${flag} ${JSON.stringify(value)} cannot be read: ${why}.`,
-    hint: "Name a file that can be read, or give the text itself.",
+    message: `Cannot read ${flag} ${JSON.stringify(value)}: ${why}.`,
+    hint: "Give a readable file, or the text itself.",
     ...(cause !== undefined && { cause }),
   });
 }

@@ -74,8 +74,8 @@ function workingFolder(): string {
   } catch (cause) {
     throw new BonsaiError({
       code: "working_folder_gone",
-      message: "The folder that this shell stands in does not exist any more.",
-      hint: "Go to another folder (`cd`) and run the command again.",
+      message: "The shell's current folder no longer exists.",
+      hint: "Change to another folder (`cd`) and run the command again.",
       cause,
     });
   }
@@ -146,7 +146,7 @@ async function interruptibleBySignals<T>(
       return;
     }
     isInterrupted = true;
-    controller.abort(new Error(name === "SIGINT" ? "Interrupted by Ctrl-C" : `Ended by ${name}`));
+    controller.abort(new Error(name === "SIGINT" ? "Interrupted by Ctrl-C" : `Stopped by ${name}`));
   };
   for (const name of interrupting) process.on(name, interrupt);
   running.add(controller);

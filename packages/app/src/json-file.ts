@@ -12,7 +12,7 @@ export function readJsonFile(file: string): unknown {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw unreadable(`${file} is no JSON: ${(cause as Error).message}.`, cause);
+    throw unreadable(`${file} is not valid JSON: ${(cause as Error).message}.`, cause);
   }
   // What is deeper can be neither shown nor written back.
   if (isTooDeep(value)) throw unreadable(`${file} is nested deeper than ${MAX_LEVELS} levels.`);
@@ -24,7 +24,7 @@ function unreadable(message: string, cause?: unknown): BonsaiError {
     /** The settings or the trust file are not valid JSON. */
     code: "settings_unreadable",
     message,
-    hint: "Mend the file, or move it away to work without it.",
+    hint: "Fix the file, or move it away to continue without it.",
     cause,
   });
 }

@@ -61,13 +61,13 @@ export async function chooseModel(models: ModelRegistry, wish: ModelWish): Promi
   const reference = `${own.provider}/${own.modelId}`;
   const found = await usableModel(models, reference);
   if (typeof found !== "string") return { model: found };
-  const gone = `This session was worked on with ${reference}, which cannot be used now: ${found}`;
+  const gone = `This session used ${reference}, which is not available: ${found}`;
   const other = await otherModel(models, wish, { mustAnswer: true }).catch((error: unknown) => {
     models.onNotice({ code: "session_model_gone", message: gone });
     throw error;
   });
   const { model } = other;
-  const goesOn = model === wish.spare ? "" : ` It goes on with ${model.provider}/${model.id}.`;
+  const goesOn = model === wish.spare ? "" : ` Using ${model.provider}/${model.id} instead.`;
   models.onNotice({ code: "session_model_gone", message: `${gone}${goesOn}` });
   return other;
 }
@@ -91,10 +91,10 @@ async function otherModel(
   if (spare !== undefined) return { model: spare };
   throw new BonsaiError({
     code: "no_model",
-    message: "No model can be used: no key was found, and no local server answers.",
+    message: "No model available: found no API key and no local server.",
     hint:
-      "Set a key like ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server like Ollama, or name a model with --model. " +
-      "`bonsai models` lists what can be used; `bonsai demo` works without any.",
+      "Set an API key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server such as Ollama, or choose a model with --model. " +
+      "Run `bonsai models` to list models. `bonsai demo` needs no model.",
   });
 }
 

@@ -111,8 +111,8 @@ export function scopeText({
 }): string | undefined {
   if (fixedTokens > 0) return undefined;
   return isEstimate
-    ? "Of the messages alone: no answer has told yet what system prompt and tools take."
-    : "As reported, with system prompt and tools: their share is not known.";
+    ? "Messages only: the size of the system prompt and tools is not known before the first answer."
+    : "As reported, including system prompt and tools. Their share is unknown.";
 }
 
 /** Bytes as `974 kB`, in powers of ten. */

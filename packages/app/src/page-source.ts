@@ -69,7 +69,7 @@ export function knownCatalogue(
     home: bonsaiHome(env),
     env,
     onUnusable: ({ code, message }) =>
-      onNotice({ code, message: `${message} Its models, and the keys that it alone names, are not known.` }),
+      onNotice({ code, message: `${message} The page does not know its models and API keys.` }),
   });
 }
 

@@ -25,9 +25,9 @@ interface PathQuestionsOptions {
 /** What the user can answer, in the order of the list: the first is selected, and allows nothing. */
 const answers = {
   no: "No",
-  once: "Once",
-  session: "For this session: whole folder",
-  always: "Always in this project: whole folder",
+  once: "Yes, once",
+  session: "Yes, the whole folder, for this session",
+  always: "Yes, the whole folder, always in this project",
 } as const;
 
 /**
@@ -68,7 +68,7 @@ export class PathQuestions {
       return true;
     if (ui === undefined) return undefined;
     const { toolName, path, access } = request;
-    const question = access === "read" ? "Read beyond the project?" : "Change a file beyond the project?";
+    const question = access === "read" ? "Read outside the project?" : "Change a file outside the project?";
     // A line break in a name would let it write lines of its own into the question.
     const message = `The tool ${toolName} wants to ${access === "read" ? "read" : "change"} ${printable(path)}.`;
     if (!this.#options.offersGrants) return ui.confirm(question, message, { signal: request.signal });

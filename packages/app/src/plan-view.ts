@@ -32,7 +32,7 @@ const looks: Readonly<Record<Fate | "summary", Look>> = {
   masked: { glyph: "·", name: "masked", style: "gray" },
   shortened: { glyph: "╌", name: "shortened", style: "gray" },
   summarised: { glyph: "░", name: "summarised", style: "yellow" },
-  turnPrefix: { glyph: "▒", name: "turn prefix", style: "yellow" },
+  turnPrefix: { glyph: "▒", name: "turn start", style: "yellow" },
   kept: { glyph: "█", name: "kept", style: "green" },
   summary: { glyph: "▓", name: "summary", style: "magenta" },
 };
@@ -136,7 +136,7 @@ function* sizes(picture: PlanPicture, width: number): Generator<Line> {
 }
 
 function summaryNote({ summaryTokens, isSummaryExpected }: PlanPicture): string {
-  const more = isSummaryExpected ? ": it is not written yet" : "";
+  const more = isSummaryExpected ? ", not written yet" : "";
   return `summary, ${tokensText(summaryTokens, true)}${more}`;
 }
 

@@ -64,6 +64,6 @@ export function notTrustedNotice(parts: readonly ProjectPart[], cwd: string): No
   const list = names.length === 1 ? names[0] : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`;
   return {
     code: "project_not_trusted",
-    message: `This project is not trusted, and what it brings is left aside: ${list}. \`bonsai trust\` trusts it, and lists what is used then.`,
+    message: `Ignored ${list}: this project is not trusted. Run \`bonsai trust\` to list and trust them.`,
   };
 }

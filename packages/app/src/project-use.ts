@@ -75,7 +75,7 @@ function settingsIn(file: string): { settings: object; problem?: string } {
     const value = readJsonFile(file);
     return typeof value === "object" && value !== null
       ? { settings: value }
-      : { settings: {}, problem: "It is no JSON object." };
+      : { settings: {}, problem: "It is not a JSON object." };
   } catch (error) {
     return { settings: {}, problem: BonsaiError.is(error) ? error.message : String(error) };
   }

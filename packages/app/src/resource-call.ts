@@ -59,7 +59,7 @@ function filesOf(text: string, { path, place }: PromptTemplate<ResourcePlace>, o
         onNotice({
           code: "prompt_file_left_out",
           path,
-          message: `It names ${file}, which is not in this project, and was not read.`,
+          message: `It names ${file}, which was not read: it is outside this project.`,
         });
         return false;
       },
@@ -77,12 +77,12 @@ function notifyFields(
     onNotice({
       code: "prompt_commands_not_run",
       path,
-      message: `/${name} has commands behind ! (${commands.map((each) => each.split("\n", 1)[0]).join(", ")}). Bonsai runs none from a template; the model is told, and can run them by its tools.`,
+      message: `/${name} contains commands marked with ! (${commands.map((each) => each.split("\n", 1)[0]).join(", ")}). Bonsai does not run commands in prompt templates. The model can run them with its tools.`,
     });
   if (model !== undefined)
     onNotice({
       code: "prompt_model_ignored",
       path,
-      message: `/${name} asks for the model ${model}; the model in use answers.`,
+      message: `/${name} asks for the model ${model}. Bonsai uses the current model.`,
     });
 }

@@ -260,7 +260,7 @@ export class Resources {
         this.#notify({
           code: "prompt_name_taken",
           path,
-          message: `/${name} is a command of ${owner}: rename the file to call it.`,
+          message: `/${name} is a command of ${owner}. To use this prompt template, rename the file.`,
         });
     }
   }
@@ -272,14 +272,14 @@ export class Resources {
         this.#notify({
           code: "resource_missing",
           path,
-          message: `It is not there, and ${named[origin]} names it.`,
+          message: `It does not exist, but ${sources[origin]}.`,
         });
   }
 
   #notifyEach(problems: readonly ResourceProblem[], notify: (problem: ResourceProblem) => void): void {
     for (const { path, message } of problems.slice(0, MOST_PROBLEMS)) notify({ path, message });
     const more = problems.length - MOST_PROBLEMS;
-    if (more > 0) notify({ path: `${more} more files`, message: "They have such problems too." });
+    if (more > 0) notify({ path: `${more} more files`, message: "They have similar problems." });
   }
 
   /** Once until all is read anew. */
@@ -298,8 +298,8 @@ export class Resources {
         if (!existsSync(absolutePath(path, cwd)))
           throw new BonsaiError({
             code: "resource_not_found",
-            message: `${flagOf[kind]} ${path}: there is no ${absolutePath(path, cwd)}.`,
-            hint: "Mend the path, or leave the flag out.",
+            message: `${flagOf[kind]} ${path}: ${absolutePath(path, cwd)} does not exist.`,
+            hint: "Correct the path, or omit the flag.",
           });
   }
 }
@@ -320,7 +320,7 @@ export function describedCommand({
 /** Of a folder full of mistakes, the first. */
 const MOST_PROBLEMS = 5;
 
-const named = { settings: "the settings", extension: "an extension" } as const;
+const sources = { settings: "the settings name it", extension: "an extension names it" } as const;
 
 const flagOf: Readonly<Record<ResourceKind, string>> = {
   skills: "--skill",

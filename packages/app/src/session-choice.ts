@@ -107,20 +107,20 @@ export function latestSession({ call, cwd, onNotice }: LatestSessionOptions): st
   for (const { file, reason } of skipped.filter(isNewerThan(latest)))
     onNotice({
       code: "session_passed_over",
-      message: `${file} is passed over: ${skipWords[reason]}.`,
+      message: `Skipped ${file}: ${skipWords[reason]}.`,
     });
   if (latest !== undefined) return latest.file;
   throw new BonsaiError({
     code: "nothing_to_continue",
-    message: `No session was recorded in ${resolve(cwd)}.`,
-    hint: "Leave -c out to begin one; `bonsai sessions` lists those of all folders.",
+    message: `Found no session for ${resolve(cwd)}.`,
+    hint: "Omit -c to start a new session. Run `bonsai session list` to list the sessions of all folders.",
   });
 }
 
 const skipWords: Readonly<Record<SkippedFile["reason"], string>> = {
   empty: "it is empty",
-  "not a session": "it does not begin as a session does",
-  unreadable: "it cannot be read",
+  "not a session": "it is not a session file",
+  unreadable: "it is unreadable",
 };
 
 /** What was passed over on an earlier day already is no news. */

@@ -40,8 +40,8 @@ export function sessionPlace({ io, options }: Pick<Invocation, "io" | "options">
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== false) return { home, folder };
   throw new BonsaiError({
     code: "wrong_usage",
-    message: `--session-dir ${JSON.stringify(sessionDir)} is no folder.`,
-    hint: "Name a folder; one that is not there is made.",
+    message: `--session-dir ${JSON.stringify(sessionDir)} is not a folder.`,
+    hint: "Give a folder. A missing folder is created.",
   });
 }
 
@@ -80,8 +80,8 @@ export function leafOf(session: Session, { options }: Invocation): string | null
 function noEntry(id: string): BonsaiError {
   return new BonsaiError({
     code: "entry_not_found",
-    message: `No entry of this session has the id ${JSON.stringify(id)}, one that begins so, or that label.`,
-    hint: "List the ids with `bonsai tree FILE --all`.",
+    message: `No entry of this session has an id starting with ${JSON.stringify(id)}, or this label.`,
+    hint: "Run `bonsai session tree FILE --all` to list the ids.",
   });
 }
 
@@ -89,11 +89,11 @@ const listedMatches = 4;
 
 function ambiguousEntry(name: string, matches: readonly string[], isId: boolean): BonsaiError {
   const more = matches.length > listedMatches ? ", …" : "";
-  const what = isId ? `have ids that begin with ${name}` : `have the label ${JSON.stringify(name)}`;
+  const what = isId ? `have an id starting with ${name}` : `have the label ${JSON.stringify(name)}`;
   return new BonsaiError({
     code: "entry_ambiguous",
     message: `${matches.length} entries ${what}: ${matches.slice(0, listedMatches).join(", ")}${more}.`,
-    hint: isId ? "Give more characters of the id." : "Give the id of one of them.",
+    hint: isId ? "Give more characters of the id." : "Give one of their ids.",
   });
 }
 
@@ -107,8 +107,8 @@ export function outputFile({ options, io }: Invocation, name?: string): string |
   if (given !== undefined && name !== undefined)
     throw new BonsaiError({
       code: "wrong_usage",
-      message: `Two files are named to write to: ${name}, and ${given} after -o.`,
-      hint: "Name one of them.",
+      message: `Two output files are given: ${name}, and ${given} after -o.`,
+      hint: "Give only one.",
     });
   const chosen = given ?? name;
   if (chosen === undefined) return undefined;
@@ -120,8 +120,8 @@ export function outputFile({ options, io }: Invocation, name?: string): string |
 export function outputExists(file: string): BonsaiError {
   return new BonsaiError({
     code: "output_exists",
-    message: `${file} exists already, and is not overwritten.`,
-    hint: "Name another file, or move this one away first.",
+    message: `${file} already exists and is not overwritten.`,
+    hint: "Choose another name, or move the file away.",
   });
 }
 
@@ -144,8 +144,8 @@ export function exportFormat(file: string): "markdown" | "html" {
   const stem = name.slice(0, -ending.length) || "session";
   throw new BonsaiError({
     code: "export_format_unknown",
-    message: `A session is exported as Markdown or as a page; ${name} would be another format by its name.`,
-    hint: `Write ${stem}.md or ${stem}.html.`,
+    message: `Cannot export to ${name}: a session is exported as Markdown (.md) or as a page (.html).`,
+    hint: `Use ${stem}.md or ${stem}.html.`,
   });
 }
 

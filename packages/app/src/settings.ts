@@ -34,7 +34,7 @@ export function agentCallSettings(call: SettingsCall): AgentSettings {
     throw new BonsaiError({
       code: "wrong_usage",
       message: `${flag} ${JSON.stringify(options[flag.slice(2)])}: ${error.message}`,
-      hint: `Correct ${flag}, or leave it out.`,
+      hint: `Correct ${flag}, or omit it.`,
       cause: error,
     });
   }
@@ -100,7 +100,7 @@ function projectSettings(file: string, { output }: SettingsCall): Section {
     delete settings[name];
     output.notify({
       code: "project_setting_ignored",
-      message: `${file}: ${name} is left aside: that is the user's to say. Write it in your own settings.`,
+      message: `${file}: ignored ${name}. Only your own settings can set it.`,
     });
   }
   return settings;
@@ -159,8 +159,8 @@ function toolNames(tools: unknown): readonly string[] {
 }
 
 const listExamples = {
-  "--tools": "Name tools like `--tools read,grep`, or say `--no-tools`.",
-  "--models": "Name models like `--models anthropic/claude-opus-5-5,box/coder:high`.",
+  "--tools": "Give tool names, such as `--tools read,grep`, or use `--tools none`.",
+  "--models": "Give model names, such as `--models anthropic/claude-opus-5-5,box/coder:high`.",
 };
 
 function names(flag: keyof typeof listExamples, list: unknown): readonly string[] {
@@ -171,7 +171,7 @@ function names(flag: keyof typeof listExamples, list: unknown): readonly string[
   if (found.length > 0) return found;
   throw new BonsaiError({
     code: "wrong_usage",
-    message: `${flag} ${JSON.stringify(list)} names nothing.`,
+    message: `${flag} ${JSON.stringify(list)} contains no name.`,
     hint: listExamples[flag],
   });
 }
@@ -202,7 +202,7 @@ function projectSettingsFile({ io, output }: SettingsCall, home: string): string
   if (isTrusted(folder, home)) return file;
   output.notify({
     code: "project_not_trusted",
-    message: `The settings in ${file} are left aside: this project is not trusted. \`bonsai trust\` trusts it.`,
+    message: `Ignored ${file}: this project is not trusted. Run \`bonsai trust\` to trust it.`,
   });
   return undefined;
 }

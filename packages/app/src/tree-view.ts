@@ -124,13 +124,13 @@ function* summary({ tree, all }: TreeViewOptions): Generator<Line> {
   if (tree.entries.length > 0) yield [];
   const branches = counted(Math.max(1, tree.branchCount), "branch", "branches");
   const unshown = counted(tree.unshownCount, "move");
-  const unshownNote = `  (${unshown} that led nowhere ${tree.unshownCount === 1 ? "is" : "are"} not shown)`;
+  const unshownNote = `  (${unshown} without entries hidden)`;
   yield [
     span(entries(tree.entries.length), "bold"),
     ", ",
     span(branches, "bold"),
     tree.unshownCount === 0 ? "" : span(unshownNote, "gray"),
-    all ? "" : span("  (--all unfolds)", "gray"),
+    all ? "" : span("  (--all for more)", "gray"),
   ];
 }
 

@@ -130,7 +130,7 @@ function isGrant(value: unknown): value is PathGrant {
 function wrongTrust(file: string, key: keyof Trust, value: unknown, allowed: string): BonsaiError {
   return new BonsaiError({
     code: "settings_invalid",
-    message: `${file}: ${key} is ${jsonText(value) || "nothing"}; allowed is ${allowed}.`,
+    message: `${file}: ${key} is ${jsonText(value) || "nothing"}. Expected ${allowed}.`,
     hint: 'Write it as {"folders": ["/home/me/project"]}, or move the file away.',
   });
 }
@@ -153,8 +153,8 @@ function realFolder(folder: string): string {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return realpathSync(folder);
   throw new BonsaiError({
     code: "folder_not_found",
-    message: `${folder} is no folder.`,
-    hint: "Name a folder that exists, or leave it out for this one.",
+    message: `${folder} is not a folder.`,
+    hint: "Give an existing folder, or omit it to use the current folder.",
   });
 }
 

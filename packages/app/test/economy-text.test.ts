@@ -41,19 +41,19 @@ test("a size that costs more says so", () => {
 });
 
 test("a day that does not come that far saves nothing", () => {
-  expect(textOf(asked(20), "auto")).toMatch(/: a day of 20 requests does not come that far$/);
+  expect(textOf(asked(20), "auto")).toMatch(/: a day of 20 requests does not reach this size$/);
 });
 
 test("once the cache has expired, says where compaction begins now", () => {
   expect(textOf(asked(40), "auto", priced, 6 * 60_000)).toMatch(
-    /; now at \d\dk, for the provider has forgotten what it had cached$/,
+    /; now at \d\dk, because the provider's cache has expired$/,
   );
 });
 
 test("where no size is cheaper, or nobody knows, it is the threshold", () => {
   const unknown = { contextWindow: 200_000 };
   expect(textOf(asked(40), "auto", unknown)).toBe(
-    "compacts at the threshold, 184k of 200k: what the model costs is not known",
+    "compacts at the threshold, 184k of 200k: the model's price is unknown",
   );
   const free = { ...unknown, usdPerMillionTokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } };
   expect(textOf(asked(40), "auto", free)).toContain("184k of 200k: the model costs nothing");

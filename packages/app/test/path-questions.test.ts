@@ -14,7 +14,7 @@ import { expect, test } from "vitest";
 import { PathQuestions } from "../src/path-questions.ts";
 import { grantPath, pathGrants, takeBackPath, trustFolder, untrustFolder } from "../src/trust.ts";
 
-type Answer = "No" | "Once" | "For this session" | "Always" | undefined;
+type Answer = "No" | "Yes, once" | "for this session" | "always" | undefined;
 
 /** A project, a folder beside it, and a user who answers so, one question after the other. */
 function desk(...given: Answer[]) {
@@ -31,7 +31,7 @@ function desk(...given: Answer[]) {
     select: async (title: string, options: readonly string[]) => {
       asked.push({ title, options });
       const answer = given.shift();
-      return answer && options.find((option) => option.startsWith(answer));
+      return answer && options.find((option) => option.includes(answer));
     },
   } as unknown as FrontEndUI;
   const questions = new PathQuestions({ cwd, home, allow: [], ui, offersGrants: true });
@@ -50,7 +50,7 @@ function desk(...given: Answer[]) {
 
 test.for([
   ["No", false],
-  ["Once", true],
+  ["Yes, once", true],
   [undefined, false],
 ] as const)("%s holds for one question", async ([answer, allowed]) => {
   const { ask, asked, other } = desk(answer);
@@ -59,8 +59,8 @@ test.for([
   expect(asked).toHaveLength(2);
   expect(asked[0]).toEqual({
     // An answer that named the folder would be cut where the terminal is narrow.
-    title: `Read beyond the project? The tool read wants to read ${join(other, "a.txt")}. Whole folder: ${other}`,
-    options: ["No", "Once", "For this session: whole folder", "Always in this project: whole folder"],
+    title: `Read outside the project? The tool read wants to read ${join(other, "a.txt")}. Whole folder: ${other}`,
+    options: ["No", "Yes, once", "Yes, the whole folder, for this session", "Yes, the whole folder, always in this project"],
   });
 });
 
@@ -72,7 +72,7 @@ test("a name with line breaks writes no lines of its own into the question", asy
 });
 
 test("a session's grant is for its folder, its access and its session", async () => {
-  const { ask, asked, other, home, root } = desk("For this session");
+  const { ask, asked, other, home, root } = desk("for this session");
   expect(await ask(join(other, "a.txt"))).toBe(true);
   expect(await ask(join(other, "in", "new", "b.txt"))).toBe(true);
   expect(await ask(other)).toBe(true);
@@ -85,7 +85,7 @@ test("a session's grant is for its folder, its access and its session", async ()
 });
 
 test("what is granted for good holds in the next call, in this project, until it is taken back", async () => {
-  const { ask, again, asked, other, home, cwd, root } = desk("Always");
+  const { ask, again, asked, other, home, cwd, root } = desk("always");
   const to = again();
   expect(await ask(join(other, "a.txt"), "write")).toBe(true);
   expect(await ask(join(other, "a.txt"), "read", { to })).toBe(true);
@@ -125,11 +125,11 @@ test("the home folder, what it lies in, and bonsai's own cannot be granted", asy
   const { ask, asked, home, root } = desk();
   const paths = ["/x", homedir(), join(homedir(), "x"), home, join(home, "trust.json"), join(root, "x")];
   for (const path of paths) await ask(path);
-  expect(asked.map(({ options }) => options)).toEqual(paths.map(() => ["No", "Once"]));
+  expect(asked.map(({ options }) => options)).toEqual(paths.map(() => ["No", "Yes, once"]));
 });
 
 test("one answer is that to all questions of its folder that wait", async () => {
-  const { ask, asked, other } = desk("For this session");
+  const { ask, asked, other } = desk("for this session");
   const answers = await Promise.all(["a", "b", "c"].map((name) => ask(join(other, name))));
   expect(answers).toEqual([true, true, true]);
   expect(asked).toHaveLength(1);
@@ -146,7 +146,7 @@ test("where nobody can be asked, what was granted for good holds, and nothing el
 test.for(['{"folders": [], "paths": [{"folder": "/x"}]}', '{"folders": [], "paths": {}}'])(
   "a damaged list grants nothing, and is named: %s",
   async (text) => {
-    const { ask, home, other } = desk("Once");
+    const { ask, home, other } = desk("Yes, once");
     writeFileSync(join(home, "trust.json"), text);
     await expect(ask(other)).rejects.toMatchObject({ code: "settings_invalid" });
   },

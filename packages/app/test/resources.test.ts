@@ -203,7 +203,7 @@ test("of a folder of mistakes, the first are named and the others counted", asyn
   await names();
   expect(heard()).toHaveLength(6);
   expect(heard()[0]).toBe("prompt_unread .pi/prompts/0.md: It contains no prompt.");
-  expect(heard().at(-1)).toBe("prompt_unread 3 more files: They have such problems too.");
+  expect(heard().at(-1)).toBe("prompt_unread 3 more files: They have similar problems.");
 });
 
 test("an installed package brings what it names", async () => {

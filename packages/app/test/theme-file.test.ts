@@ -121,16 +121,16 @@ test("variables lead to variables; one that leads round is named with its way", 
 });
 
 test.each([
-  ["a list", [], "mine.json: is []; allowed is an object."],
+  ["a list", [], "mine.json: is []. Expected an object."],
   ["no name", { colors: plain }, "mine.json: name is nothing; allowed is a text of up to 100 signs"],
   [
     "a name with a slash",
     theme({}, { name: "a/b" }),
-    'name is "a/b"; allowed is a text of up to 100 signs, without a slash, control characters, or space around it.',
+    'name is "a/b". Expected a text of up to 100 signs, without a slash, control characters, or space around it.',
   ],
   ["the name auto", theme({}, { name: "auto" }), 'name is "auto", which stands for dark or light'],
   ["an appearance", theme({}, { appearance: "dim" }), 'appearance is "dim"; allowed is "dark" or "light".'],
-  ["no colors", { name: "mine" }, "colors is nothing; allowed is an object."],
+  ["no colors", { name: "mine" }, "colors is nothing. Expected an object."],
   ["a missing token", { name: "mine", colors: { ...plain, dim: undefined } }, "colors misses dim."],
   ["many missing tokens", { name: "mine", colors: {} }, "muted and 43 more."],
   ["an unknown token", theme({ acent: "" }), "colors.acent is not known. Did you mean accent?"],
@@ -201,10 +201,10 @@ test("of two themes with one name the later stands, which is a notice; what is b
   expect([...themes.keys()]).toEqual(["mine", "light"]);
   expect(themes.get("mine")?.colors.accent).toBe(3);
   expect(notices.map(({ code, message }) => `${code}: ${message}`)).toEqual([
-    `theme_twice: The theme light of ${join(first, "b.json")} stands in the place of the built-in one.`,
-    `theme_left_out: The theme in ${join(second, "folder.json")}: is no file. Correct the file; \`theme.schema.json\` of bonsai-agent has every key.`,
-    `theme_twice: The theme mine of ${join(second, "x.json")} stands in the place of ${join(first, "a.json")}.`,
-    expect.stringContaining(`theme_left_out: The theme in ${join(second, "y.json")}: name is nothing`),
+    `theme_twice: The theme light of ${join(first, "b.json")} stands in the place of the built-in theme.`,
+    `theme_left_out: Theme file ${join(second, "folder.json")}: is no file. Correct the file; \`theme.schema.json\` of bonsai-agent has every key.`,
+    `theme_twice: Theme mine in ${join(second, "x.json")} overrides ${join(first, "a.json")}.`,
+    expect.stringContaining(`theme_left_out: Theme file ${join(second, "y.json")}: name is nothing`),
   ]);
 });
 

@@ -38,7 +38,7 @@ describe("bonsai diff", () => {
       const isBeside = lines.some((line) => /^A .* │ B /.test(line));
       expect([columns, isBeside]).toEqual([columns, columns >= 120]);
       expect(lines.every((line) => line.length <= columns)).toBe(true);
-      expect(lines[0]).toContain("A and B part");
+      expect(lines[0]).toContain("A and B split");
     }
     expect(await drawn(120)).toEqual(
       expect.arrayContaining([expect.stringMatching(/^Last answer .*│ Last answer$/)]),
@@ -46,9 +46,9 @@ describe("bonsai diff", () => {
   });
 
   test.each([
-    [[here, here], "same", "A and B are the same place"],
-    [[here, parting], "ahead", "has nothing of its own"],
-    [[parting, here], "behind", "has nothing of its own"],
+    [[here, here], "same", "A and B are the same entry"],
+    [[here, parting], "ahead", "has no entries of its own"],
+    [[parting, here], "behind", "has no entries of its own"],
   ])("%j is said clearly", async ([a, b], relation, words) => {
     const file = writeLines(sampleLines());
     expect(await jsonOf(["diff", file, a!, b!])).toMatchObject({ relation });
@@ -68,7 +68,7 @@ describe("bonsai diff", () => {
       id,
     ]);
     expect([relation, commonAncestor, commonEntries]).toEqual(["unrelated", null, 0]);
-    expect((await runCli(["diff", file, deadEnd, id])).stdout).toContain("nothing in common");
+    expect((await runCli(["diff", file, deadEnd, id])).stdout).toContain("no common entry");
   });
 });
 

@@ -55,7 +55,7 @@ describe("bonsai compact -e", () => {
     expect(entry).toMatchObject({ fromHook: true, details: { own: true } });
     expect(entry.summary).toMatch(/^Ours, of \d+ messages\.$/);
     const { stdout } = await run(["compact", longSession(), "-e", "mine.ts"], { columns: 80 });
-    expect(stdout).toContain("The summary of mine.ts\n  │ Ours, of");
+    expect(stdout).toContain("Summary by mine.ts\n  │ Ours, of");
   });
 
   test("an extension's refusal changes nothing, is reported with its name and reason, and ends with 130", async () => {

@@ -113,7 +113,7 @@ describe("bonsai compact", () => {
     const { stdout } = await runCli(["compact", file], { columns: 80 });
     expect(stdout).toMatch(/^Compacted {2}/);
     expect(stdout).toMatch(/Carried as data: \d+ messages of the user.*\nNothing that was checked is lost: /);
-    expect(stdout).toContain("bonsai undo");
+    expect(stdout).toContain("bonsai session undo");
     expect(stdout).toContain(file);
   });
 
@@ -139,7 +139,7 @@ describe("bonsai compact", () => {
     const again = await runCli(["compact", copy], { columns: 40 });
     expect([again.code, again.stdout.replaceAll("\n", " ")]).toEqual([
       0,
-      expect.stringContaining("A smaller `--keep`, like `--keep 8k`, compacts further."),
+      expect.stringContaining("To compact further, use a smaller `--keep`, such as `--keep 8k`."),
     ]);
     for (const keep of ["8000", "4000"]) {
       const report = await jsonOf<CompactionReport>(["compact", copy, "--keep", keep, "--digest"]);
@@ -173,7 +173,7 @@ describe("bonsai compact", () => {
     const file = writeLines(manyFacts());
     const asked = ["compact", file, "--keep", "4k"];
     expect((await runCli(["compact", file, "--again"], { columns: 400 })).stderr).toContain(
-      "No compaction stands on the current branch.",
+      "The current branch has no compaction to undo.",
     );
     const former = await jsonOf<CompactionReport>(asked);
     const untold = factNames.filter((name) => !former.summary?.includes(name))[0]!;
@@ -274,8 +274,8 @@ describe("bonsai compact", () => {
     expect(readFileSync(copy).equals(readFileSync(file))).toBe(true);
     const another = join(testFolder(), "another.jsonl");
     const { stdout } = await runCli(["compact", file, "-o", another]);
-    expect(stdout).toMatch(/There is nothing to compact.*\nWritten to .*another\.jsonl\n$/s);
-    expect((await runCli(["compact", file])).stdout).not.toContain("Written to");
+    expect(stdout).toMatch(/There is nothing to compact.*\nSaved to .*another\.jsonl\n$/s);
+    expect((await runCli(["compact", file])).stdout).not.toContain("Saved to");
   });
 
   test("-o: of two at once one wins, and the other is told that the copy exists", async () => {

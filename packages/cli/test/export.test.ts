@@ -71,7 +71,7 @@ test.for([
   expect(code).toBe(1);
   expect(JSON.parse(stderr).error).toEqual({
     code: "export_format_unknown",
-    message: `A session is exported as Markdown or as a page; ${name} would be another format by its name.`,
+    message: `Cannot export to ${name}: a session is exported as Markdown (.md) or as a page (.html).`,
     hint: `Write ${hint}.`,
   });
   expect(existsSync(target)).toBe(false);

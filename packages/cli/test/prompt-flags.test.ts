@@ -138,7 +138,7 @@ describe("the system prompt of a prompt", () => {
       name,
     );
     expect(code).toBe(2);
-    expect(stderr).toContain("there is no such file");
+    expect(stderr).toContain("the file does not exist");
     expect(project.sent()).toBeUndefined();
   });
 });

@@ -50,24 +50,24 @@ describe("a compaction is looked at over RPC", () => {
     rpc.send({ id: "c", type: "compact" });
     const text = `${modelSummary()}\n\nThe port is 8123.`;
     const questions = await answer(rpc, [
-      { value: "Ask the model" },
+      { value: "Write the summary" },
       { value: "Edit the summary" },
       { value: text },
       { value: "Apply" },
     ]);
     const plain = [
-      "Ask the model",
-      "Another focus",
+      "Write the summary",
+      "Change the focus",
       "Use the digest",
       "Keep more",
       "Keep less",
-      "A turn more",
-      "A turn less",
+      "Keep one more turn",
+      "Keep one turn less",
       "Cancel",
     ];
     expect(questions).toMatchObject([
       { method: "select", options: plain },
-      { method: "select", title: expect.stringContaining("Nothing is written yet.") },
+      { method: "select", title: expect.stringContaining("Nothing is saved yet.") },
       { method: "editor", prefill: modelSummary() },
       { method: "select", title: expect.stringMatching(/edited by you/) },
     ]);
@@ -92,9 +92,9 @@ describe("a compaction is looked at over RPC", () => {
     const { rpc, isUnchanged } = opened("manual");
     rpc.send({ id: "c", type: "compact" });
     await answer(rpc, [
-      { value: "Another focus" },
+      { value: "Change the focus" },
       { cancelled: true },
-      { value: "Another focus" },
+      { value: "Change the focus" },
       { value: "the orders" },
       { cancelled: true },
     ]);
@@ -146,8 +146,8 @@ describe("a compaction is looked at over RPC", () => {
   test("a client that goes away before it has answered has not said yes to what it asked for", async () => {
     const { rpc, isUnchanged } = opened("manual");
     rpc.send({ id: "c", type: "compact" });
-    await answer(rpc, [{ value: "Ask the model" }]);
-    await rpc.wait((line) => isQuestion(line) && String(line.title).includes("Nothing is written yet."));
+    await answer(rpc, [{ value: "Write the summary" }]);
+    await rpc.wait((line) => isQuestion(line) && String(line.title).includes("Nothing is saved yet."));
     expect(await rpc.end()).toMatchObject({ code: 0 });
     const { data } = rpc.lines.find(({ id }) => id === "c")!;
     expect(data).toMatchObject({ status: "cancelled" });

@@ -32,10 +32,10 @@ describe("which session a prompt works in", () => {
     const place = { ...project, id: "x", now: new Date() };
     const damaged = newSessionFile(place);
     writeFileSync(damaged, "no session\n");
-    expect((await project.run(["-c", "hi"])).stderr).toContain("it does not begin as a session does");
+    expect((await project.run(["-c", "hi"])).stderr).toContain("it is not a session file");
     await project.run(["one"]);
     utimesSync(damaged, old, old);
-    expect((await project.run(["-c", "two"])).stderr).not.toContain("passed over");
+    expect((await project.run(["-c", "two"])).stderr).not.toContain("Skipped");
     const future = new Date(Date.now() + 3_600_000);
     utimesSync(damaged, future, future);
     const { code, stderr } = await project.run(["-c", "three"]);
@@ -94,7 +94,7 @@ describe("which session a prompt works in", () => {
     const elsewhere = testFolder();
     const { code, stderr } = await project.run(["--session", file!, "two"], { cwd: elsewhere });
     expect(code).toBe(0);
-    expect(stderr.replaceAll(/\s+/g, " ")).toContain(`tools work in ${elsewhere} now`);
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain(`Tools now work in ${elsewhere}`);
     expect(texts(openSession(file!))).toEqual(["one", "·", "two", "·"]);
     expect((await project.run(["--session", "nosuch", "x"])).stderr).toContain("session_not_found");
   });
@@ -182,10 +182,10 @@ describe("a session whose model cannot be asked now", () => {
     const project = workedOnWith(provider, id, usual);
     const { code, stdout, stderr } = await goOn(project);
     expect([code, stdout]).toEqual([0, "ok\n"]);
-    expect(stderr).toContain(`This session was worked on with ${provider}/${id}, which cannot be used now:`);
+    expect(stderr).toContain(`This session used ${provider}/${id}, which is not available:`);
     expect(stderr).toContain(why);
-    expect(stderr).toContain(`It goes on with ${project.model[1]}.`);
-    expect((await goOn(project)).stderr).not.toContain("cannot be used now");
+    expect(stderr).toContain(`Using ${project.model[1]} instead.`);
+    expect((await goOn(project)).stderr).not.toContain("is not available");
   });
 
   test("where no other can be asked either, the error comes behind the reason", async () => {

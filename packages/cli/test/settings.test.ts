@@ -66,6 +66,6 @@ describe("compaction settings", () => {
     const { error } = JSON.parse(stderr);
     expect(error.code).toBe("wrong_usage");
     expect(error.message).toContain('"mine"');
-    expect(error.hint).toBe("Correct --preset, or leave it out.");
+    expect(error.hint).toBe("Correct --preset, or omit it.");
   });
 });

@@ -216,7 +216,7 @@ test("another agent's transcript is shown as a session, under that agent's name,
   appendFileSync(file, `${JSON.stringify(more)}\n`);
   const ids = idsOf(data);
   const since = sinceOf(url, data, { rows: ids.length, revision });
-  // What it had is same text in: nobody who reads it loses his place.
+  // What it had is the same again: nobody who reads it loses his place.
   expect(await since()).toMatchObject({
     from: ids.length,
     data: { rows: { previews: { all: "And more" } } },

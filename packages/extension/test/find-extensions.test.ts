@@ -210,7 +210,7 @@ describe("what cannot be loaded is a problem, and all else is found", () => {
       problems: [
         "home/extensions/dangling.ts: It is not there. true",
         "home/extensions/empty: There is no extension in it. true",
-        "home/extensions/loop.ts: It is a link to itself. true",
+        "home/extensions/loop.ts: It is a link that leads to itself. true",
         "project/.bonsai/extensions: It is no folder. true",
       ],
     });
@@ -233,7 +233,7 @@ describe("what cannot be loaded is a problem, and all else is found", () => {
   test("a path that the system refuses", () => {
     const root = folderWith({ "project/x": "" });
     const { problems } = found(root, { flagPaths: ["x".repeat(300)] });
-    expect(problems[0]).toContain("Cannot read it: ENAMETOOLONG");
+    expect(problems[0]).toContain("It cannot be read: ENAMETOOLONG");
   });
 });
 

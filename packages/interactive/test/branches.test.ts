@@ -79,7 +79,7 @@ test("two marks in the tree are compared, one mark with where one is", async () 
   terminal.press("end", "up", "ctrl+x");
   await terminal.until(/^›B/m);
   terminal.press("ctrl+d");
-  expect(await terminal.until("has nothing of its own")).toMatch(
+  expect(await terminal.until("has no entries of its own")).toMatch(
     /A {2}[0-9a-f]{8} user Try a ledger .*│ B {2}bbbb0002/,
   );
 });

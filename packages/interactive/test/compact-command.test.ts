@@ -288,7 +288,7 @@ test("/compact preview shows the plan that /compact then carries out, and writes
   expect(terminal.screen()).toMatch(/summarised +\d+ items/);
   expect(terminal.screen()).toMatch(/Plan +~?107,364 →/);
   expect(terminal.screen()).toMatch(/→ ~[\d,]+ tokens/);
-  expect(flatScreen(opened)).toContain("it is not written yet");
+  expect(flatScreen(opened)).toContain("not written yet");
   terminal.press("esc");
   await terminal.until((screen) => !screen.includes("What /compact would do"));
   expect(readFileSync(file, "utf8")).toBe(before);

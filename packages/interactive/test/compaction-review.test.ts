@@ -8,7 +8,7 @@ function open(confirm: "manual" | "always", options: OpenLongOptions = {}) {
   return openLong({ settings: { compaction: { confirm, mask: { enabled: false } } }, ...options });
 }
 
-const PLAN = "Nothing has been sent or written yet.";
+const PLAN = "Nothing was sent or saved yet.";
 const READY = "Compact with this summary?";
 
 test("/compact: the plan with its price, the draft, applied", async () => {
@@ -101,7 +101,7 @@ test("another focus, the cut, back, the digest: cancelled, the file is as it was
   terminal.press("b", "enter");
   await terminal.until(READY);
   terminal.press("d", "enter");
-  await terminal.until("The summary of digest");
+  await terminal.until("Summary by digest");
   terminal.press("esc");
   await terminal.until("Compaction cancelled by you; nothing was changed.");
   expect(readFileSync(file, "utf8")).toBe(before);

@@ -66,9 +66,9 @@ test("what is worth knowing of a session that /resume opens stands below it", as
   const ui = await opened();
   await say(ui, "about plants");
   command(ui, `/resume ${longSession()}`);
-  await ui.terminal.until(/Command exited[\s\S]*This session was begun in/);
+  await ui.terminal.until(/Command exited[\s\S]*This session started in/);
   command(ui, "/new");
-  await ui.terminal.until((screen) => !screen.includes("This session was begun in"));
+  await ui.terminal.until((screen) => !screen.includes("This session started in"));
 });
 
 test("/resume says what became of a session of an older format that is named", async () => {

@@ -33,7 +33,7 @@ async function opened(extension?: (cwd: string) => string) {
   const { terminal } = openInteractive({ project, rows: 40 });
   await terminal.until("/100k");
   terminal.type("read them\n");
-  await terminal.until(/Read beyond the project\?[\s\S]*a\.txt/);
+  await terminal.until(/Read outside the project\?[\s\S]*a\.txt/);
   return { terminal, project, beside };
 }
 
@@ -62,7 +62,7 @@ test("a tool that an extension wraps asks in the same way, and what is granted h
 test("Enter alone allows nothing, and once is for one file", async () => {
   const { terminal } = await opened();
   terminal.press("enter");
-  await terminal.until(/Read beyond the project\?[\s\S]*b\.txt/);
+  await terminal.until(/Read outside the project\?[\s\S]*b\.txt/);
   terminal.press("down", "enter");
   const screen = await terminal.until("Both read.");
   expect(screen).toMatch(/did\s+not\s+allow/);

@@ -55,7 +55,7 @@ test("a file named with @ goes along; one that is not there is notified, and the
   await terminal.until("/100k");
   terminal.paste("What is in @notes.md and @missing.md");
   terminal.press("enter");
-  const screen = await terminal.until("there is no");
+  const screen = await terminal.until("does not exist");
   expect(screen).toContain("What is in @notes.md and @missing.md");
   terminal.press("ctrl+c");
   terminal.paste("What is in @notes.md please");

@@ -221,7 +221,7 @@ test("themes of a project are there once it is trusted, and stand over the user'
   writeFileSync(join(project.home, "trust.json"), JSON.stringify({ folders: [project.cwd] }));
   const trusted = await opened({ project, env });
   await drawn(trusted, `${green}─`, 0);
-  await trusted.terminal.until("stands in the place of");
+  await trusted.terminal.until("overrides");
 });
 
 test("a file that is changed, replaced or mended takes effect at once; broken or gone, the looks stay", async () => {

@@ -86,7 +86,7 @@ describe("the panel", () => {
   test("folds, filters and fits 40 columns of a short terminal", async () => {
     const { terminal } = await openSample(sampleLines(), { columns: 40, rows: 16 });
     // What was notified while the session was being opened leaves space for the chat: it stands there once.
-    expect(terminal.scrollback().match(/was begun in/g)).toHaveLength(1);
+    expect(terminal.scrollback().match(/started in/g)).toHaveLength(1);
     terminal.type("/tree\n");
     await terminal.until("Esc leave");
     terminal.press("left", "left");
@@ -159,7 +159,7 @@ describe("the panel", () => {
     await terminal.until("[the end]");
     terminal.press("up", "up", "up", "up");
     await act(2);
-    await terminal.until("What should the summary dwell on?");
+    await terminal.until("What should the summary focus on?");
     terminal.type("the money\n");
     await terminal.until((screen) => !screen.includes("Session tree"));
     await terminal.until(/edit src[\s\S]*\[branch summary\]/);
