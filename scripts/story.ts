@@ -44,7 +44,7 @@ function compactionStory(session: string): void {
     `${tokensBefore.toLocaleString("en")} → ${tokensAfter.toLocaleString("en")} tokens. The summary:\n\n${summary}`,
   );
   chapter("What the model sees now", ["context", copy]);
-  chapter("The tree: nothing is gone", ["tree", copy]);
+  chapter("The tree: nothing is lost", ["tree", copy]);
   console.log(`\nThe original is untouched: ${session}\nThe compacted copy:        ${copy}`);
   console.log("Here, `npm start -- …` is what `bonsai …` is where the command is installed.");
 }

@@ -43,6 +43,6 @@ test("a file behind it is compacted in a copy", () => {
   const before = readFileSync(file, "utf8");
   const { status, stdout } = start("examples/workday.jsonl");
   expect(status).toBe(0);
-  expect(stdout).toContain("The tree: nothing is gone");
+  expect(stdout).toContain("The tree: nothing is lost");
   expect(readFileSync(file, "utf8")).toBe(before);
 });

@@ -104,7 +104,7 @@ test("what several extensions carry adds up; of one tag the later stands, and a 
   await run.agent.compact();
   expect(details(run).carryOver).toEqual({ todo: ["iron"], notes: ["blue"], "open-files": ["a.ts"] });
   expect(run.handlerNotices.map(describeNotice)).toEqual([
-    "one and two both set carryOver.todo in session_before_compact: two stands",
+    "one and two both set carryOver.todo in session_before_compact. Using the value of two",
   ]);
 });
 

@@ -145,7 +145,7 @@ test.each([
   await run.agent.prompt("go");
   expect(run.turns[1]!.messages.at(-1)).toMatchObject({
     isError: true,
-    content: [{ text: `Blocked: guard answered tool_call with ${received}, which is no answer.` }],
+    content: [{ text: `Blocked: guard returned ${received} from tool_call, which is not a valid answer.` }],
   });
   await expect(run.agent.runUserCommand("rm")).rejects.toMatchObject({ code: "command_blocked" });
   expect(run.notices.map(({ code }) => code)).toEqual(["invalid_result", "invalid_result"]);

@@ -75,7 +75,7 @@ test("what was taken back is marked as such while the summary holds it, and then
   await agent.requestCompaction();
   await agent.sendMessage(unpinMessage(RULE), quiet);
   await agent.prompt(filler(6_000));
-  expect(sentText(run.turns.at(-1)!)).toMatch(/does not hold any more:\s+Never push/);
+  expect(sentText(run.turns.at(-1)!)).toMatch(/no longer applies:\s+Never push/);
   await agent.requestCompaction();
   await agent.prompt("go on");
   expect(sent(run)).toEqual([0, 0, 2, 0]);

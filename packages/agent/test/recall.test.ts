@@ -326,7 +326,7 @@ describe("wrong arguments say what to do", () => {
     [{ query: "  " }, "no word to search for"],
     [{ query: "?! …" }, "no word to search for"],
     [{ entries: [] }, "entries is empty"],
-    [{ entries: ["nowhere1"] }, "No entry nowhere1 in this session. Find ids with query."],
+    [{ entries: ["nowhere1"] }, "This session has no entry nowhere1. Find ids with query."],
     [{ query: "port", toLine: 3 }, "need entries"],
     [{ entries: ["t1"], toLine: 1, around: "x" }, "Give either fromLine and toLine, or around"],
     [{ entries: ["t1"], around: "" }, "around is empty"],
@@ -387,6 +387,6 @@ test("the record before a summary names recall only where it is offered", () => 
   const told = (message: Message) => contentText(userContent(message));
   expect(told(summary)).not.toContain("recall");
   const offered = told({ ...summary, offersRecall: true });
-  expect(offered).toContain("the tool recall opens them");
+  expect(offered).toContain("The tool recall opens them");
   expect(told({ ...summary, summary: told(summary), offersRecall: true })).toBe(offered);
 });

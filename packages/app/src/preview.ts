@@ -14,6 +14,7 @@ import {
   pinChange,
   type Session,
   type SessionTree,
+  ownEntryWords,
   kindWord as wordOf,
 } from "@bonsai-agent/session";
 import { type Span, type Style, span } from "./line.ts";
@@ -22,6 +23,7 @@ import { oneLine, printable, textWidth, truncate } from "./terminal-text.ts";
 /** What kind of thing an entry is, in one short word for a column. */
 export function kindOf(entry: Entry): string {
   if (pinChange(entry) !== undefined) return "pin";
+  if (entry.type === "custom" && ownEntryWords(entry) !== undefined) return "note";
   return kindWord(entry.type === "message" ? entry.message?.role : entry.type);
 }
 
@@ -114,7 +116,7 @@ function entryText(entry: Exclude<Entry, { type: "message" }>): string {
     case "branch_summary":
       return summaryPreview(entry.summary);
     case "custom_message":
-      return pinPreview(entry) ?? `${word(entry.customType)}: ${contentPreview(entry.content)}`;
+      return pinPreview(entry) ?? `${ownEntryWords(entry) ?? word(entry.customType)}: ${contentPreview(entry.content)}`;
     case "model_change":
       return `${word(entry.provider)}/${word(entry.modelId)}`;
     case "thinking_level_change":
@@ -126,7 +128,7 @@ function entryText(entry: Exclude<Entry, { type: "message" }>): string {
     case "context_edit":
       return `${entry.replacement === null ? "omits" : "replaces"} ${word(entry.targetId)}`;
     case "custom":
-      return word(entry.customType ?? "");
+      return ownEntryWords(entry) ?? word(entry.customType ?? "");
     case "usage":
       return `${word(entry.provider)}/${word(entry.model)}`;
     default:

@@ -26,7 +26,7 @@ const colorsSchema = z.strictObject(
     themeTokenNames.map((token) => {
       const { fallback, meaning } = tokenFacts(token);
       const color = fallback === undefined ? colorSchema : colorSchema.optional();
-      const otherwise = fallback === undefined ? "" : `; left out, it is as ${fallback}`;
+      const otherwise = fallback === undefined ? "" : `; default: ${fallback}`;
       return [token, color.describe(`${meaning}${otherwise}`)] as const;
     }),
   ),
@@ -37,20 +37,20 @@ const MOST_NAME = 100;
 
 /** A theme as its file has it; the JSON Schema is published from it. */
 export const themeFileSchema = z.strictObject({
-  $schema: z.string().optional().describe("For editors: where this schema is"),
+  $schema: z.string().optional().describe("Path of the JSON schema, for editors"),
   name: z
     .string()
     .max(MOST_NAME)
     // A choice is one line, and is read without the space around it.
     .regex(/^(?!\s)[^/\p{Cc}\p{Zl}\p{Zp}]+(?<!\s)$/u)
-    .describe("As it is chosen by; no slash, no control characters, no space around it, and not auto"),
+    .describe("Name of the theme in settings. No slash, no control characters, no surrounding space, not auto"),
   appearance: z
     .enum(["dark", "light"])
     .optional()
-    .describe("The background that it was made for. Default: as its colours are"),
-  vars: z.record(z.string(), colorSchema).optional().describe("Colours by names of one's own"),
+    .describe("The terminal background the theme is made for. Default: derived from the colours"),
+  vars: z.record(z.string(), colorSchema).optional().describe("Your own named colours"),
   colors: colorsSchema.describe(
-    'Each a colour: "#rgb" or "#rrggbb", "oklch(62% 0.1 200)", "okhsl(250 60% 55%)", a number of the 256 colours, the name of one of vars, or "" for the terminal\'s own',
+    'Each value is a colour: "#rgb" or "#rrggbb", "oklch(62% 0.1 200)", "okhsl(250 60% 55%)", a number from 0 to 255, a name from vars, or "" for the terminal\'s own colour',
   ),
   export: z
     .strictObject({
@@ -59,7 +59,7 @@ export const themeFileSchema = z.strictObject({
       infoBg: colorSchema.optional(),
     })
     .optional()
-    .describe("Backgrounds of a page that a session is exported to; Bonsai's exports are text and have none"),
+    .describe("Backgrounds for exported pages in pi. Bonsai ignores them"),
 });
 
 type ThemeFile = z.output<typeof themeFileSchema>;
@@ -74,21 +74,21 @@ export async function readThemeFile(path: string): Promise<ThemeColors> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw invalid(path, `is no JSON: ${(cause as Error).message}`, { cause });
+    throw invalid(path, `is not valid JSON: ${(cause as Error).message}`, { cause });
   }
   return { ...parseTheme(value, path), path };
 }
 
 async function fileText(path: string): Promise<string> {
   // What is opened could be a pipe, which nobody may ever write to.
-  if (!(await stat(path)).isFile()) throw invalid(path, "is no file");
+  if (!(await stat(path)).isFile()) throw invalid(path, "is not a file");
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MOST_BYTES + 1));
     if (bytesRead > MOST_BYTES)
-      throw invalid(path, `is larger than ${MOST_BYTES / 1024} KB, which no theme is`);
+      throw invalid(path, `is larger than ${MOST_BYTES / 1024} KB, the maximum for a theme`);
     const bytes = buffer.subarray(0, bytesRead);
-    if (bytes.includes(0)) throw invalid(path, "is no text");
+    if (bytes.includes(0)) throw invalid(path, "is not a text file");
     return bytes.toString("utf8").replace(/^\ufeff/, "");
   } finally {
     await file.close();
@@ -100,7 +100,7 @@ export function parseTheme(value: unknown, file: string): ThemeColors {
   const { success, data, error } = themeFileSchema.safeParse(value);
   if (!success) throw invalid(file, ...problemOf(value, error.issues));
   if (data.name === "auto")
-    throw invalid(file, 'name is "auto", which stands for dark or light; give it another');
+    throw invalid(file, 'name is "auto", which is reserved. Choose another name');
   const colors = settledColors(data, file);
   return { name: data.name, appearance: data.appearance ?? appearanceOf(colors), colors };
 }
@@ -134,7 +134,7 @@ function settle(key: string, value: string | number, given: Vars): ThemeColorVal
   while (color === undefined) {
     const name = String(next);
     if (way.has(name))
-      throw invalid(given.file, `${key} leads round in vars: ${fewOf([...way, name].map(shortened), " → ")}`);
+      throw invalid(given.file, `${key} refers to itself in vars: ${fewOf([...way, name].map(shortened), " → ")}`);
     way.add(name);
     next = variable(key, name, given);
     color = given.settled.get(name) ?? written(key, next, given);
@@ -157,13 +157,13 @@ function variable(key: string, name: string, { vars, file }: Vars): string | num
   if (found !== undefined) return found;
   const names = Object.keys(vars);
   const allowed =
-    names.length === 0 ? "there are no vars" : `in vars there are ${fewOf(names.map(shortened))}`;
-  const problem = `${key} is ${shortened(jsonText(name))}; allowed is ${allowedColors}, and ${allowed}`;
+    names.length === 0 ? "vars is empty" : `vars contains ${fewOf(names.map(shortened))}`;
+  const problem = `${key} is ${shortened(jsonText(name))}; allowed is ${allowedColors}; ${allowed}`;
   throw invalid(file, problem, { meant: didYouMean(name, names) });
 }
 
 const allowedColors =
-  '#rgb, #rrggbb, oklch(62% 0.1 200), okhsl(250 60% 55%), a number from 0 to 255, a name of vars, or ""';
+  '#rgb, #rrggbb, oklch(62% 0.1 200), okhsl(250 60% 55%), a number from 0 to 255, a name from vars, or ""';
 
 const number = String.raw`(-?\d*\.?\d+)`;
 const oklch = new RegExp(String.raw`^oklch\(\s*${number}(%?)\s+${number}(%?)\s+${number}(?:deg)?\s*\)$`, "i");
@@ -218,7 +218,7 @@ function problemOf(
   const missing = issues.filter(
     ({ path }) => path[0] === "colors" && path.length === 2 && at(path) === undefined,
   );
-  if (missing.length > 0) return [`colors misses ${fewOf(missing.map(({ path }) => String(path[1])))}`];
+  if (missing.length > 0) return [`colors has no ${fewOf(missing.map(({ path }) => String(path[1])))}`];
   const key = issue.path.join(".");
   const found = shortened(jsonText(at(issue.path)) || "nothing");
   if (key === "") return [`is ${found}; allowed is an object`];
@@ -241,7 +241,7 @@ const pageKeys = ["pageBg", "cardBg", "infoBg"];
 
 function allowedAt([first, second]: readonly PropertyKey[]): string {
   if (first === "name")
-    return `a text of up to ${MOST_NAME} signs, without a slash, control characters, or space around it`;
+    return `a text of up to ${MOST_NAME} characters, without slashes, control characters or surrounding space`;
   if (first === "appearance") return '"dark" or "light"';
   if (first === "$schema") return "a text";
   return second === undefined ? "an object" : allowedColors;
@@ -260,7 +260,7 @@ function invalid(
     /** A theme file is not valid JSON, or has an unknown key or colour. */
     code: "theme_invalid",
     message: `${file}: ${problem}.${meant}`,
-    hint: "Correct the file; `theme.schema.json` of bonsai-agent has every key.",
+    hint: "Correct the file; `theme.schema.json` of bonsai-agent lists every key.",
     ...more,
   });
 }

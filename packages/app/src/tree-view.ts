@@ -2,7 +2,7 @@ import { sizeBeforeText } from "@bonsai-agent/compaction";
 import type { SessionTree } from "@bonsai-agent/session";
 import { fitLine, kindStyle, type Line, lineWidth, type Span, span } from "./line.ts";
 import { counted } from "./numbers.ts";
-import { callInTree, entryPreview, kindWord, previewSpan } from "./preview.ts";
+import { callInTree, entryPreview, kindOf, previewSpan } from "./preview.ts";
 
 interface TreeViewOptions {
   tree: SessionTree;
@@ -108,8 +108,8 @@ function labelSpans(label: string | undefined): Span[] {
 }
 
 function content({ tree, width }: TreeViewOptions, at: number): Span[] {
-  const kind = kindWord(tree.entries[at]!.kind);
   const entry = tree.entry(at)!;
+  const kind = kindOf(entry);
   const muted = !tree.isActive(at) || kind === "result";
   const preview = previewSpan(entryPreview(entry, callInTree(tree, at, entry)), muted ? "gray" : undefined);
   const size = entry.type === "compaction" ? sizeBeforeText(entry) : undefined;

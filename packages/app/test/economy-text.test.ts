@@ -56,7 +56,7 @@ test("where no size is cheaper, or nobody knows, it is the threshold", () => {
     "compacts at the threshold, 184k of 200k: the model's price is unknown",
   );
   const free = { ...unknown, usdPerMillionTokens: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } };
-  expect(textOf(asked(40), "auto", free)).toContain("184k of 200k: the model costs nothing");
+  expect(textOf(asked(40), "auto", free)).toContain("184k of 200k: the model is free");
   expect(textOf(asked(10), "auto", { ...priced, contextWindow: 30_000 })).toContain(
     "at the threshold, 23k of 30k: no smaller size is cheaper",
   );

@@ -107,9 +107,9 @@ test("what a template says counts as if it were typed: files that it names go wi
     ].join("\n\n"),
   });
   expect(heard()).toEqual([
-    expect.stringMatching(/^prompt_file_left_out .*look\.md: The prompt names @gone\.ts/),
+    expect.stringMatching(/^prompt_file_left_out .*look\.md: The prompt mentions @gone\.ts/),
     expect.stringMatching(
-      /^prompt_file_left_out .*look\.md: It names .*key\.txt, which is not in this project/,
+      /^prompt_file_left_out .*look\.md: It names .*key\.txt, which was not read/,
     ),
   ]);
   expect(await sent("/mine")).toContain("secret");
@@ -152,7 +152,7 @@ test("settings and flags name more; --no-prompt-templates leaves only what a fla
   first.settings.prompts.push(join(first.folder, "more"), join(first.folder, "gone"));
   expect(await first.names()).toEqual(["a", "one", "p"]);
   expect(first.heard()).toEqual([
-    expect.stringMatching(/^resource_missing .*gone: It is not there, and the settings/),
+    expect.stringMatching(/^resource_missing .*gone: It does not exist, but the settings/),
   ]);
   const only = resourcesWith({ files, options: { promptTemplate, promptTemplates: false } });
   expect(await only.names()).toEqual(["one"]);

@@ -115,22 +115,22 @@ test("colours are what the library of colours says they are, within a step, and 
 test("variables lead to variables; one that leads round is named with its way", () => {
   expect(color("a", { a: "b", b: "c", c: "#010203" })).toEqual({ r: 1, g: 2, b: 3 });
   expect(problem(theme({}, { vars: { a: "b", b: "c", c: "a" } }))).toBe(
-    "mine.json: vars.a leads round in vars: b → c → a → b.",
+    "mine.json: vars.a refers to itself in vars: b → c → a → b.",
   );
-  expect(problem(theme({}, { vars: { a: "a" } }))).toContain("vars.a leads round in vars: a → a");
+  expect(problem(theme({}, { vars: { a: "a" } }))).toContain("vars.a refers to itself in vars: a → a");
 });
 
 test.each([
-  ["a list", [], "mine.json: is []. Expected an object."],
+  ["a list", [], "mine.json: is []; allowed is an object."],
   ["no name", { colors: plain }, "mine.json: name is nothing; allowed is a text of up to 100 signs"],
   [
     "a name with a slash",
     theme({}, { name: "a/b" }),
-    'name is "a/b". Expected a text of up to 100 signs, without a slash, control characters, or space around it.',
+    'name is "a/b"; allowed is a text of up to 100 characters, without slashes, control characters or surrounding space.',
   ],
   ["the name auto", theme({}, { name: "auto" }), 'name is "auto", which stands for dark or light'],
   ["an appearance", theme({}, { appearance: "dim" }), 'appearance is "dim"; allowed is "dark" or "light".'],
-  ["no colors", { name: "mine" }, "colors is nothing. Expected an object."],
+  ["no colors", { name: "mine" }, "colors is nothing; allowed is an object."],
   ["a missing token", { name: "mine", colors: { ...plain, dim: undefined } }, "colors misses dim."],
   ["many missing tokens", { name: "mine", colors: {} }, "muted and 43 more."],
   ["an unknown token", theme({ acent: "" }), "colors.acent is not known. Did you mean accent?"],
@@ -171,9 +171,9 @@ function folder(files: Record<string, string | Buffer>): string {
 }
 
 test.each([
-  ["no JSON", '{"name":', "is no JSON"],
-  ["nothing", "", "is no JSON"],
-  ["no text", Buffer.from([1, 0, 2]), "is no text"],
+  ["no JSON", '{"name":', "is not valid JSON"],
+  ["nothing", "", "is not valid JSON"],
+  ["no text", Buffer.from([1, 0, 2]), "is not a text file"],
   ["huge", " ".repeat(300_000), "is larger than 256 KB"],
 ])("a file that is %s is refused", async (_name, text, expected) => {
   const path = join(folder({ "a.json": text }), "a.json");
@@ -201,7 +201,7 @@ test("of two themes with one name the later stands, which is a notice; what is b
   expect([...themes.keys()]).toEqual(["mine", "light"]);
   expect(themes.get("mine")?.colors.accent).toBe(3);
   expect(notices.map(({ code, message }) => `${code}: ${message}`)).toEqual([
-    `theme_twice: The theme light of ${join(first, "b.json")} stands in the place of the built-in theme.`,
+    `theme_twice: Theme light in ${join(first, "b.json")} overrides the built-in theme.`,
     `theme_left_out: Theme file ${join(second, "folder.json")}: is no file. Correct the file; \`theme.schema.json\` of bonsai-agent has every key.`,
     `theme_twice: Theme mine in ${join(second, "x.json")} overrides ${join(first, "a.json")}.`,
     expect.stringContaining(`theme_left_out: Theme file ${join(second, "y.json")}: name is nothing`),
@@ -239,7 +239,7 @@ test("a long way through vars is gone once", () => {
   const vars = Object.fromEntries(Array.from({ length: steps }, (_, at) => [`v${at}`, `v${at + 1}`]));
   expect(color("v0", { ...vars, [`v${steps}`]: "#010203" })).toEqual({ r: 1, g: 2, b: 3 });
   expect(problem(theme({ accent: "v0" }, { vars: { ...vars, [`v${steps}`]: "v0" } }))).toMatch(
-    /^mine\.json: vars\.v0 leads round in vars: v1 → v2 → .* → v8 and 4994 more\.$/,
+    /^mine\.json: vars\.v0 refers to itself in vars: v1 → v2 → .* → v8 and 4994 more\.$/,
   );
 });
 

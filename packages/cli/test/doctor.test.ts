@@ -70,7 +70,7 @@ test("every damage of the testkit has its finding", () => {
   expect(Object.keys(damageFindings)).toEqual(Object.keys(damaged));
 });
 
-describe("bonsai doctor", () => {
+describe("bonsai session doctor", () => {
   test("finds nothing in a sound file", async () => {
     const file = writeLines(sampleLines());
     expect(await jsonOf(["doctor", file])).toEqual([]);

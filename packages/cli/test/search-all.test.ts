@@ -52,7 +52,7 @@ test("an index that cannot be made is a notice, and the hits are there", async (
   const { stdout, stderr, code } = await runCli(["search", "cache"], { env: { BONSAI_HOME: path } });
   expect([code, stdout.includes("3 hits")]).toEqual([0, true]);
   expect(stderr.replaceAll(/\s+/g, " ")).toMatch(
-    /The full-text index in \S+index cannot be used .*the session files are read instead/,
+    /Cannot use the full-text index in \S+index .*Searching the session files instead/,
   );
 });
 

@@ -208,7 +208,7 @@ test("case 8: a model that repeats the frame does not double it", async () => {
   history("U:900 A:100 U:50 A:50", session);
   const parrot = scriptedSummariser([{ text: first.summary ?? "" }]);
   const { summary = "" } = await runCompaction({ session, settings: keeping(100), summariser: parrot });
-  expect(summary.match(/\[End of the record\. Go on from here/g)).toHaveLength(1);
+  expect(summary.match(/\[End of the record\. Continue from here/g)).toHaveLength(1);
   expect(summary.match(/\[Record of the earlier conversation/g)).toHaveLength(1);
   expect(summary.match(/^## Carried Over$/gm)).toHaveLength(1);
   expect(summary.match(/^<user-words>$/gm)).toHaveLength(1);
@@ -232,7 +232,7 @@ test("case 8: three compactions: one continuation sentence, no reminder in the i
     });
     history('U"<system-reminder>REMINDER again</system-reminder>What now?" U:900 A:100 U:50 A:50', session);
     const { summary = "" } = await runCompaction({ session, settings: keeping(100), summariser });
-    expect(summary.match(/\[End of the record\. Go on from here/g)).toHaveLength(1);
+    expect(summary.match(/\[End of the record\. Continue from here/g)).toHaveLength(1);
     expect(summary.match(/\[Record of the earlier conversation/g)).toHaveLength(1);
   }
   expect(summariser.requests).toHaveLength(3);

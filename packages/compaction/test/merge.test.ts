@@ -66,8 +66,8 @@ describe("a merge", () => {
         .filter((entry) => entry.type === "branch_summary")
         .map((entry) => userContent(project([entry]).items[0]!.message));
     const [merged, left] = told(session).map(([block]) => (block as { text: string }).text);
-    expect(merged).toMatch(/^\[Record of a line of work [^\]]+ is merged into this one\./);
-    expect(left).toMatch(/^\[Record of a line of work that was tried and left/);
+    expect(merged).toMatch(/^\[Record of a line of work from another branch, merged into the current one\./);
+    expect(left).toMatch(/^\[Record of a line of work that was abandoned/);
     expect(`${merged}${left}`.match(/\[Record of/g)).toHaveLength(2);
     expect(told(openSession(file))).toEqual(told(session));
   });

@@ -85,7 +85,7 @@ test("the model is told of a pin that was taken back while the summary carries i
   pin(session, RULE);
   await compact(session);
   unpin(session, RULE);
-  expect(said(session.projection().items.at(-1)!.message)).toMatch(/does not hold any more:\n\nNever push/);
+  expect(said(session.projection().items.at(-1)!.message)).toMatch(/no longer applies:\n\nNever push/);
   goOn(session);
   const { summary } = await compact(session);
   expect(summary).not.toContain("<pinned>");
@@ -254,7 +254,7 @@ test("going back to a summary that holds what was unpinned since: the model is t
   session.undoCompaction(entryId);
   expect(pinnedTexts(session)).toEqual([]);
   const told = session.projection().items.map((item) => said(item.message));
-  expect(told.filter((text) => /does not hold any more:\n\nNever push/.test(text))).toHaveLength(1);
+  expect(told.filter((text) => /no longer applies:\n\nNever push/.test(text))).toHaveLength(1);
 });
 
 test("a hundred pins are carried, in their order", async () => {
@@ -301,7 +301,7 @@ test("Invariant: a text that is pinned is in the view exactly once", async () =>
         for (const rule of held) expect(seen(session, rule)).toBe(1);
         const view = session.projection().items.map((item) => said(item.message));
         for (const rule of ["Pinned rule a!", "Pinned rule b!"].filter((each) => !held.has(each))) {
-          const told = view.filter((each) => each.includes(`does not hold any more:\n\n${rule}`));
+          const told = view.filter((each) => each.includes(`no longer applies:\n\n${rule}`));
           // The summary that holds it still, and the word that it does not hold.
           expect([0, 2]).toContain(seen(session, rule));
           expect(told).toHaveLength(seen(session, rule) / 2);

@@ -73,7 +73,7 @@ test("one that hangs is named after 30 s, its signal is aborted with the work, a
       {
         level: "warning",
         code: "slow_handler",
-        message: "inline:hanging-1 has been busy with tool_call for 30 s",
+        message: "inline:hanging-1 has been handling tool_call for 30 s",
       },
     ]);
     expect(signal.aborted).toBe(false);

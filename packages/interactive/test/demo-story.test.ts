@@ -21,7 +21,7 @@ test("the demonstration plays once at a time, says how it ends, and stays in vie
   await terminal.until("/100k");
   terminal.type("/demo\n");
   await terminal.until("Esc ends it");
-  await terminal.until("The tests are red");
+  await terminal.until("The tests fail");
   terminal.type("/demo\n");
   await terminal.until("The demonstration is playing; Esc ends it.");
   terminal.type("/new\n");

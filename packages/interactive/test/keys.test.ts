@@ -120,7 +120,7 @@ test("two actions on one key are notified", () => {
 });
 
 test.for([
-  ["{", "is no JSON"],
+  ["{", "is not valid JSON"],
   ["[]", "is no object"],
   ["null", "is no object"],
   ['"x"', "is no object"],

@@ -115,7 +115,7 @@ test("/export writes Markdown, and no file twice", async () => {
   await terminal.until("Wrote talk.md");
   expect(readFileSync(join(project.cwd, "talk.md"), "utf8")).toContain("A question");
   terminal.type("/export talk.md\n");
-  await terminal.until("exists already");
+  await terminal.until("already exists");
   const home = dirname(project.cwd);
   vi.stubEnv("HOME", home);
   onTestFinished(() => void vi.unstubAllEnvs());

@@ -245,7 +245,7 @@ test("a file that is changed, replaced or mended takes effect at once; broken or
   }, `${blue}─`);
   const before = terminal.written.length;
   writeFileSync(file, themeJson("mine", "#0f0").slice(0, 100));
-  await terminal.until(/is no JSON(.|\n)*colours stay as they are/);
+  await terminal.until(/is not valid JSON(.|\n)*colours stay as they are/);
   rmSync(file);
   await terminal.until(/cannot be read: ENOENT/);
   expect(terminal.written.slice(before).join("")).not.toContain(`${green}─`);
@@ -305,7 +305,7 @@ test("a theme in use of which the file is broken stays at /reload, too", async (
   const before = ui.terminal.written.length;
   command(ui, "/reload");
   await ui.terminal.until("Reloaded 0 extensions in");
-  await ui.terminal.until((screen) => screen.split("is no JSON").length > 2);
+  await ui.terminal.until((screen) => screen.split("is not valid JSON").length > 2);
   expect(ui.terminal.screen()).not.toContain("There is no theme");
   expect(ui.terminal.written.slice(before).join("")).not.toContain(darkBorder);
 });
@@ -319,7 +319,7 @@ test("of a folder full of broken files a few are named, and of many themes, too"
   );
   const screen = await ui.terminal.until(/There is no theme none: .*fine 13 and 24\s+more\./);
   expect(screen).toContain("22 more files of themes cannot be used");
-  expect(screen.match(/is no JSON/g)).toHaveLength(8);
+  expect(screen.match(/is not valid JSON/g)).toHaveLength(8);
 });
 
 test("themes that an extension brings are there, and what is wrong with others is named once", async () => {
@@ -332,7 +332,7 @@ test("themes that an extension brings are there, and what is wrong with others i
   );
   const ui = await opened({ project, env, argv: ["-e", "./bring.mjs"] });
   await drawn(ui, `${red}─`, 0);
-  expect(ui.terminal.screen().match(/is no JSON/g)).toHaveLength(1);
+  expect(ui.terminal.screen().match(/is not valid JSON/g)).toHaveLength(1);
   expect(ui.terminal.screen()).not.toContain("There is no theme");
 });
 

@@ -137,13 +137,13 @@ export function describeNotice(notice: LifecycleNotice): string {
     case "handler_error":
       return `${notice.source} failed in ${event}: ${errorText(notice.error)}`;
     case "slow_handler":
-      return `${notice.source} has been busy with ${event} for ${Math.round(notice.elapsedMs / 1000)} s`;
+      return `${notice.source} has been handling ${event} for ${Math.round(notice.elapsedMs / 1000)} s`;
     case "conflict": {
       const [earlier, later] = notice.sources;
-      return `${earlier} and ${later} both set ${notice.field} in ${event}: ${later} stands`;
+      return `${earlier} and ${later} both set ${notice.field} in ${event}. Using the value of ${later}`;
     }
     case "invalid_result":
-      return `${notice.source} returned ${notice.received} from ${event}: ${notice.isRefusal ? "taken for a refusal" : "ignored"}`;
+      return `${notice.source} returned ${notice.received} from ${event}: ${notice.isRefusal ? "treated as a refusal" : "ignored"}`;
     case "unknown_event":
       return `${notice.source} listens to ${event}, which is not an event`;
   }
@@ -226,7 +226,7 @@ export class DecisionRun {
     });
     // What a guard meant by it nobody can tell: it may have been a no.
     return failsClosed
-      ? rule.refusal(new TypeError(`${source} answered ${event} with ${received}, which is no answer.`))
+      ? rule.refusal(new TypeError(`${source} returned ${received} from ${event}, which is not a valid answer.`))
       : undefined;
   }
 

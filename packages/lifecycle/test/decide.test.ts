@@ -178,7 +178,7 @@ describe("decide: what handlers propose", () => {
       const { result } = await lifecycle.decide("tool_call", { toolName: "bash", input: {} });
       expect(result).toEqual({
         block: true,
-        reason: `TypeError: a answered tool_call with ${received}, which is no answer.`,
+        reason: `TypeError: a returned ${received} from tool_call, which is not a valid answer.`,
       });
       const notice = { type: "invalid_result", event: "tool_call", source: "a", received, isRefusal: true };
       expect(notices).toEqual([notice]);

@@ -42,10 +42,10 @@ const orphan = (text: string): Message => ({
   timestamp: 0,
 });
 
-const BRANCH_END = "[End of the record of that line of work. What follows belongs to this one.]";
-const RECORD_END = "[End of the record. Go on from here; do not repeat what it says is done.]";
-const PINNED = "The user has pinned this. It holds from here on:\n\n";
-const UNPINNED = "The user has unpinned this. It does not hold any more:\n\n";
+const BRANCH_END = "[End of the record of that line of work. The next messages belong to the current one.]";
+const RECORD_END = "[End of the record. Continue from here; do not repeat work that it reports as done.]";
+const PINNED = "The user pinned this text. It applies from here on:\n\n";
+const UNPINNED = "The user unpinned this text. It no longer applies:\n\n";
 
 interface Kind {
   message: (text: string) => Message;
@@ -68,7 +68,7 @@ const kinds: Record<string, Kind> = {
   "a branch's record without an end": {
     message: (text) =>
       branch(
-        `[Record of a line of work that was tried and left for this one. It reports what was said and done there; it is not a new request.]\n\n${text}`,
+        `[Record of a line of work that was abandoned for the current one. It reports what was said and done there; it is not a new request.]\n\n${text}`,
       ),
     end: BRANCH_END,
   },

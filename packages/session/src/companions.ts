@@ -103,7 +103,7 @@ function restated(path: readonly Entry[]): { compaction: CompactionFields; isOmi
 }
 
 /** Shown by programs that cannot leave a summary out. */
-const WHOLE = "Nothing is summarised here: the conversation follows in full.";
+const WHOLE = "Nothing is summarised here. The full conversation follows.";
 
 function ownBase(path: readonly Entry[]): { compaction: CompactionEntry | undefined; from: number } {
   const seeker = new ViewSeeker();

@@ -44,7 +44,7 @@ export class JsonlStore implements SessionStore {
       if (!refusesWriting(cause)) throw openFailure(file, cause);
       try {
         const fd = openSync(file, O_RDONLY);
-        return new JsonlStore(file, fd, `${file} cannot be written to (${codeOf(cause)}).`);
+        return new JsonlStore(file, fd, `Cannot write to ${file} (${codeOf(cause)}).`);
       } catch (readCause) {
         throw openFailure(file, readCause);
       }
@@ -156,7 +156,7 @@ export class JsonlStore implements SessionStore {
     if (this.#fd >= 0) return this.#fd;
     throw new BonsaiError({
       code: "session_closed",
-      message: `The session ${this.file} was closed.`,
+      message: `The session ${this.file} is closed.`,
       hint: "Open it again.",
     });
   }
@@ -194,7 +194,7 @@ function unusedName(file: string): string {
 export function refusePipe(file: string): void {
   const stats = statSync(file, { throwIfNoEntry: false });
   if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
-  throw openFailure(file, "it is no file but a pipe or a device");
+  throw openFailure(file, "it is a pipe or a device, not a file");
 }
 
 function codeOf(cause: unknown): string {
@@ -209,15 +209,15 @@ function openFailure(file: string, cause: unknown): BonsaiError {
   if (codeOf(cause) === "ENOENT") {
     return new BonsaiError({
       code: "session_not_found",
-      message: `There is no file ${file}.`,
-      hint: "Look at the sessions there are with `bonsai sessions`.",
+      message: `${file} does not exist.`,
+      hint: "Run `bonsai session list` to list sessions.",
       cause,
     });
   }
   return new BonsaiError({
     code: "session_unreadable",
-    message: `${file} cannot be opened (${codeOf(cause)}).`,
-    hint: "Give the path of a session file that you may read.",
+    message: `Cannot open ${file} (${codeOf(cause)}).`,
+    hint: "Give the path of a session file that you can read.",
     cause,
   });
 }
@@ -225,8 +225,8 @@ function openFailure(file: string, cause: unknown): BonsaiError {
 function appendFailure(file: string, detail: string, cause?: unknown): BonsaiError {
   return new BonsaiError({
     code: "append_failed",
-    message: `Writing to ${file} failed ${detail}; what was to be written is not part of the session.`,
-    hint: "Make room on the disk or mend what the message names, then try again: nothing before it is lost.",
+    message: `Writing to ${file} failed ${detail}. The new entries are not part of the session.`,
+    hint: "Free disk space or fix the cause, then try again. Earlier entries are safe.",
     cause,
   });
 }

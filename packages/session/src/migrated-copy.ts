@@ -21,8 +21,8 @@ export function migratedText(of: {
   isEarlier: boolean;
 }): string {
   const { original = "The session", copy = "a copy", isEarlier } = of;
-  const before = isEarlier ? ", which was made of it before" : "";
-  return `${original} has an older format and stays as it is; the session goes on in ${copy}${before}.`;
+  const before = isEarlier ? " from an earlier run" : "";
+  return `${original} has an older format and stays unchanged. The session continues in ${copy}${before}.`;
 }
 
 /** A copy that was made before: whoever opens the original again goes on there. Damaged ones do not count. */
@@ -127,8 +127,8 @@ function linked(draft: string, name: string): boolean {
     if ((cause as NodeJS.ErrnoException).code === "EEXIST") return false;
     throw new BonsaiError({
       code: "session_not_created",
-      message: `${name} could not be made (${(cause as NodeJS.ErrnoException).code}).`,
-      hint: "Check that you may write to its folder and that there is room on the disk.",
+      message: `Cannot create ${name} (${(cause as NodeJS.ErrnoException).code}).`,
+      hint: "Check that its folder is writable and the disk has space.",
       cause,
     });
   }

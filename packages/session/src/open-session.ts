@@ -48,7 +48,7 @@ export function openSession(
     if (endsTorn(store)) {
       session.notify({
         code: "torn_line",
-        message: "The last line was cut off; what stands before it is whole, and nothing is appended to it.",
+        message: "The last line of the session file is incomplete and is ignored. All earlier lines are complete.",
       });
     }
     return session;
@@ -66,10 +66,10 @@ function copyOf(store: SessionStore, { header, version, damage }: HeaderReading)
 
 function readOnlyReason(reading: HeaderReading): string | undefined {
   if (reading.damage !== undefined) {
-    return `${reading.damage} (\`bonsai doctor FILE --repair\` writes a copy with a sound header).`;
+    return `${reading.damage}. Run \`bonsai session doctor FILE --repair\` to write a repaired copy.`;
   }
   if (reading.version <= SESSION_VERSION) return undefined;
-  return `It has format version ${reading.header.version}, and this program knows versions up to ${SESSION_VERSION}.`;
+  return `It has format version ${reading.header.version}. This program supports versions up to ${SESSION_VERSION}.`;
 }
 
 function endsTorn(store: SessionStore): boolean {

@@ -1,4 +1,5 @@
 import { isRecord } from "@bonsai-agent/messages";
+import { CONTINUE_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
 import {
   CALIBRATION_CUSTOM_TYPE,
   COMPANION_CUSTOM_TYPE,
@@ -7,6 +8,7 @@ import {
   LEAF_CUSTOM_TYPE,
   PIN_CUSTOM_TYPE,
   PINNED_CUSTOM_TYPE,
+  RECORD_CUSTOM_TYPE,
   REDO_CUSTOM_TYPE,
   UNDO_CUSTOM_TYPE,
   UNPIN_CUSTOM_TYPE,
@@ -67,6 +69,33 @@ export class UndoneCompactions {
   has(compactionId: string): boolean {
     return this.#isUndone.get(compactionId) === true;
   }
+}
+
+/** Plain words for the entries that Bonsai itself writes; a screen never shows their types. */
+const OWN_ENTRY_WORDS: ReadonlyMap<unknown, string> = new Map([
+  [LEAF_CUSTOM_TYPE, "moved here"],
+  [UNDO_CUSTOM_TYPE, "undo of a compaction"],
+  [REDO_CUSTOM_TYPE, "redo of a compaction"],
+  [CALIBRATION_CUSTOM_TYPE, "measured token counts"],
+  [PINNED_CUSTOM_TYPE, "list of pinned texts"],
+  [RECORD_CUSTOM_TYPE, "record of a compaction"],
+  [COMPANION_CUSTOM_TYPE, "note for other programs"],
+  [CONTINUE_CUSTOM_TYPE, "request to continue"],
+  ["bonsai.lost", "damaged entry"],
+  ["bonsai.session_digest", "description of the session"],
+  ["bonsai.import", "import of a transcript"],
+  ["bonsai.import.queued", "queued message, never delivered"],
+  ["bonsai.import.result", "tool result without its call"],
+  ["bonsai.import.edit", "moved tool result"],
+  ["bonsai.unreadable", "unreadable item of the transcript"],
+]);
+
+/** A plain phrase for an entry that Bonsai itself wrote; undefined for any other. */
+export function ownEntryWords(entry: Entry): string | undefined {
+  if (entry.type !== "custom" && entry.type !== "custom_message") return undefined;
+  const change = compactionChange(entry);
+  if (change !== undefined) return `${change.isUndone ? "undo" : "redo"} of compaction ${change.compactionId}`;
+  return OWN_ENTRY_WORDS.get(entry.customType);
 }
 
 /** What an entry says of a pinned text. */

@@ -96,7 +96,7 @@ export function findProblems(reader: SessionReader): Problem[] {
   for (const number of index.unnamed()) {
     const record = index.record(number);
     problems.push(
-      problem(record, "missing_id", "An entry without an id.", `named ${record.id}, after its line`),
+      problem(record, "missing_id", "An entry has no id.", `gets the id ${record.id}, from its line number`),
     );
   }
   for (const stray of index.strays()) {
@@ -114,7 +114,7 @@ function* headerProblems(reader: SessionReader): Generator<Problem> {
       line: 1,
       kind: "byte_order_mark",
       message: "The file starts with a byte-order mark.",
-      repair: "left out",
+      repair: "removed",
     };
   }
   const { damage, odd } = readHeader(store);
@@ -122,25 +122,25 @@ function* headerProblems(reader: SessionReader): Generator<Problem> {
     yield {
       line: 1,
       kind: "damaged_header",
-      message: `${damage}; the entries are read as version ${SESSION_VERSION}.`,
-      repair: "a sound header is written",
+      message: `${damage}; its entries are read as version ${SESSION_VERSION}.`,
+      repair: "a valid header is written",
     };
   }
   for (const field of odd) {
     yield {
       line: 1,
       kind: "odd_field",
-      message: `The field ${field} of the header does not hold what it should.`,
-      repair: "read and repaired as if it held nothing",
+      message: `The header field ${field} has an invalid value.`,
+      repair: "treated as empty",
     };
   }
 }
 
 const lineMessages: Record<DamagedLine["kind"], string> = {
-  damaged_line: "The line is no JSON object.",
-  nul_bytes: "The line holds zero bytes, as a crash of the machine leaves behind.",
-  not_an_entry: "The line is valid JSON, but no entry.",
-  header: "A second session header.",
+  damaged_line: "The line is not a JSON object.",
+  nul_bytes: "The line contains zero bytes, probably from a crash of the machine.",
+  not_an_entry: "The line is valid JSON but not an entry.",
+  header: "The file contains a second session header.",
 };
 
 function lineProblem(damaged: DamagedLine): Problem {
@@ -150,7 +150,7 @@ function lineProblem(damaged: DamagedLine): Problem {
     line: damaged.line,
     kind: torn ? "torn_line" : kind,
     message: torn ? "The last line was cut off." : lineMessages[damaged.kind],
-    repair: torn ? "left out" : "left out; entries that hung on it hang on the nearest earlier one",
+    repair: torn ? "removed" : "removed; its children move to the nearest earlier entry",
   };
 }
 
@@ -166,57 +166,57 @@ function* recordProblems(of: {
   const entry = reader.parse(number, line, odd);
   if (entry === undefined) {
     yield index.isOpenLine(number)
-      ? problem(record, "torn_line", "The last line was cut off.", "left out")
+      ? problem(record, "torn_line", "The last line was cut off.", "removed")
       : problem(
           record,
           "damaged_line",
           "The entry's body is damaged.",
-          "left out; its children hang on its parent",
+          "removed; its children move to its parent",
         );
     return;
   }
   if (!isUtf8(line)) {
-    yield problem(record, "invalid_utf8", "Some bytes are no UTF-8.", "each is replaced by U+FFFD");
+    yield problem(record, "invalid_utf8", "Some bytes are not UTF-8.", "each becomes U+FFFD");
   }
   if (index.earlierOfSameId(number) >= 0) {
-    const repair = "it gets a new id; its children, which come after it, follow";
-    yield problem(record, "duplicate_id", `The id ${record.id} was used before.`, repair);
+    const repair = "it gets a new id; its children follow it";
+    yield problem(record, "duplicate_id", `The id ${record.id} is already in use.`, repair);
   }
   for (const field of odd) yield fieldProblem(record, field);
 }
 
 function fieldProblem(record: EntryRecord, field: string): Problem {
-  const lost = "read and repaired as a `custom` entry `bonsai.lost`, which the model does not see";
+  const lost = "replaced by a placeholder that the model does not see";
   if (record.type === "message" && field === "message") {
-    return problem(record, "missing_message", "A message entry without a message.", lost);
+    return problem(record, "missing_message", "A message entry has no message.", lost);
   }
   if (field === "summary") {
     const what =
       record.type === "compaction"
-        ? "A compaction without a summary: it hides nothing."
-        : "A branch summary without a summary.";
+        ? "A compaction has no summary. It hides nothing."
+        : "A branch summary has no text.";
     return problem(record, "missing_summary", what, lost);
   }
-  const repair = isEssential(record.type, field) ? lost : "read and repaired as if it held nothing";
+  const repair = isEssential(record.type, field) ? lost : "treated as empty";
   return problem(
     record,
     "odd_field",
-    `The field ${field} of a ${record.type} entry does not hold what it should.`,
+    `The field ${field} of an entry of type ${record.type} has an invalid value.`,
     repair,
   );
 }
 
 function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: EntryIndex): Problem {
   const record = index.record(stray.record);
-  const place = record.parentId === null ? "becomes a root" : `hangs on ${record.parentId}`;
+  const place = record.parentId === null ? "becomes a root" : `becomes a child of ${record.parentId}`;
   const named = stray.parentId === undefined ? "no parent" : `the parent ${stray.parentId}`;
   const found: Record<typeof stray.kind, string> = {
-    missing_parent: `The entry names ${named}, which the file does not have; it ${place}.`,
-    late_parent: `The entry names ${named}, which stands after it.`,
-    cycle: `The entry names ${named}, which descends from it; it ${place}.`,
+    missing_parent: `The entry names ${named}, which is not in the file. It ${place}.`,
+    late_parent: `The entry names ${named}, which comes after it.`,
+    cycle: `The entry names ${named}, which is its own descendant. It ${place}.`,
   };
   const repair =
-    stray.kind === "late_parent" ? "the parent is written first" : "written with the parent it hangs on";
+    stray.kind === "late_parent" ? "the parent is written first" : "written with the new parent";
   return problem(record, stray.kind, found[stray.kind], repair);
 }
 
@@ -229,7 +229,7 @@ function* compactionProblems(reader: SessionReader): Generator<Problem> {
   }
   for (const number of withoutAncestor(index, kept)) {
     const message = `The first kept entry ${kept.get(number)} is not before the compaction.`;
-    const repair = "kept; the model sees what the compaction before it kept";
+    const repair = "kept; the model sees the entries kept by the previous compaction";
     yield problem(index.record(number), "missing_kept_entry", message, repair);
   }
 }

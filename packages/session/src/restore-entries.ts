@@ -48,12 +48,12 @@ function restore(lost: LostEntries): "sound" | "mended" | "failed" {
     reader.forget();
     if (count === 0) return "mended";
     const entries = count === 1 ? "1 entry of this session was" : `${count} entries of this session were`;
-    const where = store.file === file ? "again" : `in ${store.file}`;
-    const message = `${file} was cut off or overwritten while it was open: ${entries} gone from it and written ${where}.`;
+    const where = store.file === file ? "there" : `to ${store.file}`;
+    const message = `${file} was cut off or overwritten while it was open. ${entries} missing and restored ${where}.`;
     notify({ code: "entries_restored", message });
     return "mended";
   } catch (error) {
-    const message = `Entries of this session are gone from ${file}, and cannot be written again: ${(error as Error).message}`;
+    const message = `Entries of this session are missing from ${file}. Restoring them failed: ${(error as Error).message}`;
     notify({ code: "entries_lost", message });
     return "failed";
   }
@@ -71,14 +71,14 @@ function restoreFile({ reader: { store }, header, notify }: LostEntries): boolea
   try {
     const restored = store.restore?.(header.id) ?? false;
     if (restored === "written_anew")
-      notifyDeleted(`was deleted while it was open; all of it is written anew in ${store.file}.`);
+      notifyDeleted(`was deleted while it was open. All entries were restored to ${store.file}.`);
     if (restored === "replaced")
       notifyDeleted(
-        "was replaced by another version of this session while it was open; the session goes on there.",
+        "was replaced by another version of this session while it was open. The session continues in the new version.",
       );
     return restored !== false;
   } catch (error) {
-    notifyDeleted(`was deleted while it was open, and cannot be written anew: ${(error as Error).message}`);
+    notifyDeleted(`was deleted while it was open. Restoring it failed: ${(error as Error).message}`);
     return false;
   }
 }

@@ -182,7 +182,7 @@ export function searchExpression(query: string): RegExp {
   } catch (cause) {
     throw new BonsaiError({
       code: "bad_search_pattern",
-      message: `"${query}" is no regular expression: ${(cause as Error).message}`,
+      message: `"${query}" is not a valid regular expression: ${(cause as Error).message}`,
       hint: "Escape special characters with a backslash, or search for plain text.",
       cause,
     });

@@ -153,7 +153,7 @@ function errorCode(error: unknown): string | undefined {
 function fileExists(file: string): BonsaiError {
   return new BonsaiError({
     code: "session_exists",
-    message: `${file} exists already, and is not overwritten.`,
+    message: `${file} already exists and is not overwritten.`,
     hint: "Choose another name, or move the file away.",
   });
 }
@@ -164,8 +164,8 @@ function creationFailure(file: string, cause: unknown): unknown {
   if (BonsaiError.is(cause) || errorCode(cause) === undefined) return cause;
   return new BonsaiError({
     code: "session_not_created",
-    message: `${file} could not be written: ${(cause as Error).message}`,
-    hint: "See that the folder can be written and the disk has room, or choose another place.",
+    message: `Cannot write ${file}: ${(cause as Error).message}`,
+    hint: "Check that the folder is writable and the disk has space, or choose another folder.",
     cause,
   });
 }

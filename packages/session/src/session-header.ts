@@ -44,7 +44,7 @@ export function readHeader(store: HeaderSource): HeaderReading {
   const entry = lines.find((line) => line.kind === "entry");
   if (entry === undefined) throw notASession(store, first.bytes);
   const { header, version } = headerReading({ type: "session", version: SESSION_VERSION });
-  return { header, version, damage: "The first line is no session header", odd: [] };
+  return { header, version, damage: "The first line is not a session header", odd: [] };
 }
 
 function headerReading(value: Fields): HeaderReading {
@@ -52,7 +52,7 @@ function headerReading(value: Fields): HeaderReading {
   const named = typeof value.version === "object" ? JSON.stringify(value.version) : value.version;
   const version = versionOf(value.version);
   const damage =
-    version === undefined ? `The header names the format version ${named}, which cannot be` : undefined;
+    version === undefined ? `The header has the impossible format version ${named}` : undefined;
   // What is written with another version than it has must not be trusted: today's is the best guess.
   if (version === undefined) value.version = SESSION_VERSION;
   mendFields(value, HEADER_FIELDS, { odd });
@@ -96,8 +96,8 @@ function notASession(store: HeaderSource, first: Buffer): BonsaiError {
     .replaceAll(/[^ -~]/g, "?");
   return new BonsaiError({
     code: "not_a_session",
-    message: `${nameOf(store)} is no session: it starts with "${start}", not with a session header.`,
-    hint: "Give the path of a session file (JSON lines, the first of type session); `bonsai import FILE` makes one of another agent's transcript. The file was left as it is.",
+    message: `${nameOf(store)} is not a session: it starts with "${start}", not with a session header.`,
+    hint: "Give the path of a session file. To import another agent's transcript, run `bonsai session import FILE`. The file was not changed.",
   });
 }
 

@@ -146,7 +146,7 @@ function notFound(session: string): BonsaiError {
   return new BonsaiError({
     code: "session_not_found",
     message: `No session file or id matches "${session}".`,
-    hint: "List the sessions with `bonsai sessions`, or give the path of a file.",
+    hint: "Run `bonsai session list` to list sessions, or give the path of a file.",
   });
 }
 
@@ -157,6 +157,6 @@ function ambiguous(session: string, files: readonly string[]): BonsaiError {
   return new BonsaiError({
     code: "session_ambiguous",
     message: `"${session}" matches ${files.length} sessions: ${files.slice(0, LISTED_MATCHES).join(", ")}${more}.`,
-    hint: "Give more of the id, or the path of the file.",
+    hint: "Give more characters of the id, or the path of the file.",
   });
 }

@@ -212,7 +212,7 @@ function relinked(path: Entry[]): Entry[] {
 export function entryNotFound(id: string | null): never {
   throw new BonsaiError({
     code: "entry_not_found",
-    message: `No entry ${id} in this session.`,
-    hint: "List the ids with `bonsai tree FILE`.",
+    message: `This session has no entry ${id}.`,
+    hint: "Run `bonsai session tree FILE` to list the ids.",
   });
 }

@@ -215,11 +215,11 @@ function serialized(entry: Entry): string {
   try {
     return JSON.stringify(asStored(entry));
   } catch (cause) {
-    const problem = cause instanceof RangeError ? "it is nested too deep, or too long" : String(cause);
+    const problem = cause instanceof RangeError ? "it is nested too deeply or too long" : String(cause);
     throw new BonsaiError({
       code: "entry_not_serializable",
-      message: `A ${entry.type} entry cannot be written as JSON: ${problem}`,
-      hint: "Put only plain values into an entry: no circles, no BigInt, nothing that is nested without end.",
+      message: `Cannot write an entry of type ${entry.type} as JSON: ${problem}`,
+      hint: "Use only plain JSON values in an entry: no circular references, no BigInt, no endless nesting.",
       cause,
     });
   }

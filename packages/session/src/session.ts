@@ -387,7 +387,7 @@ export class Session {
     const onForeign = () =>
       this.notify({
         code: "foreign_entries",
-        message: `Another process appends to ${this.file ?? "this session"}; its entries are branches of their own.`,
+        message: `Another process also writes to ${this.file ?? "this session"}. Its entries form separate branches.`,
       });
     const onLook = (isLost: boolean) =>
       restoreLost({

@@ -48,8 +48,8 @@ export interface SessionStore {
 export function readOnlyFailure(reason: string): BonsaiError {
   return new BonsaiError({
     code: "session_read_only",
-    message: `Nothing can be appended to this session: ${reason}`,
-    hint: "Continue in a copy (`bonsai --fork FILE`), or mend what the message names.",
+    message: `This session is read-only: ${reason}`,
+    hint: "Continue in a copy (`bonsai --fork FILE`), or fix the cause.",
   });
 }
 

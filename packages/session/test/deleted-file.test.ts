@@ -65,7 +65,7 @@ test("where it cannot be written anew, a notice says so, and the session goes on
   say(session, "two");
   session.entries();
   expect(session.notices.map(({ message }) => message)).toEqual([
-    expect.stringContaining("cannot be written anew"),
+    expect.stringContaining("Restoring it failed"),
   ]);
   expect(session.path()).toHaveLength(2);
   session.close();

@@ -340,7 +340,7 @@ describe("an odd header", () => {
 
   test("says why nothing can be appended", () => {
     const file = written({ ...HEADER, version: -1 }, ...lines);
-    expect(openSession(file).readOnly).toMatch(/^The header names the format version -1, which cannot be/);
+    expect(openSession(file).readOnly).toMatch(/^The header has the impossible format version -1/);
   });
 
   test("fields of other kinds are reported by name, and read as nothing", () => {

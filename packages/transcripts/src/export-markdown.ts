@@ -58,8 +58,8 @@ export function exportMarkdown(session: ExportedSession, options: MarkdownOption
 function noSuchEntry(id: string): BonsaiError {
   return new BonsaiError({
     code: "entry_not_found",
-    message: `No entry ${id} in this session.`,
-    hint: "List the ids with `bonsai tree FILE`.",
+    message: `This session has no entry ${id}.`,
+    hint: "Run `bonsai session tree FILE` to list the ids.",
   });
 }
 

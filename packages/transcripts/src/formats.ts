@@ -184,7 +184,7 @@ function headText(path: string): string {
 function isSession(path: string): BonsaiError {
   return new BonsaiError({
     code: "transcript_is_session",
-    message: `${path} is a session already.`,
-    hint: "Open it as it is: `bonsai show FILE`, or `bonsai --session FILE`.",
+    message: `${path} is already a Bonsai or pi session.`,
+    hint: "Open it without importing: `bonsai session show FILE` or `bonsai --resume FILE`.",
   });
 }

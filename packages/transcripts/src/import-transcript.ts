@@ -145,26 +145,26 @@ function recognised(path: string): { format: TranscriptFormat; program: string }
 function notFound(path: string): BonsaiError {
   return new BonsaiError({
     code: "transcript_not_found",
-    message: `There is no file or folder ${path}.`,
-    hint: "Give the path of a transcript, for instance under ~/.claude/projects or ~/.codex/sessions.",
+    message: `${path} does not exist.`,
+    hint: "Give the path of a transcript, for example under ~/.claude/projects or ~/.codex/sessions.",
   });
 }
 
 function notAFile(path: string): BonsaiError {
   return new BonsaiError({
     code: "transcript_not_a_file",
-    message: `${path} is neither a file nor a folder, but a pipe, a socket or a device.`,
-    hint: "Write the transcript to a file first, and import that.",
+    message: `${path} is a pipe, a socket or a device, not a file or folder.`,
+    hint: "Write the transcript to a file first, then import the file.",
   });
 }
 
 function unknown(path: string): BonsaiError {
   const hint = basename(path).endsWith(".db")
-    ? "This looks like OpenCode's database: import what `opencode export SESSION` prints."
-    : "Transcripts of Claude Code, Codex, OpenCode, Gemini CLI and Qwen Code can be imported.";
+    ? "This looks like OpenCode's database. Run `opencode export SESSION` and import its output."
+    : "Bonsai imports transcripts of Claude Code, Codex, OpenCode, Gemini CLI and Qwen Code.";
   return new BonsaiError({
     code: "transcript_unknown",
-    message: `${path} is no transcript of a program that is known here.`,
+    message: `${path} is not a transcript of a known program.`,
     hint,
   });
 }
@@ -172,7 +172,7 @@ function unknown(path: string): BonsaiError {
 function emptyTranscript(path: string, program: string): BonsaiError {
   return new BonsaiError({
     code: "transcript_empty",
-    message: `${path} holds no messages of ${program}.`,
-    hint: "Choose another transcript; this one has nothing to import.",
+    message: `${path} contains no messages from ${program}.`,
+    hint: "Choose another transcript.",
   });
 }

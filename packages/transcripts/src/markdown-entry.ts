@@ -95,7 +95,7 @@ function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: OutsideT
 
 function editMark({ edit }: EntryFate): string {
   if (edit === undefined) return "";
-  return edit.replacement === null ? " (left out of the model's view)" : " (replaced in the model's view)";
+  return edit.replacement === null ? " (hidden from the model)" : " (replaced for the model)";
 }
 
 function answerMarkdown(message: AssistantMessage, outside: OutsideText): string {
@@ -144,7 +144,7 @@ function resultMarkdown(message: ToolResultMessage, fate: EntryFate, outside: Ou
 }
 
 function maskText(edit: ContextEditEntry): string {
-  if (edit.replacement === null) return "left out of the model's view";
+  if (edit.replacement === null) return "hidden from the model";
   return `the model sees: ${contentText(edit.replacement.content).slice(0, HEAD_CHARS)}`;
 }
 
@@ -192,8 +192,8 @@ function compactionMarkdown(
 ): string {
   const kept =
     entry.firstKeptEntryId === entry.id
-      ? "nothing above this line was kept"
-      : `kept from ${outside.name(entry.firstKeptEntryId)} on`;
+      ? "kept nothing above this line"
+      : `kept everything from ${outside.name(entry.firstKeptEntryId)} on`;
   const undone = fate.undone ? "; undone later" : "";
   const size = sizeBeforeText(entry);
   const title = `Compacted${size === undefined ? "" : ` from ${size}`}; ${kept}${undone}`;

@@ -215,8 +215,8 @@ function onlyMain(infos: readonly Fields[], folder: string): Fields | undefined 
   if (main.length < 2) return main[0];
   throw new BonsaiError({
     code: "transcript_ambiguous",
-    message: `${folder} holds ${main.length} sessions: ${main.slice(0, 10).map(title).join("; ")}${main.length > 10 ? "; …" : ""}.`,
-    hint: "Name one: give its file under session/, or its id.",
+    message: `${folder} contains ${main.length} sessions: ${main.slice(0, 10).map(title).join("; ")}${main.length > 10 ? "; …" : ""}.`,
+    hint: "Choose one: give its file under session/, or its id.",
   });
 }
 
@@ -229,9 +229,9 @@ function noSuchSession(folder: string, wanted: string | undefined, infos: readon
     code: "transcript_not_found",
     message:
       wanted === undefined
-        ? `${folder} holds no session.`
-        : `${folder} holds no session ${wanted} among its ${infos.length}.`,
-    hint: "Give a session's file under session/, or the file that `opencode export` writes.",
+        ? `${folder} contains no session.`
+        : `${folder} contains ${infos.length} sessions, but no session ${wanted}.`,
+    hint: "Give a session's file under session/, or a file written by `opencode export`.",
   });
 }
 

@@ -32,18 +32,18 @@ const house = Array.from({ length: 90 }, (_, at) => {
 /** The model's words; everything else in the demonstration happens. */
 export const acts: readonly Act[] = [
   {
-    title: "The tests are red",
-    note: "The catalogue says that the model holds 32,000 tokens. Its server was started with 16,500.",
-    user: "The tests are red. Find out why and mend it. Never change anything below test/, and keep all amounts in whole cents.",
+    title: "The tests fail",
+    note: "The catalogue lists a window of 32,000 tokens. The server really has 16,500.",
+    user: "The tests fail. Find out why and fix it. Never change anything in test/, and keep all amounts in whole cents.",
     answers: [
       { text: "I run the tests first.", calls: [bash("node --test")] },
       {
-        text: "A fraction of a cent comes out. What do the rules say?",
+        text: "The result has a fraction of a cent. What do the rules say?",
         calls: [read("docs/pricing.md"), read("src/price.mjs")],
       },
       { text: "Rounded half up. When did it break?", calls: [read("logs/build.log")] },
       {
-        text: "The discount is never rounded. I mend that in total().",
+        text: "The discount is never rounded. I fix that in total().",
         calls: [
           {
             name: "edit",
@@ -57,7 +57,7 @@ export const acts: readonly Act[] = [
       },
       { calls: [bash("node --test")] },
       {
-        text: "All four tests pass. `total()` in src/price.mjs now rounds the discount to whole cents; test/ is as it was.",
+        text: "All four tests pass. `total()` in src/price.mjs now rounds the discount to whole cents; test/ is unchanged.",
       },
     ],
     earlyPart: `## Request
@@ -72,7 +72,7 @@ Find out why the tests are red and mend it; nothing below test/ may change, all 
 - The line to mend is in total(); logs/build.log was asked for to see when it broke`,
   },
   {
-    title: "A small thing",
+    title: "A small task",
     note: "An ordinary turn. The context is small again.",
     user: `Good. Put one line about it into CHANGES.md. This is how we write them:\n\n${house}`,
     answers: [
@@ -92,7 +92,7 @@ Find out why the tests are red and mend it; nothing below test/ may change, all 
   },
   {
     title: "A week of logs",
-    note: "Long results fill the window in the middle of a task: first old ones are masked, then the turn is split.",
+    note: "Long tool results fill the window during a task. Old results are masked first; then the turn is split.",
     user: "Customers say that discount codes are refused. Read logs/monday.log to logs/friday.log, find out which codes fail and why, and write it to FINDINGS.md.",
     answers: [
       { text: "Day by day.", calls: [read("logs/monday.log")] },
@@ -114,7 +114,7 @@ Find out why the tests are red and mend it; nothing below test/ may change, all 
         ],
       },
       { calls: [bash("grep -c refused logs/*.log")] },
-      { text: "FINDINGS.md says it: codes are compared with case and blanks, and SUMMER does not exist." },
+      { text: "FINDINGS.md has the reasons: case and blanks count, and SUMMER does not exist." },
     ],
     earlyPart: `## Request
 Read logs/monday.log to logs/friday.log, find out which discount codes are refused and why, write it to FINDINGS.md.
@@ -127,11 +127,11 @@ Read logs/monday.log to logs/friday.log, find out which discount codes are refus
   },
   {
     title: "Another way",
-    note: "Back to before the logs, with a summary of the branch that is left. Nothing of it is lost.",
+    note: "Go back to before the logs and keep a summary of the abandoned branch. Nothing is lost.",
     backTo: 2,
-    user: "Let us not report it but mend it: discountOf() should accept any case and blanks around. Amounts stay whole cents.",
+    user: "Let us fix it instead of reporting it: discountOf() should accept any case and surrounding blanks. Amounts stay whole cents.",
     answers: [
-      { text: "The findings of the other branch tell what to accept.", calls: [read("src/codes.mjs")] },
+      { text: "The findings of the other branch show which codes to accept.", calls: [read("src/codes.mjs")] },
       {
         calls: [
           {
@@ -150,7 +150,7 @@ Read logs/monday.log to logs/friday.log, find out which discount codes are refus
   },
   {
     title: "The summariser fails",
-    note: "From now on every request for a summary is answered with an error.",
+    note: "From now on every summary request fails.",
     summariserFails: true,
     user: "Which region used SUMMER most? The ledgers are data/north.csv, south.csv, east.csv and west.csv. Answer in one sentence, no files.",
     answers: [

@@ -101,7 +101,7 @@ export class DemoView implements DemoViewer {
   }
 
   #refused(message: string): void {
-    this.#print(...this.#paragraph(`the server refuses: ${message}`, "  ✗ ", "red"));
+    this.#print(...this.#paragraph(`the server refused the request: ${message}`, "  ✗ ", "red"));
   }
 
   /** Calls may run at once; what one gave stands below it, so that it waits for those in front. */
@@ -150,10 +150,10 @@ export class DemoView implements DemoViewer {
 function howSummarised({ details }: CompactionEntry): string {
   const { manifest } = (details ?? {}) as { manifest?: CompactionManifest };
   if (manifest === undefined) return "";
-  const by = manifest.rung === "digest" ? "The digest, without a model," : "The model";
+  const by = manifest.rung === "digest" ? "The built-in digest, without a model," : "The model";
   const { summarised, turnPrefix, kept } = manifest;
   const older = summarised.count === 0 ? [] : [counted(summarised.count, "message")];
-  const early = manifest.splitTurn ? [`the first ${count(turnPrefix.count)} of the turn that was cut`] : [];
+  const early = manifest.splitTurn ? [`the first ${count(turnPrefix.count)} messages of the current turn`] : [];
   return `${by} summarised ${[...older, ...early].join(" and ")}; ${count(kept.count)} ${kept.count === 1 ? "is" : "are"} kept word for word.`;
 }
 

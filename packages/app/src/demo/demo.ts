@@ -29,7 +29,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
       return ExitCode.done;
     } catch (error) {
       if (!signal.aborted) throw error;
-      output.notify({ code: "cancelled", message: `Stopped. What there is so far lies in ${folder}.` });
+      output.notify({ code: "cancelled", message: `Stopped. The files so far are in ${folder}.` });
       return ExitCode.cancelled;
     }
   });
@@ -70,13 +70,13 @@ function ending(demo: DemoRun, { io, costUsd, width }: EndingOptions): Line[] {
   const { session } = agent;
   const tree = session.tree({ isParsed: true });
   return [
-    ...heading("The tree: nothing is gone"),
+    ...heading("The tree: nothing is lost"),
     ...treeView({ tree, leafId: session.leafId, width, all: false }),
     ...heading("Tokens of each request"),
     ...tokenChart(demo),
     ...heading("The bill"),
     ...paragraph(
-      `${count(served.length)} requests, ${usd(costUsd)} at the prices of a middling model. The model was scripted; nothing was spent.`,
+      `${count(served.length)} requests, ${usd(costUsd)} at the prices of a mid-range model. The model was scripted, so this cost nothing.`,
       width,
       undefined,
       2,
@@ -84,7 +84,7 @@ function ending(demo: DemoRun, { io, costUsd, width }: EndingOptions): Line[] {
     [],
     ["  session  ", span(sessionFile, "cyan")],
     ["  project  ", span(projectFolder, "cyan")],
-    ["  go on    ", span(`${calledAs(io)} show ${sessionFile}`, "cyan")],
+    ["  next     ", span(`${calledAs(io)} session show ${sessionFile}`, "cyan")],
   ];
 }
 

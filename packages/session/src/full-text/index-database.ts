@@ -75,13 +75,13 @@ export class IndexDatabase {
         // The folder can be deleted meanwhile.
         if (!isGone(error) || attempt === MOST_ATTEMPTS) throw error;
       }
-      if (attempt === MOST_ATTEMPTS) throw new Error(`the index in ${folder} cannot be opened`);
+      if (attempt === MOST_ATTEMPTS) throw new Error(`cannot open the index in ${folder}`);
     }
   }
 
   static #openIn(folder: string): IndexDatabase | undefined {
     makeFolder(folder);
-    if (!statSync(folder).isDirectory()) throw new Error(`${folder} is no folder`);
+    if (!statSync(folder).isDirectory()) throw new Error(`${folder} is not a folder`);
     keepPrivate(folder, 0o700);
     const found = IndexDatabase.#firstSound(folder);
     if (found !== undefined) return found;

@@ -291,7 +291,7 @@ export class SessionSearch {
     const { message } = error as Error;
     this.#options.onNotice?.({
       code: "index_unavailable",
-      message: `The full-text index in ${indexFolder(this.#home)} cannot be used (${message}); the session files are read instead, which takes longer.`,
+      message: `Cannot use the full-text index in ${indexFolder(this.#home)} (${message}). Searching the session files instead, which is slower.`,
     });
   }
 }
