@@ -72,7 +72,7 @@ test("one notice names all of it", () => {
     ".agents/skills/x/SKILL.md": "x",
   });
   expect(notTrustedNotice(projectParts(place), place.cwd)?.message).toBe(
-    "This project is not trusted, and what it brings is left aside: .mcp.json, .agents/skills and .claude/commands. `bonsai trust` trusts it, and lists what is used then.",
+    "Ignored .mcp.json, .agents/skills and .claude/commands: this project is not trusted. Run `bonsai trust` to list and trust them.",
   );
 });
 

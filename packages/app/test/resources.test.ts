@@ -159,7 +159,7 @@ test("settings and flags name more; --no-prompt-templates leaves only what a fla
   const none = resourcesWith({ files, options: { promptTemplates: false } });
   expect(await none.names()).toEqual([]);
   expect(() => resourcesWith({ options: { skill: ["nowhere"] } })).toThrow(
-    /--skill nowhere: there is no .*nowhere/,
+    /--skill nowhere: .*nowhere does not exist/,
   );
 });
 

@@ -122,16 +122,16 @@ test("variables lead to variables; one that leads round is named with its way", 
 
 test.each([
   ["a list", [], "mine.json: is []; allowed is an object."],
-  ["no name", { colors: plain }, "mine.json: name is nothing; allowed is a text of up to 100 signs"],
+  ["no name", { colors: plain }, "mine.json: name is nothing; allowed is a text of up to 100 characters"],
   [
     "a name with a slash",
     theme({}, { name: "a/b" }),
     'name is "a/b"; allowed is a text of up to 100 characters, without slashes, control characters or surrounding space.',
   ],
-  ["the name auto", theme({}, { name: "auto" }), 'name is "auto", which stands for dark or light'],
+  ["the name auto", theme({}, { name: "auto" }), 'name is "auto", which is reserved'],
   ["an appearance", theme({}, { appearance: "dim" }), 'appearance is "dim"; allowed is "dark" or "light".'],
   ["no colors", { name: "mine" }, "colors is nothing; allowed is an object."],
-  ["a missing token", { name: "mine", colors: { ...plain, dim: undefined } }, "colors misses dim."],
+  ["a missing token", { name: "mine", colors: { ...plain, dim: undefined } }, "colors has no dim."],
   ["many missing tokens", { name: "mine", colors: {} }, "muted and 43 more."],
   ["an unknown token", theme({ acent: "" }), "colors.acent is not known. Did you mean accent?"],
   ["one that is like none", theme({ foo: "" }), "colors.foo is not known; allowed are accent, border,"],
@@ -151,9 +151,9 @@ test.each([
   [
     "a name that is nearly one",
     theme({ accent: "blu" }, { vars: { blue: 4 } }),
-    "and in vars there are blue. Did you mean blue?",
+    "vars contains blue. Did you mean blue?",
   ],
-  ["a name of every object", theme({ accent: "constructor" }, { vars: {} }), "and there are no vars."],
+  ["a name of every object", theme({ accent: "constructor" }, { vars: {} }), "vars is empty."],
   [
     "a bad colour in export",
     theme({}, { export: { pageBg: "#xyz" } }),

@@ -53,8 +53,8 @@ describe("settings of the agent", () => {
       return JSON.stringify(items.find(({ message }) => message.role === "toolResult")?.message);
     };
     expect(await result("--tools", "read, ls")).not.toContain("Unknown tool");
-    expect(await result("--tools", "read")).toContain("There is no tool ls");
-    expect(await result("--no-tools")).toContain("There is no tool ls");
+    expect(await result("--tools", "read")).toContain("Unknown tool ls");
+    expect(await result("--no-tools")).toContain("Unknown tool ls");
   });
 
   test("the user's own settings stand in the home folder without trust", async () => {
@@ -137,6 +137,6 @@ test("a tool that nobody has is told of, once", async () => {
   expect(code).toBe(0);
   expect(stderr.match(/raed/g)).toHaveLength(1);
   expect(stderr.replaceAll(/\s+/g, " ")).toContain(
-    "there are: read, write, edit, bash, grep, find, ls, task, recall.",
+    "Available tools: read, write, edit, bash, grep, find, ls, task, recall.",
   );
 });

@@ -72,7 +72,7 @@ describe("extensions that nobody names", () => {
     const before = await project.run(["-p", "hi"]);
     expect(before.code).toBe(0);
     expect(before.stderr.replaceAll(/\s+/g, " ")).toContain(
-      "This project is not trusted, and what it brings is left aside: .bonsai/extensions. `bonsai trust` trusts it",
+      "Ignored .bonsai/extensions: this project is not trusted. Run `bonsai trust` to list and trust",
     );
     expect(before.stderr).not.toContain("is here");
     writeFileSync(join(own, "settings.json"), "{}");

@@ -35,7 +35,7 @@ describe("a run without end", () => {
     expect(stderr).toContain("The agent stopped after 3 requests without your input");
     expect(stderr).toContain("limits.runRequests");
     const again = await project.run(["-c", "-p", "go on"]);
-    expect([again.code, again.stderr.match(/3 times in a row/g)?.length]).toEqual([1, 1]);
+    expect([again.code, again.stderr.match(/3 requests without your input/g)?.length]).toEqual([1, 1]);
   });
 
   test("ends --mode json with its code", async () => {
@@ -54,7 +54,7 @@ describe("a run without end", () => {
     const isQuestion = ({ type, method }: Record<string, unknown>) =>
       type === "extension_ui_request" && method === "confirm";
     const first = await rpc.wait(isQuestion);
-    expect(first).toMatchObject({ title: "Go on?", message: expect.stringContaining("3 times in a row") });
+    expect(first).toMatchObject({ title: "Continue?", message: expect.stringContaining("3 requests without your input") });
     rpc.send({ type: "extension_ui_response", id: first.id, confirmed: true });
     const second = await rpc.wait((line) => isQuestion(line) && line.id !== first.id);
     rpc.send({ type: "extension_ui_response", id: second.id, confirmed: false });
@@ -68,7 +68,7 @@ describe("a run without end", () => {
     const { terminal } = openInteractive({ project: restless() });
     await terminal.until("/100k");
     terminal.type("go\n");
-    expect(await terminal.until("Go on?")).toContain("3 times in a row");
+    expect(await terminal.until("Continue?")).toContain("3 requests without your input");
     terminal.press("esc");
     expect(await terminal.until("limits.runRequests")).toContain("without your input");
   });

@@ -71,7 +71,7 @@ describe("a compaction is looked at over RPC", () => {
       { method: "editor", prefill: modelSummary() },
       { method: "select", title: expect.stringMatching(/edited by you/) },
     ]);
-    expect(questions[0]?.title).toMatch(/1 request to scripted\/.* to read/);
+    expect(questions[0]?.title).toMatch(/1 request to scripted\/.* of input/);
     const { data } = await rpc.wait(({ id }) => id === "c");
     expect(data).toMatchObject({ status: "compacted" });
     expect(drafts(rpc)).toMatchObject([

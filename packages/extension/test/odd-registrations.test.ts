@@ -91,7 +91,7 @@ describe.each([20_000, 1_000_000])("what is nested %i levels deep", (levels) => 
     ]);
     expect(session.notices).toContainEqual(
       expect.objectContaining({
-        message: expect.stringContaining("cannot be stored: it is nested too deep"),
+        message: expect.stringContaining("an extension: it is nested too deep"),
       }),
     );
   });

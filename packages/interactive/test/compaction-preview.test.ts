@@ -17,9 +17,9 @@ test("/compact preview shows requests and price; an unknown price is not free", 
     const { lines } = compactionPreview({ session, settings, model: priced, fixedTexts: () => [] });
     return [...lines(120)].map((line) => renderLine(line, false)).join("\n");
   };
-  expect(shown()).toMatch(/1 request to some\/model: ~[\d,]+ tokens to read; cost unknown\./);
+  expect(shown()).toMatch(/1 request to some\/model: ~[\d,]+ tokens of input; cost unknown\./);
   const text = shown({ input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 });
-  expect(text).toMatch(/tokens to read; at most \$[\d.]+\./);
+  expect(text).toMatch(/tokens of input; at most \$[\d.]+\./);
   expect(text).toMatch(/→ ~[\d,]+ tokens/);
 });
 

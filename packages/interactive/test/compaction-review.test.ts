@@ -18,7 +18,7 @@ test("/compact: the plan with its price, the draft, applied", async () => {
   terminal.type("/compact the tests\n");
   const plan = await terminal.until(PLAN);
   expect(plan).toMatch(/Plan +~?107,364 → (?:~|about )[\d,]+ tokens/);
-  expect(plan.replaceAll(/\s+/g, " ")).toMatch(/1 request to .*[\d,]+ tokens to read/);
+  expect(plan.replaceAll(/\s+/g, " ")).toMatch(/1 request to .*[\d,]+ tokens of input/);
   expect(plan).toContain("Focus: the tests");
   expect(plan).toContain("Compacting...");
   terminal.press("enter");
@@ -138,7 +138,7 @@ test("it fits any terminal, also one that is made smaller meanwhile", async () =
       for (const each of words) await terminal.until(each);
     }
   };
-  await expectFits("Compact? Nothing", "a Ask the model", "c Cancel");
+  await expectFits("Compact? Nothing", "a Write the summary", "c Cancel");
   terminal.press("enter");
   await terminal.until("Compact with this");
   await expectFits("Compact with this", "a Apply", "c Cancel");

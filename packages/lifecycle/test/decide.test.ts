@@ -182,7 +182,7 @@ describe("decide: what handlers propose", () => {
       });
       const notice = { type: "invalid_result", event: "tool_call", source: "a", received, isRefusal: true };
       expect(notices).toEqual([notice]);
-      expect(describeNotice(notices[0]!)).toBe(`a returned ${received} from tool_call: taken for a refusal`);
+      expect(describeNotice(notices[0]!)).toBe(`a returned ${received} from tool_call: treated as a refusal`);
     },
   );
 

@@ -82,9 +82,9 @@ test("what is wrong with a skill is said; of one name, the first counts", () => 
       ["warning", odd, "The description has 1025"],
       ["warning", empty, "It has no description."],
       ["warning", broken, "Cannot read it:"],
-      ["warning", text, "It is not a Markdown"],
+      ["warning", text, "It is no Markdown"],
       ["warning", join(cwd, "nowhere"), "There is no such"],
-      ["collision", expect.stringContaining("project"), "Another skill"],
+      ["collision", expect.stringContaining("project"), 'Another skill "twice" overrides'],
     ]),
   );
   expect(loadSkills({ cwd, agentDir: join(folder, "agent"), includeDefaults: false }).skills).toEqual([]);

@@ -218,9 +218,9 @@ test("beyond its folder a wrapped tool asks the user of the session; an extensio
     const read = createReadTool(inside);
     expect(text(await read.execute("1", { path }))).toBe("mine");
     await expect(read.execute("1", { path })).rejects.toThrow("did not allow");
-    await expect(read.execute("1", { path })).rejects.toThrow("may not be read");
+    await expect(read.execute("1", { path })).rejects.toThrow("may not read it");
     useContext({} as never);
-    await expect(read.execute("1", { path })).rejects.toThrow("may not be read");
+    await expect(read.execute("1", { path })).rejects.toThrow("may not read it");
   });
   expect(asked).toMatchObject(Array(3).fill({ toolName: "read", path, access: "read" }));
 });

@@ -92,7 +92,7 @@ test.each(damages)("a file cut off %s loses nothing of what goes on", (_name, da
   expect(textsOf(file)).toHaveLength(15);
   expect(codes(session)).toContain("entries_restored");
   const { message } = session.notices.find(({ code }) => code === "entries_restored")!;
-  expect(message).toMatch(/day\.jsonl was cut off or overwritten while it was open: \d+ entr/);
+  expect(message).toMatch(/day\.jsonl was cut off or overwritten while it was open\. \d+ entr/);
 });
 
 test.each(damages)("a file cut off %s loses nothing where the session ends", (_name, damage) => {

@@ -345,7 +345,7 @@ describe("an odd header", () => {
 
   test("fields of other kinds are reported by name, and read as nothing", () => {
     const file = written({ ...HEADER, id: {}, timestamp: 5, cwd: {}, parentSession: 7 }, ...lines);
-    expect(diagnoseSession(file).map(({ line, message }) => [line, message.split(" ")[2]])).toEqual([
+    expect(diagnoseSession(file).map(({ line, message }) => [line, message.split(" ")[3]])).toEqual([
       [1, "id"],
       [1, "timestamp"],
       [1, "cwd"],

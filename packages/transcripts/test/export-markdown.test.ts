@@ -162,7 +162,7 @@ describe("exportMarkdown", () => {
     );
     expect(text).toContain("*Label: start*\n\n## User");
     expect(text).toContain(
-      "**Compacted from 12,345 tokens; kept from `u` on; undone later**\n\n> # Goal\n> sail",
+      "**Compacted from 12,345 tokens; kept everything from `u` on; undone later**\n\n> # Goal\n> sail",
     );
     expect(text).toContain("**Summary of the branch that was left at `x1`**\n\n> went astray");
     expect(text).toContain("**Summary of a branch that was merged up to `x2`**\n\n> went well");
