@@ -290,7 +290,10 @@ async function smallModelOf({ settings, models }: AppContext): Promise<Catalogue
     return await findModel(models, settings.smallModel);
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
-    models.onNotice({ code: "small_model_gone", message: `The setting smallModel is not usable: ${error.message}` });
+    models.onNotice({
+      code: "small_model_gone",
+      message: `The setting smallModel is not usable: ${error.message}`,
+    });
     return undefined;
   }
 }

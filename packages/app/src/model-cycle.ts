@@ -66,5 +66,7 @@ function matching({ catalogue, keys }: ModelRegistry, favourite: string): ModelC
   );
   const usable = fitting.filter((model) => isReachable(model, keys));
   if (usable.length > 0) return usable.map((model) => ({ model, ...level }));
-  return fitting.length === 0 ? `No model matches ${reference}` : `The models that match ${reference} need a key`;
+  return fitting.length === 0
+    ? `No model matches ${reference}`
+    : `The models that match ${reference} need a key`;
 }

@@ -11,10 +11,10 @@ import {
 } from "@bonsai-agent/messages";
 import {
   type Entry,
+  ownEntryWords,
   pinChange,
   type Session,
   type SessionTree,
-  ownEntryWords,
   kindWord as wordOf,
 } from "@bonsai-agent/session";
 import { type Span, type Style, span } from "./line.ts";
@@ -116,7 +116,10 @@ function entryText(entry: Exclude<Entry, { type: "message" }>): string {
     case "branch_summary":
       return summaryPreview(entry.summary);
     case "custom_message":
-      return pinPreview(entry) ?? `${ownEntryWords(entry) ?? word(entry.customType)}: ${contentPreview(entry.content)}`;
+      return (
+        pinPreview(entry) ??
+        `${ownEntryWords(entry) ?? word(entry.customType)}: ${contentPreview(entry.content)}`
+      );
     case "model_change":
       return `${word(entry.provider)}/${word(entry.modelId)}`;
     case "thinking_level_change":

@@ -43,7 +43,9 @@ export const themeFileSchema = z.strictObject({
     .max(MOST_NAME)
     // A choice is one line, and is read without the space around it.
     .regex(/^(?!\s)[^/\p{Cc}\p{Zl}\p{Zp}]+(?<!\s)$/u)
-    .describe("Name of the theme in settings. No slash, no control characters, no surrounding space, not auto"),
+    .describe(
+      "Name of the theme in settings. No slash, no control characters, no surrounding space, not auto",
+    ),
   appearance: z
     .enum(["dark", "light"])
     .optional()
@@ -99,8 +101,7 @@ async function fileText(path: string): Promise<string> {
 export function parseTheme(value: unknown, file: string): ThemeColors {
   const { success, data, error } = themeFileSchema.safeParse(value);
   if (!success) throw invalid(file, ...problemOf(value, error.issues));
-  if (data.name === "auto")
-    throw invalid(file, 'name is "auto", which is reserved. Choose another name');
+  if (data.name === "auto") throw invalid(file, 'name is "auto", which is reserved. Choose another name');
   const colors = settledColors(data, file);
   return { name: data.name, appearance: data.appearance ?? appearanceOf(colors), colors };
 }
@@ -134,7 +135,10 @@ function settle(key: string, value: string | number, given: Vars): ThemeColorVal
   while (color === undefined) {
     const name = String(next);
     if (way.has(name))
-      throw invalid(given.file, `${key} refers to itself in vars: ${fewOf([...way, name].map(shortened), " → ")}`);
+      throw invalid(
+        given.file,
+        `${key} refers to itself in vars: ${fewOf([...way, name].map(shortened), " → ")}`,
+      );
     way.add(name);
     next = variable(key, name, given);
     color = given.settled.get(name) ?? written(key, next, given);
@@ -156,8 +160,7 @@ function variable(key: string, name: string, { vars, file }: Vars): string | num
   const found = Object.hasOwn(vars, name) ? vars[name] : undefined;
   if (found !== undefined) return found;
   const names = Object.keys(vars);
-  const allowed =
-    names.length === 0 ? "vars is empty" : `vars contains ${fewOf(names.map(shortened))}`;
+  const allowed = names.length === 0 ? "vars is empty" : `vars contains ${fewOf(names.map(shortened))}`;
   const problem = `${key} is ${shortened(jsonText(name))}; allowed is ${allowedColors}; ${allowed}`;
   throw invalid(file, problem, { meant: didYouMean(name, names) });
 }

@@ -60,7 +60,12 @@ test.for([
   expect(asked[0]).toEqual({
     // An answer that named the folder would be cut where the terminal is narrow.
     title: `Read outside the project? The tool read wants to read ${join(other, "a.txt")}. Whole folder: ${other}`,
-    options: ["No", "Yes, once", "Yes, the whole folder, for this session", "Yes, the whole folder, always in this project"],
+    options: [
+      "No",
+      "Yes, once",
+      "Yes, the whole folder, for this session",
+      "Yes, the whole folder, always in this project",
+    ],
   });
 });
 

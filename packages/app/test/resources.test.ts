@@ -108,9 +108,7 @@ test("what a template says counts as if it were typed: files that it names go wi
   });
   expect(heard()).toEqual([
     expect.stringMatching(/^prompt_file_left_out .*look\.md: The prompt mentions @gone\.ts/),
-    expect.stringMatching(
-      /^prompt_file_left_out .*look\.md: It names .*key\.txt, which was not read/,
-    ),
+    expect.stringMatching(/^prompt_file_left_out .*look\.md: It names .*key\.txt, which was not read/),
   ]);
   expect(await sent("/mine")).toContain("secret");
 });

@@ -202,7 +202,7 @@ test("of two themes with one name the later stands, which is a notice; what is b
   expect(themes.get("mine")?.colors.accent).toBe(3);
   expect(notices.map(({ code, message }) => `${code}: ${message}`)).toEqual([
     `theme_twice: Theme light in ${join(first, "b.json")} overrides the built-in theme.`,
-    `theme_left_out: Theme file ${join(second, "folder.json")}: is no file. Correct the file; \`theme.schema.json\` of bonsai-agent has every key.`,
+    `theme_left_out: Theme file ${join(second, "folder.json")}: is not a file. Correct the file; \`theme.schema.json\` of bonsai-agent lists every key.`,
     `theme_twice: Theme mine in ${join(second, "x.json")} overrides ${join(first, "a.json")}.`,
     expect.stringContaining(`theme_left_out: Theme file ${join(second, "y.json")}: name is nothing`),
   ]);

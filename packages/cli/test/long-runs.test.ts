@@ -54,7 +54,10 @@ describe("a run without end", () => {
     const isQuestion = ({ type, method }: Record<string, unknown>) =>
       type === "extension_ui_request" && method === "confirm";
     const first = await rpc.wait(isQuestion);
-    expect(first).toMatchObject({ title: "Continue?", message: expect.stringContaining("3 requests without your input") });
+    expect(first).toMatchObject({
+      title: "Continue?",
+      message: expect.stringContaining("3 requests without your input"),
+    });
     rpc.send({ type: "extension_ui_response", id: first.id, confirmed: true });
     const second = await rpc.wait((line) => isQuestion(line) && line.id !== first.id);
     rpc.send({ type: "extension_ui_response", id: second.id, confirmed: false });

@@ -226,7 +226,9 @@ export class DecisionRun {
     });
     // What a guard meant by it nobody can tell: it may have been a no.
     return failsClosed
-      ? rule.refusal(new TypeError(`${source} returned ${received} from ${event}, which is not a valid answer.`))
+      ? rule.refusal(
+          new TypeError(`${source} returned ${received} from ${event}, which is not a valid answer.`),
+        )
       : undefined;
   }
 

@@ -131,7 +131,10 @@ describe("notices", () => {
   it.each<[LifecycleNotice, string]>([
     [{ type: "handler_error", event: "e", source: "a", error: "text" }, "a failed in e: text"],
     [{ type: "slow_handler", event: "e", source: "a", elapsedMs: 30_000 }, "a has been handling e for 30 s"],
-    [{ type: "conflict", event: "e", field: "f", sources: ["a", "b"] }, "a and b both set f in e. Using the value of b"],
+    [
+      { type: "conflict", event: "e", field: "f", sources: ["a", "b"] },
+      "a and b both set f in e. Using the value of b",
+    ],
     [
       { type: "invalid_result", event: "e", source: "a", received: "a string" },
       "a returned a string from e: ignored",

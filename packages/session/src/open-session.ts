@@ -48,7 +48,8 @@ export function openSession(
     if (endsTorn(store)) {
       session.notify({
         code: "torn_line",
-        message: "The last line of the session file is incomplete and is ignored. All earlier lines are complete.",
+        message:
+          "The last line of the session file is incomplete and is ignored. All earlier lines are complete.",
       });
     }
     return session;

@@ -94,7 +94,8 @@ const OWN_ENTRY_WORDS: ReadonlyMap<unknown, string> = new Map([
 export function ownEntryWords(entry: Entry): string | undefined {
   if (entry.type !== "custom" && entry.type !== "custom_message") return undefined;
   const change = compactionChange(entry);
-  if (change !== undefined) return `${change.isUndone ? "undo" : "redo"} of compaction ${change.compactionId}`;
+  if (change !== undefined)
+    return `${change.isUndone ? "undo" : "redo"} of compaction ${change.compactionId}`;
   return OWN_ENTRY_WORDS.get(entry.customType);
 }
 

@@ -215,8 +215,7 @@ function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: En
     late_parent: `The entry names ${named}, which comes after it.`,
     cycle: `The entry names ${named}, which is its own descendant. It ${place}.`,
   };
-  const repair =
-    stray.kind === "late_parent" ? "the parent is written first" : "written with the new parent";
+  const repair = stray.kind === "late_parent" ? "the parent is written first" : "written with the new parent";
   return problem(record, stray.kind, found[stray.kind], repair);
 }
 

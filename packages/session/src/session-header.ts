@@ -51,8 +51,7 @@ function headerReading(value: Fields): HeaderReading {
   const odd: string[] = [];
   const named = typeof value.version === "object" ? JSON.stringify(value.version) : value.version;
   const version = versionOf(value.version);
-  const damage =
-    version === undefined ? `The header has the impossible format version ${named}` : undefined;
+  const damage = version === undefined ? `The header has the impossible format version ${named}` : undefined;
   // What is written with another version than it has must not be trusted: today's is the best guess.
   if (version === undefined) value.version = SESSION_VERSION;
   mendFields(value, HEADER_FIELDS, { odd });

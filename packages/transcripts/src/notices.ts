@@ -28,8 +28,7 @@ const MESSAGES = {
   call_missing: "Tool results without a call were kept as notes.",
   result_moved: "Late tool results were moved next to their calls.",
   unreadable: "Encrypted items are unreadable. They are stored unchanged, and the model does not see them.",
-  unreadable_compaction:
-    "A compaction is encrypted. The messages before it were imported in full.",
+  unreadable_compaction: "A compaction is encrypted. The messages before it were imported in full.",
   summary_missing: "A compaction without its summary was imported with a placeholder.",
   failed_compaction: "Skipped unfinished compactions.",
   compaction_restated: "Messages copied by a compaction appear again after its summary.",

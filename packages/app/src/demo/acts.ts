@@ -131,7 +131,10 @@ Read logs/monday.log to logs/friday.log, find out which discount codes are refus
     backTo: 2,
     user: "Let us fix it instead of reporting it: discountOf() should accept any case and surrounding blanks. Amounts stay whole cents.",
     answers: [
-      { text: "The findings of the other branch show which codes to accept.", calls: [read("src/codes.mjs")] },
+      {
+        text: "The findings of the other branch show which codes to accept.",
+        calls: [read("src/codes.mjs")],
+      },
       {
         calls: [
           {

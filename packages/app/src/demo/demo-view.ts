@@ -153,7 +153,9 @@ function howSummarised({ details }: CompactionEntry): string {
   const by = manifest.rung === "digest" ? "The built-in digest, without a model," : "The model";
   const { summarised, turnPrefix, kept } = manifest;
   const older = summarised.count === 0 ? [] : [counted(summarised.count, "message")];
-  const early = manifest.splitTurn ? [`the first ${count(turnPrefix.count)} messages of the current turn`] : [];
+  const early = manifest.splitTurn
+    ? [`the first ${count(turnPrefix.count)} messages of the current turn`]
+    : [];
   return `${by} summarised ${[...older, ...early].join(" and ")}; ${count(kept.count)} ${kept.count === 1 ? "is" : "are"} kept word for word.`;
 }
 
