@@ -33,5 +33,5 @@ export function resumeCommand(
   if (file.startsWith(bonsaiHome(env) + sep)) return `${bonsai} -r ${id}`;
   const path = shownPath(file, cwd);
   // A shell does not look at ~ between quotes.
-  return `${bonsai} --session ${/^[\w~./+:@-]+$/.test(path) ? path : `'${file.replaceAll("'", "'\\''")}'`}`;
+  return `${bonsai} -r ${/^[\w~./+:@-]+$/.test(path) ? path : `'${file.replaceAll("'", "'\\''")}'`}`;
 }

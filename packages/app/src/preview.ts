@@ -127,9 +127,9 @@ function entryText(entry: Exclude<Entry, { type: "message" }>): string {
     case "session_info":
       return word(entry.name ?? "");
     case "label":
-      return `${entry.label === undefined ? "cleared" : word(entry.label)} at ${word(entry.targetId)}`;
+      return `${entry.label === undefined ? "removed from" : `${word(entry.label)} at`} ${word(entry.targetId)}`;
     case "context_edit":
-      return `${entry.replacement === null ? "omits" : "replaces"} ${word(entry.targetId)}`;
+      return `${entry.replacement === null ? "hides" : "replaces"} ${word(entry.targetId)}`;
     case "custom":
       return ownEntryWords(entry) ?? word(entry.customType ?? "");
     case "usage":
@@ -268,7 +268,8 @@ function stopPreview(message: Message): string {
   if (message.role !== "assistant") return "";
   if (message.stopReason === "error")
     return `[failed: ${typeof message.errorMessage === "string" ? message.errorMessage : "no reason given"}]`;
-  return message.stopReason === "aborted" || message.stopReason === "length" ? `[${message.stopReason}]` : "";
+  if (message.stopReason === "aborted") return "[stopped]";
+  return message.stopReason === "length" ? "[cut off]" : "";
 }
 
 /** Damaged files hold anything where a word should be. */

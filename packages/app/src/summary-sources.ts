@@ -58,11 +58,11 @@ export function namedSummary(session: Session, entryId?: string): SummaryEntry {
   const entry = session.entry(entryId);
   if (isSummary(entry)) return entry;
   return noSummary(
-    `Entry ${entryId} is no summary: it is of the type ${entry?.type ?? "that cannot be read"}.`,
+    `Entry ${entryId} is not a summary. It is ${entry === undefined ? "unreadable" : `of the kind "${kindOf(entry)}"`}.`,
   );
 }
 
-const NONE_HERE = "No summary stands on the current branch.";
+const NONE_HERE = "The current branch has no summary.";
 
 function isSummary(entry: Entry | undefined): entry is SummaryEntry {
   return entry?.type === "compaction" || entry?.type === "branch_summary";
@@ -73,6 +73,6 @@ function noSummary(message: string): never {
     /** The current branch has no summary, or `--entry` names another kind of entry. */
     code: "no_summary",
     message,
-    hint: "`/compact` or `bonsai compact FILE` makes one; `bonsai tree FILE --all` lists those of other branches, for `--entry`.",
+    hint: "Run `/compact` or `bonsai compact FILE` to create one. For a summary of another branch, find it with `bonsai session tree FILE --all` and pass `--entry ID`.",
   });
 }

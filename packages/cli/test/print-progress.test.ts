@@ -28,11 +28,11 @@ function lastLine(state: Partial<AgentState>, status: RunResult["status"] = "don
 
 test.each([
   ["a recorded session", { sessionFile: "/h/sessions/-p/s.jsonl", leafId: "1" }, "bonsai -r abc"],
-  ["a session file elsewhere", { sessionFile: "/s.jsonl", leafId: "1" }, "bonsai --session s.jsonl"],
+  ["a session file elsewhere", { sessionFile: "/s.jsonl", leafId: "1" }, "bonsai -r s.jsonl"],
   [
     "a file with a blank",
     { sessionFile: "/o/it's 1.jsonl", leafId: "1" },
-    "bonsai --session '/o/it'\\''s 1.jsonl'",
+    "bonsai -r '/o/it'\\''s 1.jsonl'",
   ],
   ["a session whose first entry failed", { sessionFile: "/s.jsonl", leafId: null }, "not kept"],
   ["a session in memory", { leafId: "1" }, "not kept"],

@@ -36,7 +36,7 @@ const cases: Record<string, (factory: StoreFactory) => void> = {
     assert.equal(store.size(), 0);
     assert.equal(store.read(Buffer.alloc(4), 0), 0);
   },
-  "reads any range, and less only at the end": (factory) => {
+  "reads any range, shorter only at the end": (factory) => {
     const store = factory.create("0123456789");
     const target = Buffer.alloc(4, "-");
     assert.equal(store.read(target, 3), 4);
@@ -46,21 +46,21 @@ const cases: Record<string, (factory: StoreFactory) => void> = {
     assert.equal(store.read(target, 10), 0);
     assert.equal(store.read(target, 99), 0);
   },
-  "appends at the end, and says how many bytes": (factory) => {
+  "appends at the end and returns the number of bytes": (factory) => {
     const store = factory.create("a\n");
     assert.equal(store.append("b\n"), 2);
     assert.equal(store.append("ü€𝄞\n"), 10);
     assert.equal(text(store), "a\nb\nü€𝄞\n");
     assert.equal(store.size(), 14);
   },
-  "takes a large append whole": (factory) => {
+  "writes a large append completely": (factory) => {
     const store = factory.create("");
     const line = `${"x".repeat(3 << 20)}\n`;
     assert.equal(store.append(line), line.length);
     assert.equal(store.size(), line.length);
     assert.equal(text(store), line);
   },
-  "shows at once what another store on the same session appends": (factory) => {
+  "sees appends of another store on the same session immediately": (factory) => {
     const first = factory.create("a\n");
     const second = factory.reopen(first);
     second.append("b\n");
@@ -68,7 +68,7 @@ const cases: Record<string, (factory: StoreFactory) => void> = {
     assert.equal(text(first), "a\nb\nc\n");
     assert.equal(text(second), "a\nb\nc\n");
   },
-  "keeps what was flushed for who opens it later": (factory) => {
+  "keeps flushed data for later readers": (factory) => {
     const store = factory.create("a\n");
     store.append("b\n");
     store.flush();
@@ -79,7 +79,7 @@ const cases: Record<string, (factory: StoreFactory) => void> = {
     store.close();
     store.close();
   },
-  "carries a session: branches, a moved leaf, a reopening": (factory) => {
+  "stores a session with branches, a moved leaf and a reopening": (factory) => {
     const session = createSessionIn(factory.create(""), { cwd: "/" });
     const said = (content: string) =>
       session.append({ type: "message", message: { role: "user", content, timestamp: 0 } });
@@ -94,7 +94,7 @@ const cases: Record<string, (factory: StoreFactory) => void> = {
     assert.deepEqual(again.entry(two.id), two);
     assert.deepEqual(again.projection(), session.projection());
   },
-  "refuses what no session is by a code": (factory) => {
+  "rejects a file that is not a session with an error code": (factory) => {
     assert.throws(() => openSession({ store: factory.create("") }), BonsaiError.is);
   },
 };

@@ -61,15 +61,15 @@ export const acts: readonly Act[] = [
       },
     ],
     earlyPart: `## Request
-Find out why the tests are red and mend it; nothing below test/ may change, all amounts stay whole cents.
+Find out why the tests fail and fix it; nothing in test/ may change, all amounts stay whole cents.
 
 ## Done So Far
 - Ran \`node --test\`: "a discount leaves whole cents" fails, expected 300, received 299.7
 - docs/pricing.md: discounts are rounded half up to whole cents, before the tax
-- src/price.mjs: total() takes the discount off without rounding it
+- src/price.mjs: total() subtracts the discount without rounding it
 
 ## Needed to Go On
-- The line to mend is in total(); logs/build.log was asked for to see when it broke`,
+- The line to fix is in total(); logs/build.log shows when it broke`,
   },
   {
     title: "A small task",
@@ -108,7 +108,7 @@ Find out why the tests are red and mend it; nothing below test/ may change, all 
             arguments: {
               path: "FINDINGS.md",
               content:
-                '# Refused codes\n\n- "spring", "Welcome": codes are compared with their case.\n- "friend5 ": a trailing blank is not taken off.\n- "SUMMER": there is no such code.\n',
+                '# Refused codes\n\n- "spring", "Welcome": codes are case-sensitive.\n- "friend5 ": trailing blanks are not removed.\n- "SUMMER": there is no such code.\n',
             },
           },
         ],
@@ -123,7 +123,7 @@ Read logs/monday.log to logs/friday.log, find out which discount codes are refus
 - logs/monday.log and logs/tuesday.log: refused are "spring" and "Welcome" (case), "friend5 " (trailing blank), "SUMMER" (unknown)
 
 ## Needed to Go On
-- Wednesday to Friday were asked for and are still to be read; then FINDINGS.md`,
+- Wednesday to Friday are not read yet; then FINDINGS.md`,
   },
   {
     title: "Another way",
@@ -171,7 +171,7 @@ Read logs/monday.log to logs/friday.log, find out which discount codes are refus
 /** What the scripted model says when anything else is to be summarised, by kind. */
 export const summaries: Readonly<Record<"history" | "branch", string>> = {
   history: `## Goal
-Keep the corner shop's prices right: red tests mended, refused discount codes explained.
+Keep the corner shop's prices right: failing tests fixed, refused discount codes explained.
 
 ## Constraints & Preferences
 - Never change anything below test/
@@ -211,7 +211,7 @@ Find out why customers' discount codes are refused.
 (none)
 
 ## Key Decisions
-- **Report, not mend**: the user asked for findings there
+- **Report only**: the user asked for findings there
 
 ## Next Steps
 1. (none)`,

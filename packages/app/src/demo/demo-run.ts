@@ -201,7 +201,7 @@ class ScriptedModel {
   }
 
   #summary({ messages }: ProviderCall): ScenarioAnswer {
-    if (this.#summariserFails) return { error: { status: 500, message: "The server has gone away." } };
+    if (this.#summariserFails) return { error: { status: 500, message: "The server is not available." } };
     const kind = askedKind(messages.map(messageText).join("\n"));
     return { text: kind === "turnPrefix" ? this.#earlyPart : summaries[kind] };
   }
