@@ -202,6 +202,6 @@ function reportUnknownTools(
   onNotice({
     level: "warning",
     code: "tools_unknown",
-    message: `The setting tools names unknown tools: ${unknown.join(", ")}. Available tools: ${tools.names.join(", ")}.`,
+    message: `The setting tools lists unknown tools: ${unknown.join(", ")}. Available tools: ${tools.names.join(", ")}.`,
   });
 }

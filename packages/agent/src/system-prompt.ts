@@ -124,7 +124,7 @@ export function instructionSection(instructions: readonly ProjectInstruction[]):
   const readable = instructions.filter(({ text }) => text !== "");
   if (readable.length === 0) return "";
   return [
-    "# Instructions of the user and the project\nFollow them. If two disagree, follow the later one. The user's messages in the conversation override both. Before you change files in a subfolder, look for an instruction file in that folder.",
+    "# Instructions of the user and the project\nFollow them. If two disagree, follow the later one. The user's messages in the conversation override all of them. Before you change files in a subfolder, look for an instruction file in that folder.",
     ...readable.map(
       ({ path, text }) => `<instructions path=${JSON.stringify(path)}>\n${inert(text)}\n</instructions>`,
     ),

@@ -153,9 +153,9 @@ function flagLayers({ preset, keep, thinking, tools, models, useTheme }: Section
     .map(([name, , section]) => ({ origin: "flag", name, section: section() }));
 }
 
-/** `--tools a,b`; `--no-tools` is false. */
+/** `--tools a,b`, or `--tools none`; `--no-tools` is false. */
 function toolNames(tools: unknown): readonly string[] {
-  return typeof tools === "string" ? names("--tools", tools) : [];
+  return typeof tools === "string" && tools.trim() !== "none" ? names("--tools", tools) : [];
 }
 
 const listExamples = {

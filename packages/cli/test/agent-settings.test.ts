@@ -54,6 +54,7 @@ describe("settings of the agent", () => {
     };
     expect(await result("--tools", "read, ls")).not.toContain("Unknown tool");
     expect(await result("--tools", "read")).toContain("Unknown tool ls");
+    expect(await result("--tools", "none")).toContain("Unknown tool ls");
     expect(await result("--no-tools")).toContain("Unknown tool ls");
   });
 

@@ -102,7 +102,7 @@ export class RecalledIds {
       const recalled = entry && recalledEntry(other, entry);
       if (recalled === undefined)
         throw new Error(
-          `Session ${shownId(sessionId)} has no text entry ${shownId(entryId)}. Find ids with query and sessions: true.`,
+          `Session ${shownId(sessionId)} has no entry ${shownId(entryId)} with text. Find ids with query and sessions: true.`,
         );
       return recalled;
     } finally {
