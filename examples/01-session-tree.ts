@@ -1,5 +1,5 @@
 /**
- * The session tree as a library: a file that only grows, branches that leave nothing behind, and what a model sees.
+ * The session tree as a library: an append-only file, its branches, and the model's view.
  *
  *     node 01-session-tree.ts
  */

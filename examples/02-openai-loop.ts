@@ -1,6 +1,6 @@
 /**
- * Compaction in an agent loop of one's own. The loop keeps to the OpenAI SDK's message types: what it pushes is kept
- * whole, and what it sends fits the model's window; where the provider refuses it all the same, it is asked once more.
+ * Compaction in your own agent loop, with the message types of the OpenAI SDK. The session keeps every message, and each
+ * request fits the model's window. If the provider still rejects one, the loop compacts and sends it again.
  *
  *     node 02-openai-loop.ts
  */

@@ -1,6 +1,6 @@
 /**
- * Compaction in an agent loop of one's own, with the Anthropic SDK's message types in and out. Blocks go out as they
- * came in, signed thinking too; each result of a message that holds several is kept, masked or summarised by itself.
+ * Compaction in your own agent loop, with the message types of the Anthropic SDK. Blocks are sent unchanged, with signed
+ * thinking. A message with several results becomes several entries, so that each can be masked.
  *
  *     node 03-anthropic-loop.ts
  */

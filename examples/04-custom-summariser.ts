@@ -1,6 +1,6 @@
 /**
- * A summariser of one's own: any object with a name and one method. This one asks nobody. It keeps what the user said,
- * word for word, and leaves out the rest.
+ * Your own summariser: an object with a name and one method. This one asks no model. It keeps the user's messages and
+ * drops the rest.
  *
  *     node 04-custom-summariser.ts
  */

@@ -1,6 +1,6 @@
 /**
- * Saying no: a handler that cancels a compaction, and a signal that aborts one under way. Either way the session's file
- * stays as it is, byte for byte.
+ * Cancelling: a handler that rejects a compaction, and a signal that aborts a running one. The session file does not
+ * change.
  *
  *     node 05-cancelling.ts
  */

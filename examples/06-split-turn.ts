@@ -1,6 +1,6 @@
 /**
- * A split turn: one request keeps the agent busy for so long that the cut falls inside it. What lies before the turn and
- * the turn's early part are summarised apart, and the request itself is carried over word for word.
+ * A split turn: one task is so long that the cut is inside its turn. The earlier turns and the start of this turn get
+ * separate summaries, and the task itself is carried over word for word.
  *
  *     node 06-split-turn.ts
  */

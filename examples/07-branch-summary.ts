@@ -1,6 +1,5 @@
 /**
- * Leaving a branch and taking a summary of it along: the next attempt knows what was tried, and what was tried stays
- * where it is.
+ * Leaving a branch with a summary: the next attempt knows the results of the first, and the branch stays in the tree.
  *
  *     node 07-branch-summary.ts
  */

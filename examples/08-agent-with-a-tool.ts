@@ -1,8 +1,8 @@
 /**
- * An agent with one tool. It compacts itself while it works: the tool says more than the model's window holds.
+ * An agent with one tool. The tool's results exceed the model's window, so the agent compacts its context while it works.
  *
- *     node 08-agent-with-a-tool.ts                                  a model whose words are written down below
- *     node 08-agent-with-a-tool.ts anthropic/claude-sonnet-4-5      a real one, with the key that you have
+ *     node 08-agent-with-a-tool.ts                                  a scripted model, see below
+ *     node 08-agent-with-a-tool.ts anthropic/claude-sonnet-4-5      a real model, with your key
  */
 import {
   Agent,

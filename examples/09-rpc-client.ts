@@ -1,5 +1,5 @@
 /**
- * A program that works with Bonsai over JSON lines.
+ * A program that controls Bonsai over JSON lines.
  *
  *     node 09-rpc-client.ts "why does the build fail?"
  *     node 09-rpc-client.ts "list the files" -- bonsai --mode rpc --model scripted/09-scenario.json
