@@ -7,7 +7,7 @@ import { referencePages } from "./reference/pages.ts";
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
 for (const folder of ["docs/reference", "docs/api"])
   rmSync(join(root, folder), { recursive: true, force: true });
-const pages = referencePages(root);
+const pages = await referencePages(root);
 for (const [path, text] of pages) {
   mkdirSync(dirname(join(root, path)), { recursive: true });
   writeFileSync(join(root, path), text);

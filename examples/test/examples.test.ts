@@ -117,3 +117,14 @@ test("08 calls its tool for each day, and compacts on the way", () => {
   expect(compactions.length).toBeGreaterThanOrEqual(1);
   for (const line of compactions) expect(sizes(line).now).toBeLessThan(sizes(line).before);
 });
+
+test("11 retries after a refusal and prints the answer", () => {
+  expect(printed("11-own-provider.ts")).toEqual(["notice: retry", "Hello! Polly repeats. (16 tokens)"]);
+});
+
+test("12 reads a session back from its own store, which passes the suite", () => {
+  expect(printed("12-own-store.ts")).toEqual([
+    "1 entry in the cloud",
+    expect.stringMatching(/^\d+ checks passed$/),
+  ]);
+});

@@ -3,12 +3,13 @@ import { apiPage } from "./api.ts";
 import { errorsPage, noticesPage } from "./codes.ts";
 import { commandsPage } from "./commands.ts";
 import { eventsPage } from "./events.ts";
+import { piPage } from "./pi.ts";
 import { rpcPage } from "./rpc.ts";
 import { settingsPage, settingsSchema } from "./settings.ts";
 import { terminalPage } from "./terminal.ts";
 
 /** Every generated file by its path. */
-export function referencePages(root: string): Map<string, string> {
+export async function referencePages(root: string): Promise<Map<string, string>> {
   const libraries = readPackages(root).filter(
     ({ private: isPrivate, directory }) => !isPrivate && directory !== "cli",
   );
@@ -21,6 +22,7 @@ export function referencePages(root: string): Map<string, string> {
     ["docs/reference/errors.md", errorsPage(root)],
     ["docs/reference/notices.md", noticesPage(root)],
     ["docs/reference/rpc.md", rpcPage(root)],
+    ["docs/reference/pi.md", await piPage()],
     ...libraries.map((pkg): [string, string] => [`docs/api/${pkg.directory}.md`, apiPage(pkg)]),
   ]);
 }

@@ -8,8 +8,8 @@ import { referencePages } from "../reference/pages.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
 
-test("generated pages match the code: `pnpm docs:reference` writes them", () => {
-  const stale = [...referencePages(root)].filter(
+test("generated pages match the code: `pnpm docs:reference` writes them", async () => {
+  const stale = [...(await referencePages(root))].filter(
     ([path, text]) => text !== readFileSync(join(root, path), "utf8"),
   );
   expect(stale.map(([path]) => path)).toEqual([]);

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { afterEach, expect, test, vi } from "vitest";
 import { piModules } from "../src/index.ts";
 import * as agentCore from "../src/modules/agent-core.ts";
@@ -6,7 +5,6 @@ import * as ai from "../src/modules/ai.ts";
 import * as codingAgent from "../src/modules/coding-agent.ts";
 import { insteadOfAgentCore, insteadOfAi, insteadOfCodingAgent } from "../src/pi-modules.ts";
 
-const readme = readFileSync(new URL("../README.md", import.meta.url), "utf8");
 const modules = piModules();
 
 afterEach(() => vi.unstubAllEnvs());
@@ -31,16 +29,6 @@ test("no name has both a value and a word on what to use instead", () => {
   ] as const;
   for (const [values, instead] of pairs)
     expect(Object.keys(instead).filter((name) => name in values)).toEqual([]);
-});
-
-test.each([
-  ["pi-coding-agent", codingAgent],
-  ["pi-ai", ai],
-  ["pi-agent-core", agentCore],
-])("the README lists what %s has", (name, values) => {
-  const row = readme.split("\n").find((line) => line.startsWith(`| \`${name}\` |`)) ?? "";
-  const listed = [...row.matchAll(/`([\w]+)`/g)].map((match) => match[1]!);
-  expect(new Set(listed)).toEqual(new Set(Object.keys(values)));
 });
 
 test("the folder of pi's settings is Bonsai's", () => {

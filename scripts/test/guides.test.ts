@@ -13,7 +13,6 @@ import { history } from "@bonsai-agent/testkit";
 import { beforeAll, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const guide = readFileSync(join(root, "docs/extensions.md"), "utf8");
 
 /** A fenced block of the guide with what the marks before it say. */
 interface Block {
@@ -25,13 +24,18 @@ interface Block {
   isByHand: boolean;
 }
 
-const blocks: Block[] = [...guide.matchAll(/((?:^<!-- .* -->\n)*)^```(\w+)\n([\s\S]*?)^```$/gm)].map(
-  ([, marks = "", language, text]) => {
-    const file = /<!-- file: (\S+) -->/.exec(marks)?.[1];
-    const isByHand = marks.includes("<!-- by hand -->");
-    return { language: language!, text: text!, isByHand, ...(file === undefined ? {} : { file }) };
-  },
-);
+function blocksOf(guide: string): Block[] {
+  const text = readFileSync(join(root, guide), "utf8");
+  return [...text.matchAll(/((?:^<!-- .* -->\n)*)^```(\w+)\n([\s\S]*?)^```$/gm)].map(
+    ([, marks = "", language, code]) => {
+      const file = /<!-- file: (\S+) -->/.exec(marks)?.[1];
+      const isByHand = marks.includes("<!-- by hand -->");
+      return { language: language!, text: code!, isByHand, ...(file === undefined ? {} : { file }) };
+    },
+  );
+}
+
+const blocks = blocksOf("docs/extensions.md");
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-guide-"));
 const home = join(folder, "home");
@@ -84,21 +88,21 @@ function run(script: string): Ran {
 const printed: Record<string, string[]> = {
   "node make-session.mjs": ["30"],
   "bonsai compact session.jsonl -e ./my-summary.ts -o small.jsonl": ["- Day 1: mend test 1."],
-  'bonsai -p "What have I asked for so far?" --session small.jsonl -e ./my-summary.ts': [
+  'bonsai -p "What have I asked for so far?" -r small.jsonl -e ./my-summary.ts': [
     "For thirty tests to be mended.",
   ],
   "mkdir -p ~/.bonsai/extensions": ["my-summary.ts"],
   "node --test my-summary.test.ts": ["pass 1"],
   "npm pack": ["my-summary"],
   "bonsai compact session.jsonl -e ./in-short.ts -o short.jsonl": ["The user spoke"],
-  'bonsai -p "/keep Never push to main." --session session.jsonl -e ./keep.ts': [
+  "cp session.jsonl branch.jsonl": ["summary"],
+  'bonsai -p "/keep Never push to main." -r session.jsonl -e ./keep.ts': [
     "<kept>\\nNever push to main.\\n</kept>",
   ],
   'bonsai -p "Release it." --no-session -e ./push-guard.ts --allow-push': ["For thirty tests to be mended."],
-  'bonsai -p "/review-file keep.ts" -e ./reviews.ts --session small.jsonl': [
+  'bonsai -p "/review-file keep.ts" -e ./reviews.ts -r small.jsonl': [
     "Review keep.ts: what can fail in it, and which test is missing?",
   ],
-  "bonsai goto session.jsonl 00000010 --summarize -e ./branch-log.ts": ["holds the summary"],
   'bonsai -p "hello" --no-session --model parrot/grey -e ./parrot.ts': ["hello, hello!"],
   "bonsai login -e ./corp.ts": ["Corporate AI"],
 };
@@ -294,4 +298,19 @@ test("branch-log.ts gives the summary of a branch", async () => {
     const { summaryEntry } = await agent.navigate(id("a1"), { summarise: true });
     expect(summaryEntry?.summary).toContain("The other branch ended with: ");
   });
+});
+
+test("the guide to models: its models.json is valid and its scripted model answers", () => {
+  for (const { language, text, file } of blocksOf("docs/models.md")) {
+    if (file === "models.json") writeFileSync(join(home, ".bonsai", file), text);
+    else if (file !== undefined) writeFileSync(join(work, file), text);
+    else if (language === "sh") expect(run(text)).toMatchObject({ status: 0, stdout: "Done.\n", stderr: "" });
+  }
+});
+
+test("the guide to RPC: its command line gets an answer", () => {
+  const [line] = blocksOf("docs/rpc.md").filter(({ language }) => language === "sh");
+  const { status, stdout } = run(line!.text);
+  expect(status).toBe(0);
+  expect(stdout).toContain('"type":"agent_end"');
 });
