@@ -1,4 +1,4 @@
-import { piModules } from "@bonsai-agent/pi-adapter";
+import { piModules } from "../../packages/pi-adapter/src/index.ts";
 import {
   insteadOfAgentCore,
   insteadOfAi,
