@@ -36,10 +36,8 @@ const model: CatalogueModel = {
   contextWindow: 8_000,
   maxOutputTokens: 1_000,
 };
-const client = new ModelClient({
-  providers: { extension: async () => parrot },
-  retry: { baseDelayMs: 10 },
-});
+const client = new ModelClient({ retry: { baseDelayMs: 10 } });
+client.serve("parrot", parrot); // answers for models with the api "extension"
 const { message } = await finalEvent(
   client.stream({
     model,
