@@ -17,7 +17,7 @@ const usualWait = 5;
 export default function mcp(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("mcp-wait", {
     type: "string",
-    description: `How many seconds the first prompt waits for MCP servers that connect. Default: ${usualWait}`,
+    description: `Seconds that the first prompt waits for MCP servers to connect. Default: ${usualWait}`,
   });
   let context: ExtensionContext | undefined;
   const onNotice = (message: string) => context?.ui.notify(`MCP: ${message}`, "warning");

@@ -17,7 +17,7 @@ export class CallClock {
   restart(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
-      () => this.#controller.abort(new Error("The call took too long.")),
+      () => this.#controller.abort(new Error("The call reached its time limit.")),
       this.#limitMs,
     );
   }

@@ -150,7 +150,7 @@ function besideFiles(servers: McpServers, query: string, begun: Set<string>): It
       const value = `@${name}:`;
       begun.add(value);
       const count = resources.length + resourceTemplates.length;
-      return itemOf(value, `${name}:`, `resources of an MCP server (${count})`);
+      return itemOf(value, `${name}:`, `MCP server, ${count} ${count === 1 ? "resource" : "resources"}`);
     });
   const resources =
     query.length < 2

@@ -135,7 +135,7 @@ function textOf(file: string, onProblem: (problem: string) => void): string | un
 }
 
 function entriesOf(file: string, problems: string[]): Entry {
-  const text = textOf(file, (problem) => problems.push(`${file} cannot be read: ${problem}`));
+  const text = textOf(file, (problem) => problems.push(`Cannot read ${file}: ${problem}`));
   if (text === undefined || text.trim() === "") return {};
   try {
     const value: unknown = JSON.parse(text);
@@ -143,11 +143,11 @@ function entriesOf(file: string, problems: string[]): Entry {
     if (isObject(servers)) return servers;
     problems.push(
       isObject(value)
-        ? `${file}: mcpServers is ${shown(servers)}; allowed is an object of servers by name.`
-        : `${file} is ${shown(value)}; allowed is {"mcpServers": {…}}.`,
+        ? `${file}: mcpServers is ${shown(servers)}. Expected an object of servers by name.`
+        : `${file} is ${shown(value)}. Expected {"mcpServers": {…}}.`,
     );
   } catch (error) {
-    problems.push(`${file} is no JSON: ${(error as Error).message}`);
+    problems.push(`${file} is not valid JSON: ${(error as Error).message}`);
   }
   return {};
 }
@@ -171,23 +171,23 @@ const fields: Readonly<Record<string, readonly [check: (value: unknown) => boole
     (value) => ["stdio", "http", "streamable-http"].includes(value as string),
     '"stdio", "http" or "streamable-http"',
   ],
-  command: [isText, "the name or path of one program, its arguments in args"],
+  command: [isText, "the name or path of a program, with its arguments in args"],
   args: [
     (value) => Array.isArray(value) && value.every((each) => typeof each === "string"),
-    "a list of texts",
+    "a list of strings",
   ],
-  env: [isTextMap, "an object of texts"],
+  env: [isTextMap, "an object of strings"],
   cwd: [isText, "the path of a folder"],
-  url: [isText, "an address that begins with http:// or https://"],
-  headers: [isTextMap, "an object of texts"],
+  url: [isText, "a URL that begins with http:// or https://"],
+  headers: [isTextMap, "an object of strings"],
   oauth: [isObject, "an object"],
-  description: [isText, "a text"],
+  description: [isText, "a string"],
   roots: [(value) => typeof value === "boolean", "true or false"],
   enabled: [(value) => typeof value === "boolean", "true or false"],
   disabled: [(value) => typeof value === "boolean", "true or false"],
   timeout: [
     (value) => typeof value === "number" && value > 0 && value <= 86_400_000,
-    "a number of seconds, or of milliseconds from 1000 on",
+    "a number: seconds if below 1000, otherwise milliseconds",
   ],
 };
 
@@ -201,8 +201,8 @@ function serverOf(given: EntryToRead): ServerConfig | string {
   const { name, entry, cwd } = given;
   const key = `mcpServers.${name}`;
   if (!/^[A-Za-z0-9_-]+$/.test(name))
-    return `mcpServers has the name ${shown(name)}; allowed are letters, digits, _ and -.`;
-  if (!isObject(entry)) return `${key} is ${shown(entry)}; allowed is an object with command or url.`;
+    return `mcpServers has a server named ${shown(name)}. Use only letters, digits, _ and - in names.`;
+  if (!isObject(entry)) return `${key} is ${shown(entry)}. Expected an object with command or url.`;
   const wrong = wrongField(key, entry);
   if (wrong !== undefined) return wrong;
   try {
@@ -218,14 +218,13 @@ function serverOf(given: EntryToRead): ServerConfig | string {
 
 function wrongField(key: string, entry: Entry): string | undefined {
   if (entry.type === "sse")
-    return `${key}.type is "sse", a transport that the protocol has given up; allowed are "stdio" and "http". Many servers have streamable HTTP too, often at /mcp in the place of /sse.`;
+    return `${key}.type is "sse", which MCP no longer supports. Use "http": many servers offer it at /mcp instead of /sse.`;
   for (const [field, [check, allowed]] of Object.entries(fields)) {
     const value = entry[field];
     if (value !== undefined && !check(value))
-      return `${key}.${field} is ${shown(value)}; allowed is ${allowed}.`;
+      return `${key}.${field} is ${shown(value)}. Expected ${allowed}.`;
   }
-  if (entry.command === undefined && entry.url === undefined)
-    return `${key} has neither command nor url; one of them is needed.`;
+  if (entry.command === undefined && entry.url === undefined) return `${key} needs command or url.`;
   return undefined;
 }
 
@@ -251,8 +250,7 @@ function common({ name, file, scope }: EntryToRead, entry: Entry): ConfiguredSer
 /** @throws Error with what is wrong */
 function stdioServer(given: EntryToRead, entry: Entry, cwd: string): StdioServer {
   const { command, args = [], env = {}, cwd: own = "." } = entry as Partial<StdioServer>;
-  if (command === undefined)
-    throw new Error(`mcpServers.${given.name} is of the type "stdio" and has no command.`);
+  if (command === undefined) throw new Error(`mcpServers.${given.name} has type "stdio" but no command.`);
   return {
     ...common(given, entry),
     type: "stdio",
@@ -268,12 +266,12 @@ function httpServer(given: EntryToRead, entry: Entry): HttpServer {
   const { url = "", headers = {}, oauth } = entry as Partial<HttpServer>;
   const key = `mcpServers.${given.name}`;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new Error(`${key}.url is ${shown(url)}; allowed is ${fields.url![1]}.`);
+    throw new Error(`${key}.url is ${shown(url)}. Expected ${fields.url![1]}.`);
   try {
     new Headers(headers);
   } catch (error) {
     // Not the value: a header has the key.
-    throw new Error(`${key}.headers cannot be sent: ${(error as Error).name}.`);
+    throw new Error(`${key}.headers has an invalid name or value (${(error as Error).name}).`);
   }
   return { ...common(given, entry), type: "http", url, headers, ...(oauth && { oauth }) };
 }
@@ -302,7 +300,7 @@ function withVariables(
           return set;
         }
         throw new Error(
-          `${key} needs the variable ${name}, which is not set. Set it, or write \${${name}:-a default}.`,
+          `${key} uses the environment variable ${name}, which is not set. Set it, or add a default: \${${name}:-VALUE}.`,
         );
       },
     );

@@ -55,7 +55,7 @@ export class Connection {
     const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
     const client = new Client({ name: "bonsai", version: "1" });
     const transport = await this.#openTransport(fetch);
-    if (this.#isClosed) throw new Error("It was closed.");
+    if (this.#isClosed) throw new Error("The connection was closed.");
     this.client = client;
     this.#transport = transport;
     await prepare(client);
@@ -110,7 +110,9 @@ export class Connection {
   async #refresh(): Promise<void> {
     while (this.#isStale && !this.#isClosed) {
       if (this.#refreshes >= mostRefreshes) {
-        this.#name(`It has changed its lists ${mostRefreshes} times; further changes are left aside.`);
+        this.#name(
+          `The server changed its lists ${mostRefreshes} times. Further changes are ignored until you reconnect it.`,
+        );
         return;
       }
       this.#refreshes += 1;
@@ -150,7 +152,7 @@ export class Connection {
     const { tools, resources, prompts } = client.getServerCapabilities() ?? {};
     const orNone = <Item>(kind: string, asked: Promise<Item[]>) =>
       asked.catch((error: unknown) => {
-        this.#name(`Its ${kind} cannot be listed: ${plainLine(messageOf(error))}`);
+        this.#name(`Cannot list its ${kind}: ${plainLine(messageOf(error))}`);
         return [] as Item[];
       });
     const [ofTools, ofResources, ofTemplates, ofPrompts] = await Promise.all([

@@ -4,7 +4,7 @@ export class ServerFault extends Error {}
 /** What stands on a server's standard output and is no message. */
 export class NoMessage extends Error {
   constructor(line: string) {
-    super(`It writes something else than messages to its standard output: ${line.slice(0, 80)}`);
+    super(`The server writes other text than MCP messages to standard output: ${line.slice(0, 80)}`);
   }
 }
 
@@ -12,7 +12,7 @@ export class NoMessage extends Error {
 export const mostMessageBytes = 32 << 20;
 
 export function tooLong(): ServerFault {
-  return new ServerFault(`It sent a message of more than ${mostMessageBytes >> 20} MB.`);
+  return new ServerFault(`The server sent a message larger than ${mostMessageBytes >> 20} MB.`);
 }
 
 export function messageOf(error: unknown): string {

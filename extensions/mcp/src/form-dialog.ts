@@ -18,10 +18,10 @@ export interface FormRequest {
 const mostFields = 50;
 
 const actions = {
-  fill: "Fill it in",
+  fill: "Fill in the form",
   send: "Send",
   decline: "Decline",
-  mute: "Decline, and ask nothing more in this session",
+  mute: "Decline, and block its questions for this session",
 } as const;
 
 /** A form with all its fields on one list: each can be changed until it is sent. Leaving the list is a cancel. */
@@ -100,7 +100,7 @@ async function fill(request: FormRequest, field: FormField, values: Values): Pro
   }
 }
 
-const without = "(leave it out)";
+const without = "(no value)";
 
 async function fillOne(
   request: FormRequest,
@@ -150,7 +150,7 @@ async function fillTyped(request: FormRequest, field: FormField, values: Values)
   for (;;) {
     const standing = values.get(field.key);
     const placeholder =
-      standing !== undefined ? `Enter alone keeps: ${shownValue(field, standing)}` : field.wanted;
+      standing !== undefined ? `Press Enter to keep: ${shownValue(field, standing)}` : field.wanted;
     const title = titleOf(request, field, values, problem);
     const typed = await request.ui.input(title, placeholder, { signal: request.signal });
     if (typed === undefined) return false;
@@ -165,11 +165,15 @@ async function fillTyped(request: FormRequest, field: FormField, values: Values)
 }
 
 function titleOf({ asker }: FormRequest, field: FormField, values: Values, problem = ""): string {
-  const { label, isRequired, description, wanted } = field;
+  const { kind, label, isRequired, description, wanted } = field;
   return [
     `${asker}: ${label}${isRequired ? " *" : ""}`,
     ...(description === "" ? [] : [description]),
     ...(values.has(field.key) ? [`Now: ${shownValue(field, values.get(field.key))}`] : []),
-    ...(problem !== "" ? [problem] : wanted === "" ? [] : [`Wanted: ${wanted}.`]),
+    ...(problem !== ""
+      ? [problem]
+      : wanted === ""
+        ? []
+        : [`${kind === "choices" ? "Choose" : "Enter"} ${wanted}.`]),
   ].join("\n");
 }

@@ -96,14 +96,15 @@ function numberKind({ type, minimum, maximum, default: usual }: NumberSchema): K
     read(given) {
       const text = String(given).trim();
       const value = Number(text);
-      return text !== "" && isFit(value) ? { value } : { problem: `Not ${wanted}: ${plainLine(text, 40)}` };
+      if (text !== "" && isFit(value)) return { value };
+      return { problem: `Invalid: ${plainLine(text, 40)}. Enter ${wanted}.` };
     },
   };
 }
 
 const formats: Readonly<Record<string, readonly [RegExp | ((text: string) => boolean), string]>> = {
-  email: [/^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/, "an e-mail address"],
-  uri: [(text) => URL.canParse(text), "an address like https://example.com"],
+  email: [/^[^\s@]+@[^\s@.]+(\.[^\s@.]+)+$/, "an email address"],
+  uri: [(text) => URL.canParse(text), "a URL like https://example.com"],
   date: [(text) => /^\d{4}-\d\d-\d\d$/.test(text) && isDate(`${text}T00:00:00Z`), "a date like 2026-01-31"],
   "date-time": [
     (text) => /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/.test(text) && isDate(text),
@@ -122,11 +123,12 @@ type TextSchema = Extract<SchemaOf<"string">, { minLength?: number | undefined }
 function textKind({ format, minLength = 0, maxLength, default: usual }: TextSchema): Kind {
   const [isFormat, words] = (format && formats[format]) || [() => true, ""];
   const isRight = typeof isFormat === "function" ? isFormat : (text: string) => isFormat.test(text);
-  const wanted = [
-    ...(words === "" ? [] : [words]),
+  const limits = [
     ...(minLength > 0 ? [`at least ${minLength} characters`] : []),
     ...(maxLength === undefined ? [] : [`at most ${maxLength} characters`]),
-  ].join(", ");
+  ];
+  const what = words === "" && limits.length > 0 ? "text" : words;
+  const wanted = [what, ...limits].join(", ");
   return {
     kind: "text",
     choices: [],
@@ -137,7 +139,7 @@ function textKind({ format, minLength = 0, maxLength, default: usual }: TextSche
       const length = [...value].length;
       const isFit =
         length >= minLength && length <= (maxLength ?? Number.POSITIVE_INFINITY) && isRight(value);
-      return isFit ? { value } : { problem: `Not ${wanted}: ${plainLine(value, 40)}` };
+      return isFit ? { value } : { problem: `Invalid: ${plainLine(value, 40)}. Enter ${wanted}.` };
     },
   };
 }
@@ -160,7 +162,7 @@ function choiceKind(schema: ChoiceSchema): Kind {
     choices,
     default: isOne(schema.default) ? schema.default : undefined,
     wanted: "",
-    read: (given) => (isOne(given) ? { value: String(given) } : { problem: "Choose one of the list." }),
+    read: (given) => (isOne(given) ? { value: String(given) } : { problem: "Choose a value from the list." }),
   };
 }
 

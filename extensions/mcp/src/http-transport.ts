@@ -151,7 +151,7 @@ class EventSize {
 export const closedCode = -32_000;
 
 function brokenOff(id: string | number): Uint8Array {
-  const error = { code: closedCode, message: "The reply broke off." };
+  const error = { code: closedCode, message: "The connection broke during the reply." };
   return new TextEncoder().encode(
     `\n\nevent: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`,
   );

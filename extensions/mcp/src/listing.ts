@@ -75,14 +75,16 @@ async function allPages(
     });
     const items = result[kind];
     if (Array.isArray(items)) found.push(...items.slice(0, mostItems));
-    else onProblem(`Its list of ${kind} is none.`);
+    else onProblem(`The server's list of ${kind} is not a list.`);
     const { nextCursor } = result;
     if (typeof nextCursor !== "string" || nextCursor === "") return found;
     if (seen.has(nextCursor) || found.length >= mostItems) break;
     seen.add(nextCursor);
     cursor = nextCursor;
   }
-  onProblem(`Its list of ${kind} does not end; the first ${Math.min(found.length, mostItems)} are used.`);
+  onProblem(
+    `The server's list of ${kind} is too long. Using the first ${Math.min(found.length, mostItems)}.`,
+  );
   return found.slice(0, mostItems);
 }
 
@@ -93,7 +95,7 @@ export async function listTools(options: ListOptions): Promise<ListedTool[]> {
     const read = toolOf(item);
     if (typeof read === "string") options.onProblem(read);
     else if (tools.has(read.name))
-      options.onProblem(`It has the tool ${plainLine(read.name, 80)} twice; the first is used.`);
+      options.onProblem(`The server lists the tool ${plainLine(read.name, 80)} twice. Using the first.`);
     else tools.set(read.name, read);
   }
   return [...tools.values()];
@@ -101,13 +103,13 @@ export async function listTools(options: ListOptions): Promise<ListedTool[]> {
 
 function toolOf(item: unknown): ListedTool | string {
   if (!isObject(item) || typeof item.name !== "string" || item.name === "")
-    return "One of its tools has no name.";
+    return "Ignored a tool without a name.";
   const { name, title, description, inputSchema, outputSchema, annotations } = item;
   const shownName = plainLine(name, 80);
   if (name.length > mostNameChars)
-    return `Its tool ${shownName} has a name of ${name.length} characters: it is left aside.`;
+    return `Ignored the tool ${shownName}: its name has ${name.length} characters, more than ${mostNameChars}.`;
   const schema = soundSchema(inputSchema);
-  if (typeof schema === "string") return `Its tool ${shownName} ${schema}: it is left aside.`;
+  if (typeof schema === "string") return `Ignored the tool ${shownName}: ${schema}.`;
   const titles = [title, isObject(annotations) ? annotations.title : undefined];
   const found = titles.find((each): each is string => typeof each === "string" && each !== "");
   return {
@@ -123,14 +125,16 @@ function toolOf(item: unknown): ListedTool | string {
 /** The schema of an object as a model can be given it, or what is wrong with it. */
 function soundSchema(schema: unknown): Readonly<Record<string, unknown>> | string {
   if (schema === undefined) return { type: "object" };
-  if (!isObject(schema)) return "has a schema that is no object";
+  if (!isObject(schema)) return "its schema is not an object";
   const { $schema: _dialect, $id: _id, ...rest } = schema;
   if (rest.type !== undefined && rest.type !== "object")
-    return `takes something else than an object (${plainLine(JSON.stringify(rest.type) ?? "", 40)})`;
-  if (rest.properties !== undefined && !isObject(rest.properties)) return "has properties that are no object";
-  if (isDeeper(rest, mostSchemaLevels)) return "has a schema that is nested too deep";
+    return `its schema has type ${plainLine(JSON.stringify(rest.type) ?? "", 40)} instead of "object"`;
+  if (rest.properties !== undefined && !isObject(rest.properties))
+    return "the properties in its schema are not an object";
+  if (isDeeper(rest, mostSchemaLevels)) return "its schema is nested too deep";
   const text = JSON.stringify(rest);
-  if (text.length > mostSchemaChars) return `has a schema of ${Math.ceil(text.length / 1_000)} KB`;
+  if (text.length > mostSchemaChars)
+    return `its schema has ${Math.ceil(text.length / 1_000)} kB, more than ${mostSchemaChars / 1_000}`;
   const plain = JSON.parse(text, (_key, value) => (typeof value === "string" ? plainText(value) : value));
   return { ...plain, type: "object" };
 }

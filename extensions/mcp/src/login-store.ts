@@ -79,8 +79,8 @@ export class LoginStore {
   #damaged(cause: unknown): BonsaiError {
     return new BonsaiError({
       code: "mcp_login_damaged",
-      message: `The login of the MCP server ${this.#server} cannot be read from ${this.file}.`,
-      hint: `Forget it with /mcp logout ${this.#server}, and log in anew.`,
+      message: `Cannot read the login for the MCP server ${this.#server}: ${this.file} is damaged.`,
+      hint: `Remove it with /mcp logout ${this.#server}, then log in again with /mcp login ${this.#server}.`,
       cause,
     });
   }

@@ -96,20 +96,18 @@ export class Logins {
 
 function needless({ name, config }: McpServer): BonsaiError {
   const why =
-    config.type === "http"
-      ? "its entry has an Authorization header, which stands"
-      : "it is a program of this machine";
+    config.type === "http" ? "its entry already sets an Authorization header" : "it runs as a local program";
   return new BonsaiError({
     code: "mcp_login_needless",
-    message: `There is no login at the MCP server ${name}: ${why}.`,
-    hint: `Look at its entry in ${config.file}.`,
+    message: `The MCP server ${name} needs no login: ${why}.`,
+    hint: `Check its entry in ${config.file}.`,
   });
 }
 
 function needsUser(name: string): BonsaiError {
   return new BonsaiError({
     code: "mcp_login_needs_user",
-    message: `Logging in at the MCP server ${name} needs somebody at the terminal.`,
-    hint: `Start bonsai without -p, and say /mcp login ${name}; the login then holds here too.`,
+    message: `Logging in to the MCP server ${name} needs a terminal.`,
+    hint: `Start bonsai without -p and run /mcp login ${name}. The login then works with -p too.`,
   });
 }

@@ -1,6 +1,6 @@
 import { BonsaiError, type ExtensionAPI, type ExtensionCommandContext } from "@bonsai-agent/extension";
 import type { Logins } from "./logins.ts";
-import { overviewText, serverText } from "./overview.ts";
+import { overviewText, serverText, stateWords } from "./overview.ts";
 import type { Page, PageParts, ServerAction } from "./screen-pages.ts";
 import type { McpServer } from "./server.ts";
 import { switchInFile } from "./server-switch.ts";
@@ -28,7 +28,7 @@ export function registerMcpCommand(options: McpCommandOptions): void {
   const { bonsai, parts } = options;
   const names = () => parts.servers.all.map(({ name }) => name);
   bonsai.registerCommand("mcp", {
-    description: "MCP servers: state, tools, tokens; login|logout|reconnect|on|off NAME",
+    description: "Show MCP servers and their tools; login|logout|reconnect|on|off NAME",
     getArgumentCompletions(typed) {
       const [, verb = "", rest = ""] = /^(?:(\w+)\s+)?(\S*)$/.exec(typed) ?? [];
       if (verb !== "" && !Object.hasOwn(verbs, verb)) return null;
@@ -66,16 +66,16 @@ function named({ parts: { servers } }: McpCommandOptions, name: string): McpServ
   if (server !== undefined) return server;
   throw new BonsaiError({
     code: "mcp_server_unknown",
-    message: `There is no MCP server ${name}.`,
-    hint: `There are: ${servers.all.map((each) => each.name).join(", ") || "none"}.`,
+    message: `No MCP server is named ${name}.`,
+    hint: `Configured servers: ${servers.all.map((each) => each.name).join(", ") || "none"}.`,
   });
 }
 
 function wrongUse(args: string): BonsaiError {
   return new BonsaiError({
     code: "mcp_command_invalid",
-    message: `/mcp ${args} is nothing that can be done.`,
-    hint: `Say /mcp, /mcp NAME, or one of ${Object.keys(verbs).join(", ")} with a server's name: /mcp login NAME.`,
+    message: `Unknown command: /mcp ${args}.`,
+    hint: `Use /mcp, /mcp NAME, or /mcp ${Object.keys(verbs).join("|")} NAME.`,
   });
 }
 
@@ -116,13 +116,13 @@ async function act(
   switch (action) {
     case "login":
       await logins.logIn(server, ctx);
-      return ctx.ui.notify(`Logged in at ${name}: ${stateOf(server)}`);
+      return ctx.ui.notify(`Logged in to ${name}: ${stateOf(server)}`);
     case "logout": {
       const { wasIn, unrevoked } = await logins.logOut(server);
-      if (!wasIn) return ctx.ui.notify(`Nobody was logged in at ${name}.`);
+      if (!wasIn) return ctx.ui.notify(`You were not logged in to ${name}.`);
       if (unrevoked === undefined) return ctx.ui.notify(`Logged out of ${name}.`);
       return ctx.ui.notify(
-        `Logged out of ${name}; its tokens are forgotten here, but were not taken back there: ${unrevoked}`,
+        `Logged out of ${name}, but its tokens stay valid until they expire: ${unrevoked}`,
         "warning",
       );
     }
@@ -132,17 +132,22 @@ async function act(
     case "on":
     case "off":
       await server.enable(action === "on");
-      return ctx.ui.notify(`${name} is ${action} for this session: ${stateOf(server)}`);
+      return ctx.ui.notify(
+        action === "on"
+          ? `Turned ${name} on for this session: ${stateOf(server)}`
+          : `Turned ${name} off for this session.`,
+      );
     default: {
       const isOn = action === "on in file";
       await switchInFile(config, isOn);
       await server.enable(isOn);
-      return ctx.ui.notify(`${name} is ${isOn ? "on" : "off"} from now on: ${config.file} says so.`);
+      return ctx.ui.notify(`Turned ${name} ${isOn ? "on" : "off"} in ${config.file}.`);
     }
   }
 }
 
 function stateOf({ state, problem, tools }: McpServer): string {
   if (state === "ready") return `ready, ${tools.length} ${tools.length === 1 ? "tool" : "tools"}.`;
-  return problem === undefined ? `${state}.` : `${state}: ${problem}`;
+  const word = stateWords[state];
+  return problem === undefined ? `${word}.` : `${word}: ${problem}`;
 }

@@ -101,7 +101,7 @@ export class McpScreen implements Component {
     const { theme } = this.#options;
     return [
       ...text.slice(top.at, top.at + rows),
-      ...(text.length > rows ? [theme.fg("dim", left > 0 ? ` … ${left} more lines` : " the end")] : []),
+      ...(text.length > rows ? [theme.fg("dim", left > 0 ? ` … ${left} more lines` : " end")] : []),
     ];
   }
 

@@ -6,10 +6,10 @@ import type { LoginStore, StoredLogin } from "./login-store.ts";
 
 /** A server refuses whoever is not logged in, or what the login allows is not enough. */
 class LoginNeeded extends BonsaiError {
-  constructor(server: string, why: string) {
+  constructor(server: string, what: string) {
     super({
       code: "mcp_login_needed",
-      message: `The MCP server ${server} wants a login${why}.`,
+      message: `The MCP server ${server} needs ${what}.`,
       hint: `Log in with /mcp login ${server}.`,
     });
   }
@@ -58,11 +58,12 @@ export class OAuthAccess {
     const token = await this.#token();
     const first = await request(address, { ...init, headers: withToken(headers, token) });
     if (!(await this.#refuses(first))) return first;
-    if (first.status === 403) throw new LoginNeeded(server, ` that allows more (${this.#wantedScope()})`);
+    if (first.status === 403)
+      throw new LoginNeeded(server, `a login with more permissions (${this.#wantedScope()})`);
     const fresh = token === undefined ? undefined : await this.#refresh(token);
-    if (fresh === undefined) throw new LoginNeeded(server, token === undefined ? "" : " anew");
+    if (fresh === undefined) throw new LoginNeeded(server, token === undefined ? "a login" : "a new login");
     const second = await request(address, { ...init, headers: withToken(headers, fresh) });
-    if (await this.#refuses(second)) throw new LoginNeeded(server, " anew");
+    if (await this.#refuses(second)) throw new LoginNeeded(server, "a new login");
     return second;
   };
 
@@ -78,7 +79,7 @@ export class OAuthAccess {
   }
 
   #wantedScope(): string {
-    return plainLine(this.challenge.scope ?? "it does not say what", 100);
+    return plainLine(this.challenge.scope ?? "not named by the server", 100);
   }
 
   /** Undefined where nobody is logged in. */
@@ -145,8 +146,8 @@ export class OAuthAccess {
       if (error instanceof OAuthError && !(error instanceof ServerError)) return undefined;
       throw new BonsaiError({
         code: "mcp_refresh_failed",
-        message: `The login of the MCP server ${server} could not be refreshed: ${plainLine((error as Error).message)}`,
-        hint: `Try again later; if it stays so, log in anew with /mcp login ${server}.`,
+        message: `Cannot refresh the login for the MCP server ${server}: ${plainLine((error as Error).message)}`,
+        hint: `Try again later. If it keeps failing, log in again with /mcp login ${server}.`,
         cause: error,
       });
     }
@@ -166,7 +167,7 @@ export async function revokeLogin({ discovery, client, tokens }: StoredLogin): P
   if (typeof taken !== "string" || !URL.canParse(taken)) return undefined;
   const { protocol, origin } = new URL(taken);
   const isSameOrigin = typeof given === "string" && URL.canParse(given) && new URL(given).origin === origin;
-  if (protocol !== "https:" && !isSameOrigin) return "they would go there over plain http.";
+  if (protocol !== "https:" && !isSameOrigin) return "the server revokes tokens only over unencrypted http.";
   const request = withTimeout(fetch, revokingMs);
   // The refresh token first: most take back with it all that came of it.
   const all = [
@@ -185,7 +186,7 @@ export async function revokeLogin({ discovery, client, tokens }: StoredLogin): P
       });
       const response = await request(taken, { method: "POST", body, redirect: "error" });
       await response.body?.cancel();
-      if (!response.ok) return `it answered with the status ${response.status}.`;
+      if (!response.ok) return `the server did not revoke them (status ${response.status}).`;
     }
     return undefined;
   } catch (error) {

@@ -70,13 +70,13 @@ export async function logIn(request: LoginRequest): Promise<void> {
 function failed(server: string, error: unknown): BonsaiError {
   const { message, name } = error as Error;
   const isLate = name === "TimeoutError";
-  const why = isLate ? "its authorization server did not answer in time" : plainLine(message, 400);
+  const why = isLate ? "its authorization server did not answer in time." : plainLine(message, 400);
   return new BonsaiError({
     code: "mcp_login_failed",
-    message: `Logging in at the MCP server ${server} failed: ${why}`,
+    message: `Login to the MCP server ${server} failed: ${why}`,
     hint: /dynamic client registration/i.test(message)
-      ? "Register a client by hand, and give its id as oauth.clientId (and oauth.callbackPort) in the file of the server."
-      : `Try again with /mcp login ${server}; nothing of it was stored.`,
+      ? "Register a client with the provider. Add its id as oauth.clientId (and oauth.callbackPort) to the server's entry in the file that /mcp shows."
+      : `Nothing was stored. Try again with /mcp login ${server}.`,
     cause: error,
   });
 }
@@ -167,7 +167,11 @@ class LoginClient implements OAuthClientProvider {
     // What the user sees first is the question; a code that comes meanwhile is kept.
     code.catch(() => {});
     const isOpen = await openBrowser(page.href);
-    ui.notify(`${isOpen ? "The browser shows" : "Open this page to log in at"} ${server}: ${page.href}`);
+    ui.notify(
+      isOpen
+        ? `Continue in the browser to log in to ${server}: ${page.href}`
+        : `Open this page to log in to ${server}: ${page.href}`,
+    );
     const arrived = new AbortController();
     const ends = [arrived.signal, ...(signal === undefined ? [] : [signal])];
     const asking = askForPaste(this.#request, loopback, AbortSignal.any(ends));
@@ -184,8 +188,8 @@ class LoginClient implements OAuthClientProvider {
     const own = new URL(url).hostname;
     if (isRelated(page.hostname, own)) return true;
     return ui.confirm(
-      `Log in at MCP server ${server}`,
-      `${own} sends you to ${page.hostname} for the login. Whoever runs that page sees what you type there. Open it?`,
+      `Log in to MCP server ${server}`,
+      `${own} uses ${page.hostname} for its login. The owner of that page sees everything you type there. Open it?`,
       { signal },
     );
   }
@@ -204,7 +208,7 @@ async function askForPaste(
 ): Promise<never> {
   let problem = "";
   for (;;) {
-    const title = `Logging in at MCP server ${server}: go on in the browser.\n${problem}Where the browser is on another machine, paste here the address that it ends at.`;
+    const title = `Logging in to MCP server ${server}: continue in the browser.\n${problem}If the browser runs on another machine, paste the address of its last page here.`;
     const pasted = await ui.input(title, "http://127.0.0.1:…/callback?code=…", { signal });
     // The code has come, and the dialog was ended.
     if (signal.aborted) return new Promise<never>(() => {});
@@ -212,15 +216,15 @@ async function askForPaste(
     const { search = "" } = URL.parse(pasted.trim()) ?? {};
     const taken = await fetch(`${loopback.redirectUri}${search}`, { signal }).catch(() => undefined);
     if (taken?.ok || signal.aborted) return new Promise<never>(() => {});
-    problem = "That is not the answer of this login. ";
+    problem = "That address does not belong to this login. ";
   }
 }
 
 function cancelled(server: string): BonsaiError {
   return new BonsaiError({
     code: "mcp_login_cancelled",
-    message: `The login at the MCP server ${server} was cancelled; nothing was stored.`,
-    hint: `Begin it again with /mcp login ${server}.`,
+    message: `Cancelled the login to the MCP server ${server}. Nothing was stored.`,
+    hint: `Start again with /mcp login ${server}.`,
   });
 }
 
@@ -239,12 +243,12 @@ function checkDiscovery({ server, url }: LoginRequest, found: OAuthDiscoveryStat
   const isLocal = isLoopback(new URL(url).hostname);
   const unsafe = addresses.find((address) => !isSafe(new URL(address), isLocal));
   if (unsafe !== undefined)
-    throw untrusted(server, `it sends the login to ${plainLine(unsafe)}, which is not https`);
+    throw untrusted(server, `its login uses ${plainLine(unsafe)}, which is not https`);
   const issuer = metadata?.issuer;
   if (issuer !== undefined && withoutSlash(issuer) !== withoutSlash(String(authorizationServerUrl)))
     throw untrusted(
       server,
-      `${plainLine(String(authorizationServerUrl))} says that it is ${plainLine(issuer)}`,
+      `${plainLine(String(authorizationServerUrl))} identifies itself as ${plainLine(issuer)}`,
     );
 }
 
@@ -263,7 +267,7 @@ function withoutSlash(address: string): string {
 function untrusted(server: string, why: string): BonsaiError {
   return new BonsaiError({
     code: "mcp_login_untrusted",
-    message: `Logging in at the MCP server ${server} was given up: ${why}.`,
-    hint: "Look at the server's address in its file, and ask whoever runs it.",
+    message: `Stopped the login to the MCP server ${server}: ${why}.`,
+    hint: "Check the server's url in its file, or ask the owner of the server.",
   });
 }

@@ -22,11 +22,11 @@ export function oauthOptions(server: string, given: Readonly<Record<string, unkn
   const text = (field: string): string | undefined => {
     const value = given[field];
     if (value === undefined || (typeof value === "string" && value !== "")) return value;
-    throw wrong(server, field, value, "a text");
+    throw wrong(server, field, value, "a string");
   };
   const { scopes, callbackPort } = given;
   if (scopes !== undefined && !(Array.isArray(scopes) && scopes.every((each) => typeof each === "string")))
-    throw wrong(server, "scopes", scopes, "a list of texts");
+    throw wrong(server, "scopes", scopes, "a list of strings");
   if (callbackPort !== undefined && !isPort(callbackPort))
     throw wrong(server, "callbackPort", callbackPort, "a number from 1 to 65535");
   return {
@@ -52,7 +52,7 @@ function callbackOf(
   const url = URL.parse(address);
   const host = url?.hostname;
   if (url?.protocol !== "http:" || (host !== "localhost" && host !== "127.0.0.1"))
-    throw wrong(server, "callbackUrl", address, "an http:// address of localhost or 127.0.0.1");
+    throw wrong(server, "callbackUrl", address, "an http:// URL on localhost or 127.0.0.1");
   return { host, path: url.pathname, ...(url.port === "" ? ports : { ports: [Number(url.port)] }) };
 }
 
@@ -60,7 +60,7 @@ function wrong(server: string, field: string, value: unknown, allowed: string): 
   const shown = field === "clientSecret" ? typeof value : JSON.stringify(value);
   return new BonsaiError({
     code: "mcp_oauth_invalid",
-    message: `mcpServers.${server}.oauth.${field} is ${shown}; allowed is ${allowed}.`,
-    hint: "Correct the file that has the server (/mcp names it), and /reload.",
+    message: `mcpServers.${server}.oauth.${field} is ${shown}. Expected ${allowed}.`,
+    hint: "Correct it in the file that /mcp shows for this server, then run /reload.",
   });
 }

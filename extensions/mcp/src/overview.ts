@@ -26,7 +26,7 @@ export interface ServerRow {
   origin: string;
 }
 
-const stateWords: Readonly<Record<ServerState, string>> = {
+export const stateWords: Readonly<Record<ServerState, string>> = {
   ready: "ready",
   connecting: "connecting",
   failed: "failed",
@@ -73,7 +73,7 @@ export function summaryLine({ servers, tools }: OverviewParts): string {
   const count = tools.offered.length;
   const ready = servers.all.filter(({ state }) => state === "ready").length;
   const how = tools.isBySearch
-    ? "more than a tenth of the model's window: offered by search (mcp_search, mcp_call)"
+    ? "are more than a tenth of the window: the model finds tools with mcp_search"
     : "in each request";
   return `${ready} of ${counted(servers.all.length, "server")} ready · ${counted(count, "tool")}, ${tokenCount(tools.tokens)} ${how}`;
 }
@@ -87,7 +87,7 @@ export function counted(count: number, noun: string): string {
 }
 
 export const noServers =
-  'There is no MCP server. Name some in ~/.bonsai/mcp.json or in the project\'s .mcp.json: {"mcpServers": {"NAME": {"command": "…", "args": []}}} or {"url": "https://…"}; then /reload.';
+  'No MCP server is configured. Add one to ~/.bonsai/mcp.json or to .mcp.json in the project, then run /reload. Example: {"mcpServers": {"NAME": {"command": "…", "args": []}}}, or {"url": "https://…"} instead of command and args.';
 
 /** The list of servers as text. */
 export function overviewText(parts: OverviewParts): string {
@@ -109,7 +109,7 @@ export function overviewText(parts: OverviewParts): string {
 function remedy(server: McpServer): string {
   switch (server.state) {
     case "needs-login":
-      return `/mcp login ${server.name}`;
+      return `log in with /mcp login ${server.name}`;
     case "failed":
       return plainLine(server.problem ?? "");
     default:
@@ -128,7 +128,7 @@ export function serverText(server: McpServer, { tools, cwd }: OverviewParts): st
     ...(config.description === undefined ? [] : [plainLine(config.description)]),
     ...(server.problem === undefined ? [] : [`Problem: ${server.problem}`]),
     ...part(
-      `Tools (${offered.length}, ${tokenCount(offered.reduce((sum, { tokens }) => sum + tokens, 0))}${tools.isBySearch ? ", by search" : ""})`,
+      `Tools (${offered.length}, ${tokenCount(offered.reduce((sum, { tokens }) => sum + tokens, 0))}${tools.isBySearch ? ", found by search" : ""})`,
       offered.map(
         ({ name, tokens, listed }) => `${name}  ${tokenCount(tokens)}  ${plainLine(listed.description, 100)}`,
       ),

@@ -61,7 +61,7 @@ export class Prompts {
     if (known?.mark === mark) return;
     known?.undo();
     const hint = plainLine(argumentHint(prompt.arguments), 80);
-    const about = prompt.description ?? prompt.title ?? `Prompt of the MCP server ${server.name}`;
+    const about = prompt.description ?? prompt.title ?? `Prompt from the MCP server ${server.name}`;
     const undo = this.#options.bonsai.registerCommand(name, {
       description: [hint, about].filter((part) => part !== "").join(" – "),
       getArgumentCompletions: (typed) => completions(server, prompt, typed),
@@ -124,8 +124,8 @@ function argumentMissing(
   const names = missing.map((argument) => plainLine(argument.name, 60)).join(", ");
   return new BonsaiError({
     code: "mcp_prompt_argument_missing",
-    message: `/${name} needs ${names}, and nobody can be asked here.`,
-    hint: `Call it like /${name} ${plainLine(argumentHint(prompt.arguments), 200)}, or with ${plainLine(missing[0]!.name, 60)}=VALUE.`,
+    message: `/${name} needs a value for ${names}.`,
+    hint: `Use /${name} ${plainLine(argumentHint(prompt.arguments), 200)}, or add ${plainLine(missing[0]!.name, 60)}=VALUE.`,
   });
 }
 
@@ -165,15 +165,15 @@ async function promptContent(
     );
     const messages = Array.isArray(got.messages) ? got.messages : [];
     const content = messages.slice(0, mostMessages).flatMap((message) => messageBlocks(server.name, message));
-    if (content.length === 0) throw new Error("it gave no message");
+    if (content.length === 0) throw new Error("the prompt has no messages");
     return bounded(content).map((block) =>
       block.type === "text" ? { ...block, text: server.masked(block.text) } : block,
     );
   } catch (error) {
     throw new BonsaiError({
       code: "mcp_prompt_failed",
-      message: `/${name} has no answer of the MCP server ${server.name}: ${server.reasonOf(error)}`,
-      hint: `Look at its arguments (${plainLine(argumentHint(prompt.arguments), 200) || "it takes none"}) and at /mcp ${server.name}.`,
+      message: `/${name} failed at the MCP server ${server.name}: ${server.reasonOf(error)}`,
+      hint: `Check its arguments (${plainLine(argumentHint(prompt.arguments), 200) || "none"}) and the server with /mcp ${server.name}.`,
       cause: error,
     });
   }
@@ -198,11 +198,9 @@ function contentBlocks(server: string, block: unknown): Content {
     case "resource":
       return resourceBlocks(server, "", [(given.resource ?? {}) as Record<string, unknown>]);
     case "resource_link":
-      return [{ type: "text", text: `[the resource ${plainLine(String(given.uri), 500)} of ${server}]` }];
+      return [{ type: "text", text: `[resource ${plainLine(String(given.uri), 500)} of ${server}]` }];
     default:
-      return [
-        { type: "text", text: `[a part of the type ${plainLine(String(given.type), 40)} is left out]` },
-      ];
+      return [{ type: "text", text: `[omitted a part of type ${plainLine(String(given.type), 40)}]` }];
   }
 }
 
@@ -210,7 +208,7 @@ function imageBlock({ data }: Record<string, unknown>): Content[number] {
   const bytes = Buffer.from(typeof data === "string" ? data : "", "base64");
   const type = imageType(bytes);
   if (type === undefined)
-    return { type: "text", text: "[an image of a kind that no model takes is left out]" };
+    return { type: "text", text: "[omitted an image in a format that models do not accept]" };
   return { type: "image", data: bytes.toString("base64"), mimeType: type };
 }
 

@@ -55,8 +55,10 @@ export class Resources {
     client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params: { uri } }) => {
       if (this.#watched.get(client)?.delete(uri) !== true) return;
       const name = plainLine(`${server}:${uri}`, 120);
-      this.#options.onNotice(`@${name} has changed since it was read; name it again to read it anew.`);
-      const text = `[The resource ${plainLine(uri, 500)} of ${server} has changed since it was read.]`;
+      this.#options.onNotice(
+        `@${name} has changed since you read it. Mention it again to read the new version.`,
+      );
+      const text = `[The resource ${plainLine(uri, 500)} of ${server} has changed since you read it.]`;
       this.#options.bonsai.sendMessage(
         { customType: resourceMessage, content: text, display: false },
         { deliverAs: "nextTurn" },
@@ -70,7 +72,7 @@ export class Resources {
     const named = mentionsIn(text, servers);
     if (named.length === 0) return undefined;
     if (named.length > mostResources)
-      onNotice(`The prompt names ${named.length} resources; the first ${mostResources} are read.`);
+      onNotice(`The prompt mentions ${named.length} resources. Reading the first ${mostResources}.`);
     const ends = [AbortSignal.timeout(readingMs), ...(aborted === undefined ? [] : [aborted])];
     const signal = AbortSignal.any(ends);
     const read = await Promise.all(
@@ -108,9 +110,9 @@ export class Resources {
       return { about: { server: server.name, uri, bytes }, blocks };
     } catch (error) {
       const late = signal.aborted && (signal.reason as Error | undefined)?.name === "TimeoutError";
-      const why = late ? `it took longer than ${readingMs / 1_000} s.` : server.reasonOf(error);
+      const why = late ? `no answer within ${readingMs / 1_000} s.` : server.reasonOf(error);
       if (late || !signal.aborted)
-        this.#options.onNotice(`@${plainLine(`${server.name}:${uri}`, 120)} could not be read: ${why}`);
+        this.#options.onNotice(`Cannot read @${plainLine(`${server.name}:${uri}`, 120)}: ${why}`);
       return undefined;
     }
   }
@@ -138,7 +140,7 @@ async function readContents(client: Client, uri: string, signal: AbortSignal): P
     { signal, timeout: readingMs },
   );
   if (!Array.isArray(read.contents) || read.contents.length === 0)
-    throw new Error("The server gave nothing.");
+    throw new Error("The server returned no content.");
   return read.contents.map((part) => (part ?? {}) as Part);
 }
 
@@ -147,7 +149,7 @@ export function resourceBlocks(server: string, uri: string, contents: readonly P
   const left = contents.length - mostParts;
   return [
     ...contents.slice(0, mostParts).flatMap((part) => partBlocks(server, uri, part)),
-    ...(left > 0 ? [textBlock(`[${left} more parts of the resource ${plainLine(uri)} are left out.]`)] : []),
+    ...(left > 0 ? [textBlock(`[Omitted ${left} more parts of the resource ${plainLine(uri)}.]`)] : []),
   ];
 }
 
@@ -160,13 +162,13 @@ function partBlocks(server: string, named: string, { uri, text, blob, mimeType }
   const image = imageType(bytes);
   if (image !== undefined && bytes.length <= mostImageBytes)
     return [
-      textBlock(`[The resource ${name} of ${server}, an image:]`),
+      textBlock(`[Resource ${name} of ${server}, an image:]`),
       { type: "image", data: bytes.toString("base64"), mimeType: image },
     ];
   const size = bytes.length.toLocaleString("en-US");
   return [
     textBlock(
-      `[The resource ${name} of ${server} is ${size} bytes of ${type ?? "unknown type"}; they are not shown.]`,
+      `[The resource ${name} of ${server} is not shown: ${size} bytes of ${type ?? "unknown type"}.]`,
     ),
   ];
 }
@@ -180,7 +182,7 @@ function framed(server: string, uri: string, type: string | undefined, text: str
   const plain = plainText(text).trimEnd();
   const bytes = Buffer.byteLength(plain);
   const cut = bytes <= mostTextBytes ? plain : Buffer.from(plain).subarray(0, mostTextBytes).toString("utf8");
-  const note = cut === plain ? "" : `\n[… cut: ${bytes.toLocaleString("en-US")} bytes in all]`;
+  const note = cut === plain ? "" : `\n[… cut, ${bytes.toLocaleString("en-US")} bytes in total]`;
   const inert = cut.replaceAll(/<(?=\s{0,9}\/\s{0,9}mcp-resource\b)/gi, "&lt;");
   const kind = type === undefined ? "" : ` type=${JSON.stringify(type)}`;
   return `<mcp-resource server=${JSON.stringify(server)} uri=${JSON.stringify(uri)}${kind}>\n${inert}${note}\n</mcp-resource>`;

@@ -40,7 +40,7 @@ export function readResult(raw: Record<string, unknown>, of: ResultOf): Extensio
   const { config, tool } = of;
   const { content = [], structuredContent } = raw;
   if (!Array.isArray(content))
-    of.onProblem(`The content of a result of ${plainLine(tool.name, 80)} is no list.`);
+    of.onProblem(`The tool ${plainLine(tool.name, 80)} returned content that is not a list.`);
   const blocks = Array.isArray(content) ? content : [];
   const read = blocks.slice(0, mostBlocks).flatMap((block) => blockOf(block));
   const isError = raw.isError === true;
@@ -48,7 +48,7 @@ export function readResult(raw: Record<string, unknown>, of: ResultOf): Extensio
   const json = jsonOf(structuredContent);
   const data = json === undefined ? undefined : mask(json);
   if (data !== undefined && !hasData(read, data)) read.push(text(data));
-  if (blocks.length > mostBlocks) read.push(text(`[${blocks.length - mostBlocks} more parts are left out.]`));
+  if (blocks.length > mostBlocks) read.push(text(`[Omitted ${blocks.length - mostBlocks} more parts.]`));
   if (!isError) checkOutput(structuredContent, of);
   return {
     content: bounded(read.map((block) => (block.type === "text" ? text(mask(block.text)) : block))),
@@ -78,7 +78,7 @@ function blockOf(block: unknown): Block[] {
     case "resource_link":
       return [text(linkOf(given))];
     default:
-      return [text(`[a part of the unknown type ${plainLine(String(type), 40)} is left out]`)];
+      return [text(`[omitted a part of unknown type ${plainLine(String(type), 40)}]`)];
   }
 }
 
@@ -140,14 +140,15 @@ let keptBytes = 0;
 
 /** Where something is that a result cannot hold, or why it is nowhere. The agent may read there. */
 function kept(bytes: Buffer | string, ending: string): string {
-  if (keptBytes + bytes.length > mostKeptBytes) return "not kept, for this session has kept a gigabyte";
+  if (keptBytes + bytes.length > mostKeptBytes)
+    return "not saved: the results saved so far have reached 1 GB";
   keptBytes += bytes.length;
   try {
     const path = join(outputFolder(), `${randomUUID()}.${ending}`);
     writeFileSync(path, bytes, { flag: "wx", mode: 0o600 });
-    return `it is in ${path}`;
+    return `saved in ${path}`;
   } catch (error) {
-    return `it could not be kept: ${(error as Error).message}`;
+    return `could not be saved: ${(error as Error).message}`;
   }
 }
 
@@ -177,7 +178,7 @@ function bounded(blocks: readonly Block[]): Block[] {
   const all = texts.join("\n");
   const isLong = Buffer.byteLength(all) > MAX_RESULT_BYTES || lineCount(all) > MAX_RESULT_LINES;
   const left =
-    images.length > mostImages ? [text(`[${images.length - mostImages} more images are left out.]`)] : [];
+    images.length > mostImages ? [text(`[Omitted ${images.length - mostImages} more images.]`)] : [];
   if (isLong) return [text(shortened(all)), ...images.slice(0, mostImages), ...left];
   const keptImages = new Set(images.slice(0, mostImages));
   const whole = blocks.filter((block) => block.type === "text" || keptImages.has(block));
@@ -193,7 +194,7 @@ function lineCount(text: string): number {
 /** Head and tail of a long text, and where all of it is. */
 function shortened(all: string): string {
   const bytes = Buffer.from(all);
-  const note = `\n[… ${bytes.length.toLocaleString("en-US")} bytes in all, the middle is left out: ${kept(bytes, "txt")} …]\n`;
+  const note = `\n[… the middle is omitted. Full output, ${bytes.length.toLocaleString("en-US")} bytes: ${kept(bytes, "txt")} …]\n`;
   return `${part(all, "head")}${note}${part(all, "tail")}`;
 }
 
@@ -216,7 +217,7 @@ function checkOutput(data: unknown, { tool, onProblem }: ResultOf): void {
   if (schema === undefined) return;
   const name = plainLine(tool.name, 80);
   if (!isObject(data)) {
-    onProblem(`The tool ${name} promises data and gave none.`);
+    onProblem(`The tool ${name} declares structured output but returned none.`);
     return;
   }
   const required = Array.isArray(schema.required) ? schema.required : [];
@@ -225,7 +226,7 @@ function checkOutput(data: unknown, { tool, onProblem }: ResultOf): void {
   const wrong = properties.filter(([field, of]) => !isOfType(data[field], of));
   const named = [...missing, ...wrong.map(([field]) => field)].map((field) => plainLine(String(field), 40));
   if (named.length > 0)
-    onProblem(`A result of the tool ${name} is not what its schema says: ${named.slice(0, 5).join(", ")}.`);
+    onProblem(`A result of the tool ${name} does not match its schema: ${named.slice(0, 5).join(", ")}.`);
 }
 
 function isOfType(value: unknown, schema: unknown): boolean {

@@ -32,9 +32,9 @@ const mostImageCharacters = 7_000_000;
  */
 export function readSample(params: CreateMessageRequestParams, model: Model): Sample {
   if (params.tools !== undefined || params.toolChoice !== undefined)
-    throw new SamplingRefused("Tools are not offered in sampling.");
+    throw new SamplingRefused("Sampling with tools is not supported.");
   const messages = params.messages.map((message) => messageOf(message, model));
-  if (messages.length === 0) throw new SamplingRefused("There is no message.");
+  if (messages.length === 0) throw new SamplingRefused("The request has no message.");
   const maxTokens = Math.max(
     1,
     Math.min(params.maxTokens, mostAnswerTokens, model.maxOutputTokens ?? mostAnswerTokens),
@@ -51,7 +51,7 @@ function messageOf({ role, content }: SamplingMessage, model: Model): Message {
   const parts = [content].flat().map(partOf);
   if (role === "user") return { role, content: parts, timestamp: Date.now() };
   const texts = parts.filter((part) => part.type === "text");
-  if (texts.length < parts.length) throw new SamplingRefused("An answer of a model is text.");
+  if (texts.length < parts.length) throw new SamplingRefused("Assistant messages may contain only text.");
   const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
   return {
     role,
@@ -72,7 +72,7 @@ function partOf(part: SamplingPart): UserContent[number] {
   if (part.type === "image" && part.data.length <= mostImageCharacters)
     return { type: "image", data: part.data, mimeType: part.mimeType };
   throw new SamplingRefused(
-    part.type === "image" ? "The image is too large." : `Content of the type ${part.type} is not taken.`,
+    part.type === "image" ? "The image is too large." : `Content of type ${part.type} is not supported.`,
   );
 }
 
@@ -92,9 +92,9 @@ function shownContent(content: SamplingMessage["content"]): string {
 /** What it may cost, as far as the model's prices are known: "at most $0.0123", else "price unknown". */
 export function mostCost(model: Model, promptTokens: number, answerTokens: number): string {
   const { usdPerMillionTokens: prices } = model;
-  if (prices === undefined) return "its price is not known";
+  if (prices === undefined) return "price unknown";
   const dollars = (promptTokens * prices.input + answerTokens * prices.output) / 1_000_000;
-  return dollars === 0 ? "without a price" : `at most $${dollars.toFixed(dollars < 0.01 ? 4 : 2)}`;
+  return dollars === 0 ? "free" : `at most $${dollars.toFixed(dollars < 0.01 ? 4 : 2)}`;
 }
 
 /**

@@ -50,7 +50,8 @@ export interface PageParts extends OverviewParts {
 export function pageContent(parts: PageParts, page: Page): PageContent {
   if (page.of === "servers") return serversPage(parts);
   const server = parts.servers.get(page.name);
-  if (server === undefined) return { title: page.name, text: [{ text: "This server is gone." }], items: [] };
+  if (server === undefined)
+    return { title: page.name, text: [{ text: "This server no longer exists." }], items: [] };
   switch (page.of) {
     case "server":
       return serverPage(parts, server);
@@ -138,7 +139,7 @@ function offers({ tools }: PageParts, server: McpServer): PageItem[] {
           lead(
             "tools",
             counted(ofServer.length, "tool"),
-            `${tokenCount(tokens)}${tools.isBySearch ? ", by search" : ""}`,
+            `${tokenCount(tokens)}${tools.isBySearch ? ", found by search" : ""}`,
           ),
         ]),
     ...(listed === 0 ? [] : [lead("resources", counted(listed, "resource"), `@${name}:…`)]),
@@ -151,13 +152,13 @@ function actions({ logins }: PageParts, server: McpServer, origin: string): Page
   const { name, state, config } = server;
   const isOff = state === "disabled";
   const all: [ServerAction, string, boolean][] = [
-    ["login", state === "needs-login" ? "Log in" : "Log in anew", logins.canLogIn(server) && !isOff],
+    ["login", state === "needs-login" ? "Log in" : "Log in again", logins.canLogIn(server) && !isOff],
     ["logout", "Log out", logins.canLogIn(server) && state === "ready"],
     ["reconnect", state === "ready" ? "Reconnect" : "Connect", !isOff],
-    ["on", "Switch on for this session", isOff],
-    ["off", "Switch off for this session", !isOff],
-    ["on in file", `Switch on in ${origin}`, !config.isEnabled],
-    ["off in file", `Switch off in ${origin}`, config.isEnabled],
+    ["on", "Turn on for this session", isOff],
+    ["off", "Turn off for this session", !isOff],
+    ["on in file", `Turn on in ${origin}`, !config.isEnabled],
+    ["off in file", `Turn off in ${origin}`, config.isEnabled],
   ];
   return all
     .filter(([, , isThere]) => isThere)
@@ -183,7 +184,7 @@ function toolsPage({ tools }: PageParts, server: McpServer): PageContent {
 
 function toolPage({ tools }: PageParts, server: McpServer, name: string): PageContent {
   const tool = toolsOf(tools, server).find((each) => each.name === name);
-  if (tool === undefined) return { title: name, text: [{ text: "This tool is gone." }], items: [] };
+  if (tool === undefined) return { title: name, text: [{ text: "This tool no longer exists." }], items: [] };
   const { listed, tokens } = tool;
   const claims = Object.entries(listed.annotations).filter(([, value]) => typeof value === "boolean");
   const schema = JSON.stringify(listed.inputSchema, null, 2).slice(0, 20_000);
@@ -198,7 +199,7 @@ function toolPage({ tools }: PageParts, server: McpServer, name: string): PageCo
         ? []
         : [
             {
-              text: `It claims: ${claims.map(([key, value]) => `${plainLine(key, 40)} ${value}`).join(", ")}`,
+              text: `Declared by the server: ${claims.map(([key, value]) => `${plainLine(key, 40)} ${value}`).join(", ")}`,
               color: "muted" as const,
             },
           ]),

@@ -6,7 +6,7 @@ const mostChars = 40_000;
 /** The tools that fit a query best, each with its schema, as text for the model. */
 export function searched(tools: readonly OfferedTool[], query: string, limit: number): string {
   const found = ranked(tools, query).slice(0, limit);
-  if (found.length === 0) return `Nothing fits. There are:\n${names(tools)}`;
+  if (found.length === 0) return `No match. Available tools:\n${names(tools)}`;
   let left = mostChars;
   const shown: string[] = [];
   for (const tool of found) {
@@ -18,7 +18,9 @@ export function searched(tools: readonly OfferedTool[], query: string, limit: nu
   const more = found.length - shown.length;
   return [
     ...shown,
-    ...(more > 0 ? [`${more} more are too long to be shown together: search with limit 1.`] : []),
+    ...(more > 0
+      ? [`Omitted ${more} more for their length. Search with limit 1 to see them one at a time.`]
+      : []),
   ].join("\n\n");
 }
 

@@ -18,8 +18,8 @@ export async function switchInFile({ name, file }: ServerConfig, isOn: boolean):
   } catch (cause) {
     throw new BonsaiError({
       code: "mcp_file_unchanged",
-      message: `${file} could not be changed: ${(cause as Error).message}`,
-      hint: `Write "enabled": ${isOn} into the entry ${name} yourself.`,
+      message: `Cannot change ${file}: ${(cause as Error).message}`,
+      hint: `Set "enabled": ${isOn} in the entry ${name} by hand.`,
       cause,
     });
   }
@@ -28,7 +28,7 @@ export async function switchInFile({ name, file }: ServerConfig, isOn: boolean):
 function switched(text: string, name: string, isOn: boolean): string {
   const config = JSON.parse(text) as { mcpServers?: Record<string, Record<string, unknown>> };
   const entry = config.mcpServers?.[name];
-  if (typeof entry !== "object" || entry === null) throw new Error(`there is no mcpServers.${name} in it`);
+  if (typeof entry !== "object" || entry === null) throw new Error(`it has no entry mcpServers.${name}`);
   // Another word for the same, of other programs.
   delete entry.disabled;
   if (isOn) delete entry.enabled;

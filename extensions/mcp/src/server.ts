@@ -248,7 +248,7 @@ export class McpServer {
     const client = this.#state === "ready" ? this.#connection?.client : undefined;
     if (client !== undefined) return client;
     throw new NotConnected(
-      `The MCP server ${this.name} is not connected: ${this.#problem ?? `its state is ${this.#state}.`}`,
+      `The MCP server ${this.name} is not connected: ${this.#problem ?? `it is ${this.#state}.`}`,
     );
   }
 
@@ -256,11 +256,11 @@ export class McpServer {
     const code = (error as { code?: unknown }).code;
     if (this.#state === "needs-login") return this.#problem ?? messageOf(error);
     if (code === timedOut)
-      return `The MCP server ${this.name} did not answer within ${this.config.timeoutMs / 1_000} s; the call was cancelled.`;
+      return `The MCP server ${this.name} did not answer within ${this.config.timeoutMs / 1_000} s. The call was cancelled.`;
     const isLost = this.#state !== "ready" || code === connectionClosed;
     const why = (this.#state !== "ready" && this.#problem) || this.reasonOf(error);
     return isLost
-      ? `The MCP server ${this.name} was lost during the call, which may have taken effect: ${why} The next call connects it again.`
+      ? `The MCP server ${this.name} disconnected during the call: ${why} The call may have taken effect. The next call reconnects.`
       : `The MCP server ${this.name} refused the call: ${why}`;
   }
 
@@ -295,7 +295,7 @@ export class McpServer {
       return;
     }
     const said = this.config.type === "stdio" ? reasonIn(this.stderrTail) : "";
-    this.#set("failed", this.#line(`${messageOf(error)}${said && ` It wrote: ${said}`}`));
+    this.#set("failed", this.#line(`${messageOf(error)}${said && ` Its last output: ${said}`}`));
   }
 
   /** What was a login is none any more. */
@@ -310,7 +310,7 @@ export class McpServer {
     if (this.#connection !== connection || this.#state !== "ready") return;
     this.#connection = undefined;
     void connection?.close();
-    this.#onNotice(`${this.name} was lost: ${this.#line(problem)} The next call connects it again.`);
+    this.#onNotice(`${this.name} disconnected: ${this.#line(problem)} The next call reconnects.`);
     this.#set("closed", this.#line(problem));
   }
 
@@ -332,7 +332,7 @@ export class McpServer {
       this.#changed();
     } catch (error) {
       if (this.#connection === connection)
-        this.#onNotice(`${this.name}: its lists cannot be read again: ${this.#line(messageOf(error))}`);
+        this.#onNotice(`${this.name}: cannot read its changed lists: ${this.#line(messageOf(error))}`);
     }
   }
 

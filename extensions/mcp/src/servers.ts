@@ -68,9 +68,9 @@ export class McpServers {
   }
 
   #changed(server?: McpServer): void {
-    if (server?.state === "failed") this.#notify(`${server.name} cannot be used: ${server.problem}`);
+    if (server?.state === "failed") this.#notify(`${server.name} is not available: ${server.problem}`);
     if (server?.state === "needs-login")
-      this.#notify(`${server.problem} Log in with /mcp login ${server.name}`);
+      this.#notify(`${server.problem} Log in with /mcp login ${server.name}.`);
     for (const listener of [...this.#listeners]) listener();
   }
 

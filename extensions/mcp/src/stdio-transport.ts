@@ -58,7 +58,8 @@ export class StdioTransport implements Transport {
 
   async send(message: JSONRPCMessage): Promise<void> {
     const { stdin } = this.#program ?? {};
-    if (stdin === undefined || this.#isClosed || !stdin.writable) throw new Error("The server does not run.");
+    if (stdin === undefined || this.#isClosed || !stdin.writable)
+      throw new Error("The server is not running.");
     // A server that does not read makes no call wait longer than its own time limit.
     stdin.write(`${JSON.stringify(message)}\n`);
   }
@@ -74,7 +75,7 @@ export class StdioTransport implements Transport {
 
   #ended(code: number | null): void {
     if (this.#isClosed) return;
-    const why = code === null ? "was ended by a signal" : `ended with code ${code}`;
+    const why = code === null ? "was stopped by a signal" : `exited with code ${code}`;
     this.onerror?.(new ServerFault(`The server ${why}.`));
     void this.close();
   }
@@ -138,7 +139,7 @@ function messageOf(line: string): JSONRPCMessage | undefined {
     if (message !== undefined || method !== undefined || typeof id !== "number") return message;
     const error = {
       code: ErrorCode.InternalError,
-      message: "It answered with something else than a result.",
+      message: "The server's answer has no result.",
     };
     return { jsonrpc: "2.0", id, error };
   } catch {

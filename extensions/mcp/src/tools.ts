@@ -109,7 +109,7 @@ export class McpTools {
     }: { signal: AbortSignal; onUpdate: (partial: ExtensionToolResult<McpDetails>) => void },
   ): Promise<ExtensionToolResult<McpDetails>> {
     const offered = this.#offered.find((each) => each.name === name);
-    if (offered === undefined) throw new Error(`There is no tool ${name} any more.`);
+    if (offered === undefined) throw new Error(`The tool ${name} no longer exists.`);
     const { server, listed } = offered;
     const details = { server: server.name, tool: plainLine(listed.name) };
     let shownMs = 0;
@@ -137,7 +137,7 @@ export class McpTools {
     const search = defineTool({
       name: "mcp_search",
       label: "Search MCP tools",
-      description: `Finds tools of the MCP servers ${names.join(", ")} by words of what they do. Gives names, descriptions and parameters; call one with mcp_call.`,
+      description: `Searches the tools of the MCP servers ${names.join(", ")} by keywords. Returns names, descriptions and parameters. Call a tool with mcp_call.`,
       parameters: searchParameters,
       execute: async (_id, { query, limit }, signal) => {
         await servers.settled(signal);
@@ -148,13 +148,13 @@ export class McpTools {
       name: "mcp_call",
       label: "Call an MCP tool",
       description:
-        "Calls a tool that mcp_search has found, by its name, with arguments as its parameters say.",
+        "Calls a tool found by mcp_search. Takes its name and arguments that match its parameters.",
       parameters: callParameters,
       executionMode: "sequential",
       execute: async (_id, { name, arguments: args }, signal, onUpdate) => {
         await servers.settled(signal);
         if (!this.#offered.some((each) => each.name === name))
-          throw new Error(`There is no tool ${name}.\n${searched(this.#offered, name, 3)}`);
+          throw new Error(`No tool is named ${name}.\n${searched(this.#offered, name, 3)}`);
         return this.#call(name, args, { signal, onUpdate });
       },
     });
@@ -166,12 +166,12 @@ export class McpTools {
 const progressPauseMs = 100;
 
 const searchParameters = z.object({
-  query: z.string().describe("Words of what the tool does, or of its name."),
+  query: z.string().describe("Keywords from the tool's name or purpose."),
   limit: z.number().int().min(1).max(20).default(5),
 });
 
 const callParameters = z.object({
-  name: z.string().describe("As mcp_search gives it."),
+  name: z.string().describe("The tool's name from mcp_search."),
   arguments: z.record(z.string(), z.unknown()).default({}),
 });
 

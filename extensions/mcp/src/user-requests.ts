@@ -90,7 +90,7 @@ export class UserRequests {
     client.setRequestHandler(CreateMessageRequestSchema, ({ params }, extra) =>
       cancels.during(extra, async (signal) => {
         const answer = await this.#counted(server, undefined, () => this.#sample(server, params, signal));
-        if (answer === undefined) throw new SamplingRefused("The user does not want the model to be asked.");
+        if (answer === undefined) throw new SamplingRefused("The user declined this request to the model.");
         return answer;
       }),
     );
@@ -106,7 +106,7 @@ export class UserRequests {
         this.#options
           .context()
           ?.ui.notify(
-            `${askerOf(server)} asks too often: its questions are declined until you send the next prompt.`,
+            `${askerOf(server)} asks too often. Bonsai declines its questions until your next prompt.`,
             "warning",
           );
       asked.isNotified = true;
@@ -128,7 +128,7 @@ export class UserRequests {
 
   #context(): ExtensionContext {
     const context = this.#options.context();
-    if (context === undefined) throw new Error("There is no session.");
+    if (context === undefined) throw new Error("No session is open.");
     return context;
   }
 
@@ -141,13 +141,13 @@ export class UserRequests {
     const url = webAddress(params.url);
     if (url === undefined) {
       ui.notify(
-        `${askerOf(server)} wants a page opened that is none of the web: ${plainLine(params.url)}`,
+        `Refused to open ${plainLine(params.url)} for ${askerOf(server)}: only http and https are allowed.`,
         "warning",
       );
       return { action: "decline" };
     }
     const chosen = await ui.select(
-      `${askerOf(server)} asks you to open a page of ${url.host}:\n${plainPart(params.message, 1_000)}\n${url.href}`,
+      `${askerOf(server)} asks you to open a page on ${url.host}:\n${plainPart(params.message, 1_000)}\n${url.href}`,
       [opening.open, opening.decline, opening.mute],
       { signal },
     );
@@ -155,7 +155,7 @@ export class UserRequests {
     if (chosen === opening.mute) this.#mute(server);
     if (chosen !== opening.open) return { action: "decline" };
     if (!(await this.#options.openBrowser(url.href)))
-      ui.notify(`No browser could be opened. Open it yourself: ${url.href}`, "warning");
+      ui.notify(`Cannot open a browser. Open this page yourself: ${url.href}`, "warning");
     return { action: "accept" };
   }
 
@@ -166,13 +166,13 @@ export class UserRequests {
     signal: AbortSignal,
   ): Promise<CreateMessageResult | undefined> {
     const { ui, model, modelRegistry } = this.#context();
-    if (model === undefined) throw new SamplingRefused("No model is in use.");
+    if (model === undefined) throw new SamplingRefused("No model is selected.");
     const { messages, systemPrompt, maxTokens, shown } = readSample(params, model);
     const promptTokens = byScriptEstimator.text(systemPrompt + messages.map(messageText).join("\n"));
     const isWanted = await ui.confirm(
       `${askerOf(server)} wants to ask ${model.provider}/${model.id}`,
       [
-        `About ${promptTokens.toLocaleString("en")} tokens, an answer of up to ${maxTokens.toLocaleString("en")}: ${mostCost(model, promptTokens, maxTokens)}. The server gets the answer. It would send:`,
+        `About ${promptTokens.toLocaleString("en")} tokens, an answer of up to ${maxTokens.toLocaleString("en")} tokens, cost: ${mostCost(model, promptTokens, maxTokens)}. The server receives the answer. Its request:`,
         "",
         shown,
       ].join("\n"),
@@ -223,9 +223,9 @@ class Cancellations {
 }
 
 const opening = {
-  open: "Open it in the browser",
+  open: "Open in the browser",
   decline: "Decline",
-  mute: "Decline, and ask nothing more in this session",
+  mute: "Decline, and block its questions for this session",
 } as const;
 
 /** Who asks, in every dialog. */

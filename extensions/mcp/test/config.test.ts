@@ -119,59 +119,59 @@ test.each<[string, unknown, string]>([
   [
     "a name with a blank",
     { "my server": { command: "a" } },
-    'mcpServers has the name "my server"; allowed are letters, digits, _ and -.',
+    'mcpServers has a server named "my server". Use only letters, digits, _ and - in names.',
   ],
-  ["an entry that is none", { a: "npx" }, 'mcpServers.a is "npx"; allowed is an object with command or url.'],
-  ["nothing to connect to", { a: {} }, "mcpServers.a has neither command nor url; one of them is needed."],
+  ["a string as entry", { a: "npx" }, 'mcpServers.a is "npx". Expected an object with command or url.'],
+  ["an empty entry", { a: {} }, "mcpServers.a needs command or url."],
   [
     "a command as a list",
     { a: { command: ["npx"] } },
-    'mcpServers.a.command is ["npx"]; allowed is the name or path of one program, its arguments in args.',
+    'mcpServers.a.command is ["npx"]. Expected the name or path of a program, with its arguments in args.',
   ],
   [
     "arguments as a text",
     { a: { command: "x", args: "-y" } },
-    'mcpServers.a.args is "-y"; allowed is a list of texts.',
+    'mcpServers.a.args is "-y". Expected a list of strings.',
   ],
   [
     "a number in env",
     { a: { command: "x", env: { PORT: 1 } } },
-    'mcpServers.a.env is {"PORT":1}; allowed is an object of texts.',
+    'mcpServers.a.env is {"PORT":1}. Expected an object of strings.',
   ],
   [
-    "an address that is none",
+    "a url without a protocol",
     { a: { url: "example.com" } },
-    'mcpServers.a.url is "example.com"; allowed is an address that begins with http:// or https://.',
+    'mcpServers.a.url is "example.com". Expected a URL that begins with http:// or https://.',
   ],
   [
     "a file as address",
     { a: { url: "file:///x" } },
-    'mcpServers.a.url is "file:///x"; allowed is an address that begins with http:// or https://.',
+    'mcpServers.a.url is "file:///x". Expected a URL that begins with http:// or https://.',
   ],
   [
     "an unknown type",
     { a: { type: "ws", url: "ws://x" } },
-    'mcpServers.a.type is "ws"; allowed is "stdio", "http" or "streamable-http".',
+    'mcpServers.a.type is "ws". Expected "stdio", "http" or "streamable-http".',
   ],
   [
     "stdio without a command",
     { a: { type: "stdio", url: "http://x" } },
-    'mcpServers.a is of the type "stdio" and has no command.',
+    'mcpServers.a has type "stdio" but no command.',
   ],
   [
-    "a timeout that is none",
+    "a negative timeout",
     { a: { command: "x", timeout: -1 } },
-    "mcpServers.a.timeout is -1; allowed is a number of seconds, or of milliseconds from 1000 on.",
+    "mcpServers.a.timeout is -1. Expected a number: seconds if below 1000, otherwise milliseconds.",
   ],
   [
     "a variable that is not set",
     { a: { command: "x", env: { KEY: "${NO_KEY}" } } },
-    "mcpServers.a.env.KEY needs the variable NO_KEY, which is not set. Set it, or write ${NO_KEY:-a default}.",
+    "mcpServers.a.env.KEY uses the environment variable NO_KEY, which is not set. Set it, or add a default: ${NO_KEY:-VALUE}.",
   ],
   [
     "a header that cannot be sent",
     { a: { url: "http://x", headers: { "a b": "secret" } } },
-    "mcpServers.a.headers cannot be sent: TypeError.",
+    "mcpServers.a.headers has an invalid name or value (TypeError).",
   ],
 ])("%s is named, and the others live", (_what, entries, problem) => {
   const { servers, problems } = read({
@@ -181,17 +181,17 @@ test.each<[string, unknown, string]>([
   expect(servers.map(({ name }) => name)).toEqual(["fine"]);
 });
 
-test("the transport that the protocol gave up is refused with what to write in its place", () => {
+test("rejects the transport sse and names its replacement", () => {
   const { problems } = read({ user: { mcpServers: { a: { type: "sse", url: "https://example.com/sse" } } } });
   expect(problems).toEqual([
-    expect.stringMatching(/mcpServers\.a\.type is "sse".*"stdio" and "http".*\/mcp in the place of \/sse/),
+    expect.stringMatching(/mcpServers\.a\.type is "sse".*"http".*\/mcp instead of \/sse/),
   ]);
 });
 
 test.each([
-  ["{", /is no JSON: /],
-  ["[]", /is \[\]; allowed is \{"mcpServers": \{…}}\.$/],
-  ['{"mcpServers": []}', /mcpServers is \[\]; allowed is an object of servers by name\.$/],
+  ["{", /is not valid JSON: /],
+  ["[]", /is \[\]\. Expected \{"mcpServers": \{…}}\.$/],
+  ['{"mcpServers": []}', /mcpServers is \[\]\. Expected an object of servers by name\.$/],
 ])("the file %j is named", (user, problem) => {
   expect(read({ user })).toEqual({ servers: [], problems: [expect.stringMatching(problem)] });
 });
@@ -206,9 +206,7 @@ test("a project's server stands over the user's, or only turns it off", () => {
     { name: "one", command: "theirs", scope: "project", file: projectFile() },
     { name: "two", command: "mine", scope: "user", file: userFile(), isEnabled: false, env: { A: "1" } },
   ]);
-  expect(problems).toEqual([
-    `${projectFile()}: mcpServers.three has neither command nor url; one of them is needed.`,
-  ]);
+  expect(problems).toEqual([`${projectFile()}: mcpServers.three needs command or url.`]);
 });
 
 test("nothing of a project's file is used before it is trusted", async () => {

@@ -60,17 +60,17 @@ test("servers that do not connect are named, each once, and keep nobody waiting"
   expect(await mcp.session.prompt("Go.")).toMatchObject({ status: "done" });
   expect(mcp.offered()).toEqual([]);
   expect(mcp.notices.toSorted()).toEqual([
-    "MCP: crashed cannot be used: The server ended with code 1. It wrote: TypeError: No licence.",
-    "MCP: dead cannot be used: The server ended with code 3. It wrote: No licence was found.",
+    "MCP: crashed is not available: The server exited with code 1. Its last output: TypeError: No licence.",
+    "MCP: dead is not available: The server exited with code 3. Its last output: No licence was found.",
     expect.stringMatching(
-      /^MCP: gone cannot be used: Cannot start bonsai-no-such-program: the program was not found/,
+      /^MCP: gone is not available: Cannot start bonsai-no-such-program: the program was not found/,
     ),
     expect.stringMatching(
-      /^MCP: lost cannot be used: .* the working folder \/bonsai\/no\/such\/folder does not exist/,
+      /^MCP: lost is not available: .* the working folder \/bonsai\/no\/such\/folder does not exist/,
     ),
-    expect.stringMatching(/^MCP: mute cannot be used: .*timed out/i),
-    expect.stringMatching(/^MCP: nowhere cannot be used: /),
-    "MCP: old cannot be used: Server's protocol version is not supported: 1999-12-31",
+    expect.stringMatching(/^MCP: mute is not available: .*timed out/i),
+    expect.stringMatching(/^MCP: nowhere is not available: /),
+    "MCP: old is not available: Server's protocol version is not supported: 1999-12-31",
   ]);
   await mcp.session.close();
   expect(startedWith(hostile)).toEqual([]);
@@ -130,16 +130,16 @@ describe.each([
     const [fine, large, lines, odd, none, image, nothing, untrue, unkept, slow, keys] = mcp.results();
     expect(fine).toMatchObject({ text: "All is fine.", isError: false });
     expect(large!.text.length).toBeLessThan(52_000);
-    const path = /it is in (\S+) …]/.exec(large!.text)?.[1] ?? "";
+    const path = /saved in (\S+) …]/.exec(large!.text)?.[1] ?? "";
     expect(readFileSync(path, "utf8")).toHaveLength(1_100_000);
-    expect(lines!.text).toMatch(/^line 0\nline 1\n[\s\S]*more parts are left out/);
+    expect(lines!.text).toMatch(/^line 0\nline 1\n[\s\S]*Omitted \d+ more parts/);
     expect(odd).toMatchObject({ isError: false, text: expect.stringContaining("unknown type hologram") });
     expect(none!.text).toBe("(no output)");
     expect(image).toMatchObject({
       images: 1,
-      text: expect.stringContaining("audio, audio/wav, 4 bytes: it is in "),
+      text: expect.stringContaining("audio, audio/wav, 4 bytes: saved in "),
     });
-    expect(existsSync(/it is in (\S+\.wav)/.exec(image!.text)?.[1] ?? "")).toBe(true);
+    expect(existsSync(/saved in (\S+\.wav)/.exec(image!.text)?.[1] ?? "")).toBe(true);
     expect(nothing!.isError).toBe(true);
     expect(untrue).toMatchObject({ isError: false, text: expect.stringContaining('{"n":"one"') });
     expect(unkept!.text).toBe("No data.");
@@ -149,16 +149,16 @@ describe.each([
     const about = mcp.notices.map((notice) => notice.replace(/^MCP: liar: /, ""));
     expect(about).toEqual(
       expect.arrayContaining([
-        "It has the tool fine twice; the first is used.",
-        "One of its tools has no name.",
-        expect.stringMatching(/^Its tool N+… has a name of 9999 characters: it is left aside\.$/),
-        "Its tool text-schema has a schema that is no object: it is left aside.",
-        'Its tool array-schema takes something else than an object ("array"): it is left aside.',
-        "Its tool large-schema has a schema of 1049 KB: it is left aside.",
-        "Its tool deep-schema has a schema that is nested too deep: it is left aside.",
-        "The content of a result of no-content is no list.",
-        "A result of the tool untrue is not what its schema says: m, n.",
-        "The tool unkept promises data and gave none.",
+        "The server lists the tool fine twice. Using the first.",
+        "Ignored a tool without a name.",
+        expect.stringMatching(/^Ignored the tool N+…: its name has 9999 characters, more than 256\.$/),
+        "Ignored the tool text-schema: its schema is not an object.",
+        'Ignored the tool array-schema: its schema has type "array" instead of "object".',
+        "Ignored the tool large-schema: its schema has 1049 kB, more than 64.",
+        "Ignored the tool deep-schema: its schema is nested too deep.",
+        "The tool no-content returned content that is not a list.",
+        "A result of the tool untrue does not match its schema: m, n.",
+        "The tool unkept declares structured output but returned none.",
       ]),
     );
     expect(about).toHaveLength(10);
@@ -186,10 +186,13 @@ describe.each([
     const [hang, cancelled, die, fine] = mcp.results();
     expect(hang).toMatchObject({
       isError: true,
-      text: `The MCP server liar did not answer within ${hangingSeconds} s; the call was cancelled.`,
+      text: `The MCP server liar did not answer within ${hangingSeconds} s. The call was cancelled.`,
     });
     expect(cancelled!.text).toMatch(/^cancelled: [1-9]/);
-    expect(die).toMatchObject({ isError: true, text: expect.stringContaining("was lost during the call") });
+    expect(die).toMatchObject({
+      isError: true,
+      text: expect.stringContaining("disconnected during the call"),
+    });
     expect(die!.text).not.toContain("MCP error");
     expect(fine).toMatchObject({ text: "All is fine.", isError: false });
   });
@@ -207,14 +210,14 @@ describe.each([
     const [flood, fine] = mcp.results();
     expect(flood).toMatchObject({
       isError: true,
-      text: expect.stringContaining("It sent a message of more than 32 MB."),
+      text: expect.stringContaining("The server sent a message larger than 32 MB."),
     });
     expect(fine!.text).toBe("All is fine.");
-    expect(mcp.notices.filter((notice) => notice.includes("was lost"))).toHaveLength(1);
+    expect(mcp.notices.filter((notice) => notice.includes("disconnected"))).toHaveLength(1);
   });
 });
 
-test("a list without an end is cut, and one that is none is named", async () => {
+test("cuts an endless list and reports a value that is not a list", async () => {
   await using mcp = await openMcpSession(
     { endless: over("endless"), odd: over("two-lists") },
     { answers: [calling(["mcp_search", { query: "t17", limit: 1 }]), "Done."] },
@@ -223,8 +226,8 @@ test("a list without an end is cut, and one that is none is named", async () => 
   expect(mcp.offered()).toEqual(["mcp_search", "mcp_call"]);
   expect(mcp.results()[0]!.text).toContain("mcp__endless__t17");
   expect(mcp.notices.toSorted()).toEqual([
-    "MCP: endless: Its list of tools does not end; the first 2000 are used.",
-    "MCP: odd: Its list of tools is none.",
+    "MCP: endless: The server's list of tools is too long. Using the first 2000.",
+    "MCP: odd: The server's list of tools is not a list.",
   ]);
 });
 
@@ -260,7 +263,7 @@ test("a server that talks on its standard output, or pours, is named once and he
   await mcp.session.prompt("Go.");
   expect(mcp.results().map(({ text }) => text)).toEqual(["All is fine.", "All is fine."]);
   expect(mcp.notices.filter((notice) => notice.includes("standard output")).toSorted()).toEqual([
-    "MCP: loud: It writes something else than messages to its standard output: Welcome to my server!",
-    "MCP: torrent: It writes something else than messages to its standard output: no message",
+    "MCP: loud: The server writes other text than MCP messages to standard output: Welcome to my server!",
+    "MCP: torrent: The server writes other text than MCP messages to standard output: no message",
   ]);
 });

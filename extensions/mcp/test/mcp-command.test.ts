@@ -42,37 +42,37 @@ test("as text: what wants attention first, what all of it costs, and one server 
   expect(open.notices.join("\n")).not.toContain("\u001b");
 });
 
-test("more than a tenth of the window is offered by search, and said to be", async () => {
+test("reports that large tools are found by search", async () => {
   await using open = await openMcpSession({ offers }, { model: { contextWindow: 300 } });
   await open.session.command("/mcp");
-  expect(last(open)).toContain("offered by search");
+  expect(last(open)).toContain("the model finds tools with mcp_search");
 });
 
 test("a server is switched off and on for the session, and connected anew", async () => {
   await using open = await openMcpSession({ offers });
   await open.session.command("/mcp off offers");
-  expect(last(open)).toBe("offers is off for this session: disabled.");
+  expect(last(open)).toBe("Turned offers off for this session.");
   await open.session.command("/mcp on offers");
-  expect(last(open)).toBe("offers is on for this session: ready, 2 tools.");
+  expect(last(open)).toBe("Turned offers on for this session: ready, 2 tools.");
   await open.session.command("/mcp reconnect offers");
   expect(last(open)).toBe("offers: ready, 2 tools.");
 });
 
 test.each([
-  ["/mcp nothing", "There is no MCP server nothing."],
-  ["/mcp login", "/mcp login is nothing that can be done."],
-  ["/mcp offers please", "/mcp offers please is nothing that can be done."],
-  ["/mcp login offers", "There is no login at the MCP server offers: it is a program of this machine."],
+  ["/mcp nothing", "No MCP server is named nothing."],
+  ["/mcp login", "Unknown command: /mcp login."],
+  ["/mcp offers please", "Unknown command: /mcp offers please."],
+  ["/mcp login offers", "The MCP server offers needs no login: it runs as a local program."],
 ])("%s is refused", async (text, message) => {
   await using open = await openMcpSession({ offers });
   const error = await open.session.command(text).catch((thrown: unknown) => thrown);
   expect(BonsaiError.is(error) && error.message).toContain(message);
 });
 
-test("on a screen, what is refused is told with its remedy", async () => {
+test("shows a refused command with its hint on a screen", async () => {
   await using open = await openMcpSession({ offers }, { mode: "tui" });
   await open.session.command("/mcp nothing");
-  expect(last(open)).toBe("There is no MCP server nothing. There are: offers.");
+  expect(last(open)).toBe("No MCP server is named nothing. Configured servers: offers.");
 });
 
 test("words are completed", async () => {

@@ -113,10 +113,13 @@ test("a server that is killed in the middle of a call is named, and comes back a
   );
   await mcp.session.prompt("Go.");
   const [killed, echo] = mcp.results();
-  expect(killed).toMatchObject({ isError: true, text: expect.stringContaining("was lost during the call") });
+  expect(killed).toMatchObject({
+    isError: true,
+    text: expect.stringContaining("disconnected during the call"),
+  });
   expect(echo!.text).toBe("Echo: again");
   expect(mcp.notices).toEqual([
-    "MCP: everything was lost: The server was ended by a signal. The next call connects it again.",
+    "MCP: everything disconnected: The server was stopped by a signal. The next call reconnects.",
   ]);
   await mcp.session.close();
   expect(startedWith(everything)).toEqual([]);

@@ -101,11 +101,11 @@ const refreshes = () =>
   remote.tokenRequests.filter((each) => each.get("grant_type") === "refresh_token").length;
 const stored = () => readdirSync(join(home, "mcp-logins")).filter((name) => name.endsWith(".json"));
 
-test("a server that wants a login says so, and how", async () => {
+test("a server that needs a login names the command", async () => {
   const { server } = client();
   await server.connect();
   expect(server.state).toBe("needs-login");
-  expect(server.problem).toBe("The MCP server notes wants a login.");
+  expect(server.problem).toBe("The MCP server notes needs a login.");
 });
 
 describe("a login", () => {
@@ -142,10 +142,10 @@ describe("a login", () => {
     expect(await second.logins.logOut(second.server)).toEqual({ wasIn: false });
   });
 
-  test("is forgotten also where its tokens are not taken back", async () => {
+  test("is removed even if the server does not revoke its tokens", async () => {
     remote.faults.keepsTokens = true;
     const made = await loggedIn();
-    const unrevoked = "it answered with the status 503.";
+    const unrevoked = "the server did not revoke them (status 503).";
     expect(await made.logins.logOut(made.server)).toEqual({ wasIn: true, unrevoked });
     expect(stored()).toEqual([]);
   });
@@ -180,7 +180,7 @@ describe("a login", () => {
     const titles: string[] = [];
     await made.logins.logIn(made.server, made.ctx);
     expect(made.server.state).toBe("ready");
-    expect(titles[1]).toContain("That is not the answer of this login.");
+    expect(titles[1]).toContain("That address does not belong to this login.");
   });
 });
 
@@ -332,7 +332,7 @@ describe("a refresh", () => {
     const made = await loggedIn();
     remote.expireAll();
     remote.faults.refusesRefresh = true;
-    await expect(call(made)).rejects.toThrow("wants a login anew");
+    await expect(call(made)).rejects.toThrow("needs a new login");
     expect(made.server.state).toBe("needs-login");
     expect(stored()).toEqual([]);
   });
@@ -341,7 +341,7 @@ describe("a refresh", () => {
     const made = await loggedIn();
     remote.expireAll();
     remote.faults.breaksRefresh = true;
-    await expect(call(made)).rejects.toThrow("could not be refreshed");
+    await expect(call(made)).rejects.toThrow("Cannot refresh the login");
     expect(stored()).toHaveLength(1);
     delete remote.faults.breaksRefresh;
     expect(await call(made)).toMatchObject({ content: [{ text: "noted" }] });
@@ -356,10 +356,10 @@ describe("a refresh", () => {
   });
 });
 
-test("a server that wants more than the login allows says what", async () => {
+test("names the permission that a login lacks", async () => {
   const made = await loggedIn();
   remote.faults.wantsScope = "admin";
-  await expect(call(made)).rejects.toThrow("wants a login that allows more (admin)");
+  await expect(call(made)).rejects.toThrow("needs a login with more permissions (admin)");
   expect(made.server.state).toBe("needs-login");
 });
 
@@ -368,7 +368,7 @@ test("a login that is damaged is named, with the way out", async () => {
   writeFileSync(join(home, "mcp-logins", stored()[0]!), "{");
   const { server } = client();
   await server.connect();
-  expect(server.problem).toContain("cannot be read from");
+  expect(server.problem).toContain("is damaged");
   expect(server.state).toBe("failed");
 });
 

@@ -43,7 +43,7 @@ test("what is missing is asked for, until it is given or left", async () => {
 test("where nobody can be asked, what is missing is named, with how to give it", async () => {
   await using open = await openMcpSession({ offers }, { ui: undefined as never, mode: "print" });
   await expect(open.session.command("/offers:review")).rejects.toMatchObject({
-    message: expect.stringContaining("/offers:review needs what, and nobody can be asked here."),
+    message: expect.stringContaining("/offers:review needs a value for what."),
     hint: expect.stringContaining("/offers:review <what> [how]"),
   });
 });

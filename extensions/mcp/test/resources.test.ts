@@ -34,11 +34,9 @@ test("images are images, other bytes are named, and what is long is cut", async 
   const blocks = behindPrompt(open);
   expect(blocks.filter(({ type }) => type === "image")).toMatchObject([{ mimeType: "image/png" }]);
   const texts = blocks.flatMap((block) => (block.type === "text" ? [block.text] : []));
-  expect(texts[1]).toBe(
-    "[The resource test://blob of offers is 14 bytes of application/zip; they are not shown.]",
-  );
+  expect(texts[1]).toBe("[The resource test://blob of offers is not shown: 14 bytes of application/zip.]");
   expect(texts[2]!.length).toBeLessThan(1_001_000);
-  expect(texts[2]).toContain("[… cut: 1,100,000 bytes in all]");
+  expect(texts[2]).toContain("[… cut, 1,100,000 bytes in total]");
 });
 
 test("one that cannot be read is a notice, and the prompt still goes", async () => {
@@ -48,17 +46,15 @@ test("one that cannot be read is a notice, and the prompt still goes", async () 
   );
   expect(open.session.requests).toHaveLength(1);
   expect(open.notices.sort()).toEqual([
-    "MCP: @offers:test://broken could not be read: the disk is on fire",
-    "MCP: @offers:test://nothing could not be read: Resource test://nothing not found",
+    "MCP: Cannot read @offers:test://broken: the disk is on fire",
+    "MCP: Cannot read @offers:test://nothing: Resource test://nothing not found",
   ]);
 });
 
 test("where the server ends over it, the notice says what ended it", async () => {
   await using open = await openMcpSession({ offers }, { answers: ["Fine."] });
   await open.session.prompt("Look at @offers:test://deadly");
-  expect(open.notices).toContain(
-    "MCP: @offers:test://deadly could not be read: The server ended with code 4.",
-  );
+  expect(open.notices).toContain("MCP: Cannot read @offers:test://deadly: The server exited with code 4.");
 });
 
 test("goes with a text that is typed while the agent works", async () => {
@@ -84,10 +80,10 @@ test("one that changes after it was read is named once", async () => {
   );
   await open.session.prompt("Look at @offers:test://text");
   await open.session.prompt("Change it.");
-  expect(open.notices.filter((notice) => notice.includes("has changed since it was read"))).toHaveLength(1);
+  expect(open.notices.filter((notice) => notice.includes("has changed since you read it"))).toHaveLength(1);
   await open.session.prompt("And now?");
   expect(JSON.stringify(open.session.requests.at(-1)!.messages)).toContain(
-    "[The resource test://text of offers has changed since it was read.]",
+    "[The resource test://text of offers has changed since you read it.]",
   );
 });
 

@@ -41,12 +41,12 @@ test("tools that cost more than a tenth of the window are found by search, and e
   expect(sum).toMatchObject({ text: expect.stringContaining("2 and 3 is 5"), isError: false });
   expect(unknown).toMatchObject({
     isError: true,
-    text: expect.stringMatching(/no tool mcp__everything__sum\.\nmcp__everything__get-sum/),
+    text: expect.stringMatching(/No tool is named mcp__everything__sum\.\nmcp__everything__get-sum/),
   });
-  expect(nothing!.text).toMatch(/^Nothing fits\. There are:\nmcp__everything__echo\n/);
+  expect(nothing!.text).toMatch(/^No match\. Available tools:\nmcp__everything__echo\n/);
   const declared = (name: string) =>
     mcp.session.requests[0]!.tools.find((tool) => tool.name === name)!.description;
-  expect(declared("mcp_search")).toContain("MCP servers everything by words");
+  expect(declared("mcp_search")).toContain("MCP servers everything by keywords");
 
   await mcp.session.command("/large");
   await mcp.session.prompt("Go on.");

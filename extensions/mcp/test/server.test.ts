@@ -141,7 +141,7 @@ test("a server over HTTP that wants a login says so; one that is gone is lost un
   await using other = server({ url: http.url }, { onNotice: (message) => void notices.push(message) });
   await other.connect();
   await http[Symbol.asyncDispose]();
-  await expect(other.callTool("t", {}, { signal })).rejects.toThrow(/was lost during the call/);
+  await expect(other.callTool("t", {}, { signal })).rejects.toThrow(/disconnected during the call/);
   await expect(other.callTool("t", {}, { signal })).rejects.toThrow(/The MCP server it is not connected: /);
   expect(notices).toHaveLength(1);
 });

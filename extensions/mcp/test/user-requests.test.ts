@@ -107,9 +107,9 @@ describe("a form", () => {
       },
     });
     const titles = asked(session, "input").map(([title]) => title);
-    expect(titles[0]).toBe("MCP server asker: Mail *\nWanted: an e-mail address.");
-    expect(titles[1]).toBe("MCP server asker: Mail *\nNot an e-mail address: nobody");
-    expect(titles[3]).toContain("Not a whole number, at least 1, at most 100: 2.5");
+    expect(titles[0]).toBe("MCP server asker: Mail *\nEnter an email address.");
+    expect(titles[1]).toBe("MCP server asker: Mail *\nInvalid: nobody. Enter an email address.");
+    expect(titles[3]).toContain("Invalid: 2.5. Enter a whole number, at least 1, at most 100.");
   });
 
   test("with defaults can be sent as it stands", async () => {
@@ -212,7 +212,7 @@ describe("a server that asks without an end", () => {
   });
 
   test("can be silenced", async () => {
-    const { server, session } = await openServer({ select: choosing("Decline, and ask nothing more") });
+    const { server, session } = await openServer({ select: choosing("Decline, and block its questions") });
     await server.elicitInput(form({}));
     expect(await server.elicitInput(form({}))).toEqual({ action: "decline" });
     expect(asked(session, "select")).toHaveLength(1);
@@ -273,7 +273,7 @@ describe("sampling", () => {
   test("asks no model where the user says no", async () => {
     const { server, session } = await openServer({ confirm: false });
     await expect(server.createMessage(sample)).rejects.toThrow(
-      "The user does not want the model to be asked.",
+      "The user declined this request to the model.",
     );
     expect(session.requests).toHaveLength(0);
   });
@@ -283,7 +283,7 @@ describe("sampling", () => {
     const sound = { type: "audio" as const, data: "", mimeType: "audio/wav" };
     await expect(
       server.createMessage({ ...sample, messages: [{ role: "user", content: sound }] }),
-    ).rejects.toThrow("Content of the type audio is not taken.");
+    ).rejects.toThrow("Content of type audio is not supported.");
     expect(asked(session, "confirm")).toHaveLength(0);
   });
 
