@@ -134,7 +134,7 @@ function soundSchema(schema: unknown): Readonly<Record<string, unknown>> | strin
   if (isDeeper(rest, mostSchemaLevels)) return "its schema is nested too deep";
   const text = JSON.stringify(rest);
   if (text.length > mostSchemaChars)
-    return `its schema has ${Math.ceil(text.length / 1_000)} kB, more than ${mostSchemaChars / 1_000}`;
+    return `its schema has ${Math.ceil(text.length / 1_000)} kB, more than ${mostSchemaChars / 1_000} kB`;
   const plain = JSON.parse(text, (_key, value) => (typeof value === "string" ? plainText(value) : value));
   return { ...plain, type: "object" };
 }

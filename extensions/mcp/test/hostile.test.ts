@@ -154,7 +154,7 @@ describe.each([
         expect.stringMatching(/^Ignored the tool N+…: its name has 9999 characters, more than 256\.$/),
         "Ignored the tool text-schema: its schema is not an object.",
         'Ignored the tool array-schema: its schema has type "array" instead of "object".',
-        "Ignored the tool large-schema: its schema has 1049 kB, more than 64.",
+        "Ignored the tool large-schema: its schema has 1049 kB, more than 64 kB.",
         "Ignored the tool deep-schema: its schema is nested too deep.",
         "The tool no-content returned content that is not a list.",
         "A result of the tool untrue does not match its schema: m, n.",

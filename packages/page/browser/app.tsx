@@ -5,7 +5,7 @@ import { Compaction } from "./compaction/compaction.tsx";
 import { Compare } from "./compare/compare.tsx";
 import { Context } from "./context/context.tsx";
 import { keys, showsKeys } from "./keyboard.ts";
-import { digits, timeText } from "./numbers.ts";
+import { counted, digits, timeText } from "./numbers.ts";
 import { connection, page } from "./page-store.ts";
 import { type Theme, theme, themes } from "./theme.ts";
 import { printPage } from "./transcript/print.ts";
@@ -49,7 +49,7 @@ function Head() {
     timeText(Date.parse(session.startedAt) || 0),
     `${digits(rows.ids.length)} entries`,
     session.costText,
-    redacted === 0 ? "" : `${digits(redacted)} secrets redacted`,
+    redacted === 0 ? "" : `${counted(redacted, "secret")} redacted`,
   ].filter((fact) => fact !== "");
   return (
     <header class="page-head">

@@ -103,7 +103,7 @@ function summaryFacts(entry: SummaryEntry): Array<[string, string]> {
   const manifest = entry.type === "compaction" ? (manifestOf(entry) ?? {}) : {};
   add(
     "Why",
-    manifest.isEconomic === true ? "The context reached its cheapest size" : reasons[String(manifest.reason)],
+    manifest.isEconomic === true ? "To save money, before the threshold" : reasons[String(manifest.reason)],
   );
   add("Decided by", decidedBy(entry, manifest.reason, manifest.isEdited === true));
   add("How", rungs[String(manifest.rung)]);

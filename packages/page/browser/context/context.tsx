@@ -129,7 +129,7 @@ function Totals() {
           )}
         </tbody>
       </table>
-      <p class="quiet">Without the cost of compactions and other side requests.</p>
+      <p class="quiet">This excludes the cost of compactions and other side requests.</p>
     </>
   );
 }
