@@ -65,6 +65,8 @@ export interface AgentOptions {
   settings: AgentSettings;
   /** All of them; `settings.tools` names those that the model is offered. */
   tools: readonly Tool[];
+  /** Names of tools that the model is never offered. Default: none. */
+  excludedTools?: readonly string[] | undefined;
   /** Default: one without handlers. */
   lifecycle?: Lifecycle<LifecycleEvents>;
   /** A function is asked at the start of each run, with the tools that the model is offered then. */
@@ -217,8 +219,8 @@ const notReviewed: AgentNotice = {
   message: "compaction.confirm is on, but there is no terminal to ask on. Compacting without asking.",
 };
 
-function toolRegistry({ tools, settings }: AgentOptions): ToolRegistry {
-  const registry = new ToolRegistry();
+function toolRegistry({ tools, settings, excludedTools }: AgentOptions): ToolRegistry {
+  const registry = new ToolRegistry(excludedTools);
   for (const tool of tools) registry.register(tool);
   registry.setActive(settings.tools);
   return registry;

@@ -49,6 +49,8 @@ export interface OpenAgentOptions {
   skills?: readonly Skill[] | (() => readonly Skill[]);
   /** Beside the built-in ones; one of the same name takes their place. */
   tools?: readonly Tool[];
+  /** Names of tools that the model is never offered, not by a sub-agent either. Default: none. */
+  excludedTools?: readonly string[];
   /** Must not throw. */
   onNotice?: (notice: AgentNotice) => void;
   /** Asks about paths beyond the project. Default: they are refused. */
@@ -87,6 +89,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     settings,
     lifecycle,
     tools: toolsFor(options, lifecycle, { instructions, search, parent: () => agent }),
+    excludedTools: options.excludedTools,
     fileChangedMs: (path) => changedMs(cwd, path),
     renewPrompt: () => instructions.renew(),
     systemPrompt: (tools) =>

@@ -26,7 +26,13 @@ export class ToolRegistry {
   readonly #registered = new Set<Registered>();
   /** The latest of a name stands. */
   readonly #byName = new Map<string, readonly Registered[]>();
+  readonly #excluded: ReadonlySet<string>;
   #active: readonly string[] | undefined;
+
+  /** @param excluded names of tools that are never offered */
+  constructor(excluded: readonly string[] = []) {
+    this.#excluded = new Set(excluded);
+  }
 
   /**
    * A later tool of the same name takes the place of the earlier; the function returned takes this one out.
@@ -88,7 +94,7 @@ export class ToolRegistry {
 
   /** True where the model is, or would be, offered a tool of this name. */
   isActive(name: string): boolean {
-    return this.#active === undefined || this.#active.includes(name);
+    return !this.#excluded.has(name) && (this.#active === undefined || this.#active.includes(name));
   }
 
   #standing(name: string): Tool | undefined {

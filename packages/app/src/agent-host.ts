@@ -7,8 +7,8 @@ import type { AppContext } from "./app-context.ts";
 import { givenPrompt } from "./given-prompt.ts";
 import {
   chooseModel,
-  findChoice,
   findModel,
+  findWanted,
   type ModelChoice,
   type ModelRegistry,
   namedReference,
@@ -16,6 +16,7 @@ import {
 import { type ModelCycle, modelCycle, nextChoice } from "./model-cycle.ts";
 import { shownPath } from "./paths.ts";
 import { chooseSession, type SessionChoice, sessionControl } from "./session-choice.ts";
+import { excludedTools } from "./settings.ts";
 
 interface OpenHostOptions {
   /** Stands for the model where none can be used. Default: that is an error, `no_model`. */
@@ -72,7 +73,20 @@ export class AgentHost {
       await this.#agent.start(this.#startReason, { signal });
       await this.app.resources.load("startup", signal);
     });
+    this.#warnUnknownTools();
     if (typeof name === "string") await this.setName(name);
+  }
+
+  /** A mistyped name would leave the tool on. */
+  #warnUnknownTools(): void {
+    const { names } = this.#agent.tools;
+    const unknown = excludedTools(this.app.call.options).filter((name) => !names.includes(name));
+    if (unknown.length === 0) return;
+    this.app.onNotice({
+      level: "warning",
+      code: "tools_unknown",
+      message: `--exclude-tools: no tool is named ${unknown.join(" or ")}. Tools: ${names.join(", ")}.`,
+    });
   }
 
   async setName(name: string): Promise<void> {
@@ -84,7 +98,7 @@ export class AgentHost {
 
   /** With its level of thinking, where the reference has one. @throws BonsaiError, where the model is unknown; then nothing has changed. */
   async setModel(reference: string): Promise<CatalogueModel> {
-    const choice = await findChoice(this.app.models, reference);
+    const choice = await findWanted(this.app.models, reference);
     await this.#setChoice(choice);
     return choice.model;
   }
@@ -97,7 +111,10 @@ export class AgentHost {
     const go = async () => {
       const cycle = await modelCycle(this.app.models, this.app.settings.favoriteModels);
       const choice = nextChoice(cycle.choices, this.#agent.model, step);
-      if (choice !== undefined) await this.#setChoice(await sized(this.app.models, choice));
+      if (choice !== undefined) {
+        this.app.models.offline?.choose(choice.model);
+        await this.#setChoice(await sized(this.app.models, choice));
+      }
       return { ...cycle, model: choice?.model };
     };
     const cycled = this.#cycled.then(go);
@@ -106,6 +123,7 @@ export class AgentHost {
   }
 
   async #setChoice({ model, thinking }: ModelChoice): Promise<void> {
+    this.app.models.offline?.choose(model);
     await this.#agent.setModel(model);
     if (thinking !== undefined) await this.#agent.setThinking(thinking);
   }
@@ -232,6 +250,7 @@ async function agentFor(
   const usual = app.settings.model;
   const wish = { named, origin, before: before?.model, usual, spare: spareModel };
   const { model, thinking: level } = await chooseModel(models, wish);
+  models.offline?.choose(model);
   const isNamed = named !== undefined;
   const settings = { ...app.settings, thinking: thinkingFor(app, origin, { before, level, isNamed }) };
   const prompt = givenPrompt(call);
@@ -252,6 +271,7 @@ async function agentFor(
     onNotice,
     ...(prompt && { givenPrompt: prompt }),
     ...(smallModel && { smallModel }),
+    excludedTools: excludedTools(call.options),
     skills: () => app.resources.skills,
     expandInput: (input) => app.resources.expand(input),
     confirmPath: app.pathQuestions.ask(session.id),
@@ -287,7 +307,8 @@ function thinkingFor(
 async function smallModelOf({ settings, models }: AppContext): Promise<CatalogueModel | undefined> {
   if (settings.smallModel === undefined) return undefined;
   try {
-    return await findModel(models, settings.smallModel);
+    const model = await findModel(models, settings.smallModel);
+    return models.offline?.allows(model) === false ? undefined : model;
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
     models.onNotice({

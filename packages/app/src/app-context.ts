@@ -13,7 +13,8 @@ import { CallExtensions } from "./call-extensions.ts";
 import { type DebugLog, debugLog } from "./debug-log.ts";
 import { extensionChoice } from "./extension-choice.ts";
 import type { AgentCall } from "./invocation.ts";
-import { type ModelRegistry, openModels } from "./model-choice.ts";
+import { lendKey, type ModelRegistry, openModels } from "./model-choice.ts";
+import { OfflineGuard } from "./offline-guard.ts";
 import type { Notice } from "./output.ts";
 import { PathQuestions } from "./path-questions.ts";
 import { notTrustedNotice, type ProjectPlace, projectParts } from "./project-parts.ts";
@@ -21,7 +22,7 @@ import { pausedWhileAsking, untilAborted } from "./questions.ts";
 import { userHomeFolder } from "./resource-places.ts";
 import { Resources, resourceFlags } from "./resources.ts";
 import { agentCallSettings, type SettingsCall } from "./settings.ts";
-import { isTrusted } from "./trust.ts";
+import { isProjectTrusted } from "./trust.ts";
 
 /** What every session of one call is worked on with. */
 export interface AppContext {
@@ -74,6 +75,10 @@ interface OpenAppContextOptions {
 export async function openAppContext(call: AgentCall, options: OpenAppContextOptions): Promise<AppContext> {
   const { state, counted, ...parts } = await makeParts(call, options);
   const { extensions, onNotice } = parts;
+  const close = () => {
+    extensions.unload();
+    parts.models.offline?.close();
+  };
   const { signal = new AbortController().signal } = options;
   try {
     const opening = extensions.open();
@@ -84,16 +89,17 @@ export async function openAppContext(call: AgentCall, options: OpenAppContextOpt
     for (const name of call.takenFlags(extensions.flags)) onNotice(flagTaken(name));
     const flagged = call.withFlags(extensions.flags);
     state.flags = flagged.values;
+    lendKey(parts.models, flagged.call.options);
     return {
       ...parts,
       call: flagged.call,
       ending: state.ending.signal,
       reviewCompaction: options.reviewCompaction && counted(options.reviewCompaction),
       activate: (agent, control) => Object.assign(state, { agent, control }),
-      close: () => extensions.unload(),
+      close,
     };
   } catch (error) {
-    extensions.unload();
+    close();
     throw error;
   }
 }
@@ -141,6 +147,7 @@ async function makeParts(call: AgentCall, options: OpenAppContextOptions) {
     onNotice,
   });
   state.resources = resources;
+  if (call.options.offline === true) models.offline = new OfflineGuard();
   return {
     ...{ home, cwd, settings, models, lifecycle, extensions, resources, ui },
     pathQuestions,
@@ -161,6 +168,7 @@ function resourcesFor(
     home,
     userHome: userHomeFolder(call.io.env),
     cwd: call.io.cwd,
+    isProjectTrusted: () => isProjectTrusted(call, home),
     flags: resourceFlags(call.options),
     settings: readAgain(settings, () => agentCallSettings(call)),
     lifecycle,
@@ -212,7 +220,7 @@ function extensionHost(
     agent: () => state.agent,
     models: async () => models,
     shutdown: () => state.ending.abort(),
-    isProjectTrusted: () => isTrusted(cwd, home),
+    isProjectTrusted: () => isProjectTrusted(call, home),
     flag: (name) => state.flags.get(name),
     resourceCommands: () => state.resources?.readCommands ?? [],
     onNotice,
@@ -265,12 +273,19 @@ function readAgain<Value>(first: Value, read: () => Value): () => Value {
   };
 }
 
-/** Without the extensions that the call does not want. */
-function noticeNotTrusted(place: ProjectPlace, { options }: AgentCall, warn: (notice: Notice) => void): void {
-  if (isTrusted(place.cwd, place.home)) return;
-  const parts = projectParts(place).filter(
-    ({ kind }) => kind !== "extensions" || options.extensions !== false,
-  );
+/** Names only the parts that the flags of the call do not switch off. */
+function noticeNotTrusted(place: ProjectPlace, call: AgentCall, warn: (notice: Notice) => void): void {
+  if (isProjectTrusted(call, place.home)) return;
+  const { extensions, skills, promptTemplates, themes } = call.options;
+  const switches = {
+    settings: true,
+    servers: extensions,
+    extensions,
+    skills,
+    prompts: promptTemplates,
+    themes,
+  };
+  const parts = projectParts(place).filter(({ kind }) => switches[kind] !== false);
   const notice = notTrustedNotice(parts, place.cwd);
   if (notice !== undefined) warn(notice);
 }

@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { AgentSettings } from "@bonsai-agent/agent";
 import { isProjectOf, projectFolder, type SettingsCall } from "./settings.ts";
-import { isTrusted } from "./trust.ts";
+import { isProjectTrusted } from "./trust.ts";
 
 /** Which extensions a call asks for. */
 export interface ExtensionChoice {
@@ -20,21 +20,22 @@ export interface ExtensionChoice {
 
 /** The extensions that flags, settings and folders bring; a project that was never trusted brings none, with a notice. */
 export function extensionChoice(
-  { io, options, output }: SettingsCall,
+  call: SettingsCall,
   { home, settings }: { home: string; settings: Pick<AgentSettings, "extensions"> },
 ): ExtensionChoice {
+  const { io, options, output } = call;
   const { cwd } = io;
   const onlyFlags = options.extensions === false;
   const own = projectExtensions(cwd, home);
-  const isProjectTrusted = own !== undefined && isTrusted(cwd, home);
-  if (own !== undefined && !isProjectTrusted && !onlyFlags) {
+  const isTrusted = own !== undefined && isProjectTrusted(call, home);
+  if (own !== undefined && !isTrusted && !onlyFlags) {
     output.notify({
       code: "project_not_trusted",
       message: `Ignored the extensions in ${own}: this project is not trusted. Run \`bonsai trust\` to list and trust them.`,
     });
   }
   const flagPaths = (options.extension ?? []) as readonly string[];
-  return { home, cwd, isProjectTrusted, settingsPaths: settings.extensions, flagPaths, onlyFlags };
+  return { home, cwd, isProjectTrusted: isTrusted, settingsPaths: settings.extensions, flagPaths, onlyFlags };
 }
 
 /** False where nothing can be found: then nothing that runs extensions has to be loaded, for starting is to be quick. */

@@ -17,6 +17,7 @@ import {
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
 import type { CliIo } from "./io.ts";
+import type { OfflineGuard } from "./offline-guard.ts";
 import type { Notice, Output } from "./output.ts";
 import { agentCallSettings } from "./settings.ts";
 
@@ -27,6 +28,8 @@ export interface ModelRegistry {
   client: ModelClient;
   /** Where the path of a scenario file starts. */
   cwd: string;
+  /** With `--offline`: allows only connections to the chosen model. */
+  offline?: OfflineGuard;
   onNotice: (notice: Notice) => void;
 }
 
@@ -55,7 +58,7 @@ interface ModelWish {
  * @throws BonsaiError `no_model` where there is no spare one, and what the catalogue throws for one that was named.
  */
 export async function chooseModel(models: ModelRegistry, wish: ModelWish): Promise<ModelChoice> {
-  if (wish.named !== undefined) return findChoice(models, wish.named);
+  if (wish.named !== undefined) return findWanted(models, wish.named);
   const own = wish.origin?.settings().model;
   if (own === undefined) return otherModel(models, wish, { mustAnswer: false });
   const reference = `${own.provider}/${own.modelId}`;
@@ -79,7 +82,7 @@ async function otherModel(
   { mustAnswer }: { mustAnswer: boolean },
 ): Promise<ModelChoice> {
   if (before !== undefined) return { model: before };
-  const usualChoice = usual === undefined ? undefined : await findChoice(models, usual);
+  const usualChoice = usual === undefined ? undefined : await findWanted(models, usual);
   if (
     usualChoice !== undefined &&
     !(mustAnswer && (await whyUnusable(usualChoice.model, models)) !== undefined)
@@ -96,6 +99,12 @@ async function otherModel(
       "Set an API key such as ANTHROPIC_API_KEY or OPENAI_API_KEY, start a local server such as Ollama, or choose a model with --model. " +
       "Run `bonsai models` to list models. `bonsai demo` needs no model.",
   });
+}
+
+/** As `findChoice`, for the model to work with: `--offline` allows its server. */
+export function findWanted(models: ModelRegistry, reference: string): Promise<ModelChoice> {
+  models.offline?.chooseByName(reference, models.catalogue);
+  return findChoice(models, reference);
 }
 
 /** @throws BonsaiError as `findChoice` */
@@ -131,10 +140,31 @@ export function namedReference(
   return !isKnown && model.startsWith(`${provider}/`) ? model : whole;
 }
 
+/** Uses the key of `--api-key` for the provider of `--model`, in this run only. @throws BonsaiError `wrong_usage` */
+export function lendKey(models: ModelRegistry, options: Invocation["options"]): void {
+  const { apiKey } = options;
+  if (typeof apiKey !== "string") return;
+  const { catalogue, keys } = models;
+  const wanted = namedReference(models, options) ?? "";
+  const { reference } = catalogue.divide(wanted);
+  const found =
+    catalogue.providers.find(({ provider }) => reference.startsWith(`${provider}/`)) ??
+    catalogue.models.find(({ id }) => id === reference);
+  if (found !== undefined) {
+    keys.lend(found.provider, apiKey);
+    return;
+  }
+  throw new BonsaiError({
+    code: "wrong_usage",
+    message: `--api-key needs a provider, and ${JSON.stringify(wanted)} names none.`,
+    hint: "Write `--model PROVIDER/ID`.",
+  });
+}
+
 /** The model of an earlier day, or why it cannot be asked now: it may be gone, or its key, or its server. */
 async function usableModel(models: ModelRegistry, reference: string): Promise<CatalogueModel | string> {
   try {
-    const model = await findModel(models, reference);
+    const { model } = await findWanted(models, reference);
     const why = await whyUnusable(model, models);
     return why === undefined ? model : `${why}.`;
   } catch (error) {

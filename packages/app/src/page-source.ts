@@ -3,6 +3,7 @@ import { budgetsFor, type CompactionSettings, thresholdTokens } from "@bonsai-ag
 import {
   type Catalogue,
   classifyFailure,
+  type KeySource,
   knownSecrets,
   loadCatalogue,
   ProviderError,
@@ -16,6 +17,8 @@ interface PageOptionsFrom {
   home: string;
   env: CliIo["env"];
   catalogue: KnownModels;
+  /** The keys in use. Default: the stored ones */
+  keys?: KeySource;
   settings: CompactionSettings;
   /** False to leave secrets in. Default: true */
   redact?: boolean;
@@ -55,9 +58,11 @@ export function secretsOf({
   home,
   env,
   catalogue,
-}: Pick<PageOptionsFrom, "home" | "env" | "catalogue">): string[] {
+  keys,
+}: Pick<PageOptionsFrom, "home" | "env" | "catalogue" | "keys">): string[] {
   const inEnvironment = catalogue.providers.flatMap(({ apiKeyEnv }) => env[apiKeyEnv ?? ""] ?? []);
-  return [...knownSecrets(home).map(({ value }) => value), ...inEnvironment];
+  const stored = keys?.secrets?.() ?? knownSecrets(home);
+  return [...stored.map(({ value }) => value), ...inEnvironment];
 }
 
 /** The models and providers that are known; of a user's own that cannot be read, `onNotice` is told, and they are left aside. */

@@ -14,7 +14,6 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { absolutePath, shownPath } from "./paths.ts";
 import { type ResourceKind, type ResourcePlace, resourceKinds, resourcePlaces } from "./resource-places.ts";
-import { isTrusted } from "./trust.ts";
 
 type PathSettings = Pick<AgentSettings, ResourceKind>;
 type PlacedSkill = Skill & { place: ResourcePlace };
@@ -23,6 +22,7 @@ export interface ResourcesOptions {
   home: string;
   userHome: string;
   cwd: string;
+  isProjectTrusted: () => boolean;
   /** Of the call: what its flags name, and which kinds are only what flags name. */
   flags: ResourceFlags;
   /** Asked again at each reload. */
@@ -85,7 +85,7 @@ export class Resources {
 
   /** Where a kind is looked for now. */
   async places(kind: ResourceKind): Promise<ResourcePlace[]> {
-    const { home, userHome, cwd, flags } = this.#options;
+    const { home, userHome, cwd, flags, isProjectTrusted } = this.#options;
     this.#packages ??= packagePlaces(home, (path, message) =>
       this.#notify({
         /** A package declares its skills, prompt templates or themes wrongly. */
@@ -101,7 +101,7 @@ export class Resources {
       home,
       userHome,
       cwd,
-      isProjectTrusted: isTrusted(cwd, home),
+      isProjectTrusted: isProjectTrusted(),
       more: [...more, ...named("settings", this.#settings[kind]), ...named("flag", flags[kind].paths)],
       onlyFlags: flags[kind].only,
     });

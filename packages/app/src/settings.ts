@@ -9,7 +9,7 @@ import type { Invocation } from "./invocation.ts";
 import { readJsonFile } from "./json-file.ts";
 import type { Output } from "./output.ts";
 import { absolutePath } from "./paths.ts";
-import { isTrusted } from "./trust.ts";
+import { isProjectTrusted } from "./trust.ts";
 
 /** What the settings of a call depend on, and who is notified of what is left aside. */
 export type SettingsCall = Pick<Invocation, "io" | "options"> & { readonly output: Pick<Output, "notify"> };
@@ -139,12 +139,21 @@ function isOn(value: string | undefined): boolean {
   return value !== undefined && value !== "" && value !== "0";
 }
 
-function flagLayers({ preset, keep, thinking, tools, models, useTheme }: Section): readonly SettingsLayer[] {
+function flagLayers({
+  preset,
+  keep,
+  thinking,
+  tools,
+  models,
+  useTheme,
+  contextFiles,
+}: Section): readonly SettingsLayer[] {
   const flags: readonly (readonly [name: string, value: unknown, section: () => Section])[] = [
     ["--preset", preset, () => ({ compaction: { preset } })],
     ["--keep", keep, () => ({ compaction: { keepRecentTokens: keep } })],
     ["--thinking", thinking, () => ({ thinking })],
     ["--tools", tools, () => ({ tools: toolNames(tools) })],
+    ["--no-context-files", contextFiles, () => ({ instructionFiles: [] })],
     ["--use-theme", useTheme, () => ({ theme: useTheme })],
     ["--models", models, () => ({ favoriteModels: names("--models", models) })],
   ];
@@ -158,9 +167,15 @@ function toolNames(tools: unknown): readonly string[] {
   return typeof tools === "string" && tools.trim() !== "none" ? names("--tools", tools) : [];
 }
 
+/** The tools of `--exclude-tools a,b`. @throws BonsaiError `wrong_usage` */
+export function excludedTools({ excludeTools }: Section): readonly string[] {
+  return excludeTools === undefined ? [] : names("--exclude-tools", excludeTools);
+}
+
 const listExamples = {
   "--tools": "Give tool names, such as `--tools read,grep`, or use `--tools none`.",
   "--models": "Give model names, such as `--models anthropic/claude-opus-5-5,box/coder:high`.",
+  "--exclude-tools": "Give tool names, such as `--exclude-tools bash,write`.",
 };
 
 function names(flag: keyof typeof listExamples, list: unknown): readonly string[] {
@@ -194,12 +209,12 @@ function isSection(value: unknown): value is Section {
  * The settings file of the project in the working folder; undefined where there is none, and where its folder was
  * never trusted, which is a notice.
  */
-function projectSettingsFile({ io, output }: SettingsCall, home: string): string | undefined {
+function projectSettingsFile({ io, options, output }: SettingsCall, home: string): string | undefined {
   const folder = workingFolder(io);
   if (folder === undefined) return undefined;
   const file = join(projectFolder(folder), "settings.json");
   if (!existsSync(file) || !isProjectOf(folder, home)) return undefined;
-  if (isTrusted(folder, home)) return file;
+  if (isProjectTrusted({ io, options }, home)) return file;
   output.notify({
     code: "project_not_trusted",
     message: `Ignored ${file}: this project is not trusted. Run \`bonsai trust\` to trust it.`,

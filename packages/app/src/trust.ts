@@ -1,6 +1,7 @@
 import { mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
+import type { Invocation } from "./invocation.ts";
 import { readJsonFile } from "./json-file.ts";
 
 /** The file with the folders whose own settings and code may be used, and with what tools may touch beyond a project. */
@@ -14,6 +15,11 @@ export function isTrusted(folder: string, home: string): boolean {
   return readTrust(home).folders.some(
     (trusted) => real === trusted || real.startsWith(withSeparator(trusted)),
   );
+}
+
+/** True if the working folder is trusted, or `--approve` trusts it for this run. */
+export function isProjectTrusted({ io, options }: Pick<Invocation, "io" | "options">, home: string): boolean {
+  return options.approve === true || isTrusted(io.cwd, home);
 }
 
 /** Trusts a folder; false where it was trusted already. */

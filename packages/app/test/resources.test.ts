@@ -4,7 +4,7 @@ import { type AgentNotice, type LifecycleEvents, lifecycleEventRules } from "@bo
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { expect, test } from "vitest";
 import { Resources, resourceFlags } from "../src/resources.ts";
-import { trustFolder } from "../src/trust.ts";
+import { isTrusted as isFolderTrusted, trustFolder } from "../src/trust.ts";
 import { writeFiles } from "./project-files.ts";
 import { testFolder } from "./sample-session.ts";
 
@@ -30,6 +30,7 @@ function resourcesWith({ files = {}, options = {}, isTrusted = true, front = [] 
     home,
     userHome: join(folder, "user"),
     cwd,
+    isProjectTrusted: () => isFolderTrusted(cwd, home),
     flags: resourceFlags(options),
     settings: () => settings,
     lifecycle,

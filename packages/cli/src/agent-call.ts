@@ -1,6 +1,8 @@
+import { existsSync } from "node:fs";
 import type { AgentCall, ExtensionFlags, FlaggedCall } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import { Output } from "@bonsai-agent/app/output";
+import { absolutePath } from "@bonsai-agent/app/paths";
 import { Command } from "commander";
 import {
   addExtensionOptions,
@@ -28,7 +30,7 @@ export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
   const said = Object.keys(given).filter((name) => command.getOptionValueSource(name) !== "default");
   const others = Object.fromEntries(said.map((name) => [name, given[name]]));
   const mode = json === true ? "json" : (others.mode ?? "text");
-  const options = { ...others, mode };
+  const options = { ...canonical(others, io), mode };
   const output = new Output(io, mode !== "text", others.quiet === true);
   return {
     words: command.args,
@@ -43,6 +45,33 @@ export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
       return withFlags(this, flags);
     },
   };
+}
+
+type Options = AgentCall["options"];
+
+/** Replaces the flags that stand for others: `--bare`, `--fork SESSION:ENTRY`. */
+function canonical(given: Options, io: CliIo): Options {
+  const { bare, ...options } = given;
+  return {
+    ...options,
+    ...(bare === true && nothingLoaded),
+    ...forkParts(options, io),
+  };
+}
+
+const nothingLoaded = {
+  extensions: false,
+  skills: false,
+  promptTemplates: false,
+  themes: false,
+  contextFiles: false,
+};
+
+/** The name of a file may have a colon too. */
+function forkParts({ fork, leaf }: Options, io: CliIo): Options {
+  if (typeof fork !== "string" || leaf !== undefined || existsSync(absolutePath(fork, io.cwd))) return {};
+  const [, session, entry] = /^(.+):([^:/\\]+)$/.exec(fork) ?? [];
+  return entry === undefined ? {} : { fork: session, leaf: entry };
 }
 
 function withFlags(call: AgentCall, flags: ExtensionFlags): FlaggedCall {
@@ -78,6 +107,6 @@ function unknownFlagsOf(command: Command, argv: readonly string[]): readonly str
 
 /** @throws BonsaiError `wrong_usage` for words on the command line where prompts come as lines */
 export function refuseWords({ words }: Pick<AgentCall, "words">): void {
-  const message = "With --mode rpc, prompts come on standard input, not on the command line.";
-  if (words.length > 0) throw wrongUsage(message, 'Send {"type":"prompt","message":"…"} as a line.');
+  const message = "--mode rpc takes prompts on stdin, not on the command line.";
+  if (words.length > 0) throw wrongUsage(message, 'Send a line like {"type":"prompt","message":"…"}.');
 }

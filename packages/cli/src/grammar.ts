@@ -95,8 +95,8 @@ export const agentFlags: readonly OptionGrammar[] = [
     conflicts: ["resume", "session", "fork"],
   },
   {
-    flags: "-r, --resume [id]",
-    description: "resume a session; without an id, pick one",
+    flags: "-r, --resume [session]",
+    description: "resume a session file or id; without one, pick",
     conflicts: ["session", "fork"],
   },
   {
@@ -105,7 +105,10 @@ export const agentFlags: readonly OptionGrammar[] = [
     conflicts: ["fork"],
     hidden: true,
   },
-  { flags: "--fork <session>", description: "continue in a copy of this session file or id" },
+  {
+    flags: "--fork <session>",
+    description: "continue in a copy; SESSION:ENTRY copies up to this entry",
+  },
   { flags: "--leaf <id>", description: "with --fork: copy up to this entry", hidden: true },
   { flags: "--no-session", description: "write no session file" },
   sessionDir,
@@ -117,6 +120,10 @@ export const agentFlags: readonly OptionGrammar[] = [
   { flags: "--models <names>", description: "models to cycle through, like a/b,c/d:high" },
   { flags: "--thinking <level>", description: "off, minimal, low, medium, high or xhigh" },
   {
+    flags: "--api-key <key>",
+    description: "the key of the provider of --model, for this run only; never stored",
+  },
+  {
     flags: "--system-prompt <text>",
     description: "replace Bonsai's instructions; a text or a file",
     kind: "text or nothing",
@@ -126,7 +133,8 @@ export const agentFlags: readonly OptionGrammar[] = [
     description: "add to the instructions; a text or a file; repeatable",
     kind: "list",
   },
-  { flags: "--tools <names>", description: "offer only these tools, like read,grep" },
+  { flags: "--tools <names>", description: "offer only these tools, like read,grep; or none" },
+  { flags: "--exclude-tools <names>", description: "do not offer these tools, like bash,write" },
   { flags: "--no-tools", description: "offer the model no tools", hidden: true },
   {
     flags: "--skill <path>",
@@ -150,6 +158,13 @@ export const agentFlags: readonly OptionGrammar[] = [
     kind: "list",
   },
   { flags: "--no-themes", description: "load only the themes of --theme", hidden: true },
+  { flags: "--no-context-files", description: "load no AGENTS.md or CLAUDE.md" },
+  { flags: "--approve", description: "trust this project for this run only" },
+  { flags: "--offline", description: "connect only to the chosen model's server" },
+  {
+    flags: "--bare",
+    description: "load no extensions, skills, prompt templates, themes or AGENTS.md",
+  },
   { flags: "--name <name>", description: "name the session" },
   { flags: "--use-theme <name>", description: "the theme of the screen; two as light/dark", hidden: true },
   { flags: "-q, --quiet", description: "print nothing but errors on stderr" },

@@ -85,7 +85,7 @@ describe("the model of a prompt", () => {
     const project = await servedProject([thinker]);
     const { code, stderr } = await project.run("-p", "hi", "--provider", "box");
     expect(code).toBe(2);
-    expect(stderr).toContain("--model is not there");
+    expect(stderr).toContain("--provider needs --model");
   });
 });
 

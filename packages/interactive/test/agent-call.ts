@@ -11,6 +11,7 @@ const options = {
   model: { type: "string" },
   thinking: { type: "string" },
   "use-theme": { type: "string" },
+  approve: { type: "boolean" },
 } as const;
 
 /** A call as the command reads it, with no other flags than these tests have. */

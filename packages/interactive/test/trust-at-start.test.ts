@@ -30,6 +30,14 @@ test("a project's extensions are asked about before they are run", async () => {
   expect(isTrusted(own.cwd, own.home)).toBe(true);
 });
 
+test("--approve uses them for this run without a question", async () => {
+  const own = project();
+  const { terminal } = openInteractive({ project: own, argv: ["--approve"] });
+  await terminal.until("Greetings from the project");
+  expect(terminal.scrollback()).not.toContain("Trust this project?");
+  expect(isTrusted(own.cwd, own.home)).toBe(false);
+});
+
 test("who says no goes on without them", async () => {
   const own = project();
   const { terminal } = openInteractive({ project: own });

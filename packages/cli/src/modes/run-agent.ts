@@ -1,5 +1,6 @@
 import type { AgentCall, ExitCode } from "@bonsai-agent/app/invocation";
 import { type CliIo, isInteractiveTerminal } from "@bonsai-agent/app/io";
+import { excludedTools } from "@bonsai-agent/app/settings";
 import { agentCall, refuseWords } from "../agent-call.ts";
 import { reportFailure, wrongUsage } from "../failure.ts";
 import { printOverview } from "../overview.ts";
@@ -46,19 +47,19 @@ function isBare({ words, options }: AgentCall): boolean {
 function checkFlags(call: AgentCall): void {
   const { words, options, unknownFlags } = call;
   if (options.leaf !== undefined && options.fork === undefined)
-    throw wrongUsage(
-      "--leaf says up to where --fork copies, and --fork is not there.",
-      "Add --fork, or leave --leaf out.",
-    );
+    throw wrongUsage("--leaf needs --fork.", "Write `--fork SESSION:ENTRY`.");
   if (options.provider !== undefined && options.model === undefined)
     throw wrongUsage(
-      "--provider says whose model --model names, and --model is not there.",
-      "Add --model, or leave --provider out. `bonsai models` lists what can be used.",
+      "--provider needs --model.",
+      "Write `--model PROVIDER/ID`. Run `bonsai models` to list models.",
     );
+  if (options.apiKey !== undefined && options.model === undefined)
+    throw wrongUsage("--api-key needs --model.", "Add `--model PROVIDER/ID`: the key is for this provider.");
+  excludedTools(options);
   if (options.mode === "rpc" && unknownFlags.length === 0) refuseWords(call);
   if (options.resume === true && words.length > 0)
     throw wrongUsage(
-      "-r names no session.",
-      "Name one behind it: `bonsai -r` lists the latest with their ids.",
+      "-r needs a session if a prompt follows.",
+      "Write `bonsai -r ID PROMPT`. Run `bonsai session list` to list the ids.",
     );
 }

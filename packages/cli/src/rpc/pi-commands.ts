@@ -293,7 +293,8 @@ async function exportHtml(
   const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
   const { pageOptions } = await import("@bonsai-agent/app/page-source");
   const { home, models, settings, call } = app;
-  const from = { home, env: call.io.env, catalogue: models.catalogue, settings: settings.compaction };
+  const { catalogue, keys } = models;
+  const from = { home, env: call.io.env, catalogue, keys, settings: settings.compaction };
   writeOutput(path, pageHtml(new SessionPage(session, pageOptions(from))));
   return { path };
 }

@@ -107,7 +107,7 @@ function makeParts(firstFrame: FirstFrame) {
 async function openSession(parts: Parts): Promise<void> {
   const { call, home, opened, ui, chat, status, gracePeriod, quitting, screen, themes } = parts;
   const userHome = userHomeFolder(call.io.env);
-  await askAtStart({ screen, home, userHome, cwd: call.io.cwd });
+  if (call.options.approve !== true) await askAtStart({ screen, home, userHome, cwd: call.io.cwd });
   const app = await status.during(
     "Loading extensions…",
     openAppContext(

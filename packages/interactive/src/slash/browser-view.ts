@@ -56,6 +56,6 @@ export async function writePage(
 async function optionsOf(app: AppContext) {
   const { pageOptions } = await import("@bonsai-agent/app/page-source");
   const { home, models, settings, call } = app;
-  const { catalogue } = models;
-  return pageOptions({ home, env: call.io.env, catalogue, settings: settings.compaction });
+  const { catalogue, keys } = models;
+  return pageOptions({ home, env: call.io.env, catalogue, keys, settings: settings.compaction });
 }

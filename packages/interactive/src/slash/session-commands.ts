@@ -221,7 +221,7 @@ export const exportCommand: SlashCommand = {
     const { secretsOf } = await import("@bonsai-agent/app/page-source");
     const text = exportMarkdown(session, {
       isFree: freeAmong([...models.catalogue.models, model]),
-      secrets: secretsOf({ home, env: call.io.env, catalogue: models.catalogue }),
+      secrets: secretsOf({ home, env: call.io.env, catalogue: models.catalogue, keys: models.keys }),
     });
     writeOutput(file, text);
     notify(`Wrote ${shownPath(file, cwd)} (${bytes(Buffer.byteLength(text))}).`);
