@@ -64,7 +64,7 @@ async function shown(recorder: Recorder): Promise<{ recorder: Recorder; rows: Ro
 async function untilFixed(recorder: Recorder): Promise<void> {
   await recorder.until("oak");
   recorder.type("Totals are a cent short. Fix it, keep the API.\n");
-  await recorder.until("half up");
+  await recorder.until("10.005");
 }
 
 /** A day of work with two branches and a compaction. */
