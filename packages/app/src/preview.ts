@@ -193,12 +193,17 @@ const MOST_OF_COMMAND = 24;
 /** Of a summary, no more is looked at. */
 const PREVIEWED_CHARS = 4_000;
 
-/** A summary begins with sentences in brackets that tell the model what it is: no news for a human. */
+/** The line between the two parts of a summary of a split turn, and the placeholder for an empty first part. */
+const SPLIT_TURN =
+  /(?:No (?:earlier|prior) history\.\s*)?---\s*\*(?:\*|&#42;)Turn Context \(split turn\):\*(?:\*|&#42;)\s*/g;
+
+/** Leaves out the marks of a stored summary: its first sentences in brackets, the line of a split turn, headings. */
 function summaryPreview(summary: unknown): string {
   const body = word(summary ?? "")
     .slice(0, PREVIEWED_CHARS)
-    .replace(/^(?:\[[^\]]*\]\s*)+/, "");
-  return oneLine(body.replace(/^#{1,6} +(.*?):?\s*$/gm, "$1:"));
+    .replace(/^(?:\[[^\]]*\]\s*)+/, "")
+    .replace(SPLIT_TURN, "");
+  return oneLine(body.replace(/^#{1,6} +(.*?):?\s*$/gm, "$1:").replace(/^\*\*(.+?):?\*\*\s*$/gm, "$1:"));
 }
 
 function contentPreview(content: unknown): string {

@@ -62,7 +62,7 @@ export function namedSummary(session: Session, entryId?: string): SummaryEntry {
   );
 }
 
-const NONE_HERE = "The current branch has no summary.";
+const NONE_HERE = "This branch has no summary yet.";
 
 function isSummary(entry: Entry | undefined): entry is SummaryEntry {
   return entry?.type === "compaction" || entry?.type === "branch_summary";

@@ -173,7 +173,7 @@ describe("bonsai compact", () => {
     const file = writeLines(manyFacts());
     const asked = ["compact", file, "--keep", "4k"];
     expect((await runCli(["compact", file, "--again"], { columns: 400 })).stderr).toContain(
-      "The current branch has no compaction to undo.",
+      "No compaction stands on the current branch.",
     );
     const former = await jsonOf<CompactionReport>(asked);
     const untold = factNames.filter((name) => !former.summary?.includes(name))[0]!;

@@ -40,7 +40,7 @@ describe("which session a prompt works in", () => {
     utimesSync(damaged, future, future);
     const { code, stderr } = await project.run(["-c", "three"]);
     expect(code).toBe(0);
-    expect(stderr.replaceAll(/\s+/g, "")).toContain(`${damaged}ispassedover`);
+    expect(stderr.replaceAll(/\s+/g, "")).toContain(`Skipped${damaged}:`);
     expect(sessions(project).map(texts)).toEqual([["one", "·", "two", "·", "three", "·"]]);
   });
 
@@ -55,7 +55,7 @@ describe("which session a prompt works in", () => {
     writeFileSync(file, lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
     const { code, stderr } = await project.run(["-c", "two"]);
     expect(code).toBe(0);
-    expect(stderr.replaceAll(/\s+/g, "")).toMatch(`!${file}hasanolderformatandstaysasitis`);
+    expect(stderr.replaceAll(/\s+/g, "")).toMatch(`!${file}hasanolderformatandstaysunchanged`);
     expect((await project.run(["-c", "three"])).stderr).not.toContain("older format");
   });
 
