@@ -72,7 +72,7 @@ describe("bonsai trust", () => {
       "npm:some-package",
     ]);
     const { stdout } = await runCli(["trust"], cli);
-    for (const name of [...names, "✗ gone.ts: It is not there.", 'sets model: "p/m"'])
+    for (const name of [...names, "✗ gone.ts: It does not exist.", 'sets model: "p/m"'])
       expect(stdout).toContain(name);
     // They set nothing: a project does not say what may be touched beyond it, nor what the user writes with.
     expect(stdout).not.toMatch(/sets (paths|editor)/);

@@ -66,7 +66,7 @@ test.each([...forAgent, ...forSession])(
     });
     expect(error).toMatchObject({
       code: "extension_not_started",
-      message: `inline:extensions-1 called ${name} while there was no session yet.`,
+      message: `inline:extensions-1 called ${name} before a session was open.`,
     });
   },
 );
@@ -79,7 +79,7 @@ test.each([...forAgent, ...forSession, ...always])(
     session.extensions.unload();
     expect(await thrown(() => call(api()))).toMatchObject({
       code: "extension_unloaded",
-      message: `inline:extension-1 called ${name} after it had been unloaded.`,
+      message: `inline:extension-1 called ${name} after it was unloaded.`,
     });
   },
 );
@@ -89,7 +89,7 @@ test.each(forAgent)("%s says that it needs an agent where there is none", async 
   await using _session = await openTestSession({ extensions: extension, withAgent: false });
   expect(await thrown(() => call(api()))).toMatchObject({
     code: "extension_needs_agent",
-    message: `inline:extension-1 called ${name} where no agent is at work.`,
+    message: `inline:extension-1 called ${name}, but no agent is running here.`,
     hint: expect.stringContaining("bonsai compact"),
   });
 });
@@ -284,8 +284,8 @@ test("messages between extensions arrive in order; one handler that fails distur
   await turn();
   expect(got).toEqual([1]);
   expect(session.notices.map(({ code, message }) => `${code} ${message}`).sort()).toEqual([
-    "extension_listener_failed inline:listener-2 at a message on news failed: nor I",
-    "extension_listener_failed inline:listener-2 at a message on news failed: not I",
+    "extension_listener_failed The listener of inline:listener-2 on news failed: nor I",
+    "extension_listener_failed The listener of inline:listener-2 on news failed: not I",
   ]);
 });
 

@@ -166,9 +166,9 @@ test("a renderer that fails is one notice, and not while arguments are still bei
     renderers.tool("weigh")?.result({ content: [] }, { expanded: false, isPartial: false }, theme, context),
   ).toBe(undefined);
   expect(notices.map(({ message }) => message)).toEqual([
-    expect.stringContaining("The renderer of messages card of inline:drawn failed: no card"),
-    expect.stringContaining("with 7 where it takes a component"),
-    expect.stringContaining("The renderer of messages late of inline:drawn failed: no lines"),
+    expect.stringContaining("The message renderer card of inline:drawn failed: no card"),
+    expect.stringContaining("with 7, but it expects a component"),
+    expect.stringContaining("The message renderer late of inline:drawn failed: no lines"),
     expect.stringContaining("renderCall of the tool weigh of inline:drawn failed"),
   ]);
 });
@@ -199,8 +199,8 @@ test("the later of two renderers stands, and an unloaded one draws nothing", asy
 });
 
 test.each([
-  ["", () => undefined, "a customType"],
-  ["card", "no function", "a renderer, a function"],
+  ["", () => undefined, "as customType"],
+  ["card", "no function", "a function as renderer"],
 ])("registering for %j with %s is refused alone", async (customType, renderer, wanted) => {
   const { extensions, notices } = await load((bonsai) => {
     bonsai.registerMessageRenderer(customType, renderer as never);

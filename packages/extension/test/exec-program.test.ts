@@ -107,7 +107,7 @@ test("of much output head and tail are kept, on whole characters", () => {
   const [head, note, tail] = text.end().split("\n");
   expect(head).toBe("€€€");
   expect(tail).toBe("€€€");
-  expect(note).toBe("[… 2,980 bytes left out …]");
+  expect(note).toBe("[… 2,980 bytes omitted …]");
 });
 
 test("exactly as much as is kept is all there", () => {

@@ -157,31 +157,35 @@ describe("the extensions of a package", () => {
 
 describe("what cannot be loaded is a problem, and all else is found", () => {
   const broken: [string, Record<string, string>, string][] = [
-    ["no JSON", { "package.json": "{" }, "package.json: It cannot be read as JSON"],
+    ["no JSON", { "package.json": "{" }, "package.json: Cannot read it as JSON"],
     [
       "a list that is a string",
       { "package.json": '{"bonsai":{"extensions":"a.ts"}}' },
-      "package.json: It is wrong at bonsai.extensions",
+      "package.json: It has an error at bonsai.extensions",
     ],
-    ["a package.json that is a list", { "package.json": "[]" }, "package.json: It is wrong at its top"],
+    [
+      "a package.json that is a list",
+      { "package.json": "[]" },
+      "package.json: It has an error at the top level",
+    ],
     [
       "a path outside",
       { "package.json": naming("../x.ts") },
-      "package.json: It names ../x.ts, which lies outside",
+      "package.json: It lists ../x.ts, which is outside",
     ],
     [
       "an absolute path",
       { "package.json": naming("/etc/x.ts") },
-      "package.json: It names /etc/x.ts, which lies outside",
+      "package.json: It lists /etc/x.ts, which is outside",
     ],
-    ["a file that is not there", { "package.json": naming("./gone.ts") }, "gone.ts: It is not there."],
+    ["a file that is not there", { "package.json": naming("./gone.ts") }, "gone.ts: It does not exist."],
     [
       "a glob without match",
       { "package.json": naming("./*.ts") },
-      "package.json: It names ./*.ts, which no file matches.",
+      "package.json: It lists ./*.ts, but no file matches.",
     ],
-    ["no index", { "main.ts": module }, ": There is no extension in it."],
-    ["only a package.json", { "package.json": "{}" }, ": There is no extension in it."],
+    ["no index", { "main.ts": module }, ": It contains no extension."],
+    ["only a package.json", { "package.json": "{}" }, ": It contains no extension."],
   ];
   test.each(broken)("%s", (_, files, problem) => {
     const root = folderWith({
@@ -208,10 +212,10 @@ describe("what cannot be loaded is a problem, and all else is found", () => {
     expect(found(root)).toEqual({
       extensions: ["user home/extensions/sound.ts"],
       problems: [
-        "home/extensions/dangling.ts: It is not there. true",
-        "home/extensions/empty: There is no extension in it. true",
-        "home/extensions/loop.ts: It is a link that leads to itself. true",
-        "project/.bonsai/extensions: It is no folder. true",
+        "home/extensions/dangling.ts: It does not exist. true",
+        "home/extensions/empty: It contains no extension. true",
+        "home/extensions/loop.ts: It is a link to itself. true",
+        "project/.bonsai/extensions: It is not a folder. true",
       ],
     });
   });
@@ -223,17 +227,17 @@ describe("what cannot be loaded is a problem, and all else is found", () => {
       settingsPaths: ["~/surely-not-there.ts"],
     });
     expect(problems.map((text) => text.replace(/^.*?([^/]+: )/, "$1"))).toEqual([
-      "surely-not-there.ts: It is not there. true",
-      "gone.ts: It is not there. true",
+      "surely-not-there.ts: It does not exist. true",
+      "gone.ts: It does not exist. true",
       expect.stringContaining("It is a package, not a path."),
-      "none: There is no extension in it. true",
+      "none: It contains no extension. true",
     ]);
   });
 
   test("a path that the system refuses", () => {
     const root = folderWith({ "project/x": "" });
     const { problems } = found(root, { flagPaths: ["x".repeat(300)] });
-    expect(problems[0]).toContain("It cannot be read: ENAMETOOLONG");
+    expect(problems[0]).toContain("Cannot read it: ENAMETOOLONG");
   });
 });
 

@@ -142,7 +142,7 @@ describe("the host's modules", () => {
     const folder = folderWith({ "index.ts": `import "sick"; export default () => {};` });
     await expect(started(folder, "index.ts", modules)).rejects.toMatchObject({
       code: "extension_broken",
-      message: expect.stringMatching(/index\.ts: sick, .*no disk/),
+      message: expect.stringMatching(/index\.ts: cannot load sick, .*no disk/),
     });
   });
 });

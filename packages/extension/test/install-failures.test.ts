@@ -182,7 +182,7 @@ test.each([
 test.each([
   ["bonsai-notes", "npm:bonsai-notes"],
   ["@acme/notes", "npm:@acme/notes"],
-  ["./bonsai-notes", "Name a folder"],
+  ["./bonsai-notes", "Give a folder"],
 ])("a path %j that is not there is named, with what may have been meant", async (source, hint) => {
   await expect(attempt(source, {})).rejects.toMatchObject({
     code: "package_not_found",

@@ -118,9 +118,9 @@ describe("removing", () => {
     const home = testFolder();
     const remove = () => removePackage({ home, cwd: home, package: "nobody" });
     expect(remove).toThrow(
-      expect.objectContaining({ code: "package_not_installed", hint: "No package is." }),
+      expect.objectContaining({ code: "package_not_installed", hint: "No packages are installed." }),
     );
     await attempt(writePackage(extensionPackage("1.0.0"), join(home, "notes")), {}, { home });
-    expect(remove).toThrow(expect.objectContaining({ hint: "These are: bonsai-notes." }));
+    expect(remove).toThrow(expect.objectContaining({ hint: "Installed packages: bonsai-notes." }));
   });
 });

@@ -49,7 +49,7 @@ test("one that fails is named with line and cause, leaves nothing behind, and th
   ]);
   expect(extensions.failed[0]?.error.message).toContain(`${path}:9:9: half way`);
   expect(notices).toMatchObject([{ level: "warning", code: "extension_failed" }]);
-  expect(notices[0]?.message).toContain("broken.ts was not loaded. ");
+  expect(notices[0]?.message).toContain("Could not load the extension ");
   expect(notices[0]?.message).toContain("broken.ts:9:9: half way");
   expect(extensions.commands.map(({ name }) => name)).toEqual(["good"]);
   expect([...extensions.flags, ...extensions.shortcuts]).toEqual([]);
@@ -68,7 +68,7 @@ test("a mistake in a call is named with the line where it was made", async () =>
   const [notice] = session.notices;
   expect(notice?.code).toBe("extension_registration_refused");
   expect(notice?.message).toContain(`${path}:2:10: `);
-  expect(notice?.message).toContain('a command called "a b"');
+  expect(notice?.message).toContain('registers the command "a b"');
 });
 
 test.each([
@@ -82,7 +82,7 @@ test.each([
 
 test("what cannot be found is a notice, and what can be loads, also where models cannot be opened", async () => {
   const host = bareHost();
-  const problems = [{ path: "/nowhere.ts", message: "there is no such file.", hint: "Mend the setting." }];
+  const problems = [{ path: "/nowhere.ts", message: "the file does not exist.", hint: "Mend the setting." }];
   const extensions = await loadExtensions({
     host,
     find: () => ({ extensions: [], problems }),
@@ -94,7 +94,7 @@ test("what cannot be found is a notice, and what can be loads, also where models
     {
       level: "warning",
       code: "extension_not_found",
-      message: "/nowhere.ts: there is no such file. Mend the setting.",
+      message: "/nowhere.ts: the file does not exist. Mend the setting.",
     },
   ]);
 });
@@ -117,8 +117,8 @@ test("two of one name get different names, and each is unloaded alone", async ()
   expect(seen).toEqual(["a"]);
   expect(extensions.commands).toMatchObject([{ description: "a" }]);
   expect(host.notices.map(({ message }) => message)).toEqual([
-    "inline:same and inline:same (2) both have the command go: that of inline:same (2) stands.",
-    expect.stringContaining("inline:same (2) was not loaded."),
+    "inline:same and inline:same (2) both register the command go. Using the one from inline:same (2).",
+    expect.stringContaining("Could not load the extension inline:same (2)."),
   ]);
 });
 
@@ -167,10 +167,10 @@ test("a factory that never ends is given up after 30 s, named, and what it does 
     expect(session.extensions.failed).toMatchObject([
       { path: "inline:hung-1", error: { code: "extension_hung" } },
     ]);
-    expect(session.notices[0]?.message).toContain("inline:hung-1 did not end its start within 30 s");
+    expect(session.notices[0]?.message).toContain("inline:hung-1 did not start within 30 s");
     expect(session.extensions.commands).toEqual([]);
     expect(session.agent.tools.names).toContain("after");
-    expect(() => late.registerCommand("late", { handler() {} })).toThrow("after it had been unloaded");
+    expect(() => late.registerCommand("late", { handler() {} })).toThrow("after it was unloaded");
     await session.close();
   } finally {
     vi.useRealTimers();

@@ -73,7 +73,7 @@ test("keys and headers, and an error in words where there is no key", async () =
   });
   expect(await registry.getApiKeyAndHeaders(of("anthropic"))).toEqual({
     ok: false,
-    error: "There is no key for anthropic: set ANTHROPIC_API_KEY.",
+    error: "No API key for anthropic. To add one, set ANTHROPIC_API_KEY.",
   });
 });
 

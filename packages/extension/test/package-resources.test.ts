@@ -63,11 +63,11 @@ test("what is named wrongly is a problem, and what it says of other things is no
   expect(found(wrong, "prompts")).toEqual({
     paths: [],
     problems: [
-      "It names ../../secrets, which lies outside its folder.",
-      "It names none/*.md, which no file matches.",
-      "It is not there.",
+      "It lists ../../secrets, which is outside its folder.",
+      "It lists none/*.md, but no file matches.",
+      "It does not exist.",
     ],
   });
-  expect(found(wrong, "themes").problems[0]).toContain("It is wrong at bonsai.themes");
+  expect(found(wrong, "themes").problems[0]).toContain("It has an error at bonsai.themes");
   expect(found(packageWith(undefined), "themes")).toEqual({ paths: [], problems: [] });
 });

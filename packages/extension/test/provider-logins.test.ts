@@ -49,7 +49,7 @@ test("a provider with a login can be asked once somebody is logged in, and no lo
   expect(isReachable(model(), models.keys)).toBe(false);
   expect(await registry.getApiKeyAndHeaders(model())).toEqual({
     ok: false,
-    error: "There is no key for corp: log in with /login corp.",
+    error: "No API key for corp. To add one, run /login corp.",
   });
   await models.keys.logins.login("corp", user);
   expect(registry.hasConfiguredAuth(model())).toBe(true);

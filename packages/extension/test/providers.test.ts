@@ -227,9 +227,9 @@ const failures: [string, NonNullable<ProviderOptions["stream"]>, object][] = [
     async function* () {
       yield { type: "text", contentIndex: 0, delta: "Go", message: answer() };
     },
-    { message: expect.stringContaining("without done or error") },
+    { message: expect.stringContaining("without a done or error event") },
   ],
-  ["nothing", (async () => undefined) as never, { message: expect.stringContaining("gave undefined") }],
+  ["nothing", (async () => undefined) as never, { message: expect.stringContaining("returned undefined") }],
   [
     "a text without text",
     (async () => answer({ content: [{ type: "text" }] as never })) as never,
@@ -245,7 +245,11 @@ const failures: [string, NonNullable<ProviderOptions["stream"]>, object][] = [
     (async () => answer({ content: [{ type: "toolCall", id: "1" }] as never })) as never,
     { message: expect.stringContaining("content.0.name") },
   ],
-  ["no answer", (async () => ({ text: "Hi" })) as never, { message: expect.stringContaining("gave object") }],
+  [
+    "no answer",
+    (async () => ({ text: "Hi" })) as never,
+    { message: expect.stringContaining("returned object") },
+  ],
 ];
 
 test.each(failures)(
@@ -293,8 +297,8 @@ test("once it is undone, its models cannot be asked any more", async () => {
 });
 
 const bad: [string, unknown, unknown, string][] = [
-  ["no address", "mine", {}, "there is no baseUrl"],
-  ["a name with a slash", "a/b", { baseUrl: "https://a.test" }, "the name is none"],
+  ["no address", "mine", {}, "baseUrl is missing"],
+  ["a name with a slash", "a/b", { baseUrl: "https://a.test" }, "the name is not valid"],
   ["no name", undefined, { baseUrl: "https://a.test" }, "without a name"],
   ["no options", "mine", undefined, "the options"],
   ["an address that is none", "mine", { baseUrl: "box:80" }, "http or https"],

@@ -34,7 +34,7 @@ test("a name that two extensions have is the later's until it is undone, and eac
   expect(session.notices.map(({ code, message }) => [code, message])).toEqual(
     ["tool greet", "command go", "flag plan", "key ctrl+g"].map((what) => [
       "extension_conflict",
-      `inline:first-1 and inline:second-2 both have the ${what}: that of inline:second-2 stands.`,
+      `inline:first-1 and inline:second-2 both register the ${what}. Using the one from inline:second-2.`,
     ]),
   );
   for (const undo of [...undos, ...undos]) undo();
@@ -193,16 +193,16 @@ test("parameters of TypeBox are checked like others", async () => {
 
 const wrong: [string, (bonsai: ExtensionAPI) => unknown, string][] = [
   ["a tool's name", (b) => b.registerTool(saying("a b")), "a b"],
-  ["no tool", (b) => b.registerTool(undefined as never), "a tool with a name"],
+  ["no tool", (b) => b.registerTool(undefined as never), "a tool with a name (a string)"],
   [
     "a tool without execute",
     (b) => b.registerTool({ ...saying("x"), execute: 1 } as unknown as ExtensionTool),
-    "execute, a function",
+    "a function as execute",
   ],
   ["a command's slash", (b) => b.registerCommand("/x", { handler() {} }), '"/x"'],
   ["a command's blank", (b) => b.registerCommand("a b", { handler() {} }), "a b"],
   ["an empty command", (b) => b.registerCommand("", { handler() {} }), '""'],
-  ["no handler", (b) => b.registerCommand("x", {} as never), "a handler"],
+  ["no handler", (b) => b.registerCommand("x", {} as never), "a function as handler"],
   ["a flag's dashes", (b) => b.registerFlag("--x", { type: "boolean" }), "--x"],
   ["no key", (b) => b.registerShortcut("", { handler() {} }), "ctrl+shift+k"],
   ["a handler that is none", (b) => b.on("input", 1 as never), "a function"],
@@ -220,7 +220,7 @@ test.each(wrong)("%s: refused alone, with what was given and the remedy", async 
   expect(session.notices).toMatchObject([
     { level: "warning", code: "extension_registration_refused", message: expect.stringContaining(text) },
   ]);
-  expect(session.notices[0]?.message).toMatch(/^A registration of inline:extensions-1 .*\n\w/s);
+  expect(session.notices[0]?.message).toMatch(/^Skipped a registration of inline:extensions-1; .*\n\w/s);
   expect(session.extensions.commands.map(({ name }) => name)).toEqual(["rest"]);
   expect((undo as () => unknown)()).toBeUndefined();
 });
@@ -271,5 +271,5 @@ test("commands complete their arguments, and keys run; what fails in them is a n
     "extension_completion_failed",
     "extension_shortcut_failed",
   ]);
-  expect(session.notices[1]?.message).toBe("The key ctrl+b of inline:extensions-1 failed: no key");
+  expect(session.notices[1]?.message).toBe("The shortcut ctrl+b of inline:extensions-1 failed: no key");
 });

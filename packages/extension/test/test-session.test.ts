@@ -56,7 +56,7 @@ test("what is not written down is an error that says so", async () => {
   expect(await session.prompt("1")).toMatchObject({ status: "done" });
   const { status, error } = await session.prompt("2");
   expect(status).toBe("failed");
-  expect(error?.message).toContain("No answer 2 to a request for a turn is written down.");
+  expect(error?.message).toContain("The script has no answer 2 to a turn request.");
 });
 
 test("summaries, what extensions ask and other models follow the script too", async () => {
@@ -105,7 +105,7 @@ test("dialogs are answered one by one, by what was asked, or as by a user who le
       }),
     ui: { select: ["b", undefined], editor: (_title, prefill) => `${prefill}y` },
   });
-  await expect(session.command("/ask")).rejects.toThrow("No answer 3 to a select is written down.");
+  await expect(session.command("/ask")).rejects.toThrow("The script has no answer 3 to select.");
   expect(said).toEqual([true, "rpc", "b", undefined, false, undefined, "xy", "typed"]);
 });
 
@@ -129,6 +129,6 @@ test("without an agent, as in the session commands, whoever wants one gets an er
     extensions: (bonsai) => void bonsai.on("session_start", ({ reason }) => void seen.push(reason)),
   });
   expect(seen).toEqual(["startup"]);
-  expect(() => session.agent).toThrow("without an agent");
+  expect(() => session.agent).toThrow("has no agent");
   await expect(session.prompt("Hello")).rejects.toMatchObject({ code: "extension_needs_agent" });
 });

@@ -105,7 +105,7 @@ test("what is kept of a context acts no more once its extension was unloaded; it
   for (const [name, act] of Object.entries(acts))
     await expect((async () => act())(), name).rejects.toMatchObject({
       code: "extension_unloaded",
-      message: `inline:extensions-1 called ctx.${name} after it had been unloaded.`,
+      message: `inline:extensions-1 called ctx.${name} after it was unloaded.`,
     });
   expect(session.isShutdown).toBe(false);
   expect(ctx!.sessionManager.getSessionId()).toBe(session.session.id);

@@ -387,7 +387,7 @@ test("an extension reads themes, draws with them, and sets one as an object", as
     '[[{"name":"dark"},{"name":"light"}],null,"dark","light","light","\\u001b[38;5;25m","truecolor"]',
   );
   await ui.terminal.until(
-    'set: [{"success":true},"light",{"success":false,"error":"What was given is no theme',
+    'set: [{"success":true},"light",{"success":false,"error":"The given value is not a theme',
   );
   await ui.terminal.until("The theme failed: no colours");
   await drawn(ui, lightBorder, before);

@@ -16,12 +16,12 @@ const isOneOf =
   (value: unknown) =>
     words.includes(value);
 
-/** What may be left out, and what each is. */
+/** Checks of the optional fields. */
 const optional = {
-  label: [isText, "a text"],
-  description: [isText, "a text for the model"],
-  promptSnippet: [isText, "a text"],
-  promptGuidelines: [(value: unknown) => Array.isArray(value) && value.every(isText), "a list of texts"],
+  label: [isText, "a string"],
+  description: [isText, "a string"],
+  promptSnippet: [isText, "a string"],
+  promptGuidelines: [(value: unknown) => Array.isArray(value) && value.every(isText), "a list of strings"],
   checksArguments: [isBoolean, "true or false"],
   executionMode: [isOneOf("parallel", "sequential"), '"parallel" or "sequential"'],
   prepareArguments: [isFunction, "a function"],
@@ -45,15 +45,17 @@ function callOf({ name }: ExtensionTool): string {
 
 /**
  * A tool as the agent runs it.
- * @throws BonsaiError for what no agent could offer or run: better now than in the middle of a run
+ * @throws BonsaiError for what no agent could offer or run: it fails at once instead of in a run
  */
 export function checkedTool(runtime: ExtensionRuntime, tool: ExtensionTool): Tool {
   const { scope } = runtime;
-  if (typeof tool?.name !== "string") throw badArgument(scope, "registerTool", "a tool with a name", tool);
+  if (typeof tool?.name !== "string")
+    throw badArgument(scope, "registerTool", "a tool with a name (a string)", tool);
   const call = callOf(tool);
-  if (typeof tool.execute !== "function") throw badArgument(scope, call, "execute, a function", tool.execute);
+  if (typeof tool.execute !== "function")
+    throw badArgument(scope, call, "a function as execute", tool.execute);
   if (isFieldsOfZod(tool.parameters))
-    throw badArgument(scope, call, "parameters with z.object({…}) around them", Object.keys(tool.parameters));
+    throw badArgument(scope, call, "parameters wrapped in z.object({…})", Object.keys(tool.parameters));
   const forAgent = agentTool(tool, runtime);
   // Whether an agent takes its name and parameters shows at once, also where there is no agent yet.
   new ToolRegistry().register(forAgent);

@@ -135,7 +135,7 @@ export class BoundedText {
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail);
     if (this.#leftOutBytes === 0) return Buffer.concat([head, tail]).toString("utf8");
-    const note = `\n[… ${this.#leftOutBytes.toLocaleString("en")} bytes left out …]\n`;
+    const note = `\n[… ${this.#leftOutBytes.toLocaleString("en")} bytes omitted …]\n`;
     return wholeEnd(head) + note + wholeStart(tail);
   }
 

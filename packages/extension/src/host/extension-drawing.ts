@@ -78,14 +78,14 @@ export function extensionRenderers(
     message(message, options, theme) {
       const { renderer, scope } = registry.messageRenderers.get(message.customType)?.value ?? {};
       if (renderer === undefined || scope === undefined) return undefined;
-      const what = `The renderer of messages ${message.customType}`;
+      const what = `The message renderer ${message.customType}`;
       return draw({ scope, what, render: () => renderer(message, options, theme) });
     },
     hasEntry: (customType) => registry.entryRenderers.get(customType) !== undefined,
     entry(entry, options, theme) {
       const { renderer, scope } = registry.entryRenderers.get(entry.customType)?.value ?? {};
       if (renderer === undefined || scope === undefined) return undefined;
-      const what = `The renderer of entries ${entry.customType}`;
+      const what = `The entry renderer ${entry.customType}`;
       return draw({ scope, what, render: () => renderer(entry, options, theme) });
     },
     tool(name) {
@@ -126,7 +126,7 @@ export function drawnComponent(
   { scope, call, onFailure }: DrawnComponentOptions,
 ): DrawnComponent {
   if (typeof (made as Component | undefined)?.render !== "function")
-    throw badArgument(scope, call, "a component, an object with render(width)", made);
+    throw badArgument(scope, call, "a component (an object with render(width))", made);
   const component = made as Component & { focused?: boolean; wantsKeyRelease?: boolean };
   let hasFailed = false;
   const fail = (error: unknown) => {
@@ -164,11 +164,13 @@ export function drawnComponent(
   };
 }
 
-/** Types alone do not keep JavaScript from giving something else. */
+/** JavaScript extensions can return other types. */
 function linesOf(rendered: unknown): string[] {
-  if (!Array.isArray(rendered)) throw new TypeError(`render gave ${typeof rendered}, and no list of lines`);
+  if (!Array.isArray(rendered))
+    throw new TypeError(`render returned ${typeof rendered} instead of a list of lines`);
   const strange: unknown = rendered.find((line) => typeof line !== "string");
-  if (strange !== undefined) throw new TypeError(`render gave a line that is ${typeof strange}, and no text`);
+  if (strange !== undefined)
+    throw new TypeError(`render returned a line of type ${typeof strange} instead of a string`);
   return rendered;
 }
 

@@ -19,14 +19,14 @@ export function extensionFailure({ source }: ExtensionScope, error: unknown): Bo
     /** The function of an extension threw at its start. The message shows file and line. */
     code: "extension_failed",
     message,
-    hint: "Mend the extension and reload.",
+    hint: "Fix the extension. Then run /reload or restart bonsai.",
     cause: error,
   });
 }
 
 /** The notice about an extension that was not loaded. */
 export function failureNotice(source: string, { message, hint }: BonsaiError): AgentNotice {
-  const text = `The extension ${source} was not loaded. ${message}\n${hint}`;
+  const text = `Could not load the extension ${source}. ${message}\n${hint}`;
   return { level: "warning", code: "extension_failed", message: text };
 }
 
@@ -36,11 +36,11 @@ export function refusalNotice(scope: ExtensionScope, error: unknown): AgentNotic
   return {
     level: "warning",
     code: "extension_registration_refused",
-    message: `A registration of ${scope.source} was left out; the rest of it works. ${message}\n${hint}`,
+    message: `Skipped a registration of ${scope.source}; the rest of the extension works. ${message}\n${hint}`,
   };
 }
 
-/** The notice about an optional field of a registration that was left out. */
+/** The notice about an ignored optional field of a registration. */
 export function mendNotice(
   { source }: ExtensionScope,
   call: string,
@@ -49,7 +49,7 @@ export function mendNotice(
   return {
     level: "warning",
     code: "extension_registration_mended",
-    message: `${source} called ${call} with ${field} ${shown(value)}, which is not ${wanted}: it was left out.`,
+    message: `${source} called ${call} with ${field} ${shown(value)}. Ignored it: it must be ${wanted}.`,
   };
 }
 
@@ -64,7 +64,7 @@ export function commandFailure(
     /** A command of an extension threw. The message names its place. */
     code: "extension_command_failed",
     message,
-    hint: BonsaiError.is(error) ? error.hint : "This is a fault of the extension: tell its author.",
+    hint: BonsaiError.is(error) ? error.hint : "This is a bug in the extension. Report it to its author.",
     cause: error,
   });
 }
@@ -85,7 +85,7 @@ export function lifecycleNotice(notice: LifecycleNotice): AgentNotice {
 export function strayErrorNotice(error: unknown): AgentNotice | undefined {
   const source = extensionAtWork()?.source ?? placeThrown(error)?.path;
   if (source === undefined) return undefined;
-  const message = failureText(`A timer, an event or a promise of ${source}, for which nobody waits,`, error);
+  const message = failureText(`A timer, event or promise of ${source}`, error);
   return {
     level: "warning",
     /** A timer, event or promise of an extension threw. The work continues. */
@@ -141,8 +141,8 @@ export function badArgument(
 ): BonsaiError {
   return new BonsaiError({
     code: "extension_argument_invalid",
-    message: `${source} called ${call} with ${shown(received)} where it takes ${wanted}.`,
-    hint: "Mend the call; the types of @bonsai-agent/extension tell what each takes.",
+    message: `${source} called ${call} with ${shown(received)}, but it expects ${wanted}.`,
+    hint: "Fix the call. The types of @bonsai-agent/extension show the expected arguments.",
   });
 }
 
@@ -157,15 +157,15 @@ function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? String(value);
   } catch {
-    return `a ${typeof value} that cannot be written down`;
+    return `a ${typeof value} that cannot be shown`;
   }
 }
 
-/** A handler or a tool that is waited for must not wait for those who wait for it. */
+/** A handler or tool must not wait for its own end: that would never return. */
 export function waitsForItself(call: "reload" | "waitForIdle"): BonsaiError {
   return new BonsaiError({
     code: "extension_waits_for_itself",
-    message: `${call} was called in a handler or a tool whose end it would wait for.`,
-    hint: "Call it in a command, or in a timer that fires once the handler or the tool has ended.",
+    message: `${call} was called in a handler or tool. It would wait for that handler or tool to end, which never happens.`,
+    hint: "Call it in a command, or in a timer that fires after the handler or tool has ended.",
   });
 }

@@ -105,18 +105,18 @@ function checkedProvider(
 ): CheckedProvider {
   const refuse = refusalFor(name);
   if (typeof name !== "string" || !/^[^\s/]+$/.test(name))
-    throw refuse("the name is none", "Take a name without blanks and slashes.");
+    throw refuse("the name is not valid", "Choose a name without spaces and slashes.");
   const parsed = providerSchema.safeParse(options);
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     const key = issue?.path.join(".") || "the options";
-    throw refuse(`${key}: ${issue?.message ?? "a wrong value"}`, `Correct ${key}.`);
+    throw refuse(`${key}: ${issue?.message ?? "invalid value"}`, `Fix ${key}.`);
   }
   const { stream, client } = options;
   const { apiKey, api, baseUrl, headers, models, authHeader, missing } = parsed.data;
   const isReached = baseUrl !== undefined || stream !== undefined || client !== undefined;
   if (!isKnown && !isReached)
-    throw refuse("there is no baseUrl", `Say where ${name} is served, or answer with stream.`);
+    throw refuse("baseUrl is missing", `Set baseUrl to the address of ${name}, or answer with stream.`);
   const protocol = { own: stream !== undefined, isNew: !isKnown, refuse };
   return {
     provider: name,
@@ -141,7 +141,7 @@ function refusalFor(name: unknown): Refuse {
   return (what, hint) =>
     new BonsaiError({
       code: "provider_options_invalid",
-      message: `The provider ${JSON.stringify(name) ?? "without a name"} was not registered: ${what}.`,
+      message: `Could not register the provider ${JSON.stringify(name) ?? "without a name"}: ${what}.`,
       hint,
     });
 }
@@ -162,7 +162,10 @@ function keyOf(
   // Whoever names one means that it is wanted.
   if (variable !== null) return { apiKeyEnv: (variable[1] ?? variable[2])!, needsKey: true };
   if (!apiKey.startsWith("!")) return { apiKey };
-  throw refuse("apiKey is a command, and commands are not run for keys", "Name a variable, as $NAME.");
+  throw refuse(
+    "apiKey is a command, and Bonsai runs no commands for keys",
+    "Name an environment variable, as $NAME.",
+  );
 }
 
 /** By the names of another agent too. */
@@ -179,8 +182,8 @@ function apiOf(api: string | undefined, { own, isNew, refuse }: Protocol): Provi
   const known = Object.hasOwn(protocols, api) ? protocols[api] : undefined;
   if (known !== undefined) return known;
   throw refuse(
-    `nobody speaks the protocol ${JSON.stringify(api)}`,
-    `Allowed for api: ${Object.keys(protocols).join(", ")}; any other is answered with stream.`,
+    `unknown protocol ${JSON.stringify(api)}`,
+    `Set api to one of: ${Object.keys(protocols).join(", ")}. For any other protocol, answer with stream.`,
   );
 }
 
@@ -190,7 +193,10 @@ function addressOf(baseUrl: string | undefined, { own, refuse }: Protocol): stri
   const { protocol = "", username = "", password = "" } = URL.parse(baseUrl) ?? {};
   if (/^https?:$/.test(protocol) && username === "" && password === "")
     return baseUrl.replace(/(?<!\/)\/+$/, "");
-  throw refuse("a baseUrl is no http or https address without a user", "Write it like https://host/v1.");
+  throw refuse(
+    "a baseUrl must be an http or https address without a user name",
+    "Write it like https://host/v1.",
+  );
 }
 
 /** Fields that are undefined stand for what the provider says. */

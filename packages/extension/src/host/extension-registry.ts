@@ -45,7 +45,7 @@ export function extensionRegistry({ host, reservedCommands = [] }: RegistryOptio
     host.onNotice({
       level: "warning",
       code: "extension_conflict",
-      message: `${earlier.source} and ${later.source} both have the ${what} ${later.name}: that of ${later.source} stands.`,
+      message: `${earlier.source} and ${later.source} both register the ${what} ${later.name}. Using the one from ${later.source}.`,
     });
   const registrations = <Value>(what: string) => new Registrations<Value>({ onConflict: onConflict(what) });
   return {
@@ -53,8 +53,8 @@ export function extensionRegistry({ host, reservedCommands = [] }: RegistryOptio
     commands: registrations<RegisteredCommand>("command"),
     flags: registrations<FlagOptions>("flag"),
     shortcuts: registrations<RegisteredShortcut>("key"),
-    messageRenderers: registrations<Registered<MessageRenderer>>("renderer of messages"),
-    entryRenderers: registrations<Registered<EntryRenderer>>("renderer of entries"),
+    messageRenderers: registrations<Registered<MessageRenderer>>("message renderer"),
+    entryRenderers: registrations<Registered<EntryRenderer>>("entry renderer"),
     bus: new ExtensionEventBus(host),
     /** Who showed what last in the user interface: an extension takes away only what is still its own. */
     shownBy: new Map<string, ExtensionScope>(),
@@ -126,7 +126,7 @@ class ExtensionEventBus {
         level: "warning",
         /** A handler of the extension bus `events` threw. */
         code: "extension_listener_failed",
-        message: failureText(`${scope.source} at a message on ${channel}`, error),
+        message: failureText(`The listener of ${scope.source} on ${channel}`, error),
       });
     }
   }

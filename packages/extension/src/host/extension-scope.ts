@@ -62,8 +62,8 @@ export class ExtensionScope {
     if (this.#state !== "unloaded") return;
     throw new BonsaiError({
       code: "extension_unloaded",
-      message: `${this.source} called ${call} after it had been unloaded.`,
-      hint: "End timers and watchers of the extension in its handler of session_shutdown; return right after a reload.",
+      message: `${this.source} called ${call} after it was unloaded.`,
+      hint: "Stop the extension's timers and watchers in its session_shutdown handler. After a reload, return at once.",
     });
   }
 
@@ -76,8 +76,8 @@ export class ExtensionScope {
   notStarted(call: string): BonsaiError {
     return new BonsaiError({
       code: "extension_not_started",
-      message: `${this.source} called ${call} while there was no session yet.`,
-      hint: `Call ${call} in a handler, for instance in that of session_start.`,
+      message: `${this.source} called ${call} before a session was open.`,
+      hint: `Call ${call} in a handler, for example session_start.`,
     });
   }
 }

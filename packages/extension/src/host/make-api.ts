@@ -80,25 +80,25 @@ function sessionCalls({
     appendEntry(customType, data) {
       const open = session("appendEntry");
       if (typeof customType !== "string" || customType === "")
-        throw badArgument(scope, "appendEntry", "a customType, a text", customType);
+        throw badArgument(scope, "appendEntry", "a non-empty string as customType", customType);
       const entry = open.append({ type: "custom", customType, ...(data === undefined ? {} : { data }) });
       host.onEntry?.(entry as CustomEntry);
       return entry.id;
     },
     setSessionName(name) {
       const open = session("setSessionName");
-      if (typeof name !== "string") throw badArgument(scope, "setSessionName", "a text", name);
+      if (typeof name !== "string") throw badArgument(scope, "setSessionName", "a string", name);
       open.append({ type: "session_info", name });
-      // Nothing here waits for handlers; the lifecycle notifies of those that fail.
+      // Does not wait for handlers. The lifecycle reports handlers that fail.
       void host.lifecycle.notify("session_info_changed", { type: "session_info_changed", name: open.name });
     },
     getSessionName: () => session("getSessionName").name,
     setLabel(targetId, label) {
       const open = session("setLabel");
       if (typeof targetId !== "string" || open.entry(targetId) === undefined)
-        throw badArgument(scope, "setLabel", "the id of an entry of this session", targetId);
+        throw badArgument(scope, "setLabel", "the id of an entry in this session", targetId);
       if (label !== undefined && typeof label !== "string")
-        throw badArgument(scope, "setLabel", "a text, or undefined to take the label away", label);
+        throw badArgument(scope, "setLabel", "a string, or undefined to remove the label", label);
       open.append({ type: "label", targetId, ...(label === undefined ? {} : { label }) });
     },
   };
@@ -114,8 +114,8 @@ function agentFor({ scope, host }: ExtensionRuntime, call: string): Agent {
   if (agent !== undefined) return agent;
   throw new BonsaiError({
     code: "extension_needs_agent",
-    message: `${scope.source} called ${call} where no agent is at work.`,
-    hint: "Session commands such as bonsai compact open a session without an agent: let the extension catch this error there, or run it in bonsai itself.",
+    message: `${scope.source} called ${call}, but no agent is running here.`,
+    hint: "Commands such as `bonsai compact` open a session without an agent. Catch this error in the extension, or use the extension in bonsai itself.",
   });
 }
 
@@ -149,7 +149,7 @@ function agentCalls(
     sendUserMessage(content, { deliverAs = "steer", expandPromptTemplates = false } = {}) {
       const agent = agentFor(runtime, "sendUserMessage");
       if (typeof content !== "string" && !isUserContent(content))
-        throw badArgument(scope, "sendUserMessage", "a text, or a list of texts and images", content);
+        throw badArgument(scope, "sendUserMessage", "a string, or a list of text and image parts", content);
       const images = typeof content === "string" ? [] : content.filter((part) => part.type === "image");
       const prompted = agent.prompt(contentText(content), {
         source: "extension",
@@ -161,7 +161,7 @@ function agentCalls(
     },
     async setModel(model) {
       const agent = agentFor(runtime, "setModel");
-      if (!isModel(model)) throw badArgument(scope, "setModel", "a model of ctx.modelRegistry", model);
+      if (!isModel(model)) throw badArgument(scope, "setModel", "a model from ctx.modelRegistry", model);
       if (!runtime.context().modelRegistry.hasConfiguredAuth(model)) return false;
       await agent.setModel(model);
       return true;

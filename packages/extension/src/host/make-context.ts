@@ -80,8 +80,8 @@ export function makeContext(runtime: ExtensionRuntime, signal: AbortSignal | und
 function notStarted({ source }: ExtensionScope): never {
   throw new BonsaiError({
     code: "extension_not_started",
-    message: `${source} asked for the session while there was none yet.`,
-    hint: "Ask for it in a handler, for instance in that of session_start.",
+    message: `${source} asked for the session before one was open.`,
+    hint: "Ask for it in a handler, for example session_start.",
   });
 }
 
@@ -140,7 +140,7 @@ function sessionMoves(runtime: ExtensionRuntime): SessionMoves {
 function noControl({ source }: ExtensionScope): never {
   throw new BonsaiError({
     code: "extension_session_fixed",
-    message: `${source} wanted to go to another place or session, which cannot be done here.`,
+    message: `${source} tried to switch entries or sessions, which this mode does not support.`,
     hint: "Run the command in an interactive session, or over RPC.",
   });
 }
@@ -178,7 +178,7 @@ function requestCompaction(
     else await onComplete?.(result);
   };
   run().catch((error: unknown) => {
-    const message = failureText(`What ${scope.source} does after a compaction`, error);
+    const message = failureText(`The compaction callback of ${scope.source}`, error);
     host.onNotice({
       level: "warning",
       /** A callback of an extension's `compact` threw. */
@@ -208,8 +208,8 @@ async function compacted(host: ExtensionHost, asked: AgentCompactOptions): Promi
 function noAgent(): BonsaiError {
   return new BonsaiError({
     code: "extension_needs_agent",
-    message: "Nothing was compacted: no agent is at work on this session.",
-    hint: "Compact from a prompt, or with `bonsai compact FILE`.",
+    message: "Could not compact: no agent is running on this session.",
+    hint: "Compact in a prompt, or run `bonsai compact FILE`.",
   });
 }
 
@@ -217,6 +217,6 @@ function notCompacted({ status, detail }: CompactionOutcome): BonsaiError {
   return new BonsaiError({
     code: "extension_not_compacted",
     message: `The compaction ${status === "failed" ? "failed" : `was ${status}`}: ${detail}`,
-    hint: status === "skipped" ? "There is nothing to do." : "Look at what the message says, and ask again.",
+    hint: status === "skipped" ? "You need not do anything." : "Fix the cause, then try again.",
   });
 }

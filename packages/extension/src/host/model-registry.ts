@@ -86,8 +86,8 @@ async function requestAuth(model: CatalogueModel, models: OpenedModels): Promise
     const { headers, baseUrl, apiKeyEnv, provider } = model;
     const apiKey = await freshKey(keys, model);
     if (apiKey === undefined && !isReachable(model, undefined)) {
-      const remedy = apiKeyEnv === undefined ? `log in with /login ${provider}` : `set ${apiKeyEnv}`;
-      return { ok: false, error: `There is no key for ${provider}: ${remedy}.` };
+      const remedy = apiKeyEnv === undefined ? `run /login ${provider}` : `set ${apiKeyEnv}`;
+      return { ok: false, error: `No API key for ${provider}. To add one, ${remedy}.` };
     }
     return { ok: true, ...(apiKey === undefined ? {} : { apiKey }), ...(headers && { headers }), baseUrl };
   } catch (error) {

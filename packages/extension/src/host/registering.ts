@@ -56,7 +56,7 @@ function registeringForUsers(
     },
     registerCommand(name, given) {
       scope.checkLoaded("registerCommand");
-      if (typeof name !== "string") throw badArgument(scope, "registerCommand", "a name, a text", name);
+      if (typeof name !== "string") throw badArgument(scope, "registerCommand", "a string as name", name);
       const options = withHandler(runtime, `registerCommand("${name}", …)`, given);
       if (isReserved(runtime, name)) return () => {};
       const run = async (args: string) => runOf(scope, () => options.handler(args, runtime.commandContext()));
@@ -106,19 +106,19 @@ function withHandler<Options extends { handler?: unknown; description?: string |
   options: Options,
 ): Options {
   if (typeof options?.handler !== "function")
-    throw badArgument(runtime.scope, call, "a handler, a function", options);
-  return withSoundFields(runtime, call, options, { description: [isText, "a text"] });
+    throw badArgument(runtime.scope, call, "a function as handler", options);
+  return withSoundFields(runtime, call, options, { description: [isText, "a string"] });
 }
 
 const isText = (value: unknown) => typeof value === "string";
 
 function checkFlagName(scope: ExtensionScope, name: string): void {
-  if (typeof name !== "string") throw badArgument(scope, "registerFlag", "a name, a text", name);
+  if (typeof name !== "string") throw badArgument(scope, "registerFlag", "a string as name", name);
   if (/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(name)) return;
   throw new BonsaiError({
     code: "extension_flag_invalid",
-    message: `${scope.source} registers a flag called ${JSON.stringify(name)}; allowed are letters, digits and - between them.`,
-    hint: "Give the name without the dashes in front.",
+    message: `${scope.source} registers the flag ${JSON.stringify(name)}. A name may only have letters, digits and hyphens.`,
+    hint: "Write the name without leading hyphens.",
   });
 }
 
@@ -127,7 +127,7 @@ function mendedFlag(runtime: ExtensionRuntime, name: string, given: FlagOptions 
   const call = `registerFlag("${name}", …)`;
   const sound = withSoundFields<Partial<FlagOptions>>(runtime, call, given ?? {}, {
     type: [(value) => value === "boolean" || value === "string", '"boolean" or "string"'],
-    description: [isText, "a text"],
+    description: [isText, "a string"],
   });
   const { type = typeof sound.default === "string" ? "string" : "boolean", description } = sound;
   const { default: value } = withSoundFields<Partial<FlagOptions>>(runtime, call, sound, {
@@ -149,7 +149,7 @@ function isReserved({ scope, registry, host }: ExtensionRuntime, name: string): 
   if (!/^[^\s/]\S*$/.test(name)) {
     throw new BonsaiError({
       code: "extension_command_invalid",
-      message: `${scope.source} registers a command called ${JSON.stringify(name)}; a name has no blanks, and no slash in front.`,
+      message: `${scope.source} registers the command ${JSON.stringify(name)}. A name must not have spaces or a leading slash.`,
       hint: "Give the command another name.",
     });
   }
@@ -157,7 +157,7 @@ function isReserved({ scope, registry, host }: ExtensionRuntime, name: string): 
   host.onNotice({
     level: "warning",
     code: "extension_command_reserved",
-    message: `${scope.source} registers the command /${name}, which Bonsai has itself: Bonsai's stands.`,
+    message: `${scope.source} registers /${name}, which is a built-in command. Keeping the built-in one.`,
   });
   return true;
 }
@@ -180,19 +180,19 @@ function registeringRenderers({
   const checked = <Renderer>(call: string, customType: string, renderer: unknown) => {
     scope.checkLoaded(call);
     if (typeof customType !== "string" || customType === "")
-      throw badArgument(scope, call, "a customType, a text", customType);
+      throw badArgument(scope, call, "a non-empty string as customType", customType);
     if (typeof renderer !== "function")
-      throw badArgument(scope, `${call}("${customType}", …)`, "a renderer, a function", renderer);
+      throw badArgument(scope, `${call}("${customType}", …)`, "a function as renderer", renderer);
     return registration(scope, customType, { renderer: renderer as Renderer, scope });
   };
   return {
     registerMessageRenderer(customType, renderer) {
       const entry = checked<MessageRenderer>("registerMessageRenderer", customType, renderer);
-      return scope.keepAs(`renderer of messages ${customType}`, registry.messageRenderers.add(entry));
+      return scope.keepAs(`message renderer ${customType}`, registry.messageRenderers.add(entry));
     },
     registerEntryRenderer(customType, renderer) {
       const entry = checked<EntryRenderer>("registerEntryRenderer", customType, renderer);
-      return scope.keepAs(`renderer of entries ${customType}`, registry.entryRenderers.add(entry));
+      return scope.keepAs(`entry renderer ${customType}`, registry.entryRenderers.add(entry));
     },
   };
 }

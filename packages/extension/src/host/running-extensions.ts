@@ -126,7 +126,7 @@ class RunningExtensions implements Extensions {
     try {
       await shortcut.value.run();
     } catch (error) {
-      const message = failureText(`The key ${key} of ${shortcut.source}`, error);
+      const message = failureText(`The shortcut ${key} of ${shortcut.source}`, error);
       this.#options.host.onNotice({
         level: "warning",
         /** The shortcut of an extension threw. */
@@ -241,7 +241,10 @@ const startLimitMs = 30_000;
 /** Before extensions are unloaded; a handler that takes longer than five seconds is not waited for. */
 async function notifyShutdown(lifecycle: Lifecycle<LifecycleEvents>): Promise<void> {
   const late = new AbortController();
-  const timer = setTimeout(() => late.abort(new Error("The extensions are loaded anew.")), shutdownLimitMs);
+  const timer = setTimeout(
+    () => late.abort(new Error("The extensions are being reloaded.")),
+    shutdownLimitMs,
+  );
   try {
     const { signal } = late;
     await lifecycle.notify("session_shutdown", { type: "session_shutdown", reason: "reload" }, { signal });

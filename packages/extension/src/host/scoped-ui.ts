@@ -108,7 +108,7 @@ const editorMethods = ["render", "handleInput", "getText", "setText"] as const;
 
 function checkedEditor(made: EditorComponent, { scope }: UiOwner): EditorComponent {
   if (editorMethods.every((name) => typeof made?.[name] === "function")) return made;
-  const wanted = `an editor, an object with ${editorMethods.join(", ")}`;
+  const wanted = `an editor (an object with ${editorMethods.join(", ")})`;
   throw badArgument(scope, "ctx.ui.setEditorComponent", wanted, made);
 }
 
@@ -128,7 +128,7 @@ function checkFunction(given: unknown, call: string, { scope }: UiOwner, { isOpt
     throw badArgument(scope, call, "a function", given);
 }
 
-const undrawn = { success: false, error: "Nothing is drawn here." };
+const undrawn = { success: false, error: "This mode has no screen." };
 
 type Looks =
   | "setWorkingIndicator"
@@ -172,8 +172,8 @@ function isDrawnTheme(given: Theme | null): boolean {
 
 function noTheme(wanted: unknown, ui: FrontEndUI): string {
   const names = ["auto", ...(ui.getAllThemes?.() ?? []).map(({ name }) => name)];
-  const what = typeof wanted === "object" ? "What was given" : String(wanted);
-  return `${what} is no theme; there are ${names.join(", ")}.`;
+  const what = typeof wanted === "object" ? "The given value" : String(wanted);
+  return `${what} is not a theme. Available themes: ${names.join(", ")}.`;
 }
 
 type ScopedDrawing = Omit<

@@ -56,8 +56,8 @@ export async function startExtension(
   const hung = () =>
     new BonsaiError({
       code: "extension_hung",
-      message: `${scope.source} did not end its start within ${factoryLimitMs / 1_000} s.`,
-      hint: "Let the extension do slow work in its handler of session_start, without awaiting it in the module's function.",
+      message: `${scope.source} did not start within ${factoryLimitMs / 1_000} s.`,
+      hint: "Move slow work into the extension's session_start handler. Do not await it in the module's function.",
     });
   try {
     const start = await runOf(scope, factory);

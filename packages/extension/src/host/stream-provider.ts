@@ -33,7 +33,7 @@ async function* answered(
   const message = checkedAnswer(ended);
   if (message.stopReason === "aborted") call.signal.throwIfAborted();
   if (message.stopReason === "error" || message.stopReason === "aborted")
-    throw refused(message.errorMessage ?? "The provider failed and did not say why.");
+    throw refused(message.errorMessage ?? "The provider failed without a reason.");
   yield* taken(message, answer, { isNew: !isStream(given) });
 }
 
@@ -106,7 +106,10 @@ async function* followed(
     }
   }
   if (watched.isStopped) return watched;
-  throw new ProviderError({ kind: "cut", message: "The provider's stream ended without done or error." });
+  throw new ProviderError({
+    kind: "cut",
+    message: "The provider's stream ended without a done or error event.",
+  });
 }
 
 /** The answer as it was given in the end, in the place of what came of it on the way. */
@@ -161,7 +164,7 @@ function checkedAnswer(value: unknown): AssistantMessage {
     const parsed = answerSchema.safeParse(value);
     if (parsed.success) return parsed.data as unknown as AssistantMessage;
     const [issue] = parsed.error.issues;
-    throw noAnswer(value, `${issue?.path.join(".") || "all of it"}: ${issue?.message}`);
+    throw noAnswer(value, `${issue?.path.join(".") || "the whole answer"}: ${issue?.message}`);
   } catch (error) {
     if (error instanceof ProviderError) throw error;
     throw noAnswer(value, readableError(error).message);
@@ -172,7 +175,7 @@ function noAnswer(value: unknown, why: string): ProviderError {
   const found = Array.isArray(value) ? "an array" : typeof value;
   return new ProviderError({
     kind: "garbled",
-    message: `The provider's stream gave ${found} where an assistant message with content and stopReason was expected (${why}).`,
+    message: `The provider's stream returned ${found} instead of an assistant message with content and stopReason (${why}).`,
   });
 }
 

@@ -90,8 +90,8 @@ async function npmEnd(child: ChildProcess): Promise<NpmEnd> {
 function npmMissing(cause: unknown): BonsaiError {
   return new BonsaiError({
     code: "npm_missing",
-    message: "npm was not found on the PATH.",
-    hint: "Install npm, which comes with Node, or download the package and install its folder: `bonsai install ./folder`.",
+    message: "Could not find npm on the PATH.",
+    hint: "Install npm, which comes with Node. Or download the package and run `bonsai extension add ./FOLDER`.",
     cause,
   });
 }
@@ -122,21 +122,21 @@ type Failure = (sentence: (what: string) => string) => BonsaiError;
 const notFound: Failure = (sentence) =>
   new BonsaiError({
     code: "package_unknown",
-    message: sentence("npm does not know it"),
-    hint: "Check the name and the version. `npm view NAME versions` lists what there is; a private package needs its registry in ~/.npmrc.",
+    message: sentence("npm cannot find it"),
+    hint: "Check the name and the version: `npm view NAME versions` lists the versions. A private package needs its registry in ~/.npmrc.",
   });
 
 const unreachable: Failure = (sentence) =>
   new BonsaiError({
     code: "registry_unreachable",
     message: sentence("npm cannot reach its registry"),
-    hint: "Check the network, and the registry and proxy in ~/.npmrc; then install again.",
+    hint: "Check the network, and the registry and proxy in ~/.npmrc. Then try again.",
   });
 
 const refused: Failure = (sentence) =>
   new BonsaiError({
     code: "registry_refused",
-    message: sentence("the registry refuses it"),
+    message: sentence("the registry refused access"),
     hint: "Log in with `npm login`, or check the token in ~/.npmrc.",
   });
 
@@ -144,14 +144,14 @@ const full: Failure = (sentence) =>
   new BonsaiError({
     code: "disk_full",
     message: sentence("the disk is full"),
-    hint: "Make room and install again.",
+    hint: "Free disk space and try again.",
   });
 
 const other: Failure = (sentence) =>
   new BonsaiError({
     code: "package_install_failed",
     message: sentence("npm failed"),
-    hint: "npm's own words stand above; `npm install` of the same package in an empty folder says more.",
+    hint: "For details, run `npm install` with the same package in an empty folder.",
   });
 
 const failures: ReadonlyMap<string, Failure> = new Map([
@@ -170,12 +170,12 @@ const failures: ReadonlyMap<string, Failure> = new Map([
   ...["ERR_SOCKET_TIMEOUT", "ENOTCACHED"].map((code) => [code, unreachable] as const),
 ]);
 
-/** Says what hindered npm, in its own words too. */
+/** The error for a failed npm run, with npm's own message. */
 export function npmFailure(source: string, end: NpmEnd): BonsaiError {
   const { code, summary } = npmError(end);
   const words = summary ?? lastLines(end);
   const failure = failures.get(code ?? "") ?? other;
-  return failure((what) => `${source} was not installed: ${what} (${words}).`);
+  return failure((what) => `Could not install ${source}: ${what} (${words}).`);
 }
 
 /** Warnings and the like can stand around the JSON. */

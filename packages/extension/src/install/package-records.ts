@@ -116,7 +116,7 @@ function parsed(text: string): PackageRecord | undefined {
 function damaged(file: string): FindProblem {
   return {
     path: file,
-    message: `${file} is damaged: nobody knows which package it speaks of, and none is loaded for it.`,
+    message: `${file} is damaged. Skipped its package.`,
     hint: "Delete the file and install the package again.",
   };
 }

@@ -63,8 +63,8 @@ function npmSource(text: string): PackageSource {
   if (isNpmName(name) && isVersion) return { kind: "npm", name, version };
   throw new BonsaiError({
     code: "package_source_invalid",
-    message: `${JSON.stringify(text)} is no package of npm.`,
-    hint: "Name it like npm:bonsai-notes or npm:@acme/notes@1.2.0; behind the @ may stand a version, a range or a tag.",
+    message: `${JSON.stringify(text)} is not a valid npm package.`,
+    hint: "Write npm:bonsai-notes or npm:@acme/notes@1.2.0. After the @, write a version, a range or a tag.",
   });
 }
 
@@ -76,10 +76,10 @@ function pathSource(text: string, path: string): PackageSource {
   if (firstParty !== undefined) return firstPartySource(firstParty);
   throw new BonsaiError({
     code: "package_not_found",
-    message: found === undefined ? `There is no ${path}.` : `${path} is neither a folder nor a file.`,
+    message: found === undefined ? `${path} does not exist.` : `${path} is neither a folder nor a file.`,
     hint: isNpmName(text)
-      ? `For a package of npm, say npm:${text}. What comes with Bonsai, \`bonsai install\` alone lists.`
-      : "Name a folder, a file or a package of npm, like npm:bonsai-notes.",
+      ? `For a package from npm, write npm:${text}. Run \`bonsai extension add\` to list the extensions that come with Bonsai.`
+      : "Give a folder, a file or an npm package, for example npm:bonsai-notes.",
   });
 }
 
@@ -93,8 +93,8 @@ function firstPartySource({ name, package: npmName }: FirstPartyExtension): Ship
 function unknownKind(text: string): BonsaiError {
   return new BonsaiError({
     code: "package_source_invalid",
-    message: `Packages come from npm or from a path, and ${JSON.stringify(text)} is neither.`,
-    hint: "Clone or download it, and install its folder: `bonsai install ./folder`.",
+    message: `${JSON.stringify(text)} is neither an npm package nor a path.`,
+    hint: "Clone or download it, then run `bonsai extension add ./FOLDER`.",
   });
 }
 
@@ -137,10 +137,10 @@ export function packageEntries(folder: string, source: string): readonly string[
   if (modules.length > 0 || allPackageResources(folder).paths.length > 0) return modules;
   const [problem] = problems;
   const why =
-    problem === undefined ? "" : ` ${relative(folder, problem.path) || "In it"}: ${problem.message}`;
+    problem === undefined ? "" : ` ${relative(folder, problem.path) || "The package"}: ${problem.message}`;
   throw new BonsaiError({
     code: "package_without_extensions",
-    message: `${source} brings no extension, skill, prompt template or theme.${why}`,
-    hint: 'The package.json of one that does names them: {"bonsai": {"extensions": ["./index.ts"]}}. A lone module is installed by its own path.',
+    message: `${source} contains no extension, skill, prompt template or theme.${why}`,
+    hint: 'Name them in its package.json: {"bonsai": {"extensions": ["./index.ts"]}}. To install a single module, give its path.',
   });
 }

@@ -177,8 +177,8 @@ function linkBack(link: string, place: string): void {
 function nameless(source: NpmSource | TarballSource): BonsaiError {
   return new BonsaiError({
     code: "package_invalid",
-    message: `The package.json of ${sourceText(source)} has no name that npm allows.`,
-    hint: "Give it a name, or unpack it and install its folder.",
+    message: `The package.json of ${sourceText(source)} has no valid npm name.`,
+    hint: "Add a name to its package.json, or unpack it and install the folder.",
   });
 }
 
@@ -270,8 +270,8 @@ function notInstalled(asked: string, records: readonly PackageRecord[]): BonsaiE
   const names = records.map(({ name }) => name);
   return new BonsaiError({
     code: "package_not_installed",
-    message: `No package ${JSON.stringify(asked)} is installed.`,
-    hint: names.length === 0 ? "No package is." : `These are: ${names.join(", ")}.`,
+    message: `The package ${JSON.stringify(asked)} is not installed.`,
+    hint: names.length === 0 ? "No packages are installed." : `Installed packages: ${names.join(", ")}.`,
   });
 }
 

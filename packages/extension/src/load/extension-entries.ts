@@ -12,7 +12,7 @@ export function entriesIn(folder: string): Entries {
     names = readdirSync(folder).sort();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return noEntries;
-    return unreadable(folder, error, "It must be a folder that you may read.");
+    return unreadable(folder, error, "It must be a readable folder.");
   }
   return joined(
     names.filter((name) => !isPassedOver(name)).map((name) => searched(join(folder, name), name)),
@@ -22,11 +22,11 @@ export function entriesIn(folder: string): Entries {
 /** The extensions at a path that somebody named: a module, or a folder with one or several. */
 export function entriesAt(path: string, cwd: string): Entries {
   if (path.startsWith("npm:")) {
-    const hint = `Run \`bonsai install ${path}\` once; it is loaded from then on.`;
+    const hint = `Run \`bonsai extension add ${path}\` once. Bonsai then loads it every time.`;
     return problem(path, "It is a package, not a path.", hint);
   }
   const absolute = resolve(cwd, path.replace(/^~(?=$|[\\/])/, homedir()));
-  return entriesBy(absolute, "Mend the path, or leave it out.", (stats) => {
+  return entriesBy(absolute, "Fix the path, or remove it.", (stats) => {
     if (!stats.isDirectory()) return entry(absolute);
     const found = folderEntries(absolute) ?? entriesIn(absolute);
     return isEmpty(found) ? withoutExtension(absolute) : found;
@@ -35,10 +35,14 @@ export function entriesAt(path: string, cwd: string): Entries {
 
 /** The extensions of a package: what its package.json names, else what stands in its folder `extensions`. */
 export function packageExtensions(folder: string): Entries {
-  return entriesBy(folder, "Install the package again, or remove it with `bonsai remove`.", (stats) => {
-    if (!stats.isDirectory()) return entry(folder);
-    return manifestEntries(folder) ?? entriesIn(join(folder, "extensions"));
-  });
+  return entriesBy(
+    folder,
+    "Install the package again, or remove it with `bonsai extension remove`.",
+    (stats) => {
+      if (!stats.isDirectory()) return entry(folder);
+      return manifestEntries(folder) ?? entriesIn(join(folder, "extensions"));
+    },
+  );
 }
 
 /** What a folder is by itself: what its package.json names, else its index; undefined where it has neither. */
@@ -46,9 +50,9 @@ function folderEntries(folder: string): Entries | undefined {
   return manifestEntries(folder) ?? indexEntry(folder);
 }
 
-/** What a path in a package.json stands for. */
+/** The entries of a path in a package.json. */
 function namedEntries(path: string): Entries {
-  return entriesBy(path, "Mend that path in the package.json.", (stats) =>
+  return entriesBy(path, "Fix that path in the package.json.", (stats) =>
     stats.isDirectory() ? (indexEntry(path) ?? entriesIn(path)) : entry(path),
   );
 }
@@ -60,7 +64,7 @@ function indexEntry(folder: string): Entries | undefined {
 }
 
 function searched(path: string, name: string): Entries {
-  return entriesBy(path, "Remove it, or mend where it leads.", (stats) => {
+  return entriesBy(path, "Remove it, or fix the link.", (stats) => {
     if (!stats.isDirectory()) return isModuleName(name) ? entry(path) : noEntries;
     return folderEntries(path) ?? (looksMeant(path) ? withoutExtension(path) : noEntries);
   });
@@ -78,8 +82,8 @@ function isEmpty({ entries, problems }: Entries): boolean {
 
 function withoutExtension(folder: string): Entries {
   const hint =
-    'Give it an index.ts, or a package.json with {"bonsai": {"extensions": ["./file.ts"]}}. A folder of shared code is passed over where its name begins with _.';
-  return problem(folder, "There is no extension in it.", hint);
+    'Add an index.ts, or a package.json with {"bonsai": {"extensions": ["./file.ts"]}}. To skip a folder of shared code, start its name with _.';
+  return problem(folder, "It contains no extension.", hint);
 }
 
 /**
@@ -141,8 +145,8 @@ function entriesBy(path: string, hint: string, of: (stats: Stats) => Entries): E
 
 function unreadable(path: string, error: unknown, hint: string): Entries {
   const { code, message } = error as NodeJS.ErrnoException;
-  if (code === "ELOOP") return problem(path, "It is a link that leads to itself.", hint);
-  if (code === "ENOENT") return problem(path, "It is not there.", hint);
-  if (code === "ENOTDIR") return problem(path, "It is no folder.", hint);
-  return problem(path, `It cannot be read: ${message}.`, hint);
+  if (code === "ELOOP") return problem(path, "It is a link to itself.", hint);
+  if (code === "ENOENT") return problem(path, "It does not exist.", hint);
+  if (code === "ENOTDIR") return problem(path, "It is not a folder.", hint);
+  return problem(path, `Cannot read it: ${message}.`, hint);
 }

@@ -49,8 +49,8 @@ export async function importExtension(options: ImportExtensionOptions): Promise<
   const hung = () =>
     new BonsaiError({
       code: "extension_hung",
-      message: `${path} was not loaded within ${timeoutMs / 1000} s: an await at the top level of its modules does not end.`,
-      hint: "Await slow things in a handler, not while the module is loaded.",
+      message: `${path} did not load within ${timeoutMs / 1000} s: a top-level await in its modules does not end.`,
+      hint: "Await slow work in a handler instead of at the top level.",
     });
   const exports = await withinTime(() => readExtension(entry, modules), timeoutMs, hung);
   return factoryOf(path, exports);
@@ -63,16 +63,16 @@ function entryFile(path: string): string {
     if (statSync(entry).isFile()) return entry;
   } catch (cause) {
     const gone = (cause as NodeJS.ErrnoException).code === "ENOENT";
-    throw notFound(path, gone ? "there is no such file" : (cause as Error).message, cause);
+    throw notFound(path, gone ? "the file does not exist" : (cause as Error).message, cause);
   }
-  throw notFound(path, "that is no file");
+  throw notFound(path, "it is not a file");
 }
 
 function notFound(path: string, why: string, cause?: unknown): BonsaiError {
   return new BonsaiError({
     code: "extension_not_found",
-    message: `The extension ${path} cannot be read: ${why}.`,
-    hint: "Name a .ts, .mts, .js or .mjs file.",
+    message: `Cannot read the extension ${path}: ${why}.`,
+    hint: "Give the path of a .ts, .mts, .js or .mjs file.",
     ...(cause === undefined ? {} : { cause }),
   });
 }
@@ -101,7 +101,7 @@ function factoryOf(path: string, exports: ModuleExports): ExtensionFactory {
   const names = Object.keys(exports);
   throw new BonsaiError({
     code: "extension_without_factory",
-    message: `${path} has no function as its default export; it exports ${exportsText(exports, names)}.`,
+    message: `${path} must export a function as default, but it exports ${exportsText(exports, names)}.`,
     hint: "Write `export default function (bonsai) { … }`.",
   });
 }
@@ -155,8 +155,8 @@ async function loadModules(modules: VirtualModules, names: readonly string[], en
     } catch (cause) {
       throw new BonsaiError({
         code: "extension_broken",
-        message: `${entry}: ${name}, which Bonsai gives to extensions, cannot be loaded: ${(cause as Error).message}`,
-        hint: "This is a fault of the installation: install Bonsai again.",
+        message: `${entry}: cannot load ${name}, a part of Bonsai: ${(cause as Error).message}`,
+        hint: "The installation of Bonsai is damaged. Install Bonsai again.",
         cause,
       });
     }

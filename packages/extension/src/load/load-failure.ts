@@ -65,8 +65,8 @@ function exportMissing({ entry, modules }: Generation, missing: MissingExport, c
     message: `${placeText(place)}: ${specifier} has no export named ${name}.${codeFrame(place)}`,
     hint:
       host === undefined
-        ? `Export ${name} there, or mend the import.`
-        : (insteadOf(host, name) ?? `${specifier} has ${likeNames(Object.keys(host), name)}.`),
+        ? `Export ${name} there, or fix the import.`
+        : (insteadOf(host, name) ?? `${specifier} exports ${likeNames(Object.keys(host), name)}.`),
     cause,
   });
 }
@@ -86,8 +86,8 @@ function invalidPackage(error: unknown): string | undefined {
 function packageInvalid({ entry }: Generation, file: string, cause: unknown): BonsaiError {
   return new BonsaiError({
     code: "extension_package_invalid",
-    message: `${file} cannot be read: ${jsonProblem(file)}. Node needs it to load ${entry}.`,
-    hint: "Mend that package.json, or remove it; the extension itself was not read.",
+    message: `Cannot read ${file}: ${jsonProblem(file)}. Node needs it to load ${entry}.`,
+    hint: "Fix or remove that package.json. The extension itself was not read.",
     cause,
   });
 }
@@ -95,7 +95,7 @@ function packageInvalid({ entry }: Generation, file: string, cause: unknown): Bo
 function jsonProblem(file: string): string {
   try {
     JSON.parse(readFileSync(file, "utf8"));
-    return "it holds values that Node does not expect there";
+    return "it contains values that Node does not accept";
   } catch (error) {
     return (error as Error).message;
   }
@@ -108,9 +108,8 @@ function moduleMissing({ entry, modules }: Generation, unresolved: UnresolvedImp
   const reason = packageReason(error);
   return new BonsaiError({
     code: "extension_module_missing",
-    message: `${placeText(place)}: ${specifier} cannot be ${reason === undefined ? "found" : `imported: ${reason}`}.${codeFrame(place)}`,
-    hint:
-      reason === undefined ? missingModuleHint(specifier, path, Object.keys(modules)) : "Mend the import.",
+    message: `${placeText(place)}: cannot ${reason === undefined ? `find ${specifier}` : `import ${specifier}: ${reason}`}.${codeFrame(place)}`,
+    hint: reason === undefined ? missingModuleHint(specifier, path, Object.keys(modules)) : "Fix the import.",
     cause: error,
   });
 }
@@ -123,11 +122,11 @@ function packageReason(error: unknown): string | undefined {
 }
 
 function missingModuleHint(specifier: string, importer: string, hostNames: readonly string[]): string {
-  if (/^(\.|\/|file:)/.test(specifier)) return "Create that file, or mend the path in the import.";
-  if (/^[a-z]+:/.test(specifier)) return "Mend the import.";
+  if (/^(\.|\/|file:)/.test(specifier)) return "Create that file, or fix the path in the import.";
+  if (/^[a-z]+:/.test(specifier)) return "Fix the import.";
   const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
   const related = hostNames.filter((host) => host === name || host.startsWith(`${name}/`));
-  if (related.length > 0) return `Of that package, extensions can import ${related.join(", ")}.`;
+  if (related.length > 0) return `From that package, extensions can only import ${related.join(", ")}.`;
   return `Run \`npm install ${name}\` in ${packageRoot(importer)}.`;
 }
 
@@ -144,7 +143,7 @@ function broken({ entry }: Generation, place: SourcePlace | undefined, error: un
   return new BonsaiError({
     code: "extension_broken",
     message: `${where}: ${messageOf(error)}${place === undefined ? "" : codeFrame(place)}`,
-    hint: "Mend the extension and reload.",
+    hint: "Fix the extension. Then run /reload or restart bonsai.",
     cause: error,
   });
 }

@@ -66,12 +66,12 @@ function namedPaths({ folder, list, pattern, isPassedOver }: NamedPattern): {
 } {
   const wrong = (message: string) => ({
     paths: [],
-    problem: { path: join(folder, "package.json"), message, hint: `Mend its list of ${list}.` },
+    problem: { path: join(folder, "package.json"), message, hint: `Fix its list of ${list}.` },
   });
-  if (isOutside(folder, pattern)) return wrong(`It names ${pattern}, which lies outside its folder.`);
+  if (isOutside(folder, pattern)) return wrong(`It lists ${pattern}, which is outside its folder.`);
   if (!/[*?[\]{}]/.test(pattern)) return { paths: [resolve(folder, pattern)] };
   const found = matches(folder, pattern).filter((path) => !isPassedOver(basename(path)));
-  return found.length === 0 ? wrong(`It names ${pattern}, which no file matches.`) : { paths: found };
+  return found.length === 0 ? wrong(`It lists ${pattern}, but no file matches.`) : { paths: found };
 }
 
 /** A package of more files names what it brings one by one. */
@@ -117,17 +117,17 @@ function readManifest(
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === "ENOENT") return undefined;
-    return { path: file, message: `It cannot be read as JSON: ${message}.`, hint: "Mend it, or remove it." };
+    return { path: file, message: `Cannot read it as JSON: ${message}.`, hint: "Fix or remove it." };
   }
   const manifest = manifestSchema.safeParse(json);
   if (manifest.success) return manifest.data;
   const issue = manifest.error.issues.find(({ path }) => path.length < 2 || path[1] === list);
   // Wrong in what it says of something else, which is named where that is looked for.
   if (issue === undefined) return manifestOf(json, list);
-  const place = issue.path.join(".") || "its top";
+  const place = issue.path.join(".") || "the top level";
   const example = list === "extensions" ? "./index.ts" : `./${list}`;
   const hint = `Write {"bonsai": {"${list}": ["${example}"]}}.`;
-  return { path: file, message: `It is wrong at ${place}: ${issue.message}.`, hint };
+  return { path: file, message: `It has an error at ${place}: ${issue.message}.`, hint };
 }
 
 /** Without the other lists. */

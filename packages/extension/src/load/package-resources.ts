@@ -38,8 +38,8 @@ export function packageResources(folder: string, kind: PackageResource): Package
       ...named.problems,
       ...missing.map((path) => ({
         path,
-        message: "It is not there.",
-        hint: `Mend the list of ${kind} in ${join(folder, "package.json")}.`,
+        message: "It does not exist.",
+        hint: `Fix the list of ${kind} in ${join(folder, "package.json")}.`,
       })),
     ],
   };

@@ -55,7 +55,7 @@ export function shellCommands(line: string): ShellCommand[] {
 }
 
 function commandsIn(source: string, depth: number, variables: Variables): ShellCommand[] {
-  if (depth > MOST_DEPTH) throw new RangeError("The command is nested too deep to be read.");
+  if (depth > MOST_DEPTH) throw new RangeError("The command has too many nested levels.");
   return new LineReader(source, depth, new Map(variables)).read();
 }
 
@@ -249,7 +249,7 @@ function commandOf(
 
 /** The commands that a program is given to run, and those that they run. */
 function runThrough(command: ShellCommand, depth: number, variables: Variables): ShellCommand[] {
-  if (depth > MOST_DEPTH) throw new RangeError("The command is nested too deep to be read.");
+  if (depth > MOST_DEPTH) throw new RangeError("The command has too many nested levels.");
   const given: RunBy[] = [...runBy(command), ...readByShell(command)];
   return given.flatMap((each) => {
     if ("text" in each) return commandsIn(each.text, depth, variables);

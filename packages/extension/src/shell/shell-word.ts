@@ -224,7 +224,7 @@ function outermost({ text, kinds = "" }: ShellWord): Braces | undefined {
 
 /** @throws RangeError for what would fill the memory */
 export function checkSize(chars: number): void {
-  if (chars > MOST_CHARS) throw new RangeError("The command's words are too many to be read.");
+  if (chars > MOST_CHARS) throw new RangeError("The command is too long to check.");
 }
 
 const reference = /^\$(?:(\w+)|\{(\w+)\})$/;

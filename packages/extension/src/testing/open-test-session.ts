@@ -156,16 +156,16 @@ function sessionOf({ session, history = [] }: OpenTestSessionOptions, cwd: strin
 function noAgent(): never {
   throw new BonsaiError({
     code: "extension_needs_agent",
-    message: "The test session was opened without an agent.",
-    hint: "Leave withAgent: false away.",
+    message: "The test session has no agent.",
+    hint: "Remove withAgent: false.",
   });
 }
 
 function unknownCommand(text: string, { commands }: Extensions): BonsaiError {
   return new BonsaiError({
     code: "extension_command_unknown",
-    message: `No extension has the command ${text}.`,
-    hint: `There are: ${commands.map(({ name }) => `/${name}`).join(", ") || "none"}.`,
+    message: `No extension registers the command ${text}.`,
+    hint: `Known commands: ${commands.map(({ name }) => `/${name}`).join(", ") || "none"}.`,
   });
 }
 

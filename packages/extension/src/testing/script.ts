@@ -50,7 +50,7 @@ export async function scriptedModels(options: ScriptedModelsOptions): Promise<Ex
 
 /** A summary with every section that any kind of summary is asked for. */
 const usualSummary = [...new Set(Object.values(summarySections).flat())]
-  .map((heading) => `## ${heading}\n${heading} as it stands.`)
+  .map((heading) => `## ${heading}\nThe ${heading} section.`)
   .join("\n\n");
 
 const usual: Partial<Record<RequestPurpose, TestAnswers>> = { summary: usualSummary, title: "A test" };
@@ -58,7 +58,7 @@ const usual: Partial<Record<RequestPurpose, TestAnswers>> = { summary: usualSumm
 function answerTo(call: ProviderCall, answers: TestAnswers = [], count: number): ScenarioAnswer {
   const answer = Array.isArray(answers) ? (answers as readonly TestAnswer[])[count] : (answers as TestAnswer);
   if (answer === undefined)
-    throw new Error(`No answer ${count + 1} to a request for a ${call.purpose} is written down.`);
+    throw new Error(`The script has no answer ${count + 1} to a ${call.purpose} request.`);
   const given = typeof answer === "function" ? answer(call) : answer;
   return typeof given === "string" ? { text: given } : given;
 }
@@ -114,7 +114,7 @@ export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): FrontEn
       const answer = answers[method] as unknown;
       if (typeof answer === "function") return answer(...args) as never;
       if (!Array.isArray(answer)) return (answer ?? left[method]) as never;
-      if (count >= answer.length) throw new Error(`No answer ${count + 1} to a ${method} is written down.`);
+      if (count >= answer.length) throw new Error(`The script has no answer ${count + 1} to ${method}.`);
       return answer[count++] as never;
     };
   };
