@@ -23,8 +23,8 @@ test("a component stands in the place of the editor, has the keys, and gives a v
 
 test.each([
   ["render throws", `{ render() { throw new Error("no paint"); } }`, "no paint"],
-  ["render gives no lines", `{ render: () => 7 }`, "render gave number"],
-  ["render gives lines that are none", `{ render: () => [{}] }`, "render gave a line that"],
+  ["render gives no lines", `{ render: () => 7 }`, "render returned number"],
+  ["render gives lines that are none", `{ render: () => [{}] }`, "render returned a line of type"],
   [
     "handleInput throws",
     `{ render: () => ["Press"], handleInput() { throw new Error("no hands"); } }`,

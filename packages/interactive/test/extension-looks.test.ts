@@ -65,7 +65,7 @@ test("a theme holds until its extension goes; an unknown one is refused", async 
     return all.lastIndexOf(border(248)) > all.lastIndexOf(border(240)) ? "light" : "dark";
   };
   command("/wear solarized");
-  await terminal.until('solarized: {"success":false,"error":"solarized is no theme');
+  await terminal.until('solarized: {"success":false,"error":"solarized is not a theme');
   expect(borderNow()).toBe("dark");
   command("/wear light");
   await terminal.until('light: {"success":true}');
