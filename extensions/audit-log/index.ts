@@ -8,7 +8,7 @@ import { redacted } from "./redacted.ts";
 export default function auditLog(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("audit-log", {
     type: "string",
-    description: "File of the audit log. Default: BONSAI_AUDIT_LOG, else one for each day in ~/.bonsai/audit",
+    description: "Path of the audit log. Default: BONSAI_AUDIT_LOG, else one file per day in ~/.bonsai/audit",
   });
   const log = new LogFile(() => bonsai.getFlag("audit-log") || process.env.BONSAI_AUDIT_LOG);
   for (const name of lifecycleEventNames)
@@ -42,7 +42,7 @@ class LogFile {
       if (this.#isTold) return;
       this.#isTold = true;
       const why = error instanceof Error ? error.message : String(error);
-      ctx.ui.notify(`The audit log ${file} cannot be written, and has gaps: ${why}`, "warning");
+      ctx.ui.notify(`Cannot write to the audit log ${file}. Some events are missing: ${why}`, "warning");
     }
   }
 

@@ -6,41 +6,42 @@ export default function branchNotes(bonsai: ExtensionAPI): void {
     const { customInstructions: focus, replaceInstructions, userWantsSummary } = preparation;
     // Whoever brings instructions of their own means them.
     if (!userWantsSummary || replaceInstructions) return undefined;
-    const wish = focus === undefined ? "" : `\n\nDwell on this: ${focus}`;
+    const wish = focus === undefined ? "" : `\n\nFocus on this: ${focus}`;
     return { customInstructions: `${instructions}${wish}`, replaceInstructions: true };
   });
 
   bonsai.registerCommand("decisions", {
-    description: "Show the notes of the branches that were left; with words, those that have them all",
+    description: "Show the notes of left branches. WORDS: only notes with all these words.",
     handler: (args, ctx) => ctx.ui.notify(log(ctx, words(args))),
   });
 }
 
-const instructions = `Write a note for a log of decisions about the branch of work above, which is being left. Be brief and exact; name files, functions and error messages as they stand there. Say only what the branch shows. Use these headings:
+const instructions = `Write an entry for a decision log about the branch of work above. The user is leaving this branch. Be brief and exact. Copy file names, function names and error messages literally. State only facts from the branch. Use these headings:
 
 ## Question
-What the branch set out to find or to do, in one or two sentences.
+The goal of the branch, in one or two sentences.
 
 ## Tried
-Each attempt in a line: what was done, and what came of it.
+One line for each attempt: the action and its result.
 
 ## Decision
-What was decided and why; or that nothing was decided.
+The decision and its reason, or a note that nothing was decided.
 
 ## Not again
-What has been shown not to work, so that nobody tries it a second time. "Nothing" if there is nothing.
+Approaches that failed, so that nobody repeats them. Write "Nothing" if there are none.
 
 ## Open
-What is left to do or to find out.`;
+Remaining work and open questions.`;
 
 function log({ sessionManager }: ExtensionContext, wanted: readonly string[]): string {
   const all = sessionManager.getEntries().filter((entry) => entry.type === "branch_summary");
-  if (all.length === 0) return "No branch was left with a note yet. /tree takes one along.";
+  if (all.length === 0) return "No notes yet. To write one, leave a branch with /tree and choose a summary.";
   const found = all.filter((entry) => {
     const text = note(entry).toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
-  if (found.length === 0) return `None of ${all.length} notes has all of: ${wanted.join(" ")}`;
+  if (found.length === 0)
+    return `No note contains all these words: ${wanted.join(" ")} (searched ${all.length}).`;
   return found
     .map((entry) => `${heading(entry, sessionManager.getLabel(entry.id))}\n\n${note(entry)}`)
     .join("\n\n");
@@ -49,7 +50,7 @@ function log({ sessionManager }: ExtensionContext, wanted: readonly string[]): s
 function heading({ timestamp, fromId, isMerge }: BranchSummaryEntry, label: string | undefined): string {
   const name = label === undefined ? "" : `${label}, `;
   const branch = isMerge ? "merged branch" : "branch";
-  const end = fromId === "" ? "" : ` that ended at ${fromId}`;
+  const end = fromId === "" ? "" : ` ending at ${fromId}`;
   return `# ${name}${timestamp.slice(0, 16).replace("T", " ")}, ${branch}${end}`;
 }
 

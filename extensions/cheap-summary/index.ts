@@ -10,12 +10,12 @@ import {
 
 /**
  * A cheaper model writes the summaries: the one that is named, else the cheapest fit one of the session's own provider.
- * Where there is none, or it fails, the usual summary is made as if nobody had been asked.
+ * Without such a model, or if it fails, the default summariser runs.
  */
 export default function cheapSummary(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("summary-model", {
     type: "string",
-    description: "the model that summarises, like anthropic/claude-haiku-5-5; default: BONSAI_SUMMARY_MODEL",
+    description: "model for summaries, for example anthropic/claude-haiku-5-5; default: BONSAI_SUMMARY_MODEL",
   });
   const name = () => String(bonsai.getFlag("summary-model") || process.env.BONSAI_SUMMARY_MODEL || "");
 
@@ -51,13 +51,13 @@ export default function cheapSummary(bonsai: ExtensionAPI): void {
     if (model === undefined) return undefined;
     try {
       const { result, usage } = await summarise(ctx.summariserFor(model));
-      const price = usage === undefined ? "" : `, for $${usage.cost.total.toFixed(4)}`;
+      const price = usage === undefined ? "" : ` for $${usage.cost.total.toFixed(4)}`;
       ctx.ui.notify(`cheap-summary: ${nameOf(model)} wrote the summary${price}.`);
       return result;
     } catch (error) {
       if (signal.aborted) throw error;
       const why = error instanceof Error ? error.message : String(error);
-      ctx.ui.notify(`cheap-summary: the usual summary is made instead. ${why}`, "warning");
+      ctx.ui.notify(`cheap-summary: using the default summariser instead. ${why}`, "warning");
       return undefined;
     }
   }
@@ -72,8 +72,8 @@ function namedModel(
   const own = model && modelRegistry.find(model.provider, name);
   const named = modelRegistry.find(provider, id.join("/")) ?? own;
   if (named !== undefined && modelRegistry.hasConfiguredAuth(named)) return named;
-  const problem = named === undefined ? "is no model that Bonsai knows" : "has no key";
-  ui.notify(`cheap-summary: ${name} ${problem}; the usual summary is made.`, "warning");
+  const problem = named === undefined ? "is not a known model" : "has no API key";
+  ui.notify(`cheap-summary: ${name} ${problem}. Using the default summariser instead.`, "warning");
   return undefined;
 }
 

@@ -1,15 +1,15 @@
 import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
 
-/** Compacts at thresholds of one's own: at so many tokens, or once so much was spent since the last compaction. */
+/** Compacts at your own thresholds: tokens in the context, or dollars spent since the last compaction. */
 export default function compactAt(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("compact-at", {
     type: "string",
-    description: "compact when the context has so many tokens, like 80k; default: BONSAI_COMPACT_AT",
+    description: "compact when the context has this many tokens, for example 80k; default: BONSAI_COMPACT_AT",
   });
   bonsai.registerFlag("compact-at-cost", {
     type: "string",
     description:
-      "compact when so many US dollars were spent since the last compaction, like 1.50; default: BONSAI_COMPACT_AT_COST",
+      "compact after spending this many US dollars since the last compaction, for example 1.50; default: BONSAI_COMPACT_AT_COST",
   });
   let limit = never;
   /** Whatever came of the last compaction, the next is not tried before there is a fifth more than it left. */
@@ -59,7 +59,7 @@ function readLimits(bonsai: ExtensionAPI, onProblem: (problem: string) => void):
     const [, digits, unit = ""] = pattern.exec(String(text).trim()) ?? [];
     const value = Number(digits) * ({ k: 1_000, m: 1_000_000 }[unit.toLowerCase()] ?? 1);
     if (value > 0) return value;
-    onProblem(`${JSON.stringify(text)} is no threshold; ${hint}.`);
+    onProblem(`ignored the threshold ${JSON.stringify(text)}: ${hint}.`);
     return Number.POSITIVE_INFINITY;
   };
   return {

@@ -7,7 +7,7 @@ import {
   messageText,
 } from "@bonsai-agent/extension";
 
-/** Asks before a compaction, and shows what would go. Where nobody can be asked, compactions go on. */
+/** Asks before a compaction, and shows its effect. Without a terminal, compactions run as usual. */
 export default function confirmCompact(bonsai: ExtensionAPI): void {
   /** After a no at the threshold, it is not asked again before the context has so many tokens. */
   let askAgainAt = 0;
@@ -21,19 +21,19 @@ export default function confirmCompact(bonsai: ExtensionAPI): void {
   bonsai.on("session_before_compact", async ({ preparation, reason, signal }, ctx) => {
     if (!ctx.hasUI) return undefined;
     const { tokensBefore } = preparation;
-    const again = `It was not confirmed; the question comes again at ${count(askAgainAt)} tokens.`;
+    const again = `You declined. Asking again at ${count(askAgainAt)} tokens.`;
     if (reason === "threshold" && tokensBefore < askAgainAt) return { cancel: true, reason: again };
-    const title = `Compact the context of ${count(tokensBefore)} tokens? ${reasons[reason]}`;
+    const title = `Compact the context (${count(tokensBefore)} tokens)? ${reasons[reason]}`;
     if (await ctx.ui.confirm(title, picture(preparation), { signal })) return undefined;
     if (reason === "threshold") askAgainAt = Math.ceil(tokensBefore * 1.1);
-    return { cancel: true, reason: "It was not confirmed." };
+    return { cancel: true, reason: "You declined." };
   });
 }
 
 const reasons: Record<CompactionReason, string> = {
-  manual: "You asked for it.",
-  threshold: "It is nearly full.",
-  overflow: "The model refused it as too long; without a compaction the request fails.",
+  manual: "You requested it.",
+  threshold: "The context is nearly full.",
+  overflow: "The model refused the request as too long. Without a compaction it fails.",
 };
 
 /** Requests, and files, that are listed. */
@@ -55,13 +55,13 @@ function picture({ messagesToSummarize, turnPrefixMessages, ...preparation }: Co
     .filter(([number]) => number > 0)
     .map(([number, noun]) => counted(number, noun));
   const become =
-    preparation.previousSummary === undefined ? "become a summary" : "go into the earlier summary";
+    preparation.previousSummary === undefined ? "become a summary" : "be added to the earlier summary";
   return [
     `${counted(going.length, "message")} of ~${count(tokens)} tokens would ${become}: ${parts.join(", ")}.`,
-    ...listed("The latest requests:", requests.slice(-LISTED), requests.length),
+    ...listed("Latest requests:", requests.slice(-LISTED), requests.length),
     ...listed("Files modified:", modified.slice(0, LISTED), modified.length),
     ...listed("Files read:", read.slice(0, LISTED), read.length),
-    "The session keeps every message; /tree goes back to before the compaction.",
+    "The session keeps every message. Use /undo to undo the compaction.",
   ].join("\n");
 }
 

@@ -39,7 +39,7 @@ export default function digestSummary(bonsai: ExtensionAPI): void {
   });
 }
 
-const NOTHING = "Nothing that was said before is of note.";
+const NOTHING = "The earlier messages contain nothing notable.";
 
 function isSeen({ type }: Entry): boolean {
   return type === "message" || type === "custom_message" || type === "branch_summary";

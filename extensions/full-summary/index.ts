@@ -8,14 +8,18 @@ export default function fullSummary(bonsai: ExtensionAPI): void {
   bonsai.on(
     "session_before_compact",
     async ({ preparation, customInstructions, background, signal }, ctx) => {
-      // What is said meanwhile would be kept, and nothing is to be.
-      if (background) return { cancel: true, reason: "It keeps nothing, and so it waits until it is due." };
+      // A background compaction would keep the messages that arrive in the meantime.
+      if (background)
+        return {
+          cancel: true,
+          reason: "full-summary keeps no messages, so it does not compact in the background.",
+        };
       try {
         return await summarisePreparation({ preparation, customInstructions, keepNothing: true, signal });
       } catch (error) {
         if (signal.aborted) throw error;
         const why = error instanceof Error ? error.message : String(error);
-        ctx.ui.notify(`full-summary: the usual compaction is made instead. ${why}`, "warning");
+        ctx.ui.notify(`full-summary: using the default compaction instead. ${why}`, "warning");
         return undefined;
       }
     },

@@ -31,10 +31,10 @@ export class Checkpoints {
 
   /** Where something changed since the latest. */
   take(ctx: ExtensionContext, { entryId, label }: Pick<Checkpoint, "entryId" | "label">): Promise<void> {
-    const onFailure = (why: string) => this.#tellOnce(ctx, "No checkpoint of the files", why);
+    const onFailure = (why: string) => this.#tellOnce(ctx, "Could not save a file checkpoint", why);
     return this.#guarded(ctx, onFailure, async (repository) => {
       const { problem, ...snapshot } = await repository.snapshot(message(ctx, entryId));
-      if (problem !== undefined) this.#tellOnce(ctx, "Checkpoints of the files are not complete", problem);
+      if (problem !== undefined) this.#tellOnce(ctx, "A file checkpoint is not complete", problem);
       if (snapshot.tree === this.#latestTree) return;
       await this.#remember(repository, ctx, { ...snapshot, entryId, label });
       this.#latestTree = snapshot.tree;
@@ -46,24 +46,26 @@ export class Checkpoints {
     ctx: ExtensionContext,
     { leafId, oldLeafId }: { leafId: string | null; oldLeafId: string | null },
   ): Promise<void> {
-    const onFailure = (why: string) => ctx.ui.notify(`The files stay as they are: ${why}`, "warning");
+    const onFailure = (why: string) => ctx.ui.notify(`Could not restore the files: ${why}`, "warning");
     return this.#guarded(ctx, onFailure, async (repository) => {
       const wanted = checkpointAt(ctx, leafId);
       this.#latestTree = undefined;
       if (wanted === undefined) return;
       if (!(await repository.has(wanted.commit)))
-        throw new Error(`their checkpoint ${wanted.commit.slice(0, 7)} is gone`);
+        throw new Error(`the checkpoint ${wanted.commit.slice(0, 7)} no longer exists`);
       const { commit, tree } = await repository.snapshot(message(ctx, oldLeafId));
       const changes = await repository.changes({ commit, tree }, wanted);
       if (changes.length === 0) return;
       const why = await refusal(repository, ctx, { changes, ...this.#settings() });
       if (why !== undefined) return ctx.ui.notify(why);
       // Nothing is lost: what is here now can be gone back to.
-      const [entryId, label] = [messageAt(ctx, oldLeafId), "before files were brought back"];
+      const [entryId, label] = [messageAt(ctx, oldLeafId), "before restoring files"];
       await this.#remember(repository, ctx, { commit, tree, entryId, label, isElsewhere: true });
       await repository.exchange({ commit, tree }, wanted);
       this.#latestTree = wanted.tree;
-      ctx.ui.notify(`${counted(changes)} as at that place. As they were before: ${commit.slice(0, 7)}`);
+      ctx.ui.notify(
+        `Restored the files. ${counted(changes)}. Checkpoint of the previous state: ${commit.slice(0, 7)}`,
+      );
     });
   }
 
@@ -99,7 +101,7 @@ export class Checkpoints {
     } catch (error) {
       const why = error instanceof Error ? error.message : String(error);
       if (!(error instanceof TooSlow)) return onFailure(why);
-      this.#tellOnce(ctx, "No more checkpoints in this session", why);
+      this.#tellOnce(ctx, "Checkpoints are off for this session", why);
       found.close();
       this.#opened = Promise.resolve(why);
     }
@@ -124,23 +126,23 @@ function message(ctx: ExtensionContext, entryId: string | null): string {
   return `Bonsai checkpoint\n\nSession: ${ctx.sessionManager.getSessionId()}\nEntry: ${entryId ?? "none"}`;
 }
 
-/** Why the files stay as they are; undefined where they may be exchanged. */
+/** The reason not to restore the files, or undefined. */
 async function refusal(
   repository: Repository,
   ctx: ExtensionContext,
   { changes, restoresUnasked }: { changes: Change[]; restoresUnasked: boolean },
 ): Promise<string | undefined> {
   const underWay = await repository.underWay();
-  if (underWay !== undefined) return `A ${underWay} is under way in git: the files stay as they are.`;
+  if (underWay !== undefined) return `Did not restore the files: a git ${underWay} is in progress.`;
   if (!ctx.hasUI)
     return restoresUnasked
       ? undefined
-      : "The files stay as they are: --checkpoint-restore brings them back too.";
+      : "Did not restore the files. Use --checkpoint-restore to restore them.";
   const lines = changes.slice(0, SHOWN).map(({ kind, path }) => `  ${kind} ${path}`);
   const more = changes.length > SHOWN ? [`  and ${changes.length - SHOWN} more`] : [];
-  const question = [`${counted(changes)}, as at that place:`, ...lines, ...more].join("\n");
-  const isWanted = await ctx.ui.confirm("Bring the files back too?", question);
-  return isWanted ? undefined : "The files stay as they are.";
+  const question = [`${counted(changes)}:`, ...lines, ...more].join("\n");
+  const isWanted = await ctx.ui.confirm("Restore the files too?", question);
+  return isWanted ? undefined : "Did not restore the files.";
 }
 
 function counted(changes: Change[]): string {

@@ -7,15 +7,15 @@ export default function gitCheckpoint(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("checkpoint-restore", {
     type: "boolean",
     description:
-      "Where nobody can be asked, bring files back with /tree. Default: BONSAI_CHECKPOINT_RESTORE=1, else not",
+      "Without a terminal to ask on, restore files on /tree. Default: BONSAI_CHECKPOINT_RESTORE=1, else do not restore",
   });
   bonsai.registerFlag("checkpoint-keep", {
     type: "string",
-    description: "Checkpoints to keep in a repository. Default: BONSAI_CHECKPOINT_KEEP, else 200",
+    description: "Number of checkpoints to keep in a repository. Default: BONSAI_CHECKPOINT_KEEP, else 200",
   });
   bonsai.registerFlag("checkpoint-seconds", {
     type: "string",
-    description: "How long git may take. Default: BONSAI_CHECKPOINT_SECONDS, else 10",
+    description: "Time limit for git, in seconds. Default: BONSAI_CHECKPOINT_SECONDS, else 10",
   });
   const number = (said: unknown, usual: number) => (Number(said) > 0 ? Number(said) : usual);
   const { env } = process;
@@ -49,15 +49,15 @@ export default function gitCheckpoint(bonsai: ExtensionAPI): void {
   });
 
   bonsai.registerCommand("checkpoints", {
-    description: "List the checkpoints of the files",
+    description: "List the file checkpoints",
     async handler(_args, ctx) {
       const why = await checkpoints.whyNone(ctx);
       const newest = rememberedCheckpoints(ctx).toReversed().slice(0, 30);
       const lines = newest.map(
         ({ commit, at, label }) => `${commit.slice(0, 7)}  ${at.slice(0, 19)}  ${label}`,
       );
-      if (why !== undefined) ctx.ui.notify(`There are no checkpoints: ${why}.`);
-      else ctx.ui.notify(lines.join("\n") || "There are no checkpoints yet.");
+      if (why !== undefined) ctx.ui.notify(`Checkpoints are not available: ${why}.`);
+      else ctx.ui.notify(lines.join("\n") || "No checkpoints yet.");
     },
   });
 }

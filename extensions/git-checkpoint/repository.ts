@@ -65,8 +65,8 @@ export class Repository {
       return new Repository({ exec, root: stdout.replace(/\r?\n$/, ""), limitMs });
     if (stderr.includes("ENOENT")) return "git is not installed";
     return /not a git repository/i.test(stderr)
-      ? "this is no git repository"
-      : firstLine(stderr) || "this is no work tree";
+      ? "this folder is not a git repository"
+      : firstLine(stderr) || "this folder is not a git work tree";
   }
 
   /** Of everything but what is ignored; `problem` where a file could not be read. */
@@ -77,7 +77,7 @@ export class Repository {
     const added = await this.#run(["add", "--all", "--ignore-errors"]);
     const problem = added.code === 0 ? undefined : firstLine(added.stderr);
     // It was ended from outside: what it had added by then is no snapshot.
-    if (problem === "") throw new Error("git add was ended");
+    if (problem === "") throw new Error("git add was stopped");
     const tree = await this.#git(["write-tree"]);
     const head = await this.#run(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]);
     const parent = head.code === 0 ? ["-p", head.stdout.trim()] : [];
@@ -134,7 +134,7 @@ export class Repository {
    */
   async exchange(from: Snapshot, to: Snapshot): Promise<void> {
     const inTheWay = obstacle(this.#root, await this.changes(from, to));
-    if (inTheWay !== undefined) throw new Error(`${inTheWay} is ignored by git, and stands in the way`);
+    if (inTheWay !== undefined) throw new Error(`git ignores ${inTheWay}, and restoring would overwrite it`);
     await this.#git(["read-tree", "-m", "-u", from.tree, to.tree]);
   }
 

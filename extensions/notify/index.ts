@@ -7,17 +7,17 @@ const STYLES = ["auto", "bell", "osc9", "osc777", "off"];
 export default function notify(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("notify", {
     type: "string",
-    description:
-      "How to notify on the terminal: auto, bell, osc9, osc777, off. Default: BONSAI_NOTIFY, else auto",
+    description: "How to notify: auto, bell, osc9, osc777 or off. Default: BONSAI_NOTIFY, else auto",
   });
   bonsai.registerFlag("notify-after", {
     type: "string",
-    description: "Seconds that a run must have taken. Default: BONSAI_NOTIFY_AFTER, else 10",
+    description:
+      "Only notify after runs of at least this many seconds. Default: BONSAI_NOTIFY_AFTER, else 10",
   });
   bonsai.registerFlag("notify-command", {
     type: "string",
     description:
-      "A command in the place of the terminal; it gets title and text. Default: BONSAI_NOTIFY_COMMAND",
+      "Run this command instead of using the terminal, with title and text as arguments. Default: BONSAI_NOTIFY_COMMAND",
   });
   const setting = (flag: string) =>
     String(bonsai.getFlag(flag) || process.env[`BONSAI_${flag.toUpperCase().replace("-", "_")}`] || "");
@@ -25,7 +25,7 @@ export default function notify(bonsai: ExtensionAPI): void {
   const notifyUser = async (ctx: ExtensionContext, text: string) => {
     const command = setting("notify-command");
     const why = command === "" ? onTerminal(ctx, setting("notify"), text) : await run(bonsai, command, text);
-    if (why !== undefined && !isTold) ctx.ui.notify(`Notifications do not work: ${why}`, "warning");
+    if (why !== undefined && !isTold) ctx.ui.notify(`Could not send a notification: ${why}`, "warning");
     isTold ||= why !== undefined;
   };
 
@@ -38,13 +38,13 @@ export default function notify(bonsai: ExtensionAPI): void {
     const said = setting("notify-after");
     const least = said === "" || Number.isNaN(Number(said)) ? 10 : Number(said);
     if (result.status === "failed")
-      await notifyUser(ctx, `The run failed: ${result.error?.message ?? "no reason is known"}`);
+      await notifyUser(ctx, `The run failed: ${result.error?.message ?? "unknown reason"}`);
     else if (seconds < least) return;
     else if (result.status === "done") await notifyUser(ctx, `Finished after ${Math.round(seconds)} s`);
-    else if (result.status === "paused") await notifyUser(ctx, "Paused: the next prompt goes on");
+    else if (result.status === "paused") await notifyUser(ctx, "Paused. Send a prompt to continue.");
   });
   bonsai.on("session_compact_failed", async ({ aborted, errorMessage }, ctx) => {
-    if (!aborted) await notifyUser(ctx, `Compaction failed: ${errorMessage ?? "no reason is known"}`);
+    if (!aborted) await notifyUser(ctx, `Compaction failed: ${errorMessage ?? "unknown reason"}`);
   });
 }
 
@@ -56,12 +56,15 @@ async function run(bonsai: ExtensionAPI, command: string, text: string): Promise
     timeout: 10_000,
   });
   if (killed) return `${command} took longer than 10 s`;
-  return code === 0 ? undefined : `${command} ended with ${code} ${stderr.trim().slice(0, 200)}`.trim();
+  return code === 0
+    ? undefined
+    : `${command} failed with exit code ${code} ${stderr.trim().slice(0, 200)}`.trim();
 }
 
 /** On the terminal that the program was started from, never on its output. Programs that drive Bonsai notify their users themselves. */
 function onTerminal({ mode }: ExtensionContext, style: string, text: string): string | undefined {
-  if (style !== "" && !STYLES.includes(style)) return `notify is one of ${STYLES.join(", ")}, not ${style}`;
+  if (style !== "" && !STYLES.includes(style))
+    return `the notify setting is ${style}, but must be one of ${STYLES.join(", ")}`;
   if (style === "off" || mode === "rpc") return undefined;
   let terminal: number;
   try {

@@ -54,35 +54,35 @@ const DELETING =
 
 /** `git` and its like: what stands behind the program's own options. */
 const ROWS: readonly Row[] = [
-  ["rm", option("rR", "--recursive"), "it deletes folders with all that is in them"],
-  ["rm unlink shred", word(EVERYTHING), "it deletes everything in a place"],
+  ["rm", option("rR", "--recursive"), "it deletes folders and everything in them"],
+  ["rm unlink shred", word(EVERYTHING), "it deletes everything in a folder"],
   ["shred srm wipe", always, "it makes files unrecoverable"],
-  ["find", word(/^-delete$/), "it deletes all files that it finds"],
-  ["find fd", runs(FILE_DELETERS), "it deletes all files that it finds"],
-  ["xargs", runs(FILE_DELETERS), "it deletes all files that it is given"],
-  ["parallel", /(?:^| )(?:\S*\/)?(?:rm|shred|unlink)(?: |$)/, "it deletes all files that it is given"],
-  ["mv", word(/^\/dev\/null$/), "it throws files away"],
-  ["rsync", word(/^--del(?:ete\S*)?$/), "it deletes what the source does not have"],
-  ["sudo doas su pkexec runas", always, "it takes the rights of another user"],
-  ["chmod chown chgrp", option("R", "--recursive"), "it changes owners or rights of whole folders"],
-  ["chmod", word(/^0?777$|^(?:a|o|ugo)?\+[rwx]*w/), "it lets everybody write"],
+  ["find", word(/^-delete$/), "it deletes every file that it finds"],
+  ["find fd", runs(FILE_DELETERS), "it deletes every file that it finds"],
+  ["xargs", runs(FILE_DELETERS), "it deletes every file in its input"],
+  ["parallel", /(?:^| )(?:\S*\/)?(?:rm|shred|unlink)(?: |$)/, "it deletes every file in its input"],
+  ["mv", word(/^\/dev\/null$/), "it discards files"],
+  ["rsync", word(/^--del(?:ete\S*)?$/), "it deletes files that the source does not have"],
+  ["sudo doas su pkexec runas", always, "it runs with another user's rights"],
+  ["chmod chown chgrp", option("R", "--recursive"), "it changes owners or permissions of whole folders"],
+  ["chmod", word(/^0?777$|^(?:a|o|ugo)?\+[rwx]*w/), "it lets every user write"],
   ["tee cp install truncate", word(DEVICE), "it writes to a device"],
-  ["truncate", always, "it cuts files off"],
+  ["truncate", always, "it truncates files"],
   [
     "python perl ruby node php",
     (words, command) => DELETING.test(`${words.join(" ")}\n${inputOf(command)}`),
     "its program deletes files or runs commands",
   ],
-  ["dd", word(/^of=/), "it writes over a file or device, block by block"],
+  ["dd", word(/^of=/), "it overwrites a file or device"],
   ["mkfs fdisk sfdisk cfdisk parted wipefs mkswap diskutil format", always, "it changes disks"],
   ["shutdown reboot halt poweroff", always, "it stops the machine"],
   ["systemctl", word(/^(?:poweroff|reboot|halt|kexec)$/), "it stops the machine"],
-  ["killall pkill", always, "it ends processes by name, also those of others"],
+  ["killall pkill", always, "it stops processes by name, including other programs"],
   [
     "kill",
     (words) =>
       words.slice(words[0] === "-s" || words[0] === "-n" ? 2 : 1).some((each) => /^(?:-1|0)$/.test(each)),
-    "it ends all processes",
+    "it stops all processes",
   ],
   ["crontab", option("r"), "it deletes all scheduled jobs"],
   ["userdel groupdel deluser", always, "it deletes accounts"],
@@ -94,22 +94,18 @@ const ROWS: readonly Row[] = [
     "it overwrites history on the server",
   ],
   ["git", /^push\b.*(?: --delete| -[a-zA-Z]*d| :\S+)(?: |$)/, "it deletes branches or tags on the server"],
-  ["git", /^reset\b.* --(?:hard|merge)\b/, "it throws away changes that are not committed"],
-  [
-    "git",
-    /^clean\b(?!.* (?:-[a-zA-Z]*n|--dry-run)).* (?:-[a-zA-Z]*f|--force)/,
-    "it deletes files that git does not know",
-  ],
+  ["git", /^reset\b.* --(?:hard|merge)\b/, "it discards uncommitted changes"],
+  ["git", /^clean\b(?!.* (?:-[a-zA-Z]*n|--dry-run)).* (?:-[a-zA-Z]*f|--force)/, "it deletes untracked files"],
   [
     "git",
     /^(?:checkout|restore|switch)\b(?!.* (?:--staged|-S)(?: |$)(?!.* (?:--worktree|-W)))(?=.* (?:\.|:\/|\*|-f|--force|--discard-changes)(?: |$))/,
-    "it throws away changes that are not committed",
+    "it discards uncommitted changes",
   ],
-  ["git", /^stash (?:drop|clear)\b/, "it throws away stashed changes"],
+  ["git", /^stash (?:drop|clear)\b/, "it discards stashed changes"],
   [
     "git",
     /^branch\b.* (?:-[a-zA-Z]*D|(?:-d|--delete) .*(?:-f|--force)|--force .*(?:-d|--delete))(?: |$)/,
-    "it deletes branches that are not merged",
+    "it deletes unmerged branches",
   ],
   [
     "git",
@@ -119,7 +115,7 @@ const ROWS: readonly Row[] = [
   [
     "gh glab",
     /^(?:repo|release|secret|variable|issue|gist|workflow) delete\b/,
-    "it deletes things on the server",
+    "it deletes data on the server",
   ],
 
   [
@@ -151,22 +147,22 @@ const ROWS: readonly Row[] = [
     "it deletes containers, images or volumes",
   ],
   ["docker-compose", /(?:^| )down\b.* (?:-v|--volumes|--rmi)/, "it deletes volumes or images"],
-  ["kubectl oc", /(?:^| )(?:delete|drain|replace .*--force)(?: |$)/, "it deletes things in the cluster"],
-  ["helm", /^(?:uninstall|delete|rollback)\b/, "it takes releases out of the cluster"],
+  ["kubectl oc", /(?:^| )(?:delete|drain|replace .*--force)(?: |$)/, "it deletes resources in the cluster"],
+  ["helm", /^(?:uninstall|delete|rollback)\b/, "it removes or rolls back releases in the cluster"],
   [
     "terraform tofu pulumi cdk sls serverless",
     /^(?:.* )?(?:destroy|remove)(?: |$)|^apply\b.* -auto-approve|^state rm\b|^up\b.* (?:-y|--yes)\b/,
-    "it changes or destroys what runs",
+    "it changes or destroys running services",
   ],
   [
     "aws",
     /(?:^| )(?:(?:delete|terminate|deregister|purge)-\S+|s3 (?:rm|rb)\b.*|s3 sync .*--delete)(?: |$)/,
-    "it deletes things in the cloud",
+    "it deletes resources in the cloud",
   ],
   [
     "gcloud az gsutil doctl flyctl fly heroku",
     /(?:^| |:)(?:delete|destroy|rm|purge)(?: |$)/,
-    "it deletes things in the cloud",
+    "it deletes resources in the cloud",
   ],
 
   ["dropdb dropuser", always, "it deletes a database"],
@@ -197,7 +193,7 @@ export function dangersOf(line: string, commands: readonly ShellCommand[]): Dang
   });
   // Its parts alone are harmless.
   if (/(?:^|[\s;&|])([\w:.]+)\s*\(\)\s*\{[^}]*\1\s*\|\s*\1\s*&/.test(line))
-    found.push({ command: line.trim(), reason: "it starts processes without end" });
+    found.push({ command: line.trim(), reason: "it starts processes endlessly" });
   return found;
 }
 
@@ -215,10 +211,10 @@ export function worded({ name, args, redirects }: ShellCommand): string {
 
 function reasonOf(command: ShellCommand): string | undefined {
   const { name, args, redirects } = command;
-  if (command.isDynamic === true) return "which program it runs only shows when it runs";
+  if (command.isDynamic === true) return "the program is only known at run time";
   if (redirects.some(({ operator, target }) => operator !== "<" && DEVICE.test(target.text)))
     return "it writes to a device";
-  if (isForeignCode(command)) return "it runs what was downloaded, or what nobody can read beforehand";
+  if (isForeignCode(command)) return "it runs downloaded or hidden code";
   const words = withoutOwnOptions(
     name,
     args.map(({ text }) => text),

@@ -3,19 +3,20 @@ import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
 import { shellCommands } from "@bonsai-agent/extension/shell";
 import { type Danger, dangersOf, lineOfWords, worded } from "./dangers.ts";
 
-const ONCE = "Run it this once";
-const ALWAYS = "Always allow exactly this in this session";
-const NO = "No";
+const ONCE = "Run once";
+const ALWAYS = "Always allow this exact command in this session";
+const NO = "Do not run";
 
 /** Asks before the model runs a command that destroys, publishes, or takes more power. */
 export default function permissionGate(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("gate-also", {
     type: "string",
-    description: "A regular expression: commands to ask about as well. Default: BONSAI_GATE_ALSO",
+    description: "Regular expression of further commands to ask about. Default: BONSAI_GATE_ALSO",
   });
   bonsai.registerFlag("gate-allow", {
     type: "string",
-    description: "A regular expression: commands never to ask about, as a whole. Default: BONSAI_GATE_ALLOW",
+    description:
+      "Regular expression of commands to allow without asking; it must match the whole command. Default: BONSAI_GATE_ALLOW",
   });
   const also = () => pattern(bonsai.getFlag("gate-also") || process.env.BONSAI_GATE_ALSO, "gate-also");
   const never = () => pattern(bonsai.getFlag("gate-allow") || process.env.BONSAI_GATE_ALLOW, "gate-allow");
@@ -56,7 +57,7 @@ function pattern(source: unknown, name: string): Pattern | undefined {
     const expression = new RegExp(name === "gate-allow" ? `^(?:${source})$` : source);
     return { test: (command) => testInTime(expression, { command, name }) };
   } catch (error) {
-    throw new Error(`${name} is no regular expression: ${source}`, { cause: error });
+    throw new Error(`${name} is not a valid regular expression: ${source}`, { cause: error });
   }
 }
 
@@ -66,7 +67,7 @@ function testInTime(expression: RegExp, { command, name }: { command: string; na
   try {
     return new Script("test()").runInContext(sandbox, { timeout: MAX_TEST_MS }) as boolean;
   } catch (cause) {
-    throw new Error(`${name} takes too long on this command: ${expression.source}`, { cause });
+    throw new Error(`Checking this command against ${name} takes too long: ${expression.source}`, { cause });
   }
 }
 
@@ -75,7 +76,7 @@ function dangersIn(line: string, also: Pattern | undefined): Danger[] {
   const own = commands.map(worded).filter((command) => also?.test(command) === true);
   const all = [
     ...dangersOf(line, commands),
-    ...own.map((command) => ({ command, reason: "one of the patterns to ask about" })),
+    ...own.map((command) => ({ command, reason: "it matches gate-also" })),
   ];
   return all.filter(({ command }, at) => all.findIndex((each) => each.command === command) === at);
 }
@@ -92,12 +93,12 @@ async function permission({ line, dangers, allowed, ctx }: Question): Promise<Re
   const open = dangers.filter(({ command }) => !allowed.has(command));
   if (open.length === 0) return undefined;
   const reasons = open.map(({ command, reason }) => `${shown(command)}: ${reason}`).join("; ");
-  if (!ctx.hasUI) return refusal(reasons, "nobody is there who could allow it");
+  if (!ctx.hasUI) return refusal(reasons, "There is no user to allow this command");
   const title = `Run this command?\n\n${shown(line, 2_000)}\n\n${reasons}`;
   const options = ctx.signal === undefined ? {} : { signal: ctx.signal };
   const choice = await ctx.ui.select(title, [ONCE, ALWAYS, NO], options);
   if (choice === ALWAYS) for (const { command } of open) allowed.add(command);
-  return choice === ONCE || choice === ALWAYS ? undefined : refusal(reasons, "the user did not allow it");
+  return choice === ONCE || choice === ALWAYS ? undefined : refusal(reasons, "The user refused this command");
 }
 
 interface Refusal {
@@ -106,9 +107,8 @@ interface Refusal {
 }
 
 function refusal(reasons: string, why: string): Refusal {
-  const advice =
-    "Do not try to reach the same in another way. Go on without it, or say what you need and why.";
-  return { block: true, reason: `The command was not run: ${why} (${reasons}). ${advice}` };
+  const advice = "Do not work around this. Continue without the command, or explain why you need it.";
+  return { block: true, reason: `${why} (${reasons}). ${advice}` };
 }
 
 /** On a terminal: without what would move its cursor. */

@@ -167,7 +167,7 @@ function matches(path: string, cwd: string): string[] {
   for (const name of parts) {
     found = found.flatMap((folder) => children(folder, name, cwd));
     if (found.length > MAX_MATCHES) {
-      throw new Error(`${path} stands for more than ${MAX_MATCHES} paths. Name fewer.`);
+      throw new Error(`${path} matches more than ${MAX_MATCHES} paths. Use a narrower pattern.`);
     }
   }
   return found;

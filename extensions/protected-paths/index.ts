@@ -13,17 +13,17 @@ import { parseRules, type Rule } from "./rules.ts";
 
 const LIST = join(".bonsai", "protected-paths");
 
-/** What nobody wants an agent to change by itself. Later rules come before earlier ones. */
+/** Paths that an agent must not change by itself. Later rules override earlier ones. */
 const SECRETS =
   "*.env .env .env.* !.env.example !.env.sample !.env.template !.env.dist *.pem *.p12 *.pfx *.keystore id_rsa id_dsa id_ecdsa id_ed25519 .netrc .pgpass .htpasswd .ssh/ .gnupg/ .aws/ .kube/";
 const DERIVED =
   "node_modules/ package-lock.json npm-shrinkwrap.json pnpm-lock.yaml yarn.lock bun.lock bun.lockb Cargo.lock Gemfile.lock composer.lock poetry.lock uv.lock Pipfile.lock go.sum flake.lock";
 
-/** Keeps the model's tools from changing what should be left alone. */
+/** Stops the model's tools from changing protected paths. */
 export default function protectedPaths(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("protect", {
     type: "string",
-    description: "Paths to protect as well, split by commas; !PATH frees one. Default: BONSAI_PROTECT",
+    description: "Further paths to protect, separated by commas; !PATH removes one. Default: BONSAI_PROTECT",
   });
   const own = () => String(bonsai.getFlag("protect") || process.env.BONSAI_PROTECT || "").split(",");
   bonsai.on("tool_call", ({ toolCallId, toolName, input }, ctx) => {
@@ -34,8 +34,8 @@ export default function protectedPaths(bonsai: ExtensionAPI): void {
     for (const each of changed) {
       const found = places.protectedAt(each);
       if (found === undefined) continue;
-      const how = found.path === each.path ? found.path : `${each.path} (it leads to ${found.path})`;
-      const advice = "Leave it as it is. If the task needs it changed, say so, and let the user do it.";
+      const how = found.path === each.path ? found.path : `${each.path} (a link to ${found.path})`;
+      const advice = "Do not change it. If the task requires a change, ask the user to make it.";
       return { block: true, reason: `${how} is protected by the rule ${found.rule.text}. ${advice}` };
     }
     return undefined;

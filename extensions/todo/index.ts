@@ -31,8 +31,8 @@ export default function todo(bonsai: ExtensionAPI): void {
       name: "todo",
       label: "To-do list",
       description:
-        "Keeps the list of what is left to do. Add each step of a task that takes several, mark it done as soon as it is, and list them when you are unsure. Each result shows the whole list.",
-      promptSnippet: "Keep a to-do list for work of several steps.",
+        "Keeps a to-do list. For a task with several steps, add each step and mark it done as soon as you finish it. List the steps if you are unsure. Each result shows the whole list.",
+      promptSnippet: "Keep a to-do list for work with several steps.",
       parameters,
       // Two calls at once would each begin with the same list.
       executionMode: "sequential",
@@ -63,8 +63,8 @@ export default function todo(bonsai: ExtensionAPI): void {
 /** Flat, for providers take no choice at the top of a schema. */
 const parameters = z.object({
   action: z.enum(["add", "done", "reopen", "remove", "list", "clear"]),
-  texts: z.array(z.string().min(1)).optional().describe("With add: one for each new to-do."),
-  ids: z.array(z.number().int()).optional().describe("With done, reopen and remove."),
+  texts: z.array(z.string().min(1)).optional().describe("For add: one text for each new to-do."),
+  ids: z.array(z.number().int()).optional().describe("For done, reopen and remove: the ids of the to-dos."),
 });
 
 type Change = z.output<typeof parameters>;
@@ -87,7 +87,7 @@ function changed(todos: readonly Todo[], { action, texts = [], ids = [] }: Chang
 }
 
 function added(todos: readonly Todo[], texts: readonly string[]): Todo[] {
-  if (texts.length === 0) throw new Error("add needs texts.");
+  if (texts.length === 0) throw new Error("add requires texts.");
   const first = Math.max(0, ...todos.map(({ id }) => id)) + 1;
   return texts.map((text, at) => ({ id: first + at, text, done: false }));
 }
@@ -95,7 +95,8 @@ function added(todos: readonly Todo[], texts: readonly string[]): Todo[] {
 function known(todos: readonly Todo[], ids: readonly number[]): readonly number[] {
   const unknown = ids.filter((id) => !todos.some((each) => each.id === id));
   if (ids.length > 0 && unknown.length === 0) return ids;
-  const problem = ids.length === 0 ? "Which? ids is missing." : `No to-do has the id ${unknown.join(", ")}.`;
+  const problem =
+    ids.length === 0 ? "ids is missing: name the to-dos." : `Unknown to-do id: ${unknown.join(", ")}.`;
   throw new Error(`${problem}\n${listed(todos)}`);
 }
 

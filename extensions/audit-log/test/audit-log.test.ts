@@ -185,7 +185,7 @@ describe("what cannot be written", () => {
     expect(notified).toEqual([
       {
         method: "notify",
-        args: [expect.stringMatching(/^The audit log .* cannot be written.*EISDIR/), "warning"],
+        args: [expect.stringMatching(/^Cannot write to the audit log .*EISDIR/), "warning"],
       },
     ]);
     expect(

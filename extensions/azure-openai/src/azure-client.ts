@@ -70,11 +70,11 @@ function withHint(error: unknown, deployment: string): unknown {
 
 function hintFor({ status, code }: APIError, deployment: string): string | undefined {
   if (status === 401)
-    return "Check AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT: a key belongs to one resource.";
+    return "Check AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT. A key works for one resource only.";
   if (status === 403)
-    return "The identity needs the role Cognitive Services OpenAI User for the resource, and its network must be allowed.";
+    return "Give the identity the role Cognitive Services OpenAI User for the resource, and allow its network.";
   if (status === 404 || code === "DeploymentNotFound")
-    return `No deployment of the resource is called ${deployment}: name yours in AZURE_OPENAI_DEPLOYMENT_NAME_MAP, like ${deployment}=my-deployment.`;
+    return `The resource has no deployment ${deployment}. Set yours in AZURE_OPENAI_DEPLOYMENT_NAME_MAP, for example ${deployment}=my-deployment.`;
   return undefined;
 }
 
@@ -87,13 +87,13 @@ async function entraToken(azure: AzureSettings): Promise<string> {
     credentials.set(azure, credential);
     const found = await credential.getToken(scopeOf(azure.endpoint ?? ""));
     if (found?.token) return found.token;
-    throw new Error("No token came.");
+    throw new Error("no token");
   } catch (error) {
     credentials.delete(azure);
     throw new BonsaiError({
       code: "azure_no_token",
-      message: `Entra ID gave no token for Azure OpenAI: ${firstLine(error)}`,
-      hint: "Sign in with `az login`, set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, or use a key: AZURE_OPENAI_API_KEY.",
+      message: `Could not get a token for Azure OpenAI from Entra ID: ${firstLine(error)}`,
+      hint: "Sign in with `az login`. Or set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET. Or set a key in AZURE_OPENAI_API_KEY.",
       cause: error,
     });
   }
@@ -107,5 +107,5 @@ function scopeOf(endpoint: string): string {
 
 function firstLine(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
-  return text.split("\n").find((line) => line.trim() !== "") ?? "it does not say why.";
+  return text.split("\n").find((line) => line.trim() !== "") ?? "unknown reason";
 }

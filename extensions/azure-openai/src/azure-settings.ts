@@ -42,9 +42,9 @@ export function azureSettings(env: Env): AzureSettings {
 function missingEndpoint(given: string): string {
   const what =
     given === ""
-      ? "There is no endpoint for Azure OpenAI: set AZURE_OPENAI_ENDPOINT"
-      : "AZURE_OPENAI_ENDPOINT is no web address: set it";
-  return `${what} to that of your resource, like https://NAME.openai.azure.com.`;
+      ? "Azure OpenAI has no endpoint. Set AZURE_OPENAI_ENDPOINT"
+      : "AZURE_OPENAI_ENDPOINT is not a web address. Set it";
+  return `${what} to the address of your resource, for example https://NAME.openai.azure.com.`;
 }
 
 /** People paste it with the path of an API. */

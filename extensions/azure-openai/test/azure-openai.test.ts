@@ -257,8 +257,8 @@ describe("answers", () => {
 
 describe("what is missing is said before any request", () => {
   test.each([
-    [{ AZURE_OPENAI_ENDPOINT: "", AZURE_OPENAI_API_KEY: "key-1" }, "set AZURE_OPENAI_ENDPOINT"],
-    [{ AZURE_OPENAI_ENDPOINT: "my-resource", AZURE_OPENAI_API_KEY: "key-1" }, "is no web address"],
+    [{ AZURE_OPENAI_ENDPOINT: "", AZURE_OPENAI_API_KEY: "key-1" }, "Set AZURE_OPENAI_ENDPOINT"],
+    [{ AZURE_OPENAI_ENDPOINT: "my-resource", AZURE_OPENAI_API_KEY: "key-1" }, "is not a web address"],
     [{}, "AZURE_OPENAI_API_KEY"],
   ])("%j", async (variables, words) => {
     const { failure, requests } = await ask(responses(answered), {}, variables);

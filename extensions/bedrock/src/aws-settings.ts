@@ -35,15 +35,15 @@ export function credentialsOf(env: Env): BedrockCredentials {
   return hasRegion ? {} : { missing: `${NO_CREDENTIALS} ${REMEDY}` };
 }
 
-/** What to do where there are no credentials. */
+/** The remedy for missing credentials. */
 export const REMEDY =
-  "Set AWS_PROFILE (after `aws configure` or `aws sso login`), or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK, and AWS_REGION.";
+  "Set AWS_REGION and one of: AWS_PROFILE (after `aws configure` or `aws sso login`), AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY, or AWS_BEARER_TOKEN_BEDROCK.";
 
-export const NO_CREDENTIALS = "No AWS credentials were found for Amazon Bedrock.";
+export const NO_CREDENTIALS = "Found no AWS credentials for Amazon Bedrock.";
 
 export const NO_REGION = "No AWS region is set for Amazon Bedrock.";
 
-const noRegion = { missing: `${NO_REGION} Set AWS_REGION, like us-east-1.` };
+const noRegion = { missing: `${NO_REGION} Set AWS_REGION, for example us-east-1.` };
 
 function isSet(value: string | undefined): boolean {
   return value !== undefined && value.trim() !== "";

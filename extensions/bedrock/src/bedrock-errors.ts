@@ -27,7 +27,7 @@ export function requestError(error: unknown, modelId: string): Error {
       /** Neither a variable nor the profile names a region. */
       code: "bedrock_no_region",
       message: NO_REGION,
-      hint: "Set AWS_REGION, like us-east-1.",
+      hint: "Set AWS_REGION, for example us-east-1.",
     });
   // The SDK reads the first event of a stream before it hands the stream out.
   const isOfStream = aws.status === undefined ? aws.name in streamStatuses : aws.status < 300;
@@ -86,17 +86,18 @@ function refused(
   });
 }
 
-/** What to do, where AWS's own words do not say it. */
+/** The remedy, if AWS's own message does not name it. */
 function hintFor(name: string, message: string, modelId: string): string | undefined {
-  if (/expired/i.test(`${name} ${message}`)) return "Renew the credentials, with `aws sso login` for one.";
+  if (/expired/i.test(`${name} ${message}`))
+    return "Renew the credentials, for example with `aws sso login`.";
   if (/UnrecognizedClient|InvalidSignature|InvalidClientToken/.test(name))
-    return "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or the profile of AWS_PROFILE, are not valid here.";
+    return "AWS does not accept these credentials. Check AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE.";
   if (/AccessDenied/.test(name))
-    return `Allow bedrock:InvokeModelWithResponseStream for ${modelId} in IAM, and check that the model is enabled in the region of AWS_REGION.`;
+    return `Allow bedrock:InvokeModelWithResponseStream for ${modelId} in IAM. Check that the model is enabled in the region AWS_REGION.`;
   if (/on-demand throughput/i.test(message))
-    return `Name an inference profile: us.${modelId}, eu.${modelId} or global.${modelId}.`;
+    return `Use an inference profile: us.${modelId}, eu.${modelId} or global.${modelId}.`;
   if (/model identifier is invalid/i.test(message) || /ResourceNotFound/.test(name))
-    return "Check the id, and that AWS_REGION is a region that serves it.";
+    return "Check the model id, and that the region AWS_REGION serves it.";
   return undefined;
 }
 

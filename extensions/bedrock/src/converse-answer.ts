@@ -92,7 +92,7 @@ const refusals: Readonly<Record<string, string>> = {
   guardrail_intervened: "A guardrail of your AWS account stopped the answer.",
   content_filtered: "The model's content filter stopped the answer.",
   malformed_model_output: "The model's answer was malformed.",
-  malformed_tool_use: "The model called a tool in a form that Bedrock could not read.",
+  malformed_tool_use: "The model's tool call was malformed.",
 };
 
 function countsOf({

@@ -80,7 +80,7 @@ function calledNames(turns: readonly ProviderTurn[]): string[] {
 }
 
 function calledTool(name: string): Tool {
-  const description = "Was called earlier; it cannot be called now.";
+  const description = "Called earlier. No longer available.";
   return { toolSpec: { name, description, inputSchema: { json: { type: "object" } } } };
 }
 

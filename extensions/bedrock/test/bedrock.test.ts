@@ -259,7 +259,7 @@ describe("without credentials or a region", () => {
       { ...none, AWS_REGION: "eu-central-1" },
     );
     expect(failure).toMatchObject({ code: "bedrock_no_credentials", retryable: false });
-    expect(failure?.message).toMatch(/from any providers\. Set AWS_PROFILE .*aws sso login/);
+    expect(failure?.message).toMatch(/from any providers\. Set AWS_REGION .*aws sso login/);
     expect(requests).toEqual([]);
   });
 

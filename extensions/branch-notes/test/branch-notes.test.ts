@@ -64,7 +64,7 @@ describe("the note", () => {
   test("dwells on what the user asked for", async () => {
     const session = await stage();
     await left(session, "Try oak.", { focus: "the hinges" });
-    expect(lastRequest(session)).toContain("Dwell on this: the hinges");
+    expect(lastRequest(session)).toContain("Focus on this: the hinges");
   });
 
   test("is left to whoever brings instructions of their own", async () => {
@@ -87,7 +87,9 @@ describe("the note", () => {
     const session = await stage({ summaries: () => ({ error: { status: 400, message: "no" } }) });
     await expect(left(session, "Try oak.")).rejects.toMatchObject({ code: "branch_summary_failed" });
     expect(session.session.projection().items.at(-2)?.message).toMatchObject({ content: "Try oak." });
-    expect(await decisions(session)).toBe("No branch was left with a note yet. /tree takes one along.");
+    expect(await decisions(session)).toBe(
+      "No notes yet. To write one, leave a branch with /tree and choose a summary.",
+    );
   });
 
   test("that is cancelled leaves the session where it was", async () => {
@@ -112,10 +114,10 @@ describe("/decisions", () => {
     const hinge = await left(session, "Try brass.");
     const time = String.raw`\d{4}-\d\d-\d\d \d\d:\d\d`;
     expect((await decisions(session)).split("\n\n")).toEqual([
-      expect.stringMatching(new RegExp(`^# oak, ${time}, branch that ended at ${oak.previousLeafId}$`)),
+      expect.stringMatching(new RegExp(`^# oak, ${time}, branch ending at ${oak.previousLeafId}$`)),
       "## Question\nOak or pine?",
       "## Decision\nOak.",
-      expect.stringMatching(new RegExp(`^# ${time}, branch that ended at ${hinge.previousLeafId}$`)),
+      expect.stringMatching(new RegExp(`^# ${time}, branch ending at ${hinge.previousLeafId}$`)),
       "## Question\nWhich hinge?",
     ]);
   });
@@ -126,7 +128,9 @@ describe("/decisions", () => {
     await left(session, "Try brass.");
     expect(await decisions(session, "PINE  oak")).toContain("Oak or pine?");
     expect(await decisions(session, "pine oak")).not.toContain("hinge");
-    expect(await decisions(session, "pine hinge")).toBe("None of 2 notes has all of: pine hinge");
+    expect(await decisions(session, "pine hinge")).toBe(
+      "No note contains all these words: pine hinge (searched 2).",
+    );
   });
 
   test("shows notes that came from elsewhere and from the digest, without an agent, as a notice without a UI", async () => {
@@ -140,8 +144,8 @@ describe("/decisions", () => {
     await session.command("/decisions");
     const [{ message } = { message: "" }] = session.notices;
     expect(message).toContain(", branch\n\nAsh.");
-    expect(message).toContain(`, merged branch that ended at ${id}\n\nElm.`);
-    expect(message).toContain(`branch that ended at ${id}\n\nPine was no good.\n\n#`);
-    expect(message.endsWith(`branch that ended at ${id}\n\n## Goal\nOak`)).toBe(true);
+    expect(message).toContain(`, merged branch ending at ${id}\n\nElm.`);
+    expect(message).toContain(`branch ending at ${id}\n\nPine was no good.\n\n#`);
+    expect(message.endsWith(`branch ending at ${id}\n\n## Goal\nOak`)).toBe(true);
   });
 });

@@ -99,13 +99,13 @@ describe("the model that is asked", () => {
   });
 
   test.each([
-    ["scripted/nobody", "scripted/nobody is no model that Bonsai knows"],
-    ["anthropic/claude-haiku-4-5", "anthropic/claude-haiku-4-5 has no key"],
+    ["scripted/nobody", "scripted/nobody is not a known model"],
+    ["anthropic/claude-haiku-4-5", "anthropic/claude-haiku-4-5 has no API key"],
   ])(
     "is the session's own where it cannot be asked, which is notified at the start: %s",
     async (name, problem) => {
       const session = await stage({ flags: { "summary-model": name } });
-      const expected = `cheap-summary: ${problem}; the usual summary is made.`;
+      const expected = `cheap-summary: ${problem}. Using the default summariser instead.`;
       expect(notified(session)).toEqual([expected]);
       expect((await session.agent.compact()).status).toBe("compacted");
       expect(asked(session)).toEqual(["test"]);
@@ -119,7 +119,7 @@ describe("a compaction", () => {
     const usage = { input: 50_000, output: 1_000, cacheRead: 0, cacheWrite: 0 };
     const session = await stage({ summaries: () => ({ text: sections, usage }) });
     await session.agent.compact({ focus: "the door" });
-    expect(notified(session)).toEqual(["cheap-summary: scripted/cheap wrote the summary, for $0.0270."]);
+    expect(notified(session)).toEqual(["cheap-summary: scripted/cheap wrote the summary for $0.0270."]);
     expect(session.session.projection().compaction).toMatchObject({
       fromHook: true,
       usage: { input: 50_000, cost: { total: expect.closeTo(0.027) } },
@@ -136,7 +136,7 @@ describe("a compaction", () => {
     expect(asked(session)).toEqual(["cheap", "test"]);
     expect(notified(session)).toEqual([
       expect.stringMatching(
-        /^cheap-summary: the usual summary is made instead\. scripted\/cheap made no summary: ./,
+        /^cheap-summary: using the default summariser instead\. scripted\/cheap made no summary: ./,
       ),
     ]);
     const { compaction } = session.session.projection();
@@ -219,7 +219,7 @@ describe("a branch that is left", () => {
     });
     expect((await left(session)).summaryEntry?.fromHook).toBeUndefined();
     expect(asked(session)).toEqual(["cheap", "test"]);
-    expect(notified(session)).toEqual([expect.stringContaining("the usual summary is made instead")]);
+    expect(notified(session)).toEqual([expect.stringContaining("using the default summariser instead")]);
   });
 
   test("gets none where the user wants none", async () => {

@@ -170,11 +170,11 @@ describe("where a compaction does not help", () => {
 
 describe("a threshold that is none", () => {
   test.each([
-    [{ "compact-at": "80q" }, 'compact-at: "80q" is no threshold; write tokens as 80000, 80k or 0.2m.'],
-    [{ "compact-at": "0" }, 'compact-at: "0" is no threshold; write tokens as 80000, 80k or 0.2m.'],
-    [{ "compact-at": "-5k" }, 'compact-at: "-5k" is no threshold; write tokens as 80000, 80k or 0.2m.'],
-    [{ "compact-at-cost": "2k" }, 'compact-at: "2k" is no threshold; write dollars as 1.50.'],
-    [{ "compact-at-cost": "€2" }, 'compact-at: "€2" is no threshold; write dollars as 1.50.'],
+    [{ "compact-at": "80q" }, 'compact-at: ignored the threshold "80q": write tokens as 80000, 80k or 0.2m.'],
+    [{ "compact-at": "0" }, 'compact-at: ignored the threshold "0": write tokens as 80000, 80k or 0.2m.'],
+    [{ "compact-at": "-5k" }, 'compact-at: ignored the threshold "-5k": write tokens as 80000, 80k or 0.2m.'],
+    [{ "compact-at-cost": "2k" }, 'compact-at: ignored the threshold "2k": write dollars as 1.50.'],
+    [{ "compact-at-cost": "€2" }, 'compact-at: ignored the threshold "€2": write dollars as 1.50.'],
   ])("is notified at the start, and never reached: %j", async (flags, problem) => {
     const session = await stage(flags as Record<string, FlagValue>);
     await say(session, words, "Two.");

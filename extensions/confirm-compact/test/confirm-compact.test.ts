@@ -55,17 +55,17 @@ describe("the question", () => {
     await say(session, `${"A long request. ".repeat(5)}${words}`);
     expect((await session.agent.compact()).status).toBe("compacted");
     const [[title, message]] = questions(session) as [[string, string]];
-    expect(title).toMatch(/^Compact the context of 2\d,\d{3} tokens\? You asked for it\.$/);
+    expect(title).toMatch(/^Compact the context \(2\d,\d{3} tokens\)\? You requested it\.$/);
     expect(message.split("\n")).toEqual([
       expect.stringMatching(
         /^20 messages of ~\d{3} tokens would become a summary: 7 requests, 10 answers, 3 tool results\.$/,
       ),
-      "The latest requests:",
+      "Latest requests:",
       ...[1, 2, 3, 4, 5, 6].map((each) => `  Knock ${each}.`),
       "  and 1 more",
       "Files modified:",
       "  door.ts",
-      "The session keeps every message; /tree goes back to before the compaction.",
+      "The session keeps every message. Use /undo to undo the compaction.",
     ]);
   });
 
@@ -76,7 +76,7 @@ describe("the question", () => {
     await say(session, `${"A long request. ".repeat(50)}`, words, "Three.");
     await session.agent.compact();
     const [, message] = questions(session).at(-1)!;
-    expect(message).toContain("would go into the earlier summary:");
+    expect(message).toContain("would be added to the earlier summary:");
     expect(message.split("\n").every((line) => line.length < 160)).toBe(true);
     expect(message).toContain("A long request. A long request. A long request. A lon…");
   });
@@ -112,7 +112,7 @@ describe("a no", () => {
     const outcome = await session.agent.compact();
     expect(outcome).toMatchObject({
       status: "cancelled",
-      detail: "Compaction cancelled. It was not confirmed.",
+      detail: "Compaction cancelled. You declined.",
     });
     expect(session.session.projection().items).toHaveLength(before);
     expect((await session.prompt("Go on.")).status).toBe("done");
@@ -130,7 +130,7 @@ describe("a no", () => {
   test("at the threshold holds until the context is a tenth larger", async () => {
     const session = await filled([false, false, true]);
     expect(questions(session)).toHaveLength(1);
-    expect(questions(session)[0]?.[0]).toContain("It is nearly full.");
+    expect(questions(session)[0]?.[0]).toContain("The context is nearly full.");
     await say(session, words.slice(0, 4_000));
     expect(questions(session)).toHaveLength(1);
     await say(session, words.slice(0, 11_000));
@@ -160,7 +160,7 @@ describe("a no", () => {
     await say(session, words.slice(0, 80_000));
     const failed = await session.prompt("Mind the cat.");
     expect(failed).toMatchObject({ status: "failed", error: { code: "context_overflow" } });
-    expect(questions(session)[0]?.[0]).toContain("without a compaction the request fails");
+    expect(questions(session)[0]?.[0]).toContain("Without a compaction it fails");
     expect((await session.prompt("Once more.")).status).toBe("done");
     expect([questions(session).length, compactions(session)]).toEqual([2, 1]);
     expect((await session.prompt("And on.")).status).toBe("done");

@@ -127,7 +127,7 @@ describe("where it fails", () => {
     expect(session.ui).toMatchObject([
       {
         method: "notify",
-        args: [expect.stringContaining("the usual compaction is made instead"), "warning"],
+        args: [expect.stringContaining("using the default compaction instead"), "warning"],
       },
     ]);
   });

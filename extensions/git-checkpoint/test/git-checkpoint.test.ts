@@ -200,8 +200,8 @@ describe("/tree", () => {
     const before = ownState();
     await open.agent.navigate(userEntry(open, "Step 2"));
     expect(open.ui.find(({ method }) => method === "confirm")!.args).toEqual([
-      "Bring the files back too?",
-      "Files: 1 changed, 1 added, 2 deleted, as at that place:\n  added .gitignore\n  changed a.txt\n  deleted ignored\n  deleted mine",
+      "Restore the files too?",
+      "Files: 1 changed, 1 added, 2 deleted:\n  added .gitignore\n  changed a.txt\n  deleted ignored\n  deleted mine",
     ]);
     expect(files()).toEqual({ ".gitignore": "ignored\n", "a.txt": "a1\n", "d/new": "n\n" });
     expect(ownState()).toEqual(before);
@@ -211,7 +211,7 @@ describe("/tree", () => {
     expect(files()).toEqual(atEnd);
     expect(notes(open)).toHaveLength(3);
     expect(notes(open)[0]).toMatch(
-      /^Files: 1 changed, 1 added, 2 deleted as at that place\. As they were before: \w{7}$/,
+      /^Restored the files\. Files: 1 changed, 1 added, 2 deleted\. Checkpoint of the previous state: \w{7}$/,
     );
   });
 
@@ -245,7 +245,7 @@ describe("/tree", () => {
     expect(open.ui).toEqual([]);
     await open.agent.navigate(userEntry(open, "Step 1"));
     expect(files().n).toBe("1\n");
-    expect(notes(open)).toEqual(["The files stay as they are."]);
+    expect(notes(open)).toEqual(["Did not restore the files."]);
   });
 
   test("changes nothing where nobody can be asked, unless a flag says so", async () => {
@@ -274,7 +274,7 @@ describe("/tree", () => {
     expect(() => git("merge", "other")).toThrow();
     const before = git("ls-files", "--stage");
     await open.agent.navigate(userEntry(open, "Step 1"));
-    expect(notes(open)).toEqual(["A merge is under way in git: the files stay as they are."]);
+    expect(notes(open)).toEqual(["Did not restore the files: a git merge is in progress."]);
     expect([files().n, git("ls-files", "--stage")]).toEqual(["1\n", before]);
     expect(files()["a.txt"]).toContain("<<<<<<<");
   });
@@ -287,7 +287,9 @@ describe("/tree", () => {
     const before = files();
     await open.agent.navigate(userEntry(open, "Step 1"));
     expect(files()).toEqual(before);
-    expect(notes(open).at(-1)).toBe("The files stay as they are: x is ignored by git, and stands in the way");
+    expect(notes(open).at(-1)).toBe(
+      "Could not restore the files: git ignores x, and restoring would overwrite it",
+    );
   });
 
   test("an ignored file stands in the way of a folder too, and a folder of a file; a tracked one does not", async () => {
@@ -306,7 +308,7 @@ describe("/tree", () => {
     put({ d: "ignored now\n" });
     await open.agent.navigate(step);
     expect(files()).toEqual({ ...before, d: "ignored now\n" });
-    expect(notes(open).at(-1)).toMatch(/is ignored by git, and stands in the way$/);
+    expect(notes(open).at(-1)).toMatch(/git ignores .*, and restoring would overwrite it$/);
   });
 
   test("says so where a checkpoint is gone", async () => {
@@ -315,7 +317,7 @@ describe("/tree", () => {
     for (const ref of refs()) git("update-ref", "-d", ref);
     git("-c", "gc.pruneExpire=now", "gc", "-q", "--prune=now");
     await open.agent.navigate(userEntry(open, "Step 1"));
-    expect(notes(open)[0]).toMatch(/^The files stay as they are: their checkpoint \w{7} is gone$/);
+    expect(notes(open)[0]).toMatch(/^Could not restore the files: the checkpoint \w{7} no longer exists$/);
     expect(files().n).toBe("1\n");
   });
 });
@@ -332,7 +334,7 @@ test("in a fork too the files are brought back", async () => {
 describe("where there is nothing to do", () => {
   test("outside of git: no files, no notices, and /checkpoints says why", async () => {
     const open = await session(["echo 1 > n"]);
-    expect(await list(open)).toEqual(["There are no checkpoints: this is no git repository."]);
+    expect(await list(open)).toEqual(["Checkpoints are not available: this folder is not a git repository."]);
     expect(open.notices).toEqual([]);
     await open.agent.navigate(userEntry(open, "Step 1"));
     expect(files()).toEqual({ n: "1\n" });
@@ -342,12 +344,12 @@ describe("where there is nothing to do", () => {
     repository();
     vi.stubEnv("PATH", folder);
     const open = await session([]);
-    expect(await list(open)).toEqual(["There are no checkpoints: git is not installed."]);
+    expect(await list(open)).toEqual(["Checkpoints are not available: git is not installed."]);
   });
 
   test("before the first prompt", async () => {
     repository();
-    expect(await list(await session([]))).toEqual(["There are no checkpoints yet."]);
+    expect(await list(await session([]))).toEqual(["No checkpoints yet."]);
   });
 });
 
@@ -357,8 +359,8 @@ describe("what stands in the way", () => {
     git("config", "filter.slow.clean", "sleep 20");
     put({ ".gitattributes": "*.slow filter=slow\n", "x.slow": "x\n" });
     const open = await session(["echo 1 > n", "echo 2 > n"], { flags: { "checkpoint-seconds": "0.5" } });
-    expect(notes(open)).toEqual(["No more checkpoints in this session: git add took longer than 0.5 s"]);
-    expect(await list(open)).toEqual(["There are no checkpoints: git add took longer than 0.5 s."]);
+    expect(notes(open)).toEqual(["Checkpoints are off for this session: git add took longer than 0.5 s"]);
+    expect(await list(open)).toEqual(["Checkpoints are not available: git add took longer than 0.5 s."]);
     expect(files().n).toBe("2\n");
   });
 
@@ -367,7 +369,7 @@ describe("what stands in the way", () => {
     git("config", "filter.fatal.clean", "test -e done && cat || { touch done; kill -9 $PPID; }");
     put({ ".gitattributes": "*.fatal filter=fatal\n", "x.fatal": "x\n" });
     const open = await session(["echo 1 > n"]);
-    expect(notes(open)).toEqual(["No checkpoint of the files: git add was ended"]);
+    expect(notes(open)).toEqual(["Could not save a file checkpoint: git add was stopped"]);
     expect((await list(open)).map((line) => line.replace(/^\S+ +\S+ +/, ""))).toEqual(['turn 1 of "Step 1"']);
   });
 
@@ -389,7 +391,7 @@ describe("what stands in the way", () => {
     git("update-ref", "refs/bonsai/checkpoints", "HEAD");
     const open = await session(["echo 1 > n", "echo 2 > n"]);
     expect(notes(open)).toHaveLength(1);
-    expect(notes(open)[0]).toMatch(/^No checkpoint of the files: git update-ref failed/);
+    expect(notes(open)[0]).toMatch(/^Could not save a file checkpoint: git update-ref failed/);
     expect(files().n).toBe("2\n");
   });
 
@@ -401,6 +403,6 @@ describe("what stands in the way", () => {
       customType: "git-checkpoint",
       data: { commit: "--help", tree: 7 },
     });
-    expect(await list(open)).toEqual(["There are no checkpoints yet."]);
+    expect(await list(open)).toEqual(["No checkpoints yet."]);
   });
 });

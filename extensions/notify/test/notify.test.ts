@@ -152,7 +152,7 @@ describe("how", () => {
     expect(await shown({ notify: "loud" })).toBe("");
     await open!.prompt("Again.");
     expect(warnings()).toEqual([
-      "Notifications do not work: notify is one of auto, bell, osc9, osc777, off, not loud",
+      "Could not send a notification: the notify setting is loud, but must be one of auto, bell, osc9, osc777, off",
     ]);
   });
 
@@ -181,7 +181,7 @@ describe("a command of the user's", () => {
     await shown();
     await open!.prompt("Again.");
     expect(warnings()).toEqual([
-      expect.stringMatching(/^Notifications do not work: .* ended with 3 no display$/),
+      expect.stringMatching(/^Could not send a notification: .* failed with exit code 3 no display$/),
     ]);
   });
 });

@@ -5,11 +5,11 @@ import type { OpenTestSessionOptions, TestSession } from "@bonsai-agent/extensio
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { asked, openGated } from "./gated-session.ts";
 
-const ONCE = "Run it this once";
+const ONCE = "Run once";
 
-const ALWAYS = "Always allow exactly this in this session";
+const ALWAYS = "Always allow this exact command in this session";
 
-const NO = "No";
+const NO = "Do not run";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -52,12 +52,12 @@ describe("the question", () => {
       ["select", [ONCE, ALWAYS, NO]],
     ]);
     expect(session.ui[0]!.args[0]).toBe(
-      `Run this command?\n\n${COMMAND}\n\nrm -rf d: it deletes folders with all that is in them`,
+      `Run this command?\n\n${COMMAND}\n\nrm -rf d: it deletes folders and everything in them`,
     );
     expect(existsSync(join(session.cwd, "ran"))).toBe(true);
     expect(results(session)[0]).not.toMatch(/^error/);
     expect(results(session)[1]).toMatch(
-      /^error: .*the user did not allow it \(rm -rf d: it deletes folders/s,
+      /^error: .*The user refused this command \(rm -rf d: it deletes folders/s,
     );
   });
 
@@ -68,12 +68,12 @@ describe("the question", () => {
       "rm -rf other",
     ]);
     await session.lifecycle.notify("session_start", { type: "session_start", reason: "new" });
-    expect(await asked(COMMAND, {}, session)).toContain("did not allow");
+    expect(await asked(COMMAND, {}, session)).toContain("user refused");
   });
 
   test("that the user closes without an answer counts as no", async () => {
     const session = await run([COMMAND], () => undefined);
-    expect(results(session)[0]).toContain("did not allow");
+    expect(results(session)[0]).toContain("user refused");
     expect(existsSync(join(session.cwd, "ran"))).toBe(false);
   });
 
@@ -88,7 +88,7 @@ describe("it fails closed", () => {
   test("where nobody can be asked, with a reason for the model", async () => {
     const session = await run([COMMAND], null);
     expect(results(session)[0]).toMatch(
-      /^error: .*nobody is there who could allow it.*Do not try to reach the same/s,
+      /^error: .*There is no user to allow this command.*Do not work around this/s,
     );
     expect(existsSync(join(session.cwd, "ran"))).toBe(false);
   });
@@ -105,7 +105,7 @@ describe("it fails closed", () => {
     const session = await run(["echo ran"], [ONCE], { flags: { "gate-also": "(" } });
     expect(results(session)[0]).toMatch(/^error/);
     expect(session.notices.map(({ message }) => message).join()).toContain(
-      "gate-also is no regular expression: (",
+      "gate-also is not a valid regular expression: (",
     );
   });
 
@@ -117,10 +117,10 @@ describe("it fails closed", () => {
 describe("settings", () => {
   test("a pattern of one's own is asked about, from flag or environment", async () => {
     expect(await asked("make deploy", { flags: { "gate-also": "^make (deploy|release)" } })).toContain(
-      "patterns to ask",
+      "it matches gate-also",
     );
     vi.stubEnv("BONSAI_GATE_ALSO", "^make deploy");
-    expect(await asked("cd x; make deploy")).toContain("patterns to ask");
+    expect(await asked("cd x; make deploy")).toContain("it matches gate-also");
   });
 
   test("what is allowed as a whole is not asked about, also where nobody can be asked", async () => {
@@ -174,7 +174,5 @@ describe("who is gated", () => {
 
 test("a pattern that takes too long to match refuses the command", async () => {
   const flags = { "gate-also": "(a+)+$" };
-  expect(await asked(`echo ${"a".repeat(60)}b`, { flags })).toContain(
-    "gate-also takes too long on this command",
-  );
+  expect(await asked(`echo ${"a".repeat(60)}b`, { flags })).toContain("against gate-also takes too long");
 });

@@ -113,7 +113,7 @@ describe("paths", () => {
 
   test("the reason names path and rule", async () => {
     expect(await refused("edit", { path: ".env", edits: [{ oldText: "1", newText: "2" }] })).toBe(
-      ".env is protected by the rule .env. Leave it as it is. If the task needs it changed, say so, and let the user do it.",
+      ".env is protected by the rule .env. Do not change it. If the task requires a change, ask the user to make it.",
     );
   });
 
@@ -122,7 +122,7 @@ describe("paths", () => {
     symlinkSync(".env.new", join(cwd, "dangling"));
     symlinkSync(".git", join(cwd, "repo"));
     expect(await refused("write", { path: "link", content: "" })).toContain(
-      `link (it leads to ${join(cwd, ".env")})`,
+      `link (a link to ${join(cwd, ".env")})`,
     );
     expect(await rule("dangling")).toBe(".env.*");
     expect(await rule("repo/hooks/pre-commit")).toBe(".git/");
@@ -288,5 +288,5 @@ test("globs of many stars and of many folders hold nothing up", async () => {
   vi.stubEnv("BONSAI_PROTECT", "*a*a*a*a*a*a*a*a*a*a*a*a*c");
   expect(await refused("bash", { command: "rm *a*a*a*a*a*a*a*a*a*a*a*a*b" })).toBeUndefined();
   expect(await refused("write", { path: "a".repeat(200), content: "" })).toBeUndefined();
-  expect(await refused("bash", { command: "rm */../*/../*/x" })).toContain("stands for more than 5000 paths");
+  expect(await refused("bash", { command: "rm */../*/../*/x" })).toContain("matches more than 5000 paths");
 });

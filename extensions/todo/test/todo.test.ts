@@ -115,9 +115,9 @@ describe("the tool", () => {
       { action: "list" },
     );
     expect(results(session).slice(1)).toEqual([
-      "error: No to-do has the id 7.\n[ ] #1 one",
-      "error: Which? ids is missing.\n[ ] #1 one",
-      "error: add needs texts.",
+      "error: Unknown to-do id: 7.\n[ ] #1 one",
+      "error: ids is missing: name the to-dos.\n[ ] #1 one",
+      "error: add requires texts.",
       "[ ] #1 one",
     ]);
   });

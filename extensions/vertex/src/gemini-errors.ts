@@ -18,7 +18,7 @@ export function requestError(error: unknown, service: Service, waitMs: number | 
   if (isCredentials(error))
     return new BonsaiError({
       code: "vertex_no_credentials",
-      message: `No Google credentials were found for Vertex AI: ${rootMessage(error)}`,
+      message: `Found no Google credentials for Vertex AI: ${rootMessage(error)}`,
       hint: `${SIGN_IN[0]!.toUpperCase()}${SIGN_IN.slice(1)}.`,
       cause: error,
     });
@@ -37,7 +37,7 @@ export function streamError(error: unknown, service: Service): Error {
   if (/parsing stream chunk|JSON|Unexpected token/i.test(message) && !/Incomplete JSON/.test(message))
     return new ProviderError({
       kind: "garbled",
-      message: "A chunk of the stream is no JSON.",
+      message: "The server sent a chunk that is not valid JSON.",
       cause: error,
     });
   return new ProviderError({
@@ -78,12 +78,12 @@ function hintFor({ status, reasons, service }: Refusal): string | undefined {
   if (reasons.includes("API_KEY_INVALID") || (service === "gemini" && (status === 401 || status === 403)))
     return "Check GEMINI_API_KEY, or store another key with /login gemini.";
   if (reasons.includes("SERVICE_DISABLED"))
-    return "Enable aiplatform.googleapis.com for the project of GOOGLE_CLOUD_PROJECT.";
+    return "Enable aiplatform.googleapis.com in the project GOOGLE_CLOUD_PROJECT.";
   if (status === 401) return `Renew the credentials: ${SIGN_IN}.`;
   if (status === 403)
-    return "The account needs the role roles/aiplatform.user in the project of GOOGLE_CLOUD_PROJECT.";
+    return "Give the account the role roles/aiplatform.user in the project GOOGLE_CLOUD_PROJECT.";
   if (status === 404 && service === "vertex")
-    return "Check the id, and that the location of GOOGLE_CLOUD_LOCATION serves it.";
+    return "Check the model id, and that the location GOOGLE_CLOUD_LOCATION serves it.";
   return undefined;
 }
 

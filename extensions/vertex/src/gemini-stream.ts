@@ -74,7 +74,7 @@ function optionsFor(
       /** No Google Cloud project is set. */
       code: "vertex_no_project",
       message: missingForVertex(process.env) ?? "",
-      hint: "Then start Bonsai again, or /reload.",
+      hint: "Then restart bonsai or run /reload.",
     });
   return { vertexai: true, ...settings, httpOptions };
 }

@@ -19,10 +19,10 @@ export function vertexSettings(env: Env): VertexSettings | undefined {
 /** What Vertex AI lacks, with the remedy. Whether there are credentials is the SDK's to find out, at the first request. */
 export function missingForVertex(env: Env): string | undefined {
   return vertexSettings(env) === undefined
-    ? `There is no project for Vertex AI: set GOOGLE_CLOUD_PROJECT, and ${SIGN_IN}.`
+    ? `Vertex AI has no project. Set GOOGLE_CLOUD_PROJECT and ${SIGN_IN}.`
     : undefined;
 }
 
-/** How to come by application-default credentials. */
+/** The remedy for missing application-default credentials. */
 export const SIGN_IN =
-  "sign in with `gcloud auth application-default login` or name a key file in GOOGLE_APPLICATION_CREDENTIALS";
+  "sign in with `gcloud auth application-default login` or set GOOGLE_APPLICATION_CREDENTIALS to a key file";

@@ -182,7 +182,7 @@ describe("what is missing is said before any request", () => {
     const variables = { GOOGLE_CLOUD_PROJECT: "" };
     const { failure, requests } = await ask(streamed(hi), { model: "vertex/gemini-3.8-flash" }, variables);
     expect(failure).toMatchObject({ code: "provider_not_set_up", retryable: false });
-    expect(failure?.message).toContain("set GOOGLE_CLOUD_PROJECT");
+    expect(failure?.message).toContain("Set GOOGLE_CLOUD_PROJECT");
     expect(requests).toEqual([]);
   });
 

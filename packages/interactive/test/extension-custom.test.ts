@@ -24,7 +24,7 @@ test("a component stands in the place of the editor, has the keys, and gives a v
 test.each([
   ["render throws", `{ render() { throw new Error("no paint"); } }`, "no paint"],
   ["render gives no lines", `{ render: () => 7 }`, "render returned number"],
-  ["render gives lines that are none", `{ render: () => [{}] }`, "render returned a line of type"],
+  ["render gives lines that are none", `{ render: () => [{}] }`, "render returned a"],
   [
     "handleInput throws",
     `{ render: () => ["Press"], handleInput() { throw new Error("no hands"); } }`,

@@ -18,7 +18,7 @@ const descriptions = {
   bedrock: "Models on Amazon Bedrock, through the AWS SDK",
   vertex: "Gemini models on the Gemini API and Google Vertex AI, through the Google Gen AI SDK",
   "azure-openai": "Models on Azure OpenAI, through the openai SDK",
-  "cheap-summary": "Writes summaries with a cheaper model, and falls back to the main one",
+  "cheap-summary": "Writes summaries with a cheaper model, and falls back to the default one",
   "digest-summary": "Summarises without a model",
   "full-summary": "Replaces the whole context by the summary when it compacts",
   "confirm-compact": "Asks before a compaction, and shows its effect",
