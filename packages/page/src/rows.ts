@@ -8,17 +8,15 @@ import {
   typedText,
 } from "@bonsai-agent/messages";
 import {
-  CALIBRATION_CUSTOM_TYPE,
   type Entry,
   entryTexts,
   LEAF_CUSTOM_TYPE,
-  PINNED_CUSTOM_TYPE,
+  ownEntryWords,
   pinChange,
-  RECORD_CUSTOM_TYPE,
   REDO_CUSTOM_TYPE,
   UNDO_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
-import { compactionChange, isLeafRecord, projectEntry } from "@bonsai-agent/session/host";
+import { projectEntry } from "@bonsai-agent/session/host";
 import { type PageRows, type RowKind, rowFlags, rowKinds } from "./page-data.ts";
 import { readableSummary } from "./summary-text.ts";
 
@@ -137,26 +135,9 @@ function preview(entry: Entry): string {
   }
 }
 
-const recordWords: Readonly<Record<string, string>> = {
-  [CALIBRATION_CUSTOM_TYPE]: "measured token counts",
-  [PINNED_CUSTOM_TYPE]: "pinned texts so far",
-  [RECORD_CUSTOM_TYPE]: "facts for later compactions",
-  [UNDO_CUSTOM_TYPE]: "undo of a compaction",
-  [REDO_CUSTOM_TYPE]: "redo of a compaction",
-  "bonsai.companion": "copy for other programs",
-  "bonsai.import": "import of a transcript",
-  "bonsai.unreadable": "line that could not be imported",
-  "bonsai.lost": "damaged entry",
-};
-
-/** A record in a few words; one of an extension has its own name. */
+/** A record in a few words; one of an extension has its own type. */
 export function recordWord(entry: Entry & { type: "custom" }): string {
-  const change = compactionChange(entry);
-  if (change !== undefined) return `${change.isUndone ? "undid" : "redid"} compaction ${change.compactionId}`;
-  if (isLeafRecord(entry))
-    return entry.parentId === null ? "moved to the start" : `moved to entry ${entry.parentId}`;
-  const type = String(entry.customType);
-  return Object.hasOwn(recordWords, type) ? recordWords[type]! : type;
+  return ownEntryWords(entry) ?? String(entry.customType);
 }
 
 function messagePreview(message: Message): string {

@@ -1,4 +1,4 @@
-import { BRANCH_RECORD, MERGE_RECORD, RECORD } from "@bonsai-agent/messages/frames";
+import { FRAME_SENTENCES } from "@bonsai-agent/messages/frames";
 import { OPENERS, SQUARES } from "@bonsai-agent/messages/spelling";
 
 /** A line of a summary as readers see it. */
@@ -9,9 +9,6 @@ export interface ReadableLine {
   at: number;
 }
 
-const FRAME_LINES: ReadonlySet<string> = new Set(
-  [RECORD, BRANCH_RECORD, MERGE_RECORD].flatMap(({ begin, end }) => [begin, end]),
-);
 const SPECIALS = `${OPENERS}${SQUARES}#*`;
 const CARRIED = "## Carried Over";
 const BLOCKS: Readonly<Record<string, string>> = {
@@ -31,7 +28,7 @@ export function readableLines(stored: readonly string[]): ReadableLine[] {
   const lines: ReadableLine[] = [];
   let open: string | undefined;
   for (const [at, text] of stored.entries()) {
-    if (FRAME_LINES.has(text) || at === carriedAt) continue;
+    if (isFrame(text) || at === carriedAt) continue;
     if (open !== undefined && text === `</${open}>`) {
       open = undefined;
       continue;
@@ -53,6 +50,11 @@ export function readableSummary(summary: string): string {
   return readableLines(summary.split("\n"))
     .map(({ text, isHeading }) => (isHeading ? `\n## ${text}\n` : text))
     .join("\n");
+}
+
+/** True for a sentence in brackets that frames the summary for a model. */
+function isFrame(line: string): boolean {
+  return /^\[.*\]$/.test(line) && FRAME_SENTENCES.some((start) => line.startsWith(start, 1));
 }
 
 function tagIn(line: string): string | undefined {

@@ -51,6 +51,6 @@ test("an undone compaction has a sentence, not the type of its entry", () => {
     data: { compactionId: "a1b2c3d4" },
   });
   expect(entryBody(undo, () => undefined).parts).toEqual([
-    { type: "text", text: "Undid compaction a1b2c3d4." },
+    { type: "text", text: "Undo of compaction a1b2c3d4." },
   ]);
 });
