@@ -87,7 +87,12 @@ const command: UserConfig = {
   // Extensions are given modules that the command itself has loaded; those are in no chunk of their own.
   checks: { ineffectiveDynamicImport: false },
   // What the pages of sessions run, and how they look: read as text, never loaded.
-  copy: [{ from: "../page/dist/page-bundle", to: "dist" }],
+  copy: [
+    { from: "../page/dist/page-bundle", to: "dist" },
+    // The guides and references, for the built-in skill that answers questions about Bonsai.
+    { from: "../../docs/*.md", to: "skills/bonsai/docs" },
+    { from: "../../docs/reference/*.md", to: "skills/bonsai/docs/reference" },
+  ],
   // Everything is bundled: the published package has no dependencies.
   deps: { alwaysBundle: [/.*/], onlyBundle: false },
 };

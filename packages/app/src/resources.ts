@@ -12,6 +12,7 @@ import {
 import type { PromptTemplate, PromptTemplates } from "@bonsai-agent/agent/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { builtInSkills } from "./built-in-skill.ts";
 import { absolutePath, shownPath } from "./paths.ts";
 import { type ResourceKind, type ResourcePlace, resourceKinds, resourcePlaces } from "./resource-places.ts";
 
@@ -155,12 +156,14 @@ export class Resources {
 
   async #readSkills(): Promise<void> {
     const places = await this.places("skills");
+    const ofBonsai = this.#options.flags.skills.only ? [] : builtInSkills();
     if (!places.some(({ path }) => existsSync(path))) {
-      this.#skills = [];
+      this.#skills = ofBonsai;
       return;
     }
     const { skills, problems } = await readSkills(places);
-    this.#skills = skills;
+    const isReplaced = ({ name }: PlacedSkill) => skills.some((skill) => skill.name === name);
+    this.#skills = [...ofBonsai.filter((skill) => !isReplaced(skill)), ...skills];
     this.#notifyMissing(places);
     this.#notifyEach(problems, (problem) =>
       this.#notify({
