@@ -11,7 +11,13 @@ import {
   typedLine,
   type UserMessage,
 } from "@bonsai-agent/messages";
-import type { ContextEditEntry, Entry, MessageEntry } from "@bonsai-agent/session";
+import {
+  type ContextEditEntry,
+  type Entry,
+  type MessageEntry,
+  ownEntryWords,
+  pinChange,
+} from "@bonsai-agent/session";
 import { grouped, quoted } from "./markdown-text.ts";
 import type { OutsideText } from "./outside-text.ts";
 
@@ -48,10 +54,7 @@ function bodyOf(entry: Entry, fate: EntryFate, outside: OutsideText): string {
         outside.markdown(entry.summary, "own"),
       );
     case "custom_message":
-      return outside.folded(
-        `Note from ${entry.customType}${editMark(fate)}`,
-        contentMarkdown(entry.content, outside),
-      );
+      return outside.folded(`${noteTitle(entry)}${editMark(fate)}`, contentMarkdown(entry.content, outside));
     case "model_change":
       return `*Model: ${outside.name(`${entry.provider}/${entry.modelId}`)}*`;
     case "context_edit":
@@ -91,6 +94,13 @@ function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: OutsideT
       message satisfies undefined;
       return "";
   }
+}
+
+function noteTitle(entry: Extract<Entry, { type: "custom_message" }>): string {
+  const pin = pinChange(entry);
+  if (pin !== undefined) return pin.isPinned ? "Pinned text" : "Unpinned text";
+  const words = ownEntryWords(entry);
+  return words === undefined ? `Note from ${entry.customType}` : `Note: ${words}`;
 }
 
 function editMark({ edit }: EntryFate): string {

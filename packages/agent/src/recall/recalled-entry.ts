@@ -14,7 +14,7 @@ import {
   typedLine,
   type UserMessage,
 } from "@bonsai-agent/messages";
-import type { Entry, Session } from "@bonsai-agent/session";
+import { type Entry, ownEntryWords, pinChange, type Session } from "@bonsai-agent/session";
 
 const MOST_CALL_CHARACTERS = 80;
 
@@ -61,7 +61,8 @@ function saidBy(session: Session, entry: Entry): Said | undefined {
     return { who: "summary of another branch", text: String(entry.summary), images: [] };
   if (entry.type === "custom_message") {
     const { customType, content } = entry;
-    return { who: `message of ${customType}`, text: contentText(content), images: imagesOf(content) };
+    const who = pinChange(entry) !== undefined ? "pin" : (ownEntryWords(entry) ?? `message of ${customType}`);
+    return { who, text: contentText(content), images: imagesOf(content) };
   }
   return entry.type === "message" ? messageSaid(session, entry) : undefined;
 }
