@@ -81,7 +81,7 @@ test("what is wrong with a skill is said; of one name, the first counts", () => 
       ["warning", odd, 'The name "Not So"'],
       ["warning", odd, "The description has 1025"],
       ["warning", empty, "It has no description."],
-      ["warning", broken, "Cannot read it:"],
+      ["warning", broken, "Cannot read it: its"],
       ["warning", text, "It is no Markdown"],
       ["warning", join(cwd, "nowhere"), "There is no such"],
       ["collision", expect.stringContaining("project"), 'Another skill "twice" overrides'],
