@@ -13,13 +13,13 @@ const file = join(mkdtempSync(join(tmpdir(), "session-tree-")), "session.jsonl")
 const session = createSession({ cwd: process.cwd(), file });
 session.append({ type: "session_info", name: "Choosing a cache" });
 
-// Each append is one line, written at once, and becomes the place where the next one hangs.
+// Each append writes one line, which becomes the parent of the next one.
 const question = ask("Which cache should we use?");
 const redis = answer("Redis: it is there already.");
 ask("Then write the adapter.");
 answer("Done, in src/redis-cache.ts.");
 
-// Going back overwrites nothing: the next append begins a second branch.
+// Moving back overwrites nothing: the next append starts a second branch.
 session.moveTo(question.id);
 session.append({ type: "label", targetId: redis.id, label: "first try" });
 answer("An in-memory cache: one process, no server to run.");
@@ -36,7 +36,7 @@ for (const { entryId } of searchEntries(session, "adapter"))
   console.log(`"adapter" was said in: ${session.path(entryId).map(saidIn).filter(Boolean).join(" / ")}`);
 session.close();
 
-// The place survives: whoever opens the file goes on where the last one stood.
+// The file keeps the current position.
 const reopened = openSession(file);
 const last = reopened.projection().items.at(-1)!;
 console.log(`Reopened "${reopened.name}" at: ${messageText(last.message)}`);
@@ -60,7 +60,7 @@ function answer(text: string): Entry {
   return session.append({ type: "message", message });
 }
 
-/** Prints what hangs on what, a branch further in; a star marks the path that is gone on with. */
+/** Prints the tree, with branches indented. A star marks the current path. */
 function printTree(tree: Session): void {
   const active = new Set(tree.path().map(({ id }) => id));
   const below = Map.groupBy(tree.entries(), ({ parentId }) => parentId);

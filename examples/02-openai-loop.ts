@@ -20,9 +20,9 @@ import type {
   ChatCompletionMessageToolCall,
 } from "openai/resources/chat/completions";
 
-/** Takes the place of a loop's list of messages. The system prompt stays with the loop: it is not history. */
+/** Replaces the loop's list of messages. The loop keeps the system prompt. */
 export class History {
-  readonly #session = createSession({ cwd: process.cwd() }); // with `file`, it outlives the process
+  readonly #session = createSession({ cwd: process.cwd() }); // add `file` to keep it on disk
   readonly #toolNames = new Map<string, string>();
   readonly #compaction: CompactionController;
 
@@ -31,22 +31,22 @@ export class History {
       session: this.#session,
       settings: compactionSettings({}),
       model: () => ({ contextWindow }),
-      // With a `summariser`, a model writes the summaries; without one, the built-in digest does.
+      // Without a `summariser`, the built-in digest writes the summaries.
     });
   }
 
-  /** With an answer's usage, the threshold goes by the provider's own count. */
+  /** An answer's usage makes the threshold exact: it is the provider's own count. */
   push(param: ChatCompletionMessageParam, usage?: OpenAI.CompletionUsage): void {
     const message = stored(param, { toolNames: this.#toolNames, usage });
     for (const { id, name } of toolCalls(message)) this.#toolNames.set(id, name);
-    // The session keeps fields that it does not know: what goes out again is what came in.
+    // The session keeps unknown fields, so requests send the message exactly as it came.
     const carried = { ...message, param };
     this.#session.append({ type: "message", message: carried });
     if (param.role === "user") this.#compaction.userMessageArrived();
     if (param.role === "assistant") this.#compaction.answerArrived();
   }
 
-  /** The messages of the next request, compacted first where that is due. */
+  /** Returns the messages for the next request. Compacts first if the context is full. */
   async forRequest(): Promise<ChatCompletionMessageParam[]> {
     const outcome = await this.#compaction.checkThreshold({ site: "beforePrompt" });
     const { status, tokensBefore, tokensAfter } = outcome;
@@ -55,11 +55,11 @@ export class History {
       const content = messageText(message);
       if (!("param" in message)) return { role: "user", content }; // a summary
       const param = message.param as ChatCompletionMessageParam;
-      return edit === undefined ? param : { ...param, content }; // masked or cut down
+      return edit === undefined ? param : { ...param, content }; // masked or shortened
     });
   }
 
-  /** After a refusal as too long: true where a smaller request can be sent now. Once for each of the user's messages. */
+  /** Compacts after a refusal as too long. Returns true if the request can be sent again, once per user message. */
   async recover(): Promise<boolean> {
     const { status, tokensBefore, tokensAfter } = await this.#compaction.recoverFromOverflow();
     console.log(`  too long, ${status}: ${tokensBefore} tokens, now ${tokensAfter}`);
@@ -72,7 +72,7 @@ interface Surroundings {
   usage: OpenAI.CompletionUsage | undefined;
 }
 
-/** A message as sizes, cuts and summaries need it. */
+/** Converts a message, so that the session can measure, cut and summarise it. */
 function stored(param: ChatCompletionMessageParam, { toolNames, usage }: Surroundings): StoredMessage {
   const timestamp = Date.now();
   switch (param.role) {
@@ -111,11 +111,11 @@ function parsed(json: string): Record<string, unknown> {
   try {
     return JSON.parse(json);
   } catch {
-    return { json }; // models make mistakes; the parameter has it as it came
+    return { json }; // a model's mistake; the parameter has the original
   }
 }
 
-/** An image is kept in the parameter; here it only needs to be counted. */
+/** The parameter keeps the image; the session only counts it. */
 function blocks(content: ChatCompletionMessageParam["content"]): UserContent[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return (content ?? []).map((part) =>
@@ -125,8 +125,8 @@ function blocks(content: ChatCompletionMessageParam["content"]): UserContent[] {
   );
 }
 
-// From here on: the loop. It reads a manual page by page, and takes the window for larger than it is.
-const client = new OpenAI({ apiKey: "none", fetch: scriptedApi }); // in earnest: new OpenAI()
+// The loop: it reads a manual page by page, and its model's window is smaller than it says.
+const client = new OpenAI({ apiKey: "none", fetch: scriptedApi }); // in a real program: new OpenAI()
 const history = new History(12_000);
 const system = { role: "system", content: "You look things up in the manual." } as const;
 
@@ -156,7 +156,7 @@ async function ask(): Promise<OpenAI.ChatCompletion> {
   }
 }
 
-/** Says what a model could: it calls the tool after a question, and answers after a result. */
+/** A scripted model: calls the tool after a question, answers after a result. */
 async function scriptedApi(_url: unknown, init?: RequestInit): Promise<Response> {
   const { messages } = JSON.parse(String(init?.body)) as { messages: ChatCompletionMessageParam[] };
   const prompt_tokens = Math.ceil(JSON.stringify(messages).length / 4);

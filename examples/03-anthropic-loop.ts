@@ -23,9 +23,9 @@ import {
 } from "@bonsai-agent/messages";
 import { createSession, type ProjectionItem, type StoredMessage } from "@bonsai-agent/session";
 
-/** Takes the place of a loop's list of messages. The system prompt stays with the loop: it is not history. */
+/** Replaces the loop's list of messages. The loop keeps the system prompt. */
 export class History {
-  readonly #session = createSession({ cwd: process.cwd() }); // with `file`, it outlives the process
+  readonly #session = createSession({ cwd: process.cwd() }); // add `file` to keep it on disk
   readonly #toolNames = new Map<string, string>();
   readonly #compaction: CompactionController;
 
@@ -34,11 +34,11 @@ export class History {
       session: this.#session,
       settings: compactionSettings({}),
       model: () => ({ contextWindow }),
-      // With a `summariser`, a model writes the summaries; without one, the built-in digest does.
+      // Without a `summariser`, the built-in digest writes the summaries.
     });
   }
 
-  /** With an answer's usage, the threshold goes by the provider's own count. */
+  /** An answer's usage makes the threshold exact: it is the provider's own count. */
   push({ role, content }: MessageParam, usage?: Usage): void {
     const blocks = typeof content === "string" ? [{ type: "text" as const, text: content }] : content;
     if (role === "assistant") {
@@ -53,7 +53,7 @@ export class History {
     this.#compaction.userMessageArrived();
   }
 
-  /** The messages of the next request, compacted first where that is due. */
+  /** Returns the messages for the next request. Compacts first if the context is full. */
   async forRequest(): Promise<MessageParam[]> {
     const outcome = await this.#compaction.checkThreshold({ site: "beforePrompt" });
     const { status, tokensBefore, tokensAfter } = outcome;
@@ -70,7 +70,7 @@ export class History {
 
   #keep(message: StoredMessage, blocks: ContentBlockParam[]): void {
     for (const { id, name } of toolCalls(message)) this.#toolNames.set(id, name);
-    // The session keeps fields that it does not know: what goes out again is what came in.
+    // The session keeps unknown fields, so requests send the message exactly as it came.
     const carried = { ...message, blocks };
     this.#session.append({ type: "message", message: carried });
   }
@@ -107,7 +107,7 @@ function answer(blocks: ContentBlockParam[], usage?: Usage): AssistantMessage {
 
 type Block = ContentBlockParam | Exclude<ToolResultBlockParam["content"], string | undefined>[number];
 
-/** As sizes, cuts and summaries need it: an image stands in the block, and only counts here. */
+/** Converts content, so that the session can measure it. The block keeps the image. */
 function sized(block: Block): UserContent {
   return block.type === "image" ? { type: "image", mimeType: "image/png", data: "" } : textOf(block);
 }
@@ -121,12 +121,12 @@ function sendable({ message, edit }: ProjectionItem): ContentBlockParam[] {
   if (!("blocks" in message)) return [{ type: "text", text }]; // a summary
   const blocks = message.blocks as ContentBlockParam[];
   if (edit === undefined) return blocks;
-  const [block] = blocks; // masked, or cut down
+  const [block] = blocks; // masked or shortened
   return block?.type === "tool_result" ? [{ ...block, content: text }] : [{ type: "text", text }];
 }
 
-// From here on: the loop. It reads a manual, two pages at a time.
-const client = new Anthropic({ apiKey: "none", fetch: scriptedApi }); // in earnest: new Anthropic()
+// The loop: it reads a manual, two pages at a time.
+const client = new Anthropic({ apiKey: "none", fetch: scriptedApi }); // in a real program: new Anthropic()
 const history = new History(8_000);
 
 for (let page = 1; page <= 14; page += 2) {
@@ -153,7 +153,7 @@ async function answered(): Promise<string> {
   return answered();
 }
 
-/** Says what a model could: it calls the tool for each page, and answers after the results. */
+/** A scripted model: calls the tool for each page, answers after the results. */
 async function scriptedApi(_url: unknown, init?: RequestInit): Promise<Response> {
   const { messages } = JSON.parse(String(init?.body)) as { messages: { content: ContentBlockParam[] }[] };
   const last = messages.at(-1)!.content.at(-1)!;

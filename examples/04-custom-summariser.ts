@@ -19,9 +19,9 @@ const wordForWord: Summariser = {
     const requests = messages
       .filter(({ role }) => role === "user")
       .map((message) => `- ${firstLine(message)}`);
-    // The summary that is updated comes as this summariser wrote it, without the frame and what is carried over.
+    // The earlier summary in this summariser's own words, without the carried data.
     const earlier = previousSummary.split("\n").filter((line) => line.startsWith("- "));
-    // An answer without the headings that were asked for is not taken for a summary.
+    // A summary must have the requested headings.
     const [first, ...others] = summarySections[kind];
     const sections = [
       `## ${first}`,
@@ -50,7 +50,7 @@ for (const week of [1, 2]) {
   );
 }
 
-// The summary as the model sees it: framed as a record, with what is carried over behind it.
+// The model sees the summary in a frame, with the carried data after it.
 console.log(`\n${session.projection().compaction?.summary}`);
 
 function say(content: string): void {

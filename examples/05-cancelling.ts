@@ -28,17 +28,17 @@ const before = readFileSync(file, "utf8");
 const settings = compactionSettings({ keepRecentTokens: 4_000 });
 const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
 
-// 1. A handler looks at what would go, and says no.
+// 1. A handler checks the plan and cancels.
 const undo = lifecycle.on("session_before_compact", ({ preparation }) => {
   const { length } = preparation.messagesToSummarize;
-  return length > 5 ? { cancel: true, reason: `${length} messages are too many to lose sight of.` } : {};
+  return length > 5 ? { cancel: true, reason: `${length} messages are too many to summarise.` } : {};
 });
 const refused = await runCompaction({ session, settings, lifecycle });
 console.log(`handler: ${refused.status}. ${refused.detail}`);
 console.log(`the file is ${readFileSync(file, "utf8") === before ? "as it was" : "changed"}`);
 undo();
 
-// 2. The user presses Esc while the summariser works. It should listen to the signal; who does not is not waited for.
+// 2. The user presses Esc during the summary. The compaction does not wait for a summariser that ignores the signal.
 const stop = new AbortController();
 const slow: Summariser = {
   name: "slow",
@@ -51,6 +51,6 @@ const aborted = await runCompaction({ session, settings, lifecycle, summariser: 
 console.log(`signal: ${aborted.status}. ${aborted.detail}`);
 console.log(`the file is ${readFileSync(file, "utf8") === before ? "as it was" : "changed"}`);
 
-// 3. Nothing is left behind that would be in the way of the next one.
+// 3. The next compaction works as usual.
 const done = await runCompaction({ session, settings, lifecycle, summariser: digestSummariser() });
 console.log(`then: ${done.status}, ${done.tokensBefore} tokens, now ${done.tokensAfter}`);

@@ -25,11 +25,11 @@ for (let module = 1; module <= 12; module++) read(`src/module-${module}.ts`);
 const settings = compactionSettings({ keepRecentTokens: 4_000 });
 const model = { contextWindow: 32_000 };
 
-// A plan asks nobody and writes nothing.
+// A plan asks no model and writes nothing.
 const plan = planCompaction({ session, settings, model });
 draw(plan);
 
-// Both parts are asked for at once.
+// Both summaries are requested in parallel.
 const digest = digestSummariser();
 const summariser: Summariser = {
   ...digest,
@@ -47,7 +47,7 @@ console.log(
   `the request is carried over: ${/<latest-request>(.*?)<\/latest-request>/s.exec(summary)?.[1]?.trim() === request}`,
 );
 
-/** One line for each message of the context, with the cut. */
+/** Prints one line per message of the context, with the cut. */
 function draw({ summarizedEntryIds, turnPrefixEntryIds, firstKeptEntryId }: CompactionResult): void {
   for (const { entryId, message } of session.projection().items) {
     if (entryId === firstKeptEntryId) console.log("------------- cut");
@@ -64,7 +64,7 @@ function say(content: string): void {
   session.append({ type: "message", message: { role: "user", content, timestamp: Date.now() } });
 }
 
-/** A call of the model's, and its result. */
+/** Appends a call of the model and its result. */
 function read(path: string): void {
   const timestamp = Date.now();
   session.append([

@@ -26,7 +26,7 @@ lifecycle.on("session_before_tree", ({ preparation }) =>
 );
 lifecycle.on("session_tree", ({ summaryEntry }) => console.log(`summary: ${summaryEntry?.type ?? "none"}`));
 
-// `summariser` would be a model; without one, the built-in digest quotes what mattered. A signal can call it off.
+// Without a `summariser`, the built-in digest writes the summary. A signal can cancel it.
 const { status, previousLeafId } = await navigateTree({
   session,
   settings: compactionSettings({}),

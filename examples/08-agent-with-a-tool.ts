@@ -49,7 +49,7 @@ lifecycle.on("auto_compaction_end", ({ outcome }) =>
 );
 
 const agent = new Agent({
-  session: createSession({ cwd: process.cwd() }), // with `file`, it can be gone on with
+  session: createSession({ cwd: process.cwd() }), // add `file` to keep it on disk
   models,
   model,
   settings: agentSettings(),
@@ -87,7 +87,7 @@ async function chosenModel(
   return { model: { ...model, input: ["text"], ...sizes }, models };
 }
 
-/** Seven calls, one after the other, and an answer; and what is said when a summary is asked for. */
+/** Seven calls and an answer, and the summaries. */
 function script(): Scenario {
   const calls = [1, 2, 3, 4, 5, 6, 7].map((day) => ({
     calls: [{ name: "read_sensor", arguments: { day } }],

@@ -26,7 +26,7 @@ class BonsaiClient {
   constructor([command, ...args]: readonly string[], onEvent: (event: Line) => void) {
     this.#child = spawn(command!, args, { stdio: ["pipe", "pipe", "inherit"] });
     this.#onEvent = onEvent;
-    // Who went away is noticed where its output ends.
+    // The end of its output shows that the program ended.
     this.#child.stdin.on("error", () => {});
     this.ended = this.#listen();
   }
@@ -73,7 +73,7 @@ class BonsaiClient {
   }
 }
 
-/** Splits at LF alone, over bytes: a text may hold every other kind of line end, and a line may be long. */
+/** Splits bytes at LF only: a text can contain every other kind of line end. */
 async function* linesOf(stream: Readable): AsyncGenerator<string> {
   let begun: Buffer[] = [];
   for await (const part of stream as AsyncIterable<Buffer>) {
@@ -87,7 +87,7 @@ async function* linesOf(stream: Readable): AsyncGenerator<string> {
   }
 }
 
-/** Asks, follows the events, prints the answer, and ends the program. */
+/** Sends the prompt, prints the events and the answer, and ends the program. */
 async function work(prompt: string, command: readonly string[]): Promise<number> {
   const finished = Promise.withResolvers<void>();
   const bonsai = new BonsaiClient(command, (event) => {

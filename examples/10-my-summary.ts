@@ -1,6 +1,6 @@
 import { type ExtensionAPI, messageText } from "@bonsai-agent/extension";
 
-/** Summaries without a model: every request of the user's, word for word. */
+/** Summaries without a model: the user's requests, word for word. */
 export default function (bonsai: ExtensionAPI) {
   bonsai.on("session_before_compact", ({ preparation }) => {
     const { messagesToSummarize, turnPrefixMessages, previousSummary, firstKeptEntryId, tokensBefore } =

@@ -18,9 +18,9 @@ const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "")
 const drawing = readFileSync(`${root}/${EVENT_ORDER}`, "utf8");
 const eventNames = Object.keys(lifecycleEventRules);
 
-const [run = "", besideRuns = ""] = drawing.split("  When no run is under way:");
+const [run = "", besideRuns = ""] = drawing.split("  Outside a run:");
 const eventsIn = (text: string) => text.match(/[a-z_]+/g)!.filter((word) => eventNames.includes(word));
-/** The first word of each line, from top to bottom, where it is an event. */
+/** The first word of each line that is an event, from top to bottom. */
 const spine = (text: string) =>
   [...text.matchAll(/^[^a-z\n]*([a-z_]+)/gm)]
     .map(([, word]) => word!)
@@ -31,11 +31,11 @@ const exits = [...drawing.matchAll(/([a-z_]+) ─+ (.*?) ──► (.*)/g)].map(
   to: eventsIn(to!),
 }));
 
-test("the drawing has every event", () => {
+test("the drawing contains every event", () => {
   expect(eventNames.filter((name) => !eventsIn(drawing).includes(name))).toEqual([]);
 });
 
-/** The events of what is done with a session, from its start to its end; pieces of an answer count once. */
+/** Records the events of a session from start to end. Repeated events count once. */
 async function orderOf(
   { extensions = [], ...options }: OpenTestSessionOptions,
   act: (session: TestSession) => Promise<unknown>,
@@ -55,19 +55,19 @@ async function orderOf(
 
 const prompt = (session: TestSession) => session.prompt("hi");
 const call = { calls: [{ name: "bash", arguments: { command: "echo hi" } }] };
-/** Above the threshold of its model, with results in what is kept that can be masked. */
+/** A session above the threshold, with tool results that can be masked. */
 const fullContext = (): OpenTestSessionOptions => ({
   session: history("U:6000 A U:5000 A U:5000 A | U A(t1) T1:900 A(t2) T2:2200 A").session,
   model: { contextWindow: 20_000, maxOutputTokens: 2_000 },
   settings: { compaction: { mask: { protectTokens: 2_000, minimumTokens: 500 }, keepRecentTokens: 4_000 } },
 });
 
-test("a run with a compaction and a tool goes from top to bottom, and round once more", async () => {
+test("a run with a compaction and a tool follows the drawing, with a second turn", async () => {
   const order = await orderOf({ ...fullContext(), answers: [call, "done"] }, prompt);
   const drawn = spine(run);
   const begin = drawn.lastIndexOf("turn_start");
   const lastTurn = drawn.slice(begin, drawn.indexOf("tool_execution_start"));
-  // Drawn once more for the turns that follow.
+  // The drawing repeats this one for later turns.
   drawn.splice(begin, 1);
   const end = drawn.indexOf("turn_end");
   expect(order).toEqual([...drawn.slice(0, end + 1), ...lastTurn, "turn_end", ...drawn.slice(end + 1)]);
@@ -77,7 +77,7 @@ const says = (name: string, result: object) => (bonsai: ExtensionAPI) =>
   void bonsai.on(name as "tool_call", () => result);
 const overflow = { error: { status: 400, message: "prompt is too long: 21000 tokens > 20000 maximum" } };
 
-/** How to come to each exit of a run. */
+/** Sessions that take each exit of a run. */
 const ways: Record<string, OpenTestSessionOptions> = {
   "input handled": { extensions: says("input", { action: "handled" }) },
   "session_before_mask cancelled": {
@@ -105,17 +105,17 @@ test.each(exits.filter(({ from }) => run.includes(from)))("$from, $why, leads to
   const length = Math.max(1, to.length);
   const told = order.filter((name) => name !== "message_update");
   const after = told.flatMap((name, at) => (name === from ? [told.slice(at + 1, at + 1 + length)] : []));
-  // Where nothing is drawn, nothing more happens until the session is left.
+  // Without a target, the next event is the end of the session.
   expect(after).toContainEqual(to.length === 0 ? ["session_shutdown"] : to);
 });
 
-/** What is drawn beside runs, part by part. */
+/** The parts of the drawing outside a run. */
 const parts = besideRuns
   .split("  At any time:")[0]!
   .split(/\n\s*\n/)
   .map(spine)
   .filter((part) => part.length > 0);
-/** What a session begins with. */
+/** The first events of a session. */
 const opened = ["session_start", "resources_discover"];
 const partOf = (name: string) => parts.find(([first]) => first === name)!;
 const first = (session: TestSession) => session.session.projection().items[0]!.entryId;
@@ -126,7 +126,7 @@ const withHistory = (): OpenTestSessionOptions => ({ session: history("U A U A")
 test.each([
   ["session_before_tree", navigate, { cancel: true }],
   ["user_bash", runCommand, { block: true }],
-] as const)("what is drawn of %s happens, and not after a no", async (name, act, no) => {
+] as const)("%s is followed by the drawn events, unless a handler refuses", async (name, act, no) => {
   const order = await orderOf(withHistory(), act);
   expect(order).toEqual([...opened, ...partOf(name), "session_shutdown"]);
   const refused = await orderOf({ ...withHistory(), extensions: says(name, no) }, act);
@@ -135,7 +135,7 @@ test.each([
 
 const main = `${root}/packages/cli/src/main.ts`;
 
-/** The events of one command, sent to `bonsai --mode rpc`. */
+/** Sends one command to `bonsai --mode rpc` and returns its events. */
 function orderOfCommand(command: object, extension: string): string[] {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-events-"));
   const scenario = join(folder, "scenario.json");
@@ -170,7 +170,7 @@ test.each([
   ["session_before_switch", { type: "new_session" }],
   ["session_before_fork", { type: "fork", entryId: "00000001" }],
 ])(
-  "what is drawn of %s happens, and not after a no",
+  "%s is followed by the drawn events, unless a handler refuses",
   (name, command) => {
     const none = "export default () => {};";
     expect(orderOfCommand(command, none)).toEqual([...opened, ...partOf(name), "session_shutdown"]);
@@ -180,7 +180,7 @@ test.each([
   120_000,
 );
 
-test("every exit that is drawn is played", () => {
+test("every drawn exit has a test", () => {
   const beside = ["session_before_tree", "user_bash", "session_before_switch", "session_before_fork"];
   const ofRuns = exits.filter(({ from }) => !beside.includes(from)).map(({ from, why }) => `${from} ${why}`);
   expect(ofRuns.sort()).toEqual(Object.keys(ways).sort());

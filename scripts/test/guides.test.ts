@@ -14,13 +14,13 @@ import { beforeAll, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** A fenced block of the guide with what the marks before it say. */
+/** A fenced block of a guide, with the marks above it. */
 interface Block {
   language: string;
   text: string;
-  /** The file that it is the text of. */
+  /** Name of the file that the block shows. */
   file?: string;
-  /** What a reader does and the test does not: it would ask the network. */
+  /** The test skips the block, because it needs the network. */
   isByHand: boolean;
 }
 
@@ -41,7 +41,7 @@ const folder = mkdtempSync(join(tmpdir(), "bonsai-guide-"));
 const home = join(folder, "home");
 const work = join(folder, "work");
 
-/** A machine that has the command and a model, and an empty folder on it. */
+/** Makes an empty folder, with the command on the PATH and a scripted model. */
 beforeAll(() => {
   for (const made of [home, work, join(folder, "bin"), join(home, ".bonsai")]) mkdirSync(made);
   const main = join(root, "packages/cli/src/main.ts");
@@ -54,7 +54,7 @@ beforeAll(() => {
   writeFileSync(join(home, ".bonsai/settings.json"), JSON.stringify({ model: `scripted/${scenario}` }));
 });
 
-/** The packages of this repository, where `npm install` would have put them. */
+/** Links the packages of this repository, as `npm install` would. */
 function installLibraries(): void {
   mkdirSync(join(work, "node_modules/@bonsai-agent"), { recursive: true });
   const from = (name: string) => join(root, "examples/node_modules", name);
@@ -84,7 +84,7 @@ function run(script: string): Ran {
   return { status, stdout, stderr };
 }
 
-/** What each block of commands prints, by its first line. */
+/** Expected output of each block of commands, by its first line. */
 const printed: Record<string, string[]> = {
   "node make-session.mjs": ["30"],
   "bonsai compact session.jsonl -e ./my-summary.ts -o small.jsonl": ["- Day 1: mend test 1."],
@@ -107,7 +107,7 @@ const printed: Record<string, string[]> = {
   "bonsai login -e ./corp.ts": ["Corporate AI"],
 };
 
-test("the guide, followed word by word in an empty folder, does what it says", () => {
+test("every command of the extension guide works in an empty folder", () => {
   const seen: string[] = [];
   for (const { language, text, file, isByHand } of blocks) {
     if (file !== undefined) writeFileSync(join(work, file), text);
@@ -123,14 +123,14 @@ test("the guide, followed word by word in an empty folder, does what it says", (
   expect(seen).toEqual(Object.keys(printed));
 }, 240_000);
 
-test("every block is a file, commands, or marked as done by hand", () => {
+test("every block is a file, a command or marked 'by hand'", () => {
   const others = blocks.filter(
     ({ language, file, isByHand }) => language !== "sh" && file === undefined && !isByHand,
   );
   expect(others).toEqual([]);
 });
 
-test("the code of the guide satisfies the strictest types", () => {
+test("the code of the extension guide compiles in strict mode", () => {
   const options = { strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true };
   const compilerOptions = {
     ...options,
@@ -148,11 +148,11 @@ test("the code of the guide satisfies the strictest types", () => {
   writeFileSync(join(work, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   const { stdout } = spawnSync(process.execPath, [tsc, "-p", work], { cwd: work, encoding: "utf8" });
-  // Of the libraries, authors see declarations alone.
+  // Ignores errors in library sources, because authors only see declarations.
   expect(stdout.split("\n").filter((line) => /^\S+\(\d/.test(line) && !line.startsWith("../"))).toEqual([]);
 }, 120_000);
 
-/** A session with an extension of the guide. */
+/** Opens a session with an extension of the guide. */
 async function withExtension(
   file: string,
   options: OpenTestSessionOptions,
@@ -166,7 +166,7 @@ async function withExtension(
 
 const long = () => history("U:9000 A U:9000 A U:9000 A U:3000 A").session;
 
-test("cheap-summary.ts has another model summarise, and leaves it where there is none", async () => {
+test("cheap-summary.ts uses the cheap model, or the default without it", async () => {
   const otherModels = [{ provider: "anthropic", id: "claude-haiku-4-5" }];
   const asked = async (prepare: (session: TestSession) => void) => {
     let models: string[] = [];
@@ -187,7 +187,7 @@ test("cheap-summary.ts has another model summarise, and leaves it where there is
   expect(await asked(() => {})).toEqual(["test"]);
 });
 
-test("in-short.ts has the user's words and the terms behind its line", async () => {
+test("in-short.ts carries the user's words and the terms", async () => {
   const { session } = history('U"Make retry_limit 40." A(t1=read:src/limits.ts) T1:9000 A:9000 U:9000 A');
   await withExtension("in-short.ts", { session }, async ({ agent }) => {
     expect((await agent.compact()).status).toBe("compacted");
@@ -211,7 +211,7 @@ test("not-now.ts cancels inside a turn", async () => {
   });
 });
 
-test("word-count.ts counts, and a missing file is an error result", async () => {
+test("word-count.ts counts words and reports a missing file", async () => {
   const call = (path: string) => ({ calls: [{ name: "word_count", arguments: { path } }] });
   const answers = [call("package.json"), call("nothing.txt"), "done"];
   await withExtension("word-count.ts", { answers, cwd: work }, async (session) => {
@@ -228,13 +228,13 @@ test("word-count.ts counts, and a missing file is an error result", async () => 
   });
 });
 
-test("reviews.ts brings a template", async () => {
+test("reviews.ts adds a prompt template", async () => {
   await withExtension("reviews.ts", {}, async (session) => {
     expect(session.resources.promptPaths).toEqual([join(work, "review-file.md")]);
   });
 });
 
-test("keep.ts keeps texts through two compactions, beside those that are pinned, and forgets them before they were set", async () => {
+test("keep.ts keeps texts through two compactions, but not on an earlier branch", async () => {
   await withExtension("keep.ts", { session: long(), ui: {} }, async (session) => {
     await session.command("/keep Never push to main.");
     const details = { text: "Two spaces.", line: "Two spaces." };
@@ -274,7 +274,7 @@ test.each([
   });
 });
 
-test("notes.ts shows notes, and puts the one that is chosen into the editor", async () => {
+test("notes.ts shows notes and puts the chosen one into the editor", async () => {
   const drawn: (string[] | undefined)[] = [];
   const ui: OpenTestSessionOptions["ui"] = {
     custom(component) {
@@ -292,7 +292,7 @@ test("notes.ts shows notes, and puts the one that is chosen into the editor", as
   });
 });
 
-test("branch-log.ts gives the summary of a branch", async () => {
+test("branch-log.ts writes the summary of a branch", async () => {
   const { session, id } = history("U A U A:3");
   await withExtension("branch-log.ts", { session }, async ({ agent }) => {
     const { summaryEntry } = await agent.navigate(id("a1"), { summarise: true });
@@ -300,7 +300,7 @@ test("branch-log.ts gives the summary of a branch", async () => {
   });
 });
 
-test("the guide to models: its models.json is valid and its scripted model answers", () => {
+test("the models guide has a valid models.json and a scripted model that answers", () => {
   for (const { language, text, file } of blocksOf("docs/models.md")) {
     if (file === "models.json") writeFileSync(join(home, ".bonsai", file), text);
     else if (file !== undefined) writeFileSync(join(work, file), text);
@@ -308,7 +308,7 @@ test("the guide to models: its models.json is valid and its scripted model answe
   }
 });
 
-test("the guide to RPC: its command line gets an answer", () => {
+test("the command of the RPC guide gets an answer", () => {
   const [line] = blocksOf("docs/rpc.md").filter(({ language }) => language === "sh");
   const { status, stdout } = run(line!.text);
   expect(status).toBe(0);

@@ -15,7 +15,7 @@ test.each(libraries.map((pkg) => [pkg.directory, pkg] as const))(
     const readme = existsSync(file) ? readFileSync(file, "utf8") : "";
     const example = /^```ts\n(\/\/ example[\s\S]*?)^```$/m.exec(readme)?.[1];
     expect(example, `${pkg.directory}/README.md has a ts block that begins with "// example"`).toBeDefined();
-    // Inside the package, so that it resolves its imports as a user's file beside it would.
+    // A file in the package resolves imports as a user file would.
     const script = join(pkg.folder, `.readme-example-${process.pid}.ts`);
     writeFileSync(script, example!);
     try {
