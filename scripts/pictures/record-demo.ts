@@ -6,7 +6,7 @@ export async function recordDemo(studio: Studio): Promise<FilmOptions> {
   const recorder = studio.open({ columns: 84, rows: 28 });
   await recorder.until("No model");
   recorder.type("/demo\n");
-  // A picture that begins with an empty screen looks broken until one has waited.
+  // A film that starts with an empty screen looks broken.
   await recorder.until("▸ read");
   const frames = recorder.film();
   await recorder.until("t /tree");
