@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "tsdown";
+import { ThirdPartyNotices } from "./third-party.ts";
 
 const mark = "?whole";
 
@@ -29,6 +30,18 @@ const zodOfExtensions = {
   load(id: string) {
     if (!id.endsWith(mark)) return null;
     return { code: readFileSync(id.slice(0, -mark.length), "utf8"), moduleType: "js" as const };
+  },
+};
+
+const notices = new ThirdPartyNotices();
+notices.add(JSON.parse(readFileSync("../page/dist/bundled-modules.json", "utf8")));
+
+/** Names the libraries of all bundles in THIRD-PARTY-NOTICES.md. The last bundle to be written completes the file. */
+const licences = {
+  name: "licences",
+  writeBundle(_options: object, bundle: Record<string, { type: string; moduleIds?: readonly string[] }>) {
+    for (const { moduleIds = [] } of Object.values(bundle)) notices.add(moduleIds);
+    writeFileSync("THIRD-PARTY-NOTICES.md", notices.text());
   },
 };
 
@@ -64,6 +77,7 @@ function shippedExtension(name: string): UserConfig {
               : null,
         },
       },
+      licences,
     ],
     onSuccess() {
       const { version, description, license, type } = manifest;
@@ -81,7 +95,7 @@ const command: UserConfig = {
   format: "esm",
   platform: "node",
   dts: false,
-  plugins: [zodOfExtensions],
+  plugins: [zodOfExtensions, licences],
   // A package that is not built yet would be left out in silence.
   failOnWarn: true,
   // Extensions are given modules that the command itself has loaded; those are in no chunk of their own.
