@@ -4,7 +4,7 @@ import type { Entry, Session } from "@bonsai-agent/session";
 import { callIn, kindOf, previewOf } from "./preview.ts";
 import { FactCounter, type IsFree } from "./session-facts.ts";
 
-/** What `bonsai diff --json` prints. */
+/** The JSON of `bonsai session diff`. */
 export interface BranchDiffReport extends Pick<ReturnType<typeof branchDiff>, "relation" | "sharedFiles"> {
   /** Null where the two places have no entry in common. */
   commonAncestor: PlaceReport | null;

@@ -160,7 +160,7 @@ const reportedFields = [
 
 type ReportedResult = Pick<CompactionResult, (typeof reportedFields)[number]>;
 
-/** What `bonsai compact --json` prints. */
+/** The JSON of `bonsai compact`. */
 export interface CompactionReport extends ReportedResult {
   /** Null where requests were made whose cost is not known. */
   costUsd: number | null;

@@ -97,7 +97,7 @@ function compactedMessages(session: Session, live: CompactionEntry): number {
 
 const messageTypes: ReadonlySet<string> = new Set(["message", "custom_message"]);
 
-/** What `bonsai undo --json` and `bonsai redo --json` print. */
+/** What `bonsai session undo --json` and `bonsai session redo --json` print. */
 export interface UndoReport {
   /** The compaction that counts no more, or again. */
   compactionId: string;

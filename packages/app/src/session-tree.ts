@@ -1,7 +1,7 @@
 import type { Entry, SessionTree } from "@bonsai-agent/session";
 import { callInTree, previewOf } from "./preview.ts";
 
-/** One row of `bonsai tree --json`, in file order. */
+/** One row of `bonsai session tree --json`, in file order. */
 export interface TreeRow {
   id: string;
   parentId: string | null;

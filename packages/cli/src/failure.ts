@@ -54,15 +54,15 @@ function unexpected(error: unknown): BonsaiError {
   if (typeof system?.syscall === "string") {
     return new BonsaiError({
       code: "file_access_failed",
-      message: `The system refused: ${message}.`,
-      hint: "Check that the path exists and that you may read and write it, and that the disk has room.",
+      message: `The operating system reported an error: ${message}.`,
+      hint: "Check that the path exists, that you have access, and that the disk is not full.",
       cause: error,
     });
   }
   return new BonsaiError({
     code: "unexpected_error",
-    message: `Something unexpected happened: ${message}`,
-    hint: "This is a mistake in bonsai. Run again with BONSAI_DEBUG=1 for the details, and please report them.",
+    message: `Unexpected error: ${message}`,
+    hint: "This is a bug in Bonsai. Run again with BONSAI_DEBUG=1 and report the output.",
     cause: error,
   });
 }

@@ -17,7 +17,7 @@ async function runProgram(): Promise<void> {
     import("./program.ts"),
     import("@bonsai-agent/app/io"),
   ]);
-  const unwritten = firstWriteError(() => interruptRunning("Nobody reads what is printed."));
+  const unwritten = firstWriteError(() => interruptRunning("The reader of the output has closed it."));
   const io = processIo();
   process.exitCode = await run(argv, io);
   if (process.exitCode === ExitCode.cancelled) setTimeout(() => process.exit(), endGraceMs).unref();
@@ -37,7 +37,7 @@ function firstWriteError(interrupt: () => boolean): () => Promise<Error | undefi
   // As it is now: extensions are given another one.
   const write = process.stdout.write.bind(process.stdout);
   process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-    // The reader left (`bonsai tree … | head`): that is its right, not an error.
+    // The reader left (`bonsai session tree … | head`): that is its right, not an error.
     if (error.code !== "EPIPE") first ??= error;
     // Work that was interrupted has said how it ended.
     else if (!interrupt()) process.exit(process.exitCode ?? 0);

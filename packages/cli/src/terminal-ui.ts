@@ -92,7 +92,7 @@ function dialogs({ show, ask, ended }: Asking): Pick<FrontEndUI, "select" | "con
         if (options.length === 0) return undefined;
         show(...questionLines(title), ...options.flatMap((option, at) => textLines(`${at + 1}) ${option}`)));
         for (;;) {
-          const line = await ask("  Number, or nothing for none: ", end);
+          const line = await ask("  Number (empty: none): ", end);
           const chosen = line?.trim() ?? "";
           if (chosen === "") return undefined;
           const option = options[Number(chosen) - 1] ?? options.find((each) => each.trim() === chosen);
@@ -115,7 +115,7 @@ function dialogs({ show, ask, ended }: Asking): Pick<FrontEndUI, "select" | "con
     editor: (title, prefill = "") =>
       inTurn(undefined, async () => {
         show(...questionLines(title), ...(prefill === "" ? [] : textLines(prefill)));
-        show(...textLines(prefill === "" ? "End with a line with a lone dot." : keepWords));
+        show(...textLines(prefill === "" ? "To finish, enter a line with a single dot." : keepWords));
         const lines: string[] = [];
         for (;;) {
           const line = await ask("  > ", ended);
@@ -128,7 +128,7 @@ function dialogs({ show, ask, ended }: Asking): Pick<FrontEndUI, "select" | "con
 }
 
 const keepWords =
-  "A lone dot at once keeps that text; else type another, and end with a line with a lone dot.";
+  "To keep this text, enter a single dot. To replace it, type the new text, then a single dot.";
 
 const marks = { info: ["i", "cyan"], warning: ["!", "yellow"], error: ["✗", "red"] } as const;
 

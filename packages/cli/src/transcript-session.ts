@@ -18,7 +18,7 @@ import {
  */
 export function transcriptSession(
   invocation: Invocation,
-  outcome = "what is compacted is a session made of it",
+  outcome = "Compacting it as a session.",
 ): ImportResult | undefined {
   const path = sessionFile(invocation);
   const found = detectTranscript(path);
@@ -26,7 +26,7 @@ export function transcriptSession(
   const imported = importTranscript({ path });
   invocation.output.notify({
     code: "transcript_read",
-    message: `${path} is a transcript of ${found.program}: it stays as it is, and ${outcome}.`,
+    message: `${path} is a transcript of ${found.program}. ${outcome} The transcript does not change.`,
   });
   return imported;
 }
@@ -48,7 +48,7 @@ export function inMemory({ header, entries }: ImportedSession): Session {
 function importedBefore(file: string): BonsaiError {
   return new BonsaiError({
     code: "output_exists",
-    message: `This transcript was made a session before: ${file}`,
-    hint: "Compact that session, or name another file after -o.",
+    message: `This transcript was already imported: ${file}`,
+    hint: "Compact that session, or choose another file with -o.",
   });
 }

@@ -86,7 +86,7 @@ describe("bonsai goto", () => {
     await runCli(["goto", file, target.id]);
     const leaf = rows.findLast(({ active }) => active)!;
     const { stdout } = await runCli(["goto", file, leaf.id, "--summarize"]);
-    expect(stdout).toContain("No summary was made: nothing that the model sees was left.");
+    expect(stdout).toContain("Wrote no summary: the model loses no message by this move.");
     const { stdout: asked } = await runCli(["goto", file, target.id]);
     expect(asked).not.toContain("summary was made");
   });

@@ -116,7 +116,7 @@ describe("--tools none and --exclude-tools", () => {
     for (const flag of ["--exclude-tools", "--tools"])
       expect(await run(["-p", "hi", flag, ","])).toMatchObject({
         code: 2,
-        stderr: expect.stringContaining("contains no name"),
+        stderr: expect.stringContaining("[wrong_usage]"),
       });
   });
 

@@ -50,7 +50,7 @@ async function plan(invocation: Invocation, settings: CompactionSettings): Promi
   if (options.extension !== undefined)
     output.notify({
       code: "extension_not_asked",
-      message: "A dry run asks no extension, for it could ask a model. This is the plan without it.",
+      message: "A dry run does not run extensions, because they could ask a model. The plan ignores -e.",
     });
   const imported = transcriptSession(invocation);
   const session = imported === undefined ? openNamedSession(invocation) : inMemory(imported);

@@ -87,7 +87,7 @@ export function contextSize(
   };
 }
 
-/** One item of `bonsai context --json`. */
+/** One item of `bonsai session context --json`. */
 export interface ContextItem {
   entryId: string;
   role: string;
@@ -139,7 +139,7 @@ interface Share {
   style?: Style | undefined;
 }
 
-/** One bar for each role, and all of them in one; they add up to the tokens of `bonsai show`. */
+/** One bar for each role, and all of them in one; they add up to the tokens of `bonsai session show`. */
 function* shares(items: readonly ContextItem[], size: ContextSize, width: number): Generator<Line> {
   const roles = byRole(items);
   const beside = size.tokens - roles.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -153,7 +153,7 @@ function* shares(items: readonly ContextItem[], size: ContextSize, width: number
     [name],
     [tokenDigits(value, true)],
     [percentages[at]!],
-    [name === besideName && width >= 60 ? span("and what estimates miss", "gray") : ""],
+    [name === besideName && width >= 60 ? span("and the error of the estimates", "gray") : ""],
   ]);
   const columns = [{}, {}, { align: "right" }, { align: "right" }, {}] as const;
   yield bar(parts, { width: Math.min(width, 80) });

@@ -11,8 +11,8 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const { options, output } = invocation;
   if (options.output !== undefined && options.repair !== true)
     throw wrongUsage(
-      "-o names a repaired copy, and no repair was asked for.",
-      "Add --repair, or leave -o out.",
+      "-o needs --repair.",
+      "Add --repair to write a repaired copy, or remove -o.",
     );
   const named = outputFile(invocation);
   const session = openNamedSession(invocation);
@@ -40,7 +40,7 @@ function defaultCopy(file: string, problems: readonly unknown[]): string | undef
   return problems.length === 0 ? undefined : `${file.replace(/\.jsonl$/, "")}.repaired.jsonl`;
 }
 
-/** One row of `bonsai doctor --json`. */
+/** One row of `bonsai session doctor --json`. */
 export type ProblemRow = Pick<Problem, "line" | "kind" | "message" | "repair"> & {
   entryId?: string | undefined;
 };
@@ -50,13 +50,13 @@ function* doctorView(
   problems: readonly ProblemRow[],
   { file, copy, width }: { file: string; copy: string | undefined; width: number },
 ): Generator<Line> {
-  if (problems.length === 0) yield [span("✓ ", ["bold", "green"]), `${file} is sound.`];
+  if (problems.length === 0) yield [span("✓ ", ["bold", "green"]), `${file} has no damage.`];
   else yield [span(counted(problems.length, "problem"), ["bold", "yellow"]), ` in ${file}`];
   for (const problem of problems) yield* problemLines(problem, width);
   if (problems.length > 0 || copy !== undefined) yield [];
-  if (copy !== undefined) yield ["The repaired copy is ", span(copy, "cyan")];
+  if (copy !== undefined) yield ["Wrote the repaired copy ", span(copy, "cyan")];
   else if (problems.length > 0) {
-    const hint = "The session opens as it is; `--repair` writes a copy without the damage.";
+    const hint = "Bonsai can open this session. To write a copy without the damage, add `--repair`.";
     yield* paragraph(hint, width, "gray");
   }
 }

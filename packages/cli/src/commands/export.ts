@@ -17,7 +17,7 @@ import { wrongUsage } from "../failure.ts";
 import { inMemory, transcriptSession } from "../transcript-session.ts";
 import { namedPageOptions } from "./view.ts";
 
-/** What `bonsai export --json` prints: the text itself, or where it was written. */
+/** The JSON of `bonsai session export`: the text itself, or where it was written. */
 type ExportReport =
   | { format: "markdown"; file: string; sizeBytes: number }
   | { format: "markdown"; text: string }
@@ -29,8 +29,8 @@ export async function run(invocation: Invocation): Promise<undefined> {
   if (file !== undefined && exportFormat(file) === "html") return exportPage(invocation, file);
   if (options.redact === false)
     throw wrongUsage(
-      "`--no-redact` is for a page: Markdown never has a secret.",
-      "Name a file like session.html.",
+      "--no-redact works only for HTML pages: Markdown never contains keys.",
+      "Write to a file like session.html.",
     );
   return exportText(invocation, file);
 }
@@ -50,7 +50,7 @@ async function exportText(invocation: Invocation, file: string | undefined): Pro
     writeOutput(file, text);
     const sizeBytes = Buffer.byteLength(text);
     const report: ExportReport = { format: "markdown", file, sizeBytes };
-    output.result(report, () => [["Written to ", span(file, "cyan"), `, ${bytes(sizeBytes)}`]]);
+    output.result(report, () => [["Wrote ", span(file, "cyan"), `, ${bytes(sizeBytes)}`]]);
   } else if (output.wantsJson) output.json({ format: "markdown", text } satisfies ExportReport);
   else io.stdout.write(io.stdout.isTTY ? `${printableLines(text).join("\n")}\n` : text);
 }
@@ -58,7 +58,7 @@ async function exportText(invocation: Invocation, file: string | undefined): Pro
 async function exportPage(invocation: Invocation, file: string): Promise<undefined> {
   const { options, output } = invocation;
   if (options.leaf !== undefined || options.all === true)
-    throw wrongUsage("A page has all branches: --leaf and --all are for Markdown.", "Leave them out.");
+    throw wrongUsage("--leaf and --all work only for Markdown: a page always has all branches.", "Remove them.");
   const { session, program } = sessionOf(invocation);
   const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
   const page = new SessionPage(session, await namedPageOptions(invocation, program));
@@ -73,13 +73,13 @@ async function exportPage(invocation: Invocation, file: string): Promise<undefin
   writeOutput(file, counting());
   const { redacted } = page;
   const report: ExportReport = { format: "html", file, sizeBytes, redacted };
-  const left = redacted === 0 ? "" : `, ${counted(redacted, "secret")} taken out`;
-  output.result(report, () => [["Written to ", span(file, "cyan"), `, ${bytes(sizeBytes)}${left}`]]);
+  const left = redacted === 0 ? "" : `, ${counted(redacted, "secret")} removed`;
+  output.result(report, () => [["Wrote ", span(file, "cyan"), `, ${bytes(sizeBytes)}${left}`]]);
 }
 
 /** A session, or another agent's transcript as one. */
 function sessionOf(invocation: Invocation) {
-  const imported = transcriptSession(invocation, "what is written is a session made of it");
+  const imported = transcriptSession(invocation, "Exported it as a session.");
   if (imported === undefined) return { session: openNamedSession(invocation), program: undefined };
   return { session: inMemory(imported), program: imported.report.program };
 }

@@ -3,9 +3,9 @@ import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { firstPartyExtensions, installedPackages } from "@bonsai-agent/extension/install";
 import { terminalUi } from "../terminal-ui.ts";
 
-/** An extension that comes with Bonsai, in what `bonsai install --json` prints without a source. */
+/** An extension that comes with Bonsai, in what `bonsai extension add --json` prints without a source. */
 export interface FirstPartyReport {
-  /** The word for it: `bonsai install NAME`. */
+  /** The word for it: `bonsai extension add NAME`. */
   name: string;
   /** Of npm. */
   package: string;
@@ -62,7 +62,7 @@ export async function chosenFirstParty(
       `${name.padEnd(widest)}  ${description}${installed ? " (installed)" : ""}`,
   );
   try {
-    const chosen = await ui.select("Which of these is to be installed?", options, { signal });
+    const chosen = await ui.select("Which extension do you want to add?", options, { signal });
     return chosen === undefined ? undefined : reports[options.indexOf(chosen)]?.name;
   } finally {
     ui.close();

@@ -5,7 +5,7 @@ import { counted } from "@bonsai-agent/app/numbers";
 import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
 import { bonsaiHome, forkSession, openSession, type Session } from "@bonsai-agent/session";
 
-/** What `bonsai fork --json` prints. */
+/** The JSON of `bonsai session fork`. */
 export interface ForkReport {
   /** Of the new session. */
   id: string;

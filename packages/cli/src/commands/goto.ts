@@ -64,11 +64,11 @@ function summaryOptions(invocation: Invocation, { summariser, lifecycle }: Summa
 function refuseIdle(options: Invocation["options"]): void {
   if (options.summarize === true) return;
   const flag = options.focus !== undefined ? "--focus" : options.model !== undefined ? "--model" : undefined;
-  const message = `${flag} is about a summary, and no summary was asked for.`;
-  if (flag !== undefined) throw wrongUsage(message, `Add --summarize, or leave ${flag} out.`);
+  const message = `${flag} needs --summarize.`;
+  if (flag !== undefined) throw wrongUsage(message, `Add --summarize, or remove ${flag}.`);
 }
 
-/** What `bonsai goto --json` prints. */
+/** The JSON of `bonsai session goto`. */
 export interface GotoReport {
   /** Only where it did not happen. */
   status?: "cancelled" | undefined;
@@ -93,21 +93,21 @@ function* gotoView(
   yield placeLine(moved ? "now at" : "still at", report.leafId, session, width);
   const { decidedBy } = report;
   if (report.status === "cancelled")
-    yield [`Cancelled${decidedBy === undefined ? "" : ` by ${decidedBy}`}: nothing was changed.`];
+    yield [`Cancelled${decidedBy === undefined ? "" : ` by ${decidedBy}`}. Nothing changed.`];
   if (report.summaryEntryId !== undefined) {
     yield [
-      `${report.summaryEntryId} holds the summary of the branch that was left${decidedBy === undefined ? "" : `, made by ${decidedBy}`}.`,
+      `Added the summary of the branch as ${report.summaryEntryId}${decidedBy === undefined ? "" : ` (written by ${decidedBy})`}.`,
     ];
   } else if (asksSummary && report.status === undefined)
-    yield ["No summary was made: nothing that the model sees was left."];
+    yield ["Wrote no summary: the model loses no message by this move."];
   if (report.editorText === undefined) return;
   yield [];
-  yield [span("This message is to be written anew:", "bold")];
+  yield [span("The message you went back to:", "bold")];
   const lines = printableLines(report.editorText).flatMap((text) => wrap(text, width - 4));
   yield* quoted(lines.slice(0, mostLines), "cyan");
   if (lines.length > mostLines)
     yield [
-      span(`  … and ${counted(lines.length - mostLines, "line")} more; \`--json\` prints it whole.`, "gray"),
+      span(`  … and ${counted(lines.length - mostLines, "more line", "more lines")}. \`--json\` prints all of it.`, "gray"),
     ];
 }
 

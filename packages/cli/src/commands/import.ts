@@ -28,15 +28,15 @@ function importView(report: ImportedReport, width: number): Line[] {
   const entries = counted(report.entryCount, "entry", "entries");
   const skipped = Object.entries(report.skipped).map(([type, times]) => `${type} (${count(times)})`);
   return [
-    [span(`Imported ${entries} of ${report.program}`, ["bold", "green"])],
+    [span(`Imported ${entries} from ${report.program}`, ["bold", "green"])],
     [span("  session  ", "gray"), report.id],
     [span("  file     ", "gray"), report.file],
     [span("  folder   ", "gray"), report.cwd],
-    ...(report.subAgentCount > 0 ? [[`${counted(report.subAgentCount, "sub-agent")} left out.`]] : []),
+    ...(report.subAgentCount > 0 ? [[`Skipped ${counted(report.subAgentCount, "sub-agent")}.`]] : []),
     ...report.notices.flatMap((notice) => hanging(`${notice.message} (${places(notice)})`, width)),
-    ...(skipped.length > 0 ? hanging(`Not part of a session: ${skipped.join(", ")}.`, width) : []),
+    ...(skipped.length > 0 ? hanging(`Skipped records that are not part of a session: ${skipped.join(", ")}.`, width) : []),
     [],
-    ["Go on: ", span(`bonsai show ${report.file}`, "cyan")],
+    ["Next: ", span(`bonsai session show ${report.file}`, "cyan")],
   ];
 }
 

@@ -27,16 +27,16 @@ export async function daysOf(invocation: Invocation, names: readonly string[]): 
   const { io, options, output } = invocation;
   if (options.all === true && names.length > 0)
     throw wrongUsage(
-      `--all is all sessions of this folder; ${names[0]} is named beside it.`,
-      "Leave one of them out.",
+      `--all already means all sessions of this folder, but you also named ${names[0]}.`,
+      "Remove --all or the names.",
     );
   const windowTokens = windowOf(options.window);
   const recordings = recordingsOf(invocation, names).filter(({ recorded }) => recorded.requests > 0);
   if (recordings.length === 0)
     throw new BonsaiError({
       code: "nothing_to_replay",
-      message: "No answer of a model was recorded there.",
-      hint: "Name a session in which work was done; `bonsai sessions` lists them.",
+      message: "These sessions contain no answer of a model, so there is nothing to replay.",
+      hint: "Name another session. Run `bonsai session list` to list them.",
     });
   const { models } = await knownCatalogue(io, (notice) => output.notify(notice));
   return recordings.map((recording): Day => {
@@ -58,7 +58,7 @@ function windowOf(given: unknown): number | undefined {
   if (given === undefined) return undefined;
   const tokens = Number(given);
   if (tokens > 0) return tokens;
-  throw wrongUsage("--window 0 has room for nothing.", "Give the tokens that the model takes, like 200k.");
+  throw wrongUsage("--window must be greater than 0.", "Write the model's context window in tokens, like 200k.");
 }
 
 function recordingsOf(invocation: Invocation, names: readonly string[]): Recording[] {
@@ -91,7 +91,7 @@ function recordedOrPassedOver(file: string, invocation: Invocation): Recording[]
     if (!BonsaiError.is(error)) throw error;
     invocation.output.notify({
       code: "session_passed_over",
-      message: `${file} is passed over: ${error.message}`,
+      message: `Skipped ${file}: ${error.message}`,
     });
     return [];
   }
@@ -100,7 +100,7 @@ function recordedOrPassedOver(file: string, invocation: Invocation): Recording[]
 /** @param name a session, by its file or id, or another agent's transcript */
 function recorded(name: string, invocation: Invocation): Recording {
   const one = { ...invocation, args: [name] };
-  const imported = transcriptSession(one, "what is played is a session made of it");
+  const imported = transcriptSession(one, "Replaying it as a session.");
   const session = imported === undefined ? openSessionFile(sessionFile(one), invocation) : inMemory(imported);
   try {
     return recordingOf(session);

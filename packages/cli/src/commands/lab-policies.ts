@@ -21,8 +21,8 @@ function policyFor(name: string, cwd: string): Policy {
   if (!isFile)
     throw new BonsaiError({
       code: "policy_file_unreadable",
-      message: `There is no file ${file}.`,
-      hint: "Name a file with settings of compaction, or a preset with changes like pi+64k.",
+      message: `The file ${file} does not exist.`,
+      hint: "Name a file with compaction settings, or a preset with changes like pi+64k.",
     });
   try {
     return policyOf(basename(name), readJsonFile(file));

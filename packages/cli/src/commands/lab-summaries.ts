@@ -25,10 +25,10 @@ export async function withSummaries<Result>(
 ): Promise<Result | undefined> {
   const { model: reference, summaries } = invocation.options;
   if (typeof reference === "string" && summaries !== undefined)
-    throw wrongUsage("--model and --summaries both say who writes the summaries.", "Leave one of them out.");
+    throw wrongUsage("--model and --summaries exclude each other: both choose the source of the summaries.", "Remove one of them.");
   if (typeof reference === "string") return withModel(invocation, reference, { days, policies }, work);
   if (summaries !== undefined && summaries !== "recorded" && summaries !== "digest")
-    throw wrongUsage(`--summaries ${String(summaries)} is nobody.`, "Say digest or recorded.");
+    throw wrongUsage(`--summaries must be digest or recorded, not ${String(summaries)}.`, "Correct --summaries, or remove it.");
   const written = summaries === "recorded" ? days.map((day): Day => ({ ...day, summaries })) : days;
   return interruptible(invocation, (signal) => work(written, signal));
 }
@@ -58,10 +58,10 @@ async function withModel<Result>(
   const { usdPerMillionTokens: summaryPrices } = model;
   const name = `${model.provider}/${model.id}`;
   const priced = days.map((day): Day => ({ ...day, summaryPrices }));
-  const { requests, usd } = await withProgress(invocation.io, `Looking what ${name} would write`, () =>
+  const { requests, usd } = await withProgress(invocation.io, `Estimating the price of ${name}`, () =>
     estimated(priced, policies),
   );
-  const price = summaryPrices === undefined ? "at a price that nobody knows" : `for about ${usdText(usd)}`;
+  const price = summaryPrices === undefined ? "at an unknown price" : `for about ${usdText(usd)}`;
   if (summaryPrices === undefined || usd > 0)
     await accepted(invocation, `${name} would write ${counted(requests, "summary", "summaries")} ${price}.`);
   return interruptible(invocation, async (signal) => {
@@ -116,7 +116,7 @@ class WatchedSummariser {
     if (this.#failed === 0) return;
     output.notify({
       code: "summaries_failed",
-      message: `${this.#failed} of ${counted(this.#asked, "summary", "summaries")} failed, and the digest stood in: ${this.#why}`,
+      message: `${this.#failed} of ${counted(this.#asked, "summary", "summaries")} failed; the digest replaced them. First error: ${this.#why}`,
     });
   }
 }
@@ -131,7 +131,7 @@ async function accepted(invocation: Invocation, price: string): Promise<void> {
   const isAccepted = await io.interruptible(async (signal) => {
     const ui = terminalUi({ io, output, signal });
     try {
-      return (await ui?.confirm(price, "Go on?")) ?? false;
+      return (await ui?.confirm(price, "Continue?")) ?? false;
     } finally {
       ui?.close();
     }
@@ -139,7 +139,7 @@ async function accepted(invocation: Invocation, price: string): Promise<void> {
   if (isAccepted) return;
   throw new BonsaiError({
     code: "price_not_accepted",
-    message: `Nothing was asked. ${price}`,
-    hint: "Say yes where you are asked, or add --yes; without --model the digest writes the summaries, for nothing.",
+    message: `The price was not accepted, so no request was sent. ${price}`,
+    hint: "Answer yes, or add --yes. Without --model, the digest writes the summaries for free.",
   });
 }

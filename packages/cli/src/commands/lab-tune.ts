@@ -34,11 +34,11 @@ function tunedView(tuned: Tuned, width: number): Line[] {
   const found = { name: isBetter ? "found" : "best found", savings, needed: needed.tuned };
   const yours = { name: "yours", savings: savings.map(() => 0), needed: needed.baseline };
   const said = isBetter
-    ? `Better, on ${counted(tested, "session")} that they were not trained on (trained on ${trained}). To paste into the settings:`
-    : `No better than your settings, on ${counted(tested, "session")} that nothing was trained on (trained on ${trained}). The best that was found: ${name}`;
+    ? `Found better settings. Trained on ${counted(trained, "session")}, tested on ${tested} others. Paste into your settings:`
+    : `Found no better settings than yours. Trained on ${counted(trained, "session")}, tested on ${tested} others. The best found: ${name}`;
   return [
     ...table(
-      [["", "less money", "from … to", "needed in view"].map((cell): Line => [cell])].concat(
+      [["", "saved", "from … to", "needed facts"].map((cell): Line => [cell])].concat(
         [yours, ...presets, found].map((each) => testedCells(each)),
       ),
       {

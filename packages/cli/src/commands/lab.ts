@@ -34,7 +34,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   const days = await daysOf(invocation, named(args));
   const policies = policiesOf(invocation);
   const played = await withSummaries(invocation, { days, policies }, (written, signal) =>
-    withProgress(io, `Playing ${counted(days.length, "session")} again`, () =>
+    withProgress(io, `Replaying ${counted(days.length, "session")}`, () =>
       playPolicies(written, policies, signal),
     ),
   );
@@ -44,7 +44,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
   // What was played, and perhaps paid for, is told before what could not be written.
   output.result({ ...played, ...(page && { file }) }, () => [
     ...labView(played, output.width),
-    ...(page === undefined ? [] : [[""], ["Written to ", span(file!, "cyan"), `, ${bytes(page.sizeBytes)}`]]),
+    ...(page === undefined ? [] : [[""], ["Wrote ", span(file!, "cyan"), `, ${bytes(page.sizeBytes)}`]]),
   ]);
   if (written?.error !== undefined) throw written.error;
   return ExitCode.done;
@@ -69,7 +69,7 @@ function labView(run: LabRun, width: number): Line[] {
   const { sessions, recorded, policies } = run;
   return [
     ...paragraph(
-      `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, as recorded ${counted(recorded.compactions, "compaction")} and $${recorded.usd.toFixed(2)}; played again:`,
+      `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")} and $${recorded.usd.toFixed(2)} as recorded. Replayed:`,
       width,
     ),
     [""],
@@ -79,7 +79,7 @@ function labView(run: LabRun, width: number): Line[] {
       text === undefined ? [] : paragraph(text, width, "gray"),
     ),
     ...paragraph(
-      `needed: of the terms that the recorded future used and the past had, the share in view after a compaction, and along all requests; words: the share of what you said that stands in view after a compaction; again: files read again although their result had left the view. ${summariesText(run)}`,
+      `needed: the share of later used facts that the model still sees after a compaction. along: the same share over all requests. words: the share of your own words still visible after a compaction. again: files read again after their result was removed. ${summariesText(run)}`,
       width,
       "gray",
     ),
@@ -146,10 +146,10 @@ function summariesText({ policies }: LabRun): string {
     policies.reduce((sum, { summaries }) => sum + summaries.requests, 0),
     policies.reduce((sum, { summaries }) => sum + summaries.recorded, 0),
   ];
-  const cost = `what summaries cost is in the cost`;
+  const cost = `the cost includes them`;
   return taken === 0
     ? `${counted(all, "request for a summary", "requests for summaries")}; ${cost}.`
-    : `${counted(all, "request for a summary", "requests for summaries")}, ${taken} of them as recorded; ${cost}.`;
+    : `${counted(all, "request for a summary", "requests for summaries")}, ${taken} of them answered from the recording; ${cost}.`;
 }
 
 const HEIGHTS = "▁▂▃▄▅▆▇█";

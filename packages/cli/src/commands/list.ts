@@ -62,8 +62,8 @@ function checked<Module extends { path: string }>(modules: readonly Module[]) {
 function withoutExtension({ name, folder }: InstalledPackage): FindProblem {
   return {
     path: folder,
-    message: "It brings nothing any more.",
-    hint: `Mend its package.json, or take it out: \`bonsai remove ${name}\`.`,
+    message: "It contains no extension, skill, prompt template or theme.",
+    hint: `Correct its package.json, or run \`bonsai extension remove ${name}\`.`,
   };
 }
 
@@ -75,7 +75,7 @@ interface ListedPackage extends PackageReport {
   problems: readonly FindProblem[];
 }
 
-/** What `bonsai list --json` prints. */
+/** The JSON of `bonsai extension list`. */
 export interface ListReport {
   /** In load order, as everything here. */
   packages: readonly ListedPackage[];
@@ -133,7 +133,7 @@ function* problemLines({ path, message, hint }: Problem, { width, cwd }: ListVie
 
 function* nothing(home: string, width: number): Generator<Line> {
   yield ["No extensions."];
-  const hint = `\`bonsai install npm:NAME\` brings one; a module in ${home}/extensions is one.`;
+  const hint = `Add one with \`bonsai extension add NAME\`, or put a module into ${home}/extensions.`;
   yield* paragraph(hint, width, "gray");
 }
 
@@ -150,8 +150,8 @@ function syntaxProblem(path: string): FindProblem | undefined {
     const isSyntax = code === "ERR_INVALID_TYPESCRIPT_SYNTAX";
     return {
       path,
-      message: isSyntax ? `It is no valid module: ${message}.` : `It cannot be read: ${message}.`,
-      hint: `Mend it, or take it away. \`bonsai -e '${path}' --no-session\` names the line.`,
+      message: isSyntax ? `It is not a valid module: ${message}.` : `It cannot be read: ${message}.`,
+      hint: `Correct it, or delete it. \`bonsai -e '${path}' --no-session\` shows the line.`,
     };
   }
 }

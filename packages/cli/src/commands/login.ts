@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import { type Line, span, table } from "@bonsai-agent/app/line";
@@ -7,6 +8,7 @@ import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import type { BonsaiError } from "@bonsai-agent/messages";
 import type { KeyOrigin, LoginCallbacks, ProviderConfig } from "@bonsai-agent/models";
 import { openBrowser } from "@bonsai-agent/models/login";
+import { bonsaiHome } from "@bonsai-agent/session";
 import { wrongUsage } from "../failure.ts";
 import { terminalUi } from "../terminal-ui.ts";
 import { withCommandModels } from "./command-models.ts";
@@ -34,7 +36,7 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
       return ExitCode.done;
     } catch (error) {
       if (!signal.aborted) throw error;
-      output.notify({ code: "cancelled", message: "Cancelled: nothing is stored." });
+      output.notify({ code: "cancelled", message: "Cancelled. Nothing was stored." });
       return ExitCode.cancelled;
     }
   });
@@ -48,7 +50,7 @@ async function listOrLogIn({ models, invocation, signal }: Omit<LogIn, "provider
   const provider = models.catalogue.providers.find((each) => each.provider === name);
   if (provider === undefined || !takesKey(provider)) throw unknownProvider(name, rows);
   const done = await logIn({ provider, models, invocation, signal });
-  output.result(rowOf(provider, models), () => [[`${done} It stands in auth.json in Bonsai's folder.`]]);
+  output.result(rowOf(provider, models), () => [[done]]);
 }
 
 function takesKey({ apiKeyEnv, login }: ProviderConfig): boolean {
@@ -71,7 +73,7 @@ function* listLines(rows: readonly LoginRow[], width: number): Iterable<Line> {
     [stateOf(row)],
   ]);
   yield* table([heading, ...cells], { columns: [{}, {}, { flexible: true }], width });
-  yield ["Log in, or store a key, with ", span("bonsai login PROVIDER", "bold"), "."];
+  yield ["To log in or store a key, run ", span("bonsai login PROVIDER", "bold"), "."];
 }
 
 function stateOf({ origin, variable, expires }: LoginRow): string {
@@ -100,6 +102,7 @@ interface LogIn {
 async function logIn({ provider: config, models, invocation, signal }: LogIn): Promise<string> {
   const { io, output } = invocation;
   const { provider } = config;
+  const keyFile = join(bonsaiHome(io.env), "auth.json");
   const ui = terminalUi({ io, output, signal });
   const asking: Asking = { ui, io, piped: undefined };
   try {
@@ -107,11 +110,11 @@ async function logIn({ provider: config, models, invocation, signal }: LogIn): P
     const login = logins.of(provider);
     if (login !== undefined) {
       await logins.login(provider, callbacksOf(asking, { invocation, signal }));
-      return `You are logged in at ${oneLine(login.name, 80)}.`;
+      return `You are logged in to ${oneLine(login.name, 80)}. The login is in ${keyFile}.`;
     }
-    const key = await answered(asking, `Key for ${provider}: it is shown as you type.`, signal);
+    const key = await answered(asking, `API key for ${provider} (visible while you type):`, signal);
     models.keys.store(provider, key);
-    return `The key for ${provider} is stored.`;
+    return `Stored the key for ${provider} in ${keyFile}.`;
   } finally {
     ui?.close();
   }
@@ -131,8 +134,8 @@ async function answered(asking: Asking, question: string, signal: AbortSignal): 
   signal.throwIfAborted();
   if (text !== undefined && text.trim() !== "") return text;
   throw wrongUsage(
-    `Nothing was answered to: ${question} Nothing is stored.`,
-    "Answer at a terminal, pipe the answer in (`bonsai login PROVIDER < FILE`), or use /login in bonsai.",
+    `No answer to "${question}". Nothing was stored.`,
+    "Answer in a terminal, or pipe the answer: `bonsai login PROVIDER < FILE`.",
   );
 }
 
@@ -156,19 +159,19 @@ function callbacksOf(
       if (instructions !== "") say(instructions);
       void openBrowser(url, { env: io.env }).then((isOpen) => {
         say(
-          isOpen ? "Opened in your browser." : "No browser could be opened here: open the address yourself.",
+          isOpen ? "Opened in your browser." : "Could not open a browser. Open the address yourself.",
         );
       });
     },
     onDeviceCode({ userCode, verificationUri }) {
       output.question([printableLines(verificationUri).join("")]);
-      output.question(["  Type this code there: ", span(oneLine(userCode, 40), "bold")]);
+      output.question(["  Enter this code there: ", span(oneLine(userCode, 40), "bold")]);
     },
     onProgress: say,
     onPrompt: ({ message, isSecret }) =>
-      answered(asking, isSecret ? `${message} It is shown as you type.` : message, signal),
+      answered(asking, isSecret ? `${message} (visible while you type)` : message, signal),
     async onManualCodeInput() {
-      const question = "Is the browser on another machine? Paste the address that it ends at, or the code.";
+      const question = "If the browser is on another machine, paste its final address or the code here.";
       const text = await asking.ui?.input(question, undefined, { signal });
       return text ?? new Promise<string>(() => {});
     },
@@ -186,7 +189,7 @@ function callbacksOf(
 
 function unknownProvider(name: string, rows: readonly LoginRow[]): BonsaiError {
   return wrongUsage(
-    `There is neither a login nor a key for ${JSON.stringify(name)}.`,
-    `Known are ${rows.map(({ provider }) => provider).join(", ")}; -e loads an extension that brings another.`,
+    `Unknown provider ${JSON.stringify(name)}.`,
+    `Providers: ${rows.map(({ provider }) => provider).join(", ")}. To use a provider of an extension, add -e.`,
   );
 }

@@ -8,7 +8,7 @@ import { type BranchMerge, mergeBranch } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
 import { interruptibleDigest, withSummaryMakers } from "../summary-makers.ts";
 
-/** What `bonsai merge --json` prints. */
+/** The JSON of `bonsai session merge`. */
 export interface MergeReport extends Omit<BranchMerge, "summaryEntry"> {
   summaryEntryId?: string | undefined;
   /** As the model sees it. */
@@ -59,7 +59,7 @@ function* mergeView(report: MergeReport, width: number): Generator<Line> {
   const { status, summary, decidedBy } = report;
   yield* paragraph(report.detail, width);
   if (decidedBy !== undefined)
-    yield [`${status === "cancelled" ? "It was cancelled" : "The summary was made"} by ${decidedBy}.`];
+    yield [`${status === "cancelled" ? "Cancelled" : "Summary written"} by ${decidedBy}.`];
   if (summary === undefined) return;
   yield [];
   yield* summaryExcerpt(summary, width);

@@ -193,7 +193,7 @@ function providerLine(
   width: number,
 ): Line {
   const variable = keyNames.get(provider);
-  const missing = variable === undefined ? "no key, or no answer" : `no key in ${variable}`;
+  const missing = variable === undefined ? "no key or no answer" : `no key in ${variable}`;
   const source = key !== null ? `key from ${key}` : usable ? "no key needed" : missing;
   return fitLine([span(oneLine(provider), "bold"), span(`  ${source}`, "gray")], width);
 }
@@ -201,8 +201,8 @@ function providerLine(
 function* footer({ shown, asOf, home, width }: ModelsViewOptions): Generator<Line> {
   const providers = new Set(shown.map(({ provider }) => provider)).size;
   yield [span(`${counted(shown.length, "model")} of ${counted(providers, "provider")}`, "bold")];
-  const chosen = shown.some(({ isDefault }) => isDefault) ? "● is used when no model is named. " : "";
-  const asOfNote = `Prices and sizes as of ${asOf}; ${home}/models.json changes them.`;
+  const chosen = shown.some(({ isDefault }) => isDefault) ? "● is the default model. " : "";
+  const asOfNote = `Prices and sizes as of ${asOf}. Override them in ${home}/models.json.`;
   yield* paragraph(`${chosen}${asOfNote}`, width, "gray");
 }
 
@@ -211,8 +211,8 @@ function* noMatch({ rows, search = "", all, width }: ModelsViewOptions): Generat
   yield* paragraph(finding, width);
   const usable = rows.filter((row) => row.usable).length;
   const hint = all
-    ? "Any model of a known provider works as provider/id, listed or not."
-    : `${counted(usable, "model")} can be used now; \`bonsai models ${search} --all\` looks among all ${rows.length}.`;
+    ? "You can use any model of a known provider as PROVIDER/ID, even if it is not listed."
+    : `You can use ${counted(usable, "model")} now. \`bonsai models ${search} --all\` searches all ${rows.length}.`;
   yield* paragraph(hint, width, "gray");
 }
 
@@ -225,19 +225,19 @@ const usualKeyNames: ReadonlySet<string> = new Set([
 ]);
 
 function* nothingUsable({ rows, keyNames, home, width }: ModelsViewOptions): Generator<Line> {
-  const state = "No model can be used yet: no key was found, and no local server answers.";
+  const state = "No model available: found no API key and no local server.";
   yield* paragraph(state, width, ["bold", "yellow"]);
   const known = [...keyNames.values()];
   const named = known.filter((name) => usualKeyNames.has(name));
   const [first, ...more] = named.length > 0 ? named : known;
   const others = known.length - named.length;
-  const rest = others > 0 ? `. \`bonsai models --all\` names those of others.` : "";
+  const rest = others > 0 ? `. \`bonsai models --all\` shows the keys of other providers.` : "";
   const or = more.length > 0 ? ` (or ${more.join(", ")})` : "";
   const ways: readonly (readonly [string, string])[] = [
     ["set a key", `export ${first}=…${or}${rest}`],
-    ["or store it, or log in", `bonsai login PROVIDER: it is kept in ${home}/auth.json`],
-    ["or serve one", "Ollama, LM Studio, llama.cpp or vLLM on this machine, at its usual port"],
-    ["or name yours", `${home}/models.json: {"providers": [{"provider": "box", "baseUrl": "http://…/v1"}]}`],
+    ["or log in", `bonsai login PROVIDER stores a login or a key in ${home}/auth.json`],
+    ["or start a local server", "Ollama, LM Studio, llama.cpp or vLLM on its default port"],
+    ["or configure your own", `${home}/models.json: {"providers": [{"provider": "box", "baseUrl": "http://…/v1"}]}`],
   ];
   for (const [label, text] of ways) {
     yield [];
@@ -245,6 +245,6 @@ function* nothingUsable({ rows, keyNames, home, width }: ModelsViewOptions): Gen
     yield* paragraph(text, width, undefined, 2);
   }
   yield [];
-  const hint = `\`bonsai models --all\` lists the ${rows.length} known models; \`bonsai demo\` works without any.`;
+  const hint = `\`bonsai models --all\` lists all ${rows.length} known models. \`bonsai demo\` needs no model.`;
   yield* paragraph(hint, width, "gray");
 }

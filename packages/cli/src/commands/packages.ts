@@ -21,7 +21,7 @@ import { knownError } from "../failure.ts";
 import { bonsaiVersion } from "../version.ts";
 import { chosenFirstParty, firstPartyReports, firstPartyView } from "./first-party.ts";
 
-/** A package, in what `bonsai install`, `list` and `remove` print with `--json`. */
+/** A package, in what `bonsai extension add`, `list` and `remove` print with `--json`. */
 export interface PackageReport {
   /** The npm name; of what has none, its path. */
   name: string;
@@ -37,7 +37,7 @@ export function packageReport({ name, version, source, folder }: InstalledPackag
   return { name, version: version ?? null, source, folder };
 }
 
-/** What `bonsai install --json` prints. */
+/** The JSON of `bonsai extension add`. */
 export interface InstallReport extends PackageReport {
   /** Absolute paths of the modules that are loaded from now on. */
   extensions: readonly string[];
@@ -66,7 +66,7 @@ function installFrom(source: string, { io, output }: Invocation): Promise<ExitCo
   const place = { home: bonsaiHome(io.env), cwd: io.cwd, env: io.env, now: io.now };
   return io.interruptible(async (signal) => {
     try {
-      const installed = await withProgress(io, `Installing ${source}`, () =>
+      const installed = await withProgress(io, `Adding ${source}`, () =>
         installPackage({ ...place, source, signal }),
       );
       const report = installReport(installed);
@@ -74,7 +74,7 @@ function installFrom(source: string, { io, output }: Invocation): Promise<ExitCo
       return ExitCode.done;
     } catch (error) {
       if (!signal.aborted) throw error;
-      output.notify({ code: "cancelled", message: `Cancelled: ${source} was not installed.` });
+      output.notify({ code: "cancelled", message: `Cancelled. ${source} was not added.` });
       return ExitCode.cancelled;
     }
   });
@@ -98,7 +98,7 @@ function installView(report: InstallReport, { width, cwd }: { width: number; cwd
       : "Its extensions run in every session from now on, with your rights.";
   return [
     [
-      span("Installed", ["bold", "green"]),
+      span("Added", ["bold", "green"]),
       ` ${shownPath(name, cwd)}${version === null ? "" : ` ${version}`}`,
       span(before(report), "gray"),
     ],
@@ -117,7 +117,7 @@ function originOf({ source, folder }: Pick<InstallReport, "source" | "folder">):
 function before({ version, source, replaced }: InstallReport): string {
   if (replaced === null) return "";
   if (replaced.version !== version) return `  before: ${replaced.version ?? replaced.source}`;
-  return replaced.source === source ? "  as before" : `  before: ${replaced.source}`;
+  return replaced.source === source ? "  (same version as before)" : `  before: ${replaced.source}`;
 }
 
 /** Takes an installed package out. */
@@ -131,11 +131,11 @@ function removedView({ name, version, source, folder }: PackageReport, width: nu
   const shownVersion = version === null ? "" : ` ${version}`;
   return [
     [span("Removed", ["bold", "green"]), ` ${name}${shownVersion}`],
-    ...(folder === source ? paragraph(`${source} itself stays as it is.`, width, "gray") : []),
+    ...(folder === source ? paragraph(`${source} itself was not deleted.`, width, "gray") : []),
   ];
 }
 
-/** What `bonsai update --json` prints. */
+/** The JSON of `bonsai extension update`. */
 export interface UpdateReport {
   /** How the command itself is updated, which no command of it does. */
   command: { version: string; update: string };
@@ -175,7 +175,7 @@ export function update({ args, io, output }: Invocation): Promise<ExitCode> {
       if (!signal.aborted) throw error;
       output.notify({
         code: "cancelled",
-        message: "Cancelled: what was updated before stays so; `bonsai list` has the versions.",
+        message: "Cancelled. Finished updates remain. Run `bonsai extension list` to see the versions.",
       });
       return ExitCode.cancelled;
     }
@@ -198,11 +198,11 @@ function failureOf(error: unknown): PackageUpdateReport["error"] {
 
 const unchanged: Readonly<Record<PackageUpdate["status"], string>> = {
   updated: "",
-  current: "is the newest",
-  pinned: "stays: this version was asked for",
-  local: "comes from no registry",
+  current: "is the newest version",
+  pinned: "pinned: you added this version",
+  local: "local: not updated",
   shipped: "is updated with the command",
-  failed: "stays: its update failed",
+  failed: "update failed: unchanged",
 };
 
 /** One line a package, what failed with its reason below, and how the command is updated. */
@@ -222,11 +222,11 @@ function updateView({ command, packages, problems }: UpdateReport, width: number
     ),
     ...paragraph(
       packages.length + problems.length === 0
-        ? "No package is installed."
-        : `${counted(updated, "package")} updated.${updated === 0 ? "" : " A session that is open has it after /reload."}`,
+        ? "No packages to update."
+        : `Updated ${counted(updated, "package")}.${updated === 0 ? "" : " In an open session, run /reload."}`,
       width,
     ),
-    [span(`The command itself is ${command.version}. Its newest version:`, "gray")],
+    [span(`Bonsai itself is version ${command.version}. To update it, run:`, "gray")],
     [`  ${command.update}`],
   ];
 }

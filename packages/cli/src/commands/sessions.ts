@@ -31,7 +31,7 @@ export async function run({ options, io, output }: Invocation): Promise<undefine
   );
 }
 
-/** One row of `bonsai sessions --json`, latest activity first. */
+/** One row of `bonsai session list --json`, latest activity first. */
 export interface SessionRow {
   id: string;
   file: string;
@@ -95,7 +95,7 @@ function* sessionsView(
 ): Generator<Line> {
   if (sessions.length === 0) {
     yield* paragraph(`No sessions in ${place}.`, width);
-    yield* paragraph("Make one of another agent's transcript with `bonsai import`.", width, "gray");
+    yield* paragraph("Import another agent's transcript with `bonsai session import FILE`.", width, "gray");
   }
   yield* sessionTable(sessions, width, nowMs);
   for (const { file, reason } of skipped) yield [span(`! ${file}: ${reason}`, "yellow")];
@@ -164,8 +164,8 @@ export function listToResume({ io, options, output }: AgentCall): ExitCode {
       return fitLine(line, output.width);
     }),
     ...(latest.length === 0
-      ? [["No session was recorded in this folder; `bonsai sessions` lists those of all folders."]]
-      : [[], [`Go on with one: bonsai -r ${latest[0]!.id.slice(0, 8)}`]]),
+      ? [["This folder has no session. Run `bonsai session list` to list the sessions of all folders."]]
+      : [[], [`To resume one, run: bonsai -r ${latest[0]!.id.slice(0, 8)}`]]),
   ]);
   return ExitCode.done;
 }

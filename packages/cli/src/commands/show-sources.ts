@@ -6,7 +6,7 @@ import { namedSummary, type SourceEntry, sourceEntry, sourceWords } from "@bonsa
 import { printableLines, textWidth, wrap } from "@bonsai-agent/app/terminal-text";
 import { type SummaryLine, summarySources } from "@bonsai-agent/compaction";
 
-/** What `bonsai show --sources --json` prints. */
+/** The JSON of `bonsai session show --sources`. */
 export interface SourcesReport {
   /** The summary. */
   entryId: string;
@@ -35,7 +35,7 @@ const indent = "      ";
 
 function* sourcesView({ entryId, type, lines, entries }: SourcesReport, width: number): Generator<Line> {
   const byId = new Map(entries.map((entry) => [entry.entryId, entry]));
-  const name = type === "compaction" ? "Summary of the compaction" : "Summary of a branch,";
+  const name = type === "compaction" ? "Summary of compaction" : "Summary of a branch, entry";
   yield [span(`${name} ${entryId}`, "bold")];
   yield [];
   for (const [at, line] of lines.entries()) {
@@ -75,9 +75,9 @@ function* legend(lines: readonly SummaryLine[], width: number): Generator<Line> 
   const known = lines.filter((line) => line.entryIds.length > 0 && !line.isMatched).length;
   const matched = lines.filter((line) => line.isMatched).length;
   yield [];
-  const counts = `${count(known)} of ${count(lines.length)} lines know their entries, ${count(matched)} were matched`;
+  const counts = `${count(known)} of ${count(lines.length)} lines name their entries, ${count(matched)} were matched`;
   for (const text of wrap(
-    `${counts}${matched === 0 ? "." : ` (${MATCHED.trim()}) by what is specific in both.`}`,
+    `${counts}${matched === 0 ? "." : ` (${MATCHED.trim()}) by rare words in both.`}`,
     width,
   ))
     yield [span(text, "gray")];

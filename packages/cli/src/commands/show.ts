@@ -100,7 +100,7 @@ function readOnce(session: Session) {
   return { branchCount: session.tree().branchCount, files: files.operations(), facts: counter.facts() };
 }
 
-/** What `bonsai show --json` prints. */
+/** The JSON of `bonsai session show`. */
 export interface ShowReport {
   id: string;
   file: string;
@@ -131,7 +131,7 @@ export interface ShowReport {
   models: { model: string; answers: number }[];
   readFiles: string[];
   modifiedFiles: string[];
-  /** Damages that `bonsai doctor` lists. */
+  /** Damages that `bonsai session doctor` lists. */
   problemCount: number;
   compaction: CompactionRecord | null;
 }
@@ -287,7 +287,7 @@ function becameSummary({ compactedMessageCount: all, summarisedCount }: Compacti
   if (summarisedCount === null || summarisedCount === all)
     return `${counted(all, "message")} became a summary:`;
   const news = `${counted(summarisedCount, "message")} of the context became a summary`;
-  return `${news}, which stands for ${count(all)} on this path:`;
+  return `${news}. It covers ${count(all)} messages of this path:`;
 }
 
 function ordinal(value: number): string {
@@ -300,7 +300,7 @@ function* problemNotice(report: ShowReport): Generator<Line> {
   yield [];
   yield [
     span("! ", ["bold", "yellow"]),
-    `${counted(report.problemCount, "problem")} in this file: `,
-    span(`bonsai doctor ${oneLine(report.file)}`, "cyan"),
+    `This file has ${counted(report.problemCount, "problem")}. Run `,
+    span(`bonsai session doctor ${oneLine(report.file)}`, "cyan"),
   ];
 }

@@ -7,7 +7,7 @@ import { userHomeFolder } from "@bonsai-agent/app/resource-places";
 import { isTrusted, trustFolder, untrustFolder } from "@bonsai-agent/app/trust";
 import { bonsaiHome } from "@bonsai-agent/session";
 
-/** What `bonsai trust --json` prints. */
+/** The JSON of `bonsai trust`. */
 export interface TrustReport extends ProjectUse {
   folder: string;
   trusted: boolean;
@@ -33,10 +33,10 @@ function remains(folder: string, home: string): boolean {
 
 function lines(report: TrustReport): Line[] {
   const { folder, trusted, changed } = report;
-  const state = trusted ? "is trusted: what it brings is used" : "is not trusted";
-  const before = changed ? "" : trusted ? " (as before)" : " (it was not before)";
+  const state = trusted ? "is trusted. Bonsai uses its own settings and extensions" : "is not trusted";
+  const before = changed ? "" : trusted ? " (it was already)" : " (it was not before)";
   const first: Line = [span(folder, "bold"), ` ${state}${before}.`];
   if (!trusted) return [first];
-  if (isNothing(report)) return [first, ["It brings nothing now; what comes later will be used."]];
+  if (isNothing(report)) return [first, ["It has none now. Bonsai uses them as soon as they exist."]];
   return [first, ...projectUseLines(report, folder).map((line): Line => ["  ", line])];
 }

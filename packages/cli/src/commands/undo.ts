@@ -8,18 +8,18 @@ import { contextSize } from "./context.ts";
 export async function undo(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
   const report = undoLatestCompaction(session, () => contextSize(session, invocation));
-  invocation.output.result(report, () => lines(report, "Undone", "counts no more"));
+  invocation.output.result(report, () => lines(report, "Undid"));
 }
 
 export async function redo(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
   const report = redoLatestUndo(session, () => contextSize(session, invocation));
-  invocation.output.result(report, () => lines(report, "Redone", "counts again"));
+  invocation.output.result(report, () => lines(report, "Redid"));
 }
 
-function lines(report: UndoReport, done: string, effect: string): Line[] {
+function lines(report: UndoReport, done: string): Line[] {
   return [
-    [span(done, "bold"), `: compaction ${report.compactionId} ${effect}.`],
-    [`The context: ${sizeChange(report)}.`],
+    [span(done, "bold"), ` compaction ${report.compactionId}.`],
+    [`Context: ${sizeChange(report)}.`],
   ];
 }

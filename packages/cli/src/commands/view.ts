@@ -25,7 +25,7 @@ export async function run(invocation: Invocation): Promise<ExitCode> {
     signal.addEventListener("abort", () => void page.close(), { once: true });
     output.result({ url: page.url }, () => [
       [span(page.url, "cyan")],
-      ["Whoever has this address can read the session. It ends with Ctrl-C, or when the page is closed."],
+      ["Anyone with this address can read the session. Press Ctrl-C or close the page to stop."],
     ]);
     const opened = options.open === false ? undefined : await openPrivately(page.url, { env: io.env });
     await page.ended;
@@ -42,15 +42,15 @@ async function serve(source: PageSource, port: number | undefined) {
     if (code !== "EADDRINUSE" && code !== "EACCES") throw error;
     throw new BonsaiError({
       code: "port_taken",
-      message: `Port ${port} cannot be used: ${code === "EACCES" ? "it is the system's" : "another program has it"}.`,
-      hint: "Name another one after --port, or leave it out.",
+      message: `Cannot use port ${port}: ${code === "EACCES" ? "the system reserves it" : "another program uses it"}.`,
+      hint: "Choose another --port, or remove --port.",
       cause: error,
     });
   }
 }
 
 async function sourceOf(invocation: Invocation): Promise<PageSource> {
-  const imported = transcriptSession(invocation, "what is shown is a session made of it");
+  const imported = transcriptSession(invocation, "Showing it as a session.");
   const file = sessionFile(invocation);
   if (imported === undefined) return filePageSource(file, await namedPageOptions(invocation));
   const options = await namedPageOptions(invocation, imported.report.program);
@@ -76,8 +76,8 @@ function portOf(value: unknown): number | undefined {
   const port = Number(value);
   if (Number.isInteger(port) && port >= 0 && port <= MOST_PORT) return port;
   throw wrongUsage(
-    `--port ${String(value)} is no port.`,
-    `Give a number from 0 to ${MOST_PORT}; 0 takes one that is free.`,
+    `--port must be a number from 0 to ${MOST_PORT}, not ${String(value)}.`,
+    "Write --port 0 for any free port.",
   );
 }
 

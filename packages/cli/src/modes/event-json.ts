@@ -84,8 +84,8 @@ export function errorJson(error: unknown): ErrorJson {
   const message = error instanceof Error ? error.message : String(error);
   return {
     code: "unexpected_error",
-    message: `Something unexpected happened: ${message}`,
-    hint: "This is a mistake in bonsai; please report it.",
+    message: `Unexpected error: ${message}`,
+    hint: "This is a bug in Bonsai. Please report it.",
   };
 }
 

@@ -85,7 +85,7 @@ export class PrintProgress {
     });
     lifecycle.on("session_mask", ({ entries, freedTokens }) =>
       this.#print([
-        `Cleared ${counted(entries.length, "old tool result")}: ${tokensText(freedTokens, true)} less.`,
+        `Cleared ${counted(entries.length, "old tool result")}: freed ${tokensText(freedTokens, true)}.`,
       ]),
     );
     // Not at its start: often there is nothing to compact.
@@ -114,15 +114,15 @@ export class PrintProgress {
     { usage, cost }: RunCost,
   ): void {
     if (status === "paused")
-      this.#print(["Paused after a compaction, as the settings want it; `bonsai -c` goes on."]);
+      this.#print(["Paused after a compaction. Run `bonsai -c` to continue."]);
     else if (status === "done" && answer?.stopReason === "length")
-      this.#print(["The answer was cut off at the model's output cap; `bonsai -c` goes on."]);
+      this.#print(["The answer reached the model's output limit. Run `bonsai -c` to continue."]);
     const isKept = sessionFile !== undefined && leafId !== null;
     // A command that asked no model took nothing.
     if (usage.totalTokens === 0 && (status === "handled" || (status === "aborted" && !isKept))) return;
     const known = cost.cost((each) => freeAmong([model])(each));
     const spent = `${count(promptTokens(usage))} tokens in, ${count(usage.output)} out, ${costPhrase(known)}`;
-    const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not kept";
+    const goOn = isKept ? resumeCommand({ id: sessionId, file: sessionFile }, this.#call.io) : "not saved";
     this.#print([span(`${spent} · ${goOn}`, "gray")]);
   }
 
@@ -147,7 +147,7 @@ function compactionLine({ outcome }: PayloadOf<LifecycleEvents["auto_compaction_
   const sizes = sizeChange(outcome);
   if (status === "compacted") return [`Compacted: ${sizes}.${stepsSentence(steps)}`];
   const isCut = steps !== undefined && steps.shortened + steps.withoutMedia > 0;
-  if (status === "masked" && isCut) return [`Made smaller: ${sizes}.${stepsSentence(steps)}`];
+  if (status === "masked" && isCut) return [`Shortened the context: ${sizes}.${stepsSentence(steps)}`];
   return status === "cancelled" ? [`Not compacted: ${detail}`] : undefined;
 }
 

@@ -37,8 +37,8 @@ export async function requiredPrompt(call: AgentCall): Promise<PromptInput> {
   if (input !== undefined) return input;
   throw new BonsaiError({
     code: "no_prompt",
-    message: "There is nothing to do: no prompt was given, and nothing was piped in.",
-    hint: 'Say what to do, like `bonsai -p "fix the failing test"`.',
+    message: "No prompt: neither the command line nor stdin has one.",
+    hint: 'Write one, like `bonsai -p "fix the failing test"`.',
   });
 }
 
@@ -75,21 +75,21 @@ async function readPipedText({ io, output }: AgentCall): Promise<string> {
 
 const waiting: Notice = {
   code: "waiting_for_input",
-  message: "Waiting for the end of standard input. Without input, start with `</dev/null`.",
+  message: "Waiting for the end of stdin. If you have no input, start with `</dev/null`.",
 };
 
 function tooLarge(): BonsaiError {
   return new BonsaiError({
     code: "input_too_large",
-    message: `More than ${mostBytes / 1_000_000} MB were piped in; no model takes that in one message.`,
-    hint: "Write it to a file and name the file: the model reads what it needs of it.",
+    message: `The piped input is larger than ${mostBytes / 1_000_000} MB, which no model accepts in one message.`,
+    hint: "Write it to a file and name the file in the prompt. The model reads the parts it needs.",
   });
 }
 
 function notText(): BonsaiError {
   return new BonsaiError({
     code: "input_not_text",
-    message: "What was piped in is no UTF-8 text.",
-    hint: "Pipe text in, or name the file in the prompt: the model has tools to look at it.",
+    message: "The piped input is not UTF-8 text.",
+    hint: "Pipe text, or name the file in the prompt. The model can read it with its tools.",
   });
 }

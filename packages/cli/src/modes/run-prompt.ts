@@ -107,7 +107,7 @@ export async function noticeUnknown({ app }: Pick<AgentHost, "app">, text: strin
   onNotice({
     level: "warning",
     code: "no_such_command",
-    message: `There is no command /${name}: the text went to the model.${more}`,
+    message: `Unknown command /${name}. The text went to the model.${more}`,
   });
 }
 

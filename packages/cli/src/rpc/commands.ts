@@ -155,8 +155,8 @@ function queue(work: RpcWork, input: Input, behavior: "steer" | "followUp"): Pro
   if (!work.host.app.extensions.hasCommand(input.message)) return send(work, input, behavior);
   throw new BonsaiError({
     code: "rpc_command_invalid",
-    message: `${input.message.split(/\s/, 1)} is a command of an extension, which is no text to queue.`,
-    hint: "Send it with `prompt`: it runs at once, also while the agent works.",
+    message: `${input.message.split(/\s/, 1)} is a command of an extension, which cannot wait in the queue.`,
+    hint: "Send it with `prompt`. It runs at once, even while the agent works.",
   });
 }
 
@@ -191,7 +191,7 @@ async function compact(
     /** `compact` had no result. The message says why. */
     code: "rpc_compaction_failed",
     message: outcome.detail,
-    hint: "Nothing has changed. Try again, with `useDigest`, with another model, or move in the tree.",
+    hint: "Nothing changed. Try again, set `useDigest`, choose another model, or move in the tree.",
   });
 }
 

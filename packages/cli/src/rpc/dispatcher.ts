@@ -189,8 +189,8 @@ function readLine(line: LineIn): ReadCommand | UnreadableCommand | { answer: UiR
   const dialect = dialectOf(id, command);
   const named = { id, dialect, command };
   if (anyId !== undefined && id === undefined)
-    return { ...named, error: invalid(`id is ${jsonText(anyId)}; allowed is a text or a number`) };
-  if (isTooDeep(value)) return { ...named, error: invalid(`it is nested deeper than ${MAX_LEVELS} levels`) };
+    return { ...named, error: invalid(`id must be a string or a number, not ${jsonText(anyId)}`) };
+  if (isTooDeep(value)) return { ...named, error: invalid(`its JSON is nested deeper than ${MAX_LEVELS} levels`) };
   if (command === null || !Object.hasOwn(dialect.commands, command))
     return { ...named, error: unknownCommand(type, Object.keys(dialect.commands)) };
   const shape = dialect.commands[command]!;
@@ -227,31 +227,31 @@ function problems(error: z.ZodError): string {
 function notJson(problem: string): BonsaiError {
   return new BonsaiError({
     code: "rpc_line_unreadable",
-    message: `The line is no JSON object: ${problem}.`,
-    hint: 'Send one JSON object a line, like {"id":1,"type":"get_state"}.',
+    message: `The line is not a JSON object: ${problem}.`,
+    hint: 'Send one JSON object per line, like {"id":1,"type":"get_state"}.',
   });
 }
 
 function tooLong(bytes: number): BonsaiError {
   return new BonsaiError({
     code: "rpc_line_unreadable",
-    message: `The line has ${bytes.toLocaleString("en")} bytes; that is too long, and it was skipped.`,
-    hint: "Send less in one line: smaller images, or the path of a file.",
+    message: `Skipped a line of ${bytes.toLocaleString("en")} bytes: it is too long.`,
+    hint: "Send shorter lines: use smaller images, or the path of a file.",
   });
 }
 
 function unknownCommand(type: unknown, names: readonly string[]): BonsaiError {
   return new BonsaiError({
     code: "rpc_command_unknown",
-    message: `There is no command ${jsonText(type) || "without a type"}.${didYouMean(type, names)}`,
-    hint: `The commands are: ${names.join(", ")}.`,
+    message: `${type === undefined ? "The command has no type" : `Unknown command ${jsonText(type)}`}.${didYouMean(type, names)}`,
+    hint: `Commands: ${names.join(", ")}.`,
   });
 }
 
 function invalid(problem: string): BonsaiError {
   return new BonsaiError({
     code: "rpc_command_invalid",
-    message: `The command cannot be read: ${problem}.`,
+    message: `Invalid command: ${problem}.`,
     hint: "Correct the field. docs/reference/rpc.md lists the fields of each command.",
   });
 }

@@ -177,7 +177,7 @@ export const piHandlers: PiHandlers = {
     const { host } = work;
     work.runs.refuseWhileBusy(host);
     const { leafId } = host.agent.session;
-    if (leafId === null) throw notForked("of an empty session");
+    if (leafId === null) throw notForked("an empty session");
     return { cancelled: !(await host.fork(leafId, forkChoice(host, leafId), "at")) };
   },
   get_fork_messages: ({ host }) => ({ messages: userMessages(host.agent.session.entries()) }),
@@ -258,7 +258,7 @@ async function compact(work: RpcWork, params: PiParams<"compact">): Promise<obje
   throw new BonsaiError({
     code: "rpc_compaction_failed",
     message: outcome.detail,
-    hint: "Nothing has changed.",
+    hint: "Nothing changed. Try again, or choose another model.",
   });
 }
 
@@ -276,7 +276,7 @@ async function runBash({ host, pi }: RpcWork, params: PiParams<"bash">): Promise
   }
 }
 
-/** The page of `bonsai export`. */
+/** The page of `bonsai session export`. */
 async function exportHtml(
   { host }: RpcWork,
   { outputPath }: PiParams<"export_html">,
@@ -287,8 +287,8 @@ async function exportHtml(
   if (existsSync(path))
     throw new BonsaiError({
       code: "rpc_file_exists",
-      message: `There is a file ${path} already.`,
-      hint: "Give another `outputPath`, or move the file away.",
+      message: `The file ${path} already exists.`,
+      hint: "Choose another `outputPath`, or delete the file.",
     });
   const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
   const { pageOptions } = await import("@bonsai-agent/app/page-source");
@@ -313,7 +313,7 @@ function isUserEntry(entry: ReturnType<RpcWork["host"]["agent"]["session"]["entr
 function notForked(what: string): BonsaiError {
   return new BonsaiError({
     code: "rpc_fork_invalid",
-    message: `A fork begins at a message of the user, and ${what} is none.`,
-    hint: "Take one that `get_fork_messages` lists.",
+    message: `Cannot fork from ${what}: a fork starts at a user message.`,
+    hint: "Choose a message from `get_fork_messages`.",
   });
 }

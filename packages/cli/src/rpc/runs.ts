@@ -79,8 +79,8 @@ export class RpcRuns {
     if (this.#pending.size === 0 && !host.agent.isBusy) return;
     throw new BonsaiError({
       code: "rpc_busy",
-      message: "The agent, or a command of an extension, is at work in this session.",
-      hint: "Wait for `agent_end`, or send `abort` first; a command ends by itself, once its questions are answered.",
+      message: "The agent or a command of an extension is working in this session.",
+      hint: "Wait for `agent_end`, or send `abort`. A command ends when its questions are answered.",
     });
   }
 
