@@ -139,7 +139,7 @@ describe("flags of extensions", () => {
     }`);
     const { stderr } = await said(project, ["-p", "-e", "own.ts", "--name", "mine", "hi"]);
     expect(stderr).toContain("name=undefined");
-    expect(stderr).toContain("The flag --name of an extension cannot reach it");
+    expect(stderr).toContain("An extension defines the flag --name");
     expect(listSessions(project).sessions[0]!.name).toBe("mine");
   });
 
@@ -196,7 +196,7 @@ describe("a prompt that is a command of an extension", () => {
 
   test.each([
     ["/gret now", true, "Did you mean /greet?"],
-    ["/compact", true, "There is no command /compact: the text went to the model."],
+    ["/compact", true, "Unknown command /compact. The text went to the model."],
     ["/tmp is full", false, ""],
     ["/etc/passwd has what?", false, ""],
     ["either/or", false, ""],

@@ -94,7 +94,7 @@ describe("a tool that wants to leave the project", () => {
 
   test.each([
     ["y\n", "inside the vault", "not allowed"],
-    ["n\n", "did not allow it to be read", "inside the vault"],
+    ["n\n", "did not allow you to read it", "inside the vault"],
   ])("is asked about, and answered with %j", async (text, words, others) => {
     const project = agentProject(says(""));
     const beyond = join(project.home, "vault");

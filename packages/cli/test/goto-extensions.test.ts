@@ -34,7 +34,7 @@ describe("bonsai goto -e", () => {
     const rows = JSON.parse((await run(["tree", file, "--json"])).stdout) as TreeRow[];
     expect(rows.find(({ id }) => id === report.summaryEntryId)?.label).toBe("before the cache");
     const again = await run(["goto", writeLines(sampleLines()), "aaaa0004", "--summarize", "-e", "mine.js"]);
-    expect(again.stdout).toContain("made by mine.js");
+    expect(again.stdout).toContain("written by mine.js");
   });
 
   test("an extension's refusal changes nothing", async () => {

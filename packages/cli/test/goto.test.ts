@@ -113,7 +113,7 @@ describe("bonsai goto", () => {
     const { stdout } = await runCli(["goto", file, "aaaa0001"]);
     expect(stdout).toContain("line 19\n");
     expect(stdout).not.toContain("line 20");
-    expect(stdout).toContain("… and 280 lines more; `--json` prints it whole.");
+    expect(stdout).toContain("… and 280 more lines. `--json` prints all of it.");
   });
 
   test("tells a human where one was, where one is and what to write anew", async () => {

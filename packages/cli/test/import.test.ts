@@ -36,7 +36,7 @@ test("an imported session stands among the recorded ones by default", async () =
   const env = { BONSAI_HOME: testFolder() };
   const { code, stdout } = await runCli(["import", writeLines(codex)], { env });
   expect(code).toBe(0);
-  expect(stdout).toContain("of Codex");
+  expect(stdout).toContain("from Codex");
   expect(await jsonOf<unknown[]>(["sessions"], { env })).toHaveLength(1);
 });
 

@@ -48,7 +48,7 @@ test("bonsai lab plays a session again under each policy", async () => {
 
 test("a table shows them, with the context over time", async () => {
   const { stdout } = await runCli(["lab", workday(), ...small], { columns: 140 });
-  expect(stdout).toMatch(/^1 session, \d+ requests, as recorded/);
+  expect(stdout).toMatch(/^1 session, \d+ requests, .* as recorded\. Replayed:/);
   for (const columns of [80, 105]) {
     const narrow = await runCli(["lab", workday(), ...small], { columns });
     expect(narrow.stdout).toContain("bonsai+12k+mask.enabled=false  $");
@@ -96,12 +96,14 @@ test("a file's settings are a policy; a page is written, and nothing is overwrit
   const again = await runCli(["lab", file, "-o", page, "--json"]);
   expect([again.code, JSON.parse(again.stderr).error.code]).toEqual([1, "output_exists"]);
   const unwritable = await runCli(["lab", file, "--policy", "pi", "-o", join(own, "run.html")]);
-  expect([unwritable.code, unwritable.stdout]).toEqual([1, expect.stringContaining("played again")]);
-  expect(unwritable.stdout).not.toContain("Written to");
+  expect([unwritable.code, unwritable.stdout]).toEqual([1, expect.stringContaining("Replayed:")]);
+  expect(unwritable.stdout).not.toContain("Wrote");
   writeFileSync(own, '{"economy": "much"}');
   const wrong = await runCli(["lab", file, "--policy", own, "--json"]);
   expect([wrong.code, JSON.parse(wrong.stderr).error.message]).toEqual([1, expect.stringContaining(own)]);
-  expect((await runCli(["lab", file, "--policy", join(folder, "none.json")])).stderr).toContain("no file");
+  expect((await runCli(["lab", file, "--policy", join(folder, "none.json")])).stderr).toContain(
+    "does not exist",
+  );
 });
 
 test("a model writes the summaries once its price was accepted, and a failure of it is said", async () => {
@@ -119,7 +121,7 @@ test("a model writes the summaries once its price was accepted, and a failure of
   ]);
   const free = await runCli([...asked, "--model", `scripted/${scenario}`]);
   expect(free.code).toBe(0);
-  expect(free.stderr).toMatch(/\d+ of \d+ summaries failed, and the digest stood in/);
+  expect(free.stderr).toMatch(/\d+ of \d+ summaries failed; the digest replaced them/);
   expect((await runCli([...asked, "--model", `scripted/${scenario}`, "--summaries", "recorded"])).code).toBe(
     2,
   );

@@ -58,7 +58,7 @@ describe("bonsai compact --model", () => {
     const { stdout } = await runCli(priced, { env, columns: 120 });
     expect(stdout).toMatch(/^Plan {2}~?[\d,]+ → ~[\d,]+ tokens/);
     expect(stdout).toMatch(
-      /\d requests? to anthropic\/claude-sonnet-4-5: ~[\d,]+ tokens to read; at most \$[\d.]+\./,
+      /\d requests? to anthropic\/claude-sonnet-4-5: ~[\d,]+ tokens of input; at most \$[\d.]+\./,
     );
     const scripted = await agentProject(model).run(["compact", file, "--dry-run"]);
     expect(scripted.stdout.replaceAll(/\s+/g, " ")).toContain("tokens to read; free of charge.");

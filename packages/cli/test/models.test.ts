@@ -186,7 +186,7 @@ describe("the view", () => {
     const none = [...modelsView({ ...options, rows: [], shown: [], width: 100 })];
     const text = none.map((line) => renderLine(line, false)).join("\n");
     expect(text).toContain(
-      "export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY). `bonsai models --all` shows the keys of other providers.",
+      "export ANTHROPIC_API_KEY=… (or OPENAI_API_KEY). `bonsai models --all` lists other providers.",
     );
     expect(text).not.toContain("CEREBRAS_API_KEY");
     const listed = drawn(80, [row({ provider: "cerebras", id: "m", usable: false, key: null })]);

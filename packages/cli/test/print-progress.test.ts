@@ -30,8 +30,8 @@ test.each([
   ["a recorded session", { sessionFile: "/h/sessions/-p/s.jsonl", leafId: "1" }, "bonsai -r abc"],
   ["a session file elsewhere", { sessionFile: "/s.jsonl", leafId: "1" }, "bonsai -r s.jsonl"],
   ["a file with a blank", { sessionFile: "/o/it's 1.jsonl", leafId: "1" }, "bonsai -r '/o/it'\\''s 1.jsonl'"],
-  ["a session whose first entry failed", { sessionFile: "/s.jsonl", leafId: null }, "not kept"],
-  ["a session in memory", { leafId: "1" }, "not kept"],
+  ["a session whose first entry failed", { sessionFile: "/s.jsonl", leafId: null }, "not saved"],
+  ["a session in memory", { leafId: "1" }, "not saved"],
 ])("how to go on with %s", (_, state, words) => {
   expect(lastLine(state)).toBe(words);
 });

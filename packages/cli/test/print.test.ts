@@ -167,7 +167,7 @@ describe("bonsai -p", () => {
     const { run } = agentProject(play, Object.fromEntries(names.map((name) => [name, text])));
     const { code, stdout, stderr } = await run(["-p", "read them"]);
     expect([code, stdout]).toEqual([0, "ok\n"]);
-    expect(stderr).toMatch(/Made smaller: ~?[\d,]+ → ~[\d,]+ tokens\. Shortened 4 messages\./);
+    expect(stderr).toMatch(/Shortened the context: ~?[\d,]+ → ~[\d,]+ tokens\. Shortened 4 messages\./);
     expect(stderr).not.toContain("overflow");
     const json = await run(["--mode", "json", "read them"]);
     const ends = jsonLines(json.stdout).filter(({ type }) => type === "auto_compaction_end");
@@ -228,15 +228,15 @@ describe("what is piped in", () => {
 
 describe("words that are nearly a command", () => {
   test.each([
-    [["shwo"], "Did you mean show?"],
+    [["shwo"], "Did you mean session show?"],
     [["compcat"], "Did you mean compact?"],
-    [["--json", "sesions"], "Did you mean sessions?"],
-    [["tre", "package.json"], "Did you mean tree?"],
-    [["undoo", "--help"], "Did you mean undo?"],
+    [["--json", "sesions"], "Did you mean session list?"],
+    [["tre", "package.json"], "Did you mean session tree?"],
+    [["undoo", "--help"], "Did you mean session undo?"],
     [["comapct", "no-such-file"], "Did you mean compact?"],
     [["comapct", "a", "session", "--dry-run"], "Did you mean compact?"],
     [["COMPACT", "no-such-file"], "Did you mean compact?"],
-    [["gotoo", "no-such-file", "36306277"], "Did you mean goto?"],
+    [["gotoo", "no-such-file", "36306277"], "Did you mean session goto?"],
     [["serch", "rounding"], "Did you mean search?"],
   ])("%j is not sent", async (argv, words) => {
     const { code, stderr } = await runCli(argv, { cwd: join(import.meta.dirname, "..") });
@@ -260,10 +260,10 @@ describe("flags that cannot be", () => {
     [["-p", "x", "-c", "--no-session"], "wrong_usage", "cannot be used with"],
     [["-p", "x", "--mode", "xml"], "wrong_usage", "text, json, rpc"],
     [["-p", "x", "--thinking", "hard"], "wrong_usage", "--thinking"],
-    [["-p", "x", "--tools", " , "], "wrong_usage", "--no-tools"],
+    [["-p", "x", "--tools", " , "], "wrong_usage", "--tools none"],
     [["-p", "x", "--name", "  "], "wrong_usage", "must not be empty"],
     [["-p", "x", "--leaf", "abc"], "wrong_usage", "--fork"],
-    [["--mode", "rpc", "x"], "wrong_usage", "standard input"],
+    [["--mode", "rpc", "x"], "wrong_usage", "prompts on stdin"],
     [["-p", "x", "--frobnicate"], "wrong_usage", "Unknown option"],
   ])("%j", async (argv, code, words) => {
     const { code: exit, stderr } = await runCli(argv, { cwd: import.meta.dirname });

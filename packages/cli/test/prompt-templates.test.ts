@@ -59,10 +59,8 @@ test("what a project brings waits for trust: one notice names all of it", async 
   const { stderr } = await own.run(["-p", "/review"]);
   const words = stderr.replaceAll(/\s+/g, " ");
   expect(words.split("is not trusted")).toHaveLength(2);
-  expect(words).toContain(
-    "left aside: .bonsai/settings.json, .mcp.json, .claude/skills and .claude/commands.",
-  );
-  expect(words).toContain("There is no command /review: the text went to the model.");
+  expect(words).toContain("Ignored .bonsai/settings.json, .mcp.json, .claude/skills and .claude/commands:");
+  expect(words).toContain("Unknown command /review. The text went to the model.");
   expect(userMessages(own)).toMatchObject([{ content: "/review" }]);
 });
 

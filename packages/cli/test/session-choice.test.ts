@@ -74,7 +74,7 @@ describe("which session a prompt works in", () => {
 
   test("-r lists the latest with their ids, and takes the beginning of one", async () => {
     const project = agentProject(says("ok"));
-    expect((await project.run(["-r"])).stdout).toContain("No session");
+    expect((await project.run(["-r"])).stdout).toContain("This folder has no session.");
     await project.run(["one", "--name", "the first"]);
     const [{ id }] = sessions(project) as [Session];
     const { code, stdout } = await project.run(["-r"]);
@@ -120,7 +120,7 @@ describe("which session a prompt works in", () => {
     const project = agentProject(says("ok"));
     const { code, stderr } = await project.run(["--no-session", "one"]);
     expect(code).toBe(0);
-    expect(stderr).toContain("not kept");
+    expect(stderr).toContain("not saved");
     expect(readdirSync(project.home)).toEqual([]);
   });
 

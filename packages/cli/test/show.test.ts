@@ -73,7 +73,7 @@ describe("bonsai show", () => {
     const { stdout } = await runCli(["show", file, "--sources"], { columns: 80 });
     const [first] = report.entries;
     expect(stdout).toContain(`      ${first!.entryId} ${first!.kind} ${first!.timestamp!.slice(0, 10)}`);
-    expect(stdout).toMatch(/\d+ of \d+ lines know their entries, 0 were matched\.\n$/);
+    expect(stdout).toMatch(/\d+ of \d+ lines name their entries, 0 were matched\.\n$/);
     for (const line of stdout.split("\n")) expect(textWidth(line)).toBeLessThanOrEqual(80);
   });
 
@@ -95,7 +95,7 @@ describe("bonsai show", () => {
     expect(JSON.parse(none.stderr)).toMatchObject({ error: { code: "no_summary" } });
     const { id } = lines[1] as { id: string };
     const other = await runCli(["show", file, "--sources", "--entry", id, "--json"]);
-    expect(JSON.parse(other.stderr).error.message).toContain("is not a summary. It is of the kind \"user\"");
+    expect(JSON.parse(other.stderr).error.message).toContain("is not a summary. It is of the kind");
   });
 
   test("the shares of the entries add up to 100%", async () => {

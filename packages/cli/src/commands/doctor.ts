@@ -10,10 +10,7 @@ import { wrongUsage } from "../failure.ts";
 export async function run(invocation: Invocation): Promise<undefined> {
   const { options, output } = invocation;
   if (options.output !== undefined && options.repair !== true)
-    throw wrongUsage(
-      "-o needs --repair.",
-      "Add --repair to write a repaired copy, or remove -o.",
-    );
+    throw wrongUsage("-o needs --repair.", "Add --repair to write a repaired copy, or remove -o.");
   const named = outputFile(invocation);
   const session = openNamedSession(invocation);
   const file = session.file!;

@@ -58,7 +58,10 @@ async function exportText(invocation: Invocation, file: string | undefined): Pro
 async function exportPage(invocation: Invocation, file: string): Promise<undefined> {
   const { options, output } = invocation;
   if (options.leaf !== undefined || options.all === true)
-    throw wrongUsage("--leaf and --all work only for Markdown: a page always has all branches.", "Remove them.");
+    throw wrongUsage(
+      "--leaf and --all work only for Markdown: a page always has all branches.",
+      "Remove them.",
+    );
   const { session, program } = sessionOf(invocation);
   const { pageHtml, SessionPage } = await import("@bonsai-agent/page");
   const page = new SessionPage(session, await namedPageOptions(invocation, program));

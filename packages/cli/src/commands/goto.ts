@@ -107,7 +107,10 @@ function* gotoView(
   yield* quoted(lines.slice(0, mostLines), "cyan");
   if (lines.length > mostLines)
     yield [
-      span(`  … and ${counted(lines.length - mostLines, "more line", "more lines")}. \`--json\` prints all of it.`, "gray"),
+      span(
+        `  … and ${counted(lines.length - mostLines, "more line", "more lines")}. \`--json\` prints all of it.`,
+        "gray",
+      ),
     ];
 }
 

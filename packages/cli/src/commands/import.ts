@@ -34,7 +34,9 @@ function importView(report: ImportedReport, width: number): Line[] {
     [span("  folder   ", "gray"), report.cwd],
     ...(report.subAgentCount > 0 ? [[`Skipped ${counted(report.subAgentCount, "sub-agent")}.`]] : []),
     ...report.notices.flatMap((notice) => hanging(`${notice.message} (${places(notice)})`, width)),
-    ...(skipped.length > 0 ? hanging(`Skipped records that are not part of a session: ${skipped.join(", ")}.`, width) : []),
+    ...(skipped.length > 0
+      ? hanging(`Skipped records that are not part of a session: ${skipped.join(", ")}.`, width)
+      : []),
     [],
     ["Next: ", span(`bonsai session show ${report.file}`, "cyan")],
   ];

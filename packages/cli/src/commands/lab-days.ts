@@ -58,7 +58,10 @@ function windowOf(given: unknown): number | undefined {
   if (given === undefined) return undefined;
   const tokens = Number(given);
   if (tokens > 0) return tokens;
-  throw wrongUsage("--window must be greater than 0.", "Write the model's context window in tokens, like 200k.");
+  throw wrongUsage(
+    "--window must be greater than 0.",
+    "Write the model's context window in tokens, like 200k.",
+  );
 }
 
 function recordingsOf(invocation: Invocation, names: readonly string[]): Recording[] {

@@ -25,10 +25,16 @@ export async function withSummaries<Result>(
 ): Promise<Result | undefined> {
   const { model: reference, summaries } = invocation.options;
   if (typeof reference === "string" && summaries !== undefined)
-    throw wrongUsage("--model and --summaries exclude each other: both choose the source of the summaries.", "Remove one of them.");
+    throw wrongUsage(
+      "--model and --summaries exclude each other: both choose the source of the summaries.",
+      "Remove one of them.",
+    );
   if (typeof reference === "string") return withModel(invocation, reference, { days, policies }, work);
   if (summaries !== undefined && summaries !== "recorded" && summaries !== "digest")
-    throw wrongUsage(`--summaries must be digest or recorded, not ${String(summaries)}.`, "Correct --summaries, or remove it.");
+    throw wrongUsage(
+      `--summaries must be digest or recorded, not ${String(summaries)}.`,
+      "Correct --summaries, or remove it.",
+    );
   const written = summaries === "recorded" ? days.map((day): Day => ({ ...day, summaries })) : days;
   return interruptible(invocation, (signal) => work(written, signal));
 }

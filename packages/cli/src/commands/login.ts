@@ -158,9 +158,7 @@ function callbacksOf(
       output.question([printableLines(url).join("")]);
       if (instructions !== "") say(instructions);
       void openBrowser(url, { env: io.env }).then((isOpen) => {
-        say(
-          isOpen ? "Opened in your browser." : "Could not open a browser. Open the address yourself.",
-        );
+        say(isOpen ? "Opened in your browser." : "Could not open a browser. Open the address yourself.");
       });
     },
     onDeviceCode({ userCode, verificationUri }) {

@@ -231,13 +231,16 @@ function* nothingUsable({ rows, keyNames, home, width }: ModelsViewOptions): Gen
   const named = known.filter((name) => usualKeyNames.has(name));
   const [first, ...more] = named.length > 0 ? named : known;
   const others = known.length - named.length;
-  const rest = others > 0 ? `. \`bonsai models --all\` shows the keys of other providers.` : "";
+  const rest = others > 0 ? `. \`bonsai models --all\` lists other providers.` : "";
   const or = more.length > 0 ? ` (or ${more.join(", ")})` : "";
   const ways: readonly (readonly [string, string])[] = [
     ["set a key", `export ${first}=…${or}${rest}`],
     ["or log in", `bonsai login PROVIDER stores a login or a key in ${home}/auth.json`],
     ["or start a local server", "Ollama, LM Studio, llama.cpp or vLLM on its default port"],
-    ["or configure your own", `${home}/models.json: {"providers": [{"provider": "box", "baseUrl": "http://…/v1"}]}`],
+    [
+      "or configure your own",
+      `${home}/models.json: {"providers": [{"provider": "box", "baseUrl": "http://…/v1"}]}`,
+    ],
   ];
   for (const [label, text] of ways) {
     yield [];

@@ -18,8 +18,5 @@ export async function redo(invocation: Invocation): Promise<undefined> {
 }
 
 function lines(report: UndoReport, done: string): Line[] {
-  return [
-    [span(done, "bold"), ` compaction ${report.compactionId}.`],
-    [`Context: ${sizeChange(report)}.`],
-  ];
+  return [[span(done, "bold"), ` compaction ${report.compactionId}.`], [`Context: ${sizeChange(report)}.`]];
 }

@@ -113,8 +113,7 @@ export class PrintProgress {
     { sessionId, sessionFile, leafId, model }: AgentState,
     { usage, cost }: RunCost,
   ): void {
-    if (status === "paused")
-      this.#print(["Paused after a compaction. Run `bonsai -c` to continue."]);
+    if (status === "paused") this.#print(["Paused after a compaction. Run `bonsai -c` to continue."]);
     else if (status === "done" && answer?.stopReason === "length")
       this.#print(["The answer reached the model's output limit. Run `bonsai -c` to continue."]);
     const isKept = sessionFile !== undefined && leafId !== null;

@@ -190,7 +190,8 @@ function readLine(line: LineIn): ReadCommand | UnreadableCommand | { answer: UiR
   const named = { id, dialect, command };
   if (anyId !== undefined && id === undefined)
     return { ...named, error: invalid(`id must be a string or a number, not ${jsonText(anyId)}`) };
-  if (isTooDeep(value)) return { ...named, error: invalid(`its JSON is nested deeper than ${MAX_LEVELS} levels`) };
+  if (isTooDeep(value))
+    return { ...named, error: invalid(`its JSON is nested deeper than ${MAX_LEVELS} levels`) };
   if (command === null || !Object.hasOwn(dialect.commands, command))
     return { ...named, error: unknownCommand(type, Object.keys(dialect.commands)) };
   const shape = dialect.commands[command]!;
