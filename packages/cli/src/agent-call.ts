@@ -90,8 +90,9 @@ function takenFlags(flags: ExtensionFlags, io: CliIo): readonly string[] {
 }
 
 function agentCommand(io: CliIo): Command {
-  const command = new Command("bonsai").argument("[prompt...]").option("--json").helpOption(false);
+  const command = new Command("bonsai").argument("[prompt...]").option("--json");
   configureCommand(command, io);
+  command.helpOption(false);
   for (const option of agentFlags) command.addOption(optionOf(option));
   return command;
 }

@@ -9,6 +9,7 @@ import type { CommandGrammar, OptionGrammar } from "./grammar.ts";
 /** Makes commander throw its errors, and print only help. */
 export function configureCommand(command: Command, io: CliIo): void {
   command.exitOverride().allowExcessArguments(false).helpCommand(false);
+  command.helpOption("-h, --help", "show this help");
   command.configureHelp({ minWidthToWrap: 12 });
   command.configureOutput({
     writeOut: (text) => io.stdout.write(text),

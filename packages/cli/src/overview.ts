@@ -28,7 +28,7 @@ export async function printOverview(io: CliIo, argv: readonly string[] = []): Pr
 export async function printFlags(io: CliIo): Promise<ExitCode> {
   const added = await addedFlags(io, []);
   const output = new Output(io, false);
-  const flags = agentFlags.filter(({ hidden }) => hidden !== true);
+  const flags = [...agentFlags.filter(({ hidden }) => hidden !== true), ...processFlags];
   output.lines([
     [span("Flags of `bonsai [prompt…]`", "bold")],
     ...flagRows(flags, output.width),
@@ -37,16 +37,22 @@ export async function printFlags(io: CliIo): Promise<ExitCode> {
   return ExitCode.done;
 }
 
+/** Flags that print something and exit. */
+const processFlags: readonly OptionGrammar[] = [
+  { flags: "-h, --help", description: "show the help" },
+  { flags: "-V, --version", description: "show the version" },
+];
+
 /** Prints the commands of a group. */
 export function printGroup(group: CommandGroup, io: CliIo): ExitCode {
   const output = new Output(io, false);
   const { width } = output;
-  const names = commandsOf(group).map(({ name, summary }) => [`bonsai ${name}`, summary] as const);
+  const commands = commandsOf(group).map(({ name, summary }) => [name.split(" ")[1]!, summary] as const);
   output.lines([
     [span(`bonsai ${group.name}`, ["bold", "green"])],
     ...paragraph(`${group.summary}.`, width),
     [],
-    ...rows(names, width),
+    ...commands.flatMap(([name, summary]) => rowLines(name, summary, GROUP_COLUMNS, width)),
     [],
     ...paragraph(`\`bonsai ${group.name} COMMAND --help\` shows flags and examples.`, width),
   ]);
@@ -115,6 +121,7 @@ function rows(texts: readonly (readonly [command: string, effect: string])[], wi
 }
 
 const COMMAND_COLUMNS = 34;
+const GROUP_COLUMNS = 12;
 
 function flagRows(flags: readonly OptionGrammar[], width: number): Line[] {
   return flags.flatMap((flag) => rowLines(flag.flags, flag.description, flagColumns(width), width));

@@ -53,7 +53,7 @@ describe("the command line", () => {
     const { code, stdout } = await runCli([name], { columns: 80 });
     expect(code).toBe(0);
     for (const command of grammar.filter((form) => form.name.startsWith(`${name} `)))
-      expect(stdout).toContain(`bonsai ${command.name}`);
+      expect(stdout).toContain(`  ${command.name.slice(name.length + 1)} `);
     expect((await runCli([name, "--help"], { columns: 80 })).stdout).toBe(stdout);
     expect((await runCli(["help", name], { columns: 80 })).stdout).toBe(stdout);
     expect((await runCli([name, "--json"])).code).toBe(2);
