@@ -5,10 +5,8 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { styleText } from "node:util";
 
-// `npm start`: builds, then opens the agent on the terminal, in the folder that it was called from; where there is no
-// model, or no terminal, a whole session plays on a scripted one. `npm start -- FILE` compacts a session of yours, in a
-// copy. Anything else behind `--` is what one would write behind `bonsai`: a prompt, whose answer is printed where there is
-// no terminal, a command, or flags.
+// `npm start` builds and opens the agent in the caller's folder; without a terminal it plays the demo.
+// `npm start -- FILE` compacts a copy of a session. `npm start -- ARGS` runs `bonsai ARGS`.
 const root = fileURLToPath(new URL("..", import.meta.url));
 const bonsai = join(root, "packages/cli/bin/bonsai.js");
 const callerFolder = process.env.INIT_CWD ?? root;
@@ -22,7 +20,7 @@ else if (more.length === 0 && isFile(resolve(callerFolder, given)))
   compactionStory(resolve(callerFolder, given));
 else handOver([given, ...more]);
 
-/** The command takes the terminal; its exit code is ours. */
+/** Runs the command on this terminal and takes over its exit code. */
 function handOver(args: string[]): void {
   const env = { ...process.env, BONSAI_FIRST_RUN: "demo", BONSAI_CALLED_AS: "npm start --" };
   const run = spawnSync(process.execPath, [bonsai, ...args], { stdio: "inherit", cwd: callerFolder, env });
@@ -35,18 +33,18 @@ function isFile(path: string): boolean {
 
 function compactionStory(session: string): void {
   const copy = join(mkdtempSync(join(tmpdir(), "bonsai-")), "compacted.jsonl");
-  chapter("A long session", ["show", session]);
-  chapter("What a compaction would do", ["compact", session, "--dry-run"]);
+  chapter("A long session", ["session", "show", session]);
+  chapter("The plan of a compaction", ["compact", session, "--dry-run"]);
   const compact = ["compact", session, "--digest", "-o", copy, "--json"];
   heading("The compaction, without a model", compact);
   const { tokensBefore, tokensAfter, summary } = compacted(compact);
   console.log(
     `${tokensBefore.toLocaleString("en")} → ${tokensAfter.toLocaleString("en")} tokens. The summary:\n\n${summary}`,
   );
-  chapter("What the model sees now", ["context", copy]);
-  chapter("The tree: nothing is lost", ["tree", copy]);
-  console.log(`\nThe original is untouched: ${session}\nThe compacted copy:        ${copy}`);
-  console.log("Here, `npm start -- …` is what `bonsai …` is where the command is installed.");
+  chapter("The new context", ["session", "context", copy]);
+  chapter("The tree: nothing is lost", ["session", "tree", copy]);
+  console.log(`\nThe original is unchanged: ${session}\nThe compacted copy:        ${copy}`);
+  console.log("In this clone, `npm start -- ARGS` runs `bonsai ARGS`.");
 }
 
 function build(): void {

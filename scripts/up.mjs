@@ -30,7 +30,7 @@ function satisfies(have, min) {
 }
 
 if (!existsSync(`${root}/node_modules`) && !process.env.UP_AGAIN)
-  console.error("The first time, what is needed is fetched and built: about half a minute.");
+  console.error("First run: installing and building takes about half a minute.");
 
 const major = parts(process.version)[0];
 const nodeOk = satisfies(process.version, pkg.engines.node) && (major % 2 === 0 || major > 26);

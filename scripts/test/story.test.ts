@@ -5,12 +5,12 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test, vi } from "vitest";
 
-// It builds what has changed.
+// The script may have to build.
 vi.setConfig({ testTimeout: 180_000 });
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** What `npm start -- …` runs, once the toolchain is there. */
+/** Runs the script of `npm start -- WORDS`. */
 function start(...words: string[]) {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-start-"));
   const argv = ["--conditions=@bonsai-agent/source", join(root, "scripts/story.ts"), ...words];
@@ -18,27 +18,27 @@ function start(...words: string[]) {
   return spawnSync(process.execPath, argv, { cwd: root, encoding: "utf8", input: "", env });
 }
 
-test("flags and commands behind `npm start --` are those of `bonsai`", () => {
+test("`npm start -- ARGS` runs `bonsai ARGS`", () => {
   const { version } = JSON.parse(readFileSync(join(root, "packages/cli/package.json"), "utf8"));
   expect(start("--version")).toMatchObject({ status: 0, stdout: `${version}\n` });
-  expect(start("tree", "--help").stdout).toMatch(/^Usage: bonsai tree /);
+  expect(start("tree", "--help").stdout).toMatch(/^Usage: bonsai session tree /);
   expect(start("--nope")).toMatchObject({ status: 2, stderr: expect.stringContaining("--nope") });
 });
 
-test("a prompt behind it is the agent's, which says what it is missing", () => {
-  const { status, stderr } = start("mend the failing test", "--model", "nowhere/none");
+test("`npm start -- PROMPT` starts the agent", () => {
+  const { status, stderr } = start("fix the failing test", "--model", "nowhere/none");
   expect([status, stderr]).toEqual([1, expect.stringContaining("provider_unknown")]);
 });
 
-test("what it names to go on with can be typed where it was started", () => {
+test("the next command of the demo works in the same shell", () => {
   const { stdout } = start("demo", "--fast");
-  const [, line] = /^ +go on +npm start -- (.*)$/m.exec(stdout) ?? [];
+  const [, line] = /^ +next +npm start -- (.*)$/m.exec(stdout) ?? [];
   const { status, stdout: shown } = start(...line!.split(" "));
   expect(status).toBe(0);
   expect(shown).toContain("Latest compaction");
 });
 
-test("a file behind it is compacted in a copy", () => {
+test("`npm start -- FILE` compacts a copy", () => {
   const file = join(root, "examples/workday.jsonl");
   const before = readFileSync(file, "utf8");
   const { status, stdout } = start("examples/workday.jsonl");
