@@ -39,6 +39,7 @@ function readManifest(folder: string): { name: string; license?: unknown } {
 
 function licenceOf(folder: string): string {
   const file = readdirSync(folder).find((name) => /^(licen[cs]e|copying)(\.|-|$)/i.test(name));
-  if (file === undefined) return String(readManifest(folder).license ?? "");
-  return readFileSync(join(folder, file), "utf8").replaceAll("\r\n", "\n").replaceAll("```", "'''").trim();
+  const text = file === undefined ? "" : readFileSync(join(folder, file), "utf8");
+  const shown = text.replaceAll("\r\n", "\n").replaceAll("```", "'''").trim();
+  return shown || String(readManifest(folder).license ?? "");
 }
