@@ -3,10 +3,9 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { referencePages } from "./reference/pages.ts";
 
-// Writes docs/reference and docs/api from the code: `pnpm docs:reference`.
+// Writes docs/reference and the API.md of each library from the code: `pnpm docs:reference`.
 const root = fileURLToPath(new URL("..", import.meta.url)).replace(/\/$/, "");
-for (const folder of ["docs/reference", "docs/api"])
-  rmSync(join(root, folder), { recursive: true, force: true });
+rmSync(join(root, "docs/reference"), { recursive: true, force: true });
 const pages = await referencePages(root);
 for (const [path, text] of pages) {
   mkdirSync(dirname(join(root, path)), { recursive: true });

@@ -25,7 +25,7 @@ export function apiPage(pkg: Package): string {
     const exported = exportsOf(join(pkg.folder, source));
     return [section(`${pkg.name}${path.slice(1)}`, exported)];
   });
-  return page(pkg.name, `[What it is for](../../packages/${pkg.directory}/README.md).`, entries);
+  return page(pkg.name, "[What it is for](README.md).", entries);
 }
 
 function section(name: string, exported: readonly Exported[]): string {
@@ -33,7 +33,7 @@ function section(name: string, exported: readonly Exported[]): string {
   const others = exported.filter(({ from }) => from !== undefined).sort(byName);
   const passedOn = table(
     ["also exported", "from"],
-    others.map(({ name: each, from }) => [`\`${each}\``, packageLink(from!)]),
+    others.map(({ name: each, from }) => [`\`${each}\``, `\`${from}\``]),
   );
   return [
     `## \`${name}\``,
@@ -47,11 +47,6 @@ function section(name: string, exported: readonly Exported[]): string {
 
 function byName(one: Exported, other: Exported): number {
   return one.name < other.name ? -1 : 1;
-}
-
-function packageLink(name: string): string {
-  const [, folder] = /^@bonsai-agent\/([a-z-]+)/.exec(name) ?? [];
-  return folder === undefined ? `\`${name}\`` : `[\`${name}\`](${folder}.md)`;
 }
 
 function exportsOf(file: string): Exported[] {

@@ -23,6 +23,6 @@ export async function referencePages(root: string): Promise<Map<string, string>>
     ["docs/reference/notices.md", noticesPage(root)],
     ["docs/reference/rpc.md", rpcPage(root)],
     ["docs/reference/pi.md", await piPage()],
-    ...libraries.map((pkg): [string, string] => [`docs/api/${pkg.directory}.md`, apiPage(pkg)]),
+    ...libraries.map((pkg): [string, string] => [`packages/${pkg.directory}/API.md`, apiPage(pkg)]),
   ]);
 }
