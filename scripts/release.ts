@@ -32,6 +32,18 @@ interface PackedPackage {
   readme: string;
 }
 
+const compilerOptions = {
+  target: "es2024",
+  module: "nodenext",
+  lib: ["es2024"],
+  types: ["node"],
+  typeRoots: [join(root, "node_modules/@types")],
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  allowImportingTsExtensions: true,
+  noEmit: true,
+};
+
 const folder = mkdtempSync(join(tmpdir(), "bonsai-release-"));
 try {
   run("pnpm", ["build"], root);
@@ -107,18 +119,6 @@ function overrides(tarballs: Readonly<Record<string, string>>): string {
   const lines = Object.entries(tarballs).map(([name, place]) => `  "${name}": "${place}"`);
   return ["packages: []", "strictDepBuilds: false", "overrides:", ...lines, ""].join("\n");
 }
-
-const compilerOptions = {
-  target: "es2024",
-  module: "nodenext",
-  lib: ["es2024"],
-  types: ["node"],
-  typeRoots: [join(root, "node_modules/@types")],
-  strict: true,
-  noUncheckedIndexedAccess: true,
-  allowImportingTsExtensions: true,
-  noEmit: true,
-};
 
 function writeExamples({ name, readme }: PackedPackage, project: string): string[] {
   const blocks = [...readme.matchAll(/^```ts\n([\s\S]*?)^```$/gm)].map(([, text = ""]) => text);
