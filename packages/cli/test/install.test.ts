@@ -71,7 +71,7 @@ describe("bonsai install", () => {
     });
     const options = { cwd, env: { ...env, PATH: "" } };
     const added = await runCli(["extension", "add", "todo"], options);
-    expect(added.stdout).toContain("Installed @bonsai-agent/todo");
+    expect(added.stdout).toContain("Added @bonsai-agent/todo");
     expect(added.stdout).toContain("It ships with bonsai");
     const { packages } = await jsonOf<ListReport>(["extension", "list"], options);
     expect(packages).toMatchObject([{ name: "@bonsai-agent/todo", source: "shipped:todo", problems: [] }]);
@@ -90,7 +90,7 @@ describe("bonsai install", () => {
     const report = await jsonOf<InstallReport>(["install", "npm:bonsai-notes@^1"], options);
     expect(report).toMatchObject({ name: "bonsai-notes", version: "1.0.0", source: "npm:bonsai-notes@^1" });
     const again = await runCli(["install", "npm:bonsai-notes"], options);
-    expect(again.stdout).toContain("Installed bonsai-notes 1.0.0  before: npm:bonsai-notes@^1\n");
+    expect(again.stdout).toContain("Added bonsai-notes 1.0.0  before: npm:bonsai-notes@^1\n");
     expect(again.stdout).toContain("scripts were not run");
     const removed = await runCli(["remove", "bonsai-notes"], options);
     expect(removed.stdout).toBe("Removed bonsai-notes 1.0.0\n");
@@ -119,7 +119,7 @@ describe("bonsai install", () => {
     const { code, stdout, stderr } = await runCli(["install", "npm:bonsai-notes", "--json"], options);
     expect([code, stdout]).toEqual([130, ""]);
     expect(JSON.parse(stderr)).toEqual({
-      notice: { code: "cancelled", message: "Cancelled: npm:bonsai-notes was not installed." },
+      notice: { code: "cancelled", message: "Cancelled. npm:bonsai-notes was not added." },
     });
     expect(existsSync(join(cwd, "home"))).toBe(false);
   });
@@ -178,7 +178,7 @@ describe("bonsai update", () => {
     const { packages } = await jsonOf<ListReport>(["list"], options);
     expect(packages.find(({ name }) => name === "behind")?.version).toBe("1.2.0");
     const again = await runCli(["update", "behind"], options);
-    expect(again.stdout).toMatch(/^behind +1\.2\.0 is the newest\n0 packages updated\./);
+    expect(again.stdout).toMatch(/^behind +1\.2\.0 is the newest version\nUpdated 0 packages\./);
   });
 
   test("a record that is damaged is named, and the others are updated", async () => {
@@ -187,7 +187,7 @@ describe("bonsai update", () => {
     writeFileSync(join(options.env.BONSAI_HOME, "packages", "ahead.json"), "{");
     const { code, stdout } = await runCli(["update"], options);
     expect(code).toBe(1);
-    expect(stdout).toMatch(/ahead\.json is damaged[\s\S]*install the package again[\s\S]*1 package updated/);
+    expect(stdout).toMatch(/ahead\.json is damaged[\s\S]*Updated 1 package/);
   });
 
   test("what fails stays as it is, with its reason, and keeps nothing else from its update", async () => {
@@ -269,7 +269,7 @@ describe("bonsai list", () => {
     const [nothing] = (await jsonOf<ListReport>(["list"], { cwd, env })).packages;
     expect(nothing).toMatchObject({
       extensions: [],
-      problems: [{ hint: expect.stringContaining("bonsai remove bonsai-notes") }],
+      problems: [{ hint: expect.stringContaining("bonsai extension remove bonsai-notes") }],
     });
   });
 
@@ -297,7 +297,7 @@ describe("bonsai list", () => {
 
   test("of nothing says how to get something", async () => {
     const { cwd, env } = place({});
-    expect((await runCli(["list"], { cwd, env })).stdout).toContain("bonsai install npm:NAME");
+    expect((await runCli(["list"], { cwd, env })).stdout).toContain("bonsai extension add NAME");
   });
 });
 
@@ -336,7 +336,7 @@ describe("first-party extensions", () => {
     const options = { ...place({}), columns: 90 };
     const { code, stdout, stderr } = await runCli(["install"], { ...options, typed: "1\n" });
     expect(stderr).toContain("1) mcp");
-    expect(stdout).toContain("Installed @bonsai-agent/mcp");
+    expect(stdout).toContain("Added @bonsai-agent/mcp");
     expect(code).toBe(0);
     const left = await runCli(["install"], { ...options, typed: "\n" });
     expect(left).toMatchObject({ code: 0, stdout: "" });

@@ -102,7 +102,7 @@ test("Law: the rows of `bonsai context` add up to its total, which is that of `b
 function partsOf(text: string) {
   const rows = text.matchAll(
     new RegExp(
-      `[│╞] {2}(fixed|summarised|turn prefix|masked|shortened|kept) +(?:([\\d,]+) items?)? +(${digits}) tokens? +([<>]?\\d+%)`,
+      `[│╞] {2}(fixed|summarised|turn start|masked|shortened|kept) +(?:([\\d,]+) items?)? +(${digits}) tokens? +([<>]?\\d+%)`,
       "g",
     ),
   );
@@ -186,7 +186,7 @@ test("Law: what a compaction reports of the size afterwards is what the next scr
     });
     const undo = found(
       await screen("undo", twin),
-      new RegExp(`The context: (${digits}) → (${digits}) tokens?\\.`),
+      new RegExp(`Context: (${digits}) → (${digits}) tokens?\\.`),
     );
     expect(undo.map(figure)).toEqual([
       // Of nothing, nothing is estimated.
@@ -209,6 +209,6 @@ test("Law: the entries of `bonsai show` add up, and every entry has its place in
       const [, more = "0"] = / {2}\+(\d+)(?: {2}◀ here)?$/.exec(row) ?? [];
       return Number(many) + Number(more) + (row.includes("⋮") ? 0 : 1);
     });
-    const [, unshown = "0"] = /\((\d+) moves? that led nowhere/.exec(tree) ?? [];
+    const [, unshown = "0"] = /\((\d+) moves? without entries hidden/.exec(tree) ?? [];
     expect(sum(folded) + Number(unshown)).toBe(entryCount);
   }));
