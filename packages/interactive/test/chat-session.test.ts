@@ -262,6 +262,6 @@ describe("a session is shown", () => {
     const { session } = history("U A ".repeat(300));
     const { chat, text } = opened(session);
     chat.rebuild(session);
-    expect(text()).toContain("Earlier messages: /tree shows them");
+    expect(text()).toContain("Earlier messages are not shown. Run /tree to see them.");
   });
 });

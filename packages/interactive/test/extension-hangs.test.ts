@@ -58,21 +58,21 @@ test.each([
   ["user_bash", "!true", "Running true · waiting for hang.mjs in user_bash"],
 ])("an extension that hangs in %s is named, and Esc stops it", async (event, text, named) => {
   const { terminal, send, leave } = hanging(event);
-  await terminal.until("say what to do");
+  await terminal.until("Type a task");
   send(text);
   await leave(named);
 });
 
 test("one that hangs at the end of a run is named, and left behind a little after Esc", async () => {
   const { terminal, send, leave } = hanging("agent_end");
-  await terminal.until("say what to do");
+  await terminal.until("Type a task");
   send("hello");
   await leave("Waiting for hang.mjs in agent_end… (Esc to stop)");
 });
 
 test("one that does not say whether the session may be left keeps nobody in it: Esc stays there, and /quit ends", async () => {
   const { terminal, send, leave, ended } = hanging("session_before_switch");
-  await terminal.until("say what to do");
+  await terminal.until("Type a task");
   send("/new");
   await leave("Waiting for hang.mjs in session_before_switch… (Esc to stop)");
   await terminal.until("An extension keeps this session open.");
@@ -95,7 +95,7 @@ test("one that hangs after a reload does not keep what is typed", async () => {
   };
   withClock();
   const { terminal } = openInteractive({ scenario, files, columns: 100, argv: ["-e", "./hang.mjs"] });
-  await terminal.until("say what to do");
+  await terminal.until("Type a task");
   terminal.type("/reload\n");
   await untilNamed(terminal, "Waiting for hang.mjs in session_start… (Esc to stop)");
   terminal.press("esc");
@@ -114,7 +114,7 @@ test("one that hangs at an event at rest is left behind at once, also at the end
     ...{ scenario, columns: 100, argv: ["-e", "./hang.mjs"] },
     files: { "hang.mjs": source, "other.json": JSON.stringify(scenario) },
   });
-  await terminal.until("say what to do");
+  await terminal.until("Type a task");
   for (const [command, event] of [
     ["/model scripted/other.json", "model_select"],
     ["/name Work", "session_info_changed"],

@@ -103,7 +103,7 @@ test("an extension of pi draws with pi's components, theme and options", async (
       }`,
   };
   const { terminal } = openInteractive({ columns: 80, rows: 24, files, argv: ["-e", "./pi.ts"] });
-  await terminal.until("say what to do");
+  await terminal.until("Type a task");
   terminal.type("/card");
   terminal.press("enter");
   await terminal.until(/→ one/);

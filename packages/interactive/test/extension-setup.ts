@@ -13,7 +13,7 @@ export async function withExtension(
   const files = { "drawn.mjs": `${head}\nexport default function (bonsai) {\n${body}\n}`, ...options.files };
   const opened = openInteractive({ ...options, files, argv: ["-e", "./drawn.mjs"] });
   const { terminal } = opened;
-  await terminal.until("say what to do");
+  await terminal.until("Type a task");
   const command = (text: string) => {
     terminal.type(text);
     terminal.press("enter");

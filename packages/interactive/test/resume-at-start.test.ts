@@ -27,5 +27,5 @@ test("leaving the list of -r ends the program, with nothing begun", async () => 
   await terminal.until("Sessions");
   terminal.press("esc");
   expect(await ended).toBe(0);
-  expect(printed()).not.toContain("Go on with");
+  expect(printed()).not.toContain("Continue with");
 });

@@ -16,7 +16,7 @@ test("Ctrl-C clears the editor; twice, it ends and says how to go on", async () 
   await terminal.until((screen) => !screen.includes("half a thought"));
   terminal.press("ctrl+c", "ctrl+c");
   expect(await ended).toBe(0);
-  expect(printed()).toMatch(/Go on with bonsai -r [\w-]+/);
+  expect(printed()).toMatch(/Continue with bonsai -r [\w-]+/);
   expect(terminal.isStarted).toBe(false);
 });
 
@@ -51,14 +51,14 @@ test("the first Esc in an empty editor says what a second one does", async () =>
 
 test("a new session begins with a line that says what to do; one that is gone on with does not", async () => {
   const first = openInteractive({ scenario: says("Good.") });
-  await first.terminal.until(/bonsai \d\S+ · say what to do; \/help lists commands and keys/);
+  await first.terminal.until(/bonsai \d\S+\. Type a task\. \/help shows commands and keys\./);
   first.terminal.type("A question\n");
   await first.terminal.until("Good.");
   first.terminal.type("/new\n");
-  await first.terminal.until(/^(?![\s\S]*Good\.)[\s\S]*say what to do/);
+  await first.terminal.until(/^(?![\s\S]*Good\.)[\s\S]*Type a task/);
   await first.end();
   const { terminal } = openInteractive({ project: first.project, argv: ["-c"] });
-  expect(await terminal.until("A question")).not.toContain("say what to do");
+  expect(await terminal.until("A question")).not.toContain("Type a task");
 });
 
 test("without a model, the footer says what to do about it", async () => {

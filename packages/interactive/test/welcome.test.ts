@@ -1,5 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { agentProject, says } from "../../app/test/agent-project.ts";
 import { extensionName, loadedLines } from "../src/session/welcome.ts";
@@ -14,22 +14,43 @@ test("the start screen names what was loaded, and what could not be", async () =
   writeFileSync(join(folder, "many", "index.ts"), "export default () => {};\n");
   writeFileSync(join(folder, "broken.ts"), "throw new Error('No luck');\n");
   const { terminal } = openInteractive({ project, rows: 40 });
-  const screen = await terminal.until("extensions:");
-  expect(screen).toMatch(/instructions: AGENTS\.md\n/);
-  expect(screen).toMatch(/extensions: (?:many, quiet|quiet, many)\n/);
+  const screen = await terminal.until("Extensions:");
+  expect(screen).toMatch(/Instructions: AGENTS\.md\n/);
+  expect(screen).toMatch(/Extensions: (?:many, quiet|quiet, many)\n/);
   expect(screen).toMatch(/! The extension\s+\S+broken\.ts was not\s+loaded\./);
 });
 
-test("many are folded, one never alone", () => {
+test("the start screen adds skills, prompt templates and MCP servers once they are known", async () => {
+  const project = agentProject(says("Hello."));
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(project.home, path)), { recursive: true });
+    writeFileSync(join(project.home, path), text);
+  };
+  write("skills/review/SKILL.md", "---\nname: review\ndescription: Reviews.\n---\nReview it.\n");
+  write("prompts/fix.md", "Fix it.");
+  write(
+    "extensions/mcp.ts",
+    `export default (bonsai) => bonsai.registerCommand("mcp", {
+      getArgumentCompletions: (typed) =>
+        typed === "login " ? ["files", "web"].map((label) => ({ value: "login " + label, label })) : null,
+      handler() {},
+    });`,
+  );
+  const { terminal } = openInteractive({ project, rows: 40 });
+  expect(await terminal.until("MCP servers: files, web")).toContain(
+    "\n Skills: review\n Prompt templates: /fix\n Extensions: mcp\n MCP servers: files, web\n",
+  );
+});
+
+test("names are shortened to the width, with a count of the rest", () => {
   const names = (count: number) => Array.from({ length: count }, (_, at) => `e${at}`);
-  expect(loadedLines({ instructions: [], extensions: names(6) })).toEqual([
-    "extensions: e0, e1, e2, e3, e4, e5",
+  expect(loadedLines({ extensions: names(3) }, 40)).toEqual(["Extensions: e0, e1, e2"]);
+  expect(loadedLines({ instructions: ["a\u001b[2J"], extensions: names(1_207) }, 40)).toEqual([
+    "Instructions: a␛[2J",
+    "Extensions: e0, e1, e2 and 1,204 more",
   ]);
-  expect(loadedLines({ instructions: ["a\u001b[2J"], extensions: names(1_207) })).toEqual([
-    "instructions: a␛[2J",
-    "extensions: e0, e1, e2, e3, e4 and 1,202 more",
-  ]);
-  expect(loadedLines({ instructions: [], extensions: [] })).toEqual([]);
+  expect(loadedLines({ skills: ["a-long-name", "b"] }, 10)).toEqual(["Skills: a-long-name and 1 more"]);
+  expect(loadedLines({ extensions: [] }, 40)).toEqual([]);
 });
 
 test.each([

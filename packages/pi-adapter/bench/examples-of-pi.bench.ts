@@ -97,7 +97,7 @@ const opened: Step = {
   what: "it opens",
   run: ({ terminal, ended }) =>
     Promise.race([
-      terminal.until(/say what to do|\/project\b/),
+      terminal.until(/Type a task|\/project\b/),
       ended.then(() => Promise.reject(new Error("It has ended."))),
     ]),
 };

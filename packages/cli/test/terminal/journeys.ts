@@ -23,7 +23,7 @@ export function journeys(open: OpenLive): void {
     terminal.press("ctrl+c", "ctrl+c");
     await terminal.until("ended with 0");
     expect(terminal.scrollback()).toContain("What is it?");
-    expect(terminal.scrollback()).toContain("Go on with bonsai");
+    expect(terminal.scrollback()).toContain("Continue with bonsai");
   });
 
   test("what is sent at the first sight of the editor waits until the session is open", async () => {

@@ -132,7 +132,7 @@ export class ChatView {
     this.#images.clear();
     this.#messages.clear();
     const { items, hasEarlier } = this.#history.path(session);
-    if (hasEarlier) this.line({ text: "Earlier messages: /tree shows them", look: "muted" });
+    if (hasEarlier) this.line({ text: "Earlier messages are not shown. Run /tree to see them.", look: "muted" });
     for (const item of items) this.#show(item);
     for (const each of unread) this.#add(each);
     this.#screen.redrawOther();
@@ -173,14 +173,21 @@ export class ChatView {
     this.#screen.redraw();
   }
 
-  line(line: ChatLine): void {
-    this.#add(new LineBlock(line, this.#looks));
+  /** @returns redraws the line after its text has changed */
+  line(line: ChatLine): () => void {
+    const block = new LineBlock(line, this.#looks);
+    this.#add(block);
     this.#screen.redraw();
+    return () => {
+      block.invalidate();
+      this.#screen.redraw();
+    };
   }
 
   /** What is notified before the chat shows a session stays in it. */
-  readonly notify: Notify = (message, level = "info", subject) =>
+  readonly notify: Notify = (message, level = "info", subject) => {
     this.line(noticeLine({ level, message }, subject));
+  };
 
   /** True where a run's failure is shown, with what to do. */
   showsFailure(error: RunResult["error"]): boolean {

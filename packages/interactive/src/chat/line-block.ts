@@ -3,17 +3,18 @@ import type { StyleName } from "../terminal/theme.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
 import { colouredLines, hangingLines } from "./chat-text.ts";
 
-/** Until when a line holds. Default: as long as the chat. */
+/** When a line goes. Default: with the chat. */
 interface LineSubject {
-  /** The entry that it is about: the line goes when the chat is built anew without that entry. */
+  /** The line goes when the chat is rebuilt without this entry. */
   aboutEntryId?: string | undefined;
-  /** The attempt whose failure it is: the line goes when another attempt succeeds. */
+  /** The attempt that failed. The line goes when another attempt succeeds. */
   attempt?: Attempt | undefined;
 }
 
-/** A line that is no part of the session. */
+/** A line that is not part of the session. */
 export interface ChatLine extends LineSubject {
-  text: string;
+  /** A function gets the columns for the text. */
+  text: string | ((width: number) => string);
   /** Default: the colours that the text has. */
   look?: StyleName;
 }
@@ -49,7 +50,8 @@ export class LineBlock extends ChatBlock<Pick<ChatLooks, "theme">> {
   }
 
   protected lines(width: number): string[] {
-    const { text, look } = this.line;
+    const { look } = this.line;
+    const text = typeof this.line.text === "string" ? this.line.text : this.line.text(width - 1);
     return look === undefined
       ? colouredLines(text, width)
       : hangingLines(text, width, this.looks.theme.style[look]);

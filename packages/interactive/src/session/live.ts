@@ -144,8 +144,9 @@ async function openSession(parts: Parts): Promise<void> {
     try {
       opened.host = host;
       chat.rebuild(host.agent.session);
-      if (call.words.length === 0) welcome(chat, host);
-      await runSession(parts, { host, search, reading });
+      const started = Promise.withResolvers<void>();
+      if (call.words.length === 0) welcome(chat, host, started.promise);
+      await runSession(parts, { host, search, reading, onStarted: started.resolve });
     } finally {
       await host.close();
     }
@@ -172,9 +173,11 @@ interface SessionParts {
   search: SearchThread;
   /** Resolves when the files of themes are read: extensions can ask for them from the start. */
   reading: Promise<void>;
+  /** Called once skills, prompt templates and MCP servers are known. */
+  onStarted: () => void;
 }
 
-async function runSession(parts: Parts, { host, search, reading }: SessionParts): Promise<void> {
+async function runSession(parts: Parts, { host, search, reading, onStarted }: SessionParts): Promise<void> {
   const { screen, themes, chat, status, editor, ui, quitting, submitting, keyHandler, completion } = parts;
   const context: InteractiveContext = {
     host,
@@ -204,7 +207,7 @@ async function runSession(parts: Parts, { host, search, reading }: SessionParts)
   screen.redraw();
   keyHandler.begin(context);
   // Also while an extension takes its time at the start, the user can quit.
-  await Promise.race([reading.then(() => host.start()), quitting.asked]);
+  await Promise.race([reading.then(() => host.start()).then(onStarted), quitting.asked]);
   // By then, extensions have said where they have themes.
   if (host.app.lifecycle.hasHandlers("resources_discover")) await readThemes(host.app, context, "rest");
   if (!quitting.signal.aborted) submitting.begin(context, host.app.call.words);
@@ -220,7 +223,7 @@ function printHowToGoOn({ call, opened: { host } }: Parts): void {
   const session = host?.agent.session;
   if (session?.file === undefined || session.leafId === null) return;
   const command = resumeCommand({ id: session.id, file: session.file }, call.io);
-  call.output.note(["Go on with ", span(command, "cyan")]);
+  call.output.note(["Continue with ", span(command, "cyan")]);
 }
 
 /** Another session, whoever went there: the chat shows what it has. */
@@ -234,7 +237,7 @@ function followSessions({ host, chat, screen }: InteractiveContext): void {
     if (chat.isShowing(host.agent.session)) return;
     chat.rebuild(host.agent.session);
     // Who forks is told what that means.
-    if (reason !== "fork" || host.agent.session.leafId === null) welcome(chat, host);
+    if (reason !== "fork" || host.agent.session.leafId === null) welcome(chat, host, Promise.resolve());
     screen.redraw();
   });
 }

@@ -3,48 +3,93 @@ import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { count } from "@bonsai-agent/app/numbers";
 import { shownPath } from "@bonsai-agent/app/paths";
 import { forkWords } from "@bonsai-agent/app/session-facts";
-import { printable } from "@bonsai-agent/app/terminal-text";
+import { printable, textWidth } from "@bonsai-agent/app/terminal-text";
 import type { ChatView } from "../chat/chat-view.ts";
 import { isNoModel } from "../no-model.ts";
 import { instructionPaths } from "../slash/context-report.ts";
 
-/** The first lines of an empty session, and one of a fork. Where there is no model, the first run has its own. */
-export function welcome(chat: ChatView, { agent, app }: AgentHost): void {
+/**
+ * Shows the first lines of an empty session, and one line for a fork. Without a model, the first run has its own lines.
+ * @param started resolves once skills, prompt templates and MCP servers are known
+ */
+export function welcome(chat: ChatView, host: AgentHost, started: Promise<void>): void {
+  const { agent, app } = host;
   const { parentSession } = agent.session.header;
   if (agent.session.leafId !== null && parentSession !== undefined) {
-    const words = `This session is a ${forkWords(parentSession)}; that one stays as it is. /session has its file.`;
-    chat.line({ text: words, look: "dim" });
+    const text = `This session is a ${forkWords(parentSession)}. The original is unchanged. /session shows its file.`;
+    chat.line({ text, look: "dim" });
   }
   if (agent.session.leafId !== null || isNoModel(agent.model)) return;
+  const first = `bonsai ${app.call.version}. Type a task. /help shows commands and keys.`;
+  let loaded = loadedAtOpening(host);
+  const update = chat.line({
+    text: (width) => [first, ...loadedLines(loaded, width)].join("\n"),
+    look: "dim",
+  });
+  void started.then(async () => {
+    loaded = { ...loaded, ...(await loadedAtStart(host)) };
+    update();
+  });
+}
+
+/** Names of the loaded resources, by kind. */
+export type Loaded = Readonly<Partial<Record<keyof typeof kinds, readonly string[]>>>;
+
+/** In the order of the start screen. */
+const kinds = {
+  instructions: "Instructions",
+  skills: "Skills",
+  templates: "Prompt templates",
+  extensions: "Extensions",
+  servers: "MCP servers",
+};
+
+function loadedAtOpening({ agent, app }: AgentHost): Loaded {
   const paths = instructionPaths({ systemPrompt: agent.systemPrompt, tools: [] });
-  const lines = loadedLines({
+  return {
     instructions: paths.map((path) => shownPath(path, app.cwd)),
     extensions: app.extensions.loaded.map(({ path }) => extensionName(path)),
+  };
+}
+
+async function loadedAtStart({ app: { resources, extensions } }: AgentHost): Promise<Loaded> {
+  const commands = await resources.commands();
+  return {
+    skills: resources.skills.map(({ name }) => name),
+    templates: commands.filter(({ source }) => source === "prompt").map(({ name }) => `/${name}`),
+    servers: await mcpServers(extensions),
+  };
+}
+
+/** The extension "mcp" completes `/mcp login NAME` with the names of its servers. */
+async function mcpServers(extensions: AgentHost["app"]["extensions"]): Promise<string[]> {
+  const completions = await extensions.completeCommand("mcp", "login ");
+  return completions.map(({ label }) => label);
+}
+
+/** One line per kind, unless it has no names. Failures have notices of their own. */
+export function loadedLines(loaded: Loaded, width: number): string[] {
+  return Object.entries(kinds).flatMap(([kind, label]) => {
+    const names = (loaded[kind as keyof typeof kinds] ?? []).map(printable);
+    return names.length === 0 ? [] : [`${label}: ${shortened(names, width - label.length - 2)}`];
   });
-  const first = `bonsai ${app.call.version} · say what to do; /help lists commands and keys`;
-  chat.line({ text: [first, ...lines].join("\n"), look: "dim" });
 }
 
-/** What was loaded, a line for each kind that there is. What could not be is a notice of its own. */
-export function loadedLines(loaded: {
-  instructions: readonly string[];
-  extensions: readonly string[];
-}): string[] {
-  const line = (words: string, names: readonly string[]) =>
-    names.length === 0 ? [] : [`${words}: ${folded(names)}`];
-  return [...line("instructions", loaded.instructions), ...line("extensions", loaded.extensions)];
+/** As many names as fit, then the count of the rest. The first name is always shown. */
+function shortened(names: readonly string[], width: number): string {
+  for (let shown = names.length; shown > 1; shown -= 1) {
+    const text = withRest(names, shown);
+    if (textWidth(text) <= width) return text;
+  }
+  return withRest(names, 1);
 }
 
-/** One name is never folded alone. */
-const MOST_NAMES = 5;
-
-function folded(names: readonly string[]): string {
-  if (names.length <= MOST_NAMES + 1) return names.map(printable).join(", ");
-  const rest = names.length - MOST_NAMES;
-  return `${names.slice(0, MOST_NAMES).map(printable).join(", ")} and ${count(rest)} more`;
+function withRest(names: readonly string[], shown: number): string {
+  const rest = names.length - shown;
+  return `${names.slice(0, shown).join(", ")}${rest > 0 ? ` and ${count(rest)} more` : ""}`;
 }
 
-/** Folders that say nothing of what is in them. */
+/** Folder names that do not describe their content. */
 const BUILT = ["src", "dist", "lib", "build", "out"];
 
 /** Of `todo.ts`, `todo/index.ts` and `todo/dist/index.js`: `todo`. */

@@ -85,7 +85,7 @@ export const rowsOfViews: readonly ExampleRow[] = [
     files: { "home/is-dark": "false" },
     // The border of the light theme, then of the dark one.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are sequences
-    steps: [see("say what to do"), wrote(/\x1b\[38;5;248m─/)],
+    steps: [see("Type a task"), wrote(/\x1b\[38;5;248m─/)],
   },
   {
     example: "message-renderer",
