@@ -4,7 +4,7 @@ import type { CatalogueModel } from "@bonsai-agent/models";
 export const noModel: CatalogueModel = {
   provider: "none",
   id: "none",
-  name: "No model yet",
+  name: "No model",
   api: "scripted",
   baseUrl: "",
   input: ["text"],

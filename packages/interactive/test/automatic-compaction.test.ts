@@ -24,7 +24,7 @@ test("Esc cancels an automatic compaction alone: the prompt is answered, and wha
   terminal.type("second\n");
   await terminal.until("Next: second");
   terminal.press("esc");
-  await terminal.until("Compaction cancelled; nothing was changed.");
+  await terminal.until("Compaction cancelled. Nothing changed.");
   await terminal.until("First answer.");
   await terminal.until("Second answer.");
 });
@@ -165,7 +165,7 @@ test("an extension that prevents automatic compaction is reported by one notice,
     await terminal.until(() => times(terminal.scrollback(), "Well.") === round);
   }
   expect(
-    times(flatScreen(opened), "Compaction cancelled by refusal.ts; nothing was changed. Not on my watch."),
+    times(flatScreen(opened), "Compaction cancelled by refusal.ts. Nothing changed. Not on my watch."),
   ).toBe(1);
   terminal.type("/compact\n");
   await terminal.until(() => times(flatScreen(opened), "Not on my watch.") === 2);
@@ -188,9 +188,9 @@ test("a result that is larger than the window is shortened: what was done is sai
   opened.terminal.type("read it\n");
   await opened.terminal.until("Seen.");
   expect(flatScreen(opened)).toMatch(
-    /Shortened 1 large message, freeing ~[\d,]+ tokens: .* The session keeps it whole\./,
+    /Shortened 1 large message, freeing ~[\d,]+ tokens: .* The session file keeps the full text\./,
   );
-  expect(flatScreen(opened)).toContain("shortened: the model sees a part of it");
+  expect(flatScreen(opened)).toContain("shortened: the model sees only a part");
   expect(flatScreen(opened)).not.toContain("masked");
 });
 

@@ -28,7 +28,7 @@ async function openSample({ columns = 120, isSummarised = true } = {}) {
 test("/merge brings a branch that is picked in the tree, and a second time nothing", async () => {
   const { terminal, end, session } = await openSample();
   terminal.type("/merge\n");
-  await terminal.until("Merge: where does the branch end?");
+  await terminal.until("Merge which branch? Choose its last entry.");
   terminal.type("ledger");
   await terminal.until(/1\/1$/m);
   terminal.press("enter");

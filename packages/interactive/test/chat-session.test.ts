@@ -54,14 +54,14 @@ describe("a session is shown", () => {
          no such thing
 
        $ ls
-         not in the model's view
+         The model does not see this.
          a
          b
          Exit code 2.
 
        Done
 
-       Stopped before its end."
+       Stopped before the end."
     `);
     chat.toggleExpanded();
     expect(text()).toContain("   I think");
@@ -104,7 +104,7 @@ describe("a session is shown", () => {
        Go on
 
        [compaction] Compacted from 123,456 tokens
-       Ctrl-S: where its lines come from
+       Ctrl-S: sources of each line
 
        Goal
 
@@ -120,12 +120,12 @@ describe("a session is shown", () => {
          b.ts
 
        [branch summary] Of the branch that was left
-       Ctrl-S: where its lines come from
+       Ctrl-S: sources of each line
 
        Tried yarn
 
        [branch summary] Of a branch that was merged
-       Ctrl-S: where its lines come from
+       Ctrl-S: sources of each line
 
        Took pnpm"
     `);
@@ -135,7 +135,7 @@ describe("a session is shown", () => {
     const { session } = history('U A(t1) T1"the output" A M(t1)');
     const { chat, text } = opened(session);
     chat.rebuild(session);
-    expect(text()).toContain("masked: not in the model's view (Ctrl-O)");
+    expect(text()).toContain("masked: the model does not see this output (Ctrl-O)");
     expect(text()).not.toContain("the output");
     chat.toggleExpanded();
     expect(text()).toContain("the output");
@@ -151,10 +151,10 @@ describe("a session is shown", () => {
     });
     const { chat, text } = opened(session);
     chat.rebuild(session);
-    expect(text()).toContain("masked: not in the model's view (Ctrl-O)");
+    expect(text()).toContain("masked: the model does not see this output (Ctrl-O)");
     expect(text()).not.toContain("the output");
     chat.toggleExpanded();
-    expect(text()).toContain("masked: not in the model's view");
+    expect(text()).toContain("masked: the model does not see this output");
     expect(text()).toContain("the output");
   });
 

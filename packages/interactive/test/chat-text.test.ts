@@ -37,7 +37,7 @@ test("a difference is shown line by line, without what could steer a terminal", 
     { kind: "same", text: " same", oldNumber: 1, newNumber: 1 },
     { kind: "removed", text: "-old␛[2J", oldNumber: 2 },
     { kind: "added", text: "+new  x", newNumber: 2 },
-    { kind: "gap", text: "no newline at the end" },
+    { kind: "gap", text: "no newline at the end of the file" },
   ]);
 });
 
@@ -61,7 +61,7 @@ test("what differs and would not be seen is made visible", () => {
   expect(texts("-a\r\n+a\n c\r")).toEqual(["-a␍", "+a", " c␍"]);
   expect(texts("-a\r\n+b\r\n c\r")).toEqual(["-a", "+b", " c"]);
   const missing = "\\ No newline at end of file";
-  expect(texts(`-a\n+a\n${missing}`)).toEqual(["-a", "+a", "no newline at the end"]);
+  expect(texts(`-a\n+a\n${missing}`)).toEqual(["-a", "+a", "no newline at the end of the file"]);
   expect(texts(`-a\n${missing}\n+b\n${missing}`)).toEqual(["-a", "+b"]);
 });
 

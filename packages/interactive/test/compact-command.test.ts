@@ -28,13 +28,11 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   terminal.type("/undo\n");
   await terminal.until("taken back");
   await terminal.until(/~10\dk\/100k/);
-  expect(flatScreen(opened)).toMatch(
-    /taken back: ~?[\d,]+ → ~107,364 tokens\. ! That is above 83,616 tokens/,
-  );
+  expect(flatScreen(opened)).toMatch(/Context: 107,364 tokens\. ! The context is above 83,616 tokens/);
   terminal.type("/undo\n");
   await terminal.until("nothing_to_undo");
   terminal.type("/redo\n");
-  await terminal.until(/The compaction counts again: .* → ~/);
+  await terminal.until(/Redid the compaction of \d\d:\d\d\. Context: /);
   terminal.type("/redo\n");
   await terminal.until("nothing_to_redo");
 });
@@ -47,9 +45,9 @@ test("/compact again makes the latest compaction anew from the originals; withou
   terminal.type("/compact\n");
   await terminal.until("Compacted: ");
   terminal.type("/compact again digest the tests\n");
-  await terminal.until("Compacted anew");
+  await terminal.until("Compacted again");
   expect(flatScreen(opened)).toMatch(
-    /Compacted anew, from the originals: ~?[\d,]+ → ~[\d,]+ tokens, with the built-in digest/,
+    /Compacted again from the original messages: ~?[\d,]+ → ~[\d,]+ tokens, with the built-in digest/,
   );
 });
 
@@ -77,9 +75,9 @@ test("/compact of little offers to do it all the same, and says what that would 
   const opened = await openLittle();
   const { terminal } = opened;
   terminal.type("/compact digest\n");
-  await terminal.until("Compact it all the same?");
+  await terminal.until("Compact anyway?");
   const said = terminal.screen().replaceAll(/\s+/g, " ");
-  expect(said).toMatch(/the built-in digest would summarise 2 messages, all but the last 2 messages\./);
+  expect(said).toMatch(/the built-in digest would summarise 2 messages and keep the last 2 messages\./);
   expect(said).toMatch(/The context: ~?[\d,]+ → ~[\d,]+ tokens/);
   terminal.type("y");
   terminal.press("enter");
@@ -90,7 +88,7 @@ test("/compact of little offers to do it all the same, and says what that would 
 test("a no to /compact of little changes nothing", async () => {
   const { terminal } = await openLittle();
   terminal.type("/compact\n");
-  await terminal.until("Compact it all the same?");
+  await terminal.until("Compact anyway?");
   terminal.press("enter");
   terminal.type("third\n");
   await terminal.until(/third[\s\S]*Well\./);
@@ -103,7 +101,7 @@ test("a summary request that is refused as busy: the line says when it is sent a
   terminal.type("go on\n");
   await terminal.until(/Auto-compacting\.\.\. retry 1 of \d+ in \d+s \(Esc to cancel\) · .*overl/);
   terminal.press("esc");
-  await terminal.until("Compaction cancelled; nothing was changed.");
+  await terminal.until("Compaction cancelled. Nothing changed.");
   await terminal.until("Well.");
   expect(terminal.screen()).not.toMatch(/retry 1|Retrying/);
 });
@@ -150,7 +148,7 @@ test("without a model, none is asked: /compact makes the digest at once, and cou
   history('U"Port the parser." A:90000 | U:9000 A:90000 | U"Go on." A:900', session);
   session.close();
   const opened = openInteractive({ withModel: false, argv: ["--session", file], columns: 120 });
-  await opened.terminal.until("No model can be used yet");
+  await opened.terminal.until("No model available yet");
   opened.terminal.type("/compact\n");
   await opened.terminal.until("Compacted: ");
   expect(flatScreen(opened)).toMatch(/tokens, with the built-in digest\.(?! The model)/);
@@ -229,7 +227,7 @@ test("Esc cancels a compaction, and nothing was changed", async () => {
   terminal.type("/compact\n");
   await terminal.until(/compacting/i);
   terminal.press("esc");
-  await terminal.until("Compaction cancelled; nothing was changed.");
+  await terminal.until("Compaction cancelled. Nothing changed.");
   expect(times(flatScreen(opened), "Compaction cancelled")).toBe(1);
   expect(readFileSync(file, "utf8")).toBe(before);
 });
@@ -245,7 +243,7 @@ test("/compact during a run waits for its place, and the run goes on", async () 
   terminal.type("look\n");
   await terminal.until("Looki");
   terminal.type("/compact what was seen\n");
-  await terminal.until("at the next place");
+  await terminal.until("as soon as the current step ends");
   await terminal.until("All seen.");
   expect(times(flatScreen(opened), "Compacted: ")).toBe(1);
 });
@@ -257,9 +255,9 @@ test("a /compact that was not begun because the work was stopped is reported by 
   terminal.type("look\n");
   await terminal.until("Waiting for the model");
   terminal.type("/compact\n");
-  await terminal.until("at the next place");
+  await terminal.until("as soon as the current step ends");
   terminal.press("esc");
-  await terminal.until("Compaction cancelled; nothing was changed.");
+  await terminal.until("Compaction cancelled. Nothing changed.");
   expect(flatScreen(opened)).toContain("The user stopped the agent before it began.");
 });
 
@@ -275,7 +273,7 @@ test("a /compact that makes the context larger says so", async () => {
   opened.terminal.type("/compact\n");
   await opened.terminal.until("Compacted: ");
   expect(flatScreen(opened)).toContain(
-    "The summary is longer than the little that it stands for; /undo takes it back.",
+    "The summary is longer than the messages it replaced. Undo it with /undo.",
   );
 });
 
@@ -284,13 +282,13 @@ test("/compact preview shows the plan that /compact then carries out, and writes
   const { terminal, file } = opened;
   const before = readFileSync(file, "utf8");
   terminal.type("/compact preview\n");
-  await terminal.until("What /compact would do; nothing is done yet.");
+  await terminal.until("Plan for /compact. Nothing has changed yet.");
   expect(terminal.screen()).toMatch(/summarised +\d+ items/);
   expect(terminal.screen()).toMatch(/Plan +~?107,364 →/);
   expect(terminal.screen()).toMatch(/→ ~[\d,]+ tokens/);
   expect(flatScreen(opened)).toContain("not written yet");
   terminal.press("esc");
-  await terminal.until((screen) => !screen.includes("What /compact would do"));
+  await terminal.until((screen) => !screen.includes("Plan for /compact"));
   expect(readFileSync(file, "utf8")).toBe(before);
   const cut = /cut (?:inside a turn )?(?<id>[0-9a-f]{8})/;
   terminal.type("/compact --dry-run\n");

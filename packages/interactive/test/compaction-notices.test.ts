@@ -42,7 +42,7 @@ describe("the notice of a compaction", () => {
       "masks beside it",
       { details: { manifest: { rung: "chunks", requests: 3, costUsd: 0.5 } } },
       12,
-      `${sizes}, with a summary made in several parts; 3 requests, $0.50; 12 old tool results masked.`,
+      `${sizes}, with a summary in several parts; 3 requests, $0.50; 12 old tool results masked.`,
     ],
     [
       "parts that turned out to be one",
@@ -60,7 +60,7 @@ describe("the notice of a compaction", () => {
       "an extension's own",
       { fromHook: true, details: { mine: true } },
       0,
-      `${sizes}, with the summary of an extension.`,
+      `${sizes}, with an extension's summary.`,
     ],
     [
       "requests of a model without a price",
@@ -106,7 +106,7 @@ describe("the notice of a compaction", () => {
   test("cancelled by the user, or by somebody else", () => {
     const cancelled = (detail: string) =>
       compactionNotice({ outcome: outcome({ status: "cancelled", detail }) });
-    const text = "Compaction cancelled; nothing was changed.";
+    const text = "Compaction cancelled. Nothing changed.";
     expect(cancelled("Compaction cancelled. It was aborted.")?.message).toBe(text);
     expect(cancelled("Compaction cancelled. Not now.")?.message).toBe(`${text} Not now.`);
   });

@@ -78,7 +78,7 @@ test("an edit in $EDITOR; one that says nothing is refused, and the text before 
   terminal.press("esc");
   await terminal.until(READY);
   terminal.press("esc");
-  await terminal.until("Compaction cancelled by you; nothing was changed.");
+  await terminal.until("Compaction cancelled. Nothing changed.");
 });
 
 test("another focus, the cut, back, the digest: cancelled, the file is as it was", async () => {
@@ -89,13 +89,13 @@ test("another focus, the cut, back, the digest: cancelled, the file is as it was
   terminal.press("m", "enter");
   await terminal.until((screen) => screen.includes(PLAN) && screen !== first);
   terminal.press("f", "enter");
-  await terminal.until("dwell on?");
+  await terminal.until("focus on?");
   terminal.type("the ports\n");
   await terminal.until("Focus: the ports");
   terminal.press("a", "enter");
   await terminal.until(READY);
   terminal.press("f", "enter");
-  await terminal.until("dwell on?");
+  await terminal.until("focus on?");
   terminal.press("enter");
   await terminal.until(PLAN);
   terminal.press("b", "enter");
@@ -103,7 +103,7 @@ test("another focus, the cut, back, the digest: cancelled, the file is as it was
   terminal.press("d", "enter");
   await terminal.until("Summary by digest");
   terminal.press("esc");
-  await terminal.until("Compaction cancelled by you; nothing was changed.");
+  await terminal.until("Compaction cancelled. Nothing changed.");
   expect(readFileSync(file, "utf8")).toBe(before);
 });
 
@@ -112,13 +112,13 @@ test("always: the agent waits, what is typed goes on to the prompt and is queued
   terminal.type("go on\n");
   await terminal.until(PLAN);
   terminal.type("and be quick");
-  await terminal.until("What you type goes where you were typing.");
+  await terminal.until("Your typing goes to the prompt.");
   terminal.press("enter");
-  await terminal.until((screen) => screen.includes("and be quick") && !screen.includes("What you type goes"));
+  await terminal.until((screen) => screen.includes("and be quick") && !screen.includes("Your typing goes"));
   expect(terminal.screen()).toContain(PLAN);
   terminal.press("esc");
   await terminal.until("Well done.");
-  expect(terminal.scrollback()).toContain("Compaction cancelled by you");
+  expect(terminal.scrollback()).toContain("Compaction cancelled. Nothing changed.");
 });
 
 test("it fits any terminal, also one that is made smaller meanwhile", async () => {

@@ -11,7 +11,7 @@ test("/session shows which compactions hold where one is", async () => {
   terminal.type("/undo\n");
   await terminal.until("taken back");
   terminal.type("/session\n");
-  await terminal.until("1, 0 of them in force here");
+  await terminal.until("1, 0 active on this branch");
 });
 
 test("/context is a panel: scrolled where it is tall, left by Esc, and the editor has what was typed", async () => {
@@ -21,7 +21,7 @@ test("/context is a panel: scrolled where it is tall, left by Esc, and the edito
   await terminal.until("close");
   expect(terminal.screen()).toContain("Context: ~107,364");
   terminal.press("pageDown");
-  await terminal.until("The largest messages");
+  await terminal.until("Largest messages");
   terminal.press("pageUp");
   await terminal.until("Context: ~107,364");
   terminal.press("esc");

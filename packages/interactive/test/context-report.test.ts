@@ -83,8 +83,8 @@ describe("context report", () => {
         }));
         const sum = (wanted: (name: string) => boolean) =>
           shares.reduce((all, { name, share }) => all + (wanted(name!) ? share : 0), 0);
-        const outside = (name: string) => ["free", "reserve", "in all"].includes(name);
-        const all = shares.find(({ name }) => name === "in all")!.share;
+        const outside = (name: string) => ["free", "reserve", "total"].includes(name);
+        const all = shares.find(({ name }) => name === "total")!.share;
         expect(sum((name) => !outside(name))).toBe(all);
         expect(sum(outside)).toBe(100);
       }),
@@ -160,7 +160,7 @@ describe("context report", () => {
     const more = reportOf("U:100 A:10@5000");
     expect(more).toMatchObject({ totalTokens: 5_000, isEstimate: false });
     expect(more.unexplainedTokens).toBeGreaterThan(4_000);
-    expect(textOf(more, 80)).toContain("not accounted for");
+    expect(textOf(more, 80)).toContain("other");
     const less = reportOf("U:1000 A:10@700");
     expect(less).toMatchObject({ totalTokens: 700, unexplainedTokens: 0 });
     expect(textOf(less, 80)).not.toContain("too high");
@@ -184,7 +184,7 @@ describe("context report", () => {
     });
     const over = reportOf("U:100 A:10@90000");
     expect(over.window).toMatchObject({ freeTokens: 0, reserveTokens: 10_000 });
-    expect(textOf(over, 80)).toContain("compaction begins with the next request");
+    expect(textOf(over, 80)).toContain("The next request compacts it first");
     const off = reportOf("U", { settings: compactionSettings({ enabled: false }, { estimator: "chars4" }) });
     expect(off.window).toMatchObject({ thresholdTokens: undefined, reserveTokens: 0 });
     expect(textOf(off, 80)).toContain("Automatic compaction is off");
@@ -203,13 +203,13 @@ describe("context report", () => {
     const settings = (economy: "auto" | number) => compactionSettings({ economy }, { estimator: "chars4" });
     const report = reportOf(turns.join(" | "), { settings: settings("auto"), model });
     expect(report.window!.thresholdTokens).toBeLessThan(80_000);
-    expect(textOf(report, 120)).toMatch(/The economy compacts at \d+k of 200k: a day of 80 requests/);
+    expect(textOf(report, 120)).toMatch(/Economy: compacts at \d+k of 200k: a day of 80 requests/);
     const own = reportOf(turns.join(" | "), {
       settings: settings(100_000),
       model: { contextWindow: 200_000 },
     });
     expect(own.window!.thresholdTokens).toBe(100_000);
-    expect(textOf(own, 120)).toContain("The economy compacts at 100k of 200k.");
+    expect(textOf(own, 120)).toContain("Economy: compacts at 100k of 200k.");
   });
 
   test("the largest messages come first, with their ids", () => {

@@ -23,10 +23,10 @@ test("the demonstration plays once at a time, says how it ends, and stays in vie
   await terminal.until("Esc ends it");
   await terminal.until("The tests fail");
   terminal.type("/demo\n");
-  await terminal.until("The demonstration is playing; Esc ends it.");
+  await terminal.until("The demonstration already running Esc ends it.");
   terminal.type("/new\n");
   await terminal.until(
-    (screen) => !screen.includes("is playing;") && screen.includes("I run the tests first"),
+    (screen) => !screen.includes("already running") && screen.includes("I run the tests first"),
   );
   terminal.press("esc");
   await terminal.until("Stopped.");

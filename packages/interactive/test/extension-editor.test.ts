@@ -74,11 +74,11 @@ test("Esc goes to the editor, which hands it on or not: pressed again it is ours
   terminal.press("esc");
   await terminal.until("<deaf 1>");
   terminal.press("esc");
-  expect(await terminal.until("Stopped before its end.")).toContain("<deaf 1>");
+  expect(await terminal.until("Stopped before the end.")).toContain("<deaf 1>");
   terminal.type("typed");
   await terminal.until("> typed|");
   terminal.press("ctrl+c");
-  await terminal.until("Ctrl-C again ends bonsai");
+  await terminal.until("Ctrl-C again to quit");
   expect(await terminal.until(/^<deaf 1> \|/m)).not.toContain("typed");
 });
 
@@ -97,7 +97,7 @@ test("where the editor hands Esc on at once, it stops what goes on", async () =>
   terminal.press("enter");
   await terminal.until("slow words");
   terminal.press("esc");
-  await terminal.until("Stopped before its end.");
+  await terminal.until("Stopped before the end.");
 });
 
 test.each([
@@ -187,16 +187,21 @@ test("a provider completes beside the program's; one that throws is named and le
 });
 
 test.each([
-  ["no items", "{ items: 7, prefix: token }", "lines", "getSuggestions gave no"],
+  ["no items", "{ items: 7, prefix: token }", "lines", "getSuggestions returned neither"],
   [
     "an item without a value",
     "{ items: [{ label: token }], prefix: token }",
     "lines",
-    "getSuggestions gave no",
+    "getSuggestions returned neither",
   ],
-  ["no prefix", "{ items: [{ value: token }] }", "lines", "getSuggestions gave no"],
-  ["no lines", "{ items: [{ value: token }], prefix: token }", "7", "applyCompletion gave no"],
-  ["a cursor beyond them", "{ items: [{ value: token }], prefix: token }", "[]", "applyCompletion gave no"],
+  ["no prefix", "{ items: [{ value: token }] }", "lines", "getSuggestions returned neither"],
+  ["no lines", "{ items: [{ value: token }], prefix: token }", "7", "applyCompletion did not return"],
+  [
+    "a cursor beyond them",
+    "{ items: [{ value: token }], prefix: token }",
+    "[]",
+    "applyCompletion did not return",
+  ],
 ])("a provider that gives %s is named and left out", async (_, found, lines, words) => {
   const { terminal, command } = await withExtension(`
     bonsai.on("session_start", (_event, { ui }) => {

@@ -133,7 +133,7 @@ test("one that hangs before a compaction stands beside what is done, and Esc can
   await terminal.until("k/100k");
   send("/compact");
   await leave("Compacting... (Esc to cancel) · waiting for hang.mjs in session_before_compact");
-  await terminal.until("Compaction cancelled; nothing was changed.");
+  await terminal.until("Compaction cancelled. Nothing changed.");
 });
 
 describe("what the line of activity says of a handler", () => {

@@ -42,7 +42,7 @@ test("what a key would do that is pressed again is said over a footer of an exte
     bonsai.on("session_start", (_event, ctx) => ctx.ui.setFooter(() => ({ render: () => ["first", "second"] })));`);
   await terminal.until("first");
   terminal.press("ctrl+c");
-  const screen = await terminal.until("Ctrl-C again ends bonsai");
+  const screen = await terminal.until("Ctrl-C again to quit");
   expect(screen).not.toContain("first");
   expect(screen).toContain("second");
   await terminal.until("first");

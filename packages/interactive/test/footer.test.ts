@@ -50,8 +50,8 @@ describe("the footer", () => {
   });
 
   test.each([
-    [80, "no model: /login stores a key, /model chooses"],
-    [40, "no model: /login, /model"],
+    [80, "no model: store a key with /login"],
+    [40, "no model: /login"],
     [20, "no model"],
   ])("without a model says what to do, and nothing of a window, at %i columns", (width, words) => {
     expect(shown(width, { model: undefined, tokens: 0, costUsd: 0 })).toMatch(new RegExp(`\\n +${words}$`));

@@ -7,7 +7,7 @@ afterEach(() => keys.bind({}));
 
 const facts: HelpFacts = {
   commands: [
-    { name: "tree", description: "Go to another place in the session's tree", run() {} },
+    { name: "tree", description: "Show the session tree and go to another entry", run() {} },
     { name: "compact", argumentHint: "[focus]", description: "Compact the context now", run() {} },
   ],
   templates: [
@@ -35,11 +35,11 @@ test("commands, what extensions bring, and keys as they are bound now", () => {
   keys.bind({ expand: ["ctrl+t", "f5"], suspend: [] });
   const help = text(100);
   expect(help).toMatch(/^ {2}\/compact \[focus\] {2}Compact the context now$/m);
-  expect(help).toMatch(/^Commands of extensions\n {2}\/count +Counts 日本語 and /m);
+  expect(help).toMatch(/^Extension commands\n {2}\/count +Counts 日本語 and /m);
   expect(help).toMatch(/^Prompt templates\n {2}\/frontend:component <name>\n? +Make one \(project\)$/m);
   expect(help).not.toContain("Skills\n");
   expect(help).toMatch(/^ {2}Ctrl-Shift-K +Count all$/m);
-  expect(help).toMatch(/^ {2}Ctrl-T, F5 +Show or fold .*\(expand\)$/m);
+  expect(help).toMatch(/^ {2}Ctrl-T, F5 +Expand or fold .*\(expand\)$/m);
   expect(help).toMatch(/^ {2}no key +.*\(suspend\)$/m);
   expect(help).toMatch(/\(tui\.editor\.undo\)/);
   expect(help).toMatch(/^ {2}\\ Enter +New line/m);

@@ -23,13 +23,13 @@ test.for([
 
 test.for([
   ["hyper+o", '"hyper" is no modifier'],
-  ["ctrl+ctrl+o", '"ctrl" is no modifier, or stands twice'],
+  ["ctrl+ctrl+o", '"ctrl" is not a modifier, or is used twice'],
   ["ctrl+oh", '"oh" is no key'],
   ["", '"" is no key'],
   ["ä", '"ä" is no key'],
-  ["a", "could no longer be typed"],
-  ["shift+a", "could no longer be typed"],
-  ["space", "could no longer be typed"],
+  ["a", "you could no longer type"],
+  ["shift+a", "you could no longer type"],
+  ["space", "you could no longer type"],
 ] as const)("the key %s is refused: %s", ([text, fault]) => {
   expect(readKey(text)).toEqual({ fault: expect.stringContaining(fault) });
 });
@@ -100,10 +100,10 @@ test("what is wrong in the file is named, and the rest of it holds", () => {
   });
   const file = join(folder, "keybindings.json");
   const [unknown, number, half, letter, ...more] = bindKeys(folder);
-  expect(unknown).toContain(`${file}: "expnad" is no action. Did you mean "expand"?`);
+  expect(unknown).toContain(`${file}: "expnad" is not an action. Did you mean "expand"?`);
   expect(number).toContain(`${file}: "quit" should have a key, or a list of keys`);
-  expect(half).toContain(`"pickModel" cannot have the key "nokey"`);
-  expect(letter).toContain(`"tree" cannot have the key "q": it could no longer be typed`);
+  expect(half).toContain(`"pickModel" cannot use the key "nokey"`);
+  expect(letter).toContain(`"tree" cannot use the key "q": you could no longer type`);
   expect(more).toEqual([]);
   expect(keys.keysOf("pickModel")).toEqual(["ctrl+p"]);
   expect(keys.label("quit")).toBe("Ctrl-D");
@@ -112,10 +112,10 @@ test("what is wrong in the file is named, and the rest of it holds", () => {
 
 test("two actions on one key are notified", () => {
   expect(bindKeys(home({ expand: "f5", tree: "f5" }))).toEqual([
-    expect.stringMatching(/"tree" and "expand" have the same key "f5"/),
+    expect.stringMatching(/"tree" and "expand" use the same key "f5"/),
   ]);
   expect(bindKeys(home({ "tui.editor.undo": "f5", tree: "f5" }))).toEqual([
-    expect.stringMatching(/"tree" and "tui.editor.undo" have the same key "f5"/),
+    expect.stringMatching(/"tree" and "tui.editor.undo" use the same key "f5"/),
   ]);
 });
 

@@ -63,9 +63,9 @@ test("Law: the rows of /context add up to its total, in tokens and in percent; t
       const report = reportOf(opened(each), each);
       const text = [...contextReportView(report, 120)].map((line) => renderLine(line, false)).join("\n");
       const rows = rowsOf(text);
-      const isOutside = ({ name }: Row) => ["free", "reserve", "in all"].includes(name);
+      const isOutside = ({ name }: Row) => ["free", "reserve", "total"].includes(name);
       const parts = rows.filter((row) => !isOutside(row));
-      const total = rows.find(({ name }) => name === "in all")!;
+      const total = rows.find(({ name }) => name === "total")!;
       const left = rows.filter((row) => isOutside(row) && row !== total);
       expect(amount(total.tokens)).toBe(report.totalTokens);
       expect(total.tokens.startsWith("~")).toBe(report.estimatedTokens > 0);

@@ -8,11 +8,11 @@ test("/name names the session, by what stands behind it or by what is typed", as
   const ui = await opened();
   await say(ui, "hello");
   command(ui, "/name The first one");
-  await ui.terminal.until("called “The first one”");
+  await ui.terminal.until("Session name: “The first one”");
   command(ui, "/name");
-  await ui.terminal.until("Name of this session");
+  await ui.terminal.until("Session name");
   ui.terminal.type(", renamed\n");
-  await ui.terminal.until("called “The first one, renamed”");
+  await ui.terminal.until("Session name: “The first one, renamed”");
   expect(sessionsOf(ui)[0]?.name).toBe("The first one, renamed");
 });
 
@@ -43,7 +43,7 @@ test("/session shows file, id, entries, tokens, cost and compactions", async () 
 
 test("/session says where there is no model yet", async () => {
   const ui = openInteractive({ withModel: false, rows: 40 });
-  await ui.terminal.until("/login stores a key");
+  await ui.terminal.until("Store a key with /login");
   command(ui, "/session");
   const screen = await ui.terminal.until(/cost +\$0/);
   expect(screen).toMatch(/model +none yet/);

@@ -10,7 +10,7 @@ test("/model lists what can be used with windows and prices, and sets what is pi
   command(ui, "/model opus");
   await ui.terminal.until(/anthropic\/claude-opus\S*\s+\S+ · \$\d/);
   ui.terminal.press("enter");
-  await ui.terminal.until(/anthropic\/claude-opus\S* answers from the next request on/);
+  await ui.terminal.until(/Model: anthropic\/claude-opus\S*, from the next request/);
 });
 
 test("/model makes a model the one to begin with", async () => {
@@ -18,7 +18,7 @@ test("/model makes a model the one to begin with", async () => {
   command(ui, "/model opus");
   await ui.terminal.until(/anthropic\/claude-opus\S*\s+\S+ · \$\d/);
   ui.terminal.press("ctrl+s");
-  await ui.terminal.until(/Sessions begin with anthropic\/claude-opus\S* from the next start on\./);
+  await ui.terminal.until(/anthropic\/claude-opus\S* is the default model from the next start\./);
   const settings = JSON.parse(readFileSync(join(ui.project.home, "settings.json"), "utf8"));
   expect(settings.model).toMatch(/^anthropic\/claude-opus/);
 });
@@ -37,14 +37,14 @@ test("/model says of a model without a key how to come by one", async () => {
   ui.terminal.press("tab");
   await ui.terminal.until("openai/gpt");
   ui.terminal.press("enter");
-  await ui.terminal.until("openai/gpt-4 cannot be used: it needs a key; set OPENAI_API_KEY");
+  await ui.terminal.until("openai/gpt-4 is not available: it needs a key. Set OPENAI_API_KEY");
 });
 
 test("/model with a whole name says what is missing, and changes nothing", async () => {
   const ui = await opened({ env: { OPENAI_API_KEY: "" } });
   command(ui, "/model openai/gpt-4.1");
   await ui.terminal.until(
-    /openai\/gpt-4\.1 cannot be used: it needs a key; set\s+OPENAI_API_KEY, or \/login\s+openai\./,
+    /openai\/gpt-4\.1 is not available: it needs a key\. Set\s+OPENAI_API_KEY or run \/login\s+openai\./,
   );
   expect(ui.terminal.screen()).toMatch(/scripted\/\S+ +thinking off/);
 });
@@ -53,7 +53,7 @@ test("/model completes what can be used first, and says of the others what is mi
   const ui = await opened({ env: { OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "" } });
   ui.terminal.type("/model an");
   const screen = await ui.terminal.until("set ANTHROPIC_API_KEY");
-  expect(screen).toMatch(/anthropic\/claude\S+ .*it needs a key; set ANTHROPIC_API_KEY/);
+  expect(screen).toMatch(/anthropic\/claude\S+ .*it needs a key\. Set ANTHROPIC_API_KEY/);
   ui.terminal.press("ctrl+u");
   ui.terminal.type("/model 4");
   const both = await ui.terminal.until("→ openai/");
@@ -73,11 +73,11 @@ test("a key goes through the favourites that can be used, with their levels of t
   writeFileSync(join(project.home, "settings.json"), JSON.stringify({ favoriteModels }));
   const ui = await opened({ project });
   command(ui, "/model box/a");
-  await ui.terminal.until("box/a answers from the next request on");
+  await ui.terminal.until("Model: box/a, from the next request");
   ui.terminal.press("ctrl+p");
   await ui.terminal.until(/box\/b +thinking high/);
   await ui.terminal.until(
-    /A favourite is passed over: safe\/locked needs a key: set SAFE_KEY, or \/login\s+safe/,
+    /Skipped a favourite model: safe\/locked needs a key: set SAFE_KEY, or \/login\s+safe/,
   );
   await ui.terminal.until(/No provider "nobody" is known[^"]*[^.]\.\n/);
   ui.terminal.press("alt+m");
@@ -99,13 +99,13 @@ test("/model marks favourites, and takes them back", async () => {
   await ui.terminal.until(/› anthropic\/claude-opus-4-8 ★/);
   expect(favourites()).toEqual(["anthropic/claude-opus-4-8"]);
   ui.terminal.press("escape", "ctrl+p");
-  await ui.terminal.until("anthropic/claude-opus-4-8 answers from the next request on (1 of 1).");
+  await ui.terminal.until("anthropic/claude-opus-4-8, from the next request (1 of 1).");
   ui.terminal.press("ctrl+p");
-  await ui.terminal.until("There is no other favourite that can be used");
+  await ui.terminal.until("No other favourite is available");
   command(ui, "/model claude-opus-4-8");
   await ui.terminal.until(/› anthropic\/claude-opus-4-8 ● ★/);
   ui.terminal.press("ctrl+f");
-  await ui.terminal.until("is no favourite any more");
+  await ui.terminal.until("is no longer a favourite");
   expect(favourites()).toBeUndefined();
 });
 
@@ -126,14 +126,14 @@ test("the thinking key goes through the levels that make a difference, and the f
   await ui.terminal.until(/claude-opus-5-5 +thinking xhigh/);
 });
 
-test("/login stores a key for its owner alone, and shows it nowhere", async () => {
+test("Store a key with /login for its owner alone, and shows it nowhere", async () => {
   const ui = await opened();
   command(ui, "/login anthropic");
   await ui.terminal.until("Key for anthropic");
   ui.terminal.type("sk-secret-1234");
   await ui.terminal.until("••••");
   ui.terminal.press("enter");
-  await ui.terminal.until("The key for anthropic is stored");
+  await ui.terminal.until("Stored the key for anthropic.");
   const file = join(ui.project.home, "auth.json");
   expect(JSON.parse(readFileSync(file, "utf8")).anthropic.key).toBe("sk-secret-1234");
   expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -143,14 +143,14 @@ test("/login stores a key for its owner alone, and shows it nowhere", async () =
 test("/login does not show a key that stands behind the provider's name, and asks again for one that is none", async () => {
   const ui = await opened({ env: { ANTHROPIC_API_KEY: "sk-other" } });
   command(ui, "/login anthropic sk-given");
-  await ui.terminal.until("Keys are typed or pasted here only");
+  await ui.terminal.until("Enter the key here, not in the prompt");
   expect(ui.terminal.screen()).not.toContain("› anthropic sk-given");
   ui.terminal.type('with "quotes"\n');
   await ui.terminal.until("holds a blank");
   ui.terminal.type("sk-right");
   ui.terminal.press("home", "left", "ctrl+k");
   ui.terminal.type("-1\n");
-  await ui.terminal.until(/while ANTHROPIC_API_KEY is set, that is\s+used\./);
+  await ui.terminal.until(/ANTHROPIC_API_KEY is set and overrides\s+it\./);
   const file = join(ui.project.home, "auth.json");
   expect(JSON.parse(readFileSync(file, "utf8")).anthropic.key).toBe("sk-right-1");
   command(ui, "/login anthropic");
@@ -160,7 +160,7 @@ test("/login does not show a key that stands behind the provider's name, and ask
 test("/logout takes a stored key away, and says where the environment still gives one", async () => {
   const ui = await opened({ env: { OPENAI_API_KEY: "from-env", ANTHROPIC_API_KEY: "" } });
   command(ui, "/logout");
-  await ui.terminal.until("No key or login is stored. The environment gives some: OPENAI_API_KEY.");
+  await ui.terminal.until("No key or login is stored. Keys in the environment: OPENAI_API_KEY.");
   const file = join(ui.project.home, "auth.json");
   const key = { type: "api_key", key: "k" };
   const signIn = { type: "oauth", token: "t" };
@@ -172,9 +172,11 @@ test("/logout takes a stored key away, and says where the environment still give
   command(ui, "/logout other");
   await ui.terminal.until(/No key or login is stored for other\./);
   command(ui, "/logout anthropic");
-  await ui.terminal.until("anthropic/claude-opus-4-8 cannot be asked now; /model chooses another.");
+  await ui.terminal.until(
+    "anthropic/claude-opus-4-8 is no longer available. Choose another model with /model.",
+  );
   command(ui, "/logout");
-  await ui.terminal.until(/› openai +OPENAI_API_KEY is set, and used in its place/);
+  await ui.terminal.until(/› openai +OPENAI_API_KEY is set and overrides it/);
   ui.terminal.press("enter");
   await ui.terminal.until(/Removed the key for openai\. OPENAI_API_KEY is set, and still gives\s+one/);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ other: signIn });
@@ -182,21 +184,21 @@ test("/logout takes a stored key away, and says where the environment still give
 
 test("the first run says in three lines what works, each on its line at 80 columns", async () => {
   const ui = openInteractive({ withModel: false, columns: 80 });
-  const screen = await ui.terminal.until("/login stores a key");
+  const screen = await ui.terminal.until("Store a key with /login");
   const lines = screen.split("\n");
-  const first = lines.findIndex((line) => line.includes("No model can be used yet; /demo"));
+  const first = lines.findIndex((line) => line.includes("No model available yet. Run"));
   expect(lines[first + 1]).toMatch(/bonsai compact FILE.*Claude Code, Codex and pi sessions\.$/);
   expect(lines[first + 2]).toMatch(/\/login.*local server.*found\.$/);
 });
 
 test("a server that is written into models.json at work is there for /login, /model and the next message", async () => {
   const ui = openInteractive({ withModel: false });
-  await ui.terminal.until("/login stores a key");
+  await ui.terminal.until("Store a key with /login");
   const file = join(ui.project.home, "models.json");
   writeFileSync(file, "{");
   command(ui, "/model");
   await ui.terminal.until("models_unreadable");
-  await ui.terminal.until("No model can be used yet: /login");
+  await ui.terminal.until("No model available. Store a key");
   ui.terminal.press("escape");
   const scenario = join(dirname(ui.project.cwd), "scenario.json");
   const box = { provider: "box", api: "scripted", baseUrl: scenario, models: [{ id: "coder" }] };

@@ -12,7 +12,7 @@ function rowsOfList({ title, rows, preview }: { title: string; rows: number; pre
     text: (item) => item,
     row: (label) => ({ label }),
     preview: () => preview,
-    actions: [{ key: "ctrl+d", does: "back to the default", run() {} }],
+    actions: [{ key: "ctrl+d", does: "reset", run() {} }],
     onPick() {},
     onCancel() {},
   });

@@ -23,11 +23,11 @@ test("/resume renames and deletes, but for the session in use", async () => {
   command(ui, "/resume");
   await ui.terminal.until("Sessions, in");
   ui.terminal.press("ctrl+d");
-  await ui.terminal.until("This session is in use");
+  await ui.terminal.until("This session is open");
   ui.terminal.type("animals");
   await ui.terminal.until("1/1 of 2");
   ui.terminal.press("ctrl+r");
-  await ui.terminal.until("Name of the session");
+  await ui.terminal.until("Session name");
   ui.terminal.type("Zoo animals\n");
   await ui.terminal.until((screen) => /Zoo animals/.test(screen) && screen.includes("1/1 of 2"));
   ui.terminal.press("ctrl+d");
@@ -46,7 +46,7 @@ test("/resume keeps what a search of the texts found while one of them is rename
   ui.terminal.type("zebra");
   await ui.terminal.until("in its text");
   ui.terminal.press("ctrl+r");
-  await ui.terminal.until("Name of the session");
+  await ui.terminal.until("Session name");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("Stripes\n");
   await ui.terminal.until(/› Stripes/);
@@ -56,7 +56,7 @@ test("/resume keeps what a search of the texts found while one of them is rename
   await ui.terminal.until("Moved to");
   ui.terminal.press("ctrl+u");
   ui.terminal.press("ctrl+z");
-  await ui.terminal.until("The session is back.");
+  await ui.terminal.until("Restored the session.");
   await ui.terminal.until("› Stripes");
   ui.terminal.press("enter");
   await ui.terminal.until("about animals");
@@ -86,7 +86,7 @@ test("/resume says what became of a session of an older format that is named", a
   ui.terminal.type("very old");
   await ui.terminal.until("1/1 of 2");
   ui.terminal.press("ctrl+r");
-  await ui.terminal.until("Name of the session");
+  await ui.terminal.until("Session name");
   ui.terminal.type("Ancient\n");
   await ui.terminal.until("older format");
 });

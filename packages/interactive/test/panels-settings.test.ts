@@ -37,13 +37,13 @@ test("/settings writes a setting, shown with its meaning, and takes it back", as
   ui.terminal.type("keepRecent");
   expect(await ui.terminal.until("Default: 20000")).toContain("keeps word for word");
   ui.terminal.press("enter");
-  await ui.terminal.until("Empty means the default");
+  await ui.terminal.until("Leave it empty for the default");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("many\n");
   await ui.terminal.until("many is no number");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("9,000\n");
-  await ui.terminal.until("compaction.keepRecentTokens is 9000. Holds at once.");
+  await ui.terminal.until("compaction.keepRecentTokens is 9000. Takes effect immediately.");
   expect(ownSettings(ui)).toEqual({ compaction: { keepRecentTokens: 9_000 } });
   expect(statSync(join(ui.project.home, "settings.json")).mode & 0o777).toBe(0o600);
   ui.terminal.press("ctrl+d");
@@ -58,16 +58,16 @@ test("/settings takes a word or a number for the economy, and says what it means
   ui.terminal.type("compaction.economy");
   expect(await ui.terminal.until("Allowed: off, auto or a whole number.")).toContain("In this session, auto");
   ui.terminal.press("enter");
-  await ui.terminal.until("Empty means the default");
+  await ui.terminal.until("Leave it empty for the default");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("less\n");
   await ui.terminal.until("less is not off, auto or a whole number.");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("Auto\n");
-  await ui.terminal.until("compaction.economy is auto. Holds at once.");
+  await ui.terminal.until("compaction.economy is auto. Takes effect immediately.");
   expect(ownSettings(ui)).toEqual({ compaction: { economy: "auto" } });
   ui.terminal.press("enter");
-  await ui.terminal.until("Empty means the default");
+  await ui.terminal.until("Leave it empty for the default");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("64,000\n");
   await ui.terminal.until("In this session, it compacts at 64k of 100k.");
@@ -92,7 +92,7 @@ test("a meaning that does not fit a low screen ends in a sign that there is more
   const screen = await terminal.until(/Decides when the context(?:.*\n){3}.*…\n─/);
   for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
   terminal.resize(40, 40);
-  await terminal.until(/Holds at once\.\n─/);
+  await terminal.until(/Takes effect immediately\.\n─/);
 });
 
 test("a theme that is chosen is applied at once, and at the next start, whatever the background", async () => {
@@ -106,7 +106,7 @@ test("a theme that is chosen is applied at once, and at the next start, whatever
   await ui.terminal.until("› light");
   const before = ui.terminal.written.length;
   ui.terminal.press("enter");
-  await ui.terminal.until("theme is light. Holds at once.");
+  await ui.terminal.until("theme is light. Takes effect immediately.");
   expect(since(ui, before)).toContain(lightAccent);
   expect(since(ui, before)).not.toContain(darkAccent);
   await ui.end();
@@ -142,7 +142,7 @@ test("compaction settings hold at once", async () => {
   terminal.type("compaction.enabled");
   await terminal.until("1/1 of");
   terminal.press("enter");
-  await terminal.until("compaction.enabled is on. Holds at once.");
+  await terminal.until("compaction.enabled is on. Takes effect immediately.");
   terminal.press("esc");
   await terminal.until("Settings changed:");
   terminal.type("Two\n");
@@ -156,10 +156,10 @@ test("thinking holds at once, the model to begin with says from when it holds", 
   ui.terminal.press("enter");
   await ui.terminal.until("xhigh");
   ui.terminal.press("up", "enter");
-  await ui.terminal.until("thinking is xhigh. Holds at once.");
+  await ui.terminal.until("thinking is xhigh. Takes effect immediately.");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("new sessions");
-  await ui.terminal.until("Holds from the next start on; /model");
+  await ui.terminal.until("Takes effect at the next start. Use /model");
   ui.terminal.press("esc");
   await ui.terminal.until("Settings changed: thinking.");
   await ui.terminal.until("thinking xhigh");
@@ -179,11 +179,11 @@ test("a flag, the environment and the project that say otherwise are named, and 
   const { terminal } = ui;
   terminal.type("thinking");
   await terminal.until("low · --thinking");
-  await terminal.until("--thinking says low here; your own settings say off.");
+  await terminal.until("--thinking sets low here. Your own value: off.");
   terminal.press("enter");
   await terminal.until("xhigh");
   terminal.press("up", "enter");
-  await terminal.until("thinking is saved as yours; but --thinking says low here.");
+  await terminal.until("Saved thinking as your own, but --thinking sets low here.");
   await terminal.until("your own settings say xhigh.");
   terminal.press("ctrl+u");
   terminal.type("compaction.enabled");
@@ -195,7 +195,7 @@ test("a flag, the environment and the project that say otherwise are named, and 
   terminal.type("Name sessions");
   await terminal.until("off · this project");
   terminal.press("enter");
-  await terminal.until("titles is saved as yours; but this project says off here.");
+  await terminal.until("Saved titles as your own, but this project sets off here.");
   expect(ownSettings(ui)).toEqual({ thinking: "xhigh", titles: false });
   terminal.press("esc");
   await terminal.until("Settings changed:");

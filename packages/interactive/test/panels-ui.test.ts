@@ -69,7 +69,7 @@ test("words that are none of the choices stand in the editor after Esc; a search
   const answer = ui.select("Which?", ["one", "two"]);
   await terminal.until("Which?");
   terminal.type("please go on\n");
-  await terminal.until("Nothing matches.");
+  await terminal.until("No matches.");
   terminal.press("esc");
   expect(await answer).toBeUndefined();
   expect(ui.getEditorText()).toBe("and please go on");

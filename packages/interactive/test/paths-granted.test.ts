@@ -45,9 +45,9 @@ test("always for a folder is asked once, shown, and taken back", async () => {
     { project: project.cwd, folder: beside, access: "read" },
   ]);
   terminal.type("/trust paths\n");
-  await terminal.until("What may always be touched");
+  await terminal.until("Paths outside this project that are always");
   terminal.press("delete");
-  await terminal.until("Nothing any more.");
+  await terminal.until("No paths left.");
   expect(pathGrants(project.cwd, project.home)).toEqual([]);
   terminal.press("esc");
 });

@@ -27,27 +27,27 @@ test("/pin pins a text: it stands in the chat, and every compaction carries it w
   command(ui, `/pin ${RULE}`);
   await ui.terminal.until(`Pinned: ${RULE}`);
   command(ui, `/pin ${RULE}`);
-  await ui.terminal.until("That is pinned already.");
+  await ui.terminal.until("This text is already pinned.");
   command(ui, "/compact");
   await ui.terminal.until("Compacted: ");
   expect(lastOf(ui.file, "compaction").summary).toContain(`<pinned>\n${RULE}\n</pinned>`);
   await ui.end();
   const again = await opened(ui.file);
   command(again, "/pin");
-  expect(await again.terminal.until("every compaction keeps it")).toContain(`› ${RULE}`);
+  expect(await again.terminal.until("compactions keep them")).toContain(`› ${RULE}`);
 });
 
 test("/pin alone lists what is pinned: Enter shows the whole text, Delete takes it back", async () => {
   const ui = await opened();
   const { terminal } = ui;
   command(ui, "/pin");
-  await terminal.until("Nothing is pinned.");
+  await terminal.until("No pins yet.");
   command(ui, `/pin ${RULE}`);
   await terminal.until("Pinned: ");
   command(ui, `/pin First line.\n${"word ".repeat(80)}\nthe last line`);
   await terminal.until("the last line");
   command(ui, "/pin");
-  await terminal.until("every compaction keeps it");
+  await terminal.until("compactions keep them");
   terminal.press("down");
   terminal.press("enter");
   expect(await terminal.until(/the last line\n.*close/)).not.toContain("unpin");
@@ -56,7 +56,7 @@ test("/pin alone lists what is pinned: Enter shows the whole text, Delete takes 
   terminal.press("delete");
   await terminal.until("Unpinned: First line.");
   terminal.press("delete");
-  await terminal.until("Nothing is pinned any more.");
+  await terminal.until("No pins left.");
   terminal.press("escape");
   await terminal.until(`Unpinned: ${RULE}`);
   command(ui, "/compact");
@@ -71,7 +71,7 @@ test("what cannot be pinned comes back into the editor, with the reason", async 
   expect(screen).toContain(`${"x".repeat(40)}\n`);
   ui.terminal.press("ctrl+c");
   command(ui, "/pin");
-  await ui.terminal.until("Nothing is pinned.");
+  await ui.terminal.until("No pins yet.");
 });
 
 test("a text that is pinned while the agent works is there before its next request, also after a stop", async () => {
@@ -81,17 +81,17 @@ test("a text that is pinned while the agent works is there before its next reque
   ui.terminal.type("hello\n");
   await ui.terminal.until("Waiting for the model");
   command(ui, `/pin ${RULE}`);
-  await ui.terminal.until("Will be pinned before the next request");
+  await ui.terminal.until("Pinning before the next request");
   command(ui, `/pin ${RULE}`);
-  await ui.terminal.until("That is pinned already.");
+  await ui.terminal.until("This text is already pinned.");
   command(ui, "/pin");
-  await ui.terminal.until("every compaction keeps it");
+  await ui.terminal.until("compactions keep them");
   ui.terminal.press("escape");
-  await ui.terminal.until((screen) => !screen.includes("every compaction keeps it"));
+  await ui.terminal.until((screen) => !screen.includes("compactions keep them"));
   ui.terminal.press("escape");
   await ui.terminal.until(` Pinned: ${RULE}`);
   command(ui, "/pin");
-  await ui.terminal.until("every compaction keeps it");
+  await ui.terminal.until("compactions keep them");
 });
 
 test("the tree goes to a pin, and to before it", async () => {
@@ -110,7 +110,7 @@ test("the tree goes to a pin, and to before it", async () => {
   terminal.press("enter");
   await terminal.until(/Pinned: Never push to main\.\s/);
   command(ui, "/pin");
-  await terminal.until("every compaction keeps it");
+  await terminal.until("compactions keep them");
 });
 
 test.each(["/clone", "/fork"])("%s keeps what is pinned, also behind a compaction", async (copy) => {
@@ -130,9 +130,9 @@ test.each(["/clone", "/fork"])("%s keeps what is pinned, also behind a compactio
   await terminal.until(/This is a (copy|new session)/);
   terminal.press("ctrl+c");
   command(ui, "/pin");
-  expect(await terminal.until("every compaction keeps it")).toContain(`› ${RULE}`);
+  expect(await terminal.until("compactions keep them")).toContain(`› ${RULE}`);
   terminal.press("escape");
-  await terminal.until((screen) => !screen.includes("every compaction keeps it"));
+  await terminal.until((screen) => !screen.includes("compactions keep them"));
   command(ui, "/export out.md");
   await terminal.until(/out\.md/);
   expect(readFileSync(join(ui.project.cwd, "out.md"), "utf8")).toContain(RULE);
@@ -146,13 +146,13 @@ test("/undo keeps a pin, and it can be taken back behind that", async () => {
   command(ui, "/compact");
   await terminal.until("Compacted: ");
   command(ui, "/undo");
-  await terminal.until("was taken back");
+  await terminal.until("Undid the compaction");
   command(ui, "/pin");
-  await terminal.until("every compaction keeps it");
+  await terminal.until("compactions keep them");
   terminal.press("delete");
-  await terminal.until("Nothing is pinned any more.");
+  await terminal.until("No pins left.");
   terminal.press("escape");
   await terminal.until(`Unpinned: ${RULE}`);
   command(ui, "/pin");
-  await terminal.until("Nothing is pinned. ");
+  await terminal.until("No pins yet. ");
 });

@@ -110,7 +110,7 @@ test("what was submitted before the history was there is kept behind what it has
 
 test.for([
   ["!ls", " shell "],
-  ["!!ls", " shell, kept from the model "],
+  ["!!ls", " shell, hidden from the model "],
 ] as const)("%s is labelled as%s, at any width", ([text, label]) => {
   const editor = makeEditor();
   editor.setText(text);
@@ -165,14 +165,14 @@ test("/help shows commands and the keys as they are called now, and Esc leaves i
   const project = agentProject(says("Good."));
   writeFileSync(join(project.home, "keybindings.json"), '{"expand": "ctrl+t", "nothing": "f1"}');
   const { terminal } = openInteractive({ project, rows: 110, columns: 100 });
-  await terminal.until(/"nothing" is no action/);
+  await terminal.until(/"nothing" is not an action/);
   await terminal.until("thinking off");
   terminal.type("/help");
   await terminal.until(/help +Show commands/);
   terminal.press("enter");
-  const screen = await terminal.until("Keys can be changed in");
-  expect(screen).toMatch(/Ctrl-T +Show or fold/);
+  const screen = await terminal.until("Change keys in");
+  expect(screen).toMatch(/Ctrl-T +Expand or fold/);
   expect(screen).toMatch(/\/quit +\S/);
   terminal.press("esc");
-  await terminal.until((seen) => !seen.includes("Keys can be changed in"));
+  await terminal.until((seen) => !seen.includes("Change keys in"));
 });

@@ -27,7 +27,7 @@ test.for(["false", "no-such-editor-of-bonsai", "kill -9 $$; :", "rm"])(
     const terminal = await opened(editor);
     terminal.press("ctrl+g");
     const screen = await terminal.until("[editor_failed]");
-    expect(screen.replaceAll(/\s+/g, " ")).toContain("What you typed is as it was.");
+    expect(screen.replaceAll(/\s+/g, " ")).toContain("Your text is unchanged.");
     expect(screen).toContain("─\na text\n─");
   },
 );
@@ -75,11 +75,11 @@ test("without one, those that are there are offered, and the choice is remembere
   await terminal.until("/100k");
   terminal.type("a text");
   terminal.press("ctrl+g");
-  const screen = await terminal.until("Which one?");
+  const screen = await terminal.until("Which editor?");
   expect(screen).toMatch(/vi[\s\S]*code --wait/);
   expect(screen).not.toContain("nano");
   terminal.press("down", "enter");
-  await terminal.until("Remember it?");
+  await terminal.until("Save this editor?");
   terminal.press("y", "enter");
   await terminal.until("a text by code 2");
   const settings = JSON.parse(readFileSync(join(project.home, "settings.json"), "utf8"));
@@ -91,9 +91,9 @@ test("a choice that is not remembered holds until the end", async () => {
   await terminal.until("/100k");
   terminal.type("a text");
   terminal.press("ctrl+g");
-  await terminal.until("Which one?");
+  await terminal.until("Which editor?");
   terminal.press("enter");
-  await terminal.until("Remember it?");
+  await terminal.until("Save this editor?");
   terminal.press("n");
   await terminal.until("a text by vi 1");
   terminal.press("ctrl+g");
@@ -105,5 +105,5 @@ test("where there is none at all, those that are looked for are named", async ()
   const { terminal } = openInteractive({ env: withEditors() });
   await terminal.until("/100k");
   terminal.press("ctrl+g");
-  await terminal.until(/none is on the\s+PATH: nano/);
+  await terminal.until(/Searched PATH for\s+nano/);
 });

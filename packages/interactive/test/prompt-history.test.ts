@@ -66,7 +66,7 @@ test("a file that cannot be written is notified once, and nothing fails", () => 
   expect(history.read()).toEqual([]);
   history.add("a");
   history.add("b");
-  expect(faults).toEqual([expect.stringContaining("is not remembered for later sessions")]);
+  expect(faults).toEqual([expect.stringContaining("prompt history cannot be saved")]);
 });
 
 function place() {

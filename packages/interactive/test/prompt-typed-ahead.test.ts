@@ -10,7 +10,7 @@ test("who types on without a look at the completions sends what was typed, not w
   terminal.type("thinking ");
   await terminal.until(/→ off/);
   terminal.type("high\n");
-  await terminal.until("Thinking is high");
+  await terminal.until("Thinking: high");
   terminal.type("/");
   await terminal.until(/→ new/);
   terminal.type("quit\n");

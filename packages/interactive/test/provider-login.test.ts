@@ -53,7 +53,7 @@ test("a login in the browser goes through; its provider is asked; a logout takes
   await ui.terminal.until("Log in at Corporate AI");
   await ui.terminal.until("No browser could be opened here");
   await fetch(await shownUrl(ui));
-  await ui.terminal.until("You are logged in at Corporate AI");
+  await ui.terminal.until("Logged in to Corporate AI");
   const { access, refresh } = ui.stored().corp!;
   expect(ui.server.isGood(access)).toBe(true);
   ui.command("/login");
@@ -64,7 +64,7 @@ test("a login in the browser goes through; its provider is asked; a logout takes
   ui.terminal.type("Hello\n");
   await ui.terminal.until("You are logged in.");
   ui.command("/logout corp");
-  await ui.terminal.until("You are logged out at corp, here and there.");
+  await ui.terminal.until("Logged out of corp and revoked the login.");
   expect([ui.stored(), ui.server.isGood(access), ui.server.isGood(refresh)]).toEqual([{}, false, false]);
   await ui.terminal.until("corp/m cannot be asked now");
   expect(ui.terminal.written.join("")).not.toMatch(/access-[\da-f]{8}|refresh-[\da-f]{8}/);
@@ -89,7 +89,7 @@ test("the address that the browser ended at can be pasted", async () => {
   await ui.terminal.until("belongs to another login");
   ui.terminal.paste(page.headers.get("location")!);
   ui.terminal.press("enter");
-  await ui.terminal.until("You are logged in at Corporate AI");
+  await ui.terminal.until("Logged in to Corporate AI");
 });
 
 test("once a code is pasted there is no browser to open while it is exchanged", async () => {
@@ -103,7 +103,7 @@ test("once a code is pasted there is no browser to open while it is exchanged", 
     (each) => each.includes("Exchanging the code") && !each.includes("Paste the"),
   );
   expect(screen).toContain("cancel");
-  expect(screen).not.toMatch(/open the browser|copy the address|^http/m);
+  expect(screen).not.toMatch(/open browser|copy address|^http/m);
   ui.terminal.press("esc");
   await ui.terminal.until("Login cancelled. Nothing was stored.");
 });
@@ -123,9 +123,9 @@ test("a device's code stands in a box, and is copied by a key; the login goes on
   const screen = await ui.terminal.until(/│ [0-9A-F]{4}-[0-9A-F]{4} │/);
   const [code] = /[0-9A-F]{4}-[0-9A-F]{4}(?= │)/.exec(screen)!;
   expect(screen).toContain("/activate");
-  expect(screen).toContain("Tab copy the code");
+  expect(screen).toContain("Tab copy code");
   ui.server.decide(code, "allow");
-  await ui.terminal.until("You are logged in at Corporate AI");
+  await ui.terminal.until("Logged in to Corporate AI");
 });
 
 test("where there are two ways the user chooses; Esc there cancels the login", async () => {
@@ -138,7 +138,7 @@ test("where there are two ways the user chooses; Esc there cancels the login", a
   await ui.terminal.until("How do you want to log in to Corporate AI?");
   ui.terminal.press("down");
   ui.terminal.press("enter");
-  await ui.terminal.until("Tab copy the code");
+  await ui.terminal.until("Tab copy code");
 });
 
 test("a login whose extension is not loaded can be taken away", async () => {
@@ -148,6 +148,6 @@ test("a login whose extension is not loaded can be taken away", async () => {
     JSON.stringify({ gone: { type: "oauth", access: "a", refresh: "" } }),
   );
   ui.command("/logout gone");
-  await ui.terminal.until("You are logged out at gone.");
+  await ui.terminal.until("Logged out of gone.");
   expect(ui.stored()).toEqual({});
 });

@@ -17,7 +17,7 @@ test("what is queued is a line each, cut to the terminal", () => {
     " Next: Look at the tests first
      Next: And keep the names that are ther…
      Then: Then commit
-     Alt-↑ takes queued texts back"
+     Alt-↑ edits queued messages"
   `);
 });
 
@@ -29,7 +29,7 @@ test("what is too much is counted", () => {
      Next: c
      Next: d
      and 3 more
-     Alt-↑ takes queued texts back"
+     Alt-↑ edits queued messages"
   `);
 });
 

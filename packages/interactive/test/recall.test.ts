@@ -29,7 +29,7 @@ async function openRecall(text: string, columns = 90) {
   const opened = openInteractive({ columns, rows: 40, argv: ["--session", file] });
   await opened.terminal.until("[compaction]");
   opened.terminal.type(`/recall ${text}\n`);
-  await opened.terminal.until("Recall: what the model does not see");
+  await opened.terminal.until("Recall: entries the model");
   return { ...opened, file };
 }
 
@@ -45,14 +45,14 @@ test("/recall lists what the path hides, with why; Enter opens the place in the 
   await terminal.until("Session tree");
   expect(terminal.screen()).toMatch(/^› .*result .*line 0 line 1/m);
   terminal.press("esc");
-  await terminal.until("Recall: what");
+  await terminal.until("Recall: entries");
   terminal.press("esc");
-  await terminal.until((screen) => !screen.includes("Recall: what"));
+  await terminal.until((screen) => !screen.includes("Recall: entries"));
 });
 
-test("Tab looks on all branches too", async () => {
+test("Tab searches all branches", async () => {
   const { terminal, file } = await openRecall("crossing");
-  await terminal.until("Nothing found in what this path hides");
+  await terminal.until("No hidden entry of this branch matches");
   terminal.press("tab");
   await terminal.until("on all branches");
   await terminal.until("Zebra crossing on a branch.");
@@ -62,7 +62,7 @@ test("Tab looks on all branches too", async () => {
   terminal.press("enter");
   await terminal.until("No summary");
   terminal.press("enter");
-  await terminal.until((screen) => !screen.includes("Recall: what") && screen.includes("Zebra crossing"));
+  await terminal.until((screen) => !screen.includes("Recall: entries") && screen.includes("Zebra crossing"));
   expect(openSession(file).leafId).not.toBeNull();
 });
 
@@ -70,7 +70,7 @@ test("a masked result is found; a key puts all of its text into the editor", asy
   const { terminal } = await openRecall("giraffe");
   await terminal.until(/, masked$/m);
   terminal.press("ctrl+t");
-  await terminal.until((screen) => !screen.includes("Recall: what") && screen.includes("masked giraffe"));
+  await terminal.until((screen) => !screen.includes("Recall: entries") && screen.includes("masked giraffe"));
 });
 
 test("chosen lines go into the editor", async () => {
@@ -86,19 +86,19 @@ test("chosen lines go into the editor", async () => {
   await terminal.until("● line 32");
   terminal.press("enter");
   await terminal.until(/─\n.*line 30 zebra 8413\n.*line 32\n─/);
-  expect(terminal.screen()).not.toContain("Recall: what");
+  expect(terminal.screen()).not.toContain("Recall: entries");
 });
 
 test("without a text it asks for one, and without a hit it says so", async () => {
   const { terminal } = await openRecall("", 60);
-  await terminal.until("Type what to look for.");
+  await terminal.until("Type to search.");
   terminal.type("unicorn");
-  await terminal.until("Nothing found in what this path hides");
+  await terminal.until("No hidden entry of this branch matches");
 });
 
 test("a session that has no entry yet hides nothing", async () => {
   const { terminal } = openInteractive({ columns: 80, rows: 30 });
   await terminal.until("scripted");
   terminal.type("/recall zebra\n");
-  await terminal.until("Nothing found in what this path hides");
+  await terminal.until("No hidden entry of this branch matches");
 });

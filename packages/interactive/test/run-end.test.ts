@@ -162,7 +162,7 @@ test("where the summary is cancelled, what was sent for the new place comes back
   terminal.type("A question for the new place\n");
   await terminal.until("Next: A question for the new place");
   terminal.press("esc");
-  const screen = await terminal.until("you are where you were");
+  const screen = await terminal.until("Your position is unchanged");
   expect(screen).toMatch(/─\n+\s*A question for the new place\s*\n─/);
   expect(screen).not.toContain("Answer One.");
 });
@@ -181,7 +181,7 @@ async function leaving(said: ScenarioAnswer) {
   terminal.type("makes it worse");
   await terminal.until(/ · 1\/1$/m);
   terminal.press("enter");
-  await terminal.until("Keep a summary");
+  await terminal.until("Summarise the branch");
   terminal.press("down", "enter");
   await terminal.until("Summarising the branch");
   return opened;

@@ -169,6 +169,6 @@ test("/resume lists the sessions of the folder, with what they are about", async
 test("the first run without a model says what works now", async () => {
   const { terminal } = openInteractive({ withModel: false });
   await terminal.until("/login");
-  expect(terminal.screen()).toContain("/demo");
+  expect(terminal.screen()).toContain("bonsai demo");
   expect(terminal.screen()).toContain("bonsai compact");
 });

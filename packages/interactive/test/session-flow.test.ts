@@ -24,7 +24,7 @@ test("the first Ctrl-C says what a second one does, for as long as it does it", 
   const { terminal } = openInteractive({ scenario: says("Good.") });
   const before = await terminal.until("/100k");
   terminal.press("ctrl+c");
-  const hinted = await terminal.until("Ctrl-C again ends bonsai");
+  const hinted = await terminal.until("Ctrl-C again to quit");
   expect(hinted.split("\n")).toHaveLength(before.split("\n").length);
   expect(await terminal.until((screen) => !screen.includes("again"))).toBe(before);
 });
@@ -45,7 +45,7 @@ test("the first Esc in an empty editor says what a second one does", async () =>
   const { terminal } = openInteractive({ scenario: says("Good.") });
   await terminal.until("/100k");
   terminal.press("esc");
-  await terminal.until("Esc again opens the tree");
+  await terminal.until("Esc again for the session tree");
   await terminal.until((screen) => !screen.includes("again"));
 });
 
@@ -63,7 +63,7 @@ test("a new session begins with a line that says what to do; one that is gone on
 
 test("without a model, the footer says what to do about it", async () => {
   const { terminal } = openInteractive({ withModel: false });
-  const screen = await terminal.until("no model: /login stores a key, /model chooses");
+  const screen = await terminal.until("no model: store a key with /login");
   expect(screen).not.toContain("none");
 });
 
@@ -158,9 +158,9 @@ test("an extension's command runs in the mode tui, and its key too", async () =>
 
 test("without a model it opens all the same, and a prompt comes back with what can be done", async () => {
   const { terminal, project } = openInteractive({ withModel: false, columns: 100 });
-  await terminal.until("/demo plays a whole");
+  await terminal.until("bonsai demo");
   terminal.type("Fix the test\n");
-  const screen = await terminal.until((each) => each.split("No model can be used yet").length === 3);
+  const screen = await terminal.until((each) => each.split("No model available yet").length === 3);
   expect(screen).toContain("Fix the test");
   const kept = readdirSync(project.home, { recursive: true, encoding: "utf8" });
   expect(kept.filter((name) => /^sessions.*\.jsonl$/.test(name))).toEqual([]);
@@ -168,7 +168,7 @@ test("without a model it opens all the same, and a prompt comes back with what c
 
 test("/demo plays in the chat, and Esc ends it", async () => {
   const { terminal } = openInteractive({ withModel: false, columns: 100, rows: 40 });
-  await terminal.until("/demo plays a whole");
+  await terminal.until("bonsai demo");
   terminal.type("/demo\n");
   await terminal.until("── 1");
   terminal.press("esc");

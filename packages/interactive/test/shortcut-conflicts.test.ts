@@ -7,12 +7,12 @@ afterEach(() => keys.bind({}));
 
 test.each([
   ["ctrl+shift+k", undefined],
-  ["ctrl+o", 'Ctrl-O, which does "Show or fold tool output, thinking and summaries": that stands.'],
+  ["ctrl+o", "Ctrl-O, but Bonsai uses this key: Expand or fold tool output, thinking and summaries."],
   ["Ctrl+O", '"expand" in keybindings.json frees it'],
   ["shift+tab", "Next thinking level"],
   ["ctrl+a", 'in the editor: the shortcut stands. Another key for "tui.editor.cursorLineStart"'],
   ["shift+ctrl+v", undefined],
-  ["a", "it could no longer be typed"],
+  ["a", "you could no longer type"],
   ["ctrl+nothing", '"nothing" is no key'],
 ])("a shortcut on %s: %j", (key, expected) => {
   const found = shortcutConflicts(new Map([[key, { source: "mine.ts" }]]));
@@ -26,7 +26,7 @@ test("a key that the user has given away is free", () => {
   keys.bind({ expand: ["ctrl+e"] });
   const on = (key: string) => shortcutConflicts(new Map([[key, { source: "mine.ts" }]]));
   expect(on("ctrl+o")).toEqual([]);
-  expect(on("ctrl+e")).toEqual([expect.stringContaining("Show or fold")]);
+  expect(on("ctrl+e")).toEqual([expect.stringContaining("Expand or fold")]);
 });
 
 test("at the start, a key of ours that an extension takes is notified, and does what it did", async () => {

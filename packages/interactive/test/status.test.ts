@@ -47,7 +47,7 @@ test("a compaction that is taken back is none for the footer either", async () =
   await terminal.until("Compacted: ");
   await terminal.until((screen) => /~[\d.]+k\/1M/.test(screen) && !screen.includes(`${before}`));
   terminal.type("/undo\n");
-  await terminal.until("was taken back");
+  await terminal.until("Undid the compaction");
   await terminal.until(`${before}`);
 });
 

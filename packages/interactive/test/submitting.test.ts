@@ -84,10 +84,10 @@ test("a command that needs rest is refused while the agent works, and stands in 
   terminal.type("Tell me a story\n");
   await terminal.until("Begun word");
   terminal.type("/new\n");
-  await terminal.until("/new has to wait until the agent is done");
+  await terminal.until("/new has to wait for the agent");
   terminal.press("ctrl+u");
   terminal.type("!ls\n");
-  await terminal.until("A command behind ! has to wait until the agent is done");
+  await terminal.until("The ! command has to wait for the agent");
 });
 
 test("a command that a key stands for is refused too, and puts nothing into the editor", async () => {
@@ -99,7 +99,7 @@ test("a command that a key stands for is refused too, and puts nothing into the 
   await terminal.until("Begun word");
   terminal.type("a half");
   terminal.press("ctrl+t");
-  const screen = await terminal.until("/tree has to wait until the agent is done");
+  const screen = await terminal.until("/tree has to wait for the agent");
   expect(screen.split("/tree")).toHaveLength(2);
   expect(screen).toContain("a half");
 });

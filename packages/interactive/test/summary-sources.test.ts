@@ -48,16 +48,16 @@ test("while the agent works, lines are walked and entries seen; going there has 
   terminal.press("enter");
   await terminal.until("Session tree");
   terminal.press("enter");
-  await terminal.until("Going to another entry has to wait until the agent is done; Esc stops it.");
+  await terminal.until(/Going to another entry has to wait for the agent\. Press Esc to stop/);
   expect(terminal.screen()).not.toContain("Session tree");
 });
 
 test("the key of the unfolded summary walks its lines, and Enter opens the entry in the tree", async () => {
   const { terminal } = await openAt(await compactedFile());
   terminal.press("ctrl+o");
-  await terminal.until("Ctrl-S: where its lines come from");
+  await terminal.until("Ctrl-S: sources of each line");
   terminal.press("ctrl+s");
-  await terminal.until(": where its lines come from\n › ");
+  await terminal.until(": sources of each line\n › ");
   await terminal.until(READ);
   terminal.type("Port the parser");
   await terminal.until(/› 1\. \[.*Port the parser/);
@@ -65,7 +65,7 @@ test("the key of the unfolded summary walks its lines, and Enter opens the entry
   await terminal.until("Session tree");
   expect(terminal.screen()).toMatch(/^› .*user +Port the parser/m);
   terminal.press("esc");
-  await terminal.until(": where its lines come from\n › ");
+  await terminal.until(": sources of each line\n › ");
   terminal.press("esc");
   await terminal.until((screen) => !screen.includes("type to search"));
 });
@@ -78,7 +78,7 @@ test("of several entries one is chosen first; who goes there leaves the list", a
   terminal.type("src/shared.ts");
   await terminal.until("2 entries");
   terminal.press("enter");
-  await terminal.until("Entries of: src/shared.ts");
+  await terminal.until("Sources of: src/shared.ts");
   terminal.press("enter");
   await terminal.until("Session tree");
   expect(terminal.screen()).toMatch(/^› .*edit src\/shared\.ts/m);
@@ -91,7 +91,7 @@ test("of several entries one is chosen first; who goes there leaves the list", a
   expect(JSON.stringify(at)).toContain("src/shared.ts");
 });
 
-test("Tab shows the summary before; a line without entries opens nothing", async () => {
+test("Tab shows the previous summary; a line without entries opens nothing", async () => {
   const { terminal } = await openAt(await compactedFile());
   terminal.type("/sources\n");
   await terminal.until(", 1 of 2:");
@@ -104,14 +104,14 @@ test("Tab shows the summary before; a line without entries opens nothing", async
   terminal.type("Carried Over");
   await terminal.until("› ## Carried Over");
   terminal.press("enter");
-  await terminal.until("No entry is known for this line.");
+  await terminal.until("This line has no known source.");
 });
 
 test("what was only matched is marked, in few columns too", async () => {
   const { terminal } = await openAt(writeLines(sampleLines()), 60);
   terminal.type("/sources\n");
   await terminal.until(/Make the totals right\. +≈ user aaaa0001/);
-  expect(terminal.screen()).toContain("≈ found by what is specific in both, best effort");
+  expect(terminal.screen()).toContain("≈ matched by shared specific words, best effort");
 });
 
 test("without a summary there is nothing to walk", async () => {

@@ -140,14 +140,14 @@ test("a theme is chosen in /settings, too", async () => {
   command(ui, "/settings");
   await terminal.until("Esc leave");
   terminal.type("theme");
-  await terminal.until("Allowed: auto, dark, light, evergreen, or two as light/dark.");
+  await terminal.until("Allowed: auto, dark, light, evergreen, or a pair light/dark.");
   terminal.press("enter");
   await terminal.until("› auto ●");
   const before = terminal.written.length;
   terminal.press("up");
   await drawn(ui, `${green}─`, before);
   terminal.press("enter");
-  await terminal.until("theme is evergreen. Holds at once.");
+  await terminal.until("theme is evergreen. Takes effect immediately.");
   expect(settingsOf(ui)).toEqual({ theme: "evergreen" });
 });
 
@@ -191,7 +191,7 @@ test("a theme that does not exist is named, and the colours are as for auto", as
     { settings: { theme: "mien" }, themes: { "a.json": themeJson("mine", "#f00") } },
     { background: "#ffffff" },
   );
-  await ui.terminal.until("There is no theme mien: the colours are as for auto.");
+  await ui.terminal.until("There is no theme mien. Using auto instead.");
   await ui.terminal.until("Did you mean mine?");
   await drawn(ui, lightBorder, 0);
 });
@@ -245,7 +245,7 @@ test("a file that is changed, replaced or mended takes effect at once; broken or
   }, `${blue}─`);
   const before = terminal.written.length;
   writeFileSync(file, themeJson("mine", "#0f0").slice(0, 100));
-  await terminal.until(/is not valid JSON(.|\n)*colours stay as they are/);
+  await terminal.until(/is not valid JSON(.|\n)*Keeping the current colours/);
   rmSync(file);
   await terminal.until(/cannot be read: ENOENT/);
   expect(terminal.written.slice(before).join("")).not.toContain(`${green}─`);
@@ -301,7 +301,7 @@ test("a theme in use of which the file is broken stays at /reload, too", async (
   });
   await watched(ui);
   writeFileSync(themeFile(ui, "m.json"), "{");
-  await ui.terminal.until("colours stay as they are");
+  await ui.terminal.until("Keeping the current colours");
   const before = ui.terminal.written.length;
   command(ui, "/reload");
   await ui.terminal.until("Reloaded 0 extensions in");
@@ -317,7 +317,7 @@ test("of a folder full of broken files a few are named, and of many themes, too"
     { settings: { theme: "none" }, themes: Object.fromEntries([...broken, ...fine]) },
     { columns: 140, rows: 60 },
   );
-  const screen = await ui.terminal.until(/There is no theme none: .*fine 13 and 24\s+more\./);
+  const screen = await ui.terminal.until(/There is no theme none\. .*fine 13 and 24\s+more\./);
   expect(screen).toContain("22 more files of themes cannot be used");
   expect(screen.match(/is not valid JSON/g)).toHaveLength(8);
 });
@@ -336,14 +336,14 @@ test("themes that an extension brings are there, and what is wrong with others i
   expect(ui.terminal.screen()).not.toContain("There is no theme");
 });
 
-test("a theme that calls itself something else is found by /reload", async () => {
+test("/reload finds a theme with a new name", async () => {
   const ui = await openedWith({
     settings: { theme: "mine" },
     themes: { "m.json": themeJson("mine", "#f00") },
   });
   await watched(ui);
   writeFileSync(themeFile(ui, "m.json"), themeJson("yours", "#0f0"));
-  await ui.terminal.until(/calls itself yours now; \/reload\s+finds it so/);
+  await ui.terminal.until(/has a new name: yours\.\s+Run\s+\/reload/);
   command(ui, "/reload");
   await ui.terminal.until("There is no theme mine");
   command(ui, "/theme yours");

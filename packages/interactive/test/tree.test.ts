@@ -44,7 +44,7 @@ async function openSample(
       terminal.press("enter");
     },
     async question(answer: number) {
-      await terminal.until("Keep a summary");
+      await terminal.until("Summarise the branch");
       for (let down = 0; down < answer; down += 1) terminal.press("down");
       terminal.press("enter");
     },
@@ -79,7 +79,8 @@ describe("the panel", () => {
       › │  ◉ assistant  Done: the total is computed.                 ◀ here   16 hours
         ╰─▾○ user       [dead end] Try a cache                                16 hours
            ○ assistant  A cache makes it worse.                               16 hours
-       Enter go there · ←→ fold · Tab filter · Ctrl-A more · Ctrl-X mark · Esc leave"
+       Enter go there · ←→ fold · Tab filter · Ctrl-L label · Ctrl-A more
+       Ctrl-X mark · Esc leave"
     `);
   });
 
@@ -101,7 +102,8 @@ describe("the panel", () => {
         ╰─▾○ user [dead end] Try a cache
            ○ assistant A cache makes it worse.
        Enter go there · ←→ fold · Tab filter
-       Ctrl-A more · Ctrl-X mark · Esc leave"
+       Ctrl-L label · Ctrl-A more
+       Ctrl-X mark · Esc leave"
     `);
     terminal.press("tab", "ctrl+f");
     expect(panelOf(await terminal.until("user only"))).toMatchInlineSnapshot(`
@@ -115,7 +117,8 @@ describe("the panel", () => {
 
 
        Enter go there · ←→ fold · Tab filter
-       Ctrl-A more · Ctrl-X mark · Esc leave"
+       Ctrl-L label · Ctrl-A more
+       Ctrl-X mark · Esc leave"
     `);
   });
 
@@ -154,7 +157,7 @@ describe("the panel", () => {
     terminal.type("/tree\n");
     await terminal.until("Esc leave");
     await act(5);
-    await terminal.until("Label of this entry");
+    await terminal.until("Label for this entry");
     terminal.type("the end\n");
     await terminal.until("[the end]");
     terminal.press("up", "up", "up", "up");
@@ -171,7 +174,7 @@ describe("the panel", () => {
     terminal.type("/tree\n");
     await terminal.until("Esc leave");
     terminal.press("ctrl+l");
-    await terminal.until("Label of this entry");
+    await terminal.until("Label for this entry");
     terminal.type("the end\n");
     await terminal.until("[the end]");
     expect(session().label(oldLeaf)).toBe("the end");
@@ -188,7 +191,7 @@ test("what stands deep inside of a message is found, and stays found when it get
   terminal.type("needle");
   await terminal.until(/default · 1\/1\n.*\n.*…[a-z ]*the needle/);
   terminal.press("ctrl+l");
-  await terminal.until("Label of this entry");
+  await terminal.until("Label for this entry");
   terminal.type("found\n");
   await terminal.until(/\[found\] …[a-z ]*the needle/);
 });
@@ -199,7 +202,7 @@ describe("acceptance 33: where one goes", () => {
     await choose("try a cache");
     await question(0);
     const screen = await terminal.until(
-      (seen) => /Try a cache/.test(seen) && !seen.includes("Keep a summary"),
+      (seen) => /Try a cache/.test(seen) && !seen.includes("Summarise the branch"),
     );
     expect(screen).toContain("The total is a constant.");
     expect(screen).not.toContain("Done: the total");
@@ -211,7 +214,7 @@ describe("acceptance 33: where one goes", () => {
     await choose("make the totals user");
     await question(0);
     await terminal.until(
-      (seen) => seen.includes("Make the totals right.") && !seen.includes("Keep a summary"),
+      (seen) => seen.includes("Make the totals right.") && !seen.includes("Summarise the branch"),
     );
     expect(session().leafId).toBeNull();
     expect(session().projection().items).toEqual([]);
@@ -223,7 +226,7 @@ describe("acceptance 33: where one goes", () => {
     await choose("makes it worse");
     await question(0);
     await terminal.until(
-      (seen) => seen.includes("A cache makes it worse.") && !seen.includes("Keep a summary"),
+      (seen) => seen.includes("A cache makes it worse.") && !seen.includes("Summarise the branch"),
     );
     expect(session().leafId).toBe("bbbb0002");
   });
@@ -235,23 +238,23 @@ describe("acceptance 34: the summary of the branch", () => {
     await choose("makes it worse");
     await question(1);
     await terminal.until(
-      (seen) => seen.includes("A cache makes it worse.") && !seen.includes("Keep a summary"),
+      (seen) => seen.includes("A cache makes it worse.") && !seen.includes("Summarise the branch"),
     );
     const entry = session().entries().at(-1);
     expect(entry).toMatchObject({ type: "branch_summary", parentId: "bbbb0002", fromId: oldLeaf });
     expect(session().leafId).toBe(entry?.id);
   });
 
-  test("with a focus, the model is asked what to dwell on; Esc at the focus leads back", async () => {
+  test("with a focus, the model is asked what to focus on; Esc at the focus leads back", async () => {
     const { terminal, choose, question, session } = await openSample();
     await choose("makes it worse");
     await question(2);
-    await terminal.until("dwell on");
+    await terminal.until("focus on");
     terminal.press("esc");
     await question(2);
-    await terminal.until("dwell on");
+    await terminal.until("focus on");
     terminal.type("the edit\n");
-    await terminal.until((seen) => seen.includes("A cache makes it worse.") && !seen.includes("dwell on"));
+    await terminal.until((seen) => seen.includes("A cache makes it worse.") && !seen.includes("focus on"));
     expect(session().entries().at(-1)?.type).toBe("branch_summary");
   });
 
@@ -269,7 +272,7 @@ describe("acceptance 34: the summary of the branch", () => {
   test("Esc at the question leads back to the tree, where one was", async () => {
     const { terminal, choose } = await openSample();
     await choose("makes it worse");
-    await terminal.until("Keep a summary");
+    await terminal.until("Summarise the branch");
     terminal.press("esc");
     await terminal.until(/default · 1\/1$/m);
   });
@@ -280,10 +283,10 @@ describe("acceptance 34: the summary of the branch", () => {
       await choose("A cache makes");
       if (atFocus) {
         await question(2);
-        await terminal.until("dwell on");
-      } else await terminal.until("Keep a summary");
+        await terminal.until("focus on");
+      } else await terminal.until("Summarise the branch");
       terminal.press("ctrl+c");
-      const screen = await terminal.until((text) => !/dwell on|Keep a summary/.test(text));
+      const screen = await terminal.until((text) => !/focus on|Summarise the branch/.test(text));
       expect(screen).not.toContain("Session tree");
       terminal.type("x");
       await terminal.until(/x\s*\n─/);
@@ -305,7 +308,7 @@ describe("acceptance 34: the summary of the branch", () => {
     await terminal.until("Summarising the branch… (Esc to cancel)");
     terminal.type("typed meanwhile");
     terminal.press("esc");
-    const screen = await terminal.until("you are where you were");
+    const screen = await terminal.until("Your position is unchanged");
     expect(screen).toContain("typed meanwhile");
     expect([session().leafId, session().entries().length]).toEqual([oldLeaf, before]);
   });
@@ -319,11 +322,11 @@ describe("acceptance 34: the summary of the branch", () => {
       (seen) => seen.includes("branch_summary_failed") && seen.includes("Summarise with the built-in digest"),
     );
     expect(screen).toContain("nothing was changed");
-    expect(screen).not.toContain("where you were");
+    expect(screen).not.toContain("position is unchanged");
     expect(session().leafId).toBe(oldLeaf);
     await question(3);
     const moved = await terminal.until(
-      (seen) => !seen.includes("Keep a summary") && seen.includes("makes it worse"),
+      (seen) => !seen.includes("Summarise the branch") && seen.includes("makes it worse"),
     );
     // What failed before is no longer so.
     expect(moved).not.toContain("nothing was changed");

@@ -179,7 +179,7 @@ export class AnswerBlock extends ChatBlock<AnswerLooks> {
   #thinking({ thinking, redacted }: Record<string, unknown>, width: number): string[] {
     const { style } = this.looks.theme;
     if (redacted === true)
-      return fittedLines([` ${style.thinkingText("Thinking… withheld by the provider")}`], width);
+      return fittedLines([` ${style.thinkingText("Thinking… hidden by the provider")}`], width);
     if (typeof thinking !== "string" || thinking.trim() === "") return [];
     const label = this.isExpanded ? undefined : this.looks.thinkingLabel?.();
     const head = ` ${style.thinkingText(label ?? `Thinking… ${lineCount(thinking.trim())}`)}`;
@@ -196,9 +196,9 @@ function length(text: unknown): number {
 function endLine({ stopReason, errorMessage }: AssistantMessage): ChatLine | undefined {
   switch (stopReason) {
     case "aborted":
-      return { look: "warning", text: "Stopped before its end." };
+      return { look: "warning", text: "Stopped before the end." };
     case "length":
-      return { look: "warning", text: "Cut off at the model's output cap." };
+      return { look: "warning", text: "Cut off at the model's output limit." };
     case "error":
       return { look: "error", text: `Failed: ${reasonText(errorMessage)}` };
     default:

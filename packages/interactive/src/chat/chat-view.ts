@@ -132,7 +132,8 @@ export class ChatView {
     this.#images.clear();
     this.#messages.clear();
     const { items, hasEarlier } = this.#history.path(session);
-    if (hasEarlier) this.line({ text: "Earlier messages are not shown. Run /tree to see them.", look: "muted" });
+    if (hasEarlier)
+      this.line({ text: "Earlier messages are not shown. Run /tree to see them.", look: "muted" });
     for (const item of items) this.#show(item);
     for (const each of unread) this.#add(each);
     this.#screen.redrawOther();

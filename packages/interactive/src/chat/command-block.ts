@@ -39,7 +39,9 @@ export class CommandBlock extends ChatBlock {
     const title = ` ${style.accent("$")} ${style.bold(oneLine(typeof command === "string" ? command : "?"))}`;
     return [
       truncateToWidth(title, width, "…"),
-      ...(excludeFromContext === true ? wrapped(["not in the model's view"], width, style.dim, "   ") : []),
+      ...(excludeFromContext === true
+        ? wrapped(["The model does not see this."], width, style.dim, "   ")
+        : []),
       ...maskedLines(this.#masked, { looks: this.looks, isExpanded: this.isExpanded, width }),
       ...this.folded(outputLines(shown), { fold, draw }),
       ...wrapped(commandEnd(this.#message), width, style.error, "   "),
@@ -52,7 +54,7 @@ function commandEnd({ exitCode, cancelled, truncated, fullOutputPath }: BashExec
   if (cancelled === true) lines.push("Cancelled.");
   else if (typeof exitCode === "number" && exitCode !== 0) lines.push(`Exit code ${exitCode}.`);
   if (truncated === true && typeof fullOutputPath === "string")
-    lines.push(`All of it is in ${oneLine(fullOutputPath)}`);
+    lines.push(`Full output: ${oneLine(fullOutputPath)}`);
   return lines;
 }
 

@@ -81,7 +81,7 @@ export function diffGutter(
 }
 
 function diffLine(line: string, tellsReturns: boolean): DiffLine {
-  if (noNewline.test(line)) return { kind: "gap", text: "no newline at the end" };
+  if (noNewline.test(line)) return { kind: "gap", text: "no newline at the end of the file" };
   const kind = kindOf(line);
   const text = line.replace(/\r$/, tellsReturns ? "␍" : "");
   const shown = kind === "same" ? text : withBlanks(text);

@@ -49,9 +49,7 @@ export class SummaryBlock extends ChatBlock {
         ? []
         : ["", ...wrapped([heading], width, style.bold), ...wrapped(paths, width, style.muted, "   ")];
     };
-    const sources = this.#isUndone
-      ? []
-      : [style.dim(`${this.looks.sourcesKey()}: where its lines come from`)];
+    const sources = this.#isUndone ? [] : [style.dim(`${this.looks.sourcesKey()}: sources of each line`)];
     return [
       ...wrapped([title, ...sources], width),
       "",
@@ -75,7 +73,7 @@ export class SummaryBlock extends ChatBlock {
   /** `[compaction] Compacted from 123,456 tokens`. */
   #title(): string {
     if (this.#entry.type === "branch_summary")
-      return `[branch summary] Of ${branchWords({ isMerge: this.#entry.isMerge === true })}`;
+      return `[branch summary] of ${branchWords({ isMerge: this.#entry.isMerge === true })}`;
     const size = sizeBeforeText(this.#entry);
     return `[compaction] Compacted${size === undefined ? "" : ` from ${size}`}${this.#isUndone ? ", undone" : ""}`;
   }

@@ -52,6 +52,7 @@ export class LineBlock extends ChatBlock<Pick<ChatLooks, "theme">> {
   protected lines(width: number): string[] {
     const { look } = this.line;
     const text = typeof this.line.text === "string" ? this.line.text : this.line.text(width - 1);
+    if (text === "") return [];
     return look === undefined
       ? colouredLines(text, width)
       : hangingLines(text, width, this.looks.theme.style[look]);

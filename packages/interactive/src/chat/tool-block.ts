@@ -30,8 +30,8 @@ const indent = "   ";
 const marks: Readonly<Record<ToolState, string>> = { waiting: "○", running: "◌", done: "●", failed: "✗" };
 
 const maskedTexts = {
-  whole: "masked: not in the model's view",
-  part: "shortened: the model sees a part of it",
+  whole: "masked: the model does not see this output",
+  part: "shortened: the model sees only a part",
 } as const;
 
 /** How much of an output the model does not see. */

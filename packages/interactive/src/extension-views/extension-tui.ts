@@ -79,7 +79,7 @@ function guarded(component: Component, notify: (message: string) => void): Compo
       return draw();
     } catch (error) {
       hasFailed = true;
-      notify(`An overlay of an extension failed: ${error instanceof Error ? error.message : String(error)}`);
+      notify(`An extension's overlay failed: ${error instanceof Error ? error.message : String(error)}`);
       return undefined;
     }
   };

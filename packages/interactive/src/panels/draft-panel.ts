@@ -92,9 +92,7 @@ export class DraftPanel implements Panel {
   render(width: number): string[] {
     const { screen, draft } = this.#options;
     const { muted } = screen.theme.style;
-    const typing = this.#isTyping
-      ? textLines("What you type goes where you were typing.", width).map(muted)
-      : [];
+    const typing = this.#isTyping ? textLines("Your typing goes to the prompt.", width).map(muted) : [];
     const choices = this.#choiceLines(width);
     const hints = this.#hints();
     const below = [...choices, ...typing];
@@ -171,7 +169,7 @@ export class DraftPanel implements Panel {
   }
 
   #hints(): (readonly [string, string])[] {
-    const confirm = [keyName("tui.select.confirm"), "take it"] as const;
+    const confirm = [keyName("tui.select.confirm"), "confirm"] as const;
     const cancel = [keyName("tui.select.cancel"), "cancel"] as const;
     if (this.#isLow) return [confirm, cancel];
     const outside: [string, string][] = this.#has("edit")

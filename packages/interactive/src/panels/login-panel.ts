@@ -76,7 +76,7 @@ export class LoginPanel implements Panel, Focusable {
     this.#show({
       url: verificationUri,
       code,
-      instructions: "Go there with any browser, and type this code; this goes on by itself.",
+      instructions: "Open the address in any browser and enter this code. Bonsai continues by itself.",
     });
   }
 
@@ -181,10 +181,10 @@ export class LoginPanel implements Panel, Focusable {
     const enter = keyName("tui.select.confirm");
     return [
       ...(asked === undefined ? [] : [[enter, "answer"] as const]),
-      ...(asked === undefined && offered !== undefined ? [[enter, "open the browser"] as const] : []),
+      ...(asked === undefined && offered !== undefined ? [[enter, "open browser"] as const] : []),
       ...(offered === undefined
         ? []
-        : [["Tab", offered.code === undefined ? "copy the address" : "copy the code"] as const]),
+        : [["Tab", offered.code === undefined ? "copy address" : "copy code"] as const]),
       [keyName("tui.select.cancel"), "cancel"],
     ];
   }

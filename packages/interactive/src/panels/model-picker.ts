@@ -72,24 +72,24 @@ function modelList(
     row: (item) => modelRow(item, current, favourites?.has(item.reference) ?? false),
     preview: (item, width) =>
       textLines(modelWords(item, keys, catalogue.asOf), width).map(screen.theme.style.muted),
-    noMatch: "Nothing matches; Tab changes between those that can be used and all.",
-    empty: "Asking local servers …",
+    noMatch: "No matches. Tab switches between available and all models.",
+    empty: "Looking for local servers…",
     onPick: (item) => {
       if (item.isUsable) done(item);
-      else list.update({ status: `${item.reference} cannot be used: ${missing(item.model, keys)}.` });
+      else list.update({ status: `${item.reference} is not available: ${missing(item.model, keys)}.` });
     },
     onCancel: () => done(undefined),
     actions: [
       {
         key: "tab",
-        does: "usable or all",
+        does: "available or all",
         run: () => {
           isAll = !isAll;
           list.update({ status: undefined });
           show();
         },
       },
-      ...(keep === undefined ? [] : [saying("ctrl+s", "begin with it from now on", keep)]),
+      ...(keep === undefined ? [] : [saying("ctrl+s", "use for new sessions", keep)]),
       ...(favourites === undefined
         ? []
         : [saying("ctrl+f", "favourite", ({ reference }) => favourites.toggle(reference))]),
@@ -100,13 +100,13 @@ function modelList(
     usable = found;
     list.update({
       empty:
-        "No model can be used yet: /login stores a key, or start a local server like Ollama. Tab shows all.",
+        "No model available. Store a key with /login or start a local server such as Ollama. Tab shows all models.",
     });
     show();
     if (query === "") list.model.select(current);
   };
   usableModels({ catalogue, keys, signal }).then(arrived, (error: unknown) =>
-    list.update({ empty: "Nothing to choose from.", status: errorLine(error) }),
+    list.update({ empty: "The list of models could not be read.", status: errorLine(error) }),
   );
   return list;
 }
@@ -168,11 +168,10 @@ function modelRow({ reference, model, isUsable }: ModelItem, current: string, is
 export function missing(model: CatalogueModel, keys: KeyFile): string {
   const { provider, apiKeyEnv, baseUrl } = model;
   if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
-  if (isReachable(model, keys))
-    return `no server answers at ${shownAddress(baseUrl)}, or it has no such model`;
+  if (isReachable(model, keys)) return `no server at ${shownAddress(baseUrl)} offers it`;
   return apiKeyEnv === undefined
-    ? `it needs a login: /login ${provider}`
-    : `it needs a key; set ${apiKeyEnv}, or /login ${provider}`;
+    ? `it needs a login. Run /login ${provider}`
+    : `it needs a key. Set ${apiKeyEnv} or run /login ${provider}`;
 }
 
 /** One or two lines about a model. */
@@ -193,11 +192,11 @@ function modelWords({ model, isUsable }: ModelItem, keys: KeyFile, asOf: string)
     name,
     `window ${shortTokens(contextWindow || null)}`,
     ...(maxOutputTokens ? [`output up to ${shortTokens(maxOutputTokens)}`] : []),
-    reasoning ? "thinks" : "does not think",
-    input.includes("image") ? "sees images" : "text only",
+    reasoning ? "thinking" : "no thinking",
+    input.includes("image") ? "images" : "text only",
     `${provider}: ${key}`,
     ...(model.usdPerMillionTokens === undefined
       ? []
-      : [`prices in US dollars per million tokens, in and out, as of ${asOf}`]),
+      : [`prices: US dollars per million input / output tokens, ${asOf}`]),
   ].join(" · ");
 }

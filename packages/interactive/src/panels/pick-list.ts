@@ -44,9 +44,9 @@ export interface PickListOptions<Item> extends PickListModelOptions<Item> {
   actions?: readonly PickAction<Item>[];
   /** What Enter does, in a word. Default "choose". */
   picks?: string;
-  /** Stands where the list has nothing. Default "Nothing here." */
+  /** Stands where the list has nothing. Default "The list is empty." */
   empty?: string;
-  /** Stands where nothing is as the query wants it. Default "Nothing matches." */
+  /** Stands where nothing is as the query wants it. Default "No matches." */
   noMatch?: string;
   /** Lines about the selected item, each within the width; left out on a low screen. */
   preview?: (item: Item, width: number) => readonly string[];
@@ -87,7 +87,7 @@ export class PickList<Item> extends FieldPanel<TextField> {
     this.#options = options;
     this.model = new PickListModel(options);
     this.#title = options.title;
-    this.#empty = options.empty ?? "Nothing here.";
+    this.#empty = options.empty ?? "The list is empty.";
   }
 
   /** Changes the texts around the list. @param status a line below the list; undefined takes it away */
@@ -173,7 +173,7 @@ export class PickList<Item> extends FieldPanel<TextField> {
     const { theme } = this.#options.place;
     const { matches, total, position } = this.model;
     if (matches.length === 0) {
-      const words = total === 0 ? this.#empty : (this.#options.noMatch ?? "Nothing matches.");
+      const words = total === 0 ? this.#empty : (this.#options.noMatch ?? "No matches.");
       return textLines(words, width).map(theme.style.muted);
     }
     const { first, items } = this.model.window(height);

@@ -97,12 +97,12 @@ export class ConfirmPanel implements Panel {
       ...heading,
       ...this.#text.render(width, Math.max(2, place.rows - heading.length - 8)),
       ` ${this.#isYes ? selected(yes) : muted(yes)} ${this.#isYes ? muted(no) : selected(no)}`,
-      ...(this.#isTyping ? textLines("What you type goes where you were typing.", width).map(muted) : []),
+      ...(this.#isTyping ? textLines("Your typing goes to the prompt.", width).map(muted) : []),
     ];
     return framed(place.theme, width, lines, [
       ...letters,
-      ["Tab", "change"],
-      [keyName("tui.select.confirm"), "take it"],
+      ["Tab", "switch"],
+      [keyName("tui.select.confirm"), "confirm"],
       [keyName("tui.select.cancel"), onLeave === undefined ? "no" : "not now"],
     ]);
   }
@@ -154,7 +154,7 @@ export class InputPanel extends FieldPanel<TextField> {
       ...(this.#problem === undefined ? [] : textLines(this.#problem, width).map(place.theme.style.error)),
     ];
     return framed(place.theme, width, lines, [
-      [keyName("tui.select.confirm"), "take it"],
+      [keyName("tui.select.confirm"), "confirm"],
       [keyName("tui.select.cancel"), "leave"],
     ]);
   }
@@ -199,7 +199,7 @@ export class EditorPanel extends FieldPanel<Editor> {
   render(width: number): string[] {
     const { screen, title } = this.#options;
     const hints: KeyHint[] = [
-      [keyName("tui.input.submit"), "take it"],
+      [keyName("tui.input.submit"), "confirm"],
       [keyName("tui.input.newLine"), "new line"],
       [keyName("tui.select.cancel"), "leave"],
     ];
@@ -242,7 +242,7 @@ class ScrolledText {
     this.#first = Math.max(0, Math.min(this.#first, lines.length - page));
     const left = lines.length - this.#first - page;
     const keys = `${keyName("tui.select.up")}/${keyName("tui.select.down")}`;
-    const more = left > 0 ? `${counted(left, "more line")} (${keys})` : `the end (${keys})`;
+    const more = left > 0 ? `${counted(left, "more line")} (${keys})` : `end of text (${keys})`;
     return [
       ...lines.slice(this.#first, this.#first + page),
       ...textLines(more, width).slice(0, 1).map(this.#theme.style.dim),

@@ -98,12 +98,12 @@ class SessionPicker {
   #show(status: string | undefined = this.#problems()): void {
     const { filesToRead } = this.#texts;
     const place = this.#isEverywhere ? "all folders" : `in ${wholePath(this.#options.cwd)}`;
-    const reading = filesToRead === 0 ? "" : ` · reading ${filesToRead} that are not all indexed yet …`;
+    const reading = filesToRead === 0 ? "" : ` · reading ${counted(filesToRead, "session")} not yet indexed…`;
     this.list.update({
       title: `Sessions, ${place}${reading}`,
       empty: this.#isEverywhere
-        ? "No session was recorded yet."
-        : "No session was recorded in this folder; Tab shows those of all folders.",
+        ? "No sessions yet."
+        : "No sessions in this folder yet. Tab shows all folders.",
       status,
     });
     this.list.setItems(
@@ -116,8 +116,7 @@ class SessionPicker {
     if (problem !== undefined) return errorLine(problem);
     const count = Math.max(this.#skipped, this.#texts.unread);
     if (count === 0) return undefined;
-    const isPlural = count !== 1;
-    return `${counted(count, "file")} ${isPlural ? "are" : "is"} no session that can be read; \`bonsai sessions\` names ${isPlural ? "them" : "it"}.`;
+    return `${counted(count, "file")} could not be read as a session. Run \`bonsai session list\` to see which.`;
   }
 
   #toggleFolders(): void {
@@ -142,7 +141,7 @@ class SessionPicker {
     if (session === undefined) return;
     const { screen, inUse, nameInUse } = this.#options;
     const typed = await askText(screen, {
-      title: "Name of the session",
+      title: "Session name",
       message: session.firstWords ?? "",
       value: session.name ?? "",
       placeholder: "no name",
@@ -161,27 +160,29 @@ class SessionPicker {
     const { screen, place, inUse } = this.#options;
     const { home } = place;
     if (session.file === inUse)
-      return this.list.update({ status: "This session is in use: open another, then delete it from there." });
+      return this.list.update({
+        status: "This session is open. Open another session first, then delete this one.",
+      });
     const isSure = await askYes(screen, {
       title: "Delete this session?",
-      message: `${sessionTitle(session)}\n\nIts file goes to ${wholePath(trashFolder(home))}, and nothing empties that folder.`,
+      message: `${sessionTitle(session)}\n\nThe file moves to ${wholePath(trashFolder(home))}. Bonsai never empties this folder.`,
     });
     if (!isSure) return;
     const inTrash = trashSession(session.file, home);
     this.#deleted.push({ file: session.file, inTrash });
     this.#reload();
-    this.list.update({ status: `Moved to ${wholePath(trashFolder(home))}. Ctrl-Z takes it back.` });
+    this.list.update({ status: `Moved to ${wholePath(trashFolder(home))}. Press Ctrl-Z to restore it.` });
   }
 
   /** The latest that was deleted here. */
   async #takeBack(): Promise<void> {
     const latest = this.#deleted.at(-1);
-    if (latest === undefined) return this.list.update({ status: "Nothing was deleted here." });
+    if (latest === undefined) return this.list.update({ status: "There is no deleted session to restore." });
     takeBack(latest);
     this.#deleted.pop();
     this.#reload();
     this.list.model.select(latest.file);
-    this.list.update({ status: "The session is back." });
+    this.list.update({ status: "Restored the session." });
   }
 
   /** One thing at a time; what fails stands below the list. */
@@ -225,7 +226,7 @@ function trashSession(file: string, home: string): string {
 
 /** Moves a session's file back from the trash. @throws what the file system throws, and where another has its place */
 function takeBack({ file, inTrash }: { file: string; inTrash: string }): void {
-  if (existsSync(file)) throw new Error(`${file} is there already.`);
+  if (existsSync(file)) throw new Error(`${file} already exists.`);
   renameSync(inTrash, file);
 }
 

@@ -12,7 +12,7 @@ export interface ListedSession extends SessionSummary {
 }
 
 export function sessionTitle({ name, firstWords }: SessionSummary): string {
-  return name ?? firstWords ?? "(nothing was said)";
+  return name ?? firstWords ?? "(no messages)";
 }
 
 /** What a search looks at. */
@@ -39,7 +39,7 @@ export function sessionRow(
   return {
     label: sessionTitle(session),
     detail: `${session.parentSession === undefined ? "" : "fork · "}${folder}${when}`,
-    mark: [...(session.file === inUse ? ["●"] : []), ...(isByText ? ["in its text"] : [])].join(" "),
+    mark: [...(session.file === inUse ? ["●"] : []), ...(isByText ? ["found in text"] : [])].join(" "),
   };
 }
 

@@ -68,7 +68,7 @@ class SettingsEditor {
       actions: [
         {
           key: "ctrl+d",
-          does: "back to the default",
+          does: "reset",
           run: (setting) => setting && this.#write(setting, undefined),
         },
       ],
@@ -111,12 +111,12 @@ class SettingsEditor {
       value.kind === "choice"
         ? value.choices.join(", ")
         : value.kind === "theme"
-          ? `${themeChoices(themes).join(", ")}, or two as light/dark`
+          ? `${themeChoices(themes).join(", ")}, or a pair light/dark`
           : allowed[value.kind];
     const otherwise =
       over === undefined
         ? []
-        : [`${over.name} says ${shownValue(inForce)} here; your own settings say ${shownValue(own)}.`];
+        : [`${over.name} sets ${shownValue(inForce)} here. Your own value: ${shownValue(own)}.`];
     const here = this.#here(setting);
     const lines = [
       setting.meaning,
@@ -165,7 +165,7 @@ class SettingsEditor {
     const { screen, home } = this.#options;
     const typed = await askText(screen, {
       title: settingName(setting),
-      message: `${setting.meaning} Empty means the default.`,
+      message: `${setting.meaning} Leave it empty for the default.`,
       value: shownValue(now),
       problem: (text) => numberProblem(text, setting, home),
     });
@@ -189,7 +189,7 @@ class SettingsEditor {
   #changed(setting: CommonSetting): string {
     const { value, over } = this.#source(setting);
     if (over !== undefined)
-      return `${settingName(setting)} is saved as yours; but ${sourceWord(over)} says ${shownValue(value)} here.`;
+      return `Saved ${settingName(setting)} as your own, but ${sourceWord(over)} sets ${shownValue(value)} here.`;
     return `${settingName(setting)} is ${shownValue(value)}. ${holdsWords(setting)}`;
   }
 }
@@ -214,7 +214,7 @@ function numberWords({ value }: CommonSetting): string {
 
 function notTyped(text: string, setting: CommonSetting): string {
   const words = numberWords(setting);
-  return `${text} is ${words === "a whole number" ? "no number" : `not ${words}`}.`;
+  return `${text} is not ${words}.`;
 }
 
 function numberProblem(text: string, setting: CommonSetting, home: string): string | undefined {
@@ -276,10 +276,10 @@ function sourceWord({ origin, name }: SettingsLayer): string {
 
 /** From when on a change holds, as a sentence. */
 function holdsWords(setting: CommonSetting): string {
-  if (setting.holds === "now") return "Holds at once.";
-  if (setting.holds === "session") return "Holds from the next session on: /new, /resume.";
-  const also = settingName(setting) === "model" ? "; /model changes this session's" : "";
-  return `Holds from the next start on${also}.`;
+  if (setting.holds === "now") return "Takes effect immediately.";
+  if (setting.holds === "session") return "Takes effect in the next session (/new, /resume).";
+  const also = settingName(setting) === "model" ? ". Use /model for this session" : "";
+  return `Takes effect at the next start${also}.`;
 }
 
 /** As it is shown in the list. */

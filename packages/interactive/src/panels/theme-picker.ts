@@ -37,7 +37,7 @@ export async function pickTheme({
 function themeRow(choice: string, themes: ThemeControl): PickRow {
   const theme = themes.get(choice);
   const mark = choice === themes.choice ? "●" : undefined;
-  if (theme === undefined) return { label: choice, detail: "as the terminal's background is", mark };
+  if (theme === undefined) return { label: choice, detail: "follows the terminal's background", mark };
   const from = theme.path === undefined ? "built in" : shownPath(theme.path, theme.path);
   return { label: choice, detail: `${theme.appearance} · ${from}`, mark };
 }

@@ -38,7 +38,7 @@ export function markOf({ data, mimeType }: ImageContent): string {
 function gone(mark: string): never {
   throw new BonsaiError({
     code: "image_gone",
-    message: `The image of ${mark} is not here any more: images are kept until bonsai ends.`,
-    hint: "Paste it again, or delete the mark.",
+    message: `The image ${mark} is gone. Bonsai keeps pasted images until it quits.`,
+    hint: "Paste the image again or delete the mark.",
   });
 }

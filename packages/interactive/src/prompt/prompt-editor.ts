@@ -12,7 +12,7 @@ import { asPaste, isSteering, pastedText, typableText } from "../terminal/typed-
 import { ExtensionEditor } from "./extension-editor.ts";
 import { imageMark, PastedImages } from "./pasted-images.ts";
 
-const labels = { none: "", shell: " shell ", hiddenShell: " shell, kept from the model " } as const;
+const labels = { none: "", shell: " shell ", hiddenShell: " shell, hidden from the model " } as const;
 
 /** What may hold a key, and belongs in no file. */
 const secret = /^\/login\s/;

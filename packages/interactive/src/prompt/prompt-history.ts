@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { counted } from "@bonsai-agent/app/numbers";
 import { z } from "zod";
 import { MOST_PROMPTS } from "./prompt-editor.ts";
 
@@ -64,8 +65,9 @@ export class PromptHistory {
   #setAside(strangeLines: number): void {
     const beside = `${this.#file}.damaged`;
     this.#write(() => copyFileSync(this.#file, beside));
-    const what = strangeLines === 1 ? "a line" : `${strangeLines} lines`;
-    this.#notify(`${this.#file} had ${what} that cannot be read. The file as it was is ${basename(beside)}.`);
+    this.#notify(
+      `Removed ${counted(strangeLines, "unreadable line")} from ${this.#file}. The original is in ${basename(beside)}.`,
+    );
   }
 
   #parsed(): { texts: string[]; strangeLines: number; lines: number } {
@@ -105,7 +107,7 @@ export class PromptHistory {
   }
 
   #notifyError(error: unknown): void {
-    this.#notify(`What you type is not remembered for later sessions: ${(error as Error).message}`);
+    this.#notify(`The prompt history cannot be saved: ${(error as Error).message}`);
   }
 
   #notify(message: string): void {

@@ -81,5 +81,4 @@ interface FillEditorContext {
   notify(message: string): void;
 }
 
-const editorKept =
-  "What you had typed stays in the editor; the message is one key up, and still in the tree.";
+const editorKept = "Your draft stays in the editor. Press Up for the message.";

@@ -46,12 +46,12 @@ export function panelReview({ context, untilRest }: PanelReviewOptions): ReviewC
     // Its end is waited for by nobody who has aborted; its own key ends it then.
     if (isOutside) return untilAborted(editedOutside(context, prefill), signal);
     return screen.show<string>(
-      (done) => new EditorPanel({ screen, title: "The summary", prefill, onDone: done }),
+      (done) => new EditorPanel({ screen, title: "Edit the summary", prefill, onDone: done }),
       signal,
     );
   }
   function askedFocus({ signal, focus = "" }: CompactionDraft): Promise<string | undefined> {
-    const title = "What should the summary dwell on?";
+    const title = "What should the summary focus on?";
     return screen.show<string>(
       (done) => new InputPanel({ place: screen, title, value: focus, onDone: done }),
       signal,

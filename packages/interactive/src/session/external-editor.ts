@@ -43,13 +43,13 @@ async function pickedEditor(context: InteractiveContext): Promise<string | undef
   const found = editorsThere({ ...host.app.call.io.env });
   if (found.length === 0) {
     notify(
-      `Neither VISUAL nor EDITOR names an editor, and none is on the PATH: ${editors.join(", ")}.`,
+      `No editor found. Set VISUAL, EDITOR or the setting editor. Searched PATH for ${editors.join(", ")}.`,
       "warning",
     );
     return undefined;
   }
   const picked = await askPick<string>(screen, {
-    title: "Neither VISUAL nor EDITOR names an editor. Which one?",
+    title: "VISUAL and EDITOR are not set. Which editor?",
     items: found,
     key: String,
     text: String,
@@ -79,8 +79,8 @@ function editorsThere(env: NodeJS.ProcessEnv): string[] {
 async function remember(editor: string, { host, screen, notify }: InteractiveContext): Promise<void> {
   host.app.settings = { ...host.app.settings, editor };
   const isKept = await askYesOrNo(screen, {
-    title: "Remember it?",
-    message: `Yes writes "editor": ${JSON.stringify(editor)} into ${settingsFile(host.app.home)}; without, it is asked again at the next start.`,
+    title: "Save this editor?",
+    message: `Yes adds "editor": ${JSON.stringify(editor)} to ${settingsFile(host.app.home)}. Otherwise Bonsai asks again after the next start.`,
   });
   if (isKept !== true) return;
   try {
@@ -156,8 +156,8 @@ async function ended({ command, env }: EditorCall, file: string, signal: AbortSi
     child.on("error", (cause) => reject(failed(command, cause.message, cause)));
     child.on("exit", (code, by) => {
       if (code === 0) resolve();
-      else if (code === 127) reject(failed(command, "there is no such command"));
-      else reject(failed(command, by === null ? `it ended with ${code}` : `it was ended by ${by}`));
+      else if (code === 127) reject(failed(command, "the command does not exist"));
+      else reject(failed(command, by === null ? `exit code ${code}` : `it was stopped by ${by}`));
     });
   });
 }
@@ -165,8 +165,8 @@ async function ended({ command, env }: EditorCall, file: string, signal: AbortSi
 function failed(command: string, why: string, cause?: unknown): BonsaiError {
   return new BonsaiError({
     code: "editor_failed",
-    message: `The editor ${command} did not give a text back: ${why}. What you typed is as it was.`,
-    hint: "The setting editor, VISUAL or EDITOR should name an editor that waits until the file is closed, like code --wait.",
+    message: `The editor ${command} failed: ${why}. Your text is unchanged.`,
+    hint: "Set VISUAL, EDITOR or the setting editor to a command that waits until the file is closed, such as code --wait.",
     ...(cause === undefined ? {} : { cause }),
   });
 }

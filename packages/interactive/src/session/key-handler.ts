@@ -104,7 +104,7 @@ export class KeyHandler {
     const { screen, editor, quitting, hint } = this.#options;
     const now = performance.now();
     if (now - this.#lastCtrlCMs < secondCtrlCMs) quitting.quit();
-    else hint(`${keys.label("clearOrQuit")} again ends bonsai`, secondCtrlCMs);
+    else hint(`Press ${keys.label("clearOrQuit")} again to quit`, secondCtrlCMs);
     this.#lastCtrlCMs = now;
     if (screen.hasPanel) screen.leaveAll();
     else editor.clear();
@@ -165,7 +165,7 @@ export class KeyHandler {
     this.#lastEscMs = isSecond ? Number.NEGATIVE_INFINITY : now;
     if (!editor.isEmpty || this.#context === undefined) return;
     if (isSecond) submitting.submit("/tree", { isKey: true });
-    else hint(`${keys.label("interrupt")} again opens the tree`, secondEscMs);
+    else hint(`Press ${keys.label("interrupt")} again for the session tree`, secondEscMs);
   }
 
   /** The shell has the terminal until the user comes back. */

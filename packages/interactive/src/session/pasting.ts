@@ -31,24 +31,27 @@ function refusalOf(content: ClipboardContent): string | undefined {
     case "text":
       return undefined;
     case "nothing":
-      return `There is nothing on the clipboard that could be pasted (${oneLine(content.words, 120)}).`;
+      return `The clipboard has nothing to paste (${oneLine(content.words, 120)}).`;
     case "other":
-      return `The clipboard holds neither text nor ${taken}; it has ${oneLine(content.types.join(", "), 120)}.`;
+      return `The clipboard contains neither text nor ${taken}, but ${oneLine(content.types.join(", "), 120)}.`;
     case "image": {
       const { bytes } = content;
-      if (imageType(bytes) === undefined) return `What the clipboard holds as an image is not ${taken}.`;
+      if (imageType(bytes) === undefined) return `The image on the clipboard is not ${taken}.`;
       if (bytes.length <= mostImageBytes) return undefined;
-      return `The image on the clipboard has ${size(bytes.length)}; models take ${size(mostImageBytes)}. Copy a part of it, or save it smaller and name it with @.`;
+      return `The image on the clipboard is too large (${size(bytes.length)}, limit ${size(mostImageBytes)}). Copy a part of it, or save a smaller file and name it with @.`;
     }
   }
 }
 
-const taken = "an image as PNG, JPEG, WebP or GIF";
+const taken = "a PNG, JPEG, WebP or GIF image";
 
 function insertImage(bytes: Buffer, { editor, host, notify }: InteractiveContext): void {
   const mimeType = imageType(bytes) ?? "";
   editor.insertImage({ type: "image", data: bytes.toString("base64"), mimeType });
   const { model } = host.agent;
   if (isNoModel(model) || model.input.includes("image")) return;
-  notify(`${model.name} takes text only and will not see the image; /model chooses another.`, "warning");
+  notify(
+    `${model.name} only reads text, so it will not see the image. Choose another model with /model.`,
+    "warning",
+  );
 }

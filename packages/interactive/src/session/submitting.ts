@@ -161,7 +161,7 @@ export class Submitting {
     { command, isQuiet }: { command: string; isQuiet: boolean },
   ): Promise<void> {
     const { ended } = await this.#inOrder(typed, async () => {
-      if (!(await this.#isAtRest(typed, context, `A command behind ${isQuiet ? "!!" : "!"}`))) return {};
+      if (!(await this.#isAtRest(typed, context, `The ${isQuiet ? "!!" : "!"} command`))) return {};
       const { screen, host } = context;
       const ended = withLiveOutput(screen, command, (onOutput) =>
         host.agent.runUserCommand(command, { excludeFromContext: isQuiet, onOutput }),
@@ -194,7 +194,7 @@ export class Submitting {
     const rests = await this.#options.gracePeriod.soon(host.agent);
     if (!this.#release(typed)) return false;
     if (rests && !host.agent.isBusy) return true;
-    const message = `${what} has to wait until the agent is done; ${keys.label("interrupt")} stops it.`;
+    const message = `${what} has to wait for the agent. Press ${keys.label("interrupt")} to stop the agent.`;
     this.#options.notify(message, "warning");
     this.#options.editor.giveBack(...typedTexts([typed]));
     return false;
@@ -206,7 +206,7 @@ export class Submitting {
     const { status, error, unsent = [] } = result;
     if (status === "failed" && this.#context?.chat.showsFailure(error) !== true)
       this.#options.notify(errorText(error), "error");
-    if (status === "paused") this.#options.notify("Compacted, and waiting: the next prompt goes on.");
+    if (status === "paused") this.#options.notify("Compacted and paused. Send a prompt to continue.");
     this.#options.editor.giveBack(...this.#asTyped(unsent));
     if (!this.#context?.host.agent.isBusy) this.#typedOf.clear();
   }
@@ -235,9 +235,9 @@ function typedTexts(sent: readonly Typed[]): string[] {
 }
 
 const firstRunLines = [
-  "No model can be used yet; /demo plays a whole session without one.",
-  "`bonsai compact FILE` works on your Claude Code, Codex and pi sessions.",
-  "/login stores a key; a local server (Ollama, llama.cpp, …) is just found.",
+  "No model available yet. Run `bonsai demo` to see a session without one.",
+  "`bonsai compact FILE` works on Claude Code, Codex and pi sessions.",
+  "Store a key with /login. A local Ollama or llama.cpp is found automatically.",
 ].join("\n");
 
 /** Notifies what works without a model. @returns false where there is one */

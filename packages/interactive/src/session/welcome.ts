@@ -9,7 +9,7 @@ import { isNoModel } from "../no-model.ts";
 import { instructionPaths } from "../slash/context-report.ts";
 
 /**
- * Shows the first lines of an empty session, and one line for a fork. Without a model, the first run has its own lines.
+ * Shows the first lines of an empty session, and one line for a fork. Without a model, the notice of the first run is the heading.
  * @param started resolves once skills, prompt templates and MCP servers are known
  */
 export function welcome(chat: ChatView, host: AgentHost, started: Promise<void>): void {
@@ -19,11 +19,12 @@ export function welcome(chat: ChatView, host: AgentHost, started: Promise<void>)
     const text = `This session is a ${forkWords(parentSession)}. The original is unchanged. /session shows its file.`;
     chat.line({ text, look: "dim" });
   }
-  if (agent.session.leafId !== null || isNoModel(agent.model)) return;
+  if (agent.session.leafId !== null) return;
   const first = `bonsai ${app.call.version}. Type a task. /help shows commands and keys.`;
+  const head = isNoModel(agent.model) ? [] : [first];
   let loaded = loadedAtOpening(host);
   const update = chat.line({
-    text: (width) => [first, ...loadedLines(loaded, width)].join("\n"),
+    text: (width) => [...head, ...loadedLines(loaded, width)].join("\n"),
     look: "dim",
   });
   void started.then(async () => {

@@ -24,6 +24,7 @@ import type { CatalogueModel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { localTime } from "../local-time.ts";
 import { isNoModel } from "../no-model.ts";
 import { textLines } from "../panels/panel-frame.ts";
 import { PickList } from "../panels/pick-list.ts";
@@ -32,8 +33,8 @@ import { compactionNotice, skippedNotice } from "./compaction-notices.ts";
 
 export const compactCommand: SlashCommand = {
   name: "compact",
-  description: "Compact now. FOCUS tells the summary what to keep; preview only shows the plan",
-  argumentHint: "[FOCUS or preview]",
+  description: "Compact now. A focus tells the summary what to keep; preview shows the plan",
+  argumentHint: "[focus|preview]",
   worksWhileBusy: true,
   complete: (prefix) => ("preview".startsWith(prefix) ? [preview] : []),
   run: (args, context) => {
@@ -111,7 +112,7 @@ async function compactNow(asked: CompactOptions, context: InteractiveContext): P
   const { ui, screen } = context;
   if (status === "skipped") return offerLittle(asked, context);
   if (!digestIsUntried || screen.panelsLeft.aborted) return;
-  if (await ui.confirm("Compact with the built-in digest?", "It needs no model."))
+  if (await ui.confirm("Compact with the built-in digest?", "The digest needs no model."))
     await requested({ ...asked, useDigest: true }, context);
 }
 
@@ -123,7 +124,7 @@ async function offerLittle(asked: CompactOptions, context: InteractiveContext): 
   const anyway = { ...asked, firstKeptEntryId };
   const { result } = previewOf(anyway, context);
   if (result.status !== "planned" || context.screen.panelsLeft.aborted) return;
-  if (await context.ui.confirm("Compact it all the same?", littleWords(result, anyway, context)))
+  if (await context.ui.confirm("Compact anyway?", littleWords(result, anyway, context)))
     await requested(anyway, context);
 }
 
@@ -146,8 +147,8 @@ function littleWords(
   const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds, tokensBefore, tokensAfter } = result;
   const gone = counted(summarizedEntryIds.length + turnPrefixEntryIds.length, "message");
   const by = useDigest || isNoModel(agent.model) ? "the built-in digest" : agent.model.name;
-  const use = tokensAfter < tokensBefore ? "" : ": it would not get smaller";
-  return `${by} would summarise ${gone}, all but the last ${counted(keptEntryIds.length, "message")}. The context: ${sizeChange(result)}${use}.`;
+  const use = tokensAfter < tokensBefore ? "" : " It would not get smaller.";
+  return `${by} would summarise ${gone} and keep the last ${counted(keptEntryIds.length, "message")}. Context: ${sizeChange(result)}.${use}`;
 }
 
 async function requested(asked: CompactOptions, context: InteractiveContext): Promise<CompactionOutcome> {
@@ -157,8 +158,7 @@ async function requested(asked: CompactOptions, context: InteractiveContext): Pr
     ended.push(outcome);
   });
   try {
-    if (agent.isBusy && !agent.isCompacting)
-      context.notify("The context will be compacted at the next place in the work.");
+    if (agent.isBusy && !agent.isCompacting) context.notify("Compacting as soon as the current step ends.");
     const outcome = await agent.requestCompaction(asked);
     // What never began has no event.
     const notice = ended.some((each) => isSame(each, outcome)) ? undefined : compactionNotice({ outcome });
@@ -208,19 +208,18 @@ export function compactionPreview(asked: {
   }
 }
 
-const NOTE = "What /compact would do; nothing is done yet.";
+const NOTE = "Plan for /compact. Nothing has changed yet.";
 
 export const undoCommand: SlashCommand = {
   name: "undo",
-  description: "Take the latest compaction back: the whole history is in view again",
+  description: "Undo the latest compaction",
   run(_args, context) {
     const { host, notify } = context;
-    const tokensAfter = changeOfView(context, undoLatestCompaction, "The compaction was taken back");
+    const tokensAfter = applyAndReport(context, undoLatestCompaction, "Undid");
     const limit = passedThreshold(host, tokensAfter);
     if (limit === undefined) return;
-    const above = `That is above ${counted(limit, "token")}`;
     notify(
-      `${above}: the next prompt compacts again, unless you go back (/tree) or choose a model with a larger window first.`,
+      `The context is above ${counted(limit, "token")}: the next prompt compacts again. To avoid this, choose a model with a larger window or go back with /tree.`,
       "warning",
       { aboutEntryId: host.agent.session.leafId ?? undefined },
     );
@@ -229,12 +228,12 @@ export const undoCommand: SlashCommand = {
 
 export const redoCommand: SlashCommand = {
   name: "redo",
-  description: "Take the latest undo back: the compaction counts again, and what came since stands behind it",
-  run: (_args, context) => void changeOfView(context, redoLatestUndo, "The compaction counts again"),
+  description: "Redo the compaction you undid last",
+  run: (_args, context) => void applyAndReport(context, redoLatestUndo, "Redid"),
 };
 
-/** @returns how large the context is then */
-function changeOfView(
+/** @returns the new size of the context */
+function applyAndReport(
   { host, chat, notify, contextChanged }: InteractiveContext,
   change: (session: Session, contextSize: () => TokenSize) => UndoReport,
   done: string,
@@ -243,8 +242,17 @@ function changeOfView(
   const report = change(session, () => host.agent.state.context);
   chat.rebuild(session);
   contextChanged();
-  notify(`${done}: ${sizeChange(report)}.`, "info", { aboutEntryId: session.leafId ?? undefined });
+  const size = counted(report.tokensAfter, "token");
+  notify(`${done} ${compactionName(session, report.compactionId)}. Context: ${size}.`, "info", {
+    aboutEntryId: session.leafId ?? undefined,
+  });
   return report.tokensAfter;
+}
+
+/** Like `the compaction of 14:02`. */
+function compactionName(session: Session, id: string): string {
+  const timeMs = Date.parse(session.entry(id)?.timestamp ?? "");
+  return Number.isNaN(timeMs) ? "the compaction" : `the compaction of ${localTime(timeMs)}`;
 }
 
 /** The size above which the context is compacted by itself, where it has `tokens` and is above; else undefined. */
@@ -261,7 +269,7 @@ export function passedThreshold(host: InteractiveContext["host"], tokens: number
 
 export const pinCommand: SlashCommand = {
   name: "pin",
-  description: "Pin a text that every compaction keeps word for word; without one, lists what is pinned",
+  description: "Pin a text: compactions keep it word for word. Without a text: list the pins",
   argumentHint: "[text]",
   worksWhileBusy: true,
   run: (text, context) => (text === "" ? showPins(context) : pinText(text, context)),
@@ -270,8 +278,8 @@ export const pinCommand: SlashCommand = {
 async function pinText(text: string, context: InteractiveContext): Promise<void> {
   const { agent } = context.host;
   const message = pinMessage(agent.session, text, agent.waitingMessages);
-  if (pinsOf(context).includes(text.trim())) return context.notify("That is pinned already.");
-  if (agent.isBusy) context.notify(`Will be pinned before the next request: ${oneLine(text, 60)}`);
+  if (pinsOf(context).includes(text.trim())) return context.notify("This text is already pinned.");
+  if (agent.isBusy) context.notify(`Pinning before the next request: ${oneLine(text, 60)}`);
   await agent.sendMessage(message, { triggerTurn: false });
 }
 
@@ -283,7 +291,7 @@ function pinsOf({ host: { agent } }: InteractiveContext): string[] {
 async function showPins(context: InteractiveContext): Promise<void> {
   const { screen, notify } = context;
   const pins = pinsOf(context);
-  if (pins.length === 0) return notify("Nothing is pinned. `/pin TEXT` pins a text.");
+  if (pins.length === 0) return notify("No pins yet. Pin a text with /pin TEXT.");
   await screen.show<void>((done) => pinList(context, pins, () => done(undefined)));
 }
 
@@ -293,13 +301,13 @@ function pinList(context: InteractiveContext, pins: readonly string[], leave: ()
   let unpinned: Promise<void> = Promise.resolve();
   const list: PickList<string> = new PickList<string>({
     place: screen,
-    title: "Pinned: every compaction keeps it word for word",
+    title: "Pins: compactions keep them word for word",
     items: pins,
     key: (text) => text,
     text: (text) => text,
     row: (text) => ({ label: oneLine(text) }),
-    empty: "Nothing is pinned any more.",
-    picks: "whole text",
+    empty: "No pins left.",
+    picks: "show text",
     onPick: (text) => void showWhole(context, text),
     onCancel: leave,
     actions: [

@@ -41,12 +41,12 @@ export function compactionNotice(ended: EndedCompaction): Notice | undefined {
 
 const ways: Readonly<Record<RungName, string>> = {
   mask: "by masking old tool results",
-  extension: "with the summary of an extension",
+  extension: "with an extension's summary",
   summarise: "with a summary",
-  chunks: "with a summary made in several parts",
+  chunks: "with a summary in several parts",
   digest: "with the built-in digest",
-  media: "with a summary, and images left out",
-  truncate: "with a summary, and the largest tool results shortened",
+  media: "with a summary and without images",
+  truncate: "with a summary and shortened tool results",
 };
 
 function compactedText({ outcome, entry, maskedResults = 0 }: EndedCompaction): string {
@@ -59,7 +59,8 @@ function compactedText({ outcome, entry, maskedResults = 0 }: EndedCompaction): 
   const cut = cutTexts(outcome);
   const edited = isEdited === true ? ["edited by you"] : [];
   const how = [...(way === undefined ? [] : [way]), ...edited, ...cost, ...masked, ...cut].join("; ");
-  const done = entry?.replacesCompactionId === undefined ? "Compacted" : "Compacted anew, from the originals";
+  const done =
+    entry?.replacesCompactionId === undefined ? "Compacted" : "Compacted again from the original messages";
   const text = `${done}: ${sizeChange(outcome)}${how === "" ? "" : `, ${how}`}.`;
   return [text, ...caveat(outcome)].join(" ");
 }
@@ -84,7 +85,7 @@ function cutTexts({ steps }: CompactionOutcome): string[] {
         ...(steps.shortened === 0 ? [] : [`shortened ${counted(steps.shortened, "large message")}`]),
         ...(steps.withoutMedia === 0
           ? []
-          : [`left out the images of ${counted(steps.withoutMedia, "message")}`]),
+          : [`removed the images of ${counted(steps.withoutMedia, "message")}`]),
       ];
 }
 
@@ -93,7 +94,7 @@ function maskedText({ outcome, maskedResults = 0 }: EndedCompaction): string {
   const freed = outcome.tokensBefore - outcome.tokensAfter;
   const masked = maskedResults === 0 ? [] : [`masked ${counted(maskedResults, "old tool result")}`];
   const done = [...masked, ...cutTexts(outcome)].join(" and ");
-  const text = `${done.slice(0, 1).toUpperCase()}${done.slice(1)}, freeing ${tokensText(freed, true)}: ${sizeChange(outcome)}. The session keeps ${maskedResults + shortened + withoutMedia === 1 ? "it" : "them"} whole.`;
+  const text = `${done.slice(0, 1).toUpperCase()}${done.slice(1)}, freeing ${tokensText(freed, true)}: ${sizeChange(outcome)}. The session file keeps the full text.`;
   return [text, ...caveat(outcome)].join(" ");
 }
 
@@ -103,21 +104,23 @@ function caveat(outcome: CompactionOutcome): string[] {
   const behind = caveatOf(outcome);
   const more = behind === undefined ? [] : [behind];
   return reason === "manual" && tokensAfter >= tokensBefore
-    ? [...more, "The summary is longer than the little that it stands for; /undo takes it back."]
+    ? [...more, "The summary is longer than the messages it replaced. Undo it with /undo."]
     : more;
 }
 
 /** Why there was nothing to do for the user's own `/compact`, and what would change that. */
 export function skippedNotice({ status, detail }: { status: string; detail: string }): Notice {
   const isAllRecent = status === "nothing-to-compact" || detail.includes("recent enough to be kept");
-  const more = isAllRecent ? " A smaller keepRecentTokens in /settings keeps less; a focus does not." : "";
+  const more = isAllRecent
+    ? " To keep less, lower keepRecentTokens in /settings. A focus only changes the summary."
+    : "";
   return { level: "info", message: `${detail}${more}` };
 }
 
 function cancelledText(outcome: CompactionOutcome): string {
-  if (outcome.isDeclined) return "Compaction cancelled by you; nothing was changed.";
+  if (outcome.isDeclined) return "Compaction cancelled. Nothing changed.";
   const by = outcome.decidedBy === undefined ? "" : ` by ${oneLine(outcome.decidedBy)}`;
-  const text = `Compaction cancelled${by}; nothing was changed.`;
+  const text = `Compaction cancelled${by}. Nothing changed.`;
   const reason = refusalOf(outcome);
   return reason === undefined ? text : `${text} ${reason}`;
 }

@@ -100,7 +100,7 @@ function checkedSuggestions(given: unknown): AutocompleteSuggestions | null {
   const { items, prefix } = given as Partial<AutocompleteSuggestions>;
   if (Array.isArray(items) && items.every(isItem) && typeof prefix === "string")
     return { items: items.map((item) => ({ ...item, label: item.label ?? item.value })), prefix };
-  throw new Error("getSuggestions gave no {items: [{value, label}], prefix}, and not null");
+  throw new Error("getSuggestions returned neither {items: [{value, label}], prefix} nor null");
 }
 
 function isItem(given: unknown): given is AutocompleteSuggestions["items"][number] {
@@ -118,7 +118,9 @@ function checkedEdit(given: unknown): Edit {
   const line = isLines ? lines[cursorLine] : undefined;
   if (line !== undefined && Number.isInteger(cursorCol) && cursorCol >= 0 && cursorCol <= line.length)
     return given as Edit;
-  throw new Error("applyCompletion gave no {lines, cursorLine, cursorCol} with the cursor in the lines");
+  throw new Error(
+    "applyCompletion did not return {lines, cursorLine, cursorCol} with the cursor inside the lines",
+  );
 }
 
 function attempt<Value>(task: () => Value, fail: (error: unknown) => void): Value | undefined {

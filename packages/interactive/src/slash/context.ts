@@ -18,7 +18,7 @@ import { type ContextPart, type ContextReport, type ContextWindow, contextReport
 
 export const contextCommand: SlashCommand = {
   name: "context",
-  description: "Show where the tokens of the context are",
+  description: "Show what fills the context",
   worksWhileBusy: true,
   async run(_args, { host: { agent, app }, screen }) {
     const report = contextReport({
@@ -70,8 +70,7 @@ export function* contextReportView(report: ContextReport, width: number): Genera
 function headline(report: ContextReport): string {
   const { totalTokens, window } = report;
   const isEstimate = hasEstimate(report);
-  if (window === undefined)
-    return `Context: ${tokensText(totalTokens, isEstimate)}; the model's window is unknown`;
+  if (window === undefined) return `Context: ${tokensText(totalTokens, isEstimate)}, window unknown`;
   const { windowTokens } = window;
   const ofWindow = `${tokenDigits(totalTokens, isEstimate)} of ${tokensText(windowTokens, false)}`;
   return `Context: ${ofWindow} (${percent(totalTokens, windowTokens)})`;
@@ -80,7 +79,7 @@ function headline(report: ContextReport): string {
 function totalRow(report: ContextReport): Row {
   const { totalTokens: tokens, estimatedTokens, isEstimate } = report;
   const note = sizeSource({ tokens, estimatedTokens, isEstimate });
-  return { name: "in all", tokens, isEstimate: hasEstimate(report), glyph: " ", style: "bold", note };
+  return { name: "total", tokens, isEstimate: hasEstimate(report), glyph: " ", style: "bold", note };
 }
 
 /**
@@ -139,13 +138,15 @@ function noteOf({ name, items, maskedItems, files }: ContextPart): string {
   if (name === "system prompt" || name === "summary") return "";
   if (files !== undefined)
     return files.map((file) => join(basename(dirname(file)), basename(file))).join(", ");
-  return maskedItems === 0 ? count(items) : `${count(items)}, ${count(maskedItems)} of them masked`;
+  return maskedItems === 0 ? count(items) : `${count(items)}, ${count(maskedItems)} masked`;
 }
 
 function unexplainedRow({ unexplainedTokens: tokens, ...report }: ContextReport): Row[] {
   if (tokens <= 0) return [];
-  const note = report.isEstimate ? "learned from earlier answers" : "reported beyond these estimates";
-  return [{ tokens, isEstimate: true, style: "gray", name: "not accounted for", glyph: "▪", note }];
+  const note = report.isEstimate
+    ? "measured from earlier answers"
+    : "counted by the provider, not estimated here";
+  return [{ tokens, isEstimate: true, style: "gray", name: "other", glyph: "▪", note }];
 }
 
 function windowRows({ window, ...report }: ContextReport): Row[] {
@@ -165,14 +166,14 @@ function windowRows({ window, ...report }: ContextReport): Row[] {
   } as const;
   if (thresholdTokens === undefined) return [free];
   return [
-    { ...free, note: "before compaction begins" },
+    { ...free, note: "before compaction starts" },
     {
       name: "reserve",
       tokens: reserveTokens,
       isEstimate: ofReserve! && reserveTokens > 0,
       glyph: "×",
       style: "gray",
-      note: "kept free by compaction",
+      note: "kept free for the answer",
     },
   ];
 }
@@ -180,7 +181,7 @@ function windowRows({ window, ...report }: ContextReport): Row[] {
 function rowTable(rows: readonly Row[], shares: readonly string[], width: number): Iterable<Line> {
   const cells = rows.map(({ name, tokens, isEstimate, glyph, style, note }, at): Line[] => [
     [span(glyph, style)],
-    [span(name, name === "in all" ? "bold" : undefined)],
+    [span(name, name === "total" ? "bold" : undefined)],
     [tokenDigits(tokens, isEstimate)],
     [shares[at]!],
     [span(width < WIDE_COLUMNS ? "" : note, "gray")],
@@ -191,23 +192,24 @@ function rowTable(rows: readonly Row[], shares: readonly string[], width: number
 
 function* thresholdLines(window: ContextWindow, totalTokens: number, width: number): Generator<Line> {
   yield [];
-  const economy = window.economy === undefined ? [] : [`The economy ${window.economy}.`];
+  const economy = window.economy === undefined ? [] : [`Economy: ${window.economy}.`];
   for (const line of [thresholdText(window, totalTokens), ...economy])
     for (const text of wrap(line, width)) yield [span(text, "gray")];
 }
 
 function thresholdText({ thresholdTokens, windowTokens }: ContextWindow, totalTokens: number): string {
   if (totalTokens > windowTokens)
-    return "This is more than the window holds: /compact, or choose a larger model.";
-  if (thresholdTokens === undefined) return "Automatic compaction is off; /compact works.";
+    return "The context is larger than the window. Run /compact or choose a larger model with /model.";
+  if (thresholdTokens === undefined) return "Automatic compaction is off. Run /compact to compact.";
   const limit = tokensText(thresholdTokens, false);
-  if (totalTokens > thresholdTokens) return `Above ${limit}: compaction begins with the next request.`;
-  return `Compaction begins above ${limit}.`;
+  if (totalTokens > thresholdTokens)
+    return `The context is above ${limit}. The next request compacts it first.`;
+  return `Compaction starts above ${limit}.`;
 }
 
 function* largestTable({ largest }: ContextReport, width: number): Generator<Line> {
   yield [];
-  yield [span(largest.length === 1 ? "The largest message" : "The largest messages", "bold")];
+  yield [span(largest.length === 1 ? "Largest message" : "Largest messages", "bold")];
   const isWide = width >= WIDE_COLUMNS;
   const rows = largest.map(({ entryId, kind, tokens, preview }): Line[] => [
     [tokenDigits(tokens, true)],

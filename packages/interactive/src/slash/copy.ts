@@ -10,8 +10,8 @@ import { mostCopiedBytes, textForTerminal } from "../terminal/terminal-clipboard
 
 export const copyCommand: SlashCommand = {
   name: "copy",
-  description: "Copy the last answer, or one of its code blocks; a number names the block, all the answer",
-  argumentHint: "[number or all]",
+  description: "Copy the last answer, or one of its code blocks by number",
+  argumentHint: "[number|all]",
   worksWhileBusy: true,
   async run(args, context) {
     const answer = lastAnswer(context.host.agent.session);
@@ -76,8 +76,8 @@ function numbered(parts: readonly AnswerPart[], args: string): AnswerPart {
   const blocks = parts.length - 1;
   throw new BonsaiError({
     code: "wrong_usage",
-    message: `/copy ${oneLine(args, 40)}: the last answer has ${blocks === 0 ? "no code block" : counted(blocks, "code block")}.`,
-    hint: `Write /copy${blocks === 0 ? "" : `, /copy ${blocks === 1 ? "1" : `1 to ${blocks}`}`} or /copy all.`,
+    message: `/copy ${oneLine(args, 40)}: the last answer has ${blocks === 0 ? "no code blocks" : counted(blocks, "code block")}.`,
+    hint: `Use /copy${blocks === 0 ? "" : `, /copy ${blocks === 1 ? "1" : `1 to ${blocks}`}`} or /copy all.`,
   });
 }
 
@@ -92,12 +92,12 @@ export async function copy({ name, text }: AnswerPart, context: InteractiveConte
   if (by === "aborted") return;
   if (by !== undefined)
     return notify(
-      `Copied ${what}${by === "tmux" ? " to the buffer of tmux; its set-clipboard says whether the terminal has it too" : ""}.`,
+      `Copied ${what}${by === "tmux" ? " to the tmux buffer. The tmux option set-clipboard decides if the terminal gets it too" : ""}.`,
     );
   const sequence = textForTerminal(text, env);
   if (sequence === undefined) throw tooLong(what);
   screen.tui.terminal.write(sequence);
-  notify(`Handed ${what} to the terminal (OSC 52), which has to allow it; not all do.`);
+  notify(`Sent ${what} to the terminal (OSC 52). Some terminals do not allow this.`);
 }
 
 function unlessAborted(signal: AbortSignal): (error: unknown) => "aborted" {
@@ -110,7 +110,7 @@ function unlessAborted(signal: AbortSignal): (error: unknown) => "aborted" {
 function tooLong(what: string): BonsaiError {
   return new BonsaiError({
     code: "copy_too_long",
-    message: `No program took ${what}, and a terminal takes ${bytes(mostCopiedBytes)} at most.`,
-    hint: "Install wl-clipboard, xclip or xsel on the machine that you sit at; or copy one of its code blocks, or /export.",
+    message: `Could not copy ${what}: no clipboard program found, and terminals accept at most ${bytes(mostCopiedBytes)}.`,
+    hint: "Install wl-clipboard, xclip or xsel, copy a single code block, or write a file with /export FILE.",
   });
 }

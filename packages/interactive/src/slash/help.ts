@@ -70,18 +70,18 @@ export function helpLines(facts: HelpFacts, width: number): Line[] {
   const { commands, templates, skills, moreCommands, shortcuts, keysFile } = facts;
   const sections: readonly (readonly [string, readonly Row[]])[] = [
     ["Commands", commands.map(commandRow)],
-    ["Commands of extensions", moreCommands.map(({ name, description = "" }) => [`/${name}`, description])],
+    ["Extension commands", moreCommands.map(({ name, description = "" }) => [`/${name}`, description])],
     ["Prompt templates", templates.map(resourceRow)],
     ["Skills", skills.map(resourceRow)],
-    ["In the prompt", typedRows()],
+    ["Special input", typedRows()],
     ["Keys", actionNames.map(actionRow)],
     [
-      "Keys of extensions",
+      "Extension keys",
       [...shortcuts].map(([key, { description = "" }]) => [shownKey(key as KeyId), description]),
     ],
-    ["Keys of the editor and of lists", editorRows()],
+    ["Editor and list keys", editorRows()],
   ];
-  const note = `Keys can be changed in ${keysFile}, as {"expand": "ctrl+e"} or {"quit": ["ctrl+q", "f10"]}; /reload reads it again.`;
+  const note = `Change keys in ${keysFile}, for example {"expand": "ctrl+e"} or {"quit": ["ctrl+q", "f10"]}. Then run /reload.`;
   return [
     ...sections.filter(([, rows]) => rows.length > 0).flatMap(([title, rows]) => section(title, rows, width)),
     ...wrapped(note, width).map((text) => [span(text, "dim")]),
@@ -90,10 +90,10 @@ export function helpLines(facts: HelpFacts, width: number): Line[] {
 
 function typedRows(): Row[] {
   return [
-    ["@file", "Give the model a file or an image; Tab completes"],
-    ["!command", "Run a command; the model sees its output"],
-    ["!!command", "Run a command that the model does not see"],
-    [`\\ ${keys.label("submit")}`, "New line, in terminals that have no other key for it"],
+    ["@file", "Attach a file or image. Tab completes the path"],
+    ["!command", "Run a shell command. The model sees its output"],
+    ["!!command", "Run a shell command. The model does not see it"],
+    [`\\ ${keys.label("submit")}`, "New line, for terminals without Shift-Enter"],
   ];
 }
 

@@ -8,6 +8,7 @@ import {
   referenceOf,
 } from "@bonsai-agent/models";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
+import { localTime } from "../local-time.ts";
 import { isNoModel } from "../no-model.ts";
 import { askPick, askText, askYes } from "../panels/ask.ts";
 import { reloadModels } from "./model-commands.ts";
@@ -50,11 +51,11 @@ function chosenWay(
   if (login === undefined) return "key";
   if (apiKeyEnv === undefined) return "login";
   return askPick<"login" | "key">(screen, {
-    title: `How do you come in at ${provider}?`,
+    title: `How do you want to log in to ${provider}?`,
     items: ["login", "key"],
     key: String,
     text: String,
-    row: (way) => ({ label: way === "login" ? `Log in at ${login}` : "Store a key" }),
+    row: (way) => ({ label: way === "login" ? `Log in with ${login}` : "Enter an API key" }),
   });
 }
 
@@ -62,11 +63,14 @@ async function logIn(config: ProviderConfig, context: InteractiveContext): Promi
   const { provider } = config;
   const login = context.host.app.models.keys.logins.of(provider);
   if (login === undefined)
-    return context.notify(`The login at ${provider} is gone: its extension is not loaded.`, "warning");
+    return context.notify(
+      `Cannot log in to ${provider}: the extension for its login is not loaded.`,
+      "warning",
+    );
   // With it comes what listens for a browser, which no start needs.
   const { runProviderLogin } = await import("./provider-login.ts");
   const state = await runProviderLogin(config, login, context);
-  if (state !== undefined) await canBeUsed(config, `You are logged in at ${login.name}`, context);
+  if (state !== undefined) await canBeUsed(config, `Logged in to ${login.name}`, context);
 }
 
 const LOG_OUT = "logout";
@@ -104,13 +108,13 @@ function stateWords(config: ProviderConfig, keys: KeyFile): string {
   const origin = keys.source(config);
   switch (origin) {
     case undefined:
-      return login === undefined ? "no key" : `not logged in at ${oneLine(login, 40)}`;
+      return login === undefined ? "no key" : `not logged in to ${oneLine(login, 40)}`;
     case "environment":
       return `key from ${apiKeyEnv}`;
     case "file":
       return "key stored";
     case "lent":
-      return "key of an extension";
+      return "key from an extension";
     case "login":
       return loginWords(keys.logins.state(provider)?.expires);
   }
@@ -118,13 +122,9 @@ function stateWords(config: ProviderConfig, keys: KeyFile): string {
 
 function loginWords(expires: number | undefined): string {
   if (expires === undefined) return "logged in";
-  const until = new Date(expires);
-  const isToday = until.toDateString() === new Date().toDateString();
-  const time = until.toTimeString().slice(0, 5);
-  const shown = isToday ? time : `${until.toISOString().slice(0, 10)} ${time}`;
   return expires > Date.now()
-    ? `logged in until ${shown}, then refreshed`
-    : "logged in, refreshed when it is used";
+    ? `logged in until ${localTime(expires)}, then refreshed`
+    : "logged in, refreshed at the next use";
 }
 
 /** The key itself is shown nowhere. */
@@ -135,9 +135,7 @@ async function storeKey(
 ): Promise<void> {
   const { keys } = context.host.app.models;
   const { provider } = config;
-  let problem = isGivenKey
-    ? "Keys are typed or pasted here only: what stands in the prompt can be seen."
-    : "";
+  let problem = isGivenKey ? "Enter the key here, not in the prompt: the prompt is visible." : "";
   for (;;) {
     const key = await askText(context.screen, {
       title: `Key for ${provider}`,
@@ -159,9 +157,9 @@ async function storeKey(
 
 function aboutKey({ apiKeyEnv }: ProviderConfig, origin: ReturnType<KeyFile["source"]>): readonly string[] {
   return [
-    "It is stored in auth.json in Bonsai's folder, readable by you alone, and sent to the provider only.",
-    ...(origin === "environment" ? [`${apiKeyEnv} is set: while it is, it is used in its place.`] : []),
-    ...(origin === "file" ? ["One is stored; another takes its place, and none takes it away."] : []),
+    "The key is stored in auth.json in Bonsai's folder. Only you can read it, and only the provider gets it.",
+    ...(origin === "environment" ? [`${apiKeyEnv} is set and overrides the stored key.`] : []),
+    ...(origin === "file" ? ["A key is stored. A new one replaces it; an empty one removes it."] : []),
   ];
 }
 
@@ -169,13 +167,13 @@ function aboutKey({ apiKeyEnv }: ProviderConfig, origin: ReturnType<KeyFile["sou
 async function noKey(config: ProviderConfig, { host, screen, notify }: InteractiveContext): Promise<void> {
   const { keys } = host.app.models;
   const { provider } = config;
-  if (keys.source(config) !== "file") return notify("No key was typed, and none was stored.");
-  const isSure = await askYes(screen, { title: `Take the key for ${provider} away?`, message: "" });
-  if (isSure && keys.remove(provider)) notify(`The key for ${provider} was taken away.`);
+  if (keys.source(config) !== "file") return notify("No key entered. Nothing was stored.");
+  const isSure = await askYes(screen, { title: `Remove the key for ${provider}?`, message: "" });
+  if (isSure && keys.remove(provider)) notify(`Removed the key for ${provider}.`);
 }
 
 function keyStored(config: ProviderConfig, context: InteractiveContext): Promise<void> {
-  return canBeUsed(config, `The key for ${config.provider} is stored`, context);
+  return canBeUsed(config, `Stored the key for ${config.provider}`, context);
 }
 
 /** @param what happened, so that the provider can be used now */
@@ -187,13 +185,13 @@ async function canBeUsed(
   const { keys, catalogue } = host.app.models;
   const { apiKeyEnv } = config;
   const isHidden = keys.source(config) === "environment";
-  const but = isHidden ? `but while ${apiKeyEnv} is set, that is used` : "/model lists what it opens";
-  notify(`${what}; ${but}.`);
+  const next = isHidden ? `${apiKeyEnv} is set and overrides it` : "Choose a model with /model";
+  notify(`${what}. ${next}.`);
   if (!isNoModel(host.agent.model)) return;
   const usable = await defaultModel({ catalogue, keys });
   if (usable === undefined) return;
   await host.agent.setModel(usable.model);
-  notify(`${referenceOf(usable.model)} answers from now on.`);
+  notify(`Model: ${referenceOf(usable.model)}.`);
 }
 
 /** Removes the stored login or key of a provider. @param args the provider; asked for when empty */
@@ -216,9 +214,9 @@ export async function removeLogin(args: string, context: InteractiveContext): Pr
 
 function pickedKey(stored: readonly string[], context: InteractiveContext): Promise<string | undefined> {
   return askPick(context.screen, {
-    title: "Take which login or key away?",
+    title: "Log out: remove which login or key?",
     items: stored,
-    picks: "take it away",
+    picks: "remove",
     key: (provider) => provider,
     text: (provider) => provider,
     row: (provider) => {
@@ -230,7 +228,7 @@ function pickedKey(stored: readonly string[], context: InteractiveContext): Prom
             ? context.host.app.models.keys.logins.stored(provider) === undefined
               ? "key"
               : "login"
-            : `${variable} is set, and used in its place`,
+            : `${variable} is set and overrides it`,
       };
     },
   });
@@ -240,18 +238,21 @@ function pickedKey(stored: readonly string[], context: InteractiveContext): Prom
 async function logOut(provider: string, context: InteractiveContext): Promise<void> {
   const { logins } = context.host.app.models.keys;
   const done = await context.interruptible((signal) => logins.logout(provider, signal));
-  if (done === undefined) return context.notify(`Nobody is logged in at ${provider}.`);
-  const there = done.isRevoked ? ", here and there" : "";
-  removed(provider, `You are logged out at ${provider}${there}.`, context);
+  if (done === undefined) return context.notify(`Not logged in to ${provider}.`);
+  const there = done.isRevoked ? " and revoked the login" : "";
+  removed(provider, `Logged out of ${provider}${there}.`, context);
   if (done.problem !== undefined)
-    context.notify(`${provider} did not take its tokens back: ${oneLine(done.problem, 200)}`, "warning");
+    context.notify(`${provider} did not revoke the login: ${oneLine(done.problem, 200)}`, "warning");
 }
 
 function removed(provider: string, what: string, context: InteractiveContext): void {
   const { agent, app } = context.host;
   context.notify(`${what}${stillSet(provider, context)}`);
   if (agent.model.provider !== provider || isReachable(agent.model, app.models.keys)) return;
-  context.notify(`${referenceOf(agent.model)} cannot be asked now; /model chooses another.`, "warning");
+  context.notify(
+    `${referenceOf(agent.model)} is no longer available. Choose another model with /model.`,
+    "warning",
+  );
 }
 
 /** The variable of the environment that gives the key of a provider. */
@@ -263,13 +264,11 @@ function variableInUse(provider: string, { host }: InteractiveContext): string |
 
 function stillSet(provider: string, context: InteractiveContext): string {
   const variable = variableInUse(provider, context);
-  return variable === undefined
-    ? ""
-    : ` ${variable} is set, and still gives one: unset it where bonsai is started.`;
+  return variable === undefined ? "" : ` ${variable} still provides a key. Unset it before starting bonsai.`;
 }
 
 function fromEnvironment(context: InteractiveContext): string {
   const { providers } = context.host.app.models.catalogue;
   const set = providers.flatMap(({ provider }) => variableInUse(provider, context) ?? []);
-  return set.length === 0 ? "" : ` The environment gives some: ${set.join(", ")}.`;
+  return set.length === 0 ? "" : ` Keys in the environment: ${set.join(", ")}.`;
 }

@@ -20,7 +20,7 @@ import { useSettings } from "./settings-commands.ts";
 
 export const modelCommand: SlashCommand = {
   name: "model",
-  description: "Choose the model, with prices and windows",
+  description: "Choose the model; the list shows windows and prices",
   argumentHint: "[search]",
   worksWhileBusy: true,
   complete: completeModels,
@@ -42,7 +42,7 @@ export const modelCommand: SlashCommand = {
       },
     });
     if (picked === undefined) return;
-    if (picked.reference === current) return notify(`${current} is in use.`);
+    if (picked.reference === current) return notify(`${current} is already in use.`);
     // The model itself: it has the window that its server reports.
     await host.agent.setModel(picked.model);
     notifyModel(picked.reference, context);
@@ -81,11 +81,11 @@ function usableNow(models: ModelRegistry): Promise<readonly UsableModel[]> {
 }
 
 function notifyModel(reference: string, { host, notify }: InteractiveContext): void {
-  notify(`${reference} answers from the next request on.`);
+  notify(`Model: ${reference}, from the next request.`);
   const { tokens } = host.agent.state.context;
   const limit = passedThreshold(host, tokens);
   if (limit === undefined) return;
-  const message = `The context of ${sizeText(host.agent.state.context)} is above ${count(limit)}, where compaction begins for this model: the next prompt compacts it first.`;
+  const message = `The context (${sizeText(host.agent.state.context)}) is above this model's limit of ${count(limit)}. The next prompt compacts it first.`;
   notify(message, "warning");
 }
 
@@ -98,7 +98,8 @@ async function isSet(words: string, context: InteractiveContext): Promise<boolea
     const { model } = await findChoice(host.app.models, words);
     if (isReachable(model, host.app.models.keys))
       notifyModel(referenceOf(await host.setModel(words)), context);
-    else notify(`${referenceOf(model)} cannot be used: ${missing(model, host.app.models.keys)}.`, "warning");
+    else
+      notify(`${referenceOf(model)} is not available: ${missing(model, host.app.models.keys)}.`, "warning");
     return true;
   } catch (error) {
     if (BonsaiError.is(error) && searchCodes.has(error.code)) return false;
@@ -126,10 +127,10 @@ export async function cycleModel(
   try {
     const { model, choices, left } = await host.cycleModel(step);
     for (const why of left.filter(isNews(host.app.models)))
-      notify(`A favourite is passed over: ${why}.`, "warning");
+      notify(`Skipped a favourite model: ${why}.`, "warning");
     if (model === undefined) return notify(noOtherModel(host.app.settings.favoriteModels, choices.length));
     const at = choices.findIndex((each) => referenceOf(each.model) === referenceOf(model)) + 1;
-    hint(`${referenceOf(model)} answers from the next request on (${at} of ${choices.length}).`);
+    hint(`Model: ${referenceOf(model)}, from the next request (${at} of ${choices.length}).`);
   } catch (error) {
     notify(errorText(error), "error");
   }
@@ -146,10 +147,10 @@ function isNews(models: ModelRegistry): (text: string) => boolean {
 
 function noOtherModel(favourites: readonly string[], many: number): string {
   if (many === 0)
-    return "No model can be used yet: /login stores a key, or start a local server like Ollama.";
+    return "No model available. Store a key with /login or start a local server such as Ollama.";
   return favourites.length > 0
-    ? "There is no other favourite that can be used; /model marks them."
-    : "No other model can be used; /login opens more.";
+    ? "No other favourite is available. Mark favourites in /model."
+    : "No other model is available. Store more keys with /login.";
 }
 
 /** The entry of the settings that names a model, with its level of thinking. */
@@ -168,11 +169,11 @@ function toggleFavourite(reference: string, context: InteractiveContext): string
   useSettings(context);
   const isOne = favouriteOf(reference, context) !== undefined;
   if (isOne === (known !== undefined))
-    return "Saved as yours; but this call or project has favourites of its own.";
+    return "Saved in your settings. The project or a flag sets other favourites here.";
   const key = keys.label("nextModel");
   return isOne
-    ? `${reference} is a favourite: ${key} goes through them.`
-    : `${reference} is no favourite any more.`;
+    ? `${reference} is a favourite. ${key} switches between favourites.`
+    : `${reference} is no longer a favourite.`;
 }
 
 /** In the user's own settings; those of the project count more. */
@@ -182,8 +183,8 @@ function keepModel(reference: string, context: InteractiveContext): string {
   useSettings(context);
   const { model: usual } = app.settings;
   return usual === reference
-    ? `Sessions begin with ${reference} from the next start on.`
-    : `Saved as yours; but this project begins with ${usual}.`;
+    ? `${reference} is the default model from the next start.`
+    : `Saved in your settings. This project starts with ${usual}.`;
 }
 
 /** Reads `models.json` anew. A file that cannot be read changes nothing. */

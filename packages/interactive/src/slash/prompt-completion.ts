@@ -163,7 +163,7 @@ export class PromptCompletion implements AutocompleteProvider {
     try {
       return (await command.complete?.(args, context)) ?? [];
     } catch (error) {
-      this.#options.notify(`/${command.name} cannot be completed: ${(error as Error).message}`, "warning");
+      this.#options.notify(`Cannot complete /${command.name}: ${(error as Error).message}`, "warning");
       return [];
     }
   }

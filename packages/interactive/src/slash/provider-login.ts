@@ -24,7 +24,7 @@ export async function runProviderLogin(
     void closed.then(() => done(undefined));
     const made = new LoginPanel({
       place: screen,
-      title: `Log in at ${login.name}`,
+      title: `Log in to ${login.name}`,
       onCopy: (text) => void copied(text, made, context),
       onOpen: (url) => void browsed(url, made, context),
       onCancel: () => done(undefined),
@@ -32,7 +32,7 @@ export async function runProviderLogin(
     opened(made);
     return made;
   });
-  void shown.then(() => controller.abort(new Error("The login was cancelled.")));
+  void shown.then(() => controller.abort(new Error("Login cancelled.")));
   try {
     const callbacks = callbacksOf(await panel, { signal: controller.signal, cancel: close, context });
     return await host.app.models.keys.logins.login(provider, callbacks);
@@ -63,7 +63,7 @@ function callbacksOf(panel: LoginPanel, { signal, cancel, context }: CallbackPar
     onProgress: (message) => panel.progress(message),
     onPrompt: (prompt) => panel.ask(prompt),
     onManualCodeInput: () =>
-      panel.askForCode("Is the browser on another machine? Paste the address that it ends at, or the code."),
+      panel.askForCode("If the browser runs on another machine, paste its final address or the code here."),
     async onSelect({ message, options }) {
       const chosen = await askPick(context.screen, {
         title: message,
@@ -80,14 +80,12 @@ function callbacksOf(panel: LoginPanel, { signal, cancel, context }: CallbackPar
 
 async function browsed(url: string, panel: LoginPanel, { host }: InteractiveContext): Promise<void> {
   const isOpen = await openBrowser(url, { env: host.app.call.io.env });
-  panel.status(
-    isOpen ? "Opened in your browser." : "No browser could be opened here: open the address yourself.",
-  );
+  panel.status(isOpen ? "Opened in your browser." : "Could not open a browser. Open the address yourself.");
 }
 
 async function copied(text: string, panel: LoginPanel, context: InteractiveContext): Promise<void> {
   const notify: InteractiveContext["notify"] = (message) => panel.status(message);
-  await copy({ name: "it", text }, { ...context, notify }).catch((error: Error) =>
+  await copy({ name: "the text", text }, { ...context, notify }).catch((error: Error) =>
     panel.status(error.message),
   );
 }

@@ -14,7 +14,7 @@ import { showSummarySources } from "./summary-sources.ts";
 
 export const recallCommand: SlashCommand = {
   name: "recall",
-  description: "Find what left the model's view: open it in the tree, or put it into the editor",
+  description: "Search the entries that the model no longer sees",
   argumentHint: "[text]",
   worksWhileBusy: true,
   async run(text, context) {
@@ -61,20 +61,20 @@ class RecallPanel {
       isFound: () => true,
       row: (hit) => ({ label: linesOf(hit).join(" … "), detail: oneLine(hit.entry.who, MOST_WHO) }),
       preview: (hit, width) => this.#preview(hit, width),
-      picks: "open in the tree",
+      picks: "open in tree",
       onPick: (hit) => this.#guard(() => this.#open(hit)),
       onCancel: leave,
       onQuery: () => this.#look(RESTING_MS),
       actions: [
-        { key: "tab", does: "this path or all branches", run: () => this.#toggleBranches() },
+        { key: "tab", does: "this branch or all", run: () => this.#toggleBranches() },
         {
           key: "ctrl+t",
-          does: "into the editor",
+          does: "insert",
           run: (hit) => hit && this.#insert(hit.entry.text),
         },
         {
           key: "ctrl+l",
-          does: "lines of it",
+          does: "insert lines",
           run: (hit) => hit && this.#guard(() => this.#insertLines(hit)),
         },
         { key: "ctrl+s", does: "summary sources", run: () => this.#guard(() => this.#showSources()) },
@@ -90,8 +90,8 @@ class RecallPanel {
   }
 
   #titled(): void {
-    const place = this.#hasBranches ? "on all branches" : "on this path";
-    this.list.update({ title: `Recall: what the model does not see, ${place}`, status: undefined });
+    const place = this.#hasBranches ? "on all branches" : "on this branch";
+    this.list.update({ title: `Recall: entries the model does not see, ${place}`, status: undefined });
   }
 
   #toggleBranches(): void {
@@ -117,9 +117,9 @@ class RecallPanel {
     const { query } = this.list.model;
     if (query.trim() === "") {
       this.list.setItems([]);
-      return this.list.update({ empty: "Type what to look for.", status: undefined });
+      return this.list.update({ empty: "Type to search.", status: undefined });
     }
-    this.list.update({ empty: "Nothing found so far.", status: "Searching …" });
+    this.list.update({ empty: "No matches yet.", status: "Searching …" });
     const { hits, count } = await findRecalled({
       session: this.#session,
       search: this.#context.search,
@@ -133,14 +133,14 @@ class RecallPanel {
     this.list.setItems(hits);
     // Other words, other hits: the best of them is what was looked for.
     if (hits[0] !== undefined) this.list.model.select(hits[0].entry.entryId);
-    const more = count > MOST_HITS ? "There are more: say more words." : undefined;
+    const more = count > MOST_HITS ? "More results exist. Add words to narrow the search." : undefined;
     this.list.update({ empty: this.#emptyWords(), status: more });
   }
 
   #emptyWords(): string {
     return this.#hasBranches
-      ? "Nothing found."
-      : "Nothing found in what this path hides; Tab looks on all branches too.";
+      ? "No matches."
+      : "No hidden entry of this branch matches. Tab searches all branches.";
   }
 
   #preview(hit: Hit, width: number): string[] {
@@ -173,7 +173,7 @@ class RecallPanel {
       title: `Lines of ${titleOf(hit)}`,
       text: hit.entry.text,
       at: firstLine(hit),
-      picks: "into the editor",
+      picks: "insert",
     });
     if (chosen !== undefined) this.#insert(chosen);
   }

@@ -25,7 +25,7 @@ import { openBrowserView, writePage } from "./browser-view.ts";
 
 export const newCommand: SlashCommand = {
   name: "new",
-  description: "Begin a new session",
+  description: "Start a new session",
   async run(_args, { host, notify }) {
     const hasMoved = await host.replace("new", freshChoice(host));
     if (!hasMoved) notify("An extension keeps this session open.");
@@ -34,7 +34,7 @@ export const newCommand: SlashCommand = {
 
 export const treeCommand: SlashCommand = {
   name: "tree",
-  description: "Go to another place in the session's tree",
+  description: "Show the session tree and go to another entry",
   async run(_args, context) {
     await openTree(context);
   },
@@ -74,8 +74,7 @@ export async function forkWholeSession({ host, notify }: InteractiveContext): Pr
 
 export const mergeCommand: SlashCommand = {
   name: "merge",
-  description:
-    "Bring the outcome of another branch here, as a summary; without a branch, pick one in the tree",
+  description: "Summarise another branch into the current one",
   argumentHint: "[branch] [focus]",
   async run(args, context) {
     const { session } = context.host.agent;
@@ -99,7 +98,7 @@ async function pickBranch(context: InteractiveContext): Promise<string | undefin
     context.notify("There is no other branch yet.");
     return undefined;
   }
-  const title = "Merge: where does the branch end?";
+  const title = "Merge which branch? Choose its last entry.";
   const at = await pickEntry(context, model, { title, choice: "merge" });
   return at === undefined ? undefined : model.entryAt(at).id;
 }
@@ -119,8 +118,8 @@ export async function labelLatest(text: string, context: InteractiveContext): Pr
 
 export const resumeCommand: SlashCommand = {
   name: "resume",
-  description: "Open another session: search, name and delete them",
-  argumentHint: "[id, file or text]",
+  description: "Open, rename or delete a session, or import a transcript",
+  argumentHint: "[id|file|text]",
   async run(args, context) {
     const { host, screen, search } = context;
     const { cwd, call } = host.app;
@@ -191,8 +190,8 @@ export const nameCommand: SlashCommand = {
       args !== ""
         ? args
         : await askText(screen, {
-            title: "Name of this session",
-            message: "Without a text, it goes by its first words.",
+            title: "Session name",
+            message: "If empty, the session is listed by its first words.",
             value: sessionName ?? "",
             placeholder: "no name",
           });
@@ -200,13 +199,13 @@ export const nameCommand: SlashCommand = {
     const text = oneLine(typed);
     if (text === (sessionName ?? "")) return;
     await host.setName(text);
-    notify(text === "" ? "This session has no name now." : `This session is called “${text}” now.`);
+    notify(text === "" ? "Removed the session name." : `Session name: “${text}”.`);
   },
 };
 
 export const exportCommand: SlashCommand = {
   name: "export",
-  description: "Open the session in the browser, or write it to a file: .html is a page, .md is Markdown",
+  description: "Open the session in the browser, or write it to a .md or .html file",
   argumentHint: "[file]",
   worksWhileBusy: true,
   async run(args, context) {

@@ -12,7 +12,7 @@ import { wholePath } from "../panels/panel-frame.ts";
 
 export const sessionCommand: SlashCommand = {
   name: "session",
-  description: "File, id, entries, tokens, cost and compactions of this session",
+  description: "Show file, id, entries, tokens, cost and compactions of this session",
   worksWhileBusy: true,
   run(_args, { host, notify }) {
     const rows = sessionRows(host);
@@ -34,11 +34,11 @@ function sessionRows({ agent: { session, state }, app }: AgentHost): [string, st
   const { context, model, askedThinking: thinking } = state;
   const isNone = isNoModel(model);
   return [
-    ["name", session.name ?? "none (/name gives one)"],
+    ["name", session.name ?? "none (set one with /name)"],
     ["id", session.id],
     ["file", fileWords(session)],
     ["folder", wholePath(session.cwd)],
-    ["begun", age(Date.parse(session.header.timestamp), nowMs)],
+    ["started", age(Date.parse(session.header.timestamp), nowMs)],
     ["last activity", lastActivity === null ? "none" : age(Date.parse(lastActivity), nowMs)],
     ["entries", `${count(entries)}${kinds.length === 0 ? "" : ` (${kinds.join(", ")})`}`],
     ["compactions", compactionWords(session, counts.compaction ?? 0)],
@@ -64,14 +64,14 @@ function sessionRows({ agent: { session, state }, app }: AgentHost): [string, st
 /** Some can be taken back, or stand on another branch. */
 function compactionWords(session: Session, all: number): string {
   const { length } = liveCompactions(session);
-  return length === all ? count(all) : `${count(all)}, ${count(length)} of them in force here`;
+  return length === all ? count(all) : `${count(all)}, ${count(length)} active on this branch`;
 }
 
 function fileWords({ file }: Session): string {
-  if (file === undefined) return "none: this session is kept in memory only";
+  if (file === undefined) return "none, the session is only in memory";
   return existsSync(file)
     ? `${wholePath(file)} (${bytes(statSync(file).size)})`
-    : `${wholePath(file)} (from the first message on)`;
+    : `${wholePath(file)} (written with the first message)`;
 }
 
 function contextWords({ tokens, windowTokens, estimatedTokens }: AgentState["context"]): string {

@@ -80,8 +80,8 @@ function changeWords(changed: readonly CommonSetting[]): string {
   const [session, start] = [names("session"), names("start")];
   return [
     `Settings changed: ${changed.map(settingName).join(", ")}.`,
-    ...(session === "" ? [] : [`From the next session on: ${session}.`]),
-    ...(start === "" ? [] : [`From the next start on: ${start}.`]),
+    ...(session === "" ? [] : [`In the next session: ${session}.`]),
+    ...(start === "" ? [] : [`At the next start: ${start}.`]),
   ].join(" ");
 }
 
@@ -106,28 +106,27 @@ function quietCall({ host }: InteractiveContext): SettingsCall {
 }
 
 const later =
-  "Compaction settings and theme follow at once, extensions, skills and prompts at /reload, other settings at the next start.";
+  "Compaction settings and theme take effect now, extensions, skills and prompts with /reload, all others at the next start.";
 
 export const trustCommand: SlashCommand = {
   name: "trust",
-  description: "Use what this project brings: settings, extensions, skills, prompts",
-  argumentHint: "[off or paths]",
+  description: "Trust this project: use its settings, extensions, skills and prompt templates",
+  argumentHint: "[off|paths]",
   complete: (prefix) => trustWords.filter(({ value }) => value.startsWith(prefix)),
   async run(args, context) {
     const { host, screen, notify } = context;
     const { home, cwd } = host.app;
     if (args === "paths") return showPaths(context);
-    if (args !== "" && args !== "off")
-      return notify("Write /trust, /trust off to take it back, or /trust paths.");
+    if (args !== "" && args !== "off") return notify("Use /trust, /trust off or /trust paths.");
     if (args === "off") {
       const isGone = untrustFolder(cwd, home);
       if (isGone) useSettings(context);
-      const fromAbove = isTrusted(cwd, home) ? " A folder above it is still trusted." : "";
+      const fromAbove = isTrusted(cwd, home) ? " A parent folder is still trusted." : "";
       return notify(
         isGone ? `${cwd} is no longer trusted.${fromAbove} ${later}` : `${cwd} was not trusted.${fromAbove}`,
       );
     }
-    if (isTrusted(cwd, home)) return notify(`${cwd} is trusted; /trust off takes that back.`);
+    if (isTrusted(cwd, home)) return notify(`${cwd} is already trusted. Use /trust off to stop trusting it.`);
     const place = { cwd, home, userHome: userHomeFolder(host.app.call.io.env) };
     if (!(await askTrust({ screen, ...place }, await projectUse(place)))) return;
     useSettings(context);
@@ -136,8 +135,12 @@ export const trustCommand: SlashCommand = {
 };
 
 const trustWords = [
-  { value: "off", label: "off", description: "Take the trust back" },
-  { value: "paths", label: "paths", description: "What may always be touched beyond it; take it back" },
+  { value: "off", label: "off", description: "Stop trusting this project" },
+  {
+    value: "paths",
+    label: "paths",
+    description: "Show and remove permanent access to paths outside the project",
+  },
 ];
 
 /** Lists what was granted for good, to be taken back. */
@@ -145,26 +148,26 @@ async function showPaths({ host, screen, notify }: InteractiveContext): Promise<
   const { home, cwd } = host.app;
   const grants = () => pathGrants(cwd, home);
   if (grants().length === 0)
-    return notify("Nothing beyond this project may be touched without a question, but for paths.allow.");
+    return notify("No paths outside this project are allowed permanently, except those in paths.allow.");
   await screen.show<void>((done) => {
     const list: PickList<PathGrant> = new PickList({
       place: screen,
-      title: "What may always be touched beyond this project",
+      title: "Paths outside this project that are always allowed",
       items: grants(),
       key: ({ folder }) => folder,
       text: ({ folder }) => folder,
       row: ({ folder, access }) => ({
         label: folder,
-        detail: access === "read" ? "read" : "read and change",
+        detail: access === "read" ? "read" : "read and write",
       }),
-      empty: "Nothing any more.",
-      picks: "leave",
+      empty: "No paths left.",
+      picks: "close",
       onPick: () => done(undefined),
       onCancel: () => done(undefined),
       actions: [
         {
           key: "delete",
-          does: "take back",
+          does: "remove",
           run(grant) {
             if (grant !== undefined) takeBackPath(grant, home);
             list.setItems(grants());
@@ -199,8 +202,8 @@ async function askTrust({ screen, home, cwd }: TrustQuestion, use: ProjectUse): 
       cwd,
       "",
       isNothing(use)
-        ? "It brings nothing now; settings, extensions and the like that come later would be used."
-        : "What it brings is used from then on; extensions and servers are programs that run as you do:",
+        ? "It has no settings, extensions or similar yet. Bonsai will use them once they exist."
+        : "Bonsai will use these files. Extensions and MCP servers are programs that run with your rights:",
       ...projectUseLines(use, cwd).map((line) => `  ${line}`),
     ].join("\n"),
     // At the start it comes while the user may be typing already.

@@ -34,7 +34,7 @@ interface ShownLine extends Pick<SummaryLine, "text"> {
 }
 
 const MATCHED = "≈";
-const LEGEND = `${MATCHED} found by what is specific in both, best effort`;
+const LEGEND = `${MATCHED} matched by shared specific words, best effort`;
 
 /** Owner of which summary is walked through, and of what is known of its lines. */
 class SourcesWalk {
@@ -63,7 +63,7 @@ class SourcesWalk {
       text: ({ text }) => text,
       row: (line) => this.#row(line),
       preview: (line, width) => this.#preview(line, width),
-      picks: "open in the tree",
+      picks: "open in tree",
       onPick: (line) => this.#open(line),
       onCancel: leave,
       actions:
@@ -72,7 +72,7 @@ class SourcesWalk {
           : [
               {
                 key: "tab",
-                does: "the summary before",
+                does: "previous summary",
                 run: () => this.#show((this.#at + 1) % summaries.length),
               },
             ],
@@ -90,11 +90,11 @@ class SourcesWalk {
     const entry = this.#summaries[at]!;
     const kind = entry.type === "compaction" ? "compaction" : "branch summary";
     const which = this.#summaries.length < 2 ? "" : `, ${at + 1} of ${this.#summaries.length}`;
-    const title = `[${kind}] of ${moment(Date.parse(entry.timestamp))}${which}: where its lines come from`;
+    const title = `[${kind}] of ${moment(Date.parse(entry.timestamp))}${which}: sources of each line`;
     const lines = String(entry.summary).split("\n");
     this.list.setItems(shownLines(lines.map((text) => ({ text }))));
     this.#isPlaced = false;
-    this.list.update({ title, status: "Reading what was summarised …" });
+    this.list.update({ title, status: "Reading the summarised entries…" });
     this.#stopReading = betweenKeys(this.#reading(entry));
   }
 
@@ -107,7 +107,8 @@ class SourcesWalk {
         const { share, known } = step.value;
         const percent = Math.floor(share * 100);
         if (shownPercent < 0) this.#showSources(known.map(withEntries));
-        if (percent > shownPercent) this.list.update({ status: `Reading what was summarised … ${percent}%` });
+        if (percent > shownPercent)
+          this.list.update({ status: `Reading the summarised entries… ${percent}%` });
         shownPercent = percent;
         yield;
       }
@@ -171,7 +172,7 @@ class SourcesWalk {
     if (source === undefined || source.entryIds.length === 0) {
       const isKnown = source !== undefined;
       this.list.update({
-        status: isKnown ? "No entry is known for this line." : "Its entries are still looked for.",
+        status: isKnown ? "This line has no known source." : "Still searching for the source of this line.",
       });
     } else if (!this.#isOpening) {
       this.#isOpening = true;
@@ -198,7 +199,7 @@ class SourcesWalk {
 
   #pickEntry(text: string, entries: readonly SourceEntry[]): Promise<SourceEntry | undefined> {
     return askPick(this.#context.screen, {
-      title: `Entries of: ${oneLine(text, 200)}`,
+      title: `Sources of: ${oneLine(text, 200)}`,
       items: entries,
       key: ({ entryId }) => entryId,
       text: ({ kind, preview }) => `${kind} ${preview}`,
@@ -206,7 +207,7 @@ class SourcesWalk {
         label: `${kind}  ${preview}`,
         detail: moment(Date.parse(timestamp ?? "")),
       }),
-      picks: "open in the tree",
+      picks: "open in tree",
     });
   }
 }

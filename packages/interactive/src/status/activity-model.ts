@@ -209,7 +209,7 @@ function answering(event: StreamEvent): string | undefined {
   const block = event.message.content[event.contentIndex];
   return block?.type === "toolCall" && block.name !== ""
     ? `Preparing ${oneLine(block.name, 40)}…`
-    : "Preparing a call…";
+    : "Preparing a tool call…";
 }
 
 /** A request that will be tried again. */

@@ -93,7 +93,7 @@ function workParts(facts: FooterFacts, { style }: Theme): Part[] {
   const { model, thinking } = facts;
   const cost = [...costParts(facts, style), ...usedParts(facts, style)];
   if (model === undefined) return [...cost, noModelPart(style)];
-  const ahead = facts.isSummarising ? [left(style.dim, ["summarising ahead", 2], ["…", 5])] : [];
+  const ahead = facts.isSummarising ? [left(style.dim, ["summarising in background", 2], ["…", 5])] : [];
   const parts = [...contextParts(facts, style), ...ahead, ...cost, modelPart(model, style)];
   if (thinking) parts.push(right(style.dim, [`thinking ${cut(thinking, 16)}`, 2], [cut(thinking, 16), 4]));
   return parts;
@@ -129,8 +129,8 @@ function modelPart({ provider, id }: { provider: string; id: string }, style: Th
 function noModelPart(style: Theme["style"]): Part {
   return right(
     style.warning,
-    ["no model: /login stores a key, /model chooses", 1],
-    ["no model: /login, /model", 4],
+    ["no model: store a key with /login", 1],
+    ["no model: /login", 4],
     ["no model", 8],
   );
 }

@@ -42,7 +42,7 @@ export class QueueLines implements Component {
     if (shown.length < waiting.length) shown.push(`and ${waiting.length - shown.length} more`);
     return [
       ...shown.map((text) => theme.style.muted(cutText(` ${text}`, width))),
-      theme.style.dim(cutText(` ${takeBackKey()} takes queued texts back`, width)),
+      theme.style.dim(cutText(` ${takeBackKey()} edits queued messages`, width)),
     ];
   }
 

@@ -35,9 +35,9 @@ function rowsIn(file: string, onFault: (fault: string) => void): Record<string, 
     const value = readJsonFile(file);
     const read = fileSchema.safeParse(value === undefined ? {} : value);
     if (read.success) return read.data;
-    onFault(`${file} is no object; it should be like {"expand": "ctrl+e"}. All keys have their default.`);
+    onFault(`${file} must contain an object, such as {"expand": "ctrl+e"}. Using the default keys.`);
   } catch (error) {
-    onFault(`The keys have their default: ${(error as Error).message}`);
+    onFault(`Using the default keys: ${(error as Error).message}`);
   }
   return {};
 }
@@ -45,18 +45,17 @@ function rowsIn(file: string, onFault: (fault: string) => void): Record<string, 
 function readRow(name: string, given: unknown): { keys?: KeyId[]; faults: string[] } {
   if (!names.includes(name)) return { faults: [unknownAction(name)] };
   const list = keysSchema.safeParse(given);
-  if (!list.success)
-    return { faults: [`"${name}" should have a key, or a list of keys, each a text. It keeps its default.`] };
+  if (!list.success) return { faults: [`"${name}" must be a key or a list of keys. Using its default.`] };
   const faults: string[] = [];
   const good: KeyId[] = [];
   for (const text of list.data) {
     const read = readKey(text);
     if ("key" in read) good.push(read.key);
-    else faults.push(`"${name}" cannot have the key "${text}": ${read.fault}. ${keyRule}`);
+    else faults.push(`"${name}" cannot use the key "${text}": ${read.fault}. ${keyRule}`);
   }
   if (list.data.length === 0 && (name === "submit" || name === actions.submit.binding))
     return {
-      faults: [`"${name}" needs a key, for without one nothing could be sent. It keeps its default.`],
+      faults: [`"${name}" needs a key, because it sends the prompt. Using its default.`],
     };
   // A row without one good key would leave its action without any.
   return good.length === 0 && faults.length > 0 ? { faults } : { keys: good, faults };
@@ -65,7 +64,7 @@ function readRow(name: string, given: unknown): { keys?: KeyId[]; faults: string
 function unknownAction(name: string): string {
   const near = nearestWord(name, names);
   const meant = near === undefined ? "" : ` Did you mean "${near}"?`;
-  return `"${name}" is no action.${meant} The actions are ${actionNames.join(", ")}, and those of the editor that /help names.`;
+  return `"${name}" is not an action.${meant} Actions: ${actionNames.join(", ")}. /help lists those of the editor too.`;
 }
 
 /** Two actions on one key while one types: the one that is asked first has it. */
@@ -75,7 +74,7 @@ function twice(bindings: Record<string, KeyId[]>): string[] {
   for (const name of [...actionNames, ...libraryBindings.filter(isOfEditor)]) {
     for (const key of bindings[name] ?? []) {
       const other = owner.get(key);
-      if (other !== undefined) faults.push(`"${other}" and "${name}" have the same key "${key}".`);
+      if (other !== undefined) faults.push(`"${other}" and "${name}" use the same key "${key}".`);
       owner.set(key, name);
     }
   }

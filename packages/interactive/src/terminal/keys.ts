@@ -11,22 +11,22 @@ interface Action {
 const table = {
   submit: { keys: ["enter"], description: "Send", binding: "tui.input.submit" },
   newLine: { keys: ["shift+enter", "ctrl+j"], description: "New line", binding: "tui.input.newLine" },
-  interrupt: { keys: ["escape"], description: "Stop what is going on" },
-  tree: { keys: [], description: "Session tree (also twice the key that stops, in an empty editor)" },
-  clearOrQuit: { keys: ["ctrl+c"], description: "Clear the editor; twice: end bonsai" },
-  quit: { keys: ["ctrl+d"], description: "End bonsai, in an empty editor" },
-  expand: { keys: ["ctrl+o"], description: "Show or fold tool output, thinking and summaries" },
-  sources: { keys: ["ctrl+s"], description: "Where the lines of the latest summary come from" },
+  interrupt: { keys: ["escape"], description: "Stop the agent or the current action" },
+  tree: { keys: [], description: "Session tree (also: press the stop key twice in an empty editor)" },
+  clearOrQuit: { keys: ["ctrl+c"], description: "Clear the editor. Twice: quit bonsai" },
+  quit: { keys: ["ctrl+d"], description: "Quit bonsai, if the editor is empty" },
+  expand: { keys: ["ctrl+o"], description: "Expand or fold tool output, thinking and summaries" },
+  sources: { keys: ["ctrl+s"], description: "Show the sources of the latest summary" },
   cycleThinking: { keys: ["shift+tab"], description: "Next thinking level" },
-  nextModel: { keys: ["ctrl+p"], description: "Next of the favourite models" },
+  nextModel: { keys: ["ctrl+p"], description: "Next favourite model" },
   // Not every terminal knows the first; Alt-P is sent for Alt-Up by some.
-  previousModel: { keys: ["shift+ctrl+p", "alt+m"], description: "The favourite model before" },
-  pickModel: { keys: ["ctrl+l"], description: "Pick a model" },
-  queueFollowUp: { keys: ["alt+enter"], description: "Send once the agent has ended" },
-  takeBackQueued: { keys: ["alt+up"], description: "Queued messages back into the editor" },
-  paste: { keys: ["ctrl+v", "alt+v"], description: "Paste an image from the clipboard, or its text" },
-  copy: { keys: ["ctrl+x"], description: "Copy the last answer, or its code" },
-  externalEditor: { keys: ["ctrl+g"], description: "Write in an editor of your own" },
+  previousModel: { keys: ["shift+ctrl+p", "alt+m"], description: "Previous favourite model" },
+  pickModel: { keys: ["ctrl+l"], description: "Choose a model" },
+  queueFollowUp: { keys: ["alt+enter"], description: "Send after the agent has finished" },
+  takeBackQueued: { keys: ["alt+up"], description: "Move queued messages back into the editor" },
+  paste: { keys: ["ctrl+v", "alt+v"], description: "Paste an image or text from the clipboard" },
+  copy: { keys: ["ctrl+x"], description: "Copy the last answer or its code" },
+  externalEditor: { keys: ["ctrl+g"], description: "Write the prompt in your own editor" },
   suspend: { keys: ["ctrl+z"], description: "Suspend bonsai" },
 } as const satisfies Record<string, Action>;
 
@@ -51,17 +51,17 @@ export function readKey(text: string): KeyReading {
   const [, prefix = "", last = ""] = /^((?:[a-z]+\+)*)(.+)$/is.exec(text.trim()) ?? [];
   const held = prefix.toLowerCase().split("+").filter(Boolean);
   const strange = held.find((each, at) => !modifiers.includes(each) || held.indexOf(each) !== at);
-  if (strange !== undefined) return { fault: `"${strange}" is no modifier, or stands twice` };
+  if (strange !== undefined) return { fault: `"${strange}" is not a modifier, or is used twice` };
   const base = namedKeys.get(last.toLowerCase()) ?? (/^[!-~]$/.test(last) ? last.toLowerCase() : undefined);
-  if (base === undefined) return { fault: `"${last}" is no key` };
+  if (base === undefined) return { fault: `"${last}" is not a key` };
   if (!silent.has(base) && held.every((each) => each === "shift"))
-    return { fault: "it could no longer be typed; hold ctrl, alt or super with it" };
+    return { fault: "you could no longer type this character. Add ctrl, alt or super" };
   return { key: [...held, base].join("+") as KeyId };
 }
 
 /** What {@link readKey} takes, for people. */
 export const keyRule =
-  'A key is like "ctrl+o", "alt+enter" or "f5": any of ctrl, shift, alt and super, then one character or a name (escape, enter, tab, up, pageDown, f1 to f12 …).';
+  'Write keys like "ctrl+o", "alt+enter" or "f5": ctrl, shift, alt or super, then a character or a name (escape, enter, tab, up, pageDown, f1 to f12…).';
 
 const shownNames: Readonly<Record<string, string>> = {
   escape: "Esc",

@@ -11,13 +11,13 @@ export function shortcutConflicts(shortcuts: ReadonlyMap<string, { source: strin
     const action = actionNames.find((name) => has(name, read.key));
     if (action !== undefined)
       return [
-        `${who} ${key}, which does "${actions[action].description}": that stands. Another key for "${action}" in keybindings.json frees it.`,
+        `${who} ${key}, but Bonsai uses this key: ${actions[action].description}. To free it, set another key for "${action}" in keybindings.json.`,
       ];
     const binding = editorBindings.find((name) => has(name, read.key));
     if (binding === undefined) return [];
     const { description } = TUI_KEYBINDINGS[binding];
     return [
-      `${who} ${key}, which does "${description}" in the editor: the shortcut stands. Another key for "${binding}" in keybindings.json brings that back.`,
+      `${who} ${key} and replaces this key of the editor: ${description}. To get it back, set another key for "${binding}" in keybindings.json.`,
     ];
   });
 }

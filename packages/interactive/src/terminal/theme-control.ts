@@ -206,7 +206,7 @@ export class ThemeControl {
     this.#sayOnce({
       level: "warning",
       code: "theme_missing",
-      message: `There is no theme ${missing.join(" and no theme ")}: the colours are as for auto. There are ${fewOf(names)}.${didYouMean(missing[0], names)}`,
+      message: `There is no theme ${missing.join(" and no theme ")}. Using auto instead. Themes: ${fewOf(names)}.${didYouMean(missing[0], names)}`,
     });
   }
 
@@ -242,14 +242,14 @@ export class ThemeControl {
       if (isDeepStrictEqual(known, theme)) return;
       this.#themes = new Map(this.#themes).set(theme.name, theme);
       this.#apply();
-    } else this.#sayBroken(`The theme in ${path} calls itself ${theme.name} now; /reload finds it so.`);
+    } else this.#sayBroken(`The theme in ${path} has a new name: ${theme.name}. Run /reload to use it.`);
   }
 
   #sayBroken(problem: string): void {
     this.#sayOnce({
       level: "warning",
       code: "theme_left_out",
-      message: `${problem} The colours stay as they are.`,
+      message: `${problem} Keeping the current colours.`,
     });
   }
 }

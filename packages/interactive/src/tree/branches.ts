@@ -43,7 +43,7 @@ export async function mergeFlow(
   let next: MergeChoice | undefined = choice;
   while (next !== undefined && !(await isMerged(context, branchId, next)) && !screen.panelsLeft.aborted) {
     const title = "Merge with the built-in digest?";
-    const isDigest = await askYes(screen, { title, message: "It needs no model." });
+    const isDigest = await askYes(screen, { title, message: "The digest needs no model." });
     next = isDigest ? { ...choice, useDigest: true } : undefined;
   }
 }

@@ -15,14 +15,14 @@ export interface TreeAction {
 
 const choices: readonly { text: string; does: TreeAction["does"]; hasFocus?: true }[] = [
   { text: "Go there", does: "go" },
-  { text: "Go back here and take a summary of what follows", does: "summariseAfter" },
+  { text: "Go there and summarise the entries after it", does: "summariseAfter" },
   {
-    text: "Go back here and take a summary of what follows, with focus",
+    text: "Go there and summarise the entries after it, with focus",
     does: "summariseAfter",
     hasFocus: true,
   },
-  { text: "Summarise everything before this", does: "summariseBefore" },
-  { text: "Summarise everything before this, with focus", does: "summariseBefore", hasFocus: true },
+  { text: "Compact everything before this", does: "summariseBefore" },
+  { text: "Compact everything before this, with focus", does: "summariseBefore", hasFocus: true },
   { text: "Label", does: "label" },
 ];
 
@@ -31,7 +31,7 @@ export async function askAction(context: InteractiveContext): Promise<TreeAction
   const { ui, screen } = context;
   while (!screen.panelsLeft.aborted) {
     const texts = choices.map(({ text }) => text);
-    const picked = await ui.select("What is to be done with this entry?", texts);
+    const picked = await ui.select("Choose an action for this entry", texts);
     const choice = choices.find(({ text }) => text === picked);
     if (choice === undefined) return undefined;
     const { does, hasFocus } = choice;
@@ -44,7 +44,7 @@ export async function askAction(context: InteractiveContext): Promise<TreeAction
 
 /** Asks what a summary should dwell on; undefined where the user leaves the question. */
 export async function askFocus({ ui }: InteractiveContext): Promise<{ focus?: string } | undefined> {
-  const typed = await ui.input("What should the summary dwell on?", "Empty: everything");
+  const typed = await ui.input("What should the summary focus on?", "Empty: everything");
   if (typed === undefined) return undefined;
   const focus = typed.trim();
   return focus === "" ? {} : { focus };
@@ -78,11 +78,11 @@ async function legalPlace(context: InteractiveContext, entryId: string): Promise
   if (refusal === undefined) return entryId;
   const { reason, nearest } = refusal;
   if (nearest === undefined) {
-    context.notify(`The context cannot be cut there. ${reason}`, "warning");
+    context.notify(`Cannot compact up to this entry. ${reason}`, "warning");
     return undefined;
   }
-  const question = `${reason} The nearest place that can be cut: ${placeText(context, nearest)}`;
-  const isTaken = await context.ui.confirm("Summarise everything before another entry?", question);
+  const question = `${reason} The nearest possible entry: ${placeText(context, nearest)}`;
+  const isTaken = await context.ui.confirm("Compact everything before another entry?", question);
   return isTaken ? nearest.entryId : undefined;
 }
 
@@ -92,5 +92,5 @@ function placeText({ host }: InteractiveContext, { entryId, keptTokens }: CutPla
   const entry = host.agent.session.entry(entryId);
   const preview = entry === undefined ? entryId : previewOf(entry, callIn(host.agent.session, entry));
   const shown = preview.length > previewLength ? `${oneLine(preview, previewLength)}…` : preview;
-  return `“${shown}”, which keeps about ${counted(keptTokens, "token")}.`;
+  return `“${shown}”. This keeps about ${counted(keptTokens, "token")}.`;
 }

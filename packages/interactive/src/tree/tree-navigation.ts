@@ -49,7 +49,7 @@ async function actAt(
   if (context.host.agent.isBusy) {
     const stop = keys.label("interrupt");
     context.notify(
-      `Going to another entry has to wait until the agent is done; ${stop} stops it.`,
+      `Going to another entry has to wait for the agent. Press ${stop} to stop the agent.`,
       "warning",
     );
     return true;
@@ -90,7 +90,7 @@ export async function navigateFlow(
       agent.navigate(targetId, { ...options, ...(isNoModel(agent.model) && { useDigest: true }), signal }),
     );
     if (status === "cancelled") {
-      context.notify("Cancelled: you are where you were.", "info", { attempt: "move" });
+      context.notify("Cancelled. Your position is unchanged.", "info", { attempt: "move" });
       return true;
     }
     if (status === "moved") context.chat.rebuild(agent.session, "move");
@@ -101,14 +101,14 @@ export async function navigateFlow(
   } catch (error) {
     const isSummary = BonsaiError.is(error) && error.code === "branch_summary_failed";
     // Its message already has that nothing was changed.
-    const where = isSummary ? "" : "\nYou are where you were.";
+    const where = isSummary ? "" : "\nYour position is unchanged.";
     context.notify(`${errorText(error)}${where}`, "error", { attempt: "move" });
     return !isSummary;
   }
   return true;
 }
 
-const alreadyHere = "You are there already.";
+const alreadyHere = "You are already there.";
 
 type SummaryChoice = Pick<NavigateOptions, "summarise" | "focus" | "useDigest">;
 
@@ -128,7 +128,7 @@ async function askSummary(
     screen: { panelsLeft },
   } = context;
   while (!panelsLeft.aborted) {
-    const choice = await ui.select("Keep a summary of the branch that you leave?", [
+    const choice = await ui.select("Summarise the branch you leave?", [
       ...choices,
       ...(hasFailed ? [withDigest] : []),
     ]);
@@ -207,8 +207,8 @@ export async function askLabel(
   id: string,
   present: string | undefined,
 ): Promise<string | undefined> {
-  const title = `Label of this entry${present === undefined ? "" : `, now [${present}]`}`;
-  const hint = present === undefined ? "A word or two" : "Empty: no label";
+  const title = `Label for this entry${present === undefined ? "" : `, now [${present}]`}`;
+  const hint = present === undefined ? "One or two words" : "Empty removes the label";
   const typed = await context.ui.input(title, hint);
   if (typed === undefined) return undefined;
   try {

@@ -242,6 +242,6 @@ export class TreePanel extends FieldPanel<TextField> {
 }
 
 function emptyWords({ search, filter }: TreeModel): string {
-  if (search !== "") return "Nothing matches.";
-  return filter === "labelled" ? "No entry has a label." : "There is nothing to show.";
+  if (search !== "") return "No matches.";
+  return filter === "labelled" ? "No entry has a label." : "This session has no entries yet.";
 }
