@@ -70,7 +70,7 @@ test("two marks in the tree are compared, one mark with where one is", async () 
   terminal.press("ctrl+x");
   await terminal.until(/^›A/m);
   terminal.press("ctrl+d");
-  const one = await terminal.until("A and B part after aaaa0004");
+  const one = await terminal.until("A and B split after aaaa0004");
   expect(one).toMatch(/B {2}cccc0007/);
   terminal.press("esc");
   await terminal.until("Ctrl-X mark");

@@ -26,7 +26,7 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
     /\[compaction\] Compacted from ~?107,364 tokens.*Compacted: ~?107,364 → ~[\d,]+ tokens, with a summary; 1 request, free of charge\./,
   );
   terminal.type("/undo\n");
-  await terminal.until("taken back");
+  await terminal.until("Undid the compaction");
   await terminal.until(/~10\dk\/100k/);
   expect(flatScreen(opened)).toMatch(/Context: 107,364 tokens\. ! The context is above 83,616 tokens/);
   terminal.type("/undo\n");
@@ -78,7 +78,7 @@ test("/compact of little offers to do it all the same, and says what that would 
   await terminal.until("Compact anyway?");
   const said = terminal.screen().replaceAll(/\s+/g, " ");
   expect(said).toMatch(/the built-in digest would summarise 2 messages and keep the last 2 messages\./);
-  expect(said).toMatch(/The context: ~?[\d,]+ → ~[\d,]+ tokens/);
+  expect(said).toMatch(/Context: ~?[\d,]+ → ~[\d,]+ tokens/);
   terminal.type("y");
   terminal.press("enter");
   await terminal.until(/Compacted: |failed/);

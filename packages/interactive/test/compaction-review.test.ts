@@ -54,7 +54,7 @@ test("an edit in the built-in editor is shown again, and said to be yours", asyn
   terminal.press("enter");
   await terminal.until(READY);
   terminal.press("e", "enter");
-  await terminal.until("The summary");
+  await terminal.until("Edit the summary");
   terminal.type(" The port is 8123.");
   terminal.press("enter");
   await terminal.until(/edited by\s+you/);

@@ -20,10 +20,10 @@ test("the demonstration plays once at a time, says how it ends, and stays in vie
   const { terminal } = openInteractive({ scenario: says("Good."), rows: 60 });
   await terminal.until("/100k");
   terminal.type("/demo\n");
-  await terminal.until("Esc ends it");
+  await terminal.until("Esc stops it");
   await terminal.until("The tests fail");
   terminal.type("/demo\n");
-  await terminal.until("The demonstration already running Esc ends it.");
+  await terminal.until("The demonstration already running Esc stops it.");
   terminal.type("/new\n");
   await terminal.until(
     (screen) => !screen.includes("already running") && screen.includes("I run the tests first"),

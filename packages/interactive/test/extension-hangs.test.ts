@@ -99,7 +99,7 @@ test("one that hangs after a reload does not keep what is typed", async () => {
   terminal.type("/reload\n");
   await untilNamed(terminal, "Waiting for hang.mjs in session_start… (Esc to stop)");
   terminal.press("esc");
-  await terminal.until("1 extension loaded");
+  await terminal.until("Reloaded 1 extension");
   terminal.type("hello\n");
   await terminal.until("Second.");
 });

@@ -57,6 +57,6 @@ test("what a component lays over the screen itself goes with the component, and 
   command("/widget");
   await terminal.until("[ two ]");
   command("/reload");
-  await terminal.until("1 extension loaded");
+  await terminal.until("Reloaded 1 extension");
   expect(terminal.screen()).not.toContain("[ two ]");
 });

@@ -51,8 +51,9 @@ describe("the footer", () => {
 
   test.each([
     [80, "no model: store a key with /login"],
-    [40, "no model: /login"],
-    [20, "no model"],
+    [40, "no model: store a key with /login"],
+    [20, "no model: /login"],
+    [10, "no model"],
   ])("without a model says what to do, and nothing of a window, at %i columns", (width, words) => {
     expect(shown(width, { model: undefined, tokens: 0, costUsd: 0 })).toMatch(new RegExp(`\\n +${words}$`));
   });

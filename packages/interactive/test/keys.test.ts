@@ -22,11 +22,11 @@ test.for([
 });
 
 test.for([
-  ["hyper+o", '"hyper" is no modifier'],
+  ["hyper+o", '"hyper" is not a modifier'],
   ["ctrl+ctrl+o", '"ctrl" is not a modifier, or is used twice'],
-  ["ctrl+oh", '"oh" is no key'],
-  ["", '"" is no key'],
-  ["ä", '"ä" is no key'],
+  ["ctrl+oh", '"oh" is not a key'],
+  ["", '"" is not a key'],
+  ["ä", '"ä" is not a key'],
   ["a", "you could no longer type"],
   ["shift+a", "you could no longer type"],
   ["space", "you could no longer type"],
@@ -101,7 +101,7 @@ test("what is wrong in the file is named, and the rest of it holds", () => {
   const file = join(folder, "keybindings.json");
   const [unknown, number, half, letter, ...more] = bindKeys(folder);
   expect(unknown).toContain(`${file}: "expnad" is not an action. Did you mean "expand"?`);
-  expect(number).toContain(`${file}: "quit" should have a key, or a list of keys`);
+  expect(number).toContain(`${file}: "quit" must be a key or a list of keys`);
   expect(half).toContain(`"pickModel" cannot use the key "nokey"`);
   expect(letter).toContain(`"tree" cannot use the key "q": you could no longer type`);
   expect(more).toEqual([]);
@@ -121,9 +121,9 @@ test("two actions on one key are notified", () => {
 
 test.for([
   ["{", "is not valid JSON"],
-  ["[]", "is no object"],
-  ["null", "is no object"],
-  ['"x"', "is no object"],
+  ["[]", "must contain an object"],
+  ["null", "must contain an object"],
+  ['"x"', "must contain an object"],
 ] as const)("a file that is %s leaves all defaults and says that it %s", ([text, fault]) => {
   const folder = home();
   writeFileSync(join(folder, "keybindings.json"), text);

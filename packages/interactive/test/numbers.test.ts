@@ -74,7 +74,7 @@ test("Law: the rows of /context add up to its total, in tokens and in percent; t
       expect(sum(parts.map(({ percent }) => percent))).toBe(total.percent);
       const { contextWindow: windowTokens } = each;
       const [, headTokens, headPercent] =
-        /^Context: (~?[\d,]+) (?:of [\d,]+ tokens \(([<>]?\d+%)\)|tokens?;)/.exec(text)!;
+        /^Context: (~?[\d,]+) (?:of [\d,]+ tokens \(([<>]?\d+%)\)|tokens?,)/.exec(text)!;
       expect(headTokens).toBe(total.tokens);
       if (windowTokens === 0) {
         expect(total.percent).toBe(report.totalTokens === 0 ? 0 : 100);

@@ -44,7 +44,7 @@ test("/model with a whole name says what is missing, and changes nothing", async
   const ui = await opened({ env: { OPENAI_API_KEY: "" } });
   command(ui, "/model openai/gpt-4.1");
   await ui.terminal.until(
-    /openai\/gpt-4\.1 is not available: it needs a key\. Set\s+OPENAI_API_KEY or run \/login\s+openai\./,
+    /openai\/gpt-4\.1 is not available: it needs a key\. Set\s+OPENAI_API_KEY or run\s+\/login\s+openai\./,
   );
   expect(ui.terminal.screen()).toMatch(/scripted\/\S+ +thinking off/);
 });
@@ -52,7 +52,7 @@ test("/model with a whole name says what is missing, and changes nothing", async
 test("/model completes what can be used first, and says of the others what is missing", async () => {
   const ui = await opened({ env: { OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "" } });
   ui.terminal.type("/model an");
-  const screen = await ui.terminal.until("set ANTHROPIC_API_KEY");
+  const screen = await ui.terminal.until("Set ANTHROPIC_API_KEY");
   expect(screen).toMatch(/anthropic\/claude\S+ .*it needs a key\. Set ANTHROPIC_API_KEY/);
   ui.terminal.press("ctrl+u");
   ui.terminal.type("/model 4");
@@ -79,7 +79,7 @@ test("a key goes through the favourites that can be used, with their levels of t
   await ui.terminal.until(
     /Skipped a favourite model: safe\/locked needs a key: set SAFE_KEY, or \/login\s+safe/,
   );
-  await ui.terminal.until(/No provider "nobody" is known[^"]*[^.]\.\n/);
+  await ui.terminal.until(/Unknown provider "nobody"[^"]*[^.]\.\n/);
   ui.terminal.press("alt+m");
   await ui.terminal.until("(2 of 2)");
   // Shift-Ctrl-P, as terminals with the protocol of Kitty send it.
@@ -146,7 +146,7 @@ test("/login does not show a key that stands behind the provider's name, and ask
   await ui.terminal.until("Enter the key here, not in the prompt");
   expect(ui.terminal.screen()).not.toContain("› anthropic sk-given");
   ui.terminal.type('with "quotes"\n');
-  await ui.terminal.until("holds a blank");
+  await ui.terminal.until("contains a space");
   ui.terminal.type("sk-right");
   ui.terminal.press("home", "left", "ctrl+k");
   ui.terminal.type("-1\n");
@@ -173,12 +173,12 @@ test("/logout takes a stored key away, and says where the environment still give
   await ui.terminal.until(/No key or login is stored for other\./);
   command(ui, "/logout anthropic");
   await ui.terminal.until(
-    "anthropic/claude-opus-4-8 is no longer available. Choose another model with /model.",
+    /anthropic\/claude-opus-4-8 is no longer available\. Choose another model with\s+\/model\./,
   );
   command(ui, "/logout");
   await ui.terminal.until(/› openai +OPENAI_API_KEY is set and overrides it/);
   ui.terminal.press("enter");
-  await ui.terminal.until(/Removed the key for openai\. OPENAI_API_KEY is set, and still gives\s+one/);
+  await ui.terminal.until(/Removed the key for openai\. OPENAI_API_KEY still\s+provides a key/);
   expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ other: signIn });
 });
 
@@ -188,7 +188,7 @@ test("the first run says in three lines what works, each on its line at 80 colum
   const lines = screen.split("\n");
   const first = lines.findIndex((line) => line.includes("No model available yet. Run"));
   expect(lines[first + 1]).toMatch(/bonsai compact FILE.*Claude Code, Codex and pi sessions\.$/);
-  expect(lines[first + 2]).toMatch(/\/login.*local server.*found\.$/);
+  expect(lines[first + 2]).toMatch(/\/login\. A local .*found automatically\.$/);
 });
 
 test("a server that is written into models.json at work is there for /login, /model and the next message", async () => {

@@ -92,7 +92,7 @@ test("a meaning that does not fit a low screen ends in a sign that there is more
   const screen = await terminal.until(/Decides when the context(?:.*\n){3}.*…\n─/);
   for (const line of screen.split("\n")) expect(line.length).toBeLessThanOrEqual(40);
   terminal.resize(40, 40);
-  await terminal.until(/Takes effect immediately\.\n─/);
+  await terminal.until(/Takes effect\s+immediately\.\n─/);
 });
 
 test("a theme that is chosen is applied at once, and at the next start, whatever the background", async () => {
@@ -184,7 +184,7 @@ test("a flag, the environment and the project that say otherwise are named, and 
   await terminal.until("xhigh");
   terminal.press("up", "enter");
   await terminal.until("Saved thinking as your own, but --thinking sets low here.");
-  await terminal.until("your own settings say xhigh.");
+  await terminal.until("Your own value: xhigh.");
   terminal.press("ctrl+u");
   terminal.type("compaction.enabled");
   await terminal.until("off · BONSAI_DISABLE_AUTOCOMPACT");

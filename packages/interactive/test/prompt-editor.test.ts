@@ -140,9 +140,9 @@ test("commands are completed by their beginning", async () => {
   const { terminal } = openInteractive();
   await terminal.until("thinking off");
   terminal.type("/rel");
-  await terminal.until(/reload +Load/);
+  await terminal.until(/reload +Reload/);
   terminal.press("tab");
-  await terminal.until((screen) => screen.includes("/reload") && !/reload +Load/.test(screen));
+  await terminal.until((screen) => screen.includes("/reload") && !/reload +Reload/.test(screen));
 });
 
 test("files are completed behind an @, quoted where they have to be", async () => {

@@ -44,7 +44,7 @@ test("lines that cannot be read are notified once, and stay in a file beside; th
   next.add("after");
   expect(open().read()).toEqual(["whole", "after"]);
   expect(faults).toEqual([
-    expect.stringMatching(/had 2 lines that cannot be read.* history\.jsonl\.damaged/),
+    expect.stringMatching(/Removed 2 unreadable lines from .* history\.jsonl\.damaged/),
   ]);
   expect(readFileSync(`${file}.damaged`, "utf8")).toBe(damaged);
 });

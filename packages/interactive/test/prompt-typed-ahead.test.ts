@@ -7,10 +7,10 @@ test("who types on without a look at the completions sends what was typed, not w
   await terminal.until("/100k");
   terminal.type("/");
   await terminal.until(/→ new/);
-  terminal.type("thinking ");
+  terminal.type("trust ");
   await terminal.until(/→ off/);
-  terminal.type("high\n");
-  await terminal.until("Thinking: high");
+  terminal.type("paths\n");
+  await terminal.until("No paths outside");
   terminal.type("/");
   await terminal.until(/→ new/);
   terminal.type("quit\n");

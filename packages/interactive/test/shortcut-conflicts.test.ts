@@ -8,12 +8,12 @@ afterEach(() => keys.bind({}));
 test.each([
   ["ctrl+shift+k", undefined],
   ["ctrl+o", "Ctrl-O, but Bonsai uses this key: Expand or fold tool output, thinking and summaries."],
-  ["Ctrl+O", '"expand" in keybindings.json frees it'],
+  ["Ctrl+O", 'set another key for "expand" in keybindings.json'],
   ["shift+tab", "Next thinking level"],
-  ["ctrl+a", 'in the editor: the shortcut stands. Another key for "tui.editor.cursorLineStart"'],
+  ["ctrl+a", 'set another key for "tui.editor.cursorLineStart"'],
   ["shift+ctrl+v", undefined],
   ["a", "you could no longer type"],
-  ["ctrl+nothing", '"nothing" is no key'],
+  ["ctrl+nothing", '"nothing" is not a key'],
 ])("a shortcut on %s: %j", (key, expected) => {
   const found = shortcutConflicts(new Map([[key, { source: "mine.ts" }]]));
   expect(found).toEqual(

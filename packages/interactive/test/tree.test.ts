@@ -39,7 +39,7 @@ async function openSample(
     /** Asks what can be done with the selected entry, and chooses it. */
     async act(choice: number) {
       terminal.press("ctrl+a");
-      await terminal.until("What is to be done");
+      await terminal.until("Choose an action");
       for (let down = 0; down < choice; down += 1) terminal.press("down");
       terminal.press("enter");
     },
@@ -264,7 +264,7 @@ describe("acceptance 34: the summary of the branch", () => {
     const name = { id: "n1", parentId: "a2", timestamp: at, type: "session_info", name: "x" };
     const { terminal, choose, session } = await openSample([header, ...first, ...second, name]);
     await choose("done: the");
-    await terminal.until("there already");
+    await terminal.until("already there");
     expect(session().leafId).toBe("n1");
     expect(session().entries()).toHaveLength(5);
   });
