@@ -118,7 +118,7 @@ function summaryFor(asked: string): string {
   // The outline that is asked for stands last.
   const headings =
     asked.lastIndexOf("## Request") > asked.lastIndexOf("## Goal")
-      ? ["Request", "Done So Far", "Needed to Go On"]
+      ? ["Request", "Done So Far", "Needed to Continue"]
       : ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context"];
   return headings
     .map((heading) => `## ${heading}\n- Logs are read one after the other; nothing unusual so far.`)

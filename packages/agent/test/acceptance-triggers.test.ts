@@ -258,7 +258,7 @@ test("the breaker says that it opened, and why", async () => {
   const result = await run.agent.prompt("go");
   expect(result.status).toBe("done");
   expect(run.notices.map(({ code }) => code)).toEqual(["compaction_paused"]);
-  expect(run.notices[0]?.message).toContain("did not keep the context down");
+  expect(run.notices[0]?.message).toContain("did not keep the context small");
   expect(run.notices[0]?.message).toContain("The system prompt and the tools alone take ~");
 });
 

@@ -19,7 +19,7 @@ test("it stands as data behind what is carried over anyway, and in the details, 
   carries(run, "todo", { todo: ["[ ] wash", "[x] iron"] });
   expect((await run.agent.compact()).status).toBe("compacted");
   const { summary } = latest(run);
-  expect(summary).toContain("## Carried Over\n\n");
+  expect(summary).toContain("## Kept word for word\n\n");
   expect(summary).toContain("<todo>\n[ ] wash\n[x] iron\n</todo>\n\n[End of the record.");
   expect(details(run).carryOver).toEqual({ todo: ["[ ] wash", "[x] iron"] });
   expect(details(run).prose).not.toContain("wash");
@@ -65,7 +65,7 @@ test("it stands behind an extension's own summary too, whose details stay as the
   }));
   await run.agent.compact();
   expect(latest(run)).toMatchObject({
-    summary: "Mine.\n\n## Carried Over\n\n<todo>\nwash\n</todo>",
+    summary: "Mine.\n\n## Kept word for word\n\n<todo>\nwash\n</todo>",
     details: { mine: 1 },
   });
   await run.agent.prompt(filler(3_000));
@@ -109,20 +109,20 @@ test("what several extensions carry adds up; of one tag the later stands, and a 
 });
 
 test.each([
-  [{ pinned: ["x"] }, 'a carryOver with the tag "pinned", which is Bonsai\'s own'],
-  [{ "latest-request": ["x"] }, 'a carryOver with the tag "latest-request", which is Bonsai\'s own'],
+  [{ pinned: ["x"] }, 'a carryOver with the tag "pinned", which is reserved for Bonsai'],
+  [{ "latest-request": ["x"] }, 'a carryOver with the tag "latest-request", which is reserved for Bonsai'],
   [
     { Todo: ["x"] },
-    'a carryOver with the tag "Todo" (allowed are up to 40 letters a to z and hyphens, a letter first)',
+    'a carryOver with the tag "Todo" (allowed: up to 40 letters a to z and hyphens, beginning with a letter)',
   ],
   [
     { "-todo": ["x"] },
-    'a carryOver with the tag "-todo" (allowed are up to 40 letters a to z and hyphens, a letter first)',
+    'a carryOver with the tag "-todo" (allowed: up to 40 letters a to z and hyphens, beginning with a letter)',
   ],
-  [{ todo: "x" }, 'a carryOver with the tag "todo" whose value is no list of texts'],
-  [{ todo: [1] }, 'a carryOver with the tag "todo" whose value is no list of texts'],
-  [["x"], "a carryOver that is no object of lists"],
-  ["x", "a carryOver that is no object of lists"],
+  [{ todo: "x" }, 'a carryOver with the tag "todo" whose value is not a list of texts'],
+  [{ todo: [1] }, 'a carryOver with the tag "todo" whose value is not a list of texts'],
+  [["x"], "a carryOver that is not an object of lists"],
+  ["x", "a carryOver that is not an object of lists"],
 ])("%j is refused in words, and the compaction goes on", async (carryOver, received) => {
   const run = await stage(small);
   carries(run, "todo", carryOver as never);

@@ -45,13 +45,13 @@ function failing(options: Partial<ScriptedAgentOptions> = {}) {
 test("no session waits for a broken summariser: one request, then the digest at once", async () => {
   const { summaries, outcomes, rungs, untilCompactions, pass, notices } = failing();
   await untilCompactions(1);
-  expect(outcomes[0]?.detail).toContain("The model's own summary failed: ");
+  expect(outcomes[0]?.detail).toContain("Used the built-in digest because the model's summary failed: ");
   expect(outcomes[0]?.detail).toContain("the summariser has no key");
   expect(summaries).toHaveLength(1);
   pass(2);
   await untilCompactions(3);
   for (const { detail } of outcomes.slice(1))
-    expect(detail).toContain("The model's summary failed 2 minutes ago;");
+    expect(detail).toContain("The model's summary failed 2 minutes ago.");
   expect(rungs()).toEqual(["digest", "digest", "digest"]);
   expect(summaries).toHaveLength(1);
   expect(notices).toEqual([]);
@@ -93,7 +93,7 @@ test("an overflow after a failure is recovered from without a request to the sum
   turns.push(calls({ tokens: 10 }), overflow, { text: "done" });
   expect((await agent.prompt("go")).status).toBe("done");
   expect(outcomes.at(-1)).toMatchObject({ status: "compacted", reason: "overflow" });
-  expect(outcomes.at(-1)?.detail).toContain("it is asked again by /compact");
+  expect(outcomes.at(-1)?.detail).toContain("Bonsai asks the model again in");
   expect(summaries).toHaveLength(asked);
   expect(session.projection().items[0]?.message.role).toBe("compactionSummary");
 });

@@ -243,7 +243,7 @@ test("a skill that was read and compacted away is named, and read again", async 
   rmSync(file);
   await agent.compact();
   await agent.prompt("Go on.");
-  expect(sentText(asked.at(-1)!)).toContain(`pdf: ${file} (gone: it cannot be read again)`);
+  expect(sentText(asked.at(-1)!)).toContain(`pdf: ${file} (deleted)`);
   rmSync(base, { recursive: true });
 });
 

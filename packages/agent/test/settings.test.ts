@@ -27,24 +27,24 @@ test("has 40 settings, each with a description of one short sentence", () => {
 });
 
 test.each([
-  [{ thinking: "much" }, 'The setting thinking is "much"; allowed is one of "off"'],
-  [{ bash: { timeoutSeconds: -1 } }, "The setting bash.timeoutSeconds is -1; allowed is at least 0"],
+  [{ thinking: "much" }, 'The setting thinking is "much". Allowed: one of "off"'],
+  [{ bash: { timeoutSeconds: -1 } }, "The setting bash.timeoutSeconds is -1. Allowed: at least 0"],
   [
     { retry: { tries: 3 } },
-    "The setting retry.tries is 3; allowed is one of the keys maxRetries, maxDelayMs",
+    "The setting retry.tries is 3. Allowed: one of the keys maxRetries, maxDelayMs",
   ],
   [
     { skillTokens: 9 },
-    "The setting skillTokens is 9; allowed is one of the keys model, smallModel, favoriteModels, thinking",
+    "The setting skillTokens is 9. Allowed: one of the keys model, smallModel, favoriteModels, thinking",
   ],
   [
     { compaction: { estimator: "chars4" } },
-    'The setting compaction.estimator is "chars4"; allowed is one of the keys enabled, onOverflow, confirm',
+    'The setting compaction.estimator is "chars4". Allowed: one of the keys enabled, onOverflow, confirm',
   ],
-  [{ colour: "green" }, 'The setting colour is "green"; allowed is one of the keys model, smallModel'],
-  [{ model: "claude" }, 'The setting model is "claude"; allowed is'],
-  [{ tools: "read" }, 'The setting tools is "read"; allowed is a value of type array'],
-  [[], "The settings are []; allowed is an object"],
+  [{ colour: "green" }, 'The setting colour is "green". Allowed: one of the keys model, smallModel'],
+  [{ model: "claude" }, 'The setting model is "claude". Allowed:'],
+  [{ tools: "read" }, 'The setting tools is "read". Allowed: a value of type array'],
+  [[], "The settings are [], but must be a JSON object"],
 ])("%j is refused with key, finding and what is allowed", (input, message) => {
   const code = expect.stringMatching(/^(compaction_)?setting_invalid$/);
   expect(() => agentSettings(input)).toThrow(expect.objectContaining({ code }));

@@ -69,7 +69,7 @@ describe("what is far above the window is made smaller before it is sent", () =>
     const last = run.outcomes.at(-1) as { detail: string };
     expect(last).toMatchObject({ status: "compacted", steps: { shortened: 6 } });
     expect(last.detail).toMatch(
-      /^The context was compacted: summarised \d+ messages, shortened 6 messages\./,
+      /^Compacted the context: summarised \d+ messages, shortened 6 messages\./,
     );
   });
 
@@ -104,7 +104,7 @@ describe("a prompt that is larger than the window by itself", () => {
     const prompt = filler(40_000);
     const { status, error } = await run.agent.prompt(prompt);
     expect([status, error?.code]).toEqual(["failed", "prompt_too_large"]);
-    expect(error?.hint).toContain("put it into a file");
+    expect(error?.hint).toContain("save the text in a file");
     expect([run.turns.length, run.summaries.length]).toEqual([turns, 0]);
     const last = run.session.projection().items.at(-1)!;
     expect([last.edit, contentText((last.message as { content: unknown }).content)]).toEqual([

@@ -67,7 +67,7 @@ test("its lines are broken where a terminal ends, below their beginning", async 
   expect(stdout).toMatch(
     /^ {4}The model summarised the first \d+ messages of the current turn; 3 are kept( word)?$/m,
   );
-  expect(stdout.match(/The model's own summary failed/g)).toHaveLength(1);
+  expect(stdout.match(/Used the built-in digest because the model's summary failed/g)).toHaveLength(1);
   expect(stdout).not.toContain("Compaction failed");
   // Calls that run at once: what each gave stands below it.
   for (const day of ["wednesday", "thursday", "friday"])

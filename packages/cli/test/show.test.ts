@@ -52,10 +52,10 @@ describe("bonsai show", () => {
     expect(compaction).toMatchObject({ carried, loss });
     for (const columns of [120, 40]) {
       const { stdout } = await runCli(["show", file], { columns });
-      const [, shown] = /\n( {2}Carried as data[\s\S]*?)\n\n/.exec(stdout)!;
+      const [, shown] = /\n( {2}Kept word for word[\s\S]*?)\n\n/.exec(stdout)!;
       for (const line of shown!.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
       expect(shown!.replaceAll(/\s+/g, " ")).toMatch(
-        /^ Carried as data: 3 messages of the user, 2 left out; 340 terms known\. Left out by the summary: 2 of 3 failing commands \(1 put back\), 20 of 100 terms\. Lost terms, the most used first: SESSION_TTL␛\[2J \(aaaa0001\), a\/.* and 18 more\.$/,
+        /^ Kept word for word: 3 user messages, 2 left out\. Exact terms known: 340\. Missing from the summary: 2 of 3 failing commands \(1 added\), 20 of 100 terms\. Missing terms, most used first: SESSION_TTL␛\[2J \(aaaa0001\), a\/.* and 18 more\.$/,
       );
     }
   });

@@ -108,7 +108,7 @@ export class BackgroundCompaction {
     const underway = this.#underway;
     if (underway === undefined) return undefined;
     if (!isSameAim(request)) {
-      this.abandon("Another compaction was asked for.");
+      this.abandon("Another compaction was requested.");
       return undefined;
     }
     const { signal } = request;
@@ -139,7 +139,11 @@ export class BackgroundCompaction {
   async #written(draft: Reached, request: CompactionRequest): Promise<CompactionResult | undefined> {
     const discard = () => {
       this.#count(draft);
-      this.#tell("discarded", "The session went another way meanwhile.", draft.run.cost.requests);
+      this.#tell(
+        "discarded",
+        "The session moved to another branch in the meantime.",
+        draft.run.cost.requests,
+      );
     };
     if (request.signal?.aborted || grownDraft(draft, request) === undefined) {
       discard();

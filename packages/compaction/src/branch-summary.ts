@@ -177,8 +177,8 @@ function branchFailure(cause: unknown): BonsaiError {
   if (BonsaiError.is(cause)) return cause;
   return new BonsaiError({
     code: "branch_summary_failed",
-    message: `The branch was not summarised, and nothing was changed: ${messageOf(cause)}`,
-    hint: "Try again, or summarise with the built-in digest (`bonsai goto` and `bonsai merge` do without --model); /tree moves without a summary too.",
+    message: `Could not summarise the branch, and nothing changed: ${messageOf(cause)}`,
+    hint: "Try again, or go without a summary in /tree. Without --model, `bonsai session goto` and `bonsai session merge` use the built-in digest.",
     cause,
   });
 }
@@ -278,7 +278,7 @@ function sourceOf(entries: readonly Entry[]): BranchSource {
 function nothingSeen(): never {
   throw new BonsaiError({
     code: "branch_summary_failed",
-    message: "The branch was not summarised: it holds nothing that the model saw.",
-    hint: "Return nothing, so that the branch is left without a summary.",
+    message: "The branch has no messages to summarise.",
+    hint: "Return nothing to leave the branch without a summary.",
   });
 }

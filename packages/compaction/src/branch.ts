@@ -99,8 +99,8 @@ function knownEntries(session: Session, leafId: string | null): ReadonlyMap<stri
 /** What a branch summary is of, in words: `the branch that was left at a1b2c3d4`; without the id where none is known. */
 export function branchWords({ fromId = "", isMerge }: { fromId?: string; isMerge?: boolean }): string {
   const [branch, end] = isMerge
-    ? ["a branch that was merged", ` up to ${fromId}`]
-    : ["the branch that was left", ` at ${fromId}`];
+    ? ["a merged branch", ` up to ${fromId}`]
+    : ["another branch", ` up to ${fromId}`];
   return fromId === "" ? branch : branch + end;
 }
 
@@ -130,16 +130,16 @@ export function branchSource(
 export function unknownPlace(id: string): BonsaiError {
   return new BonsaiError({
     code: "tree_target_unknown",
-    message: `There is no entry ${id} in this session.`,
-    hint: "List the ids with `bonsai tree FILE`.",
+    message: `This session has no entry ${id}.`,
+    hint: "List the ids with `bonsai session tree FILE`.",
   });
 }
 
 function ownPath(branchId: string, leafId: string | null): BonsaiError {
-  const place = branchId === leafId ? "is where the session stands" : "stands on the present path";
+  const place = branchId === leafId ? "is the current position" : "is on the current branch";
   return new BonsaiError({
     code: "merge_own_path",
-    message: `Entry ${branchId} ${place}: there is no other branch to merge.`,
-    hint: "Name the end of another branch; `bonsai tree FILE` and `/tree` show them.",
+    message: `Entry ${branchId} ${place}, so there is nothing to merge.`,
+    hint: "Name the last entry of another branch. `bonsai session tree FILE` and /tree show them.",
   });
 }

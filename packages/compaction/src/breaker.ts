@@ -39,10 +39,10 @@ export class CompactionBreaker {
 
   /** Why compaction by threshold is paused; undefined while it is not. */
   whyOpen(): string | undefined {
-    if (this.#failures >= FAILURES) return `${this.#failures} compactions in a row have failed`;
+    if (this.#failures >= FAILURES) return `${this.#failures} compactions in a row failed`;
     this.#isOverfull ||= this.#fillsUpAtOnce();
     if (!this.#isOverfull) return undefined;
-    return `${COMPACTIONS} compactions within ${WITHIN_REQUESTS} requests did not keep the context down`;
+    return `${COMPACTIONS} compactions within ${WITHIN_REQUESTS} requests did not keep the context small`;
   }
 
   #fillsUpAtOnce(): boolean {

@@ -155,7 +155,7 @@ function latestRequest(
   const isLatest = item === requests.at(-1);
   const chars = isLatest ? maxChars : Math.min(maxChars, olderRequestChars(plan));
   if (text.length <= chars) return { entryId: item.entryId, text };
-  const note = `\n[Cut: the whole text, ${digits(text.length)} characters, is in entry ${item.entryId}.]`;
+  const note = `\n[Shortened. The full text of ${digits(text.length)} characters is in entry ${item.entryId}.]`;
   return { entryId: item.entryId, text: clip(text, chars) + note };
 }
 
@@ -283,14 +283,14 @@ const LONGEST_TAG = 40;
 /** True for what can be carried over, else what is wrong with it. */
 export function checkCarryOver(value: unknown): true | string {
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    return "a carryOver that is no object of lists";
+    return "a carryOver that is not an object of lists";
   for (const [tag, texts] of Object.entries(value)) {
     const named = `a carryOver with the tag ${JSON.stringify(tag)}`;
-    if (isOwnTag(tag)) return `${named}, which is Bonsai's own`;
+    if (isOwnTag(tag)) return `${named}, which is reserved for Bonsai`;
     if (!TAG.test(tag) || tag.length > LONGEST_TAG)
-      return `${named} (allowed are up to ${LONGEST_TAG} letters a to z and hyphens, a letter first)`;
+      return `${named} (allowed: up to ${LONGEST_TAG} letters a to z and hyphens, beginning with a letter)`;
     if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string"))
-      return `${named} whose value is no list of texts`;
+      return `${named} whose value is not a list of texts`;
   }
   return true;
 }

@@ -63,11 +63,11 @@ export function checkChosenCut(context: CutContext, firstKeptEntryId: string): v
   const { reason, nearest } = refusal;
   throw new BonsaiError({
     code: "cut_not_allowed",
-    message: `The kept part cannot begin with entry ${firstKeptEntryId}. ${reason}`,
+    message: `The kept entries cannot start at entry ${firstKeptEntryId}. ${reason}`,
     hint:
       nearest === undefined
-        ? "No place of this context can be cut yet."
-        : `The nearest place that can be cut is entry ${nearest.entryId}.`,
+        ? "The context is still too short to cut."
+        : `The nearest possible start is entry ${nearest.entryId}.`,
   });
 }
 
@@ -80,12 +80,12 @@ function refusalAt(context: CutContext, entryId: string): CutRefusal | undefined
 }
 
 const REASONS: Readonly<Record<CutFault, string>> = {
-  "nothing before": "Nothing stands before it that could be summarised.",
-  "tool result": "It is a tool's result, which stays with the answer that called the tool.",
-  "torn pair": "It stands between a tool call and its result, which stay together.",
-  "failed answer": "It is an answer that failed or was stopped: nothing goes on from it.",
+  "nothing before": "No entry before it can be summarised.",
+  "tool result": "It is a tool result. A result stays with the answer that called the tool.",
+  "torn pair": "It is between a tool call and its result. These stay together.",
+  "failed answer": "It is a failed or stopped answer.",
   unseen:
-    "Before it stand results that the model has not seen yet: they stay with the answer that asked for them.",
+    "The model has not seen the tool results before it yet. They stay with the answer that called the tools.",
 };
 
 /** The reason for an entry that is no message of the context. */
@@ -97,11 +97,11 @@ function refusalOfUnseen({ session, leafId, items }: CutContext, entryId: string
   const behind = path.slice(Math.max(0, at)).find(({ id }) => inView.has(id));
   const nearest = nearestPlace(items, inView.get(behind?.id ?? "") ?? items.length);
   const firstAt = path.findIndex(({ id }) => inView.has(id));
-  if (onPath !== entryId) return { reason: "It is not on the path that is compacted.", nearest };
+  if (onPath !== entryId) return { reason: "It is not on the current branch.", nearest };
   const reason =
     at < firstAt
-      ? "It stands before what the model sees: the latest compaction has hidden it already."
-      : "The model sees no message of it.";
+      ? "The latest compaction already replaced it."
+      : "It is not a message in the model's context.";
   return { reason, nearest };
 }
 

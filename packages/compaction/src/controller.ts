@@ -129,7 +129,7 @@ export class CompactionController {
     this.#isPrefixNew = true;
     this.#breaker.close();
     this.#failedSummary.forget();
-    this.#background.abandon("Another model is in use.");
+    this.#background.abandon("The model changed.");
     this.#warnedPaused = false;
   }
 
@@ -193,15 +193,14 @@ export class CompactionController {
     const reading = readContext(this.#options);
     const skip = (detail: string) => skipped("threshold", reading, detail);
     const { settings, isSubAgent = false } = this.#options;
-    if (!settings.enabled || !settings.sites.includes(site))
-      return skip("Threshold compaction is switched off here.");
-    if (isSubAgent) return skip("A sub-agent has no threshold.");
+    if (!settings.enabled || !settings.sites.includes(site)) return skip("Automatic compaction is off.");
+    if (isSubAgent) return skip("Sub-agents do not compact automatically.");
     const nowMs = this.#isPrefixNew ? Number.POSITIVE_INFINITY : this.#now();
     const request = this.#request({ reason: "threshold", signal, nowMs });
     const decision = decisionOf(request, reading);
     const { limitTokens, neededTokens } = decision;
     if (limitTokens === undefined || neededTokens === undefined)
-      return skip("The model's window is unknown.");
+      return skip("The model's context window is unknown.");
     const isUrgent = isNeeded(decision);
     if (!isUrgent) this.#breaker.relieved();
     if (this.#background.isReady && !this.#running) {
@@ -213,13 +212,13 @@ export class CompactionController {
       return skip("The context is below the threshold.");
     }
     if (tooLargePrompt(reading, request.model) !== undefined)
-      return skip("The latest message alone is above the window.");
+      return skip("The latest message alone exceeds the model's window.");
     const done = this.#doneForTask ?? (isUrgent ? undefined : this.#economyDone);
     if (done !== undefined) return skip(done);
     const canWorkOn = !isUrgent && !decision.isExpired;
     if (canWorkOn && this.#beginInBackground(request, decision))
-      return skip("Its summary is being made, and the context may grow meanwhile.");
-    if (this.#triedForRequest) return skip("A compaction was tried for this request already.");
+      return skip("A summary is being made in the background.");
+    if (this.#triedForRequest) return skip("A compaction was already tried before this request.");
     this.#triedForRequest = true;
     const why = this.#breaker.whyOpen();
     if (why !== undefined) return skip(isUrgent ? this.#paused(reading, neededTokens, why) : why);
@@ -229,9 +228,8 @@ export class CompactionController {
   async #overflow(at: { refusal?: Refusal; signal?: AbortSignal }): Promise<CompactionOutcome> {
     const reading = readContext(this.#options);
     if (!this.#options.settings.onOverflow)
-      return skipped("overflow", reading, "Recovery from an overflow is switched off.");
-    if (this.#recovered)
-      return failed(reading, "Cause: it overflowed again after it had been compacted for this message.");
+      return skipped("overflow", reading, "compaction.onOverflow is off.");
+    if (this.#recovered) return failed(reading, "Cause: the request was still too long after a compaction.");
     this.#recovered = true;
     // No breaker here: without a recovery the session cannot go on at all, and a good answer lies between two of them.
     const request = this.#request({ reason: "overflow", ...at });
@@ -247,9 +245,9 @@ export class CompactionController {
     const skip = (detail: string) => skipped("overflow", reading, detail);
     const request = this.#request({ reason: "overflow", refusal: { inputTokens: reading.tokens }, signal });
     const mostTokens = sendableTokens(request.model.contextWindow);
-    if (mostTokens === undefined) return skip("The model's window is unknown.");
-    if (reading.tokens <= mostTokens) return skip("The context is not far above the window.");
-    if (!request.settings.onOverflow) return skip("Recovery from an overflow is switched off.");
+    if (mostTokens === undefined) return skip("The model's context window is unknown.");
+    if (reading.tokens <= mostTokens) return skip("The context fits the window.");
+    if (!request.settings.onOverflow) return skip("compaction.onOverflow is off.");
     const error = tooLargePrompt(reading, request.model);
     if (error !== undefined) return { ...skip(error.message), status: "failed", error };
     if (this.#madeSendable || this.#recovered) return unsendable(reading, request.model);
@@ -347,7 +345,7 @@ export class CompactionController {
       this.#failed(reason, error, isNeeded);
     } else if (status === "cancelled" && (isAborted || isDeclined)) {
       // An extension cancels this one; the user means all of the task.
-      this.#latch("A compaction was cancelled in this task.", isNeeded);
+      this.#latch("You cancelled a compaction during this task.", isNeeded);
     } else if (status === "compacted" || status === "masked") {
       this.#warnedPaused = false;
       if (reason === "manual") this.#breaker.close();
@@ -360,7 +358,7 @@ export class CompactionController {
     if (reason === "manual") return;
     if (reason === "threshold") this.#breaker.failed();
     if (reason !== "threshold" || this.#doneForTask !== undefined) return;
-    this.#latch("A compaction has failed in this task already.", isNeeded);
+    this.#latch("A compaction already failed during this task.", isNeeded);
     this.#options.onWarning?.(error);
   }
 
@@ -406,7 +404,7 @@ function unsendable(reading: ContextReading, { contextWindow = 0 }: ModelSizes):
   const left = tokensText(reading.tokens, true);
   return failed(
     reading,
-    `Cause: ${left} are left, far more than the model's window of ${digits(contextWindow)}.`,
+    `Cause: the context still has ${left}. The model's window is ${digits(contextWindow)}.`,
   );
 }
 
@@ -421,8 +419,8 @@ function tooLargePrompt(reading: ContextReading, { contextWindow = 0 }: ModelSiz
   if (tokens <= mostTokens) return undefined;
   return new BonsaiError({
     code: "prompt_too_large",
-    message: `Your message was not sent: it has ${tokensText(tokens, true)} by itself, far more than the model's window of ${digits(contextWindow)}.`,
-    hint: "It is kept in the session. Send less of it, put it into a file that the model can read in parts, or choose a model with a larger window; /tree goes back to before it.",
+    message: `Your message was not sent: it has ${tokensText(tokens, true)}, and the model's window is ${digits(contextWindow)}.`,
+    hint: "Go back to before it with /tree, then send less text, or save the text in a file for the model to read in parts. Or choose a model with a larger window.",
   });
 }
 
@@ -432,11 +430,11 @@ function pausedError(reading: ContextReading, limitTokens: number, why: string):
   const overhead = tokens - estimated;
   const cause =
     overhead > limitTokens && (source === "estimate" || trailingTokens < limitTokens)
-      ? ` The system prompt and the tools alone take ${tokensText(overhead, true)}, more than the ${digits(limitTokens)} that are allowed.`
+      ? ` The system prompt and the tools alone take ${tokensText(overhead, true)}; the limit is ${digits(limitTokens)}.`
       : "";
   return new BonsaiError({
     code: "compaction_paused",
     message: `Automatic compaction is paused: ${why}.${cause}`,
-    hint: "Compact by hand (/compact, `bonsai compact`), start afresh, use fewer tools, or choose a model with a larger window.",
+    hint: "Run /compact or `bonsai compact FILE`, start a new session, use fewer tools, or choose a model with a larger window.",
   });
 }

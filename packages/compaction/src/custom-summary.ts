@@ -42,7 +42,7 @@ export const extensionRung: Rung = {
   applies: isPlanned,
   async attempt(state, run) {
     const { result, by } = await decided(state, run);
-    if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
+    if (run.signal.aborted) throw new CompactionCancelled("");
     if (result.cancel)
       throw new CompactionCancelled(result.reason ?? "An extension cancelled it.", by.cancel);
     const carryOver = boundedCarryOver(result.carryOver, run.budgets.windowTokens);
@@ -214,8 +214,8 @@ export function checkCustomSummary(event: string, summary: unknown): void {
   if (typeof summary === "string" && summary.trim() !== "") return;
   throw new BonsaiError({
     code: "extension_summary_empty",
-    message: `An extension's ${event} gave ${jsonText(summary) || "nothing"} as the summary.`,
-    hint: "Return the summary as a text that is not empty, or return nothing for the default summary.",
+    message: `An extension's ${event} handler returned ${jsonText(summary) || "nothing"} as the summary.`,
+    hint: "Return the summary as a non-empty text, or return nothing to get the default summary.",
   });
 }
 
@@ -226,15 +226,15 @@ function checkCut({ view }: LadderState, firstKeptEntryId: string | null): void 
   if (at < 0) {
     throw new BonsaiError({
       code: "first_kept_entry_unknown",
-      message: `An extension's summary keeps from entry ${jsonText(firstKeptEntryId) || "undefined"}, which is not in the context.`,
-      hint: "Return preparation.firstKeptEntryId, or the id of a message that the model sees.",
+      message: `An extension's summary keeps entries from ${jsonText(firstKeptEntryId) || "undefined"} on, which is not in the context.`,
+      hint: "Return preparation.firstKeptEntryId, or the id of a message in the context.",
     });
   }
   if (legalCuts(view.items.map((item) => item.message))[at]) return;
   throw new BonsaiError({
     code: "first_kept_entry_illegal",
-    message: `An extension's summary keeps from entry ${firstKeptEntryId}, a ${view.items[at]!.message.role} message at which the context cannot be cut.`,
-    hint: "Keep from a user, assistant, command, extension or branch-summary message, not from between a tool call and its results.",
+    message: `An extension's summary keeps entries from ${firstKeptEntryId} on. The context cannot be cut at this ${view.items[at]!.message.role} message.`,
+    hint: "Start at a user, assistant, command, extension or branch-summary message, but not between a tool call and its results.",
   });
 }
 

@@ -76,8 +76,8 @@ export function checkedDecision(decision: unknown): ReviewDecision {
   if (ACTIONS.has(action) && isEdit && isAgain && isCut) return decision as ReviewDecision;
   throw new BonsaiError({
     code: "review_invalid",
-    message: `The review of a compaction gave ${jsonText(decision) || "nothing"} as its decision.`,
-    hint: `Decide by {action}, one of ${[...ACTIONS].join(", ")}; edit has the prose as a text, again may have a focus, cut has the firstKeptEntryId.`,
+    message: `The compaction review returned an unknown decision: ${jsonText(decision) || "nothing"}.`,
+    hint: `Return {action} with one of ${[...ACTIONS].join(", ")}. edit needs a text prose, cut needs firstKeptEntryId, again can have a focus.`,
   });
 }
 

@@ -36,7 +36,7 @@ export class FailedSummary {
     // A clock that was set back knows nothing of how long it is.
     if (elapsedMs < 0 || elapsedMs >= REMEMBERED_MS) return undefined;
     const left = minutes(Math.ceil((REMEMBERED_MS - elapsedMs) / MINUTE_MS));
-    return `The model's summary failed ${ago(elapsedMs)}; it is asked again by /compact, after a change of model, or in ${left}.`;
+    return `The model's summary failed ${ago(elapsedMs)}. Bonsai asks the model again in ${left}, after you run /compact, or after you change the model.`;
   }
 }
 

@@ -319,7 +319,7 @@ const more = /^\(and [\d,]+ more, touched earlier\)$/;
 function shownLines(files: readonly string[], recent: ReadonlySet<string>): string[] {
   const lines = files.filter((file) => recent.has(file)).map(fileLine);
   const others = files.length - lines.length;
-  return others === 0 ? lines : [...lines, `(and ${others} more, touched earlier)`];
+  return others === 0 ? lines : [...lines, `(and ${others} older)`];
 }
 
 /** A name on a line of its own: in quotes, as JSON, where it would not stay one, or would read as something else. */

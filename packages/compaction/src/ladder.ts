@@ -133,7 +133,7 @@ export async function climb(
   const steps = ladderSteps(run, rungs, from);
   let next = steps.next();
   while (!next.done) {
-    if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
+    if (run.signal.aborted) throw new CompactionCancelled("");
     next = steps.next(await tryRung(next.value, run));
   }
   return next.value;
@@ -217,13 +217,13 @@ async function tryRung({ rung, state }: LadderStep, run: Run): Promise<LadderSta
     // What extensions want carried over changes nothing by itself.
     if (next.view === state.view && next.summary === state.summary) return next;
     if (next.summary !== undefined && saysNothing(next.summary.prose))
-      throw new SummaryFailure("empty", "The summary says nothing.");
+      throw new SummaryFailure("empty", "The summary is empty.");
     const summarisedBy = next.summary === state.summary ? state.summarisedBy : rung.name;
     if (next.tokens < state.tokens || mayGrow(next, run)) return { ...next, rung: rung.name, summarisedBy };
     throw new SummaryFailure("no-shorter", noShorterText(run, state, next));
   } catch (error) {
     if (error instanceof CompactionCancelled || BonsaiError.is(error)) throw error;
-    if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
+    if (run.signal.aborted) throw new CompactionCancelled("");
     return { ...state, failures: [...state.failures, failureOf(rung, error)] };
   }
 }

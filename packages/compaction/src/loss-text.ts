@@ -29,7 +29,7 @@ export function lossLines({ carried, loss }: SummaryLoss, { isPlan = false } = {
 
 function carriedText({ words, wordsLeftOut, knownTerms }: CarriedCounts): string {
   const leftOut = wordsLeftOut === 0 ? "" : `, ${digits(wordsLeftOut)} left out`;
-  return `Carried as data: ${amount(words, "message")} of the user${leftOut}; ${amount(knownTerms, "term")} known.`;
+  return `Kept word for word: ${amount(words, "user message")}${leftOut}. Exact terms known: ${digits(knownTerms)}.`;
 }
 
 /** What is checked, in the order in which it is put back. */
@@ -49,7 +49,7 @@ function checkedLines(loss: LossReport, isPlan: boolean): LossLine[] {
       ? []
       : [{ text: `${nothingLost(isPlan)}: ${found.join(", ")}.`, isLoss: false }];
   }
-  const heading = isPlan ? "Left to the words of the summary" : "Left out by the summary";
+  const heading = isPlan ? "Only the summary itself can keep" : "Missing from the summary";
   const isLoss = lost.some((each) => each.putBack < each.lost);
   return [
     { text: `${heading}: ${lost.map((each) => lostText(each, isPlan)).join(", ")}.`, isLoss },
@@ -58,12 +58,12 @@ function checkedLines(loss: LossReport, isPlan: boolean): LossLine[] {
 }
 
 function nothingLost(isPlan: boolean): string {
-  return isPlan ? "Stays, whatever the summary says" : "Nothing that was checked is lost";
+  return isPlan ? "Kept in any case" : "The check found nothing missing";
 }
 
 /** `2 of 3 failing commands (1 put back)`. */
 function lostText({ kept, lost, putBack, noun }: LossCount & { noun: string }, isPlan: boolean): string {
-  const verb = isPlan ? "would be put back" : "put back";
+  const verb = isPlan ? "would be added" : "added";
   const back = putBack === 0 ? "" : ` (${putBack >= lost ? "" : `${digits(putBack)} `}${verb})`;
   return `${digits(lost)} of ${amount(kept + lost, noun)}${back}`;
 }
@@ -73,8 +73,8 @@ function termLine({ terms, lostTerms }: LossReport, isPlan: boolean): LossLine[]
   const named = lostTerms.map(({ term, entryId }) => (entryId === undefined ? term : `${term} (${entryId})`));
   const others = terms.lost - terms.putBack - named.length;
   const more = others > 0 ? ` and ${digits(others)} more` : "";
-  const heading = isPlan ? "Terms that only it can keep" : "Lost terms";
-  return [{ text: `${heading}, the most used first: ${named.join(", ")}${more}.`, isLoss: !isPlan }];
+  const heading = isPlan ? "Terms that only the summary can keep" : "Missing terms";
+  return [{ text: `${heading}, most used first: ${named.join(", ")}${more}.`, isLoss: !isPlan }];
 }
 
 function amount(count: number, noun: string): string {

@@ -1,6 +1,12 @@
 // The marks that frame a summary and its carry-over, and what keeps text of others from passing for one of them.
 
-import { BRANCH_RECORD, FRAME_SENTENCES, MERGE_RECORD, RECORD } from "@bonsai-agent/messages/frames";
+import {
+  BRANCH_RECORD,
+  CARRIED_HEADING,
+  FRAME_SENTENCES,
+  MERGE_RECORD,
+  RECORD,
+} from "@bonsai-agent/messages/frames";
 import { OPENERS, referenced, SQUARES, type Words, wordAt, wordsOf } from "@bonsai-agent/messages/spelling";
 
 /** The tags of what we carry over by ourselves, in the order in which they stand in a summary. */
@@ -24,8 +30,7 @@ export function isOwnTag(tag: string): tag is OwnTag {
   return (ownTags as readonly string[]).includes(tag);
 }
 
-/** Sets the data apart from the last section of the prose. */
-export const CARRIED = "## Carried Over";
+export const CARRIED = CARRIED_HEADING;
 export const SPLIT_TURN = "**Turn Context (split turn):**";
 
 const CLOSERS = "\\]］】〕⟧❳〗﹞〙〛";

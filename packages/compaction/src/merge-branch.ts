@@ -58,11 +58,11 @@ export async function mergeBranch(options: MergeBranchOptions): Promise<BranchMe
     isMerge: true,
   });
   const news = entryIds.length === 1 ? "1 entry" : `${digits(entryIds.length)} entries`;
-  const detail = `The outcome of the branch that ends at ${branchId} is here now: ${news} as summary ${summaryEntry.id}.`;
+  const detail = `Merged the branch that ends at ${branchId}: summary ${summaryEntry.id} replaces ${news}.`;
   return { status: "merged", ...here, leafId: session.leafId, summaryEntry, detail };
 }
 
-const CANCELLED = "The merge was cancelled, and nothing was changed.";
+const CANCELLED = "Merge cancelled. Nothing changed.";
 
 function nothingNew(
   { mergedById }: UnmergedBranch,
@@ -70,8 +70,8 @@ function nothingNew(
 ): Pick<BranchMerge, "mergedById" | "detail"> {
   if (mergedById === undefined)
     return {
-      detail: `The branch that ends at ${branchId} has nothing that is new to the model here: nothing was written.`,
+      detail: `Nothing to merge: the branch that ends at ${branchId} has no new messages.`,
     };
-  const detail = `Nothing is new on the branch that ends at ${branchId}: summary ${mergedById} on this path holds it. Nothing was written.`;
+  const detail = `Nothing to merge: summary ${mergedById} on this branch already covers the branch that ends at ${branchId}.`;
   return { mergedById, detail };
 }

@@ -61,7 +61,7 @@ export function originalProjection(session: Session, leafId: string | null = ses
 
 function formerCompaction(session: Session, leafId: string | null): CompactionEntry {
   const { compaction } = session.projection(leafId);
-  return compaction ?? nothingToMakeAnew("No compaction stands on the current branch.");
+  return compaction ?? nothingToMakeAnew("The current branch has no compaction.");
 }
 
 function projectionWithout(session: Session, leafId: string | null, former: CompactionEntry): Projection {
@@ -138,7 +138,10 @@ function formerCut(session: Session, leafId: string | null, view: ContextView): 
   const first = items.findIndex(({ entryId }) => kept.has(entryId));
   const messages = items.map(({ message }) => message);
   const at = legalCutBefore(messages, first < 0 ? items.length : first);
-  if (at < 1) return nothingToMakeAnew("What the latest compaction stands for is not in this session.");
+  if (at < 1)
+    return nothingToMakeAnew(
+      "This session does not contain the entries that the latest compaction summarised.",
+    );
   return items[at]?.entryId ?? null;
 }
 
@@ -147,6 +150,6 @@ function nothingToMakeAnew(message: string): never {
     /** The path has no compaction to repeat, or its original entries are not stored. */
     code: "nothing_to_make_anew",
     message,
-    hint: "`/compact` and `bonsai compact FILE` make a compaction of what is in the context.",
+    hint: "Compact the current context with /compact or `bonsai compact FILE`.",
   });
 }

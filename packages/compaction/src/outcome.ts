@@ -40,6 +40,8 @@ export interface CompactionOutcome {
   steps?: CompactionSteps;
   /** The extension that did not let it happen, or whose summary stands; absent where none had a say. */
   decidedBy?: string;
+  /** With the status `skipped`: the whole context is recent enough to be kept. */
+  isAllRecent?: true;
   /** With the status `cancelled`, where the user has looked at it and said no. */
   isDeclined?: true;
   /** With the status `failed`, where a model's summary failed and the settings kept the digest from standing in. */
@@ -51,7 +53,7 @@ export function stepsText({ masked, summarised, withoutMedia, shortened }: Compa
   const done = [
     counted("masked", masked, "old result"),
     counted("summarised", summarised, "message"),
-    counted("left out the images of", withoutMedia, "message"),
+    counted("removed the images of", withoutMedia, "message"),
     counted("shortened", shortened, "message"),
   ];
   return done.filter((each) => each !== "").join(", ");

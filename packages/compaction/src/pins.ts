@@ -95,14 +95,14 @@ export function pinMessage(
   if (text === "")
     throw new BonsaiError({
       code: "pin_empty",
-      message: "There is no text to pin.",
-      hint: "Say what the agent must keep to, like `/pin Never push to main.`",
+      message: "No text to pin.",
+      hint: "Write an instruction, for example `/pin Never push to main.`",
     });
   if (text.length > LONGEST_CHARS)
     throw new BonsaiError({
       code: "pin_too_long",
-      message: `A pinned text has at most ${digits(LONGEST_CHARS)} characters; this one has ${digits(text.length)}.`,
-      hint: "Put it into a file of the project, and pin where it stands.",
+      message: `The text is too long to pin: ${digits(text.length)} characters, and the limit is ${digits(LONGEST_CHARS)}.`,
+      hint: "Save it in a file of the project, and pin the path.",
     });
   const pinned = pinnedSoon(session, waiting);
   const usedChars = pinned.reduce((sum, each) => sum + each.length, 0);
@@ -110,7 +110,7 @@ export function pinMessage(
     throw new BonsaiError({
       code: "pins_full",
       message: `All pinned texts together have at most ${digits(ALL_CHARS)} characters; ${digits(Math.max(0, ALL_CHARS - usedChars))} are left, and this one has ${digits(text.length)}.`,
-      hint: "Unpin what counts no more.",
+      hint: "Remove old pins with /pin.",
     });
   return message(PIN_CUSTOM_TYPE, PIN, text);
 }

@@ -126,7 +126,7 @@ function plannedRequests(
 ): { plannedRequests: PlannedRequest[]; failures?: readonly RungFailure[] } {
   const { settings, budgets, focus, signal } = run;
   const { name, contextWindow, maxOutputTokens } = summariser;
-  const summarise = () => Promise.reject(new Error("Only planned."));
+  const summarise = () => Promise.reject(new Error("Plan only."));
   const job: SummaryJob = {
     summariser: { name, contextWindow, maxOutputTokens, summarise },
     estimator: state.view.estimator,

@@ -119,6 +119,7 @@ export function outcomeOf(result: CompactionResult): CompactionOutcome {
     tokensAfter,
     ...(isDone && steps && { steps }),
     ...(decidedBy && { decidedBy }),
+    ...(status === "nothing-to-compact" && { isAllRecent: true }),
     ...(isDeclined && { isDeclined }),
     ...(isDigestUntried(result) && { digestIsUntried: true }),
   };
@@ -166,10 +167,10 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
 
 const details: Record<CompactionStatus, string> = {
   planned: "Nothing was written.",
-  compacted: "The context was compacted.",
+  compacted: "Compacted the context.",
   masked: "No summary was needed.",
-  "nothing-to-compact": "There is nothing to compact: all of the context is recent enough to be kept.",
-  "already-compacted": "The context is already compacted: nothing came after the latest compaction.",
+  "nothing-to-compact": "Nothing to compact: the whole context is recent.",
+  "already-compacted": "Nothing to compact: no message came after the latest compaction.",
   cancelled: "Compaction cancelled.",
   failed: "Compaction failed.",
 };
@@ -191,9 +192,9 @@ export function caveatsOf(run: Run, state: LadderState): string[] {
 function doneText({ former }: Run, steps: CompactionSteps, status: "compacted" | "masked"): string {
   const done = stepsText(steps);
   const { masked, withoutMedia, shortened } = steps;
-  const anew = former === undefined ? "" : " anew, from the originals";
+  const anew = former === undefined ? "" : " again, from the original entries";
   if (status === "compacted")
-    return `The context was compacted${anew}${masked + withoutMedia + shortened === 0 ? "" : `: ${done}`}.`;
+    return `Compacted the context${anew}${masked + withoutMedia + shortened === 0 ? "" : `: ${done}`}.`;
   return `${done.slice(0, 1).toUpperCase()}${done.slice(1)}; no summary was needed.`;
 }
 
@@ -212,14 +213,14 @@ function whyDigest({ whyUnasked }: Run, { summary, summarisedBy, failures }: Lad
   if (whyUnasked !== undefined) return [whyUnasked];
   const failed = failures.findLast(({ rung }) => isModelRung(rung));
   if (failed === undefined) return [];
-  return [`The model's own summary failed: ${sentence(failed.message)}`];
+  return [`Used the built-in digest because the model's summary failed: ${sentence(failed.message)}`];
 }
 
 /** That the context was not full, where only money spoke for it. */
 function whyEarly({ reason, start, targetTokens = 0, neededTokens = 0 }: Run): string[] {
   const isEarly = targetTokens < neededTokens && start.tokens <= neededTokens;
   if (reason !== "threshold" || !isEarly) return [];
-  return ["It came below the threshold, as compaction.economy has it."];
+  return ["It came before the threshold because of compaction.economy."];
 }
 
 /** Success is not claimed where what is left still does not fit the model. */
@@ -228,7 +229,7 @@ function stillTooLarge({ budgets, size }: Run, { tokens }: LadderState): string[
   const tokensAfter = totalAfter(size, tokens);
   if (windowTokens === undefined || tokensAfter <= windowTokens) return [];
   return [
-    `It still holds ${tokensText(tokensAfter, true)}, more than the model's window of ${digits(windowTokens)}: keep less, or choose a model with a larger window.`,
+    `The context still has ${tokensText(tokensAfter, true)}; the model's window is ${digits(windowTokens)}. Lower compaction.keepRecentTokens, or choose a model with a larger window.`,
   ];
 }
 
@@ -332,20 +333,20 @@ function runError(
       /** No compaction made the context small enough after an overflow. */
       code: "context_too_large",
       message: `${CONTEXT_TOO_LARGE} ${causes}`,
-      hint: "Compact by hand (/compact, `bonsai compact`), go back (/tree, `bonsai goto`), start afresh, or choose a model with a larger window.",
+      hint: "Run /compact or `bonsai compact FILE`, go back with /tree or `bonsai session goto FILE ENTRY`, start a new session, or choose a model with a larger window.",
       cause,
     });
   }
   return new BonsaiError({
     code: "compaction_failed",
     message: `Compaction failed. ${causes}`,
-    hint: `${[reason === "manual" ? "Try again" : "Compact by hand (/compact, `bonsai compact`)", ...ways, "or choose another model to summarise"].join(", ")}.`,
+    hint: `${[reason === "manual" ? "Try again" : "Run /compact or `bonsai compact FILE`", ...ways, "or choose another model"].join(", ")}.`,
     cause,
   });
 }
 
 const withDigest =
-  "let the built-in digest do it (`/compact digest`, `bonsai compact --digest`, or the setting `compaction.summarizer.fallback`: always)";
+  "use the built-in digest (`/compact digest`, `bonsai compact FILE --digest`, or the setting compaction.summarizer.fallback)";
 
 function causesOf(run: Run, state: LadderState, cause: unknown): string {
   const overhead = overheadAlone(run);
@@ -355,8 +356,8 @@ function causesOf(run: Run, state: LadderState, cause: unknown): string {
   const causes = [...unasked, ...failures, ...(cause === undefined ? [] : [messageOf(cause)])];
   if (causes.length > 0) return sentence(`Causes: ${causes.join(" | ")}`);
   return run.span.justCompacted
-    ? "Cause: nothing came after the latest compaction."
-    : "Cause: nothing is left that could be summarised, masked or cut.";
+    ? "Cause: no message came after the latest compaction."
+    : "Cause: nothing is left to summarise, mask or cut.";
 }
 
 /** What messages take can be so many times their estimate. */
@@ -368,7 +369,7 @@ function overheadAlone({ reason, budgets, size, start }: Run): string | undefine
   if (reason !== "overflow" || windowTokens === undefined) return undefined;
   if (size.totalTokens - start.tokens * LOWEST_ESTIMATE <= windowTokens) return undefined;
   const overhead = tokensText(size.totalTokens - start.tokens, true);
-  return `Cause: the system prompt and the tools alone take ${overhead}, more than the model's window of ${digits(windowTokens)}.`;
+  return `Cause: the system prompt and the tools alone take ${overhead}; the model's window is ${digits(windowTokens)}.`;
 }
 
 /** Messages of servers and extensions end as they like, and another sentence follows. */

@@ -117,7 +117,7 @@ class DraftReview {
 
   #goBack(why?: string): void {
     this.#shown = this.#draft!;
-    this.#refused = why === undefined ? {} : { problem: `It could not be made anew: ${why}` };
+    this.#refused = why === undefined ? {} : { problem: `Could not make another summary: ${why}` };
   }
 
   /** Undefined where the answer cannot be carried out: then it is asked again. */
@@ -128,9 +128,9 @@ class DraftReview {
     const isOtherModel = this.#asked.summariser?.name !== model;
     this.#refused = {};
     if (!draft.actions.has(decision.action))
-      this.#refused = { problem: `That cannot be done here: ${decision.action}.` };
+      this.#refused = { problem: `This compaction has no action "${decision.action}".` };
     else if (isOtherModel && decision.action === "apply")
-      this.#refused = { problem: `The model is another one now: ${this.#asked.summariser?.name}.` };
+      this.#refused = { problem: `The model changed to ${this.#asked.summariser?.name}.` };
     else return decision;
     return undefined;
   }
@@ -154,7 +154,7 @@ class DraftReview {
       case "back":
         return this.#goBack();
       case "cancel":
-        throw new CompactionCancelled("The user looked at it and said no.", undefined, true);
+        throw new CompactionCancelled("You declined it.", undefined, true);
     }
   }
 
@@ -164,7 +164,7 @@ class DraftReview {
     const places = legalPlaces(besideSummary(this.#masked.view.items));
     if (places.some(({ entryId }) => entryId === firstKeptEntryId))
       return this.#begin({ ...run, span: { ...run.span, firstKeptEntryId } });
-    this.#refused = { problem: `It cannot be cut before entry ${firstKeptEntryId}.` };
+    this.#refused = { problem: `The kept entries cannot start at entry ${firstKeptEntryId}.` };
   }
 
   /** The rungs behind the summary are climbed again: a longer one may need them. */
@@ -175,7 +175,7 @@ class DraftReview {
       this.#refused = { problem, ...(text !== "" && { refusedProse: prose }) };
     };
     if (text === state.summary!.prose.trim()) return;
-    if (saysNothing(text)) return refuse("The edited summary says nothing: the one before it stands.");
+    if (saysNothing(text)) return refuse("The edited summary is empty. The previous one stays.");
     const summary = { ...state.summary!.withProse(text), isEdited: true };
     const edited = await climb(run, ladderRungs, summarisedState(state, summary));
     if (edited.tokens >= run.start.tokens && !mayGrow(edited, run))
@@ -276,16 +276,15 @@ function checkCurrent({ session, former, start: { view } }: Run): void {
   if (isSameFormer && isCurrent) return;
   throw new BonsaiError({
     code: "draft_outdated",
-    message:
-      "The session is at another place now, or its context was changed, while the compaction was looked at.",
-    hint: "Nothing was written. Compact again: it is made of the context as it is now.",
+    message: "The session or its context changed during the review.",
+    hint: "Nothing changed. Compact again.",
   });
 }
 
 /** @throws CompactionCancelled after an abort */
 async function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value> {
   const aborted = Promise.withResolvers<never>();
-  const stop = () => aborted.reject(new CompactionCancelled("It was aborted."));
+  const stop = () => aborted.reject(new CompactionCancelled(""));
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   try {

@@ -51,7 +51,8 @@ export async function carryOutDrafted(
 ): Promise<CompactionResult> {
   await tellBeginning(request);
   const draft =
-    current() ?? unwritten(run, new CompactionCancelled("The session went another way meanwhile."));
+    current() ??
+    unwritten(run, new CompactionCancelled("The session moved to another branch in the meantime."));
   return ended(written(draft), request);
 }
 
@@ -83,7 +84,7 @@ export async function drafted(request: CompactionRequest): Promise<Reached | Com
   }
   try {
     const reached = await reachedState(run, request.review);
-    if (run.signal.aborted) throw new CompactionCancelled("It was aborted.");
+    if (run.signal.aborted) throw new CompactionCancelled("");
     return reached;
   } catch (error) {
     return unwritten(run, error);
@@ -107,7 +108,7 @@ function unwritten(run: Run, error: unknown): CompactionResult {
   if (!(error instanceof CompactionCancelled)) return failedResult(run, run.start, error);
   return {
     ...resultOf(run, run.start, "cancelled"),
-    detail: `Compaction cancelled. ${error.message}`,
+    detail: `Compaction cancelled. ${error.message}`.trim(),
     ...(error.by !== undefined && { decidedBy: error.by }),
     ...(error.isDeclined && { isDeclined: true }),
   };

@@ -36,7 +36,7 @@ function serialiseMessage(message: Message, limits: Limits): string {
       return assistantPart(message);
     case "toolResult": {
       const failed = message.isError ? ", failed" : "";
-      const copied = recalledIds(message) === undefined ? "" : ", a copy of what stood earlier";
+      const copied = recalledIds(message) === undefined ? "" : ", a copy of earlier entries";
       return marked(
         `Tool result ${message.toolName}${failed}${copied}`,
         body(message.content, limits.toolResultChars),

@@ -273,12 +273,12 @@ export function parseSettings<Schema extends z.ZodObject>(
     unknown === undefined ? allowedValues(issue) : `one of the keys ${keysAt(schema, issue.path)}`;
   if (key === "")
     throw errorOf({
-      message: `The settings are ${found}; allowed is an object.`,
-      hint: "Write them as a JSON object.",
+      message: `The settings are ${found}, but must be a JSON object.`,
+      hint: 'Write an object such as {"thinking": "low"}.',
       cause: error,
     });
   throw errorOf({
-    message: `The setting ${key} is ${found}; allowed is ${allowed}.`,
+    message: `The setting ${key} is ${found}. Allowed: ${allowed}.`,
     hint: `Correct or remove ${key} in the settings file.`,
     cause: error,
   });

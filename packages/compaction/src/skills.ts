@@ -115,8 +115,8 @@ export function storedSkills(value: unknown): ReadSkill[] {
 }
 
 const notes = {
-  changed: " (changed since it was read)",
-  gone: " (gone: it cannot be read again)",
+  changed: " (changed since)",
+  gone: " (deleted)",
 } as const;
 
 /** The lines of the block of skills. */
@@ -130,5 +130,5 @@ export function skillLines(skills: readonly ReadSkill[]): string[] {
     lines.push(line);
   }
   const others = skills.length - lines.length;
-  return others === 0 ? lines : [...lines, `(and ${others} more, read earlier)`];
+  return others === 0 ? lines : [...lines, `(and ${others} older)`];
 }

@@ -88,7 +88,7 @@ async function summaryOf(
     if (error instanceof CompactionCancelled) asked.signal.throwIfAborted();
     throw error;
   });
-  if (reached.summary === undefined) throw failed(reached, summariser?.name ?? "Nobody");
+  if (reached.summary === undefined) throw failed(reached, summariser?.name ?? "The summariser");
   return reached.summary;
 }
 
@@ -111,11 +111,11 @@ function allSummarised(plan: CompactionPlan): CompactionPlan {
 }
 
 function failed({ failures }: LadderState, name: string): BonsaiError {
-  const causes = failures.map(({ message }) => message).join(" | ") || "it is left out by the settings.";
+  const causes = failures.map(({ message }) => message).join(" | ") || "the settings do not allow it.";
   return new BonsaiError({
     code: "summary_failed",
     message: `${name} made no summary: ${causes}`,
-    hint: "Return nothing, so that the default summary is made, or summarise in another way.",
+    hint: "Return nothing to get the default summary, or summarise in another way.",
     cause: failures.at(-1)?.cause,
   });
 }
@@ -123,7 +123,7 @@ function failed({ failures }: LadderState, name: string): BonsaiError {
 function unknown(): never {
   throw new BonsaiError({
     code: "preparation_unknown",
-    message: "This preparation is not that of a session_before_compact event.",
-    hint: "Give event.preparation as it came, with its own messagesToSummarize.",
+    message: "The preparation does not come from a session_before_compact event.",
+    hint: "Pass event.preparation unchanged.",
   });
 }

@@ -75,7 +75,7 @@ export const summarySections: Readonly<Record<SummaryKind, readonly string[]>> =
     "Next Steps",
     "Critical Context",
   ],
-  turnPrefix: ["Request", "Done So Far", "Needed to Go On"],
+  turnPrefix: ["Request", "Done So Far", "Needed to Continue"],
   branch: ["Goal", "Constraints & Preferences", "Progress", "Key Decisions", "Next Steps"],
 };
 

@@ -78,7 +78,7 @@ function bare(line: string): string {
 }
 
 /** Above what a digest quotes of the agent beside the user's words. */
-const SAID = "## What the Agent Said";
+const SAID = "## The agent's answers";
 
 /** The prose of an earlier compaction, without the frame and what was carried over: what an update starts from. */
 export function previousProse(entry: CompactionEntry | undefined): string | undefined {

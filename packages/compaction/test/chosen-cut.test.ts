@@ -45,30 +45,25 @@ test.each([
 });
 
 test.each([
-  ["u1", "U A | U A", "Nothing stands before it that could be summarised.", "a1"],
+  ["u1", "U A | U A", "No entry before it can be summarised.", "a1"],
   [
     "t2",
     "U A(t1 t2) T1 T2 A",
-    "It is a tool's result, which stays with the answer that called the tool.",
+    "It is a tool result. A result stays with the answer that called the tool.",
     "a2",
   ],
-  ["x1", "U A(t1) X T1 A", "It stands between a tool call and its result, which stay together.", "a1"],
-  ["a2", "U A A~aborted U A", "It is an answer that failed or was stopped: nothing goes on from it.", "a1"],
+  ["x1", "U A(t1) X T1 A", "It is between a tool call and its result. These stay together.", "a1"],
+  ["a2", "U A A~aborted U A", "It is a failed or stopped answer.", "a1"],
   [
     "u3",
     "U A U A(t1) T1 U",
-    "Before it stand results that the model has not seen yet: they stay with the answer that asked for them.",
+    "The model has not seen the tool results before it yet. They stay with the answer that called the tools.",
     "a2",
   ],
-  [
-    "a1",
-    "U A | U A C(u2) U A",
-    "It stands before what the model sees: the latest compaction has hidden it already.",
-    "a2",
-  ],
-  ["c1", "U A | U A C(u2) U A", "The model sees no message of it.", "u3"],
-  ["u2", "U A | U E(u2) A", "The model sees no message of it.", "a2"],
-  ["u2", "U A | U A ^a1 A U A", "It is not on the path that is compacted.", "a1"],
+  ["a1", "U A | U A C(u2) U A", "The latest compaction already replaced it.", "a2"],
+  ["c1", "U A | U A C(u2) U A", "It is not a message in the model's context.", "u3"],
+  ["u2", "U A | U E(u2) A", "It is not a message in the model's context.", "a2"],
+  ["u2", "U A | U A ^a1 A U A", "It is not on the current branch.", "a1"],
 ])("a cut at %s of %s is refused", async (name, notation, reason, nearest) => {
   const built = history(notation);
   const { session } = built;
@@ -86,14 +81,14 @@ test.each([
 test("an id that the session does not have is refused like one of another branch", () => {
   const { session } = history("U A | U A");
   const refusal = cutRefusal({ session, settings, firstKeptEntryId: "nowhere" });
-  expect(refusal?.reason).toBe("It is not on the path that is compacted.");
+  expect(refusal?.reason).toBe("It is not on the current branch.");
 });
 
 test("where nothing can be cut, the refusal says so", () => {
   const { session, id } = history("U");
   const refused = () => planCompaction({ session, settings, firstKeptEntryId: id("u1") });
   expect(refused).toThrow(
-    expect.objectContaining({ code: "cut_not_allowed", hint: "No place of this context can be cut yet." }),
+    expect.objectContaining({ code: "cut_not_allowed", hint: "The context is still too short to cut." }),
   );
 });
 

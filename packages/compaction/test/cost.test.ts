@@ -53,7 +53,7 @@ test("a digest costs nothing, and in a small window it takes no more than its sh
 test("success is qualified where what is left does not fit the window", async () => {
   const { session } = history("U:4000 A:4000 | U:10 A:3000");
   const result = await runCompaction({ session, settings, model: { contextWindow: 3_000 } });
-  expect(result.detail).toContain("more than the model's window of 3,000");
+  expect(result.detail).toContain("the model's window is 3,000");
 });
 
 test.each(["manual", "overflow"] as const)(
@@ -66,8 +66,6 @@ test.each(["manual", "overflow"] as const)(
     const digest = scriptedSummariser([empty]);
     const { status, failures } = await runCompaction({ session, settings, digest, reason });
     expect(status).toBe("failed");
-    expect(failures).toEqual([
-      expect.objectContaining({ rung: "digest", message: "The summary says nothing." }),
-    ]);
+    expect(failures).toEqual([expect.objectContaining({ rung: "digest", message: "The summary is empty." })]);
   },
 );

@@ -210,7 +210,7 @@ test("case 8: a model that repeats the frame does not double it", async () => {
   const { summary = "" } = await runCompaction({ session, settings: keeping(100), summariser: parrot });
   expect(summary.match(/\[End of the record\. Continue from here/g)).toHaveLength(1);
   expect(summary.match(/\[Record of the earlier conversation/g)).toHaveLength(1);
-  expect(summary.match(/^## Carried Over$/gm)).toHaveLength(1);
+  expect(summary.match(/^## Kept word for word$/gm)).toHaveLength(1);
   expect(summary.match(/^<user-words>$/gm)).toHaveLength(1);
 });
 

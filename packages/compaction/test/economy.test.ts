@@ -184,7 +184,7 @@ describe("a compaction by it", () => {
     worked(20, session, 40);
     const outcome = await check();
     expect(outcome).toMatchObject({ status: "compacted", reason: "threshold" });
-    expect(outcome.detail).toContain("below the threshold, as compaction.economy has it");
+    expect(outcome.detail).toContain("before the threshold because of compaction.economy");
     const { controller, check: checkAgain } = controllerFor(session);
     history("U:30 A:20", session);
     controller.userMessageArrived();
@@ -269,9 +269,9 @@ describe("a compaction by it", () => {
 });
 
 test.each([
-  ["sometimes", '"sometimes"; allowed is one of "off", "auto", or '],
-  [true, 'true; allowed is one of "off", "auto", or '],
-  [0, "0; allowed is at least 1"],
+  ["sometimes", '"sometimes". Allowed: one of "off", "auto", or '],
+  [true, 'true. Allowed: one of "off", "auto", or '],
+  [0, "0. Allowed: at least 1"],
 ])("economy %j is refused, and what is allowed is said", (economy, text) => {
   expect(() => compactionSettings({ economy })).toThrow(`The setting compaction.economy is ${text}`);
 });

@@ -145,6 +145,6 @@ test("an overflow by system prompt and tools alone says that no compaction can h
   const run = { session, settings, model: { contextWindow: 1_500 }, reason: "overflow" as const, refusal };
   const { error } = await runCompaction(run);
   expect(error?.message).toContain(
-    "Cause: the system prompt and the tools alone take ~1,823 tokens, more than the model's window of 1,500.",
+    "Cause: the system prompt and the tools alone take ~1,823 tokens; the model's window is 1,500.",
   );
 });

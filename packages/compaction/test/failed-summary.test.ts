@@ -53,13 +53,13 @@ describe("a model's summary that failed", () => {
     const { summariser, next, pass, warnings } = failing([broken]);
     const first = await next();
     expect(first.status).toBe("compacted");
-    expect(first.detail).toContain("The model's own summary failed: the model is down.");
+    expect(first.detail).toContain("Used the built-in digest because the model's summary failed: the model is down.");
     expect(first.detail).not.toContain("minute");
     pass(3);
     const second = await next();
     expect(second.status).toBe("compacted");
     expect(second.detail).toMatch(
-      / The model's summary failed 3 minutes ago; it is asked again by \/compact, after a change of model, or in 7 minutes\.$/,
+      / The model's summary failed 3 minutes ago\. Bonsai asks the model again in 7 minutes, after you run \/compact, or after you change the model\.$/,
     );
     expect(summariser.requests).toHaveLength(1);
     expect(warnings).toEqual([]);
@@ -68,13 +68,13 @@ describe("a model's summary that failed", () => {
   test.each([
     [0.5, "less than a minute ago", "in 10 minutes"],
     [1, "1 minute ago", "in 9 minutes"],
-    [9.5, "9 minutes ago", "in 1 minute."],
+    [9.5, "9 minutes ago", "in 1 minute,"],
   ])("%d minutes later, it failed %s, and is asked again %s", async (minutes, ago, left) => {
     const { next, pass } = failing([broken]);
     await next();
     pass(minutes);
     const { detail } = await next();
-    expect(detail).toContain(`failed ${ago};`);
+    expect(detail).toContain(`failed ${ago}.`);
     expect(detail).toContain(left);
   });
 
@@ -107,7 +107,7 @@ describe("a model's summary that failed", () => {
     await next();
     history(LONG, session);
     expect((await controller.compact()).detail).toContain(
-      "The model's own summary failed: the model is down.",
+      "Used the built-in digest because the model's summary failed: the model is down.",
     );
     expect((await next()).detail).toContain("failed less than a minute ago");
     history(LONG, session);
@@ -122,7 +122,7 @@ describe("a model's summary that failed", () => {
     history(LONG, session);
     const outcome = await controller.compact({ asksAgain: false });
     expect(outcome).toMatchObject({ status: "compacted", reason: "manual" });
-    expect(outcome.detail).toContain("The model's summary failed less than a minute ago;");
+    expect(outcome.detail).toContain("The model's summary failed less than a minute ago.");
     expect(summariser.requests).toHaveLength(1);
   });
 

@@ -55,7 +55,7 @@ const shapes: readonly [name: string, turn: (at: number) => object[], says: RegE
   ["lorem ipsum", () => [user(LOREM), said(LOREM)], /agent.*: Lorem ipsum dolor/],
   ["pastes", () => [user(LOG), said(LOG)], /agent.*: \[log, 60 lines, 2,439 characters/],
   ["images", () => [user(IMAGE), said("")], /\[image\]$/m],
-  ["tool calls", call, /^Summarised so far: \d+ messages, 0 by the user\.$/m],
+  ["tool calls", call, /^Summarised: \d+ messages, 0 of them from the user\.$/m],
   ["one letter each", () => [user("x"), said("y")], /agent.*: y$/m],
 ];
 
@@ -132,7 +132,7 @@ test.each(words)(
       digest: digestSummariser(),
     });
     expect(rung).toBe("digest");
-    expect(failures).toMatchObject([{ rung: "summarise", message: "The summary says nothing." }]);
+    expect(failures).toMatchObject([{ rung: "summarise", message: "The summary is empty." }]);
   },
 );
 

@@ -96,7 +96,7 @@ test("long lists show the files touched last and count the others", async () => 
   expect([lines[0], lines.at(-2), lines.at(-1)]).toEqual([
     "f110.ts",
     "f149.ts",
-    "(and 110 more, touched earlier)",
+    "(and 110 older)",
   ]);
   expect(result.readFiles).toHaveLength(150);
 });

@@ -39,7 +39,7 @@ test("case 20: overflow twice: one compaction, then an error; a new user message
   const again = await controller.recoverFromOverflow();
   expect(again).toMatchObject({ status: "failed", reason: "overflow" });
   expect(again.detail).toMatch(
-    /^Context too large\. Compaction failed\. Use \/compact to retry manually\. Cause: it overflowed again/,
+    /^Context too large\. Compaction failed\. Use \/compact to retry manually\. Cause: the request was still too long/,
   );
   expect(summariser.requests).toHaveLength(1);
   controller.userMessageArrived();
@@ -156,7 +156,7 @@ test("case 25: a manual failure is an error for the user", async () => {
     digest: scriptedSummariser(),
   });
   expect(result).toMatchObject({ status: "failed", error: { code: "compaction_failed" } });
-  expect(result.error?.message).toContain("The summariser answered nothing.");
+  expect(result.error?.message).toContain("The summariser sent an empty answer.");
 });
 
 test("case 26: a sub-agent has no threshold, but recovers from an overflow", async () => {
@@ -170,7 +170,7 @@ test("one try by threshold for each request", async () => {
   expect((await controller.checkThreshold({ site: "beforePrompt" })).status).toBe("compacted");
   history("U:30000 A:30000 U:10 A:10", session);
   expect((await controller.checkThreshold({ site: "betweenTools" })).detail).toContain(
-    "tried for this request",
+    "tried before this request",
   );
   controller.answerArrived();
   expect((await controller.checkThreshold({ site: "betweenTools" })).status).toBe("compacted");
@@ -199,12 +199,12 @@ test("the breaker opens after three failures in a row and says why; a manual suc
   ]);
   controller.userMessageArrived();
   expect((await controller.checkThreshold({ site: "betweenTools" })).detail).toContain(
-    "3 compactions in a row have failed",
+    "3 compactions in a row failed",
   );
   expect((await controller.compact()).status).toBe("compacted");
 });
 
-test("the breaker opens when three compactions within three requests did not keep the context down", async () => {
+test("the breaker opens when three compactions within three requests did not keep the context small", async () => {
   const { controller, session } = controllerFor();
   for (let request = 0; request < 3; request++) {
     expect((await controller.checkThreshold({ site: "betweenTools" })).status).toBe("compacted");
@@ -212,7 +212,7 @@ test("the breaker opens when three compactions within three requests did not kee
     history("U:30000 A:30000 U:10 A:10", session);
   }
   const paused = await controller.checkThreshold({ site: "betweenTools" });
-  expect(paused.detail).toContain("did not keep the context down");
+  expect(paused.detail).toContain("did not keep the context small");
 });
 
 test("the paused breaker names a system prompt that is too large by itself", async () => {

@@ -70,7 +70,7 @@ test("after a failure in one task, the next task may try again", async () => {
   const { controller, warnings, check } = controllerFor({ summariser: scriptedSummariser([broken]) });
   expect((await check()).status).toBe("failed");
   controller.answerArrived();
-  expect((await check()).detail).toBe("A compaction has failed in this task already.");
+  expect((await check()).detail).toBe("A compaction already failed during this task.");
   controller.userMessageArrived();
   expect((await check()).status).toBe("compacted");
   expect(warnings).toEqual(["compaction_failed"]);
@@ -115,7 +115,7 @@ test("a pause is warned of once, and a manual compaction ends it", async () => {
 });
 
 test.each([
-  [3, "did not keep the context down"],
+  [3, "did not keep the context small"],
   [4, undefined],
 ])("three compactions with %i answers from the first to now: %s", async (answers, pause) => {
   const { controller, check, grow } = controllerFor();
@@ -137,7 +137,7 @@ test("a pause after failures does not keep an overflow from being recovered from
     await check();
   }
   controller.userMessageArrived();
-  expect((await check()).detail).toContain("3 compactions in a row have failed");
+  expect((await check()).detail).toContain("3 compactions in a row failed");
   expect((await controller.recoverFromOverflow()).status).toBe("compacted");
 });
 
@@ -148,7 +148,7 @@ test("a context that fills up at once does not keep an overflow from being recov
     grow();
     controller.answerArrived();
   }
-  expect((await check()).detail).toContain("did not keep the context down");
+  expect((await check()).detail).toContain("did not keep the context small");
   for (let time = 0; time < 4; time++) {
     expect((await controller.recoverFromOverflow()).status).toBe("compacted");
     controller.answerArrived();
@@ -180,7 +180,7 @@ test("a cancelled compaction is not tried again in the same task, but in the nex
   const cancelled = await controller.checkThreshold({ site: "betweenTools", signal: cancel.signal });
   expect(cancelled.status).toBe("cancelled");
   controller.answerArrived();
-  expect((await check()).detail).toBe("A compaction was cancelled in this task.");
+  expect((await check()).detail).toBe("You cancelled a compaction during this task.");
   controller.userMessageArrived();
   expect((await check()).status).toBe("compacted");
   expect(warnings).toEqual([]);
@@ -194,7 +194,7 @@ test("a context that compactions did not keep down stays paused, however many re
     controller.answerArrived();
   }
   for (let request = 0; request < 12; request++) {
-    expect((await check()).detail).toContain("did not keep the context down");
+    expect((await check()).detail).toContain("did not keep the context small");
     controller.answerArrived();
   }
   expect(warnings).toEqual(["compaction_paused"]);

@@ -15,7 +15,7 @@ test.each(adversarialTexts())(
   (_name, text) => {
     expect(inert(inert(text))).toBe(inert(text));
     expect(strippedSummary(text).length).toBeGreaterThan(0);
-    readSummary(`## Carried Over\n${text}`, ["todo"]);
+    readSummary(`## Kept word for word\n${text}`, ["todo"]);
     expect(joinedProse("x", text).length).toBeGreaterThan(0);
     saysNothing(text);
     expect(withoutReminders(text).length).toBeGreaterThan(0);

@@ -44,32 +44,32 @@ describe("in words", () => {
   const rows: [string, SummaryLoss, boolean, string[]][] = [
     ["nothing known", {}, false, []],
     ["nothing to check", { loss: nothing }, false, []],
-    ["carried", { carried }, false, ["Carried as data: 12 messages of the user; 1 term known."]],
+    ["carried", { carried }, false, ["Kept word for word: 12 user messages. Exact terms known: 1."]],
     [
       "words left out",
       { carried: { words: 1, wordsLeftOut: 1_200, knownTerms: 0 } },
       false,
-      ["Carried as data: 1 message of the user, 1,200 left out; 0 terms known."],
+      ["Kept word for word: 1 user message, 1,200 left out. Exact terms known: 0."],
     ],
     [
       "nothing lost",
       { loss: kept },
       false,
-      ["Nothing that was checked is lost: 3 failing commands, 1 open to-do, 100 terms."],
+      ["The check found nothing missing: 3 failing commands, 1 open to-do, 100 terms."],
     ],
     [
       "nothing lost, in a plan",
       { loss: kept },
       true,
-      ["Stays, whatever the summary says: 3 failing commands, 1 open to-do, 100 terms."],
+      ["Kept in any case: 3 failing commands, 1 open to-do, 100 terms."],
     ],
     [
       "lost",
       { loss: lost },
       false,
       [
-        "! Left out by the summary: 2 of 3 failing commands (put back), 1 of 1 irreversible command, 10 of 100 terms (7 put back).",
-        "! Lost terms, the most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
+        "! Missing from the summary: 2 of 3 failing commands (added), 1 of 1 irreversible command, 10 of 100 terms (7 added).",
+        "! Missing terms, most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
       ],
     ],
     [
@@ -77,15 +77,15 @@ describe("in words", () => {
       { loss: lost },
       true,
       [
-        "! Left to the words of the summary: 2 of 3 failing commands (would be put back), 1 of 1 irreversible command, 10 of 100 terms (7 would be put back).",
-        "Terms that only it can keep, the most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
+        "! Only the summary itself can keep: 2 of 3 failing commands (would be added), 1 of 1 irreversible command, 10 of 100 terms (7 would be added).",
+        "Terms that only the summary can keep, most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
       ],
     ],
     [
       "all put back",
       { loss: { ...nothing, failing: { kept: 0, lost: 1, putBack: 1 } } },
       false,
-      ["Left out by the summary: 1 of 1 failing command (put back)."],
+      ["Missing from the summary: 1 of 1 failing command (added)."],
     ],
   ];
   test.each(rows)("%s", (_, known, isPlan, lines) => {

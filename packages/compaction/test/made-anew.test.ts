@@ -57,7 +57,7 @@ test("the latest compaction is made anew from the originals, with the same cut; 
     firstKeptEntryId: former.firstKeptEntryId,
   });
   expect(anew.summarizedEntryIds).toEqual(former.summarizedEntryIds);
-  expect(anew.detail).toContain("anew, from the originals");
+  expect(anew.detail).toContain("again, from the original entries");
   expect(seen(session)).toEqual([anew.entryId, id("u3"), id("a3"), ...anew.keptEntryIds.slice(2)]);
   expect(session.entry(former.entryId!)).toEqual(former.entry);
   session.undoCompaction(anew.entryId!);
@@ -175,7 +175,7 @@ test("what was hidden can be cut at again, and results that the model has not se
   const { session, id } = history("U:100 A:100 | U:100 A:100 | U:100 A:100 | U:100 A(t1):10 T1:10");
   await compact(session, { firstKeptEntryId: id("u3") });
   const at = { session, settings, firstKeptEntryId: id("u2") };
-  expect(cutRefusal(at)?.reason).toContain("has hidden it already");
+  expect(cutRefusal(at)?.reason).toContain("already replaced it");
   expect(cutRefusal({ ...at, isAgain: true })).toBeUndefined();
   expect(cutPlaces({ session, settings, isAgain: true }).map(({ entryId }) => entryId)).toContain(id("u2"));
   expect((await again(session, { firstKeptEntryId: id("u2") })).summarizedEntryIds).toEqual([
@@ -185,9 +185,9 @@ test("what was hidden can be cut at again, and results that the model has not se
 });
 
 test.each([
-  ["there is no compaction", "U A | U A", "No compaction stands"],
-  ["the only one was undone", "U A | U A C(u2) Z(c1)", "No compaction stands"],
-  ["it stands for nothing that is stored", "U A C(u1)", "is not in this session"],
+  ["there is no compaction", "U A | U A", "no compaction"],
+  ["the only one was undone", "U A | U A C(u2) Z(c1)", "no compaction"],
+  ["it stands for nothing that is stored", "U A C(u1)", "does not contain the entries"],
 ])("nothing can be made anew where %s", async (_, notation, said) => {
   const { session } = history(notation);
   const before = session.entries().length;

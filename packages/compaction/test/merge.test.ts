@@ -44,7 +44,7 @@ describe("a merge", () => {
       previousLeafId: leafId,
       branchId: id("a3"),
       entryIds: ["u2", "a2", "t1", "a3"].map(id),
-      detail: expect.stringContaining(`4 entries as summary ${summaryEntry!.id}`),
+      detail: expect.stringContaining(`summary ${summaryEntry!.id} replaces 4 entries`),
     });
     expect(session.leafId).toBe(summaryEntry!.id);
     expect(summariser.requests).toHaveLength(1);

@@ -167,7 +167,7 @@ test("an extension's own summary carries what is pinned, and the next one goes o
   const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
   lifecycle.on("session_before_compact", () => ({ compaction: { ...own, details: "theirs" } }));
   const { summary } = await runCompaction({ session, settings, lifecycle });
-  expect(summary).toContain(`That was all.\n\n## Carried Over\n\n<pinned>\n${RULE}\n</pinned>`);
+  expect(summary).toContain(`That was all.\n\n## Kept word for word\n\n<pinned>\n${RULE}\n</pinned>`);
   expect([seen(session, RULE), seen(session, "Quote it.")]).toEqual([1, 1]);
   unpin(session, "Quote it.");
   goOn(session);
@@ -204,7 +204,7 @@ test("what cannot be pinned is an error with the reason", () => {
   const { session } = history("U A");
   expect(() => pinMessage(session, " \n ")).toThrow(expect.objectContaining({ code: "pin_empty" }));
   expect(() => pinMessage(session, "x".repeat(4_001))).toThrow(
-    /at most 4,000 characters; this one has 4,001/,
+    /too long to pin: 4,001 characters, and the limit is 4,000/,
   );
   for (let at = 0; at < 4; at += 1) pin(session, `${at}${"x".repeat(3_900)}`);
   expect(() => pin(session, "y".repeat(500))).toThrow(expect.objectContaining({ code: "pins_full" }));
@@ -238,7 +238,7 @@ test("where nothing but a pin is worth saying, there is a summary all the same",
   const failed = await runCompaction({ session, settings: modelAlone, summariser: silent });
   expect(failed).toMatchObject({ status: "failed" });
   const { status, detail } = await runCompaction({ session, settings: keepsNothing });
-  expect([status, detail]).toEqual(["compacted", "The context was compacted."]);
+  expect([status, detail]).toEqual(["compacted", "Compacted the context."]);
   expect(seen(session, RULE)).toBe(1);
 });
 

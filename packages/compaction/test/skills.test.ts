@@ -116,8 +116,8 @@ test("one that is gone, or has changed since, says so; later compactions look ag
     path.includes("gone") ? undefined : path.includes("changed") ? later : 1,
   );
   expect(skillsOf(session)).toEqual([
-    "gone: /s/gone/SKILL.md (gone: it cannot be read again)",
-    "changed: /s/changed/SKILL.md (changed since it was read)",
+    "gone: /s/gone/SKILL.md (deleted)",
+    "changed: /s/changed/SKILL.md (changed since)",
     "same: /s/same/SKILL.md",
   ]);
   history("U:900 A:100 U:50 A:50", session);
@@ -131,7 +131,7 @@ test("many are bounded: the latest are shown, the others counted, and none is fo
   await compact(session);
   const lines = skillsOf(session);
   expect(lines[0]).toBe("skill-59: /s/skill-59/SKILL.md");
-  expect(lines.at(-1)).toBe(`(and ${60 - lines.length + 1} more, read earlier)`);
+  expect(lines.at(-1)).toBe(`(and ${60 - lines.length + 1} older)`);
   expect(lines.length).toBeLessThan(25);
   const { details } = session.projection().compaction as { details: { readSkills: unknown[] } };
   expect(details.readSkills).toHaveLength(60);

@@ -127,7 +127,7 @@ test("each line of data knows its entries", async () => {
   const files = summarySources(session, latest(session)).filter(({ text }) => /^src\/[ab]\.ts$/.test(text));
   expect(files).toEqual([known(id("a3")), known(id("a1"))]);
   expect(line(session, "<user-words>")).toEqual(nothing);
-  expect(line(session, "What the user said, in order")).toEqual(nothing);
+  expect(line(session, "The user's messages in order")).toEqual(nothing);
 });
 
 test("read in steps, data is known at the first one; files and prose follow", async () => {

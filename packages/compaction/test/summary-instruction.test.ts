@@ -33,7 +33,7 @@ test("the instruction names the first kept message and asks for the sections of 
   const [request] = await asked(LONG);
   expect(request?.instruction).toMatch(/right before the user's message "u2 goes on\..*", message 2 counted/);
   for (const heading of summarySections.history) expect(request?.instruction).toContain(`## ${heading}`);
-  expect(request?.instruction).toContain("What the user has pinned is carried along beside your notes");
+  expect(request?.instruction).toContain("Leave out the texts that the user has pinned");
   expect(request?.instruction).not.toContain("<conversation>");
   expect(request?.instruction).not.toContain("up to date");
 });
@@ -60,7 +60,7 @@ test("with an earlier summary in the context, its notes are brought up to date",
   const [request] = await asked(`U:400 A:400 | U"kept" A C(u2) | ${LONG}`);
   expect(request?.previousSummary).toBeDefined();
   expect(request?.instruction).toContain(
-    "Bring the notes in the record that the conversation begins with up to date",
+    "Update the notes in the record at the start of the conversation",
   );
 });
 
@@ -69,7 +69,7 @@ test("where nothing is kept, the whole conversation is meant", async () => {
   const summariser = scriptedSummariser();
   const settings = compactionSettings({}, { estimator: "chars4", manualKeep: "nothing" });
   await runCompaction({ session, settings, summariser });
-  expect(summariser.requests[0]?.instruction).toContain("the whole conversation until here");
+  expect(summariser.requests[0]?.instruction).toContain("the whole conversation up to here");
 });
 
 test("a long first kept message is quoted by its beginning, on one line and in whole characters", async () => {

@@ -125,7 +125,7 @@ test("when one half of a split turn fails, the other is aborted and nothing is s
   const settings = settingsFor({ keepRecentTokens: 100, summarizer: { fallback: "never" } });
   const result = await runCompaction({ session, settings, summariser });
   expect(result.status).toBe("failed");
-  expect(result.error?.message).toContain("The summariser answered nothing.");
+  expect(result.error?.message).toContain("The summariser sent an empty answer.");
   expect(aborted).toEqual(["history"]);
 });
 
@@ -143,20 +143,20 @@ test("a split turn without earlier history keeps the previous summary", async ()
 
 test.each([
   [
-    "## Request\nMend it\n\n## Done So Far\n\n### Done\n(none)\n\n## Needed to Go On\n",
+    "## Request\nMend it\n\n## Done So Far\n\n### Done\n(none)\n\n## Needed to Continue\n",
     "## Request\nMend it",
   ],
   [
-    "## Request\n(none)\n\n## Done So Far\n\n### Blocked\n- a.ts\n\n## Needed to Go On",
+    "## Request\n(none)\n\n## Done So Far\n\n### Blocked\n- a.ts\n\n## Needed to Continue",
     "## Done So Far\n\n### Blocked\n- a.ts",
   ],
-  ["## Request\n(none)\n\n## Done So Far\n- (none)\n\n## Needed to Go On\n(none)", "(none)"],
+  ["## Request\n(none)\n\n## Done So Far\n- (none)\n\n## Needed to Continue\n(none)", "(none)"],
 ])("a turn prefix that says %j is shown without empty headings", async (text, shown) => {
   const { session } = history("U:1000 A:1000 | U:100 A(t1) T1:5000 A:100");
   const summariser = scriptedSummariser([{ text: wellFormed({ kind: "history" }) }, { text }]);
   const { summary = "" } = await runCompaction({ session, settings: keeping(100), summariser });
   const [, prefix = ""] = summary.split("**Turn Context (split turn):**\n\n");
-  expect(prefix.split("\n\n## Carried Over\n\n")[0]).toBe(shown);
+  expect(prefix.split("\n\n## Kept word for word\n\n")[0]).toBe(shown);
 });
 
 test("focus text goes to both requests of a split turn", async () => {

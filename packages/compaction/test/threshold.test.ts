@@ -89,7 +89,7 @@ test.each([0, undefined])(
     const { controller } = controllerFor("U:90000 A:90000 | U:100 A:100", model);
     expect(await controller.checkThreshold({ site: "beforePrompt" })).toMatchObject({
       status: "skipped",
-      detail: "The model's window is unknown.",
+      detail: "The model's context window is unknown.",
     });
     expect((await controller.recoverFromOverflow()).status).toBe("compacted");
   },
@@ -117,6 +117,6 @@ test.each([
 ])("a wrong setting %j names key, finding and what is allowed", (input, key, found, allowed) => {
   const fault = () => compactionSettings(input);
   expect(fault).toThrow(expect.objectContaining({ code: "compaction_setting_invalid" }));
-  expect(fault).toThrow(`The setting ${key} is ${found}; allowed is `);
+  expect(fault).toThrow(`The setting ${key} is ${found}. Allowed: `);
   expect(fault).toThrow(allowed);
 });

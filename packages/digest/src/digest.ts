@@ -19,8 +19,8 @@ export interface DigestOptions {
 }
 
 const INTRODUCTION =
-  "[This is an extract, made without a model: it quotes, oldest first, and concludes nothing. Brackets name the entry that a line is from.]";
-const EARLIER = "## Earlier Notes";
+  "[This extract was made without a model. It quotes the session, oldest first, and draws no conclusions. Brackets name the entry of a line.]";
+const EARLIER = "## Earlier summary";
 
 /** What each part may take of what is left when it is its turn. */
 const SHARES = { irreversible: 0.3, failing: 0.5, todos: 0.6, standing: 0.6, earlier: 0.6, words: 0.7 };
@@ -50,11 +50,11 @@ function textWithin(options: DigestOptions): string {
   const said = areWordsCarried ? [] : conversationLines(record, budget.left, focus);
   const parts = [
     section(EARLIER, earlier),
-    section("## What Was Said", said),
-    section("## Commands That Cannot Be Taken Back", undone),
-    section("## Commands Whose Last Run Failed", failed),
-    section("## Open To-dos", todos),
-    section("## Where Things Stand: the Last Answer", standing),
+    section("## Conversation", said),
+    section("## Irreversible commands", undone),
+    section("## Failing commands", failed),
+    section("## Open to-dos", todos),
+    section("## Last answer", standing),
   ].filter((part) => part !== "");
   return [INTRODUCTION, ...(parts.length === 0 ? [countsOf(record)] : parts)].join("\n\n");
 }
@@ -94,7 +94,8 @@ class Budget {
   newest(lines: readonly string[], share: number): string[] {
     const kept = newestLines(lines, this.left * share);
     const leftOut = lines.length - kept.length;
-    const others = leftOut === 0 ? [] : [`(${leftOut} earlier ${leftOut === 1 ? "one" : "ones"} left out.)`];
+    const others =
+      leftOut === 0 ? [] : [`(${leftOut} earlier ${leftOut === 1 ? "line" : "lines"} left out.)`];
     return this.take([...others, ...kept]);
   }
 
@@ -156,7 +157,7 @@ function address(entryId: string | undefined): string {
 }
 
 function countsOf({ turns, terms }: SpanRecord): string {
-  return `Summarised so far: ${terms.messages} ${terms.messages === 1 ? "message" : "messages"}, ${turns} by the user.`;
+  return `Summarised: ${terms.messages} ${terms.messages === 1 ? "message" : "messages"}, ${turns} of them from the user.`;
 }
 
 /** What is kept of a former summary; of a digest, the notes that it was made with: the rest is in the record. */

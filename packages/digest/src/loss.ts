@@ -58,11 +58,8 @@ export function checkLoss(
   const lostTerms = used.filter(({ term }) => !indexed.has(term) && !context.hasTerm(term));
 
   const back = new PutBack(putBackTokens);
-  const failingBack = back.add("Commands whose last run failed:", lostFailing.map(failingLine));
-  const irreversibleBack = back.add(
-    "Commands that cannot be taken back:",
-    lostIrreversible.map(irreversibleLine),
-  );
+  const failingBack = back.add("Failing commands:", lostFailing.map(failingLine));
+  const irreversibleBack = back.add("Irreversible commands:", lostIrreversible.map(irreversibleLine));
   const todosBack = back.add("Open to-dos:", lostTodos.map(todoLine));
   const termsBack = back.addTerms(lostTerms);
   return {
@@ -137,7 +134,7 @@ function plain(text: string): string {
   return text.replaceAll(/[`*]/g, "").replaceAll(/\s+/g, " ").trim().toLowerCase();
 }
 
-const INTRODUCTION = "The notes above leave this out; it is put back from the records of the session.";
+const INTRODUCTION = "The summary above leaves these facts out. They come from the records of the session.";
 
 /** Lines under headings, as long as there is room. */
 class PutBack {
@@ -157,7 +154,7 @@ class PutBack {
 
   addTerms(uses: readonly TermUse[]): ReadonlySet<string> {
     const [, ...lines] = termLines({ messages: 0, uses }, this.#left, () => false);
-    this.#push("Terms, each with an entry that holds it:", lines);
+    this.#push("Terms, each with an entry that contains it:", lines);
     const text = lines.join("\n");
     return new Set(uses.map(({ term }) => term).filter((term) => text.includes(term)));
   }

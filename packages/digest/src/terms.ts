@@ -137,7 +137,7 @@ export function termLines(index: TermIndex, maxTokens: number, isShown: (term: s
 }
 
 const INTRODUCTION =
-  "Terms of the conversation that are named nowhere else here, each with an entry that holds it:";
+  "Exact terms from the conversation that appear nowhere else here, each with an entry that contains it:";
 const MINIMUM_TERM_TOKENS = 4;
 /** A bare number that both have named once is no term of the session yet. */
 const NUMBER_WEIGHT = 6;

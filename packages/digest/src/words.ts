@@ -253,9 +253,9 @@ export function clippedWords(words: UserWords, maxTokens: number, focus?: string
 }
 
 const WORDS =
-  "What the user said, in order and word for word, each with its number and, in brackets, its entry. A later statement holds over an earlier one.";
+  "The user's messages in order and word for word, each with its number and, in brackets, its entry. A later statement overrides an earlier one.";
 const CONVERSATION =
-  "What the user said, in order and word for word, each with its number and, in brackets, its entry; and, under the number of the message that it came after, what the agent said, in part. A later statement holds over an earlier one.";
+  "The user's messages in order and word for word, each with its number and, in brackets, its entry. Lines marked agent quote parts of the agent's answers; their number is that of the user's message before them. A later statement overrides an earlier one.";
 
 interface WordLinesOptions {
   /** An entry that stands elsewhere word for word. */
@@ -269,7 +269,7 @@ export function wordLines({ said, leftOut }: UserWords, options: WordLinesOption
   const { without, closings = [] } = options;
   const own = said.filter(({ entryId }) => entryId === undefined || entryId !== without);
   if (own.length + closings.length + leftOut === 0) return [];
-  const others = `(${leftOut} ${leftOut === 1 ? "other message was" : "other messages were"} left out: see recall.)`;
+  const others = `(${leftOut} ${leftOut === 1 ? "other message is" : "other messages are"} left out; find them with recall.)`;
   const placed = [
     ...own.map((message) => ({ turn: message.turn, line: wordLine(message) })),
     ...closings.map((closing) => ({ turn: closing.turn, line: closingLine(closing) })),

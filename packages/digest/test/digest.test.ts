@@ -31,11 +31,11 @@ test("what was said, done, failed, is open and was answered last: each in its se
     .slice(1)
     .map((part) => part.split("\n"));
   expect(sections.map(([heading]) => heading)).toEqual([
-    "## What Was Said",
-    "## Commands That Cannot Be Taken Back",
-    "## Commands Whose Last Run Failed",
-    "## Open To-dos",
-    "## Where Things Stand: the Last Answer",
+    "## Conversation",
+    "## Irreversible commands",
+    "## Failing commands",
+    "## Open to-dos",
+    "## Last answer",
   ]);
   expect(text).toContain("1. [u1] Never touch src/legacy/old.ts. Ship it.");
   expect(text).toContain("- `git push origin main` [r1]");
@@ -45,14 +45,14 @@ test("what was said, done, failed, is open and was answered last: each in its se
   expect(text).toContain("- [ ] tell the operators [u1]");
   expect(text).toContain("1. agent [a1]: It is pushed, but test/a.test.ts fails.");
   const beside = digestText({ record, areWordsCarried: true, maxTokens: 4_000 });
-  expect(beside).not.toContain("What Was Said");
+  expect(beside).not.toContain("## Conversation");
   expect(beside).toContain("git push origin main");
 });
 
 test("it is honest about itself, and never says nothing", () => {
   for (const record of [emptyRecord, recordOf([]), recordOf([user("")]), recordOf([user("ok"), agent("")])]) {
-    expect(digestOf(record)).toMatch(/extract, made without a model/);
-    expect(digestOf(record)).toMatch(/\n\nSummarised so far: \d+ messages?, \d+ by the user\.$/);
+    expect(digestOf(record)).toMatch(/extract was made without a model/);
+    expect(digestOf(record)).toMatch(/\n\nSummarised: \d+ messages?, \d+ of them from the user\.$/);
   }
 });
 
@@ -71,7 +71,7 @@ test.each(FORMER)(
     let record = recordOf([user("Now the checkout."), agent("The checkout is moved.")]);
     let text = digestText({ record, earlierSummary, maxTokens: 4_000 });
     for (let round = 0; round < 3; round += 1) {
-      expect(text.match(/^## Earlier Notes$/gm)).toHaveLength(1);
+      expect(text.match(/^## Earlier summary$/gm)).toHaveLength(1);
       for (const note of notes) expect(text.split(note)).toHaveLength(2);
       record = recordOf([user(`Now part ${round} of src/part-${round}.ts.`)], record);
       text = digestText({ record, earlierSummary: text, maxTokens: 4_000 });
@@ -84,7 +84,7 @@ test("what a former digest quoted is in the record, and is not quoted as a note"
   const first = recordOf([user("Never touch src/legacy/old.ts.", "u1"), agent("Understood.", "a1")]);
   const next = recordOf([user("Take port 8443.", "u2")], first);
   const text = digestText({ record: next, earlierSummary: digestOf(first), maxTokens: 4_000 });
-  expect(text).not.toContain("Earlier Notes");
+  expect(text).not.toContain("Earlier summary");
   expect(text.split("Never touch src/legacy/old.ts.")).toHaveLength(2);
 });
 

@@ -22,7 +22,7 @@ test("the user's words stand in order, each with its number and entry; of the ag
     "1. [e1] Use port 8080.",
     "2. [e2] No: take port 9090.\n  And log it.",
   ]);
-  expect(wordLines(words)[0]).toMatch(/a later statement holds over an earlier one/i);
+  expect(wordLines(words)[0]).toMatch(/a later statement overrides an earlier one/i);
   expect(wordLines(noWords)).toEqual([]);
 });
 

@@ -161,7 +161,7 @@ test("and a handful let the digest summarise without any model, also a branch th
   const moved = await session.agent.navigate(first!.id, { summarise: true });
   expect(moved.summaryEntry).toMatchObject({
     fromHook: true,
-    summary: expect.stringContaining("## Where Things Stand"),
+    summary: expect.stringContaining("## Last answer"),
   });
   expect(session.requests).toEqual([]);
   await session.close();

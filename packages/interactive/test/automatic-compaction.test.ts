@@ -63,7 +63,7 @@ test("each failed automatic compaction is reported by one notice; then the opene
   }
   expect(times(flatScreen(opened), "Compaction failed.")).toBe(3);
   expect(
-    times(flatScreen(opened), "Automatic compaction is paused: 3 compactions in a row have failed."),
+    times(flatScreen(opened), "Automatic compaction is paused: 3 compactions in a row failed."),
   ).toBe(1);
   expect(flatScreen(opened)).toContain("choose a model with a larger window.");
 });
@@ -204,7 +204,7 @@ test("a summary that failed is said once; the next compaction asks no model, and
   terminal.type("go on\n");
   await terminal.until("Compacted: ");
   expect(flatScreen(opened)).toMatch(
-    /digest; 1 request, free of charge\. The model's own summary failed: .*no summary today/,
+    /digest; 1 request, free of charge\. Used the built-in digest because the model's summary failed: .*no summary today/,
   );
   await terminal.until("Well.");
   const compactions = () => times(readFileSync(file, "utf8"), '"type":"compaction"');
@@ -212,9 +212,9 @@ test("a summary that failed is said once; the next compaction asks no model, and
   terminal.paste("word ".repeat(24_000));
   terminal.press("enter");
   await terminal.until(() => compactions() === before + 1);
-  await terminal.until("ago;");
+  await terminal.until("minute ago.");
   expect(flatScreen(opened)).toMatch(
-    /Compacted: [^!]*; shortened 1 large message\. The model's summary failed less than a minute ago; it is asked again by \/compact/,
+    /Compacted: [^!]*; shortened 1 large message\. The model's summary failed less than a minute ago\. Bonsai asks the model again/,
   );
 });
 
@@ -227,6 +227,6 @@ test("after an overflow whose summary request failed, the line of the compaction
   opened.terminal.type("go on\n");
   await opened.terminal.until("After all.");
   expect(flatScreen(opened)).toMatch(
-    /with the built-in digest.*The model's own summary failed: .*no summary today/,
+    /with the built-in digest.*Used the built-in digest because the model's summary failed: .*no summary today/,
   );
 });

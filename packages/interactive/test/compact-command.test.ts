@@ -55,9 +55,9 @@ test("/compact of what is small says that there is nothing to compact", async ()
   const { terminal } = openInteractive({ scenario: play });
   await terminal.until("/100k");
   terminal.type("/compact\n");
-  await terminal.until("There is nothing to compact");
+  await terminal.until("Nothing to compact");
   await terminal.until(/keepRecentTokens\s+in\s+\/settings/);
-  expect(times(terminal.scrollback(), "nothing to compact")).toBe(1);
+  expect(times(terminal.scrollback(), "Nothing to compact")).toBe(1);
 });
 
 /** Two short turns. */
@@ -137,7 +137,7 @@ test("a /compact whose summary fails goes to the digest without a question, and 
   opened.terminal.type("/compact\n");
   await opened.terminal.until("Compacted: ");
   expect(flatScreen(opened)).toMatch(
-    /with the built-in digest; 1 request, free of charge\. The model's own summary failed: .*no summary today/,
+    /with the built-in digest; 1 request, free of charge\. Used the built-in digest because the model's summary failed: .*no summary today/,
   );
   expect(opened.terminal.screen()).not.toContain("Compact with the built-in digest?");
 });
@@ -307,7 +307,7 @@ test("/compact preview of what is small says why nothing would be done", async (
   const { terminal } = openInteractive({ scenario: play });
   await terminal.until("/100k");
   terminal.type("/compact preview\n");
-  await terminal.until("There is nothing to compact");
+  await terminal.until("Nothing to compact");
 });
 
 test("an extension whose summary is used is named", async () => {

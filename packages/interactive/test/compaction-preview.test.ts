@@ -33,7 +33,7 @@ test("/compact preview is of what is asked: a cut of one's own, the digest, the 
       .join("\n");
   expect(compactionPreview({ ...asked, firstKeptEntryId: id("u2") }).result.firstKeptEntryId).toBe(id("u2"));
   expect(() => compactionPreview({ ...asked, firstKeptEntryId: id("u1") })).toThrow(
-    /cannot begin with entry/,
+    /cannot start at entry/,
   );
   await runCompaction({ session, settings, firstKeptEntryId: id("u2") });
   const again = compactionPreview({ ...asked, isAgain: true, firstKeptEntryId: id("u3") }).result;
@@ -52,10 +52,10 @@ test("/compact preview says what is carried, and what only the words of the summ
     });
   const shown = (settings: CompactionSettingsInput, width: number) =>
     [...preview(settings).lines(width)].map((line) => renderLine(line, false)).join("\n");
-  expect(shown({}, 120)).toMatch(/\n\nCarried as data: \d+ messages? of the user; [\d,]+ terms? known\.\n/);
+  expect(shown({}, 120)).toMatch(/\n\nKept word for word: \d+ user messages?\. Exact terms known: [\d,]+\.\n/);
   const bare = shown({ terms: { maxTokens: 0 }, lossCheck: "report" }, 40);
   expect(bare).toMatch(
-    /\nLeft to the words of the summary: 1 of 1\nterm\.\nTerms that only it can keep, the most\nused first: make_all \([0-9a-f]{8}\)\.\n/,
+    /\nOnly the summary itself can keep: 1 of 1\nterm\.\nTerms that only the summary can keep,\nmost used first: make_all \([0-9a-f]{8}\)\.\n/,
   );
-  expect(shown({ preset: "pi" }, 120)).not.toContain("Left to the words");
+  expect(shown({ preset: "pi" }, 120)).not.toContain("Only the summary itself");
 });

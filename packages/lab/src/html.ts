@@ -7,7 +7,7 @@ import { compactionCount, type LabRun, type PolicyResult } from "./run.ts";
  */
 export function labHtml(run: LabRun): string {
   const { sessions, recorded, policies } = run;
-  const title = `${counted(sessions, "session")} played again`;
+  const title = `${counted(sessions, "session")} replayed`;
   const notes = [assumedText(run), tooLargeText(run), missedText(run)].filter((text) => text !== undefined);
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8">
@@ -18,15 +18,15 @@ export function labHtml(run: LabRun): string {
 <style>${STYLE}</style></head>
 <body><main>
 <h1>${escaped(title)}</h1>
-<p>${counted(recorded.requests, "request")}; as recorded, ${counted(recorded.compactions, "compaction")} and ${dollars(recorded.usd)}.</p>
+<p>Recorded: ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")}, ${dollars(recorded.usd)}.</p>
 ${notes.map((text) => `<p>${escaped(text)}</p>`).join("\n")}
 ${tableHtml(policies)}
-<h2>The context over time</h2>
-<p class="quiet">Tokens of each request of the longest day. A fall is a compaction, or masks.</p>
+<h2>Context over time</h2>
+<p class="quiet">Tokens of each request in the longest session. A drop is a compaction or a mask.</p>
 <div class="charts">
 ${policies.map((each) => chartHtml(each, policies)).join("\n")}
 </div>
-<h2>What the columns say</h2>
+<h2>Columns</h2>
 <dl>
 ${Object.values(columns)
   .map(({ name, meaning }) => `<dt>${name}</dt><dd>${meaning}</dd>`)
@@ -39,7 +39,7 @@ ${Object.values(columns)
 /** Whose prices are not its own, in a sentence; undefined where all are. */
 export function assumedText({ assumed }: LabRun): string | undefined {
   if (assumed.length === 0) return undefined;
-  return `What ${assumed.join(", ")} costs, or takes, is not known: a middling model stands for it. Its prices can be written into models.json, its window after --window.`;
+  return `Prices or window unknown for ${assumed.join(", ")}: used those of an average model. Set the prices in models.json and the window with --window.`;
 }
 
 /** Where a policy has sent what no provider takes, in a sentence; undefined where none has. */
@@ -47,14 +47,14 @@ export function tooLargeText({ policies }: LabRun): string | undefined {
   const named = policies.filter(({ tooLarge }) => tooLarge > 0);
   if (named.length === 0) return undefined;
   const counts = named.map(({ policy, tooLarge }) => `${policy} ${tooLarge.toLocaleString("en")}`);
-  return `Requests above the window, which no provider would have taken: ${counts.join(", ")}.`;
+  return `Requests larger than the window, which a provider would reject: ${counts.join(", ")}.`;
 }
 
 /** What of the recorded money no replay knows, in a sentence; undefined where there is nothing of it. */
 export function missedText({ recorded: { missed, usd } }: LabRun): string | undefined {
   if (missed.requests === 0) return undefined;
-  const money = usd > 0 ? `about ${dollars(missed.usd)} of it` : "Some of it";
-  return `${money[0]!.toUpperCase()}${money.slice(1)} was paid because the provider had forgotten, ${counted(missed.requests, "time")}, a prefix that by its rules it still had; nothing played again pays for that.`;
+  const money = usd > 0 ? `about ${dollars(missed.usd)} of the recorded cost` : "A part of the recorded cost";
+  return `${money[0]!.toUpperCase()}${money.slice(1)} was due to the provider dropping a cached prefix too early, ${counted(missed.requests, "time")}. Replays do not include this cost.`;
 }
 
 interface Column {
@@ -66,23 +66,22 @@ interface Column {
 const columns: Readonly<Record<string, Column>> = {
   usd: {
     name: "Cost",
-    meaning: "Of all requests, those for summaries included, under the cache's rules.",
+    meaning: "Cost of all requests, with summaries and cache discounts.",
     cell: ({ usd }) => dollars(usd),
   },
   summaries: {
     name: "Summaries",
-    meaning: "What of the cost was paid for summaries.",
+    meaning: "The part of the cost for summaries.",
     cell: ({ summaries }) => dollars(summaries.usd),
   },
   compactions: {
     name: "Compactions",
-    meaning:
-      "By whatever reason: the threshold, the working size, or a request that was refused for its size.",
+    meaning: "Compactions at the threshold, at the economy size, and after an overflow.",
     cell: (result) => String(compactionCount(result)),
   },
   masks: {
     name: "Masked",
-    meaning: "Times that nothing but masks was written.",
+    meaning: "Times that masks alone were enough.",
     cell: ({ masks }) => String(masks),
   },
   highest: {
@@ -92,28 +91,28 @@ const columns: Readonly<Record<string, Column>> = {
   },
   waited: {
     name: "Waited",
-    meaning: "Seconds for which somebody would have waited for summaries.",
+    meaning: "Seconds that the user would have waited for summaries.",
     cell: ({ waitedSeconds }) => `${waitedSeconds} s`,
   },
   neededAfter: {
     name: "Needed",
     meaning:
-      "Of the terms that the recorded future used and the past had, the share in view right after a compaction.",
+      "Of the earlier terms that the session used again later: the share in the context right after a compaction.",
     cell: ({ neededAfter }) => share(neededAfter),
   },
   neededAlong: {
     name: "Along",
-    meaning: "The same at requests spread evenly over the day.",
+    meaning: "The same share, at requests spread evenly over the session.",
     cell: ({ neededAlong }) => share(neededAlong),
   },
   words: {
     name: "Words",
-    meaning: "Of what you said, the share in view after a compaction.",
+    meaning: "The share of your words in the context after a compaction.",
     cell: ({ wordsKept }) => share(wordsKept),
   },
   again: {
     name: "Again",
-    meaning: "Files that were read again although their result had left the view.",
+    meaning: "Files that the agent had to read again because their content had left the context.",
     cell: ({ readAgain }) => String(readAgain),
   },
 };

@@ -35,8 +35,8 @@ export function policyOf(name: string, written: unknown): Policy {
   if (!isRecord(input))
     throw new BonsaiError({
       code: "policy_invalid",
-      message: `${name} holds no settings of compaction.`,
-      hint: 'Write an object like {"economy": "auto"}, or a settings file with a part "compaction".',
+      message: `${name} has no compaction settings.`,
+      hint: 'Write an object such as {"economy": "auto"}, or a settings file with a "compaction" section.',
     });
   return makePolicy(name, input);
 }
@@ -51,8 +51,8 @@ export function policyNamed(name: string): Policy {
   if (!Object.hasOwn(compactionPresets, preset))
     throw new BonsaiError({
       code: "policy_unknown",
-      message: `There is no policy ${name}.`,
-      hint: `Begin with one of ${Object.keys(compactionPresets).join(", ")}; behind it come changes like +auto, +64k or +mask.enabled=false. Or name a file with settings.`,
+      message: `Unknown policy: ${name}.`,
+      hint: `Start with ${Object.keys(compactionPresets).join(", ")} and add changes such as +auto, +64k or +mask.enabled=false. Or name a settings file.`,
     });
   const input: Record<string, unknown> = Object.assign(Object.create(null), { preset });
   for (const change of changes) {

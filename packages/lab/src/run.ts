@@ -26,7 +26,7 @@ export interface PolicyResult {
   requests: number;
   /** All tokens that were sent, cached or not, without those for summaries. */
   sentTokens: number;
-  /** Times that nothing but masks was written. */
+  /** Times that masks alone were enough. */
   masks: number;
   /** By reason. */
   compactions: Record<string, number>;

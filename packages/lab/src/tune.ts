@@ -58,8 +58,8 @@ export async function tune(options: TuneOptions): Promise<Tuned> {
   if (days.length < 2)
     throw new BonsaiError({
       code: "tune_needs_days",
-      message: `To tune takes two sessions at least, one to train on and one to test on; here ${days.length === 1 ? "is one" : "are none"}, copies counted once.`,
-      hint: "Name a folder with more of them, or --all for those of this folder.",
+      message: `Tuning needs at least two different sessions, one to train and one to test. Found ${days.length === 1 ? "one" : "none"}.`,
+      hint: "Name a folder with more sessions, or use --all for all sessions of this folder.",
     });
   // The longest first: on a short day all policies are the same, and halves of them would go by chance.
   const train = days.filter((_, at) => at % 2 === 0).sort((a, b) => lengthOf(b) - lengthOf(a));

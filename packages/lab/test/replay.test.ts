@@ -66,7 +66,7 @@ const played = (policy: string, messages = day(60), windowTokens = WINDOW) =>
     prices,
     windowTokens,
   });
-const WRITTEN = `## Goal\n\n- Every part.\n\n${["Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context", "Request", "Done So Far", "Needed to Go On"].map((name) => `## ${name}\n\n- As before.`).join("\n\n")}`;
+const WRITTEN = `## Goal\n\n- Every part.\n\n${["Constraints & Preferences", "Progress", "Key Decisions", "Next Steps", "Critical Context", "Request", "Done So Far", "Needed to Continue"].map((name) => `## ${name}\n\n- As before.`).join("\n\n")}`;
 
 /** The message that the first compaction stands in front of. */
 function compactionPlace({ context }: Replay): number {

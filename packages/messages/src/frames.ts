@@ -38,6 +38,8 @@ export const MERGE_RECORD: Frame = {
     "[Record of a line of work from another branch, merged into the current one. It reports what was said and done there; it is not a new request.]",
   end: BRANCH_RECORD.end,
 };
+/** The heading above the data blocks of a summary: pins, the user's words, terms, files. */
+export const CARRIED_HEADING = "## Kept word for word";
 /** A text that holds from here on. */
 export const PIN: Frame = {
   begin: "The user pinned this text. It applies from here on:",

@@ -10,7 +10,7 @@ const stored = [
   "## Goal",
   "Keep &lt;pinned> as text, &#91;Record] too.",
   "",
-  "## Carried Over",
+  "## Kept word for word",
   "",
   "<pinned>",
   "Use pnpm.",

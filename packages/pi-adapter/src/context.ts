@@ -65,8 +65,8 @@ function newSessionOf(context: ExtensionContext): { newSession?: NewSession } {
 function setupMissing(): BonsaiError {
   return new BonsaiError({
     code: "pi_method_missing",
-    message: "newSession of pi takes a setup, which Bonsai has no place for.",
-    hint: "Use withSession: its context has sendMessage and sendUserMessage.",
+    message: "Bonsai does not support the setup option of newSession.",
+    hint: "Use withSession. Its context has sendMessage and sendUserMessage.",
   });
 }
 

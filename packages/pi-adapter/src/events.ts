@@ -15,7 +15,7 @@ export function piListening(pi: PiExtension) {
   return (event: string, handler: PiHandler, settings?: HandlerOptions): (() => void) => {
     const why = missingEvents[event];
     if (why !== undefined) {
-      pi.notifyOnce(event, `listens to ${event}, which never comes in Bonsai: ${why}`);
+      pi.notifyOnce(event, `listens to ${event}, which Bonsai never sends: ${why}`);
       return () => {};
     }
     if (event === "ui_prompt_start" || event === "ui_prompt_end")
@@ -46,7 +46,7 @@ function promptListener({ notifyOnce }: PiExtension, handler: PiHandler) {
     try {
       await handler(event, ctx);
     } catch (error) {
-      notifyOnce(event.type, `failed in its handler of ${event.type}: ${String(error)}`);
+      notifyOnce(event.type, `failed in its handler for ${event.type}: ${String(error)}`);
     }
   };
 }
@@ -78,7 +78,7 @@ function withPiShapes({ notifyOnce }: PiExtension, event: string, handler: PiHan
     if (resultOf === undefined) return result;
     const ours = resultOf(result as Record<string, unknown>);
     if (typeof ours !== "string") return ours;
-    notifyOnce(event, `wants what Bonsai cannot do: ${ours}`);
+    notifyOnce(event, `uses something that Bonsai does not support: ${ours}`);
     return undefined;
   };
 }
@@ -230,8 +230,7 @@ function userBashResult({ result, operations }: Result): Result {
   if ((result === undefined) === (operations === undefined))
     return {
       block: true,
-      reason:
-        "an extension must answer user_bash with operations or with a result, not with both or neither.",
+      reason: "an extension must answer user_bash with either operations or a result.",
     };
   if (operations !== undefined) return { operations };
   if (typeof result !== "object" || result === null) return { result };
@@ -249,14 +248,13 @@ function userBashResult({ result, operations }: Result): Result {
 
 /** Events of pi that never come here, each with why. */
 const missingEvents: Readonly<Record<string, string>> = {
-  project_trust: "trust is the user's to give, and is settled before the first extension is loaded",
-  context_with_system: "the event context has the messages, before_agent_start the system prompt",
-  mcp_servers_change: "servers are the business of the extension @bonsai-agent/mcp, which has no events",
-  provider_stream_event: "message_update has what a provider streams, in one form for all of them",
+  project_trust: "only the user grants trust, before any extension loads",
+  context_with_system: "use context for the messages and before_agent_start for the system prompt",
+  mcp_servers_change: "the extension @bonsai-agent/mcp runs the servers and sends no events",
+  provider_stream_event: "use message_update, which has the same form for all providers",
   cache_warming_decision: "Bonsai does not keep caches warm",
-  before_provider_headers: "headers stand in registerProvider; before_provider_request has the request",
-  agent_before_settle:
-    "agent_end comes when the work is done; sendMessage and appendEntry add to the session",
+  before_provider_headers: "set headers in registerProvider, or use before_provider_request",
+  agent_before_settle: "use agent_end; sendMessage and appendEntry add to the session",
 };
 
 /** The parts of a system prompt, as pi shows them to handlers of `before_agent_start`, who may change them. */

@@ -64,11 +64,12 @@ function piApi(pi: PiExtension): ExtensionAPI {
 }
 
 const later: Readonly<Record<string, string>> = {
-  registerVirtualModel: "Bonsai has no virtual models: registerProvider with streamSimple can choose",
+  registerVirtualModel:
+    "Bonsai has no virtual models; use registerProvider with streamSimple to choose a model",
   registerMcpServer:
-    "servers stand in mcp.json, which the extension @bonsai-agent/mcp reads (`bonsai install mcp`)",
-  unregisterMcpServer: "/mcp off NAME of the extension @bonsai-agent/mcp switches a server off",
-  registerToolRenderer: "a tool draws itself with renderCall and renderResult",
+    "configure servers in mcp.json for the extension @bonsai-agent/mcp (`bonsai extension add mcp`)",
+  unregisterMcpServer: "use /mcp off NAME of the extension @bonsai-agent/mcp",
+  registerToolRenderer: "use renderCall and renderResult of the tool",
 };
 
 /** Names of pi 1.5 that Bonsai has no place for: a notice, so that the rest of the extension works. */

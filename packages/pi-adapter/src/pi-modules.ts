@@ -62,17 +62,17 @@ export function piModules(): VirtualModules {
   return modules;
 }
 
-const start = "Start `bonsai --mode rpc` or `bonsai -p --mode json` as a program of its own.";
+const start = "Start `bonsai --mode rpc` or `bonsai -p --mode json` as a separate program.";
 const models = "Use ctx.modelRegistry: find, getAvailable, getApiKeyAndHeaders, complete.";
-const drawn = "Bonsai draws its own messages; a renderer can give components of pi-tui.";
+const drawn = "Bonsai draws its own messages. A renderer can return components of pi-tui.";
 const provider = "Use registerProvider(name, {streamSimple, models}) of the API object.";
 const list = "Use ctx.ui.select, or a SelectList of pi-tui with ctx.ui.custom.";
 const images = "Bonsai sends images as they are.";
 const shell = "Bonsai's commands run in bash: createBashTool, createLocalBashOperations.";
-const trust = "Ask ctx.isProjectTrusted(): trust was settled before the extension was loaded.";
-const docs = "Extensions of Bonsai are described in docs/extensions.md of its repository.";
-const loading = "In a test, openTestSession of @bonsai-agent/extension/testing runs extensions.";
-const keys = "Bonsai offers no such logins; providers need a key.";
+const trust = "Use ctx.isProjectTrusted(). The user decides about trust before extensions load.";
+const docs = "Read docs/extensions.md in Bonsai's repository.";
+const loading = "In tests, use openTestSession of @bonsai-agent/extension/testing.";
+const keys = "Bonsai does not support these logins. Providers need an API key.";
 
 const each = (names: string, instead: string): Readonly<Record<string, string>> =>
   Object.fromEntries(names.split(" ").map((name) => [name, instead]));
@@ -100,22 +100,23 @@ export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
   ...each("wrapRegisteredTool wrapRegisteredTools", loading),
   ...each(
     "createCodemodeExtension createMcpExtension createToolSearchExtension",
-    "Bonsai has nothing like it.",
+    "Bonsai has no replacement.",
   ),
-  DefaultPackageManager: "Packages are installed with `bonsai install`.",
+  DefaultPackageManager: "Install packages with `bonsai extension add`.",
   DefaultResourceLoader:
-    "Bonsai finds skills, prompt templates and themes itself; return more from resources_discover, and loadSkills reads skills.",
-  loadProjectContextFiles: "The instructions of the project stand in ctx.getSystemPrompt().",
+    "Bonsai finds skills, prompt templates and themes itself. Return more from resources_discover; loadSkills reads skills.",
+  loadProjectContextFiles: "ctx.getSystemPrompt() contains the project's instructions.",
   parseArgs: "Use registerFlag and getFlag of the API object.",
   FooterComponent: "Use ctx.ui.setFooter.",
   ExtensionSelectorComponent: "Use ctx.ui.select.",
   ExtensionInputComponent: "Use ctx.ui.input.",
   ExtensionEditorComponent: "Use ctx.ui.editor.",
   truncateToVisualLines: "Use wrapTextWithAnsi of pi-tui.",
-  createCodemodeExtension: "Bonsai has no code mode; a tool can call what it needs itself.",
-  createMcpExtension: "Use the extension @bonsai-agent/mcp (`bonsai install mcp`), or registerTool.",
-  createToolSearchExtension: "All tools are offered at once; setActiveTools says which.",
-  VIRTUAL_MODEL_STATE_ENTRY: "Bonsai has no virtual models; registerProvider with streamSimple can choose.",
+  createCodemodeExtension: "Bonsai has no code mode. A tool can call other code directly.",
+  createMcpExtension: "Use the extension @bonsai-agent/mcp (`bonsai extension add mcp`), or registerTool.",
+  createToolSearchExtension: "Bonsai offers all active tools at once. Choose them with setActiveTools.",
+  VIRTUAL_MODEL_STATE_ENTRY:
+    "Bonsai has no virtual models. Use registerProvider with streamSimple to choose a model.",
 };
 
 /** Of `pi-ai`. */
@@ -127,7 +128,7 @@ export const insteadOfAi: Readonly<Record<string, string>> = {
   ...each("loginAnthropic getOAuthApiKey", keys),
   ...each(
     "retryAssistantCall retryDelayMs isRetryableAssistantError",
-    "Bonsai's models try again by themselves.",
+    "Bonsai retries failed requests itself.",
   ),
   getOverflowPatterns: "Use isContextOverflow.",
   StreamingJsonParser: "Use ToolCallArgumentsStream.",
@@ -147,6 +148,6 @@ export const insteadOfAgentCore: Readonly<Record<string, string>> = {
   ),
   ...each(
     "loadPromptTemplates loadSourcedPromptTemplates formatPromptTemplateInvocation",
-    "Bonsai finds prompt templates itself; return more from resources_discover, and send one with sendUserMessage and expandPromptTemplates.",
+    "Bonsai finds prompt templates itself. Return more from resources_discover; send one with sendUserMessage and expandPromptTemplates.",
   ),
 };

@@ -145,8 +145,8 @@ function colorValue(token: string, value: string | number | undefined): ThemeCol
   if (hex === undefined)
     throw new BonsaiError({
       code: "pi_theme_invalid",
-      message: `The colour ${token} of a Theme is ${jsonText(value)}; allowed is #rgb, #rrggbb, a number from 0 to 255, or "".`,
-      hint: "Other colours can stand in the file of a theme: ctx.ui.setTheme takes its name.",
+      message: `The theme colour ${token} is ${jsonText(value)}. Allowed: #rgb, #rrggbb, a number from 0 to 255, or "".`,
+      hint: "For other colours, write a theme file and pass its name to ctx.ui.setTheme.",
     });
   const [r, g, b] = [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
   return { r: r!, g: g!, b: b! };

@@ -63,12 +63,12 @@ function addAtTurnEnd(
     } else
       notifyOnce(
         `turn_end ${draft.type}`,
-        `adds an entry ${draft.type} at the end of a turn, which Bonsai cannot do: use ctx.compact() or the event context`,
+        `adds an entry of type ${draft.type} at the end of a turn. Bonsai does not support this: use ctx.compact() or the event context`,
       );
   }
   if (goesOn && last === undefined)
     notifyOnce(
       "turn_end continue",
-      "asks for another request at the end of a turn without a message: add one, or use sendUserMessage",
+      "requests another turn without a message. Add a message, or use sendUserMessage",
     );
 }

@@ -260,10 +260,10 @@ test("what is done in vain is one notice, with the reason", async () => {
   await session.prompt("One?");
   await session.prompt("Two?");
   expect(session.notices.map(({ code, message }) => [code, message.replace(/^\S+/, "…")])).toEqual([
-    ["pi_not_supported", expect.stringContaining("project_trust, which never comes in Bonsai")],
+    ["pi_not_supported", expect.stringContaining("project_trust, which Bonsai never sends")],
     ["pi_not_supported", expect.stringContaining("registerMarkdownTransformer, which has no effect")],
-    ["pi_not_supported", expect.stringContaining("adds an entry compaction at the end of a turn")],
-    ["pi_not_supported", expect.stringContaining("asks for another request at the end of a turn")],
+    ["pi_not_supported", expect.stringContaining("adds an entry of type compaction at the end of a turn")],
+    ["pi_not_supported", expect.stringContaining("requests another turn without a message")],
   ]);
   await expect(session.command("/provider")).rejects.toMatchObject({
     cause: { code: "pi_method_missing", hint: expect.stringContaining("ctx.modelRegistry") },

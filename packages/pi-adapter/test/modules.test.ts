@@ -63,7 +63,7 @@ test("arguments of a call are converted, or named", () => {
   const call = (args: Record<string, unknown>) =>
     ({ type: "toolCall", id: "1", name: "wait", arguments: args }) as const;
   expect(ai.validateToolArguments(tool, call({ seconds: "3" }))).toEqual({ seconds: 3 });
-  expect(() => ai.validateToolCall([tool], call({}))).toThrow("wait do not fit");
+  expect(() => ai.validateToolCall([tool], call({}))).toThrow("wait do not match");
   expect(() => ai.validateToolCall([], call({}))).toThrow("no tool wait");
 });
 
@@ -150,7 +150,7 @@ test("a Theme of one's own draws with its colours, and refuses what is none", ()
   expect(() => new Mine({ accent: "blue" }, {}, "truecolor")).toThrow(
     expect.objectContaining({
       code: "pi_theme_invalid",
-      message: expect.stringContaining('accent of a Theme is "blue"'),
+      message: expect.stringContaining('theme colour accent is "blue"'),
     }),
   );
 });

@@ -164,9 +164,9 @@ describe("exportMarkdown", () => {
     expect(text).toContain(
       "**Compacted from 12,345 tokens; kept everything from `u` on; undone later**\n\n> # Goal\n> sail",
     );
-    expect(text).toContain("**Summary of the branch that was left at `x1`**\n\n> went astray");
-    expect(text).toContain("**Summary of a branch that was merged up to `x2`**\n\n> went well");
-    expect(text).toContain("**Summary of the branch that was left**\n\n> went off");
+    expect(text).toContain("**Summary of another branch up to `x1`**\n\n> went astray");
+    expect(text).toContain("**Summary of a merged branch up to `x2`**\n\n> went well");
+    expect(text).toContain("**Summary of another branch**\n\n> went off");
   });
 
   test("a compaction tells what its summary left out, wherever that is recorded", () => {
@@ -176,7 +176,7 @@ describe("exportMarkdown", () => {
     const loss = { failing: count, irreversible: count, openTodos: count, terms, lostTerms };
     const summary = { type: "compaction", summary: "sail", firstKeptEntryId: "u", tokensBefore: 1 } as const;
     const told =
-      "*Left out by the summary: 1 of 3 terms.*\n\n*Lost terms, the most used first: a\\_\\*b\\*\\_c (u).*\n\n> sail";
+      "*Missing from the summary: 1 of 3 terms.*\n\n*Missing terms, most used first: a\\_\\*b\\*\\_c (u).*\n\n> sail";
     const ours = [
       { ...user("one"), id: "u" },
       { ...summary, details: { manifest: { loss } } },

@@ -34,7 +34,7 @@ export class ToolCallArgumentsStream {
     if (this.#text.trim() === "") return { arguments: {} };
     const read = objectIn(this.#text);
     if (read !== undefined) return { arguments: read };
-    return { arguments: {}, argumentsError: "The arguments are no JSON object." };
+    return { arguments: {}, argumentsError: "The arguments are not a JSON object." };
   }
 }
 

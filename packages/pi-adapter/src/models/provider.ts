@@ -33,7 +33,7 @@ export function bonsaiProvider(
   if (refreshModels !== undefined)
     notifyOnce(
       `models ${id}`,
-      `asks ${id} for its models, which Bonsai does not do; it has those that it registers`,
+      `wants to list the models of ${id}. Bonsai uses only the models that the extension registers`,
     );
   const piLogin = piLoginOf(auth);
   const models = options.models ?? getModels?.call(provider);
@@ -115,7 +115,7 @@ function withHeaders<Part extends { headers?: Headers }>(
     if (missing === undefined) return [[name, text] as const];
     notifyOnce(
       `header ${id} ${name}`,
-      `wants the variable ${missing} for the header ${name} of ${id}; it is not set, and the header is left out`,
+      `needs the variable ${missing} for the header ${name} of ${id}. It is not set, so Bonsai omits the header`,
     );
     return [];
   });
@@ -129,7 +129,7 @@ function keyOf(reference: string | undefined): string | undefined {
 function invalidProvider(name: unknown): BonsaiError {
   return new BonsaiError({
     code: "pi_provider_invalid",
-    message: `registerProvider got ${JSON.stringify(name) ?? String(name)} and no options.`,
+    message: `registerProvider was called with ${JSON.stringify(name) ?? String(name)} and without options.`,
     hint: 'Call it as registerProvider("name", {baseUrl, api, apiKey, models}).',
   });
 }

@@ -10,9 +10,9 @@ import { piStream } from "./streams.ts";
 const unavailable = {
   getProvider: "Use find, getAll or complete of ctx.modelRegistry.",
   getProviderAuth: "Use ctx.modelRegistry.getApiKeyAndHeaders(model).",
-  getRegisteredProviderConfig: "Keep what you handed to registerProvider.",
-  getRegisteredNativeProvider: "Keep what you handed to registerProvider.",
-  getRegisteredProviderIds: "Keep the names that you handed to registerProvider.",
+  getRegisteredProviderConfig: "Keep the options that you pass to registerProvider.",
+  getRegisteredNativeProvider: "Keep the options that you pass to registerProvider.",
+  getRegisteredProviderIds: "Keep the names that you pass to registerProvider.",
   registerProvider: "Use registerProvider of the API object.",
   unregisterProvider: "Use unregisterProvider of the API object.",
 } as const;
@@ -59,7 +59,7 @@ function refusal(name: string, hint: string): () => never {
   return () => {
     throw new BonsaiError({
       code: "pi_method_missing",
-      message: `modelRegistry.${name} of pi does not exist in Bonsai.`,
+      message: `Bonsai does not support modelRegistry.${name}.`,
       hint,
     });
   };

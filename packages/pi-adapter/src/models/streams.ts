@@ -162,7 +162,7 @@ export type PiEventSource = AsyncIterable<PiStreamEvent> | Promise<AsyncIterable
 export async function* fromPiEvents(source: PiEventSource): AsyncIterable<StreamEvent> {
   const events = await source;
   if (!events?.[Symbol.asyncIterator])
-    throw new Error("streamSimple of the provider gave back no stream of events.");
+    throw new Error("The provider's streamSimple did not return a stream of events.");
   for await (const event of events) {
     const ours = ofPiEvent(event);
     if (ours !== undefined) yield ours;

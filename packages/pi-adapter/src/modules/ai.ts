@@ -96,13 +96,13 @@ export function validateToolArguments({ name, parameters }: ToolDeclaration, cal
   const problems = [...Value.Errors(schema, converted)].map(
     ({ instancePath, message }) => `${instancePath || "/"}: ${message}`,
   );
-  throw new Error(`The arguments of ${name} do not fit its parameters. ${problems.join("; ")}`);
+  throw new Error(`The arguments of ${name} do not match its parameters. ${problems.join("; ")}`);
 }
 
 /** As `validateToolArguments`, for the tool that the call names. */
 export function validateToolCall(tools: readonly ToolDeclaration[], call: ToolCall): unknown {
   const tool = tools.find(({ name }) => name === call.name);
-  if (tool === undefined) throw new Error(`There is no tool ${call.name}.`);
+  if (tool === undefined) throw new Error(`Unknown tool: ${call.name}.`);
   return validateToolArguments(tool, call);
 }
 

@@ -109,7 +109,7 @@ export async function copyToClipboard(text: string): Promise<void> {
   if ((await writeClipboard(text)) !== undefined) return;
   throw new BonsaiError({
     code: "pi_clipboard_missing",
-    message: `No clipboard took the text; tried ${clipboardWriters().join(", ")}.`,
+    message: `Could not copy the text. Tried ${clipboardWriters().join(", ")}.`,
     hint: "Install one of them.",
   });
 }

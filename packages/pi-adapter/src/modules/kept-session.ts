@@ -216,7 +216,7 @@ function checkId(id: string): void {
   throw new BonsaiError({
     code: "pi_session_id_invalid",
     message: `"${id}" cannot be a session's id.`,
-    hint: "Use letters, digits, -, _ and ., the first and the last a letter or a digit; or give none.",
+    hint: "Use letters, digits, -, _ and . and start and end with a letter or a digit. Or omit the id.",
   });
 }
 
@@ -226,7 +226,7 @@ function refuseInUse(file: string): void {
   if (inUse === undefined || resolve(inUse) !== file) return;
   throw new BonsaiError({
     code: "pi_session_in_use",
-    message: `${file} is the session that is worked in, and only the agent appends to it.`,
+    message: `${file} is the open session. Only the agent can append to it.`,
     hint: "Use appendEntry, sendMessage, setLabel or setSessionName of the API object.",
   });
 }

@@ -122,11 +122,11 @@ function changesOf(kept: KeptSession, reading: Reading) {
     appendContextEdit(targetId: string, replacement: Replacement) {
       const target = there(targetId);
       const isOnBranch = reading.getBranch().some(({ id }) => id === targetId);
-      if (!isOnBranch) uneditable(targetId, "it is not on the branch of the leaf");
-      if (!hasEditableContent(target)) uneditable(targetId, "it has no content that the model sees");
+      if (!isOnBranch) uneditable(targetId, "it is not on the current branch");
+      if (!hasEditableContent(target)) uneditable(targetId, "the model does not see its content");
       const content = replacement?.content;
       const isContent = replacement === null || typeof content === "string" || Array.isArray(content);
-      if (!isContent) uneditable(targetId, "the replacement is neither null nor has a content");
+      if (!isContent) uneditable(targetId, "the replacement must be null or have a content");
       return added({ type: "context_edit", targetId, replacement: asStored(target, replacement) });
     },
     branch: (id: string) => kept.session.moveTo(there(id).id),
@@ -242,8 +242,8 @@ function saidIn(file: string): Said {
 function missing(id: string): never {
   throw new BonsaiError({
     code: "pi_entry_missing",
-    message: `Entry ${id} not found in this session.`,
-    hint: "Take ids from getEntries, getBranch or getTree of the same session.",
+    message: `This session has no entry ${id}.`,
+    hint: "Use ids from getEntries, getBranch or getTree of this session.",
   });
 }
 
@@ -251,6 +251,6 @@ function uneditable(id: string, why: string): never {
   throw new BonsaiError({
     code: "pi_edit_refused",
     message: `Entry ${id} cannot be edited: ${why}.`,
-    hint: "Edit a message of the branch, with null or a content in the place of its own.",
+    hint: "Edit a message of the current branch. The replacement is null or has a content.",
   });
 }

@@ -110,7 +110,7 @@ function ofPi(
 function unusable(path: string): string | undefined {
   const stats = statsAt(path);
   if (stats?.isDirectory() || (stats?.isFile() && path.endsWith(".md"))) return undefined;
-  return stats === undefined ? "There is no such file or folder." : "It is no Markdown file.";
+  return stats === undefined ? "No such file or folder." : "This is not a Markdown file.";
 }
 
 /** Undefined for what is not there, as a link that leads nowhere, and what may not be looked at. */
@@ -139,7 +139,7 @@ export function formatSkillsForPrompt(
   const head = [
     "",
     "",
-    `Skills hold instructions for particular tasks. Where one fits, open its file with ${fileReadTool} and follow it.`,
+    `Skills are instructions for particular tasks. If one fits the task, read its file with ${fileReadTool} and follow it.`,
     "Paths in a skill are relative to the folder of its file.",
     "",
   ];

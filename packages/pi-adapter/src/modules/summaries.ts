@@ -110,7 +110,7 @@ interface BranchSummaryOptions {
 export async function generateBranchSummary(entries: readonly Entry[], options: BranchSummaryOptions) {
   const { model, customInstructions, replaceInstructions, signal } = options;
   if (prepareBranchEntries(entries).messages.length === 0)
-    return { error: "There is nothing in these entries that a model saw." };
+    return { error: "These entries have no messages to summarise." };
   try {
     const summariser = await summariserOf(model, options);
     const asked = { entries, summariser, customInstructions, replaceInstructions, signal };

@@ -174,13 +174,13 @@ async function read({ cwd, operations }: Place, { path, offset = 1, limit }: Rea
   }
   const lines = bytes.toString("utf8").split("\n");
   if (offset > lines.length)
-    throw new Error(`${path} has ${lines.length} lines; offset ${offset} is beyond them.`);
+    throw new Error(`${path} has only ${lines.length} lines, so offset ${offset} is too large.`);
   const asked = lines.slice(offset - 1, limit === undefined ? undefined : offset - 1 + limit);
   const { content, outputLines, truncated, firstLineExceedsLimit } = truncateHead(asked.join("\n"));
   if (firstLineExceedsLimit)
     return text(`[Line ${offset} of ${path} is longer than ${formatSize(50 * 1024)}.]`);
   const next = offset + outputLines;
-  return text(truncated ? `${content}\n\n[More follows: go on with offset ${next}.]` : content);
+  return text(truncated ? `${content}\n\n[More lines follow. Continue with offset ${next}.]` : content);
 }
 
 async function write(
@@ -208,7 +208,8 @@ async function edit(
   const all = edits ?? [single as TextEdit];
   for (const { oldText, newText } of all) {
     const parts = content.split(oldText);
-    if (parts.length !== 2) throw new Error(`${path} has this text ${parts.length - 1} times: ${oldText}`);
+    if (parts.length !== 2)
+      throw new Error(`${path} contains this text ${parts.length - 1} times: ${oldText}`);
     content = parts.join(newText);
   }
   await needed(operations, "writeFile")(file, content);
@@ -223,8 +224,8 @@ function needed<Name extends Operation>(
   if (operation !== undefined) return operation.bind(operations) as NonNullable<FileOperations[Name]>;
   throw new BonsaiError({
     code: "pi_operations_missing",
-    message: `The operations that the extension gave for a tool have no ${name}.`,
-    hint: `Give ${name} among the operations.`,
+    message: `The extension's operations for a tool lack ${name}.`,
+    hint: `Add ${name} to the operations.`,
   });
 }
 

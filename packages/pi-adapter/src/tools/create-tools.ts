@@ -76,8 +76,8 @@ function searchTool(name: BuiltinToolName) {
     if (operations === undefined) return builtinTool(name, { cwd });
     throw new BonsaiError({
       code: "pi_operations_missing",
-      message: `The tool ${name} of Bonsai takes no operations.`,
-      hint: `Register a tool of your own called ${name}.`,
+      message: `Bonsai's tool ${name} does not support operations.`,
+      hint: `Register your own tool named ${name}.`,
     });
   };
 }
