@@ -64,7 +64,7 @@ test("arguments of a call are converted, or named", () => {
     ({ type: "toolCall", id: "1", name: "wait", arguments: args }) as const;
   expect(ai.validateToolArguments(tool, call({ seconds: "3" }))).toEqual({ seconds: 3 });
   expect(() => ai.validateToolCall([tool], call({}))).toThrow("wait do not match");
-  expect(() => ai.validateToolCall([], call({}))).toThrow("no tool wait");
+  expect(() => ai.validateToolCall([], call({}))).toThrow("Unknown tool: wait");
 });
 
 const failed = (errorMessage: string) =>
