@@ -48,7 +48,7 @@ describe("bonsai compact", () => {
     const { code, stdout } = await runCli(["compact", file, "--digest", "--window", "32k"], { columns: 100 });
     expect(code).toBe(0);
     expect(stdout.replaceAll(/\s+/g, " ")).toMatch(
-      /It still holds ~[\d,]+ tokens, more than the model's window of 32,000: keep less/,
+      /The context still has ~[\d,]+ tokens; the model's window is 32,000\. Lower/,
     );
   });
 
@@ -112,7 +112,7 @@ describe("bonsai compact", () => {
     const file = longSession();
     const { stdout } = await runCli(["compact", file], { columns: 80 });
     expect(stdout).toMatch(/^Compacted {2}/);
-    expect(stdout).toMatch(/Carried as data: \d+ messages of the user.*\nNothing that was checked is lost: /);
+    expect(stdout).toMatch(/Kept word for word: \d+ user messages.*\nThe check found nothing missing: /);
     expect(stdout).toContain("bonsai session undo");
     expect(stdout).toContain(file);
   });
@@ -163,7 +163,7 @@ describe("bonsai compact", () => {
       columns: 400,
     });
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toContain("Nothing stands before it that could be summarised.");
+    expect(refused.stderr).toContain("No entry before it can be summarised.");
     expect(readFileSync(file)).toEqual(before);
     expect(await jsonOf<CompactionReport>(asked)).toMatchObject({ status: "compacted" });
     expect((await contextIds(file))[1]).toBe(prompt.entryId);
@@ -173,7 +173,7 @@ describe("bonsai compact", () => {
     const file = writeLines(manyFacts());
     const asked = ["compact", file, "--keep", "4k"];
     expect((await runCli(["compact", file, "--again"], { columns: 400 })).stderr).toContain(
-      "No compaction stands on the current branch.",
+      "The current branch has no compaction.",
     );
     const former = await jsonOf<CompactionReport>(asked);
     const untold = factNames.filter((name) => !former.summary?.includes(name))[0]!;
@@ -274,7 +274,7 @@ describe("bonsai compact", () => {
     expect(readFileSync(copy).equals(readFileSync(file))).toBe(true);
     const another = join(testFolder(), "another.jsonl");
     const { stdout } = await runCli(["compact", file, "-o", another]);
-    expect(stdout).toMatch(/There is nothing to compact.*\nSaved to .*another\.jsonl\n$/s);
+    expect(stdout).toMatch(/Nothing to compact.*\nSaved to .*another\.jsonl\n$/s);
     expect((await runCli(["compact", file])).stdout).not.toContain("Saved to");
   });
 

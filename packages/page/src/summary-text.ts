@@ -10,7 +10,6 @@ export interface ReadableLine {
 }
 
 const SPECIALS = `${OPENERS}${SQUARES}#*`;
-const CARRIED = "## Carried Over";
 const BLOCKS: Readonly<Record<string, string>> = {
   pinned: "Pinned",
   "user-words": "User messages",
@@ -24,7 +23,7 @@ const BLOCKS: Readonly<Record<string, string>> = {
 
 /** The stored lines of a summary without the marks for models: sentences of its frame, tags and references. */
 export function readableLines(stored: readonly string[]): ReadableLine[] {
-  const carriedAt = stored.lastIndexOf(CARRIED);
+  const carriedAt = stored.lastIndexOf(CARRIED_HEADING);
   const lines: ReadableLine[] = [];
   let open: string | undefined;
   for (const [at, text] of stored.entries()) {

@@ -82,8 +82,8 @@ test("what is wrong with a skill is said; of one name, the first counts", () => 
       ["warning", odd, "The description has 1025"],
       ["warning", empty, "It has no description."],
       ["warning", broken, "Cannot read it: its"],
-      ["warning", text, "It is no Markdown"],
-      ["warning", join(cwd, "nowhere"), "There is no such"],
+      ["warning", text, "This is not a"],
+      ["warning", join(cwd, "nowhere"), "No such file or"],
       ["collision", expect.stringContaining("project"), 'Another skill "twice" overrides'],
     ]),
   );
@@ -113,7 +113,7 @@ test("links that lead in a circle, or nowhere, and what is met twice end no read
   expect(loadSkills({ cwd: folder, agentDir: folder, skillPaths: ["self"], includeDefaults: false })).toEqual(
     {
       skills: [],
-      diagnostics: [expect.objectContaining({ message: "There is no such file or folder." })],
+      diagnostics: [expect.objectContaining({ message: "No such file or folder." })],
     },
   );
 });

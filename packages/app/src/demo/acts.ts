@@ -68,7 +68,7 @@ Find out why the tests fail and fix it; nothing in test/ may change, all amounts
 - docs/pricing.md: discounts are rounded half up to whole cents, before the tax
 - src/price.mjs: total() subtracts the discount without rounding it
 
-## Needed to Go On
+## Needed to Continue
 - The line to fix is in total(); logs/build.log shows when it broke`,
   },
   {
@@ -122,7 +122,7 @@ Read logs/monday.log to logs/friday.log, find out which discount codes are refus
 ## Done So Far
 - logs/monday.log and logs/tuesday.log: refused are "spring" and "Welcome" (case), "friend5 " (trailing blank), "SUMMER" (unknown)
 
-## Needed to Go On
+## Needed to Continue
 - Wednesday to Friday are not read yet; then FINDINGS.md`,
   },
   {
