@@ -9,7 +9,7 @@ function outcome(fields: Partial<CompactionOutcome>): CompactionOutcome {
   return {
     status: "compacted",
     reason: "threshold",
-    detail: "The context was compacted.",
+    detail: "Compacted the context.",
     ...sizes,
     ...fields,
   };
@@ -76,8 +76,8 @@ describe("the notice of a compaction", () => {
   });
 
   test("what does not fit still is said with it", () => {
-    const still = "It still holds 20,000 tokens, more than the model's window of 8,000: keep less.";
-    const words = compactionNotice({ outcome: outcome({ detail: `The context was compacted. ${still}` }) });
+    const still = "The context still has 20,000 tokens; the model's window is 8,000.";
+    const words = compactionNotice({ outcome: outcome({ detail: `Compacted the context. ${still}` }) });
     expect(words?.message).toBe(`${sizes}. ${still}`);
   });
 
@@ -98,7 +98,7 @@ describe("the notice of a compaction", () => {
   });
 
   test("nothing to compact is notified to who asked", () => {
-    const skipped = outcome({ status: "skipped", detail: "There is nothing to compact." });
+    const skipped = outcome({ status: "skipped", detail: "Nothing to compact." });
     expect(compactionNotice({ outcome: skipped })).toBeUndefined();
     expect(compactionNotice({ outcome: { ...skipped, reason: "manual" } })?.message).toBe(skipped.detail);
   });
@@ -107,7 +107,7 @@ describe("the notice of a compaction", () => {
     const cancelled = (detail: string) =>
       compactionNotice({ outcome: outcome({ status: "cancelled", detail }) });
     const text = "Compaction cancelled. Nothing changed.";
-    expect(cancelled("Compaction cancelled. It was aborted.")?.message).toBe(text);
+    expect(cancelled("Compaction cancelled.")?.message).toBe(text);
     expect(cancelled("Compaction cancelled. Not now.")?.message).toBe(`${text} Not now.`);
   });
 });

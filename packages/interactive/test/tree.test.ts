@@ -140,12 +140,12 @@ describe("the panel", () => {
     await terminal.until("Esc leave");
     terminal.press("up", "up");
     await act(3);
-    await terminal.until("The model sees no message of it.");
+    await terminal.until("It is not a message in the model's context.");
     terminal.press("esc");
     await terminal.until("Session tree");
     terminal.press("up");
     await act(3);
-    await terminal.until("It is a tool's result");
+    await terminal.until("It is a tool result");
     terminal.press("y", "enter");
     await terminal.until("Compacted: ");
     const [, first, second] = session().projection().items;

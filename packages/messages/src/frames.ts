@@ -40,8 +40,6 @@ export const MERGE_RECORD: Frame = {
 };
 /** The heading above the data blocks of a summary: pins, the user's words, terms, files. */
 export const CARRIED_HEADING = "## Kept word for word";
-/** The heading above the data blocks of a summary: pins, the user's words, terms, files. */
-export const CARRIED_HEADING = "## Kept word for word";
 /** A text that holds from here on. */
 export const PIN: Frame = {
   begin: "The user pinned this text. It applies from here on:",

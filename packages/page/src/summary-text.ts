@@ -1,4 +1,4 @@
-import { FRAME_SENTENCES } from "@bonsai-agent/messages/frames";
+import { CARRIED_HEADING, FRAME_SENTENCES } from "@bonsai-agent/messages/frames";
 import { OPENERS, SQUARES } from "@bonsai-agent/messages/spelling";
 
 /** A line of a summary as readers see it. */

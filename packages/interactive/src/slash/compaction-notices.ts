@@ -108,10 +108,12 @@ function caveat(outcome: CompactionOutcome): string[] {
     : more;
 }
 
+type Skipped = Pick<CompactionOutcome, "detail" | "isAllRecent"> & { status: string };
+
 /** Why there was nothing to do for the user's own `/compact`, and what would change that. */
-export function skippedNotice({ status, detail }: { status: string; detail: string }): Notice {
-  const isAllRecent = status === "nothing-to-compact" || detail.includes("recent enough to be kept");
-  const more = isAllRecent
+export function skippedNotice({ status, detail, isAllRecent }: Skipped): Notice {
+  const isTooShort = isAllRecent || status === "nothing-to-compact";
+  const more = isTooShort
     ? " To keep less, lower keepRecentTokens in /settings. A focus only changes the summary."
     : "";
   return { level: "info", message: `${detail}${more}` };
@@ -129,7 +131,7 @@ function cancelledText(outcome: CompactionOutcome): string {
 function refusalOf({ status, detail, isDeclined }: CompactionOutcome): string | undefined {
   if (status !== "cancelled" || isDeclined) return undefined;
   const reason = detail.replace(/^Compaction cancelled\.\s*/, "");
-  return reason === "" || reason === "It was aborted." ? undefined : reason;
+  return reason === "" ? undefined : reason;
 }
 
 /**
