@@ -56,7 +56,7 @@ test("what is not written down is an error that says so", async () => {
   expect(await session.prompt("1")).toMatchObject({ status: "done" });
   const { status, error } = await session.prompt("2");
   expect(status).toBe("failed");
-  expect(error?.message).toContain("The script has no answer 2 to a turn request.");
+  expect(error?.message).toContain("The script has no answer to turn request number 2.");
 });
 
 test("summaries, what extensions ask and other models follow the script too", async () => {
@@ -105,7 +105,9 @@ test("dialogs are answered one by one, by what was asked, or as by a user who le
       }),
     ui: { select: ["b", undefined], editor: (_title, prefill) => `${prefill}y` },
   });
-  await expect(session.command("/ask")).rejects.toThrow("The script has no answer 3 to select.");
+  await expect(session.command("/ask")).rejects.toThrow(
+    "The script has no answer to call number 3 of select.",
+  );
   expect(said).toEqual([true, "rpc", "b", undefined, false, undefined, "xy", "typed"]);
 });
 

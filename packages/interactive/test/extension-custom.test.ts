@@ -44,7 +44,7 @@ test.each([
   }
   await terminal.until("It gave undefined");
   const screen = await terminal.until(reason);
-  expect(screen.replaceAll(/\s+/g, " ")).toContain("component of ctx.ui.custom of drawn.mjs failed");
+  expect(screen.replaceAll(/\s+/g, " ")).toContain("ctx.ui.custom component of drawn.mjs failed");
   terminal.type("still here");
   await terminal.until("still here");
 });

@@ -49,7 +49,7 @@ export function mendNotice(
   return {
     level: "warning",
     code: "extension_registration_mended",
-    message: `${source} called ${call} with ${field} ${shown(value)}. Ignored it: it must be ${wanted}.`,
+    message: `${source} called ${call} with ${field} ${shown(value)}. Ignored this value: it must be ${wanted}.`,
   };
 }
 
@@ -165,7 +165,7 @@ function textOf(value: unknown): string {
 export function waitsForItself(call: "reload" | "waitForIdle"): BonsaiError {
   return new BonsaiError({
     code: "extension_waits_for_itself",
-    message: `${call} was called in a handler or tool. It would wait for that handler or tool to end, which never happens.`,
+    message: `A handler or tool called ${call}, which waits for that handler or tool to end. Both would wait forever.`,
     hint: "Call it in a command, or in a timer that fires after the handler or tool has ended.",
   });
 }

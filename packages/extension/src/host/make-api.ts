@@ -115,7 +115,7 @@ function agentFor({ scope, host }: ExtensionRuntime, call: string): Agent {
   throw new BonsaiError({
     code: "extension_needs_agent",
     message: `${scope.source} called ${call}, but no agent is running here.`,
-    hint: "Commands such as `bonsai compact` open a session without an agent. Catch this error in the extension, or use the extension in bonsai itself.",
+    hint: "Commands such as `bonsai compact` open a session without an agent. Catch this error in the extension, or use the extension in an agent session (`bonsai` or `bonsai -p`).",
   });
 }
 

@@ -80,8 +80,8 @@ export function makeContext(runtime: ExtensionRuntime, signal: AbortSignal | und
 function notStarted({ source }: ExtensionScope): never {
   throw new BonsaiError({
     code: "extension_not_started",
-    message: `${source} asked for the session before one was open.`,
-    hint: "Ask for it in a handler, for example session_start.",
+    message: `${source} used the session before it was open.`,
+    hint: "Use the session in a handler, for example session_start.",
   });
 }
 
@@ -217,6 +217,6 @@ function notCompacted({ status, detail }: CompactionOutcome): BonsaiError {
   return new BonsaiError({
     code: "extension_not_compacted",
     message: `The compaction ${status === "failed" ? "failed" : `was ${status}`}: ${detail}`,
-    hint: status === "skipped" ? "You need not do anything." : "Fix the cause, then try again.",
+    hint: status === "skipped" ? "No action is needed." : "Fix the cause, then try again.",
   });
 }

@@ -87,7 +87,7 @@ function scopedTyping(ui: FrontEndUI, owner: UiOwner, show: Show): Pick<Extensio
     onTerminalInput(handler) {
       checkFunction(handler, "ctx.ui.onTerminalInput", owner);
       if (scope.isUnloaded || ui.onTerminalInput === undefined) return () => {};
-      const fail = failing("The handler of ctx.ui.onTerminalInput", owner);
+      const fail = failing("The ctx.ui.onTerminalInput handler", owner);
       const end = scope.keep(
         ui.onTerminalInput((data) => {
           try {
@@ -234,7 +234,7 @@ function drawn(made: unknown, call: string, { scope, host }: UiOwner, onFailure 
     scope,
     call,
     onFailure(error) {
-      const message = failureText(`The component of ${call} of ${scope.source}`, error);
+      const message = failureText(`The ${call} component of ${scope.source}`, error);
       host.onNotice({ level: "warning", code: "extension_component_failed", message });
       onFailure();
     },

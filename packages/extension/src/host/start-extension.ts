@@ -57,7 +57,7 @@ export async function startExtension(
     new BonsaiError({
       code: "extension_hung",
       message: `${scope.source} did not start within ${factoryLimitMs / 1_000} s.`,
-      hint: "Move slow work into the extension's session_start handler. Do not await it in the module's function.",
+      hint: "Move slow work into the extension's session_start handler. Do not await it in the exported function.",
     });
   try {
     const start = await runOf(scope, factory);

@@ -33,7 +33,7 @@ async function* answered(
   const message = checkedAnswer(ended);
   if (message.stopReason === "aborted") call.signal.throwIfAborted();
   if (message.stopReason === "error" || message.stopReason === "aborted")
-    throw refused(message.errorMessage ?? "The provider failed without a reason.");
+    throw refused(message.errorMessage ?? "The provider failed and gave no reason.");
   yield* taken(message, answer, { isNew: !isStream(given) });
 }
 

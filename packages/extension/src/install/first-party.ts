@@ -20,16 +20,16 @@ const descriptions = {
   "azure-openai": "Models on Azure OpenAI, through the openai SDK",
   "cheap-summary": "Writes summaries with a cheaper model, and falls back to the default one",
   "digest-summary": "Summarises without a model",
-  "full-summary": "Replaces the whole context by the summary when it compacts",
+  "full-summary": "Keeps only the summary after a compaction",
   "confirm-compact": "Asks before a compaction, and shows its effect",
   "compact-at": "Compacts at your own thresholds, in tokens or dollars",
-  "branch-notes": "Writes the summaries of left branches to a decision log",
-  todo: "A to-do list for the agent that survives compaction",
+  "branch-notes": "Writes a decision log entry when you leave a branch and choose a summary",
+  todo: "Gives the agent a to-do list that survives compaction",
   "git-checkpoint": "Takes a git snapshot after each turn, and restores the files on /tree",
   "permission-gate": "Asks before dangerous commands, and blocks them if there is no terminal to ask on",
   "protected-paths": "Stops the agent from changing protected files",
   "audit-log": "Writes every lifecycle event to a JSON Lines file",
-  notify: "Tells you when the agent has finished or needs you",
+  notify: "Sends a notification when the agent has finished, failed or paused",
 } as const;
 
 /** All first-party extensions. */

@@ -126,7 +126,7 @@ function missingModuleHint(specifier: string, importer: string, hostNames: reado
   if (/^[a-z]+:/.test(specifier)) return "Fix the import.";
   const name = /^(?:@[^/]+\/)?[^/]+/.exec(specifier)?.[0] ?? specifier;
   const related = hostNames.filter((host) => host === name || host.startsWith(`${name}/`));
-  if (related.length > 0) return `From that package, extensions can only import ${related.join(", ")}.`;
+  if (related.length > 0) return `Extensions can only import ${related.join(", ")} from that package.`;
   return `Run \`npm install ${name}\` in ${packageRoot(importer)}.`;
 }
 

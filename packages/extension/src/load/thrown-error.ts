@@ -93,7 +93,7 @@ export function readableError(thrown: unknown): Error {
   }
 }
 
-const unreadable = "It threw a value that cannot be read.";
+const unreadable = "The thrown value cannot be read.";
 
 /** Getters may throw. */
 function isReadable({ message, stack, cause, name }: Error): boolean {

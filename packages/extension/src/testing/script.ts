@@ -58,7 +58,7 @@ const usual: Partial<Record<RequestPurpose, TestAnswers>> = { summary: usualSumm
 function answerTo(call: ProviderCall, answers: TestAnswers = [], count: number): ScenarioAnswer {
   const answer = Array.isArray(answers) ? (answers as readonly TestAnswer[])[count] : (answers as TestAnswer);
   if (answer === undefined)
-    throw new Error(`The script has no answer ${count + 1} to a ${call.purpose} request.`);
+    throw new Error(`The script has no answer to ${call.purpose} request number ${count + 1}.`);
   const given = typeof answer === "function" ? answer(call) : answer;
   return typeof given === "string" ? { text: given } : given;
 }
@@ -114,7 +114,8 @@ export function scriptedUi(answers: TestDialogAnswers, calls: UICall[]): FrontEn
       const answer = answers[method] as unknown;
       if (typeof answer === "function") return answer(...args) as never;
       if (!Array.isArray(answer)) return (answer ?? left[method]) as never;
-      if (count >= answer.length) throw new Error(`The script has no answer ${count + 1} to ${method}.`);
+      if (count >= answer.length)
+        throw new Error(`The script has no answer to call number ${count + 1} of ${method}.`);
       return answer[count++] as never;
     };
   };

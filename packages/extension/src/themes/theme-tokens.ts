@@ -35,7 +35,7 @@ const themeTokens = {
   thinkingText: text("The model's thinking"),
   scrollbarTrack: text("Not used", { fallback: "muted" }),
   scrollbarThumb: text("Not used", { fallback: "text" }),
-  selectedBg: ground("Background of the selection; empty: reverse video", { without: "reverse" }),
+  selectedBg: ground("Background of the selection; reverse video if empty", { without: "reverse" }),
   searchMatchBg: ground("Not used", { fallback: "selectedBg" }),
   searchMatchText: text("Not used", { fallback: "text" }),
   userMessageBg: ground("Background of your messages"),
