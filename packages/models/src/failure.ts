@@ -121,7 +121,7 @@ function reasonOf({ model, answer, cutOffTokens }: SilentOverflowOptions): strin
   if (windowTokens <= 0) return undefined;
   const window = windowTokens.toLocaleString("en");
   if (cutOffTokens !== undefined)
-    return `The request had ${tokensText(cutOffTokens, true)}, but the provider only read the ${window} tokens that its context window holds.`;
+    return `The request had ${tokensText(cutOffTokens, true)}, but the provider cut it to its context window of ${window} tokens.`;
   const inputTokens = promptTokens(usage);
   const isFull = stopReason === "length" && usage.output === 0 && inputTokens >= windowTokens * FULL;
   if (inputTokens <= windowTokens && !isFull) return undefined;

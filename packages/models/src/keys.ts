@@ -161,7 +161,7 @@ function sendable(key: string, place: string): string {
   if (/^[\x21-\x7e]+$/.test(key) && !/["'`]/.test(key)) return key;
   throw new BonsaiError({
     code: "keys_invalid",
-    message: `${place} ${key === "" ? "is empty" : "contains a space, a line break, a quotation mark or another character that no key has"}.`,
+    message: `${place} ${key === "" ? "is empty" : "contains a space, a line break, a quotation mark or another character that keys cannot contain"}.`,
     hint: "Copy the key again, without the text around it.",
   });
 }

@@ -21,7 +21,7 @@ export function jsonOrText(text: string | undefined): unknown {
 export function textIn(value: unknown): string {
   if (value === undefined || value === null) return "";
   if (typeof value === "string") return value;
-  throw new TypeError(`The stream contains a text of type ${typeof value}.`);
+  throw new TypeError(`The stream contains a value of type ${typeof value} instead of text.`);
 }
 
 /** The id of a call: some servers count theirs. "" for what is none; such a call gets one of ours. */

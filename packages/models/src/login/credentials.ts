@@ -8,14 +8,14 @@ export function checkedCredentials(provider: string, given: unknown): LoginCrede
   const { type: _type, ...fields } = JSON.parse(JSON.stringify(given)) as Record<string, unknown>;
   const { access, refresh = "", expires } = fields;
   if (typeof access !== "string" || access === "")
-    throw unusable(provider, "credentials without access (a string)");
-  if (typeof refresh !== "string") throw unusable(provider, "a refresh that is not a string");
+    throw unusable(provider, "no access token (access must be a non-empty string)");
+  if (typeof refresh !== "string") throw unusable(provider, "a refresh token that is not a string");
   if (expires === undefined || expires === null) {
     const { expires: _expires, ...endless } = fields;
     return { ...endless, access, refresh };
   }
   if (typeof expires !== "number")
-    throw unusable(provider, "an expires that is not a number of milliseconds since 1970");
+    throw unusable(provider, "an expiry time (expires) that is not a number of milliseconds since 1970");
   return { ...fields, access, refresh, expires };
 }
 

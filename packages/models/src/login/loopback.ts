@@ -75,7 +75,7 @@ async function listening(server: Server, ports: readonly number[]): Promise<numb
   }
   throw new BonsaiError({
     code: "login_port_taken",
-    message: `Cannot receive the browser's login: no free port on 127.0.0.1 among ${ports.join(", ")} (${(cause as Error | undefined)?.message ?? "no ports given"}).`,
+    message: `Cannot receive the browser's login: cannot use port ${ports.join(" or ")} on 127.0.0.1 (${(cause as Error | undefined)?.message ?? "no ports given"}).`,
     hint: "Close the program that uses the port, for example another login. Then try again.",
     cause,
   });

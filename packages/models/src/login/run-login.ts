@@ -71,7 +71,7 @@ async function bounded(work: Promise<void>, signal: AbortSignal): Promise<void> 
 function noLogin(provider: string): BonsaiError {
   return new BonsaiError({
     code: "login_none",
-    message: `${provider} has no login.`,
-    hint: "Load the extension that adds it, or store an API key with /login.",
+    message: `Bonsai has no login for ${provider}.`,
+    hint: "Load the extension that adds this login, or store an API key with /login.",
   });
 }

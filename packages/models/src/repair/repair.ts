@@ -35,8 +35,8 @@ const details: Readonly<Record<RepairKind, readonly [one: string, several: strin
     "Added placeholder results to # tool calls without a result.",
   ],
   unpaired_result: [
-    "Sent a tool result without its call as text, or omitted it if it was empty.",
-    "Sent # tool results without their calls as text, or omitted them if they were empty.",
+    "Sent a tool result as text, or omitted it if empty: its call is missing.",
+    "Sent # tool results as text, or omitted them if empty: their calls are missing.",
   ],
   misplaced_result: ["Moved a tool result to its call.", "Moved # tool results to their calls."],
   duplicate_result: [
@@ -44,8 +44,8 @@ const details: Readonly<Record<RepairKind, readonly [one: string, several: strin
     "Omitted # repeated results of the same calls.",
   ],
   empty_message: [
-    "Omitted or marked an empty message or part of a message.",
-    "Omitted or marked # empty messages or parts of messages.",
+    'Omitted the empty parts of a message, or replaced them with "(no output)".',
+    'Omitted the empty parts of # messages, or replaced them with "(no output)".',
   ],
   failed_answer: [
     "Omitted an interrupted answer, or sent only its text.",
@@ -72,8 +72,8 @@ const details: Readonly<Record<RepairKind, readonly [one: string, several: strin
     "Omitted # images: the request would be too large.",
   ],
   no_user_first: [
-    "Added a first line, because a conversation must start with the user.",
-    "Added a first line, because a conversation must start with the user.",
+    "Added a placeholder for the first user message: a conversation must start with the user.",
+    "Added a placeholder for the first user message: a conversation must start with the user.",
   ],
 };
 
