@@ -85,7 +85,7 @@ function stopParts(message: Message & { role: "assistant" }): BodyPart[] {
       },
     ];
   if (message.stopReason === "aborted")
-    return [{ type: "error", text: "This answer was stopped before its end." }];
+    return [{ type: "error", text: "This answer was stopped before it was complete." }];
   if (message.stopReason === "length")
     return [{ type: "error", text: "This answer is incomplete: it reached the output limit." }];
   return [];
@@ -245,7 +245,7 @@ function recordParts(entry: Entry & { type: "custom" }): BodyPart[] {
 function maskParts(entry: Entry & { type: "context_edit" }): BodyPart[] {
   const rows: Array<[string, string]> = [["Masked entry", text(entry.targetId)]];
   const shown = isRecord(entry.replacement) ? textOf(entry.replacement.content) : "";
-  rows.push(["The model sees", entry.replacement === null ? "nothing of it" : shown]);
+  rows.push(["The model sees", entry.replacement === null ? "nothing" : shown]);
   return [{ type: "facts", rows: rows.filter(([, value]) => value !== "") }];
 }
 

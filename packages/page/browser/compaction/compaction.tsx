@@ -157,7 +157,7 @@ function Strip({ name, runs, widest, chosen, onChoose }: StripProps) {
   return (
     <div class="strip">
       <h4>
-        {name}: {digits(total(runs))} tokens of messages
+        {name}: {digits(total(runs))} tokens in messages
       </h4>
       <ol>
         {runs.map((run, at) => (

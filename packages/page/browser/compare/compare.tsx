@@ -130,7 +130,7 @@ const relations: Readonly<Record<Comparison["relation"], string>> = {
   ahead: "A continues B.",
   behind: "B continues A.",
   parted: "A and B are on different branches.",
-  unrelated: "A and B share no entry.",
+  unrelated: "A and B share no entries.",
 };
 
 async function compared(a: number, b: number): Promise<Comparison> {

@@ -156,7 +156,7 @@ function Legend({ runs, hasCosts }: LegendProps) {
     ["┄", `threshold ${short(thresholdTokens ?? 0)}`, thresholdTokens !== undefined],
     ["▼", counted(compaction, "compaction"), compaction > 0],
     ["▽", counted(undone, "undone compaction"), undone > 0],
-    ["○", `${counted(mask, "mask")} (● several)`, mask > 0],
+    ["○", `${counted(mask, "mask")} (● = several)`, mask > 0],
     ["✕", `${counted(overflow, "request")} too large`, overflow > 0],
     ["╱", "total dollars (right axis)", hasCosts],
   ];

@@ -129,7 +129,7 @@ function Totals() {
           )}
         </tbody>
       </table>
-      <p class="quiet">This excludes the cost of compactions and other side requests.</p>
+      <p class="quiet">This table excludes compactions and other requests outside the conversation.</p>
     </>
   );
 }

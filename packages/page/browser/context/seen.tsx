@@ -30,7 +30,7 @@ export function Seen({ request }: { request: PageRequest }) {
       <h3>Context of this request</h3>
       <p class="quiet">
         {counted(seen.length, "message")}, about {digits(tokens)} tokens
-        {masked > 0 && `, ${digits(masked)} masked`}. Estimates without instructions and tools.
+        {masked > 0 && `, ${digits(masked)} masked`}. Counts are estimates without instructions and tools.
       </p>
       <p class="order">
         <button type="button" aria-pressed={isBySize} onClick={() => sortBySize(true)}>

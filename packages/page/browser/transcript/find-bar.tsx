@@ -73,6 +73,6 @@ function found(): string {
   const total = counted(hitCount.value, "hit");
   const entries = counted(hits.value.size, "entry", "entries");
   const at = place.value === 0 ? "" : `${digits(place.value)} of `;
-  const behind = isBehindMore.value ? ", in a part not shown yet" : "";
+  const behind = isBehindMore.value ? ", the current hit is in a part that is not shown yet" : "";
   return `${at}${total} in ${entries}${reading}${behind}`;
 }

@@ -100,7 +100,7 @@ test("branches that part at a record above all that was said are compared", asyn
 test("branches with roots of their own are compared", async () => {
   const { page: own, misdeeds } = await partedEarly();
   await own.getByRole("article", { name: "Side A" }).getByText("One way").first().waitFor();
-  expect(await own.locator("section.compare").textContent()).toContain("A and B share no entry.");
+  expect(await own.locator("section.compare").textContent()).toContain("A and B share no entries.");
   expect(misdeeds).toEqual([]);
 });
 
