@@ -11,7 +11,7 @@ export default function branchNotes(bonsai: ExtensionAPI): void {
   });
 
   bonsai.registerCommand("decisions", {
-    description: "Show the notes of left branches. WORDS: only notes with all these words.",
+    description: "Show the notes on branches that you left. WORDS: show only notes with all these words.",
     handler: (args, ctx) => ctx.ui.notify(log(ctx, words(args))),
   });
 }
@@ -27,7 +27,7 @@ One line for each attempt: the action and its result.
 ## Decision
 The decision and its reason, or a note that nothing was decided.
 
-## Not again
+## Do not repeat
 Approaches that failed, so that nobody repeats them. Write "Nothing" if there are none.
 
 ## Open

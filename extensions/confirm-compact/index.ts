@@ -33,7 +33,7 @@ export default function confirmCompact(bonsai: ExtensionAPI): void {
 const reasons: Record<CompactionReason, string> = {
   manual: "You requested it.",
   threshold: "The context is nearly full.",
-  overflow: "The model refused the request as too long. Without a compaction it fails.",
+  overflow: "The model refused the request as too long. Without a compaction, the request fails.",
 };
 
 /** Requests, and files, that are listed. */
@@ -57,7 +57,7 @@ function picture({ messagesToSummarize, turnPrefixMessages, ...preparation }: Co
   const become =
     preparation.previousSummary === undefined ? "become a summary" : "be added to the earlier summary";
   return [
-    `${counted(going.length, "message")} of ~${count(tokens)} tokens would ${become}: ${parts.join(", ")}.`,
+    `${counted(going.length, "message")} (~${count(tokens)} tokens) would ${become}: ${parts.join(", ")}.`,
     ...listed("Latest requests:", requests.slice(-LISTED), requests.length),
     ...listed("Files modified:", modified.slice(0, LISTED), modified.length),
     ...listed("Files read:", read.slice(0, LISTED), read.length),

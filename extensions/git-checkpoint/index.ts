@@ -7,7 +7,7 @@ export default function gitCheckpoint(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("checkpoint-restore", {
     type: "boolean",
     description:
-      "Without a terminal to ask on, restore files on /tree. Default: BONSAI_CHECKPOINT_RESTORE=1, else do not restore",
+      "If there is no terminal to ask on, restore the files on /tree without asking. Default: only if BONSAI_CHECKPOINT_RESTORE=1",
   });
   bonsai.registerFlag("checkpoint-keep", {
     type: "string",

@@ -11,12 +11,12 @@ const NO = "Do not run";
 export default function permissionGate(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("gate-also", {
     type: "string",
-    description: "Regular expression of further commands to ask about. Default: BONSAI_GATE_ALSO",
+    description: "Also ask before commands that match this regular expression. Default: BONSAI_GATE_ALSO",
   });
   bonsai.registerFlag("gate-allow", {
     type: "string",
     description:
-      "Regular expression of commands to allow without asking; it must match the whole command. Default: BONSAI_GATE_ALLOW",
+      "Run a command without asking if this regular expression matches the whole command. Default: BONSAI_GATE_ALLOW",
   });
   const also = () => pattern(bonsai.getFlag("gate-also") || process.env.BONSAI_GATE_ALSO, "gate-also");
   const never = () => pattern(bonsai.getFlag("gate-allow") || process.env.BONSAI_GATE_ALLOW, "gate-allow");

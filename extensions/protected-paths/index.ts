@@ -23,7 +23,8 @@ const DERIVED =
 export default function protectedPaths(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("protect", {
     type: "string",
-    description: "Further paths to protect, separated by commas; !PATH removes one. Default: BONSAI_PROTECT",
+    description:
+      "More paths to protect, separated by commas; !PATH stops protecting PATH. Default: BONSAI_PROTECT",
   });
   const own = () => String(bonsai.getFlag("protect") || process.env.BONSAI_PROTECT || "").split(",");
   bonsai.on("tool_call", ({ toolCallId, toolName, input }, ctx) => {

@@ -31,7 +31,7 @@ export default function todo(bonsai: ExtensionAPI): void {
       name: "todo",
       label: "To-do list",
       description:
-        "Keeps a to-do list. For a task with several steps, add each step and mark it done as soon as you finish it. List the steps if you are unsure. Each result shows the whole list.",
+        "Keeps a to-do list. For a task with several steps, add each step and mark it done as soon as you finish it. If you are unsure about the steps, use the action list. Each result shows the whole list.",
       promptSnippet: "Keep a to-do list for work with several steps.",
       parameters,
       // Two calls at once would each begin with the same list.
@@ -96,7 +96,9 @@ function known(todos: readonly Todo[], ids: readonly number[]): readonly number[
   const unknown = ids.filter((id) => !todos.some((each) => each.id === id));
   if (ids.length > 0 && unknown.length === 0) return ids;
   const problem =
-    ids.length === 0 ? "ids is missing: name the to-dos." : `Unknown to-do id: ${unknown.join(", ")}.`;
+    ids.length === 0
+      ? "ids is missing. Give the ids of the to-dos."
+      : `Unknown to-do id: ${unknown.join(", ")}.`;
   throw new Error(`${problem}\n${listed(todos)}`);
 }
 

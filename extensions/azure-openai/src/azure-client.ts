@@ -72,7 +72,7 @@ function hintFor({ status, code }: APIError, deployment: string): string | undef
   if (status === 401)
     return "Check AZURE_OPENAI_API_KEY and AZURE_OPENAI_ENDPOINT. A key works for one resource only.";
   if (status === 403)
-    return "Give the identity the role Cognitive Services OpenAI User for the resource, and allow its network.";
+    return "Give your identity the role Cognitive Services OpenAI User for the resource. Check that the resource's firewall allows your network.";
   if (status === 404 || code === "DeploymentNotFound")
     return `The resource has no deployment ${deployment}. Set yours in AZURE_OPENAI_DEPLOYMENT_NAME_MAP, for example ${deployment}=my-deployment.`;
   return undefined;

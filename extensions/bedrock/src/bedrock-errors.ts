@@ -97,7 +97,7 @@ function hintFor(name: string, message: string, modelId: string): string | undef
   if (/on-demand throughput/i.test(message))
     return `Use an inference profile: us.${modelId}, eu.${modelId} or global.${modelId}.`;
   if (/model identifier is invalid/i.test(message) || /ResourceNotFound/.test(name))
-    return "Check the model id, and that the region AWS_REGION serves it.";
+    return "Check the model id, and check that the region AWS_REGION offers the model.";
   return undefined;
 }
 

@@ -80,7 +80,7 @@ function calledNames(turns: readonly ProviderTurn[]): string[] {
 }
 
 function calledTool(name: string): Tool {
-  const description = "Called earlier. No longer available.";
+  const description = "This tool was called earlier and is no longer available.";
   return { toolSpec: { name, description, inputSchema: { json: { type: "object" } } } };
 }
 

@@ -53,7 +53,7 @@ describe("the note", () => {
   test("is asked for as an entry of a log of decisions, and stored as such", async () => {
     const session = await stage();
     const { summaryEntry } = await left(session, "Try oak.");
-    for (const heading of ["## Question", "## Tried", "## Decision", "## Not again", "## Open"])
+    for (const heading of ["## Question", "## Tried", "## Decision", "## Do not repeat", "## Open"])
       expect(lastRequest(session)).toContain(heading);
     expect(lastRequest(session)).not.toContain("Next Steps");
     expect(lastRequest(session)).not.toContain("Dwell on");

@@ -58,7 +58,7 @@ describe("the question", () => {
     expect(title).toMatch(/^Compact the context \(2\d,\d{3} tokens\)\? You requested it\.$/);
     expect(message.split("\n")).toEqual([
       expect.stringMatching(
-        /^20 messages of ~\d{3} tokens would become a summary: 7 requests, 10 answers, 3 tool results\.$/,
+        /^20 messages \(~\d{3} tokens\) would become a summary: 7 requests, 10 answers, 3 tool results\.$/,
       ),
       "Latest requests:",
       ...[1, 2, 3, 4, 5, 6].map((each) => `  Knock ${each}.`),
@@ -160,7 +160,7 @@ describe("a no", () => {
     await say(session, words.slice(0, 80_000));
     const failed = await session.prompt("Mind the cat.");
     expect(failed).toMatchObject({ status: "failed", error: { code: "context_overflow" } });
-    expect(questions(session)[0]?.[0]).toContain("Without a compaction it fails");
+    expect(questions(session)[0]?.[0]).toContain("Without a compaction, the request fails");
     expect((await session.prompt("Once more.")).status).toBe("done");
     expect([questions(session).length, compactions(session)]).toEqual([2, 1]);
     expect((await session.prompt("And on.")).status).toBe("done");

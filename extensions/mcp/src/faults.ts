@@ -4,7 +4,7 @@ export class ServerFault extends Error {}
 /** What stands on a server's standard output and is no message. */
 export class NoMessage extends Error {
   constructor(line: string) {
-    super(`The server writes other text than MCP messages to standard output: ${line.slice(0, 80)}`);
+    super(`The server wrote text to standard output that is not an MCP message: ${line.slice(0, 80)}`);
   }
 }
 

@@ -21,7 +21,7 @@ const actions = {
   fill: "Fill in the form",
   send: "Send",
   decline: "Decline",
-  mute: "Decline, and block its questions for this session",
+  mute: "Decline, and block this server's questions for this session",
 } as const;
 
 /** A form with all its fields on one list: each can be changed until it is sent. Leaving the list is a cancel. */

@@ -79,7 +79,7 @@ export class OAuthAccess {
   }
 
   #wantedScope(): string {
-    return plainLine(this.challenge.scope ?? "not named by the server", 100);
+    return plainLine(this.challenge.scope ?? "the server does not name them", 100);
   }
 
   /** Undefined where nobody is logged in. */

@@ -73,7 +73,7 @@ export function summaryLine({ servers, tools }: OverviewParts): string {
   const count = tools.offered.length;
   const ready = servers.all.filter(({ state }) => state === "ready").length;
   const how = tools.isBySearch
-    ? "are more than a tenth of the window: the model finds tools with mcp_search"
+    ? "(more than a tenth of the window, so the model searches for tools with mcp_search)"
     : "in each request";
   return `${ready} of ${counted(servers.all.length, "server")} ready · ${counted(count, "tool")}, ${tokenCount(tools.tokens)} ${how}`;
 }
@@ -128,7 +128,7 @@ export function serverText(server: McpServer, { tools, cwd }: OverviewParts): st
     ...(config.description === undefined ? [] : [plainLine(config.description)]),
     ...(server.problem === undefined ? [] : [`Problem: ${server.problem}`]),
     ...part(
-      `Tools (${offered.length}, ${tokenCount(offered.reduce((sum, { tokens }) => sum + tokens, 0))}${tools.isBySearch ? ", found by search" : ""})`,
+      `Tools (${offered.length}, ${tokenCount(offered.reduce((sum, { tokens }) => sum + tokens, 0))}${tools.isBySearch ? ", used through mcp_search" : ""})`,
       offered.map(
         ({ name, tokens, listed }) => `${name}  ${tokenCount(tokens)}  ${plainLine(listed.description, 100)}`,
       ),

@@ -139,7 +139,7 @@ function offers({ tools }: PageParts, server: McpServer): PageItem[] {
           lead(
             "tools",
             counted(ofServer.length, "tool"),
-            `${tokenCount(tokens)}${tools.isBySearch ? ", found by search" : ""}`,
+            `${tokenCount(tokens)}${tools.isBySearch ? ", used through mcp_search" : ""}`,
           ),
         ]),
     ...(listed === 0 ? [] : [lead("resources", counted(listed, "resource"), `@${name}:…`)]),

@@ -19,7 +19,9 @@ export function searched(tools: readonly OfferedTool[], query: string, limit: nu
   return [
     ...shown,
     ...(more > 0
-      ? [`Omitted ${more} more for their length. Search with limit 1 to see them one at a time.`]
+      ? [
+          `Omitted ${more} more tools: the answer would be too long. To see one of them, search for its keywords with limit 1.`,
+        ]
       : []),
   ].join("\n\n");
 }

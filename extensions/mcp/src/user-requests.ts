@@ -172,7 +172,7 @@ export class UserRequests {
     const isWanted = await ui.confirm(
       `${askerOf(server)} wants to ask ${model.provider}/${model.id}`,
       [
-        `About ${promptTokens.toLocaleString("en")} tokens, an answer of up to ${maxTokens.toLocaleString("en")} tokens, cost: ${mostCost(model, promptTokens, maxTokens)}. The server receives the answer. Its request:`,
+        `The request has about ${promptTokens.toLocaleString("en")} tokens, the answer at most ${maxTokens.toLocaleString("en")}. Cost: ${mostCost(model, promptTokens, maxTokens)}. The server receives the answer. The request:`,
         "",
         shown,
       ].join("\n"),
@@ -225,7 +225,7 @@ class Cancellations {
 const opening = {
   open: "Open in the browser",
   decline: "Decline",
-  mute: "Decline, and block its questions for this session",
+  mute: "Decline, and block this server's questions for this session",
 } as const;
 
 /** Who asks, in every dialog. */

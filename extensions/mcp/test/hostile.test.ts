@@ -263,7 +263,7 @@ test("a server that talks on its standard output, or pours, is named once and he
   await mcp.session.prompt("Go.");
   expect(mcp.results().map(({ text }) => text)).toEqual(["All is fine.", "All is fine."]);
   expect(mcp.notices.filter((notice) => notice.includes("standard output")).toSorted()).toEqual([
-    "MCP: loud: The server writes other text than MCP messages to standard output: Welcome to my server!",
-    "MCP: torrent: The server writes other text than MCP messages to standard output: no message",
+    "MCP: loud: The server wrote text to standard output that is not an MCP message: Welcome to my server!",
+    "MCP: torrent: The server wrote text to standard output that is not an MCP message: no message",
   ]);
 });

@@ -45,7 +45,7 @@ test("as text: what wants attention first, what all of it costs, and one server 
 test("reports that large tools are found by search", async () => {
   await using open = await openMcpSession({ offers }, { model: { contextWindow: 300 } });
   await open.session.command("/mcp");
-  expect(last(open)).toContain("the model finds tools with mcp_search");
+  expect(last(open)).toContain("the model searches for tools with mcp_search");
 });
 
 test("a server is switched off and on for the session, and connected anew", async () => {

@@ -212,7 +212,7 @@ describe("a server that asks without an end", () => {
   });
 
   test("can be silenced", async () => {
-    const { server, session } = await openServer({ select: choosing("Decline, and block its questions") });
+    const { server, session } = await openServer({ select: choosing("Decline, and block this server") });
     await server.elicitInput(form({}));
     expect(await server.elicitInput(form({}))).toEqual({ action: "decline" });
     expect(asked(session, "select")).toHaveLength(1);

@@ -116,7 +116,7 @@ describe("the tool", () => {
     );
     expect(results(session).slice(1)).toEqual([
       "error: Unknown to-do id: 7.\n[ ] #1 one",
-      "error: ids is missing: name the to-dos.\n[ ] #1 one",
+      "error: ids is missing. Give the ids of the to-dos.\n[ ] #1 one",
       "error: add requires texts.",
       "[ ] #1 one",
     ]);

@@ -83,7 +83,7 @@ function hintFor({ status, reasons, service }: Refusal): string | undefined {
   if (status === 403)
     return "Give the account the role roles/aiplatform.user in the project GOOGLE_CLOUD_PROJECT.";
   if (status === 404 && service === "vertex")
-    return "Check the model id, and that the location GOOGLE_CLOUD_LOCATION serves it.";
+    return "Check the model id, and check that the location GOOGLE_CLOUD_LOCATION offers the model.";
   return undefined;
 }
 
