@@ -268,9 +268,11 @@ export function parseSettings<Schema extends z.ZodObject>(
   const unknown = issue.code === "unrecognized_keys" ? issue.keys[0] : undefined;
   const path = [...issue.path, ...(unknown === undefined ? [] : [unknown])];
   const key = [...(section === undefined ? [] : [section]), ...path].join(".");
-  const found = jsonText(valueAt(input, path)) || "nothing";
-  const allowed =
-    unknown === undefined ? allowedValues(issue) : `one of the keys ${keysAt(schema, issue.path)}`;
+  const found = jsonText(valueAt(input, path)) || "missing";
+  const problem =
+    unknown === undefined
+      ? `is ${found}, but must be ${allowedValues(issue)}`
+      : `is unknown. Known keys: ${keysAt(schema, issue.path)}`;
   if (key === "")
     throw errorOf({
       message: `The settings are ${found}, but must be a JSON object.`,
@@ -278,7 +280,7 @@ export function parseSettings<Schema extends z.ZodObject>(
       cause: error,
     });
   throw errorOf({
-    message: `The setting ${key} is ${found}. Allowed: ${allowed}.`,
+    message: `The setting ${key} ${problem}.`,
     hint: `Correct or remove ${key} in the settings file.`,
     cause: error,
   });

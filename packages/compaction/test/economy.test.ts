@@ -269,9 +269,9 @@ describe("a compaction by it", () => {
 });
 
 test.each([
-  ["sometimes", '"sometimes". Allowed: one of "off", "auto", or '],
-  [true, 'true. Allowed: one of "off", "auto", or '],
-  [0, "0. Allowed: at least 1"],
+  ["sometimes", '"sometimes", but must be one of "off", "auto", or '],
+  [true, 'true, but must be one of "off", "auto", or '],
+  [0, "0, but must be at least 1"],
 ])("economy %j is refused, and what is allowed is said", (economy, text) => {
   expect(() => compactionSettings({ economy })).toThrow(`The setting compaction.economy is ${text}`);
 });

@@ -108,15 +108,19 @@ test.each([
 });
 
 test.each([
-  [{ threshold: { rule: "sometimes" } }, "compaction.threshold.rule", '"sometimes"', '"percent"'],
-  [{ keepRecentTokens: "many" }, "compaction.keepRecentTokens", '"many"', "number"],
-  [{ mask: { protectTokens: -1 } }, "compaction.mask.protectTokens", "-1", "at least 0"],
-  [{ mask: { colour: 1 } }, "compaction.mask.colour", "1", "protectTokens"],
-  [{ preset: "best" }, "compaction.preset", '"best"', '"opencode"'],
-  ["yes", "compaction", '"yes"', "object"],
-])("a wrong setting %j names key, finding and what is allowed", (input, key, found, allowed) => {
+  [
+    { threshold: { rule: "sometimes" } },
+    'compaction.threshold.rule is "sometimes", but must be',
+    '"percent"',
+  ],
+  [{ keepRecentTokens: "many" }, 'compaction.keepRecentTokens is "many", but must be', "number"],
+  [{ mask: { protectTokens: -1 } }, "compaction.mask.protectTokens is -1, but must be", "at least 0"],
+  [{ mask: { colour: 1 } }, "compaction.mask.colour is unknown. Known keys:", "protectTokens"],
+  [{ preset: "best" }, 'compaction.preset is "best", but must be', '"opencode"'],
+  ["yes", 'compaction is "yes", but must be', "object"],
+])("a wrong setting %j names the key, the value and the allowed values", (input, problem, allowed) => {
   const fault = () => compactionSettings(input);
   expect(fault).toThrow(expect.objectContaining({ code: "compaction_setting_invalid" }));
-  expect(fault).toThrow(`The setting ${key} is ${found}. Allowed: `);
+  expect(fault).toThrow(`The setting ${problem}`);
   expect(fault).toThrow(allowed);
 });
