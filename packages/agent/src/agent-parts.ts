@@ -167,7 +167,7 @@ function tellOnce(onNotice: AgentParts["onNotice"]) {
     onNotice({
       level: "info",
       code: "background_compaction_lost",
-      message: `Discarded a background summary: ${detail} The session did not change. /session lists further discarded summaries.`,
+      message: `Discarded a background summary: ${detail} The session did not change. Bonsai shows this notice only once.`,
     });
   };
 }

@@ -324,7 +324,7 @@ export class Agent {
       try {
         follower.runEnded(run);
       } catch (error) {
-        const message = `A task after the run failed: ${messageOf(error)}`;
+        const message = `The run ended, but a task after it failed: ${messageOf(error)}`;
         this.#parts.onNotice({ level: "warning", code: "follower_failed", message });
       }
     }

@@ -235,7 +235,7 @@ function missing(readers: readonly Reader[]): never {
         : `Cannot read the clipboard: ${needs} is not installed.`,
     hint:
       needs === ""
-        ? "Save the image on this machine and attach it with @FILE. Paste text with your terminal's own key."
+        ? "Save the image on this machine and attach it with @FILE. To paste text, use the paste key of your terminal."
         : "Install it, or save the image and attach it with @FILE.",
   });
 }

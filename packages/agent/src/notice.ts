@@ -47,7 +47,7 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
       return {
         level: "warning",
         code: "usage_ignored",
-        message: `${notice.provider}/${notice.modelId} reported an impossible token count (${shownCount(notice)}). Sizes and costs ignore it.`,
+        message: `${notice.provider}/${notice.modelId} reported an impossible token count (${shownCount(notice)}). Bonsai ignores this count in sizes and costs.`,
       };
   }
 }

@@ -128,7 +128,7 @@ async function imported(
 }
 
 function tooMuch(path: string, by: string): string {
-  return `${path} was not read: the files that ${by} includes are longer than ${MAX_INSTRUCTION_BYTES / 1024} KB together.`;
+  return `${path} was not read: the files included by ${by} exceed ${MAX_INSTRUCTION_BYTES / 1024} KB in total.`;
 }
 
 function beyond(path: string, by: string): string {

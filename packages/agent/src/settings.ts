@@ -16,14 +16,15 @@ const wait = z.number().int().min(0);
 
 const retrySchema = z.strictObject({
   maxRetries: z.number().int().min(0).default(defaultRetryPolicy.maxRetries).meta({
-    description: "How often to retry after a rate limit, a server error or a lost connection.",
+    description: "How many times to retry after a rate limit, a server error or a lost connection.",
   }),
   maxDelayMs: wait.default(defaultRetryPolicy.maxDelayMs).meta({
     description:
-      "Longest wait before a retry, in milliseconds; if the provider asks for more, the request fails.",
+      "Longest wait before a retry, in milliseconds; if the provider asks for a longer wait, the request fails.",
   }),
   silenceMs: wait.default(defaultRetryPolicy.silenceMs).meta({
-    description: "Give up on an answer that sends nothing for so many milliseconds; 0 waits forever.",
+    description:
+      "Longest silence during an answer, in milliseconds, before the request fails; 0 waits forever.",
   }),
 });
 
@@ -39,7 +40,7 @@ export const settingsObject = z.strictObject({
     description: "Model of new sessions, as provider/id; default: the first available model.",
   }),
   smallModel: modelName.optional().meta({
-    description: "Cheap model for session titles; default: titles are made without a request.",
+    description: "Cheap model that writes session titles; default: Bonsai makes titles without a model.",
   }),
   favoriteModels: z.array(z.string().min(1)).default([]).meta({
     description:
@@ -99,7 +100,7 @@ export const settingsObject = z.strictObject({
     description: "Command of your editor for long prompts, such as code --wait; default: $VISUAL or $EDITOR.",
   }),
   instructionFiles: z.array(z.string().min(1)).default(["AGENTS.md", "CLAUDE.md"]).meta({
-    description: "Names of instruction files; in each folder, the first existing file is used.",
+    description: "Names of instruction files; Bonsai uses the first that exists in each folder.",
   }),
   $schema: z.string().optional().meta({ description: "The JSON Schema of this file, for your editor." }),
 });

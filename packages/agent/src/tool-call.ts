@@ -129,7 +129,7 @@ async function executed({ parts, call, signal }: CallOptions): Promise<ToolResul
   const { result } = await parts.events.decide("tool_call", asked, { signal });
   if (signal.aborted) return failed(NOT_RUN);
   if (result?.block) {
-    const { reason = "an extension refused it.", terminate } = result;
+    const { reason = "an extension refused the call.", terminate } = result;
     return { ...failed(`Blocked: ${reason}`), terminate };
   }
   const checked = checkedInput(tool, input);
@@ -152,7 +152,8 @@ async function execute(tool: Tool, input: unknown, options: CallOptions): Promis
     );
     return checkedResult(tool.name, await untilAborted(running, parts.gracePeriod.signal));
   } catch (error) {
-    if (signal.aborted) return failed("The user stopped it before it ended. Its changes so far remain.");
+    if (signal.aborted)
+      return failed("The user stopped this call before it ended. Its changes so far remain.");
     return failed(messageOf(error));
   } finally {
     hasEnded = true;

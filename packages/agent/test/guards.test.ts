@@ -99,7 +99,7 @@ test("a listener that throws is reported by a notice, and the run goes on", asyn
   await run.agent.close();
   expect(ended).toEqual(["user,assistant,toolResult,assistant", "closed"]);
   expect(run.notices).toMatchObject([
-    { code: "follower_failed", message: "A task after the run failed: no title" },
+    { code: "follower_failed", message: "The run ended, but a task after it failed: no title" },
   ]);
 });
 

@@ -164,7 +164,7 @@ describe("entries", () => {
       "Lines 211 to 212 of 300. Continue with fromLine 213.",
     ],
     [{ toLine: 2 }, "step 0 is done\n2026-01-05 step 1 is done", "Lines 1 to 2 of 300."],
-    [{ fromLine: -1 }, "step 299 is done", "Lines 300 of 300. For the lines before: toLine 299."],
+    [{ fromLine: -1 }, "step 299 is done", "Lines 300 of 300. For earlier lines, use toLine 299."],
     [{ around: "PORT 48213" }, "step 202 is done\n", "Lines 203 to 219 of 300."],
   ])("a part of it: %j", async (input, text, left) => {
     const opened = await part(input);
@@ -189,7 +189,7 @@ describe("entries", () => {
     const open = recall(session);
     expect(textOf(await open({ entries: id("t1"), around: "needle" }))).toContain(" needle ");
     expect(textOf(await open({ entries: id("t1") }))).toMatch(
-      /Characters 1 to [\d,]+ of line 1, which has 180,008/,
+      /Characters 1 to [\d,]+ of line 1\. This line has 180,008/,
     );
   });
 
@@ -207,7 +207,7 @@ describe("entries", () => {
   test("the end of an entry whose last line is too long is the beginning of that line", async () => {
     const { session, id } = history(`U A(t1) T1"first\nsecond\n${"x".repeat(90_000)}" A | U C(u2)`);
     const opened = textOf(await recall(session)({ entries: id("t1"), fromLine: -2 }));
-    expect(opened).toMatch(/Characters 1 to [\d,]+ of line 3, which has 90,000/);
+    expect(opened).toMatch(/Characters 1 to [\d,]+ of line 3\. This line has 90,000/);
   });
 
   test("a cleared result is opened by the id of its call, and by an id in brackets", async () => {

@@ -191,7 +191,10 @@ test("when the user stops the work, it is cancelled before it begins", async () 
   });
   expect((await run.agent.prompt("go")).status).toBe("aborted");
   expect(await run.outcomes()).toMatchObject([
-    { status: "cancelled", detail: "Compaction cancelled. The user stopped the agent before it began." },
+    {
+      status: "cancelled",
+      detail: "Compaction cancelled. The user stopped the agent before the compaction began.",
+    },
   ]);
   expect(starts(run)).toEqual([]);
   expect(run.agent.isBusy).toBe(false);

@@ -258,7 +258,7 @@ test("a /compact that was not begun because the work was stopped is reported by 
   await terminal.until("as soon as the current step ends");
   terminal.press("esc");
   await terminal.until("Compaction cancelled. Nothing changed.");
-  expect(flatScreen(opened)).toContain("The user stopped the agent before it began.");
+  expect(flatScreen(opened)).toContain("The user stopped the agent before the compaction began.");
 });
 
 test("a /compact that makes the context larger says so", async () => {

@@ -140,7 +140,7 @@ function leftOf(
   const isCut = shown < wanted.length;
   if (next <= lines.length)
     return `${which} ${isCut ? "No room for more lines. " : ""}Continue with fromLine ${next}.`;
-  return ranges[0]!.from > 0 ? `${which} For the lines before: toLine ${ranges[0]!.from}.` : which;
+  return ranges[0]!.from > 0 ? `${which} For earlier lines, use toLine ${ranges[0]!.from}.` : which;
 }
 
 /** A line that is too long by itself: the part of it where what is looked for stands, else its beginning. */
@@ -162,6 +162,6 @@ function oneLongLine(
   return {
     text: `${from > 0 ? "…" : ""}${text}${from + chars < line.length ? "…" : ""}`,
     tokens: maxTokens,
-    left: `Characters ${shownCount(from + 1)} to ${shownCount(from + chars)} of line ${at + 1}, which has ${shownCount(line.length)}; the entry has ${shownLines(lines.length)}. Use around for other parts of this line, fromLine for other lines.`,
+    left: `Characters ${shownCount(from + 1)} to ${shownCount(from + chars)} of line ${at + 1}. This line has ${shownCount(line.length)} characters, and the entry has ${shownLines(lines.length)}. Use around to see other parts of this line, or fromLine to see other lines.`,
   };
 }

@@ -61,7 +61,8 @@ function saidBy(session: Session, entry: Entry): Said | undefined {
     return { who: "summary of another branch", text: String(entry.summary), images: [] };
   if (entry.type === "custom_message") {
     const { customType, content } = entry;
-    const who = pinChange(entry) !== undefined ? "pin" : (ownEntryWords(entry) ?? `message of ${customType}`);
+    const who =
+      pinChange(entry) !== undefined ? "pin" : (ownEntryWords(entry) ?? `message from ${customType}`);
     return { who, text: contentText(content), images: imagesOf(content) };
   }
   return entry.type === "message" ? messageSaid(session, entry) : undefined;
@@ -76,7 +77,7 @@ function messageSaid(session: Session, entry: Entry & { type: "message" }): Said
       return { who: "answer", text: answerText(message), images: [] };
     case "bashExecution":
       if (message.excludeFromContext) return undefined;
-      return { who: "command of the user", text: bashExecutionText(message), images: [] };
+      return { who: "user's command", text: bashExecutionText(message), images: [] };
     case "toolResult": {
       if (recalledIds(message) !== undefined) return undefined;
       const { call, entryId: calledBy } = callOf(session, entry) ?? {};

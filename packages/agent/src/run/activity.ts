@@ -90,7 +90,7 @@ export function busyWith(kind: ActivityKind): BonsaiError {
   return new BonsaiError({
     code: "agent_busy",
     message: `The agent is ${descriptions[kind]}.`,
-    hint: "Wait until it ends, steer it, queue the text as a follow-up, or abort first.",
+    hint: "Wait until the agent is ready, steer it, queue the text as a follow-up, or abort first.",
   });
 }
 
@@ -114,7 +114,8 @@ export class GracePeriod {
   begin(): void {
     clearTimeout(this.#timer);
     const over = this.#over;
-    this.#timer = setTimeout(() => over.abort(new Error("It did not end in time after the stop.")), GRACE_MS);
+    const reason = `It was still running ${GRACE_MS / 1_000} seconds after the stop.`;
+    this.#timer = setTimeout(() => over.abort(new Error(reason)), GRACE_MS);
   }
 
   /** The handlers of now are waited for no longer, at once. */

@@ -200,7 +200,7 @@ function emptyAnswer(from: string, message: string): BonsaiError {
 
 function whatToDo(status: number | undefined): string {
   if (status !== 401 && status !== 403) return "Send the message again, or choose another model.";
-  return "Check the key. /login stores a new key, but the provider's environment variable overrides it. Or choose another model.";
+  return "Check the key, or choose another model. /login stores a new key, but the provider's environment variable overrides it.";
 }
 
 /** A text as it is to be sent: what extensions made of it, expanded where it is a command; undefined when one took it. */

@@ -52,7 +52,7 @@ export class CompactionTriggers {
 
   /** Cancels the compaction that is under way, and nothing else. */
   cancel(): void {
-    this.#cancel?.abort(new Error("The user cancelled it."));
+    this.#cancel?.abort(new Error("The user cancelled the compaction."));
   }
 
   /** `wait` when the run must end because the settings say so. */
@@ -141,7 +141,7 @@ export class CompactionTriggers {
     asked.outcome.resolve({
       status: "cancelled",
       reason: "manual",
-      detail: "Compaction cancelled. The user stopped the agent before it began.",
+      detail: "Compaction cancelled. The user stopped the agent before the compaction began.",
       tokensBefore: tokens,
       estimatedTokensBefore: estimatedTokens,
       tokensAfter: tokens,
@@ -182,7 +182,7 @@ export class CompactionTriggers {
     if (outcome.status === "failed" || outcome.status === "cancelled") {
       // The provider did not speak of the context: its own words are the error.
       if (failure.presumed) return failed;
-      return { status: "failed", error: tooLarge(outcome, `The provider said: ${failure.message}`) };
+      return { status: "failed", error: tooLarge(outcome, `The provider's message: ${failure.message}`) };
     }
     this.#forget(answer);
     await delay(RETRY_DELAY_MS, signal);
@@ -220,7 +220,7 @@ function presumedOverflow(refusal: string): AgentNotice {
   return {
     level: "info",
     code: "overflow_presumed",
-    message: `The provider refused the request without a clear reason. Bonsai assumes once that it was too long. The provider said: ${refusal}`,
+    message: `The provider refused the request without a clear reason. Bonsai assumes that the request was too long and tries one compaction. The provider's message: ${refusal}`,
   };
 }
 

@@ -133,7 +133,7 @@ function shownOutput({ output, isBinary }: ShellOutcome): string[] {
   const where = output.path === undefined ? "" : ` The full output is in ${output.path}: read or grep it.`;
   const problem = output.problem === undefined ? "" : ` But ${output.problem}.`;
   return [
-    `[Cut: only the end of ${shownLines(output.lines)}, ${shownBytes(output.bytes)}.${where}${problem}]`,
+    `[Cut: this is only the end of the output (${shownLines(output.lines)}, ${shownBytes(output.bytes)}).${where}${problem}]`,
     output.tail.replace(/\n$/, ""),
   ];
 }
@@ -149,10 +149,10 @@ function backgroundNote(background: ShellOutcome["background"]): string[] {
 /** Why the command counts as failed. */
 function endingOf({ end, exitCode, endSignal, elapsedMs }: ShellOutcome, timeoutSeconds: number): string[] {
   const seconds = `${(elapsedMs / 1_000).toFixed(1)} s`;
-  if (end === "abort") return [`[Stopped by the user after ${seconds}, with all its processes.]`];
+  if (end === "abort") return [`[The user stopped the command and all its processes after ${seconds}.]`];
   if (end === "timeout") {
     return [
-      `[Timed out after ${timeoutSeconds} s and was stopped, with all its processes. Set a larger timeout, or run it in the background with its output in a file.]`,
+      `[Timed out after ${timeoutSeconds} s: the command and all its processes were stopped. Set a larger timeout, or run it in the background with its output in a file.]`,
     ];
   }
   if (endSignal !== undefined) return [`[Ended by signal ${endSignal}.]`];

@@ -75,7 +75,7 @@ export class OutputRecord {
       this.#file = openOutputFile();
       this.#save(this.#held);
     } catch (error) {
-      this.#problem = `saving it failed: ${(error as Error).message}`;
+      this.#problem = `saving the full output failed: ${(error as Error).message}`;
     }
   }
 
@@ -83,7 +83,7 @@ export class OutputRecord {
     if (this.#problem !== undefined) return;
     const bytes = Buffer.from(text);
     if (this.#fileBytes + bytes.length > MAX_FILE_BYTES) {
-      this.#problem = `only its first ${MAX_FILE_BYTES >> 20} MB were saved`;
+      this.#problem = `only the first ${MAX_FILE_BYTES >> 20} MB were saved`;
       return;
     }
     try {

@@ -24,7 +24,7 @@ export function findTool(guard: PathGuard): Tool {
     name: "find",
     label: "Find",
     description:
-      "Finds files and folders by a glob, sorted by name. Skips files ignored by .gitignore, unless path is inside them.",
+      "Finds files and folders by a glob, sorted by name. Skips files ignored by .gitignore, unless path is inside an ignored folder.",
     parameters,
     async execute({ input: { pattern, path = ".", limit = DEFAULT_LIMIT }, signal }) {
       const folder = await existingPath(guard, { toolName: "find", path, access: "read", signal });

@@ -19,7 +19,7 @@ const parameters = toolInput({
   pattern: z
     .string()
     .min(1)
-    .describe("A regular expression, matched line by line; with literal, plain text."),
+    .describe("A regular expression, matched line by line; plain text if literal is true."),
   path: z.string().min(1).optional().describe("The folder or file to search. Default: the working folder."),
   glob: z.string().min(1).optional().describe('Files to search, such as "*.ts" or "src/**/*.md".'),
   ignoreCase: z.boolean().optional().describe("Default false."),
@@ -40,7 +40,7 @@ export function grepTool(guard: PathGuard, env: NodeJS.ProcessEnv): Tool {
     name: "grep",
     label: "Grep",
     description:
-      "Searches the contents of files; returns path:line: text. Skips files ignored by .gitignore, unless path is inside them.",
+      "Searches the contents of files; returns path:line: text. Skips files ignored by .gitignore, unless path is inside an ignored folder.",
     parameters,
     async execute({ input, signal }) {
       refuseLineBreaks(input);

@@ -29,13 +29,13 @@ const refusals: Readonly<Record<string, readonly [why: string, hint: string]>> =
   ],
   ENOMEM: ["not enough memory for another process", "Close other programs and try again."],
   ENOENT: ["the program was not found", "Install it, or check the PATH."],
-  EACCES: ["permission denied", "Check the rights of the program and of the working folder."],
-  EPERM: ["the system does not allow it", "Check the rights of the program and of the working folder."],
+  EACCES: ["permission denied", "Check the permissions of the program and of the working folder."],
+  EPERM: ["the system does not allow it", "Check the permissions of the program and of the working folder."],
   E2BIG: [
     "the arguments and the environment are longer than the system allows",
     "Write long arguments to a file and pass the file's name.",
   ],
-  ENOEXEC: ["the program is not for this machine", "Install the version for this machine."],
+  ENOEXEC: ["the program was built for a different machine", "Install the version for this machine."],
   ENOTDIR: ["a part of its path is a file, not a folder", "Check the PATH and the working folder."],
 };
 

@@ -19,7 +19,7 @@ const MAX_IMAGE_BYTES = 5 << 20;
 
 const parameters = toolInput({
   path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
-  offset: z.int().min(1).optional().describe("First line to read, from 1. Default 1."),
+  offset: z.int().min(1).optional().describe("First line to read, counted from 1. Default 1."),
   limit: z
     .int()
     .min(1)
@@ -159,9 +159,9 @@ function noticesOf(
   }
   if (hasCrlf) notices.push("[Line endings are CRLF, shown as LF; edit keeps them.]");
   if (format.encoding.startsWith("utf-16"))
-    notices.push(`[${shown} is written in ${format.encoding.toUpperCase()}; edit keeps that.]`);
+    notices.push(`[${shown} is written in ${format.encoding.toUpperCase()}; edit keeps this encoding.]`);
   if (format.encoding === "windows-1252")
-    notices.push(`[${shown} is not UTF-8; shown as Windows-1252. edit refuses it.]`);
+    notices.push(`[${shown} is not UTF-8 and is shown as Windows-1252. edit cannot change it.]`);
   return notices;
 }
 

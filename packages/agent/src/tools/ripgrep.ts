@@ -149,7 +149,7 @@ function report(complaint: string, { pattern, glob, onNote }: LineSearchOptions)
   if (complaint.startsWith("error parsing glob")) {
     throw new Error(`Invalid glob ${JSON.stringify(glob)}: ${complaint}`);
   }
-  onNote(`[ripgrep says: ${complaint}]`);
+  onNote(`[ripgrep reported: ${complaint}]`);
 }
 
 /** A line without its end; of one beyond the bound only the beginning. */

@@ -150,7 +150,7 @@ describe("a long output", () => {
     const { fullOutputPath } = result.details as BashDetails;
     const lines = textOf(result).split("\n");
     expect(lines[0]).toBe(
-      `[Cut: only the end of 5,000 lines, 23.3 KB. The full output is in ${fullOutputPath}: read or grep it.]`,
+      `[Cut: this is only the end of the output (5,000 lines, 23.3 KB). The full output is in ${fullOutputPath}: read or grep it.]`,
     );
     expect(lines.slice(1)).toEqual([...numbers(3_001, 5_000), "[Exit code 1.]"]);
     expect(readFileSync(fullOutputPath!, "utf8")).toBe(`${numbers(1, 5_000).join("\n")}\n`);
@@ -166,7 +166,7 @@ describe("a long output", () => {
     const command = "for i in $(seq 30000); do printf 'üü'; done; echo";
     const result = await folder.run("bash", { command });
     const [head, tail] = textOf(result).split("\n");
-    expect(head).toContain("the end of 1 line, 117.2 KB");
+    expect(head).toContain("the end of the output (1 line, 117.2 KB)");
     expect(tail).toMatch(/^ü+$/);
     expect(tail!.length).toBeGreaterThan(25_000);
     rmSync((result.details as BashDetails).fullOutputPath!);
@@ -181,7 +181,7 @@ describe("a long output", () => {
     };
     const result = await folder.run("bash", { command: "yes 0123456789 | head -c 120000000" }, { onUpdate });
     const { fullOutputPath } = result.details as BashDetails;
-    expect(textOf(result)).toContain("But only its first 100 MB were saved.");
+    expect(textOf(result)).toContain("But only the first 100 MB were saved.");
     expect(highest).toBeLessThan(100 << 20);
     rmSync(fullOutputPath!);
   });
@@ -214,7 +214,9 @@ describe("an end by force", () => {
       if (pids.size === count) abort.abort();
     };
     const result = await folder.run("bash", { command }, { signal: abort.signal, onUpdate });
-    expect(textOf(result)).toMatch(/\[Stopped by the user after [\d.]+ s, with all its processes\.\]$/);
+    expect(textOf(result)).toMatch(
+      /\[The user stopped the command and all its processes after [\d.]+ s\.\]$/,
+    );
     expect(result.isError).toBe(true);
     expect([...pids].filter(isRunning)).toEqual([]);
   });
@@ -232,7 +234,9 @@ describe("an end by force", () => {
     using folder = toolFolder();
     const result = await folder.run("bash", { command: stubborn, timeout: 0.5 });
     const pid = Number(/pid (\d+)/.exec(textOf(result))?.[1]);
-    expect(textOf(result)).toContain("[Timed out after 0.5 s and was stopped, with all its processes.");
+    expect(textOf(result)).toContain(
+      "[Timed out after 0.5 s: the command and all its processes were stopped.",
+    );
     expect(isRunning(pid)).toBe(false);
     expect(result.details).toMatchObject({ end: "timeout" });
   });

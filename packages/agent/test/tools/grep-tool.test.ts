@@ -208,7 +208,7 @@ describe("with ripgrep", () => {
       `printf '%s\\n' '${recorded[5]}'; echo "./closed: Permission denied" >&2; exit 2`,
     );
     expect(textOf(await folder.run("grep", { pattern: "find" }))).toBe(
-      "src/a.ts:2: find me\n[ripgrep says: ./closed: Permission denied]",
+      "src/a.ts:2: find me\n[ripgrep reported: ./closed: Permission denied]",
     );
   });
 

@@ -33,22 +33,22 @@ describe("text", () => {
     [
       "UTF-16 with a mark",
       Buffer.from("\ufeffgrün\n", "utf16le"),
-      "grün\n\n[file is written in UTF-16LE; edit keeps that.]",
+      "grün\n\n[file is written in UTF-16LE; edit keeps this encoding.]",
     ],
     [
       "big-endian UTF-16 with a mark",
       Buffer.from("\ufeffgrün\n", "utf16le").swap16(),
-      "grün\n\n[file is written in UTF-16BE; edit keeps that.]",
+      "grün\n\n[file is written in UTF-16BE; edit keeps this encoding.]",
     ],
     [
       "UTF-16 without a mark",
       Buffer.from("plain words\n", "utf16le"),
-      "plain words\n\n[file is written in UTF-16LE; edit keeps that.]",
+      "plain words\n\n[file is written in UTF-16LE; edit keeps this encoding.]",
     ],
     [
       "text from before UTF-8",
       Buffer.from("grün\n", "latin1"),
-      "grün\n\n[file is not UTF-8; shown as Windows-1252. edit refuses it.]",
+      "grün\n\n[file is not UTF-8 and is shown as Windows-1252. edit cannot change it.]",
     ],
   ])("%s", async (_name, content, expected) => {
     using folder = toolFolder();
