@@ -291,7 +291,7 @@ function noticeNotTrusted(place: ProjectPlace, call: AgentCall, warn: (notice: N
 }
 
 function flagTaken(name: string): AgentNotice {
-  const message = `An extension defines the flag --${name}, but bonsai has a flag with this name. The extension does not get it.`;
+  const message = `An extension defines the flag --${name}, but bonsai already has this flag. The extension does not receive its value.`;
   return { level: "warning", code: "flag_taken", message };
 }
 

@@ -156,7 +156,7 @@ export function lendKey(models: ModelRegistry, options: Invocation["options"]): 
   }
   throw new BonsaiError({
     code: "wrong_usage",
-    message: `--api-key needs a provider, and ${JSON.stringify(wanted)} names none.`,
+    message: `--api-key needs a provider, but ${JSON.stringify(wanted)} does not name one.`,
     hint: "Write `--model PROVIDER/ID`.",
   });
 }

@@ -112,7 +112,7 @@ export function scopeText({
   if (fixedTokens > 0) return undefined;
   return isEstimate
     ? "Messages only: the size of the system prompt and tools is not known before the first answer."
-    : "As reported, including system prompt and tools. Their share is unknown.";
+    : "As reported by the provider, including system prompt and tools. Their share is unknown.";
 }
 
 /** Bytes as `974 kB`, in powers of ten. */

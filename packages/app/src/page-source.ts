@@ -74,7 +74,7 @@ export function knownCatalogue(
     home: bonsaiHome(env),
     env,
     onUnusable: ({ code, message }) =>
-      onNotice({ code, message: `${message} The page does not know its models and API keys.` }),
+      onNotice({ code, message: `${message} The page ignores the models and API keys of this file.` }),
   });
 }
 

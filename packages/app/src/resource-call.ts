@@ -59,7 +59,7 @@ function filesOf(text: string, { path, place }: PromptTemplate<ResourcePlace>, o
         onNotice({
           code: "prompt_file_left_out",
           path,
-          message: `It names ${file}, which was not read: it is outside this project.`,
+          message: `It mentions ${file}. Bonsai did not read this file: it is outside this project.`,
         });
         return false;
       },

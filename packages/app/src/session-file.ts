@@ -80,7 +80,7 @@ export function leafOf(session: Session, { options }: Invocation): string | null
 function noEntry(id: string): BonsaiError {
   return new BonsaiError({
     code: "entry_not_found",
-    message: `No entry of this session has an id starting with ${JSON.stringify(id)}, or this label.`,
+    message: `No entry of this session has the label ${JSON.stringify(id)} or an id starting with it.`,
     hint: "Run `bonsai session tree FILE --all` to list the ids.",
   });
 }

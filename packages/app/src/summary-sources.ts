@@ -58,7 +58,7 @@ export function namedSummary(session: Session, entryId?: string): SummaryEntry {
   const entry = session.entry(entryId);
   if (isSummary(entry)) return entry;
   return noSummary(
-    `Entry ${entryId} is not a summary. It is ${entry === undefined ? "unreadable" : `of the kind "${kindOf(entry)}"`}.`,
+    `Entry ${entryId} is not a summary. ${entry === undefined ? "It is unreadable." : `Its kind is "${kindOf(entry)}".`}`,
   );
 }
 
@@ -73,6 +73,6 @@ function noSummary(message: string): never {
     /** The current branch has no summary, or `--entry` names another kind of entry. */
     code: "no_summary",
     message,
-    hint: "Run `/compact` or `bonsai compact FILE` to create one. For a summary of another branch, find it with `bonsai session tree FILE --all` and pass `--entry ID`.",
+    hint: "Run `/compact` or `bonsai compact FILE` to create one. To see a summary of another branch, find its id with `bonsai session tree FILE --all` and pass `--entry ID`.",
   });
 }

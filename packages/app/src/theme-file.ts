@@ -76,21 +76,21 @@ export async function readThemeFile(path: string): Promise<ThemeColors> {
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw invalid(path, `is not valid JSON: ${(cause as Error).message}`, { cause });
+    throw invalid(path, `it is not valid JSON: ${(cause as Error).message}`, { cause });
   }
   return { ...parseTheme(value, path), path };
 }
 
 async function fileText(path: string): Promise<string> {
   // What is opened could be a pipe, which nobody may ever write to.
-  if (!(await stat(path)).isFile()) throw invalid(path, "is not a file");
+  if (!(await stat(path)).isFile()) throw invalid(path, "it is not a file");
   const file = await open(path);
   try {
     const { buffer, bytesRead } = await file.read(Buffer.alloc(MOST_BYTES + 1));
     if (bytesRead > MOST_BYTES)
-      throw invalid(path, `is larger than ${MOST_BYTES / 1024} KB, the maximum for a theme`);
+      throw invalid(path, `it is larger than ${MOST_BYTES / 1024} KB, the maximum for a theme`);
     const bytes = buffer.subarray(0, bytesRead);
-    if (bytes.includes(0)) throw invalid(path, "is not a text file");
+    if (bytes.includes(0)) throw invalid(path, "it is not a text file");
     return bytes.toString("utf8").replace(/^\ufeff/, "");
   } finally {
     await file.close();
@@ -153,7 +153,7 @@ function written(key: string, value: string | number, { file }: Vars): ThemeColo
   if (!/^#|\(/.test(value)) return undefined;
   const color = mixed(value);
   if (color !== undefined) return color;
-  throw invalid(file, `${key} is ${shortened(jsonText(value))}; allowed is ${allowedColors}`);
+  throw invalid(file, `${key} is ${shortened(jsonText(value))}, but must be ${allowedColors}`);
 }
 
 function variable(key: string, name: string, { vars, file }: Vars): string | number {
@@ -161,7 +161,7 @@ function variable(key: string, name: string, { vars, file }: Vars): string | num
   if (found !== undefined) return found;
   const names = Object.keys(vars);
   const allowed = names.length === 0 ? "vars is empty" : `vars contains ${fewOf(names.map(shortened))}`;
-  const problem = `${key} is ${shortened(jsonText(name))}; allowed is ${allowedColors}; ${allowed}`;
+  const problem = `${key} is ${shortened(jsonText(name))}, but must be ${allowedColors}. ${allowed}`;
   throw invalid(file, problem, { meant: didYouMean(name, names) });
 }
 
@@ -223,9 +223,9 @@ function problemOf(
   );
   if (missing.length > 0) return [`colors has no ${fewOf(missing.map(({ path }) => String(path[1])))}`];
   const key = issue.path.join(".");
-  const found = shortened(jsonText(at(issue.path)) || "nothing");
-  if (key === "") return [`is ${found}; allowed is an object`];
-  return [`${key} is ${found}; allowed is ${allowedAt(issue.path)}`];
+  const found = shortened(jsonText(at(issue.path)) || "missing");
+  if (key === "") return [`the content is ${found}, but must be an object`];
+  return [`${key} is ${found}, but must be ${allowedAt(issue.path)}`];
 }
 
 function unknownKey(name: string, above: string): [problem: string, more: { meant: string }] {
@@ -235,7 +235,7 @@ function unknownKey(name: string, above: string): [problem: string, more: { mean
   const meant = didYouMean(name, allowed);
   // There are many: who is told the one that was meant need not read them all.
   return [
-    meant === "" ? `${key} is not known; allowed are ${allowed.join(", ")}` : `${key} is not known`,
+    meant === "" ? `${key} is unknown. Known keys: ${allowed.join(", ")}` : `${key} is unknown`,
     { meant },
   ];
 }

@@ -124,13 +124,13 @@ function* summary({ tree, all }: TreeViewOptions): Generator<Line> {
   if (tree.entries.length > 0) yield [];
   const branches = counted(Math.max(1, tree.branchCount), "branch", "branches");
   const unshown = counted(tree.unshownCount, "move");
-  const unshownNote = `  (${unshown} without entries hidden)`;
+  const unshownNote = `  (hidden: ${unshown} without entries)`;
   yield [
     span(entries(tree.entries.length), "bold"),
     ", ",
     span(branches, "bold"),
     tree.unshownCount === 0 ? "" : span(unshownNote, "gray"),
-    all ? "" : span("  (--all for more)", "gray"),
+    all ? "" : span("  (--all shows more)", "gray"),
   ];
 }
 

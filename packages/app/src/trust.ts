@@ -136,7 +136,7 @@ function isGrant(value: unknown): value is PathGrant {
 function wrongTrust(file: string, key: keyof Trust, value: unknown, allowed: string): BonsaiError {
   return new BonsaiError({
     code: "settings_invalid",
-    message: `${file}: ${key} is ${jsonText(value) || "nothing"}; allowed is ${allowed}.`,
+    message: `${file}: ${key} is ${jsonText(value) || "missing"}, but must be ${allowed}.`,
     hint: 'Write it as {"folders": ["/home/me/project"]}, or move the file away.',
   });
 }

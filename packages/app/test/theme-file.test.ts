@@ -121,33 +121,33 @@ test("variables lead to variables; one that leads round is named with its way", 
 });
 
 test.each([
-  ["a list", [], "mine.json: is []; allowed is an object."],
-  ["no name", { colors: plain }, "mine.json: name is nothing; allowed is a text of up to 100 characters"],
+  ["a list", [], "mine.json: the content is [], but must be an object."],
+  ["no name", { colors: plain }, "mine.json: name is missing, but must be a text of up to 100 characters"],
   [
     "a name with a slash",
     theme({}, { name: "a/b" }),
-    'name is "a/b"; allowed is a text of up to 100 characters, without slashes, control characters or surrounding space.',
+    'name is "a/b", but must be a text of up to 100 characters, without slashes, control characters or surrounding space.',
   ],
   ["the name auto", theme({}, { name: "auto" }), 'name is "auto", which is reserved'],
-  ["an appearance", theme({}, { appearance: "dim" }), 'appearance is "dim"; allowed is "dark" or "light".'],
-  ["no colors", { name: "mine" }, "colors is nothing; allowed is an object."],
+  ["an appearance", theme({}, { appearance: "dim" }), 'appearance is "dim", but must be "dark" or "light".'],
+  ["no colors", { name: "mine" }, "colors is missing, but must be an object."],
   ["a missing token", { name: "mine", colors: { ...plain, dim: undefined } }, "colors has no dim."],
   ["many missing tokens", { name: "mine", colors: {} }, "muted and 43 more."],
-  ["an unknown token", theme({ acent: "" }), "colors.acent is not known. Did you mean accent?"],
-  ["one that is like none", theme({ foo: "" }), "colors.foo is not known; allowed are accent, border,"],
-  ["an unknown key", theme({}, { color: {} }), "color is not known. Did you mean colors?"],
-  ["a key of export", theme({}, { export: { page: "" } }), "export.page is not known. Did you mean pageBg?"],
-  ["no colour", theme({ accent: true }), "colors.accent is true; allowed is #rgb, #rrggbb,"],
-  ["a number beyond", theme({ accent: 256 }), "colors.accent is 256; allowed is #rgb,"],
-  ["a half number", theme({ accent: 1.5 }), "colors.accent is 1.5; allowed is"],
-  ["hex of four digits", theme({ accent: "#1234" }), 'colors.accent is "#1234"; allowed is #rgb,'],
-  ["another function", theme({ accent: "rgb(1 2 3)" }), 'colors.accent is "rgb(1 2 3)"; allowed is'],
+  ["an unknown token", theme({ acent: "" }), "colors.acent is unknown. Did you mean accent?"],
+  ["one that is like none", theme({ foo: "" }), "colors.foo is unknown. Known keys: accent, border,"],
+  ["an unknown key", theme({}, { color: {} }), "color is unknown. Did you mean colors?"],
+  ["a key of export", theme({}, { export: { page: "" } }), "export.page is unknown. Did you mean pageBg?"],
+  ["no colour", theme({ accent: true }), "colors.accent is true, but must be #rgb, #rrggbb,"],
+  ["a number beyond", theme({ accent: 256 }), "colors.accent is 256, but must be #rgb,"],
+  ["a half number", theme({ accent: 1.5 }), "colors.accent is 1.5, but must be"],
+  ["hex of four digits", theme({ accent: "#1234" }), 'colors.accent is "#1234", but must be #rgb,'],
+  ["another function", theme({ accent: "rgb(1 2 3)" }), 'colors.accent is "rgb(1 2 3)", but must be'],
   [
     "more than all light",
     theme({ accent: "oklch(162% 0.1 200)" }),
-    'colors.accent is "oklch(162% 0.1 200)"; allowed is',
+    'colors.accent is "oklch(162% 0.1 200)", but must be',
   ],
-  ["a name of no variable", theme({ accent: "red" }), 'colors.accent is "red"; allowed is #rgb'],
+  ["a name of no variable", theme({ accent: "red" }), 'colors.accent is "red", but must be #rgb'],
   [
     "a name that is nearly one",
     theme({ accent: "blu" }, { vars: { blue: 4 } }),
@@ -157,9 +157,9 @@ test.each([
   [
     "a bad colour in export",
     theme({}, { export: { pageBg: "#xyz" } }),
-    'export.pageBg is "#xyz"; allowed is',
+    'export.pageBg is "#xyz", but must be',
   ],
-  ["a text beyond measure", theme({ accent: `#${"f".repeat(10_000)}` }), "fff…; allowed is"],
+  ["a text beyond measure", theme({ accent: `#${"f".repeat(10_000)}` }), "fff…, but must be"],
 ])("%s is refused by file, key, what was found and what is allowed", (_name, value, expected) => {
   expect(problem(value)).toContain(expected);
 });
@@ -171,10 +171,10 @@ function folder(files: Record<string, string | Buffer>): string {
 }
 
 test.each([
-  ["no JSON", '{"name":', "is not valid JSON"],
-  ["nothing", "", "is not valid JSON"],
-  ["no text", Buffer.from([1, 0, 2]), "is not a text file"],
-  ["huge", " ".repeat(300_000), "is larger than 256 KB"],
+  ["no JSON", '{"name":', "it is not valid JSON"],
+  ["nothing", "", "it is not valid JSON"],
+  ["no text", Buffer.from([1, 0, 2]), "it is not a text file"],
+  ["huge", " ".repeat(300_000), "it is larger than 256 KB"],
 ])("a file that is %s is refused", async (_name, text, expected) => {
   const path = join(folder({ "a.json": text }), "a.json");
   await expect(readThemeFile(path)).rejects.toMatchObject({
@@ -202,9 +202,9 @@ test("of two themes with one name the later stands, which is a notice; what is b
   expect(themes.get("mine")?.colors.accent).toBe(3);
   expect(notices.map(({ code, message }) => `${code}: ${message}`)).toEqual([
     `theme_twice: Theme light in ${join(first, "b.json")} overrides the built-in theme.`,
-    `theme_left_out: Theme file ${join(second, "folder.json")}: is not a file. Correct the file; \`theme.schema.json\` of bonsai-agent lists every key.`,
+    `theme_left_out: Theme file ${join(second, "folder.json")}: it is not a file. Correct the file; \`theme.schema.json\` of bonsai-agent lists every key.`,
     `theme_twice: Theme mine in ${join(second, "x.json")} overrides ${join(first, "a.json")}.`,
-    expect.stringContaining(`theme_left_out: Theme file ${join(second, "y.json")}: name is nothing`),
+    expect.stringContaining(`theme_left_out: Theme file ${join(second, "y.json")}: name is missing`),
   ]);
 });
 

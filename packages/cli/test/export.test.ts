@@ -43,7 +43,7 @@ test.each(["session.md", "session.html"])(
     const env = { BONSAI_HOME: home, ANTHROPIC_API_KEY: `${secret}\n` };
     const { code, stderr } = await runCli(["export", writeLines(lines), target], { env });
     expect(code).toBe(0);
-    expect(stderr).toContain("does not know its models");
+    expect(stderr).toContain("ignores the models");
     const packed = [...readFileSync(target, "utf8").matchAll(/octet-stream"[^>]*>([^<]*)</g)];
     const unpacked = packed.map(([, base64]) => gunzipSync(Buffer.from(base64!, "base64")).toString());
     const content = [readFileSync(target, "utf8"), ...unpacked].join("\n");

@@ -95,7 +95,7 @@ describe("bonsai show", () => {
     expect(JSON.parse(none.stderr)).toMatchObject({ error: { code: "no_summary" } });
     const { id } = lines[1] as { id: string };
     const other = await runCli(["show", file, "--sources", "--entry", id, "--json"]);
-    expect(JSON.parse(other.stderr).error.message).toContain("is not a summary. It is of the kind");
+    expect(JSON.parse(other.stderr).error.message).toContain("is not a summary. Its kind is");
   });
 
   test("the shares of the entries add up to 100%", async () => {

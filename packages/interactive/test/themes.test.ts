@@ -209,7 +209,7 @@ test("a broken file is named once, and the others work", async () => {
     settings: { theme: "mine" },
     themes: { "a.json": themeJson("other", "#zzz"), "b.json": themeJson("mine", "#f00") },
   });
-  const screen = await ui.terminal.until('vars.colour is "#zzz"; allowed is #rgb');
+  const screen = await ui.terminal.until('vars.colour is "#zzz", but must be #rgb');
   expect(screen.match(/#zzz/g)).toHaveLength(1);
   await drawn(ui, `${red}─`, 0);
 });

@@ -21,8 +21,8 @@ const read = (path: string) => ({ name: "read", arguments: { path } });
 /** What the user pastes: people do. It cannot be masked, only summarised. */
 const house = Array.from({ length: 90 }, (_, at) => {
   const [part, rule] = [
-    ["Verb", "begin with what was done, in the past tense, and name the thing that changed, not the file"],
-    ["Length", "one line of at most a hundred characters; what needs more belongs into the commit message"],
+    ["Verb", "begin with a verb in the past tense and name the thing that changed, not the file"],
+    ["Length", "one line of at most a hundred characters; write longer explanations into the commit message"],
     ["Money", "name amounts in whole cents and say which way they were rounded"],
     ["Tone", "no praise, no apology, nothing that only the author understands"],
   ][at % 4]!;
