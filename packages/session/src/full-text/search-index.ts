@@ -114,7 +114,7 @@ export class SearchIndex {
     let taken = 0;
     const ofFile = new Map<number, number>();
     for (const row of statement.iterate(expression, ...(range.file === undefined ? [] : [range.file]))) {
-      if (row.id === null) throw damaged("it names an entry that it does not have");
+      if (row.id === null) throw damaged("an entry is missing");
       const before = ofFile.get(row.file as number) ?? 0;
       if (before >= range.mostPerFile || !isOf(range, row as Row)) continue;
       ofFile.set(row.file as number, before + 1);
@@ -229,7 +229,7 @@ function candidateOf(row: Row, terms: number[]): Candidate {
     numbers.some((each) => !Number.isSafeInteger(each) || (each as number) < 0) ||
     typeof row.entry_id !== "string"
   ) {
-    throw damaged("an entry has no place");
+    throw damaged("an entry has no valid position");
   }
   return {
     id: row.id as number,

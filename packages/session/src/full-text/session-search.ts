@@ -247,7 +247,7 @@ export class SessionSearch {
       if (candidates === undefined) return NOTHING;
       const sizes = new Map(sound.map(({ row }) => [row.id, row.size]));
       if (candidates.some(({ file, offset, lengthBytes }) => offset + lengthBytes > sizes.get(file)!))
-        throw damaged("an entry is after the end of its session");
+        throw damaged("an entry's position is after the end of its session file");
       const found = index.longEntries(range).flatMap((long) => {
         return readCandidate(long, { matcher, source: bySource.get(long.file)! }) ?? [];
       });
