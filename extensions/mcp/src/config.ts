@@ -143,8 +143,8 @@ function entriesOf(file: string, problems: string[]): Entry {
     if (isObject(servers)) return servers;
     problems.push(
       isObject(value)
-        ? `${file}: mcpServers is ${shown(servers)}. Expected an object of servers by name.`
-        : `${file} is ${shown(value)}. Expected {"mcpServers": {…}}.`,
+        ? `${file}: mcpServers is ${shown(servers)}, but must be an object of servers by name.`
+        : `${file} is ${shown(value)}, but must be {"mcpServers": {…}}.`,
     );
   } catch (error) {
     problems.push(`${file} is not valid JSON: ${(error as Error).message}`);
@@ -202,7 +202,7 @@ function serverOf(given: EntryToRead): ServerConfig | string {
   const key = `mcpServers.${name}`;
   if (!/^[A-Za-z0-9_-]+$/.test(name))
     return `mcpServers has a server named ${shown(name)}. Use only letters, digits, _ and - in names.`;
-  if (!isObject(entry)) return `${key} is ${shown(entry)}. Expected an object with command or url.`;
+  if (!isObject(entry)) return `${key} is ${shown(entry)}, but must be an object with command or url.`;
   const wrong = wrongField(key, entry);
   if (wrong !== undefined) return wrong;
   try {
@@ -222,7 +222,7 @@ function wrongField(key: string, entry: Entry): string | undefined {
   for (const [field, [check, allowed]] of Object.entries(fields)) {
     const value = entry[field];
     if (value !== undefined && !check(value))
-      return `${key}.${field} is ${shown(value)}. Expected ${allowed}.`;
+      return `${key}.${field} is ${shown(value)}, but must be ${allowed}.`;
   }
   if (entry.command === undefined && entry.url === undefined) return `${key} needs command or url.`;
   return undefined;
@@ -266,7 +266,7 @@ function httpServer(given: EntryToRead, entry: Entry): HttpServer {
   const { url = "", headers = {}, oauth } = entry as Partial<HttpServer>;
   const key = `mcpServers.${given.name}`;
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw new Error(`${key}.url is ${shown(url)}. Expected ${fields.url![1]}.`);
+    throw new Error(`${key}.url is ${shown(url)}, but must be ${fields.url![1]}.`);
   try {
     new Headers(headers);
   } catch (error) {

@@ -60,7 +60,7 @@ function wrong(server: string, field: string, value: unknown, allowed: string): 
   const shown = field === "clientSecret" ? typeof value : JSON.stringify(value);
   return new BonsaiError({
     code: "mcp_oauth_invalid",
-    message: `mcpServers.${server}.oauth.${field} is ${shown}. Expected ${allowed}.`,
+    message: `mcpServers.${server}.oauth.${field} is ${shown}, but must be ${allowed}.`,
     hint: "Correct it in the file that /mcp shows for this server, then run /reload.",
   });
 }

@@ -121,37 +121,37 @@ test.each<[string, unknown, string]>([
     { "my server": { command: "a" } },
     'mcpServers has a server named "my server". Use only letters, digits, _ and - in names.',
   ],
-  ["a string as entry", { a: "npx" }, 'mcpServers.a is "npx". Expected an object with command or url.'],
+  ["a string as entry", { a: "npx" }, 'mcpServers.a is "npx", but must be an object with command or url.'],
   ["an empty entry", { a: {} }, "mcpServers.a needs command or url."],
   [
     "a command as a list",
     { a: { command: ["npx"] } },
-    'mcpServers.a.command is ["npx"]. Expected the name or path of a program, with its arguments in args.',
+    'mcpServers.a.command is ["npx"], but must be the name or path of a program, with its arguments in args.',
   ],
   [
     "arguments as a text",
     { a: { command: "x", args: "-y" } },
-    'mcpServers.a.args is "-y". Expected a list of strings.',
+    'mcpServers.a.args is "-y", but must be a list of strings.',
   ],
   [
     "a number in env",
     { a: { command: "x", env: { PORT: 1 } } },
-    'mcpServers.a.env is {"PORT":1}. Expected an object of strings.',
+    'mcpServers.a.env is {"PORT":1}, but must be an object of strings.',
   ],
   [
     "a url without a protocol",
     { a: { url: "example.com" } },
-    'mcpServers.a.url is "example.com". Expected a URL that begins with http:// or https://.',
+    'mcpServers.a.url is "example.com", but must be a URL that begins with http:// or https://.',
   ],
   [
     "a file as address",
     { a: { url: "file:///x" } },
-    'mcpServers.a.url is "file:///x". Expected a URL that begins with http:// or https://.',
+    'mcpServers.a.url is "file:///x", but must be a URL that begins with http:// or https://.',
   ],
   [
     "an unknown type",
     { a: { type: "ws", url: "ws://x" } },
-    'mcpServers.a.type is "ws". Expected "stdio", "http" or "streamable-http".',
+    'mcpServers.a.type is "ws", but must be "stdio", "http" or "streamable-http".',
   ],
   [
     "stdio without a command",
@@ -161,7 +161,7 @@ test.each<[string, unknown, string]>([
   [
     "a negative timeout",
     { a: { command: "x", timeout: -1 } },
-    "mcpServers.a.timeout is -1. Expected a number: seconds if below 1000, otherwise milliseconds.",
+    "mcpServers.a.timeout is -1, but must be a number: seconds if below 1000, otherwise milliseconds.",
   ],
   [
     "a variable that is not set",
@@ -190,8 +190,8 @@ test("rejects the transport sse and names its replacement", () => {
 
 test.each([
   ["{", /is not valid JSON: /],
-  ["[]", /is \[\]\. Expected \{"mcpServers": \{…}}\.$/],
-  ['{"mcpServers": []}', /mcpServers is \[\]\. Expected an object of servers by name\.$/],
+  ["[]", /is \[\], but must be \{"mcpServers": \{…}}\.$/],
+  ['{"mcpServers": []}', /mcpServers is \[\], but must be an object of servers by name\.$/],
 ])("the file %j is named", (user, problem) => {
   expect(read({ user })).toEqual({ servers: [], problems: [expect.stringMatching(problem)] });
 });

@@ -145,7 +145,7 @@ function colorValue(token: string, value: string | number | undefined): ThemeCol
   if (hex === undefined)
     throw new BonsaiError({
       code: "pi_theme_invalid",
-      message: `The theme colour ${token} is ${jsonText(value)}. Allowed: #rgb, #rrggbb, a number from 0 to 255, or "".`,
+      message: `The theme colour ${token} is ${jsonText(value)}, but must be #rgb, #rrggbb, a number from 0 to 255, or "".`,
       hint: "For other colours, write a theme file and pass its name to ctx.ui.setTheme.",
     });
   const [r, g, b] = [0, 2, 4].map((at) => Number.parseInt(hex.slice(at, at + 2), 16));
