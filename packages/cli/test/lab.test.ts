@@ -77,7 +77,7 @@ test("a model of whose prices nobody knows is named", async () => {
   writeFileSync(file, text.replaceAll(/"model":"[^"]*"/g, '"model":"foo-99"'));
   const { assumed } = await jsonOf<{ assumed: string[] }>(["lab", file, ...small]);
   expect(assumed).toEqual([expect.stringContaining("foo-99")]);
-  expect((await runCli(["lab", file, ...small])).stdout).toContain("unknown for anthropic/foo-99");
+  expect((await runCli(["lab", file, ...small])).stdout).toContain("window of anthropic/foo-99");
 });
 
 test("a file's settings are a policy; a page is written, and nothing is overwritten", async () => {

@@ -39,7 +39,7 @@ ${Object.values(columns)
 /** Whose prices are not its own, in a sentence; undefined where all are. */
 export function assumedText({ assumed }: LabRun): string | undefined {
   if (assumed.length === 0) return undefined;
-  return `Prices or window unknown for ${assumed.join(", ")}: used those of an average model. Set the prices in models.json and the window with --window.`;
+  return `The prices or the window of ${assumed.join(", ")} are unknown. The replay uses those of an average model. Set the prices in models.json and the window with --window.`;
 }
 
 /** Where a policy has sent what no provider takes, in a sentence; undefined where none has. */
@@ -53,8 +53,8 @@ export function tooLargeText({ policies }: LabRun): string | undefined {
 /** What of the recorded money no replay knows, in a sentence; undefined where there is nothing of it. */
 export function missedText({ recorded: { missed, usd } }: LabRun): string | undefined {
   if (missed.requests === 0) return undefined;
-  const money = usd > 0 ? `about ${dollars(missed.usd)} of the recorded cost` : "A part of the recorded cost";
-  return `${money[0]!.toUpperCase()}${money.slice(1)} was due to the provider dropping a cached prefix too early, ${counted(missed.requests, "time")}. Replays do not include this cost.`;
+  const money = usd > 0 ? `about ${dollars(missed.usd)}` : "a part";
+  return `The provider dropped a cached prefix too early (${counted(missed.requests, "time")}). This caused ${money} of the recorded cost. Replays do not include it.`;
 }
 
 interface Column {
@@ -66,7 +66,7 @@ interface Column {
 const columns: Readonly<Record<string, Column>> = {
   usd: {
     name: "Cost",
-    meaning: "Cost of all requests, with summaries and cache discounts.",
+    meaning: "Cost of all requests, including summaries, with cache discounts.",
     cell: ({ usd }) => dollars(usd),
   },
   summaries: {
@@ -81,7 +81,7 @@ const columns: Readonly<Record<string, Column>> = {
   },
   masks: {
     name: "Masked",
-    meaning: "Times that masks alone were enough.",
+    meaning: "Number of times that Bonsai only masked and did not compact.",
     cell: ({ masks }) => String(masks),
   },
   highest: {
@@ -96,18 +96,17 @@ const columns: Readonly<Record<string, Column>> = {
   },
   neededAfter: {
     name: "Needed",
-    meaning:
-      "Of the earlier terms that the session used again later: the share in the context right after a compaction.",
+    meaning: "Share of the facts used later that the model still sees right after a compaction.",
     cell: ({ neededAfter }) => share(neededAfter),
   },
   neededAlong: {
     name: "Along",
-    meaning: "The same share, at requests spread evenly over the session.",
+    meaning: "The same share, measured at requests spread evenly over the session.",
     cell: ({ neededAlong }) => share(neededAlong),
   },
   words: {
     name: "Words",
-    meaning: "The share of your words in the context after a compaction.",
+    meaning: "Share of your own words that the model still sees after a compaction.",
     cell: ({ wordsKept }) => share(wordsKept),
   },
   again: {

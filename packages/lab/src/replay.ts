@@ -52,7 +52,7 @@ export interface ReplayOptions {
 /** What a policy would have made of a recorded day. */
 export interface Replay {
   requests: number;
-  /** Times that masks alone were enough. */
+  /** Number of times that Bonsai only masked and did not compact. */
   masks: number;
   compactions: Partial<Record<CompactionReason, number>>;
   /** Tokens of each request as it would have been sent, in order. */

@@ -26,7 +26,7 @@ export interface PolicyResult {
   requests: number;
   /** All tokens that were sent, cached or not, without those for summaries. */
   sentTokens: number;
-  /** Times that masks alone were enough. */
+  /** Number of times that Bonsai only masked and did not compact. */
   masks: number;
   /** By reason. */
   compactions: Record<string, number>;
