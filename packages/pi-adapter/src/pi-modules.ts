@@ -68,7 +68,7 @@ const drawn = "Bonsai draws its own messages. A renderer can return components o
 const provider = "Use registerProvider(name, {streamSimple, models}) of the API object.";
 const list = "Use ctx.ui.select, or a SelectList of pi-tui with ctx.ui.custom.";
 const images = "Bonsai sends images as they are.";
-const shell = "Bonsai's commands run in bash: createBashTool, createLocalBashOperations.";
+const shell = "Bonsai runs commands in bash. Use createBashTool and createLocalBashOperations.";
 const trust = "Use ctx.isProjectTrusted(). The user decides about trust before extensions load.";
 const docs = "Read docs/extensions.md in Bonsai's repository.";
 const loading = "In tests, use openTestSession of @bonsai-agent/extension/testing.";
@@ -104,7 +104,7 @@ export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
   ),
   DefaultPackageManager: "Install packages with `bonsai extension add`.",
   DefaultResourceLoader:
-    "Bonsai finds skills, prompt templates and themes itself. Return more from resources_discover; loadSkills reads skills.",
+    "Bonsai finds skills, prompt templates and themes itself. Add more in a resources_discover handler. Use loadSkills to read skills.",
   loadProjectContextFiles: "ctx.getSystemPrompt() contains the project's instructions.",
   parseArgs: "Use registerFlag and getFlag of the API object.",
   FooterComponent: "Use ctx.ui.setFooter.",
@@ -148,6 +148,6 @@ export const insteadOfAgentCore: Readonly<Record<string, string>> = {
   ),
   ...each(
     "loadPromptTemplates loadSourcedPromptTemplates formatPromptTemplateInvocation",
-    "Bonsai finds prompt templates itself. Return more from resources_discover; send one with sendUserMessage and expandPromptTemplates.",
+    "Bonsai finds prompt templates itself. Add more in a resources_discover handler. Send a template with sendUserMessage and expandPromptTemplates.",
   ),
 };

@@ -215,8 +215,8 @@ function checkId(id: string): void {
   if (/^[A-Za-z0-9](?:[\w.-]*[A-Za-z0-9])?$/.test(id)) return;
   throw new BonsaiError({
     code: "pi_session_id_invalid",
-    message: `"${id}" cannot be a session's id.`,
-    hint: "Use letters, digits, -, _ and . and start and end with a letter or a digit. Or omit the id.",
+    message: `"${id}" is not a valid session id.`,
+    hint: 'Use only letters, digits and the characters "-", "_" and ".". Start and end with a letter or a digit. Or omit the id.',
   });
 }
 

@@ -126,7 +126,7 @@ function changesOf(kept: KeptSession, reading: Reading) {
       if (!hasEditableContent(target)) uneditable(targetId, "the model does not see its content");
       const content = replacement?.content;
       const isContent = replacement === null || typeof content === "string" || Array.isArray(content);
-      if (!isContent) uneditable(targetId, "the replacement must be null or have a content");
+      if (!isContent) uneditable(targetId, "the replacement must be null or have content");
       return added({ type: "context_edit", targetId, replacement: asStored(target, replacement) });
     },
     branch: (id: string) => kept.session.moveTo(there(id).id),
@@ -251,6 +251,6 @@ function uneditable(id: string, why: string): never {
   throw new BonsaiError({
     code: "pi_edit_refused",
     message: `Entry ${id} cannot be edited: ${why}.`,
-    hint: "Edit a message of the current branch. The replacement is null or has a content.",
+    hint: "Edit a message of the current branch. The replacement must be null or have content.",
   });
 }

@@ -209,7 +209,9 @@ async function edit(
   for (const { oldText, newText } of all) {
     const parts = content.split(oldText);
     if (parts.length !== 2)
-      throw new Error(`${path} contains this text ${parts.length - 1} times: ${oldText}`);
+      throw new Error(
+        `${path} contains this text ${parts.length - 1} times, but must contain it exactly once: ${oldText}`,
+      );
     content = parts.join(newText);
   }
   await needed(operations, "writeFile")(file, content);
