@@ -121,7 +121,7 @@ describe("bonsai compact", () => {
     const file = writeLines(sampleLines());
     const before = readFileSync(file);
     expect(await jsonOf(["compact", file])).toMatchObject({ status: "nothing-to-compact" });
-    expect((await runCli(["compact", file])).stdout).toContain("nothing to compact");
+    expect((await runCli(["compact", file])).stdout).toContain("Nothing to compact");
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 

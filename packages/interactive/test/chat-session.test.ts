@@ -94,9 +94,9 @@ describe("a session is shown", () => {
 
        [compaction] Compacted from 123,456 tokens (Ctrl-O)
 
-       [branch summary] of the branch that was left (Ctrl-O)
+       [branch summary] of another branch (Ctrl-O)
 
-       [branch summary] of a branch that was merged (Ctrl-O)"
+       [branch summary] of a merged branch (Ctrl-O)"
     `);
     chat.toggleExpanded();
     expect(text()).toMatchInlineSnapshot(`
@@ -119,12 +119,12 @@ describe("a session is shown", () => {
        Files modified
          b.ts
 
-       [branch summary] of the branch that was left
+       [branch summary] of another branch
        Ctrl-S: sources of each line
 
        Tried yarn
 
-       [branch summary] of a branch that was merged
+       [branch summary] of a merged branch
        Ctrl-S: sources of each line
 
        Took pnpm"
