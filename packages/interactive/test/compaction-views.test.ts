@@ -9,7 +9,7 @@ test("/session shows which compactions hold where one is", async () => {
   terminal.type("/session\n");
   await terminal.until(/compactions +1$/m);
   terminal.type("/undo\n");
-  await terminal.until("taken back");
+  await terminal.until("Undid the compaction");
   terminal.type("/session\n");
   await terminal.until("1, 0 active on this branch");
 });
@@ -36,7 +36,7 @@ test("the notice of a compaction is gone after /tree has moved to before the com
   terminal.type("/compact\n");
   await terminal.until("Compacted: ");
   terminal.type("/undo\n");
-  await terminal.until("taken back");
+  await terminal.until("Undid the compaction");
   expect(terminal.screen()).toContain("Compacted: ");
   terminal.type("/tree\n");
   expect(await terminal.until(/compaction +undone of/)).toContain("undone of ~107,364 tokens");

@@ -23,7 +23,7 @@ test("the demonstration plays once at a time, says how it ends, and stays in vie
   await terminal.until("Esc stops it");
   await terminal.until("The tests fail");
   terminal.type("/demo\n");
-  await terminal.until("The demonstration already running Esc stops it.");
+  await terminal.until("The demo is already running.");
   terminal.type("/new\n");
   await terminal.until(
     (screen) => !screen.includes("already running") && screen.includes("I run the tests first"),

@@ -11,7 +11,7 @@ test("/resume opens another session, found by its whole text", async () => {
   const screen = await ui.terminal.until("Sessions, in");
   expect(screen).toContain("about plants ●");
   ui.terminal.type("zebra");
-  const found = await ui.terminal.until(/› about animals in its text/);
+  const found = await ui.terminal.until(/› about animals found in text/);
   expect(found).toContain("“the zebra too”");
   ui.terminal.press("enter");
   await ui.terminal.until((seen) => seen.includes("about animals") && !seen.includes("Sessions, in"));
@@ -33,7 +33,7 @@ test("/resume renames and deletes, but for the session in use", async () => {
   ui.terminal.press("ctrl+d");
   await ui.terminal.until("Delete this session?");
   ui.terminal.press("y");
-  await ui.terminal.until(/Moved to \S+trash\. Ctrl-Z/);
+  await ui.terminal.until(/Moved to \S+trash\. Press\s+Ctrl-Z/);
   expect(sessionsOf(ui).map(({ firstWords }) => firstWords)).toEqual(["about plants"]);
   const [folder] = readdirSync(join(ui.project.home, "trash"));
   expect(readdirSync(join(ui.project.home, "trash", folder!))).toHaveLength(1);
@@ -44,7 +44,7 @@ test("/resume keeps what a search of the texts found while one of them is rename
   command(ui, "/resume");
   await ui.terminal.until("Sessions, in");
   ui.terminal.type("zebra");
-  await ui.terminal.until("in its text");
+  await ui.terminal.until("found in text");
   ui.terminal.press("ctrl+r");
   await ui.terminal.until("Session name");
   ui.terminal.press("ctrl+u");
@@ -96,7 +96,7 @@ test("/resume with a text opens the list with the text looked for; an id opens i
   const [animals] = sessionsOf(ui);
   await say(ui, "about plants");
   command(ui, "/resume zebra");
-  await ui.terminal.until(/› about animals in its text/);
+  await ui.terminal.until(/› about animals found in text/);
   ui.terminal.press("esc");
   await ui.terminal.until((screen) => !screen.includes("Sessions, in"));
   command(ui, "/resume ./zebra.jsonl");
@@ -145,5 +145,5 @@ test("/resume with a word that is also a folder's name searches for it", async (
   await say(ui, "about plants");
   mkdirSync(join(ui.project.cwd, "zebra"));
   command(ui, "/resume zebra");
-  await ui.terminal.until(/› about animals in its text/);
+  await ui.terminal.until(/› about animals found in text/);
 });

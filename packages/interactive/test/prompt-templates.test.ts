@@ -88,7 +88,7 @@ test("the start asks about them; without trust none is there, and /reload brings
   await terminal.until("Trust this project?");
   expect(terminal.screen()).toContain(".claude/commands");
   terminal.press("esc");
-  await terminal.until("is not trusted");
+  await terminal.until(/is not\s+trusted/);
   trustFolder(project.cwd, project.home);
   terminal.type("/reload\n");
   await terminal.until(/Reloaded .*2 prompt templates, 1 skill in/);

@@ -50,8 +50,8 @@ async function shownUrl({ terminal }: Opened): Promise<string> {
 test("a login in the browser goes through; its provider is asked; a logout takes it back", async () => {
   const ui = await open(browser);
   ui.command("/login corp");
-  await ui.terminal.until("Log in at Corporate AI");
-  await ui.terminal.until("No browser could be opened here");
+  await ui.terminal.until("Log in to Corporate AI");
+  await ui.terminal.until("Could not open a browser");
   await fetch(await shownUrl(ui));
   await ui.terminal.until("Logged in to Corporate AI");
   const { access, refresh } = ui.stored().corp!;
@@ -66,7 +66,7 @@ test("a login in the browser goes through; its provider is asked; a logout takes
   ui.command("/logout corp");
   await ui.terminal.until("Logged out of corp and revoked the login.");
   expect([ui.stored(), ui.server.isGood(access), ui.server.isGood(refresh)]).toEqual([{}, false, false]);
-  await ui.terminal.until("corp/m cannot be asked now");
+  await ui.terminal.until("corp/m is no longer available");
   expect(ui.terminal.written.join("")).not.toMatch(/access-[\da-f]{8}|refresh-[\da-f]{8}/);
 });
 

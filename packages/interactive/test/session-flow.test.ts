@@ -77,7 +77,7 @@ test("an extension's command that bonsai has itself is notified, and bonsai's st
     }`,
   );
   const { terminal } = openInteractive({ project });
-  await terminal.until("/session, which Bonsai has itself");
+  await terminal.until("/session, which is a built-in command");
 });
 
 test("Ctrl-D ends in an empty editor, and a session without an entry is not named", async () => {

@@ -16,9 +16,9 @@ test("a model whose window the context has outgrown is notified, with what happe
   terminal.type("Say much\n");
   await terminal.until(/ [5-9](\.\d)?k\/100k/);
   use("large.json", 64_000);
-  await terminal.until(/large\.json\s+answers\s+from/);
-  expect(terminal.screen()).not.toContain("compaction begins");
+  await terminal.until(/large\.json,\s+from\s+the next/);
+  expect(terminal.screen()).not.toContain("compacts it first");
   use("small.json", 8_000);
   const screen = await terminal.until("compacts it first");
-  expect(screen.replaceAll(/\s+/g, " ")).toContain("is above 5,952, where compaction begins for this model");
+  expect(screen.replaceAll(/\s+/g, " ")).toContain("is above this model's limit of 5,952");
 });

@@ -17,7 +17,7 @@ test("the start screen names what was loaded, and what could not be", async () =
   const screen = await terminal.until("Extensions:");
   expect(screen).toMatch(/Instructions: AGENTS\.md\n/);
   expect(screen).toMatch(/Extensions: (?:many, quiet|quiet, many)\n/);
-  expect(screen).toMatch(/! The extension\s+\S+broken\.ts was not\s+loaded\./);
+  expect(screen).toMatch(/! Could not load the extension\s+\S+broken\.ts/);
 });
 
 test("the start screen adds skills, prompt templates and MCP servers once they are known", async () => {

@@ -56,7 +56,8 @@ function loadedAtOpening({ agent, app }: AgentHost): Loaded {
 async function loadedAtStart({ app: { resources, extensions } }: AgentHost): Promise<Loaded> {
   const commands = await resources.commands();
   return {
-    skills: resources.skills.map(({ name }) => name),
+    // The built-in skill is always there, so it is no news.
+    skills: resources.skills.filter(({ place }) => place.from !== "bonsai").map(({ name }) => name),
     templates: commands.filter(({ source }) => source === "prompt").map(({ name }) => `/${name}`),
     servers: await mcpServers(extensions),
   };
