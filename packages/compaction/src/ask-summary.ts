@@ -230,12 +230,12 @@ const update = (notes: string, it: string) => `Update the notes in ${notes} with
 
 /** A model that repeats them pays for them twice. */
 const WORDS =
-  "Beside your notes, the agent will have every message of the user, word for word and in order. Do not copy these messages. Write what they amount to now, what was done about them, and what the agent found.";
+  "Beside your notes, the agent will have every message of the user, word for word and in order. Do not copy these messages. State their current meaning, the work done for them, and the findings of the agent.";
 
 const RULES = `Be brief, but copy exactly: file paths, names of functions and commands, numbers, error messages, and everything that the user demanded or forbade. Write "(none)" under a heading without content.`;
 
 const guides: Record<string, string> = {
-  Goal: "[what the user wants to achieve; one line for each goal]",
+  Goal: "[the goals of the user, one line each]",
   "Constraints & Preferences": "- [each demand, prohibition and wish of the user, even if said in passing]",
   Progress: `### Done
 - [x] [finished work, with the files it touched]

@@ -29,7 +29,7 @@ const maskSchema = z.strictObject({
     description: "Never mask this many tokens of the newest tool results.",
   }),
   minimumTokens: tokens.default(20_000).meta({
-    description: "Mask only if this frees at least so many tokens.",
+    description: "Mask only if this frees at least this many tokens.",
   }),
 });
 

@@ -321,7 +321,7 @@ describe("acceptance 34: the summary of the branch", () => {
     const screen = await terminal.until(
       (seen) => seen.includes("branch_summary_failed") && seen.includes("Summarise with the built-in digest"),
     );
-    expect(screen).toContain("nothing was changed");
+    expect(screen).toContain("nothing changed");
     expect(screen).not.toContain("position is unchanged");
     expect(session().leafId).toBe(oldLeaf);
     await question(3);
@@ -329,7 +329,7 @@ describe("acceptance 34: the summary of the branch", () => {
       (seen) => !seen.includes("Summarise the branch") && seen.includes("makes it worse"),
     );
     // What failed before is no longer so.
-    expect(moved).not.toContain("nothing was changed");
+    expect(moved).not.toContain("nothing changed");
     expect(session().entries().at(-1)).toMatchObject({ type: "branch_summary", fromId: oldLeaf });
   });
 });
