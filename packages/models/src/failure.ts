@@ -125,7 +125,7 @@ function reasonOf({ model, answer, cutOffTokens }: SilentOverflowOptions): strin
   const inputTokens = promptTokens(usage);
   const isFull = stopReason === "length" && usage.output === 0 && inputTokens >= windowTokens * FULL;
   if (inputTokens <= windowTokens && !isFull) return undefined;
-  return `The provider answered, but the request of ${inputTokens.toLocaleString("en")} tokens fills its context window of ${window}.`;
+  return `The provider answered, but the request of ${inputTokens.toLocaleString("en")} tokens fills the model's context window of ${window} tokens.`;
 }
 
 /** When and how often a failed request is repeated. */

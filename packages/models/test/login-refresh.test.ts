@@ -162,7 +162,7 @@ describe("a refresh that fails", () => {
       const { failure } = await ask(lab);
       expect(failure).toMatchObject({ code: "login_expired", retryable: false });
       expect(failure!.message).toMatch(
-        /^The login to lab expired: .*invalid_grant: expired.*Log in again with \/login lab, or /,
+        /^The login to lab is no longer valid: .*invalid_grant: expired.*Log in again with \/login lab, or /,
       );
       expect(lab.stored()).toEqual({ other: { type: "api_key", key: "k" } });
       expect((await ask(lab)).failure).toMatchObject({

@@ -87,7 +87,7 @@ describe("an Ollama", () => {
         silent: true,
         windowTokens: 4_096,
         inputTokens: expect.any(Number),
-        message: expect.stringContaining("only read the 4,096 tokens"),
+        message: expect.stringContaining("cut it to its context window of 4,096 tokens"),
       },
     });
   });

@@ -201,7 +201,7 @@ function timedOut(timeoutMs: number): BonsaiError {
 function weakState(state: string): BonsaiError {
   return new BonsaiError({
     code: "login_state_weak",
-    message: `The login's state has ${state.length} characters, but needs at least ${MIN_STATE_CHARS} to be safe from guessing.`,
+    message: `The state of the login has ${state.length} characters. It needs at least ${MIN_STATE_CHARS}, so that nobody can guess it.`,
     hint: "Create it with crypto.randomUUID().",
   });
 }

@@ -171,7 +171,7 @@ function failure(provider: string, { access, refresh }: LoginCredentials, error:
 function ended(provider: string, why: string): BonsaiError {
   return new BonsaiError({
     code: "login_expired",
-    message: `The login to ${provider} expired: ${why.replace(/[.\s]*$/, "")}.`,
+    message: `The login to ${provider} is no longer valid: ${why.replace(/[.\s]*$/, "")}.`,
     hint: `Log in again with /login ${provider}, or \`bonsai login ${provider}\` in a shell.`,
   });
 }
