@@ -63,7 +63,7 @@ export class ExtensionScope {
     throw new BonsaiError({
       code: "extension_unloaded",
       message: `${this.source} called ${call} after it was unloaded.`,
-      hint: "Stop the extension's timers and watchers in its session_shutdown handler. After a reload, return at once.",
+      hint: "Stop the extension's timers and watchers in its session_shutdown handler. After ctx.reload(), return from the command at once.",
     });
   }
 

@@ -117,8 +117,8 @@ function checkFlagName(scope: ExtensionScope, name: string): void {
   if (/^[a-zA-Z0-9][a-zA-Z0-9-]*$/.test(name)) return;
   throw new BonsaiError({
     code: "extension_flag_invalid",
-    message: `${scope.source} registers the flag ${JSON.stringify(name)}. A name may only have letters, digits and hyphens.`,
-    hint: "Write the name without leading hyphens.",
+    message: `${scope.source} registers the flag ${JSON.stringify(name)}. A flag name has only letters, digits and hyphens, and no leading hyphen.`,
+    hint: "Give the flag another name.",
   });
 }
 

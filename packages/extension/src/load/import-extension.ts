@@ -49,7 +49,7 @@ export async function importExtension(options: ImportExtensionOptions): Promise<
   const hung = () =>
     new BonsaiError({
       code: "extension_hung",
-      message: `${path} did not load within ${timeoutMs / 1000} s: a top-level await in its modules does not end.`,
+      message: `${path} did not load within ${timeoutMs / 1000} s: a top-level await in its modules never ends.`,
       hint: "Await slow work in a handler instead of at the top level.",
     });
   const exports = await withinTime(() => readExtension(entry, modules), timeoutMs, hung);
@@ -101,7 +101,7 @@ function factoryOf(path: string, exports: ModuleExports): ExtensionFactory {
   const names = Object.keys(exports);
   throw new BonsaiError({
     code: "extension_without_factory",
-    message: `${path} must export a function as default, but it exports ${exportsText(exports, names)}.`,
+    message: `${path} must export a default function, but it exports ${exportsText(exports, names)}.`,
     hint: "Write `export default function (bonsai) { … }`.",
   });
 }
@@ -155,7 +155,7 @@ async function loadModules(modules: VirtualModules, names: readonly string[], en
     } catch (cause) {
       throw new BonsaiError({
         code: "extension_broken",
-        message: `${entry}: cannot load ${name}, a part of Bonsai: ${(cause as Error).message}`,
+        message: `${entry}: cannot load ${name}, which is part of Bonsai: ${(cause as Error).message}`,
         hint: "The installation of Bonsai is damaged. Install Bonsai again.",
         cause,
       });
