@@ -54,5 +54,5 @@ function withoutSecrets(text: string): string {
 function shortened(text: string): string {
   if (text.length <= MOST_CHARACTERS) return text;
   const half = MOST_CHARACTERS / 2;
-  return `${text.slice(0, half)}[${text.length - MOST_CHARACTERS} characters left out]${text.slice(-half)}`;
+  return `${text.slice(0, half)}[${text.length - MOST_CHARACTERS} characters omitted]${text.slice(-half)}`;
 }

@@ -93,7 +93,7 @@ async function permission({ line, dangers, allowed, ctx }: Question): Promise<Re
   const open = dangers.filter(({ command }) => !allowed.has(command));
   if (open.length === 0) return undefined;
   const reasons = open.map(({ command, reason }) => `${shown(command)}: ${reason}`).join("; ");
-  if (!ctx.hasUI) return refusal(reasons, "There is no user to allow this command");
+  if (!ctx.hasUI) return refusal(reasons, "No user is present to allow this command");
   const title = `Run this command?\n\n${shown(line, 2_000)}\n\n${reasons}`;
   const options = ctx.signal === undefined ? {} : { signal: ctx.signal };
   const choice = await ctx.ui.select(title, [ONCE, ALWAYS, NO], options);

@@ -150,7 +150,7 @@ describe("a line", () => {
     expect(JSON.stringify(updates)).not.toContain("word");
     expect(JSON.stringify(updates)).toContain('"characters":');
     expect(found.find(({ event }) => event === "input")!.payload.text).toMatch(
-      /^begin x+\[30010 characters left out\]x+ end$/,
+      /^begin x+\[30010 characters omitted\]x+ end$/,
     );
   });
 

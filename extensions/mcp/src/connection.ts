@@ -111,7 +111,7 @@ export class Connection {
     while (this.#isStale && !this.#isClosed) {
       if (this.#refreshes >= mostRefreshes) {
         this.#name(
-          `The server changed its lists ${mostRefreshes} times. Bonsai ignores further changes until you reconnect the server.`,
+          `The server changed its tools, resources or prompts ${mostRefreshes} times. Bonsai ignores further changes until you reconnect the server.`,
         );
         return;
       }

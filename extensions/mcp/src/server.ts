@@ -332,7 +332,9 @@ export class McpServer {
       this.#changed();
     } catch (error) {
       if (this.#connection === connection)
-        this.#onNotice(`${this.name}: cannot read its changed lists: ${this.#line(messageOf(error))}`);
+        this.#onNotice(
+          `${this.name}: cannot read its changed tools, resources or prompts: ${this.#line(messageOf(error))}`,
+        );
     }
   }
 

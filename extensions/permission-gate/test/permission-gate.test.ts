@@ -88,7 +88,7 @@ describe("it fails closed", () => {
   test("where nobody can be asked, with a reason for the model", async () => {
     const session = await run([COMMAND], null);
     expect(results(session)[0]).toMatch(
-      /^error: .*There is no user to allow this command.*Do not work around this/s,
+      /^error: .*No user is present to allow this command.*Do not work around this/s,
     );
     expect(existsSync(join(session.cwd, "ran"))).toBe(false);
   });
