@@ -111,7 +111,9 @@ describe("what is looked for", () => {
     const found = page.locator(".find output");
     await expect.poll(() => found.textContent(), patient).toBe("1 hit in 1 entry");
     await page.keyboard.press("Enter");
-    await expect.poll(() => found.textContent(), patient).toContain("in a part not shown yet");
+    await expect
+      .poll(() => found.textContent(), patient)
+      .toContain("the current hit is in a part that is not shown yet");
     const more = body(page, 0).locator("button.more");
     const isSeen = () =>
       more.evaluate((button) => {
