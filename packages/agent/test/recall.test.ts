@@ -327,14 +327,14 @@ describe("wrong arguments say what to do", () => {
     [{ query: "?! …" }, "no word to search for"],
     [{ entries: [] }, "entries is empty"],
     [{ entries: ["nowhere1"] }, "This session has no entry nowhere1. Find ids with query."],
-    [{ query: "port", toLine: 3 }, "need entries"],
+    [{ query: "port", toLine: 3 }, "work only with entries"],
     [{ entries: ["t1"], toLine: 1, around: "x" }, "Give either fromLine and toLine, or around"],
     [{ entries: ["t1"], around: "" }, "around is empty"],
     [{ entries: ["t1"], fromLine: 0 }, "fromLine is 0; it must be a whole number"],
     [{ entries: ["t1"], toLine: -1 }, "toLine is -1"],
     [{ entries: ["t1"], fromLine: 1.5 }, "fromLine is 1.5"],
     [{ entries: Array.from({ length: 11 }, (_, n) => `t${n}`) }, "the maximum is 10"],
-    [{ entries: ["t1"], limit: 1 }, "limit needs query"],
+    [{ entries: ["t1"], limit: 1 }, "limit works only with query"],
     [{ query: "port", limit: 1000 }, "the maximum is 20"],
   ])("%j", async (input, message) => {
     const { session } = history(COMPACTED);

@@ -75,8 +75,10 @@ function checkInput(input: Input, { sessions: mayLookElsewhere }: AgentSettings[
     throw new Error(`entries has ${entries.length} ids; the maximum is ${MOST_ENTRIES}.`);
   checkLines(input);
   if (query !== undefined && (fromLine ?? toLine ?? around) !== undefined)
-    throw new Error("fromLine, toLine and around need entries. Search first, then open a hit with them.");
-  if (entries !== undefined && limit !== undefined) throw new Error("limit needs query.");
+    throw new Error(
+      "fromLine, toLine and around work only with entries. Search first, then open a hit with them.",
+    );
+  if (entries !== undefined && limit !== undefined) throw new Error("limit works only with query.");
   if (around !== undefined && (fromLine ?? toLine) !== undefined)
     throw new Error("Give either fromLine and toLine, or around.");
   if (around === "") throw new Error("around is empty. Give a text from the entry.");

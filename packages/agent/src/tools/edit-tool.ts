@@ -26,10 +26,8 @@ const parameters = toolInput({
     .describe(
       "Several edits of the file in one call. Each applies to the current file; they must not overlap.",
     ),
-  oldText: edit.shape.oldText
-    .optional()
-    .describe("For a single edit, instead of edits: the text to replace."),
-  newText: edit.shape.newText.optional().describe("For a single edit: the replacement."),
+  oldText: edit.shape.oldText.optional().describe("The text to replace, if the call has no edits."),
+  newText: edit.shape.newText.optional().describe("The replacement, if the call has no edits."),
 });
 
 type Input = z.output<typeof parameters>;

@@ -100,13 +100,13 @@ async function realPath(path: string, linksLeft: number = MAX_LINKS): Promise<st
     return await realpath(path);
   } catch (error) {
     const code = errorCode(error);
-    if (code !== "ENOENT" && code !== "ENOTDIR") throw fileProblem("Looking at", path, error);
+    if (code !== "ENOENT" && code !== "ENOTDIR") throw fileProblem("Accessing", path, error);
   }
   const folder = dirname(path);
   if (folder === path) return path;
   const target = await readlink(path).catch(noLink);
   if (target === undefined) return join(await realPath(folder, linksLeft), basename(path));
-  if (linksLeft === 0) throw fileProblem("Looking at", path, { code: "ELOOP" });
+  if (linksLeft === 0) throw fileProblem("Accessing", path, { code: "ELOOP" });
   return realPath(resolve(await realPath(folder, linksLeft), target), linksLeft - 1);
 }
 
@@ -116,7 +116,7 @@ async function realPath(path: string, linksLeft: number = MAX_LINKS): Promise<st
  */
 export async function refuseMoved(real: string): Promise<void> {
   const now = await realPath(real);
-  if (now !== real) throw new Error(`it now leads to ${now}`);
+  if (now !== real) throw new Error(`it now points to ${now}`);
 }
 
 /** True for the folder itself and all in it; both absolute, symbolic links resolved. */
@@ -151,11 +151,11 @@ interface Refusal {
 }
 
 function refusal({ path, real, project, access, wasAsked }: Refusal): string {
-  const leads = real.endsWith(path) ? "" : ` (it leads to ${real})`;
+  const target = real.endsWith(path) ? "" : ` (it points to ${real})`;
   const deed = access === "read" ? "read" : "change";
   if (wasAsked)
-    return `${path}${leads} is outside the project ${project}. The user did not allow you to ${deed} it.`;
-  return `${path}${leads} is outside the project ${project}. You may not ${deed} it. Work inside the project, or ask the user to add its folder to the setting paths.allow.`;
+    return `${path}${target} is outside the project ${project}. The user did not allow you to ${deed} it.`;
+  return `${path}${target} is outside the project ${project}. You may not ${deed} it. Work inside the project, or ask the user to add its folder to the setting paths.allow.`;
 }
 
 /** Names that are offered in place of a missing one. */
@@ -183,7 +183,7 @@ async function exists(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if (errorCode(error) === "ENOENT" || errorCode(error) === "ENOTDIR") return false;
-    throw fileProblem("Looking at", path, error);
+    throw fileProblem("Accessing", path, error);
   }
 }
 
@@ -214,7 +214,7 @@ function plainName(name: string): string {
 function missing({ shown, real }: GuardedPath, folder: string, names: readonly string[]): string {
   if (folder !== dirname(real)) return `There is no ${shown}: the nearest folder that exists is ${folder}.`;
   const near = nearNames(basename(real), names);
-  if (near.length === 0) return `There is no ${shown}. Use ls or find to see what is there.`;
+  if (near.length === 0) return `There is no ${shown}. Use ls or find to look for it.`;
   const offered = near.map((name) => join(dirname(shown), name)).join(", ");
   return `There is no ${shown}. Did you mean ${offered}?`;
 }

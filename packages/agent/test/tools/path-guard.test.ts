@@ -76,7 +76,7 @@ describe("outside the project", () => {
     mkdirSync(join(folder.outside, "asked"));
     writeFileSync(join(folder.outside, "asked", "secret"), "allowed");
     await expect(folder.run(tool, { path: "../asked/secret", ...input })).rejects.toThrow(
-      /it now leads to .*project-two.secret/,
+      /it now points to .*project-two.secret/,
     );
     expect(readFileSync(join(folder.outside, "project-two", "secret"), "utf8")).toBe("secret");
   });
