@@ -21,7 +21,7 @@ export function migratedText(of: {
   isEarlier: boolean;
 }): string {
   const { original = "The session", copy = "a copy", isEarlier } = of;
-  const before = isEarlier ? " from an earlier run" : "";
+  const before = isEarlier ? ", which an earlier run created" : "";
   return `${original} has an older format and stays unchanged. The session continues in ${copy}${before}.`;
 }
 

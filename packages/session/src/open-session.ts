@@ -70,7 +70,7 @@ function readOnlyReason(reading: HeaderReading): string | undefined {
     return `${reading.damage}. Run \`bonsai session doctor FILE --repair\` to write a repaired copy.`;
   }
   if (reading.version <= SESSION_VERSION) return undefined;
-  return `It has format version ${reading.header.version}. This program supports versions up to ${SESSION_VERSION}.`;
+  return `It has format version ${reading.header.version}. Bonsai supports versions up to ${SESSION_VERSION}.`;
 }
 
 function endsTorn(store: SessionStore): boolean {

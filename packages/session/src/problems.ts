@@ -209,11 +209,14 @@ function fieldProblem(record: EntryRecord, field: string): Problem {
 function strayProblem(stray: ReturnType<EntryIndex["strays"]>[number], index: EntryIndex): Problem {
   const record = index.record(stray.record);
   const place = record.parentId === null ? "becomes a root" : `becomes a child of ${record.parentId}`;
-  const named = stray.parentId === undefined ? "no parent" : `the parent ${stray.parentId}`;
+  const parent = `The parent ${stray.parentId}`;
   const found: Record<typeof stray.kind, string> = {
-    missing_parent: `The entry names ${named}, which is not in the file. It ${place}.`,
-    late_parent: `The entry names ${named}, which comes after it.`,
-    cycle: `The entry names ${named}, which is its own descendant. It ${place}.`,
+    missing_parent:
+      stray.parentId === undefined
+        ? `The entry names no parent. It ${place}.`
+        : `${parent} is not in the file. The entry ${place}.`,
+    late_parent: `${parent} comes after the entry.`,
+    cycle: `${parent} is a descendant of the entry. The entry ${place}.`,
   };
   const repair = stray.kind === "late_parent" ? "the parent is written first" : "written with the new parent";
   return problem(record, stray.kind, found[stray.kind], repair);

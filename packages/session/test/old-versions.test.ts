@@ -177,7 +177,7 @@ describe("going on from an old version", () => {
     expect([second.file, second.leafId]).toEqual([first.file, one.id]);
     const two = second.append(said("two"));
     expect(second.notices).toEqual([
-      { code: "migrated_copy", message: expect.stringContaining("from an earlier run") },
+      { code: "migrated_copy", message: expect.stringContaining("which an earlier run created") },
     ]);
     const copy = openSession(first.file!);
     expect(copy.problems()).toEqual([]);
