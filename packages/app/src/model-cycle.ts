@@ -48,8 +48,8 @@ async function favouriteChoices(models: ModelRegistry, favourite: string): Promi
     if (isReachable(choice.model, models.keys)) return [choice];
     const { apiKeyEnv, provider } = choice.model;
     return apiKeyEnv === undefined
-      ? `${reference} needs a login: /login ${provider}`
-      : `${reference} needs a key: set ${apiKeyEnv}, or /login ${provider}`;
+      ? `${reference} needs a login: run /login ${provider}`
+      : `${reference} needs a key: set ${apiKeyEnv} or run /login ${provider}`;
   } catch (error) {
     if (!BonsaiError.is(error)) throw error;
     return error.message.replace(/\.$/, "");

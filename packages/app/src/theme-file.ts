@@ -44,7 +44,7 @@ export const themeFileSchema = z.strictObject({
     // A choice is one line, and is read without the space around it.
     .regex(/^(?!\s)[^/\p{Cc}\p{Zl}\p{Zp}]+(?<!\s)$/u)
     .describe(
-      "Name of the theme in settings. No slash, no control characters, no surrounding space, not auto",
+      "Name of the theme in settings, without slashes, control characters or surrounding space. The name auto is reserved",
     ),
   appearance: z
     .enum(["dark", "light"])

@@ -77,7 +77,7 @@ test("a key goes through the favourites that can be used, with their levels of t
   ui.terminal.press("ctrl+p");
   await ui.terminal.until(/box\/b +thinking high/);
   await ui.terminal.until(
-    /Skipped a favourite model: safe\/locked needs a key: set SAFE_KEY, or \/login\s+safe/,
+    /Skipped a favourite model: safe\/locked needs a key: set SAFE_KEY or run\s+\/login\s+safe/,
   );
   await ui.terminal.until(/Unknown provider "nobody"[^"]*[^.]\.\n/);
   ui.terminal.press("alt+m");

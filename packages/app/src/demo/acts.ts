@@ -127,7 +127,7 @@ Read logs/monday.log to logs/friday.log, find out which discount codes are refus
   },
   {
     title: "Another way",
-    note: "Go back to before the logs and keep a summary of the abandoned branch. Nothing is lost.",
+    note: "Go back to the point before the logs and keep a summary of the abandoned branch. Nothing is lost.",
     backTo: 2,
     user: "Let us fix it instead of reporting it: discountOf() should accept any case and surrounding blanks. Amounts stay whole cents.",
     answers: [
