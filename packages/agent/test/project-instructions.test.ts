@@ -286,7 +286,7 @@ describe("what a CLAUDE.md names with @", () => {
     });
     const read = await instructionsFor(folder, "repo");
     expect(read.map(({ text }) => text.length)).toEqual([11, 30_000, 0]);
-    expect(read[2]!.problem).toContain("longer than 32 KB");
+    expect(read[2]!.problem).toContain("exceed 32 KB in total");
     expect(await instructionsFor(folder, "other")).toHaveLength(1);
   });
 });
