@@ -63,7 +63,7 @@ export const settingsObject = z.strictObject({
   bash: z
     .strictObject({
       timeoutSeconds: z.number().int().min(0).default(120).meta({
-        description: "Time limit in seconds for commands that set none; 0 sets no limit.",
+        description: "Default time limit of a command, in seconds; 0 means no limit.",
       }),
     })
     .prefault({}),

@@ -44,7 +44,7 @@ export function editTool(guard: PathGuard): Tool {
     name: "edit",
     label: "Edit",
     description:
-      "Replaces text in a text file. Copy each oldText exactly from the file, without line numbers. It must occur only once: add neighbouring lines until it does. A call makes all its edits or none.",
+      "Replaces text in a text file. Copy each oldText exactly from the file, without line numbers. It must occur only once: add neighbouring lines until it does. If one edit fails, the call changes nothing.",
     parameters,
     async execute({ input, signal }) {
       const edits = editsOf(input);
