@@ -2,7 +2,7 @@ import { manifestOf, type SummaryLoss, summaryLoss } from "@bonsai-agent/compact
 import { BonsaiError, type TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
 import { compactionChange, UndoneCompactions } from "@bonsai-agent/session/host";
-import type { TokenSize } from "./numbers.ts";
+import { localTime, type TokenSize } from "./numbers.ts";
 
 /** The latest compaction of a path as a derived view: what the history lost to it and what stands for it. */
 export interface CompactionRecord {
@@ -99,9 +99,9 @@ const messageTypes: ReadonlySet<string> = new Set(["message", "custom_message"])
 
 /** What `bonsai session undo --json` and `bonsai session redo --json` print. */
 export interface UndoReport {
-  /** The compaction that counts no more, or again. */
+  /** The compaction that was undone or redone. */
   compactionId: string;
-  /** The entry that says so. */
+  /** The entry that records it. */
   entryId: string;
   /** The context as it was; and the part of it that nobody reported. */
   tokensBefore: number;
@@ -110,8 +110,14 @@ export interface UndoReport {
   tokensAfter: number;
 }
 
+/** Like `the compaction of 14:02`. */
+export function compactionName(session: Session, id: string, nowMs?: number): string {
+  const timeMs = Date.parse(session.entry(id)?.timestamp ?? "");
+  return Number.isNaN(timeMs) ? "the compaction" : `the compaction of ${localTime(timeMs, nowMs)}`;
+}
+
 /**
- * Takes the latest compaction of the current branch back.
+ * Undoes the latest compaction of the current branch.
  * @param contextSize how large the context is at the moment
  * @throws BonsaiError `nothing_to_undo`, and what appending throws; then nothing has changed.
  */

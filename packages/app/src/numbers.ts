@@ -166,6 +166,15 @@ export function moment(ms: number): string {
   return Number.isNaN(ms) ? "?" : new Date(ms).toISOString().slice(0, 16).replace("T", " ");
 }
 
+/** A time in the user's time zone: `14:02` for today, else `2025-11-20 14:02`. */
+export function localTime(ms: number, nowMs = Date.now()): string {
+  const date = new Date(ms);
+  const time = date.toTimeString().slice(0, 5);
+  if (date.toDateString() === new Date(nowMs).toDateString()) return time;
+  const [year, month, day] = [date.getFullYear(), date.getMonth() + 1, date.getDate()];
+  return `${year}-${String(month).padStart(2, "0")}-${String(day).padStart(2, "0")} ${time}`;
+}
+
 /** Tokens in few columns: `950`, `9.5k`, `41k`, `1M`, `1.2M`; `?` where nobody knows. */
 export function shortTokens(tokens: number | null): string {
   if (tokens === null || !Number.isFinite(tokens)) return "?";

@@ -1,6 +1,11 @@
 import { type CompactOptions, fixedTexts, summariserSizes } from "@bonsai-agent/agent";
 import { compactView, plannedCost } from "@bonsai-agent/app/compact-view";
-import { redoLatestUndo, type UndoReport, undoLatestCompaction } from "@bonsai-agent/app/compaction-record";
+import {
+  compactionName,
+  redoLatestUndo,
+  type UndoReport,
+  undoLatestCompaction,
+} from "@bonsai-agent/app/compaction-record";
 import { type Line, span } from "@bonsai-agent/app/line";
 import { counted, sizeChange, type TokenSize } from "@bonsai-agent/app/numbers";
 import { planPicture } from "@bonsai-agent/app/plan-view";
@@ -24,7 +29,6 @@ import type { CatalogueModel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
-import { localTime } from "../local-time.ts";
 import { isNoModel } from "../no-model.ts";
 import { textLines } from "../panels/panel-frame.ts";
 import { PickList } from "../panels/pick-list.ts";
@@ -247,12 +251,6 @@ function applyAndReport(
     aboutEntryId: session.leafId ?? undefined,
   });
   return report.tokensAfter;
-}
-
-/** Like `the compaction of 14:02`. */
-function compactionName(session: Session, id: string): string {
-  const timeMs = Date.parse(session.entry(id)?.timestamp ?? "");
-  return Number.isNaN(timeMs) ? "the compaction" : `the compaction of ${localTime(timeMs)}`;
 }
 
 /** The size above which the context is compacted by itself, where it has `tokens` and is above; else undefined. */

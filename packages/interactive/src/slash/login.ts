@@ -1,3 +1,4 @@
+import { localTime } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
@@ -8,7 +9,6 @@ import {
   referenceOf,
 } from "@bonsai-agent/models";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
-import { localTime } from "../local-time.ts";
 import { isNoModel } from "../no-model.ts";
 import { askPick, askText, askYes } from "../panels/ask.ts";
 import { reloadModels } from "./model-commands.ts";
