@@ -100,7 +100,7 @@ const columns: Readonly<Record<string, Column>> = {
     cell: ({ neededAfter }) => share(neededAfter),
   },
   neededAlong: {
-    name: "Along",
+    name: "Overall",
     meaning: "The same share, measured at requests spread evenly over the session.",
     cell: ({ neededAlong }) => share(neededAlong),
   },
@@ -110,7 +110,7 @@ const columns: Readonly<Record<string, Column>> = {
     cell: ({ wordsKept }) => share(wordsKept),
   },
   again: {
-    name: "Again",
+    name: "Rereads",
     meaning: "Files that the agent had to read again because their content had left the context.",
     cell: ({ readAgain }) => String(readAgain),
   },

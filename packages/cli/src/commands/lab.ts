@@ -62,7 +62,18 @@ function writtenPage(file: string, html: string): { sizeBytes: number; error?: u
 }
 
 const columns = [
-  ...["policy", "cost", "compactions", "masked", "highest", "waited", "needed", "along", "words", "again"],
+  ...[
+    "policy",
+    "cost",
+    "compactions",
+    "masked",
+    "highest",
+    "waited",
+    "needed",
+    "overall",
+    "words",
+    "rereads",
+  ],
 ];
 
 function labView(run: LabRun, width: number): Line[] {
@@ -79,7 +90,7 @@ function labView(run: LabRun, width: number): Line[] {
       text === undefined ? [] : paragraph(text, width, "gray"),
     ),
     ...paragraph(
-      `needed: the share of later used facts that the model still sees after a compaction. along: the same share over all requests. words: the share of your own words still visible after a compaction. again: files read again after their result was removed. ${summariesText(run)}`,
+      `needed: share of the facts used later that the model still sees after a compaction. overall: the same share over all requests. words: share of your words that the model still sees after a compaction. rereads: files read again because their content had left the context. ${summariesText(run)}`,
       width,
       "gray",
     ),
@@ -109,7 +120,7 @@ function policyTable(policies: readonly PolicyResult[], width: number): Iterable
 
 const CHART_TITLE = "context over time";
 /** What goes first where a terminal is narrow; all of it stands in `--json` and on the page. */
-const LEAST_NEEDED = ["again", "masked", "words", "highest", "along"];
+const LEAST_NEEDED = ["rereads", "masked", "words", "highest", "overall"];
 
 /** Columns by their place, so many as fit. */
 function fitting(sizes: readonly number[], width: number): number[] {
@@ -146,10 +157,9 @@ function summariesText({ policies }: LabRun): string {
     policies.reduce((sum, { summaries }) => sum + summaries.requests, 0),
     policies.reduce((sum, { summaries }) => sum + summaries.recorded, 0),
   ];
-  const cost = `the cost includes them`;
-  return taken === 0
-    ? `${counted(all, "request for a summary", "requests for summaries")}; ${cost}.`
-    : `${counted(all, "request for a summary", "requests for summaries")}, ${taken} of them answered from the recording; ${cost}.`;
+  const requests = counted(all, "request for a summary", "requests for summaries");
+  const recorded = taken === 0 ? "" : ` The recording answered ${taken} of them.`;
+  return `The costs include ${requests}.${recorded}`;
 }
 
 const HEIGHTS = "▁▂▃▄▅▆▇█";
