@@ -96,7 +96,7 @@ export const agentFlags: readonly OptionGrammar[] = [
   },
   {
     flags: "-r, --resume [session]",
-    description: "resume a session file or id; without one, pick",
+    description: "resume a session (file or id), or choose one",
     conflicts: ["session", "fork"],
   },
   {
@@ -116,12 +116,12 @@ export const agentFlags: readonly OptionGrammar[] = [
     flags: "--model <provider/id>",
     description: "use this model; :high sets thinking",
   },
-  { flags: "--provider <name>", description: "the provider of the model of --model", hidden: true },
+  { flags: "--provider <name>", description: "the provider of --model", hidden: true },
   { flags: "--models <names>", description: "models to cycle through, like a/b,c/d:high" },
   { flags: "--thinking <level>", description: "off, minimal, low, medium, high or xhigh" },
   {
     flags: "--api-key <key>",
-    description: "the key of the provider of --model, for this run only; never stored",
+    description: "the API key for --model, for this run only; never stored",
   },
   {
     flags: "--system-prompt <text>",
@@ -166,9 +166,9 @@ export const agentFlags: readonly OptionGrammar[] = [
     description: "load no extensions, skills, prompt templates, themes or AGENTS.md",
   },
   { flags: "--name <name>", description: "name the session" },
-  { flags: "--use-theme <name>", description: "the theme of the screen; two as light/dark", hidden: true },
-  { flags: "-q, --quiet", description: "print nothing but errors on stderr" },
-  { flags: "--debug", description: "write a log to the logs folder" },
+  { flags: "--use-theme <name>", description: "the screen's theme, or two: light/dark", hidden: true },
+  { flags: "-q, --quiet", description: "write only errors to stderr" },
+  { flags: "--debug", description: "write a log to ~/.bonsai/logs" },
   ...extensionFlags,
 ];
 
@@ -240,7 +240,7 @@ export const grammar: readonly CommandGrammar[] = [
     summary: "Show counts, tokens, cost, files, branches and the latest compaction",
     args: [session],
     options: [
-      { flags: "--sources", description: "list the lines of the latest summary with their source entries" },
+      { flags: "--sources", description: "list each line of the latest summary with its source entries" },
       { flags: "--entry <id>", description: "with --sources: use the summary of this entry" },
     ],
     examples: [
@@ -281,14 +281,14 @@ export const grammar: readonly CommandGrammar[] = [
       { flags: "--summarize", description: "summarise the branch you leave" },
       { ...focus, description: "with --summarize: a topic that the summary must cover" },
       { ...summaryModel, description: "with --summarize: write the summary with this model" },
-      { flags: "--label <text>", description: "label the summary, or else the entry" },
+      { flags: "--label <text>", description: "label the summary; without a summary, label the entry" },
       onlyExtension,
     ],
     examples: [
       ["bonsai session goto session.jsonl 0000010c", "go back to an entry"],
       [
         "bonsai session goto session.jsonl 0000010c --summarize",
-        "the same, and keep a summary of the branch",
+        "the same, with a summary of the branch you leave",
       ],
     ],
     load: async () => (await import("./commands/goto.ts")).run,
@@ -336,7 +336,7 @@ export const grammar: readonly CommandGrammar[] = [
     ],
     examples: [
       ["bonsai session merge session.jsonl 0000010c", "add a summary of that branch"],
-      ["bonsai session merge session.jsonl 0000010c --json", "a second time: only the new work"],
+      ["bonsai session merge session.jsonl 0000010c --json", "merge again: adds only the new work"],
     ],
     load: async () => (await import("./commands/merge.ts")).run,
   },
@@ -349,9 +349,9 @@ export const grammar: readonly CommandGrammar[] = [
   },
   {
     name: "session redo",
-    summary: "Redo the compaction that was undone last",
+    summary: "Redo the compaction you undid last",
     args: [session],
-    examples: [["bonsai session redo session.jsonl", "the summary is back, followed by the later messages"]],
+    examples: [["bonsai session redo session.jsonl", "the summary returns; later messages stay"]],
     load: async () => (await import("./commands/undo.ts")).redo,
   },
   {
@@ -381,7 +381,7 @@ export const grammar: readonly CommandGrammar[] = [
     ],
     options: [
       { flags: "--cwd <folder>", description: "the working folder, if the transcript names none" },
-      { flags: "--session-id <id>", description: "the session to import from a folder of several" },
+      { flags: "--session-id <id>", description: "the session to import, if the folder has several" },
       { flags: "-o, --output <file>", description: "write here; default: the sessions folder" },
     ],
     examples: [
@@ -483,7 +483,10 @@ export const grammar: readonly CommandGrammar[] = [
     examples: [
       ["bonsai compact 3f2a --dry-run", "show the plan for a recorded session"],
       ["bonsai compact session.jsonl -o small.jsonl", "compact a copy"],
-      ["bonsai compact session.jsonl --keep 10k --focus 'the parser'", "keep less, and name what matters"],
+      [
+        "bonsai compact session.jsonl --keep 10k --focus 'the parser'",
+        "keep fewer recent tokens, and set a focus",
+      ],
       ["bonsai compact session.jsonl --model anthropic/claude-haiku-4-5", "write the summary with a model"],
       ["bonsai compact rollout-2026-11-20.jsonl", "turn another agent's transcript into a compacted session"],
       ["bonsai compact session.jsonl -e ./my-summary.ts", "let an extension summarise or cancel"],
@@ -508,7 +511,7 @@ export const grammar: readonly CommandGrammar[] = [
       },
       {
         flags: "--summaries <source>",
-        description: "digest (default), or recorded: the summaries of the session where it has them",
+        description: "digest (default), or recorded (the summaries in the session, if any)",
       },
       {
         flags: "--model <provider/id>",
@@ -519,7 +522,7 @@ export const grammar: readonly CommandGrammar[] = [
       { flags: "--all", description: "replay all sessions of this folder" },
       {
         flags: "--window <tokens>",
-        description: "the model's context window; default: that of the recorded model",
+        description: "the model's context window; default: the recorded model's",
         kind: "tokens",
       },
       {
@@ -533,9 +536,9 @@ export const grammar: readonly CommandGrammar[] = [
       },
     ],
     examples: [
-      ["bonsai lab session.jsonl", "the cost and the losses of your settings and of every preset"],
+      ["bonsai lab session.jsonl", "compare your settings with every preset: cost and lost facts"],
       ["bonsai lab session.jsonl --policy pi --policy bonsai+64k", "compare two policies"],
-      ["bonsai lab --tune --all", "settings to paste, and how much they save"],
+      ["bonsai lab --tune --all", "print cheaper settings to paste, and their savings"],
     ],
     load: async () => (await import("./commands/lab.ts")).run,
   },
@@ -544,7 +547,7 @@ export const grammar: readonly CommandGrammar[] = [
     section: "Compaction",
     summary: "Watch a scripted agent compact, without a key",
     args: [],
-    options: [{ flags: "--fast", description: "do not pause for readers" }],
+    options: [{ flags: "--fast", description: "run without pauses" }],
     examples: [
       ["bonsai demo", "real tools and real compactions, without a key"],
       ["bonsai demo --json", "every request and event, as JSON"],
@@ -590,7 +593,7 @@ export const grammar: readonly CommandGrammar[] = [
     options: [{ flags: "--untrust", description: "stop trusting the project" }],
     examples: [
       ["bonsai trust", "use the settings and extensions in .bonsai of this folder"],
-      ["bonsai trust ../shop --untrust", "stop using those of another folder"],
+      ["bonsai trust ../shop --untrust", "stop trusting another folder"],
     ],
     load: async () => (await import("./commands/trust.ts")).run,
   },
@@ -622,18 +625,14 @@ export const grammar: readonly CommandGrammar[] = [
     name: "extension remove",
     summary: "Remove an added package",
     args: [["<package>", "its name, or the path that you added"]],
-    examples: [
-      ["bonsai extension remove NAME", "its extensions no longer run; your own files are not deleted"],
-    ],
+    examples: [["bonsai extension remove NAME", "stop its extensions; your own files stay"]],
     load: async () => (await import("./commands/packages.ts")).remove,
   },
   {
     name: "extension update",
     summary: "Update added packages to their newest versions",
     args: [["[package]", "the name of one package; default: all"]],
-    examples: [
-      ["bonsai extension update", "show the old and new version of each; npm updates bonsai itself"],
-    ],
+    examples: [["bonsai extension update", "update all packages; to update bonsai itself, use npm"]],
     load: async () => (await import("./commands/packages.ts")).update,
   },
 ];

@@ -17,7 +17,7 @@ async function runProgram(): Promise<void> {
     import("./program.ts"),
     import("@bonsai-agent/app/io"),
   ]);
-  const unwritten = firstWriteError(() => interruptRunning("The reader of the output has closed it."));
+  const unwritten = firstWriteError(() => interruptRunning("The program that reads the output closed it."));
   const io = processIo();
   process.exitCode = await run(argv, io);
   if (process.exitCode === ExitCode.cancelled) setTimeout(() => process.exit(), endGraceMs).unref();

@@ -86,7 +86,7 @@ describe("bonsai goto", () => {
     await runCli(["goto", file, target.id]);
     const leaf = rows.findLast(({ active }) => active)!;
     const { stdout } = await runCli(["goto", file, leaf.id, "--summarize"]);
-    expect(stdout).toContain("Wrote no summary: the model loses no message by this move.");
+    expect(stdout).toContain("Wrote no summary: this move removes no message from the context.");
     const { stdout: asked } = await runCli(["goto", file, target.id]);
     expect(asked).not.toContain("summary was made");
   });

@@ -72,7 +72,7 @@ describe("bonsai install", () => {
     const options = { cwd, env: { ...env, PATH: "" } };
     const added = await runCli(["extension", "add", "todo"], options);
     expect(added.stdout).toContain("Added @bonsai-agent/todo");
-    expect(added.stdout).toContain("It ships with bonsai");
+    expect(added.stdout).toContain("It comes with bonsai");
     const { packages } = await jsonOf<ListReport>(["extension", "list"], options);
     expect(packages).toMatchObject([{ name: "@bonsai-agent/todo", source: "shipped:todo", problems: [] }]);
     const events = await runCli(

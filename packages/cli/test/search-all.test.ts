@@ -36,7 +36,7 @@ test("its table names session, entry, kind and text; the limit cuts it", async (
   const options = { env: { BONSAI_HOME: home() }, columns: 70 };
   const { stdout } = await runCli(["search", "cache", "-n", "2"], options);
   expect(stdout).toContain("3f2a9c01");
-  expect(stdout).toContain("2 hits  More exist: raise --limit.");
+  expect(stdout).toContain("2 hits  There are more: raise --limit.");
   expect((await runCli(["search", "no", "such", "thing"], options)).stdout).toBe(
     'No matches for "no such thing".\n',
   );

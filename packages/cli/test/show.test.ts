@@ -73,7 +73,7 @@ describe("bonsai show", () => {
     const { stdout } = await runCli(["show", file, "--sources"], { columns: 80 });
     const [first] = report.entries;
     expect(stdout).toContain(`      ${first!.entryId} ${first!.kind} ${first!.timestamp!.slice(0, 10)}`);
-    expect(stdout).toMatch(/\d+ of \d+ lines name their entries, 0 were matched\.\n$/);
+    expect(stdout).toMatch(/\d+ of \d+ lines name their source entries\. 0 more were matched\.\n$/);
     for (const line of stdout.split("\n")) expect(textWidth(line)).toBeLessThanOrEqual(80);
   });
 

@@ -153,7 +153,7 @@ function* shares(items: readonly ContextItem[], size: ContextSize, width: number
     [name],
     [tokenDigits(value, true)],
     [percentages[at]!],
-    [name === besideName && width >= 60 ? span("and the error of the estimates", "gray") : ""],
+    [name === besideName && width >= 60 ? span("including estimation errors", "gray") : ""],
   ]);
   const columns = [{}, {}, { align: "right" }, { align: "right" }, {}] as const;
   yield bar(parts, { width: Math.min(width, 80) });

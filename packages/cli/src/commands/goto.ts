@@ -99,7 +99,7 @@ function* gotoView(
       `Added the summary of the branch as ${report.summaryEntryId}${decidedBy === undefined ? "" : ` (written by ${decidedBy})`}.`,
     ];
   } else if (asksSummary && report.status === undefined)
-    yield ["Wrote no summary: the model loses no message by this move."];
+    yield ["Wrote no summary: this move removes no message from the context."];
   if (report.editorText === undefined) return;
   yield [];
   yield [span("The message you went back to:", "bold")];

@@ -35,7 +35,7 @@ export async function daysOf(invocation: Invocation, names: readonly string[]): 
   if (recordings.length === 0)
     throw new BonsaiError({
       code: "nothing_to_replay",
-      message: "These sessions contain no answer of a model, so there is nothing to replay.",
+      message: "These sessions contain no model answers, so there is nothing to replay.",
       hint: "Name another session. Run `bonsai session list` to list them.",
     });
   const { models } = await knownCatalogue(io, (notice) => output.notify(notice));

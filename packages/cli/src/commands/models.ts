@@ -193,7 +193,7 @@ function providerLine(
   width: number,
 ): Line {
   const variable = keyNames.get(provider);
-  const missing = variable === undefined ? "no key or no answer" : `no key in ${variable}`;
+  const missing = variable === undefined ? "no key, or no server answers" : `no key in ${variable}`;
   const source = key !== null ? `key from ${key}` : usable ? "no key needed" : missing;
   return fitLine([span(oneLine(provider), "bold"), span(`  ${source}`, "gray")], width);
 }

@@ -109,8 +109,8 @@ function installView(report: InstallReport, { width, cwd }: { width: number; cwd
 }
 
 function originOf({ source, folder }: Pick<InstallReport, "source" | "folder">): string {
-  if (source.startsWith("shipped:")) return "It ships with bonsai and is updated with it.";
-  if (folder === source) return "It is used in place, so your changes to it take effect.";
+  if (source.startsWith("shipped:")) return "It comes with bonsai. Updating bonsai also updates it.";
+  if (folder === source) return "Bonsai loads it from there, so your changes take effect.";
   return "Its install scripts were not run.";
 }
 
@@ -201,7 +201,7 @@ const unchanged: Readonly<Record<PackageUpdate["status"], string>> = {
   current: "is the newest version",
   pinned: "pinned: you added this version",
   local: "local: not updated",
-  shipped: "is updated with the command",
+  shipped: "updated together with bonsai",
   failed: "update failed: unchanged",
 };
 

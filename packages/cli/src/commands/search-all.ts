@@ -81,7 +81,7 @@ function hitsView(
   return [
     ...table(rows, { columns: [{}, {}, {}, {}, { flexible: true }], width }),
     [],
-    [span(counted(hits.length, "hit"), "bold"), more ? span("  More exist: raise --limit.", "gray") : ""],
+    [span(counted(hits.length, "hit"), "bold"), more ? span("  There are more: raise --limit.", "gray") : ""],
   ];
 }
 

@@ -118,6 +118,6 @@ function searchView(
   return [
     ...table(rows, { columns: [{}, {}, {}, { flexible: true }], width }),
     [],
-    [found, more ? span("  More exist: raise --limit.", "gray") : ""],
+    [found, more ? span("  There are more: raise --limit.", "gray") : ""],
   ];
 }

@@ -75,10 +75,7 @@ function* legend(lines: readonly SummaryLine[], width: number): Generator<Line> 
   const known = lines.filter((line) => line.entryIds.length > 0 && !line.isMatched).length;
   const matched = lines.filter((line) => line.isMatched).length;
   yield [];
-  const counts = `${count(known)} of ${count(lines.length)} lines name their entries, ${count(matched)} were matched`;
-  for (const text of wrap(
-    `${counts}${matched === 0 ? "." : ` (${MATCHED.trim()}) by rare words in both.`}`,
-    width,
-  ))
+  const counts = `${count(known)} of ${count(lines.length)} lines name their source entries. ${count(matched)} more were matched`;
+  for (const text of wrap(`${counts}${matched === 0 ? "." : ` (${MATCHED.trim()}) by rare words.`}`, width))
     yield [span(text, "gray")];
 }

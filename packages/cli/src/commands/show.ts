@@ -284,10 +284,9 @@ function* compactionLines(record: CompactionRecord, { width, nowMs }: ShowViewOp
 
 /** A compaction counts the messages of the context; those before an earlier one are in its summary already. */
 function becameSummary({ compactedMessageCount: all, summarisedCount }: CompactionRecord): string {
-  if (summarisedCount === null || summarisedCount === all)
-    return `${counted(all, "message")} became a summary:`;
-  const news = `${counted(summarisedCount, "message")} of the context became a summary`;
-  return `${news}. It covers ${count(all)} messages of this path:`;
+  if (summarisedCount === null || summarisedCount === all) return `Summarised ${counted(all, "message")}:`;
+  const news = `Summarised ${counted(summarisedCount, "message")} of the context`;
+  return `${news}. With earlier compactions, the summary covers ${count(all)} messages:`;
 }
 
 function ordinal(value: number): string {

@@ -23,7 +23,7 @@ export async function run({ args, options, io, output }: Invocation): Promise<un
   const place = { cwd: folder, home, userHome: userHomeFolder(io.env) };
   const use = trusted ? await projectUse(place) : { used: [], missing: [], settings: [], servers: [] };
   const report: TrustReport = { folder, trusted, changed, ...use };
-  output.result(report, () => lines(report));
+  output.result(report, () => lines(report, options.untrust === true));
 }
 
 /** Trust can come from a folder above. A folder that is gone has none. */
@@ -31,12 +31,16 @@ function remains(folder: string, home: string): boolean {
   return existsSync(folder) && isTrusted(folder, home);
 }
 
-function lines(report: TrustReport): Line[] {
+function lines(report: TrustReport, isUntrusting: boolean): Line[] {
   const { folder, trusted, changed } = report;
-  const state = trusted ? "is trusted. Bonsai uses its own settings and extensions" : "is not trusted";
-  const before = changed ? "" : trusted ? " (it was already)" : " (it was not before)";
-  const first: Line = [span(folder, "bold"), ` ${state}${before}.`];
-  if (!trusted) return [first];
-  if (isNothing(report)) return [first, ["It has none now. Bonsai uses them as soon as they exist."]];
+  const name = span(folder, "bold");
+  if (!trusted) return [[name, changed ? " is no longer trusted." : " was not trusted. Nothing changed."]];
+  if (isUntrusting) return [[name, " is still trusted, because a folder above it is."]];
+  const first: Line = [
+    name,
+    ` ${changed ? "is now" : "was already"} trusted. Bonsai uses its settings and extensions.`,
+  ];
+  if (isNothing(report))
+    return [first, ["The project has none yet. Bonsai will use them when you add some."]];
   return [first, ...projectUseLines(report, folder).map((line): Line => ["  ", line])];
 }
