@@ -156,7 +156,7 @@ function typesSection(root: string, groups: readonly EventGroup[]): string {
   const blocks = [...named].sort().map((name) => `\`\`\`ts\n${own.get(name)!}\n\`\`\``);
   const rows = [...elsewhere]
     .sort()
-    .map(([name, folder]) => [code(name), `[\`@bonsai-agent/${folder}\`](../api/${folder}.md)`]);
+    .map(([name, folder]) => [code(name), `[\`@bonsai-agent/${folder}\`](../../packages/${folder}/API.md)`]);
   return ["## Types", ...blocks, table(["type", "package"], rows)].join("\n\n");
 }
 

@@ -244,7 +244,10 @@ function tooLong(bytes: number): BonsaiError {
 function unknownCommand(type: unknown, names: readonly string[]): BonsaiError {
   return new BonsaiError({
     code: "rpc_command_unknown",
-    message: `${type === undefined ? "The command has no type" : `Unknown command ${jsonText(type)}`}.${didYouMean(type, names)}`,
+    message:
+      type === undefined
+        ? "The command has no type."
+        : `Unknown command ${jsonText(type)}.${didYouMean(type, names)}`,
     hint: `Commands: ${names.join(", ")}.`,
   });
 }
