@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Handler, Lifecycle } from "@bonsai-agent/lifecycle";
@@ -166,84 +166,84 @@ describe("a summary that is made while the agent works", () => {
 /** With a pin, and a compaction that can be taken back. */
 const DAY = `U A U A C(u2) P"Whole cents." ${SOON}`;
 type Working = ReturnType<typeof working>;
-type Becomes = "written" | "thrown away" | "waited for";
+type Outcome = "committed" | "discarded" | "awaited";
 
-/** What somebody does while a summary is being made. */
+/** The event that happens while a summary runs in the background. */
 const meanwhile: Readonly<Record<string, (at: Working) => unknown>> = {
-  "more is said and done": ({ session }) => history(MORE, session),
-  "Esc, or the work is aborted": ({ check }) => check(AbortSignal.abort()),
-  "the compaction is due before it is ready": ({ session }) => history(MORE, session),
-  "the model says nothing for long": ({ session }) => history(MORE, session),
+  "the conversation continues": ({ session }) => history(MORE, session),
+  "the user presses Esc": ({ check }) => check(AbortSignal.abort()),
+  "the compaction is due before the summary is ready": ({ session }) => history(MORE, session),
+  "the model stays silent": ({ session }) => history(MORE, session),
   "the model fails": ({ summariser }) => summariser.answer({ stopReason: "error", errorMessage: "down" }),
-  "a mask, or another edit": ({ session, id }) =>
+  "a result is masked": ({ session, id }) =>
     session.append({ type: "context_edit", targetId: id("u4"), replacement: null }),
-  "`/undo`, `/redo`": ({ session, id }) =>
+  "the user undoes a compaction": ({ session, id }) =>
     session.append({ type: "custom", customType: UNDO_CUSTOM_TYPE, data: { compactionId: id("c1") } }),
-  "a pin is made, or taken back": ({ session }) => history('Q"Whole cents." P"Half cents."', session),
-  "`/tree` to another branch": ({ session, id }) => {
+  "a pin is added or removed": ({ session }) => history('Q"Whole cents." P"Half cents."', session),
+  "the user moves to another branch": ({ session, id }) => {
     session.moveTo(id("a3"));
     history("U:8000 A:10", session);
   },
-  "`/tree`, and back again": ({ session, id }) => {
+  "the user moves to another branch and back": ({ session, id }) => {
     session.moveTo(id("a3"));
     session.moveTo(id("a5"));
   },
-  "`/compact`": async ({ controller, summariser }) => {
+  "the user runs /compact": async ({ controller, summariser }) => {
     const asked = controller.compact();
     await settled();
     summariser.answer();
     await asked;
   },
-  "`/compact` with a focus, from a chosen entry, or again": async ({ controller, summariser }) => {
+  "the user runs /compact with a focus": async ({ controller, summariser }) => {
     const asked = controller.compact({ focus: "the parser" });
     await settled();
     summariser.answer();
     expect((await asked).status).toBe("compacted");
   },
-  "`/compact` with the digest": async ({ controller }) =>
+  "the user runs /compact with the digest": async ({ controller }) =>
     expect((await controller.compact({ useDigest: true })).status).toBe("compacted"),
-  "another model, or other settings of compaction": ({ controller }) => controller.modelChanged(),
-  "a fork is made": ({ session }) => {
+  "the model changes": ({ controller }) => controller.modelChanged(),
+  "the session is forked": ({ session }) => {
     const fork = openSession(cloneSession(session));
     expect(fork.projection().items).toHaveLength(session.projection().items.length);
     fork.close();
   },
-  "another process writes into the file": ({ session }) => {
+  "another process appends to the file": ({ session }) => {
     const other = openSession(session.file!);
     history("U A", other);
     other.close();
   },
   "the session is closed": ({ controller }) => controller.abandonBackground("The session is closed."),
   "the program is killed": () => {},
-  "an extension vetoes": () => {},
-  "an extension gives its own summary": () => {},
+  "an extension cancels it": () => {},
+  "an extension returns its own summary": () => {},
 };
 
 const handlers: Readonly<Record<string, Handler<CompactionEvents["session_before_compact"]>>> = {
-  "an extension vetoes": ({ background }) => ({ cancel: background === true }),
-  "an extension gives its own summary": ({ background, preparation }) => {
+  "an extension cancels it": ({ background }) => ({ cancel: background === true }),
+  "an extension returns its own summary": ({ background, preparation }) => {
     expect(background).toBe(true);
     const { firstKeptEntryId, tokensBefore } = preparation;
     return { compaction: { summary: "An own one.", firstKeptEntryId, tokensBefore } };
   },
 };
 
-async function becomes(row: string): Promise<Becomes> {
+async function outcomeAfter(event: string): Promise<Outcome> {
   const file = join(mkdtempSync(join(tmpdir(), "background-")), "session.jsonl");
   const at = working({ notation: DAY, file });
-  const handler = handlers[row];
+  const handler = handlers[event];
   if (handler !== undefined) at.lifecycle.on("session_before_compact", handler);
   await at.check();
   await settled();
-  await meanwhile[row]!(at);
-  if (row === "the program is killed") return isWritten(openSession(file)) ? "written" : "thrown away";
+  await meanwhile[event]!(at);
+  if (event === "the program is killed") return isWritten(openSession(file)) ? "committed" : "discarded";
   const isDue =
-    row === "the compaction is due before it is ready" || row === "the model says nothing for long";
-  if (isDue) return (await isWaitedFor(at)) ? "waited for" : "thrown away";
+    event === "the compaction is due before the summary is ready" || event === "the model stays silent";
+  if (isDue) return (await isWaitedFor(at)) ? "awaited" : "discarded";
   at.summariser.answer();
   await settled();
   await at.check();
-  return isWritten(at.session) ? "written" : "thrown away";
+  return isWritten(at.session) ? "committed" : "discarded";
 }
 
 /** Until somebody ends the wait; then nothing is written. */
@@ -274,21 +274,31 @@ function ownManifest({ details }: { details?: unknown }): { isBackground?: boole
   return (details as { manifest?: { isBackground?: boolean } } | undefined)?.manifest;
 }
 
-const table = readFileSync(new URL("../README.md", import.meta.url), "utf8")
-  .split("## In the background\n")[1]!
-  .split("\n## ")[0]!
-  .split("\n")
-  .flatMap((line) => {
-    const [, row, outcome] = /^\| (.+?) \| \*\*(.+?)\*\*/.exec(line) ?? [];
-    return row === undefined ? [] : [[row, outcome!] as const];
-  });
+const table: readonly [event: string, outcome: Outcome][] = [
+  ["the conversation continues", "committed"],
+  ["the user presses Esc", "committed"],
+  ["the compaction is due before the summary is ready", "awaited"],
+  ["the model stays silent", "awaited"],
+  ["the model fails", "discarded"],
+  ["a result is masked", "discarded"],
+  ["the user undoes a compaction", "discarded"],
+  ["a pin is added or removed", "discarded"],
+  ["the user moves to another branch", "discarded"],
+  ["the user moves to another branch and back", "committed"],
+  ["the user runs /compact", "committed"],
+  ["the user runs /compact with a focus", "discarded"],
+  ["the user runs /compact with the digest", "discarded"],
+  ["the model changes", "discarded"],
+  ["the session is forked", "committed"],
+  ["another process appends to the file", "committed"],
+  ["the session is closed", "discarded"],
+  ["the program is killed", "discarded"],
+  ["an extension cancels it", "discarded"],
+  ["an extension returns its own summary", "committed"],
+];
 
-test("the README's table has each row once", () => {
-  expect(table.map(([row]) => row).sort()).toEqual(Object.keys(meanwhile).sort());
-});
-
-test.each(table)("meanwhile %s: it is %s", async (row, outcome) => {
-  expect(await becomes(row)).toBe(outcome);
+test.each(table)("if %s meanwhile, the background summary is %s", async (event, outcome) => {
+  expect(await outcomeAfter(event)).toBe(outcome);
 });
 
 function idsInView(session: Session, leafId = session.leafId): string[] {

@@ -243,6 +243,7 @@ function tooLong(bytes: number): BonsaiError {
 
 function unknownCommand(type: unknown, names: readonly string[]): BonsaiError {
   return new BonsaiError({
+    /** The line names a command that does not exist, or none. */
     code: "rpc_command_unknown",
     message:
       type === undefined
