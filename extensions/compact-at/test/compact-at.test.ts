@@ -138,9 +138,7 @@ describe("where a compaction does not help", () => {
     const session = await stage({ "compact-at": "5k" }, { settings });
     await say(session, words.slice(0, 24_000), words.slice(0, 44_000), "Two.", "Three.");
     expect(purposes(session)).toEqual(["turn", "turn", "summary", "turn", "turn"]);
-    expect(notified(session)).toEqual([
-      expect.stringContaining("the whole context is recent"),
-    ]);
+    expect(notified(session)).toEqual([expect.stringContaining("the whole context is recent")]);
     await say(session, words.slice(0, 20_000));
     expect(compactions(session)).toBe(2);
   });

@@ -86,7 +86,10 @@ describe.each(Object.entries(transports))("server-everything over %s", (_transpo
     await mcp.session.prompt("Go.");
     await mcp.session.prompt("Go on.");
     const [stopped, echo] = mcp.results();
-    expect(stopped).toMatchObject({ isError: true, text: expect.stringContaining("The user stopped this call") });
+    expect(stopped).toMatchObject({
+      isError: true,
+      text: expect.stringContaining("The user stopped this call"),
+    });
     expect(echo!.text).toBe("Echo: still here");
     expect(mcp.notices).toEqual([]);
   });

@@ -68,9 +68,7 @@ describe("what is far above the window is made smaller before it is sent", () =>
     expect(Math.max(...sizes(run))).toBeLessThan(33_000);
     const last = run.outcomes.at(-1) as { detail: string };
     expect(last).toMatchObject({ status: "compacted", steps: { shortened: 6 } });
-    expect(last.detail).toMatch(
-      /^Compacted the context: summarised \d+ messages, shortened 6 messages\./,
-    );
+    expect(last.detail).toMatch(/^Compacted the context: summarised \d+ messages, shortened 6 messages\./);
   });
 
   test("where both are switched off, it is sent, and the provider's refusal is the error", async () => {

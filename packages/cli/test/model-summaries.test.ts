@@ -68,7 +68,9 @@ describe("bonsai compact --model", () => {
     const { run } = agentProject(refusing);
     const { code, stdout } = await run(["compact", longSession()]);
     expect(code).toBe(0);
-    expect(stdout.replaceAll(/\s+/g, " ")).toContain("Used the built-in digest because the model's summary failed: no such key.");
+    expect(stdout.replaceAll(/\s+/g, " ")).toContain(
+      "Used the built-in digest because the model's summary failed: no such key.",
+    );
     const report = JSON.parse((await run(["compact", longSession(), "--json"])).stdout) as CompactionReport;
     expect(report).toMatchObject({ status: "compacted", rung: "digest", requests: 1 });
     expect(report.detail).toBe("Used the built-in digest because the model's summary failed: no such key.");

@@ -131,7 +131,9 @@ describe("bonsai -p", () => {
     for (const flags of [[], ["-c"], ["-c"]]) await run([...flags, long]);
     const { code, stdout, stderr } = await run(["-c", long]);
     expect([code, stdout]).toEqual([0, "on\n"]);
-    expect(stderr).toMatch(/^Compacted: .*\nUsed the built-in digest because the model's summary failed: no\.$/m);
+    expect(stderr).toMatch(
+      /^Compacted: .*\nUsed the built-in digest because the model's summary failed: no\.$/m,
+    );
     expect(stderr).not.toContain("Compaction failed");
   });
 

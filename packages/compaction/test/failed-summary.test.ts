@@ -53,7 +53,9 @@ describe("a model's summary that failed", () => {
     const { summariser, next, pass, warnings } = failing([broken]);
     const first = await next();
     expect(first.status).toBe("compacted");
-    expect(first.detail).toContain("Used the built-in digest because the model's summary failed: the model is down.");
+    expect(first.detail).toContain(
+      "Used the built-in digest because the model's summary failed: the model is down.",
+    );
     expect(first.detail).not.toContain("minute");
     pass(3);
     const second = await next();

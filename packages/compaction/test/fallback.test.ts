@@ -66,7 +66,9 @@ test("why it is the digest's is said also where more was cut after it", async ()
     summariser: scriptedSummariser([new Error("no connection")]),
   });
   expect(result).toMatchObject({ status: "compacted", rung: "truncate", summarisedBy: "digest" });
-  expect(result.detail).toContain("Used the built-in digest because the model's summary failed: no connection.");
+  expect(result.detail).toContain(
+    "Used the built-in digest because the model's summary failed: no connection.",
+  );
 });
 
 test("the summariser's cost is in the result, and stored with the entry", async () => {

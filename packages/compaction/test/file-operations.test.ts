@@ -93,11 +93,7 @@ test("long lists show the files touched last and count the others", async () => 
   const result = await runCompaction({ session, settings, summariser: scriptedSummariser() });
   const [, shown = ""] = /<read-files>\n([\s\S]*?)\n<\/read-files>/.exec(result.summary ?? "") ?? [];
   const lines = shown.split("\n");
-  expect([lines[0], lines.at(-2), lines.at(-1)]).toEqual([
-    "f110.ts",
-    "f149.ts",
-    "(and 110 older)",
-  ]);
+  expect([lines[0], lines.at(-2), lines.at(-1)]).toEqual(["f110.ts", "f149.ts", "(and 110 older)"]);
   expect(result.readFiles).toHaveLength(150);
 });
 

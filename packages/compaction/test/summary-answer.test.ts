@@ -25,12 +25,16 @@ const asked = summarySections.history;
 
 test("four of the asked-for sections are enough, three are not", () => {
   expect(check(`\n${headed(asked.slice(0, 4))}  `)).toBe(headed(asked.slice(0, 4)));
-  expect(() => check(headed(asked.slice(0, 3)))).toThrow(`Sections are missing from the summary: ${asked.slice(3).join(", ")}`);
+  expect(() => check(headed(asked.slice(0, 3)))).toThrow(
+    `Sections are missing from the summary: ${asked.slice(3).join(", ")}`,
+  );
 });
 
 test("without a goal no other sections help, and headings of its own do not count", () => {
   expect(() => check(headed(asked.slice(1)))).toThrow("Sections are missing from the summary: Goal.");
-  expect(() => check(headed(["Goal", "Weather", "Mood", "Music", "Food"]))).toThrow("Sections are missing from the summary:");
+  expect(() => check(headed(["Goal", "Weather", "Mood", "Music", "Food"]))).toThrow(
+    "Sections are missing from the summary:",
+  );
 });
 
 test("the sections of a turn prefix are free, but there must be one; own instructions ask for none", () => {
@@ -46,5 +50,6 @@ test.each([
   const text = headed(asked.slice(0, 4));
   const filled = text + "y".repeat(length - text.length);
   if (accepted) expect(check(filled)).toBe(filled);
-  else expect(() => check(filled)).toThrow("The summary is too long: ~1,501 tokens instead of at most 1,000.");
+  else
+    expect(() => check(filled)).toThrow("The summary is too long: ~1,501 tokens instead of at most 1,000.");
 });

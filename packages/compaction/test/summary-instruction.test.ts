@@ -59,9 +59,7 @@ test("a split turn is named by both its ends; a call stands for an answer withou
 test("with an earlier summary in the context, its notes are brought up to date", async () => {
   const [request] = await asked(`U:400 A:400 | U"kept" A C(u2) | ${LONG}`);
   expect(request?.previousSummary).toBeDefined();
-  expect(request?.instruction).toContain(
-    "Update the notes in the record at the start of the conversation",
-  );
+  expect(request?.instruction).toContain("Update the notes in the record at the start of the conversation");
 });
 
 test("where nothing is kept, the whole conversation is meant", async () => {

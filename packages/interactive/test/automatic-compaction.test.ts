@@ -62,9 +62,7 @@ test("each failed automatic compaction is reported by one notice; then the opene
     await terminal.until(() => times(terminal.scrollback(), "Well.") === round);
   }
   expect(times(flatScreen(opened), "Compaction failed.")).toBe(3);
-  expect(
-    times(flatScreen(opened), "Automatic compaction is paused: 3 compactions in a row failed."),
-  ).toBe(1);
+  expect(times(flatScreen(opened), "Automatic compaction is paused: 3 compactions in a row failed.")).toBe(1);
   expect(flatScreen(opened)).toContain("choose a model with a larger window.");
 });
 

@@ -32,9 +32,7 @@ test("/compact preview is of what is asked: a cut of one's own, the digest, the 
       .map((line) => renderLine(line, false))
       .join("\n");
   expect(compactionPreview({ ...asked, firstKeptEntryId: id("u2") }).result.firstKeptEntryId).toBe(id("u2"));
-  expect(() => compactionPreview({ ...asked, firstKeptEntryId: id("u1") })).toThrow(
-    /cannot start at entry/,
-  );
+  expect(() => compactionPreview({ ...asked, firstKeptEntryId: id("u1") })).toThrow(/cannot start at entry/);
   await runCompaction({ session, settings, firstKeptEntryId: id("u2") });
   const again = compactionPreview({ ...asked, isAgain: true, firstKeptEntryId: id("u3") }).result;
   expect(again.summarizedEntryIds).toEqual(["u1", "a1", "u2", "a2"].map(id));
@@ -52,7 +50,9 @@ test("/compact preview says what is carried, and what only the words of the summ
     });
   const shown = (settings: CompactionSettingsInput, width: number) =>
     [...preview(settings).lines(width)].map((line) => renderLine(line, false)).join("\n");
-  expect(shown({}, 120)).toMatch(/\n\nKept word for word: \d+ user messages?\. Exact terms known: [\d,]+\.\n/);
+  expect(shown({}, 120)).toMatch(
+    /\n\nKept word for word: \d+ user messages?\. Exact terms known: [\d,]+\.\n/,
+  );
   const bare = shown({ terms: { maxTokens: 0 }, lossCheck: "report" }, 40);
   expect(bare).toMatch(
     /\nOnly the summary itself can keep: 1 of 1\nterm\.\nTerms that only the summary can keep,\nmost used first: make_all \([0-9a-f]{8}\)\.\n/,

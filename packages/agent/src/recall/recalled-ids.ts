@@ -48,7 +48,8 @@ export class RecalledIds {
     if (sessionId !== undefined) return [this.#ofAnother(sessionId, entryId!)];
     const { session } = this.#options;
     const entry = session.entry(id) ?? this.#resultOf(id);
-    if (entry === undefined) throw new Error(`This session has no entry ${shownId(id)}. Find ids with query.`);
+    if (entry === undefined)
+      throw new Error(`This session has no entry ${shownId(id)}. Find ids with query.`);
     const copied = entry.type === "message" ? recalledIds(entry.message) : undefined;
     // A copy leads to what it is a copy of.
     if (copied !== undefined) return copied.flatMap((original) => this.#original(original));
