@@ -174,10 +174,10 @@ test("cheap-summary.ts uses the cheap model, or the default without it", async (
       prepare(session);
       expect((await session.agent.compact()).status).toBe("compacted");
       models = session.requests.map(({ model }) => model.id);
-      const isDwelling = session.requests.every(({ messages }) =>
-        JSON.stringify(messages).includes("measured"),
+      const areInstructionsSent = session.requests.every(({ messages }) =>
+        JSON.stringify(messages).includes("Cover all measurements in detail."),
       );
-      expect(isDwelling).toBe(models.includes("claude-haiku-4-5"));
+      expect(areInstructionsSent).toBe(models.includes("claude-haiku-4-5"));
     });
     return models;
   };
@@ -203,7 +203,7 @@ test("not-now.ts cancels inside a turn", async () => {
     const { status, detail } = await agent.compact();
     expect({ status, detail }).toEqual({
       status: "cancelled",
-      detail: expect.stringContaining("A task is in full swing."),
+      detail: expect.stringContaining("A task is still running."),
     });
   });
   await withExtension("not-now.ts", { session: long() }, async ({ agent }) => {
