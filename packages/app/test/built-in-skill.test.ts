@@ -21,3 +21,8 @@ test("the built-in skill names pages that exist", () => {
   const docs = join(import.meta.dirname, "../../../docs");
   for (const page of named) expect(readFileSync(join(docs, page), "utf8")).toMatch(/^# /m);
 });
+
+test("the package of the command contains the built-in skill", () => {
+  const manifest = join(import.meta.dirname, "../../cli/package.json");
+  expect(JSON.parse(readFileSync(manifest, "utf8")).files).toContain("skills");
+});

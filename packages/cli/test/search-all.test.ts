@@ -66,6 +66,14 @@ test("--all and a session of two words are the old forms", async () => {
   expect(await jsonOf(["search", "3f2b", "cache"], options)).toEqual([]);
 });
 
+test.each(["src", "notes"])("a query may begin with the name of a file or folder: %s", async (word) => {
+  const cwd = testFolder();
+  mkdirSync(join(cwd, "src"));
+  writeFileSync(join(cwd, "notes"), "not a session");
+  const { code, stdout } = await runCli(["search", word, "zebra"], { cwd, env: { BONSAI_HOME: home() } });
+  expect([code, stdout]).toEqual([0, `No matches for "${word} zebra".\n`]);
+});
+
 test.each([
   [["search"], "query"],
   [["search", "--all"], "query"],

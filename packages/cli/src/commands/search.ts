@@ -56,8 +56,9 @@ function parseTarget(invocation: Invocation): { query: string; name?: string } {
 /** A short word could be the start of an id by accident. */
 const MIN_ID_CHARACTERS = 4;
 
+/** Other files and folders are words of the query: `bonsai search src parser`. */
 function namesSession(word: string, invocation: Invocation): boolean {
-  if (existsSync(absolutePath(word, invocation.io.cwd))) return true;
+  if (existsSync(absolutePath(word, invocation.io.cwd))) return word.endsWith(".jsonl");
   if (word.length < MIN_ID_CHARACTERS) return false;
   try {
     sessionPath(word, invocation);
