@@ -82,7 +82,7 @@ function valueError(command: Command, cause: CommanderError): BonsaiError | unde
 
 /** @param form the command; without one, the error is of a prompt's flags */
 export function usageError(error: CommanderError, form?: CommandGrammar): BonsaiError {
-  const message = sentence(error.message.replace(/^error: /, ""));
+  const message = sentence(plainly(error.message.replace(/^error: /, "")));
   // A prompt can begin with the name of a command.
   const hint =
     error.code === "commander.excessArguments"
@@ -90,6 +90,20 @@ export function usageError(error: CommanderError, form?: CommandGrammar): Bonsai
       : "";
   const help = form === undefined ? "bonsai help flags" : `bonsai ${form.name} --help`;
   return wrongUsage(message, `Run \`${help}\` for the usage.${hint}`, error);
+}
+
+/** Commander's longer texts about values, in plain words. */
+function plainly(text: string): string {
+  return text
+    .replace(
+      /^option '(?:-\w, )?(--[\w-]+)[^']*' argument '(.*?)' is invalid\./s,
+      "Invalid value '$2' for $1.",
+    )
+    .replace(/^option '(?:-\w, )?(--[\w-]+)[^']*' argument missing/, "The flag $1 needs a value")
+    .replace(
+      /^command-argument value '(.*?)' is invalid for argument '(.*?)'\./s,
+      "Invalid value '$1' for $2.",
+    );
 }
 
 /** "error: unknown option '--jso'\n(Did you mean --json?)" as sentences. */

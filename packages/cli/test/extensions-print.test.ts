@@ -129,7 +129,7 @@ describe("flags of extensions", () => {
   test("one that lacks its value is wrong usage", async () => {
     const project = projectWith(greeter);
     const { code, stderr } = await runCli(["-p", ...project.model, "-e", "own.ts", "hi", "--level"], project);
-    expect([code, stderr]).toEqual([2, expect.stringContaining("argument missing")]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("needs a value")]);
   });
 
   test("one that is ours too stays ours", async () => {

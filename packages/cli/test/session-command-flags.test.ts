@@ -26,7 +26,7 @@ describe("flags of extensions in session commands", () => {
 
   test.each([
     [["compact", "FILE", "-e", "own.ts", "--tres"], "Unknown option '--tres'"],
-    [["compact", "FILE", "-e", "own.ts", "--tag"], "argument missing"],
+    [["compact", "FILE", "-e", "own.ts", "--tag"], "needs a value"],
     [["compact", "FILE", "--terse"], "Unknown option '--terse'"],
     [["show", "FILE", "--terse"], "Unknown option '--terse'"],
     [["compact", "FILE", "more", "-e", "own.ts", "--terse"], "Too many arguments"],

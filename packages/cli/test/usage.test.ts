@@ -84,7 +84,7 @@ describe("the command line", () => {
     [["show", "a", "b"], "wrong_usage", "Too many arguments"],
     [["export", "all", "the", "data"], "wrong_usage", "run `bonsai -p WORDS`"],
     [["show", "--jsno", "x"], "wrong_usage", "Did you mean --json?"],
-    [["context", "x", "--leaf"], "wrong_usage", "argument missing"],
+    [["context", "x", "--leaf"], "wrong_usage", "needs a value"],
     [["compact", "x", "--keep", "many"], "wrong_usage", "like 20000 or 20k"],
     [["compact", "x", "--dry-run", "-o", "y"], "wrong_usage", "cannot be used with"],
     [["compact", "x", "--digest", "--model", "a/b"], "wrong_usage", "cannot be used with"],

@@ -90,7 +90,7 @@ function labView(run: LabRun, width: number): Line[] {
       text === undefined ? [] : paragraph(text, width, "gray"),
     ),
     ...paragraph(
-      `needed: share of the facts used later that the model still sees after a compaction. overall: the same share over all requests. words: share of your words that the model still sees after a compaction. rereads: files read again because their content had left the context. ${summariesText(run)}`,
+      `needed: share of the facts used later that the model still sees after a compaction. overall: the same share over all requests. words: share of your words that the model still sees after a compaction. rereads: files read again because their content had left the context. ${summariesText(run)}`.trimEnd(),
       width,
       "gray",
     ),
@@ -157,6 +157,7 @@ function summariesText({ policies }: LabRun): string {
     policies.reduce((sum, { summaries }) => sum + summaries.requests, 0),
     policies.reduce((sum, { summaries }) => sum + summaries.recorded, 0),
   ];
+  if (all === 0) return "";
   const requests = counted(all, "request for a summary", "requests for summaries");
   const recorded = taken === 0 ? "" : ` The recording answered ${taken} of them.`;
   return `The costs include ${requests}.${recorded}`;

@@ -113,7 +113,8 @@ function* listView(
 
 function* packageLines(each: ListedPackage, options: ListViewOptions): Generator<Line> {
   const { name, version, source, extensions, resources, problems } = each;
-  const from = source === name ? "" : `  ${shownPath(source, options.cwd)}`;
+  const origin = source.startsWith("shipped:") ? "comes with bonsai" : shownPath(source, options.cwd);
+  const from = source === name ? "" : `  ${origin}`;
   yield [
     span(`  ${shownPath(name, options.cwd)}`, "cyan"),
     version === null ? "" : ` ${version}`,

@@ -66,7 +66,7 @@ function rowOf(config: ProviderConfig, { keys }: ModelRegistry): LoginRow {
 }
 
 function* listLines(rows: readonly LoginRow[], width: number): Iterable<Line> {
-  const heading: Line[] = ["provider", "login", "now"].map((word) => [span(word, "gray")]);
+  const heading: Line[] = ["provider", "login", "state"].map((word) => [span(word, "gray")]);
   const cells = rows.map((row): Line[] => [
     [row.provider],
     [row.login === null ? "" : oneLine(row.login, 40)],
