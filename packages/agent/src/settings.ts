@@ -37,10 +37,10 @@ const limitsSchema = z.strictObject({
 /** The schema of the settings file, with the description of each setting. */
 export const settingsObject = z.strictObject({
   model: modelName.optional().meta({
-    description: "Model of new sessions, as provider/id; default: the first available model.",
+    description: "Model of new sessions, as provider/id. If unset, Bonsai uses the first available model.",
   }),
   smallModel: modelName.optional().meta({
-    description: "Cheap model that writes session titles; default: Bonsai makes titles without a model.",
+    description: "Cheap model that writes session titles. If unset, Bonsai makes titles without a model.",
   }),
   favoriteModels: z.array(z.string().min(1)).default([]).meta({
     description:

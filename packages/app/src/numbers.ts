@@ -79,8 +79,8 @@ export function sizeSource({
 }: TokenSize & { isEstimate: boolean }): string {
   if (isEstimate) return tokens === 0 ? "" : "estimated";
   return estimatedTokens === 0
-    ? "as reported"
-    : `as reported, ${tokenDigits(estimatedTokens, true)} estimated since`;
+    ? "reported by the provider"
+    : `reported by the provider, plus ${tokenDigits(estimatedTokens, true)} estimated since`;
 }
 
 /** What a compaction made of a context. */

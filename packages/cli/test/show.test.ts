@@ -55,7 +55,7 @@ describe("bonsai show", () => {
       const [, shown] = /\n( {2}Kept word for word[\s\S]*?)\n\n/.exec(stdout)!;
       for (const line of shown!.split("\n")) expect(line.length).toBeLessThanOrEqual(columns);
       expect(shown!.replaceAll(/\s+/g, " ")).toMatch(
-        /^ Kept word for word: 3 user messages, 2 left out\. Exact terms known: 340\. Missing from the summary: 2 of 3 failing commands \(1 added\), 20 of 100 terms\. Missing terms, most used first: SESSION_TTL␛\[2J \(aaaa0001\), a\/.* and 18 more\.$/,
+        /^ Kept word for word: 3 user messages, 2 left out\. Exact terms recorded: 340\. Missing from the summary: 2 of 3 failing commands \(1 added\), 20 of 100 terms\. Missing terms, most used first: SESSION_TTL␛\[2J \(aaaa0001\), a\/.* and 18 more\.$/,
       );
     }
   });

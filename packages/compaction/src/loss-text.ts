@@ -29,7 +29,7 @@ export function lossLines({ carried, loss }: SummaryLoss, { isPlan = false } = {
 
 function carriedText({ words, wordsLeftOut, knownTerms }: CarriedCounts): string {
   const leftOut = wordsLeftOut === 0 ? "" : `, ${digits(wordsLeftOut)} left out`;
-  return `Kept word for word: ${amount(words, "user message")}${leftOut}. Exact terms known: ${digits(knownTerms)}.`;
+  return `Kept word for word: ${amount(words, "user message")}${leftOut}. Exact terms recorded: ${digits(knownTerms)}.`;
 }
 
 /** What is checked, in the order in which it is put back. */
@@ -49,7 +49,7 @@ function checkedLines(loss: LossReport, isPlan: boolean): LossLine[] {
       ? []
       : [{ text: `${nothingLost(isPlan)}: ${found.join(", ")}.`, isLoss: false }];
   }
-  const heading = isPlan ? "Only the summary itself can keep" : "Missing from the summary";
+  const heading = isPlan ? "Depends on the summary" : "Missing from the summary";
   const isLoss = lost.some((each) => each.putBack < each.lost);
   return [
     { text: `${heading}: ${lost.map((each) => lostText(each, isPlan)).join(", ")}.`, isLoss },
@@ -63,7 +63,7 @@ function nothingLost(isPlan: boolean): string {
 
 /** `2 of 3 failing commands (1 put back)`. */
 function lostText({ kept, lost, putBack, noun }: LossCount & { noun: string }, isPlan: boolean): string {
-  const verb = isPlan ? "would be added" : "added";
+  const verb = isPlan ? "added if missing" : "added";
   const back = putBack === 0 ? "" : ` (${putBack >= lost ? "" : `${digits(putBack)} `}${verb})`;
   return `${digits(lost)} of ${amount(kept + lost, noun)}${back}`;
 }
@@ -73,7 +73,7 @@ function termLine({ terms, lostTerms }: LossReport, isPlan: boolean): LossLine[]
   const named = lostTerms.map(({ term, entryId }) => (entryId === undefined ? term : `${term} (${entryId})`));
   const others = terms.lost - terms.putBack - named.length;
   const more = others > 0 ? ` and ${digits(others)} more` : "";
-  const heading = isPlan ? "Terms that only the summary can keep" : "Missing terms";
+  const heading = isPlan ? "Terms that depend on the summary" : "Missing terms";
   return [{ text: `${heading}, most used first: ${named.join(", ")}${more}.`, isLoss: !isPlan }];
 }
 

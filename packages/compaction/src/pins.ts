@@ -109,7 +109,7 @@ export function pinMessage(
   if (!pinned.includes(text) && usedChars + text.length > ALL_CHARS)
     throw new BonsaiError({
       code: "pins_full",
-      message: `All pinned texts together have at most ${digits(ALL_CHARS)} characters; ${digits(Math.max(0, ALL_CHARS - usedChars))} are left, and this one has ${digits(text.length)}.`,
+      message: `Pinned texts can have at most ${digits(ALL_CHARS)} characters in total. ${digits(Math.max(0, ALL_CHARS - usedChars))} are left. This text has ${digits(text.length)}.`,
       hint: "Remove old pins with /pin.",
     });
   return message(PIN_CUSTOM_TYPE, PIN, text);

@@ -26,7 +26,7 @@ const maskSchema = z.strictObject({
     description: "Before a summary, replace old tool results by a placeholder in the model's view.",
   }),
   protectTokens: tokens.default(40_000).meta({
-    description: "Never mask this many tokens of the newest tool results.",
+    description: "Tokens of the newest tool results that are never masked.",
   }),
   minimumTokens: tokens.default(20_000).meta({
     description: "Mask only if this frees at least this many tokens.",
@@ -50,7 +50,7 @@ const settingsObject = z.strictObject({
     description: 'Ask before compacting: "manual" only for /compact, "always" for automatic compactions too.',
   }),
   preset: z.enum(["bonsai", "pi", "klaude", "tunacode", "opencode"]).default("bonsai").meta({
-    description: "The agent whose compaction policy the other settings start from.",
+    description: "Compaction policy, named after its agent. The other compaction settings override parts of it.",
   }),
   threshold: thresholdSchema.prefault({}),
   economy: z

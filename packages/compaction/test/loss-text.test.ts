@@ -44,12 +44,12 @@ describe("in words", () => {
   const rows: [string, SummaryLoss, boolean, string[]][] = [
     ["nothing known", {}, false, []],
     ["nothing to check", { loss: nothing }, false, []],
-    ["carried", { carried }, false, ["Kept word for word: 12 user messages. Exact terms known: 1."]],
+    ["carried", { carried }, false, ["Kept word for word: 12 user messages. Exact terms recorded: 1."]],
     [
       "words left out",
       { carried: { words: 1, wordsLeftOut: 1_200, knownTerms: 0 } },
       false,
-      ["Kept word for word: 1 user message, 1,200 left out. Exact terms known: 0."],
+      ["Kept word for word: 1 user message, 1,200 left out. Exact terms recorded: 0."],
     ],
     [
       "nothing lost",
@@ -77,8 +77,8 @@ describe("in words", () => {
       { loss: lost },
       true,
       [
-        "! Only the summary itself can keep: 2 of 3 failing commands (would be added), 1 of 1 irreversible command, 10 of 100 terms (7 would be added).",
-        "Terms that only the summary can keep, most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
+        "! Depends on the summary: 2 of 3 failing commands (added if missing), 1 of 1 irreversible command, 10 of 100 terms (7 added if missing).",
+        "Terms that depend on the summary, most used first: SESSION_TTL (aaaa0001), src/a.ts and 1 more.",
       ],
     ],
     [

@@ -61,7 +61,7 @@ describe("a session is shown", () => {
 
        Done
 
-       Stopped before the end."
+       The answer stopped early."
     `);
     chat.toggleExpanded();
     expect(text()).toContain("   I think");

@@ -77,7 +77,7 @@ test("/compact of little offers to do it all the same, and says what that would 
   terminal.type("/compact digest\n");
   await terminal.until("Compact anyway?");
   const said = terminal.screen().replaceAll(/\s+/g, " ");
-  expect(said).toMatch(/the built-in digest would summarise 2 messages and keep the last 2 messages\./);
+  expect(said).toMatch(/The built-in digest would summarise 2 messages and keep the last 2 messages\./);
   expect(said).toMatch(/Context: ~?[\d,]+ → ~[\d,]+ tokens/);
   terminal.type("y");
   terminal.press("enter");

@@ -51,11 +51,11 @@ test("/compact preview says what is carried, and what only the words of the summ
   const shown = (settings: CompactionSettingsInput, width: number) =>
     [...preview(settings).lines(width)].map((line) => renderLine(line, false)).join("\n");
   expect(shown({}, 120)).toMatch(
-    /\n\nKept word for word: \d+ user messages?\. Exact terms known: [\d,]+\.\n/,
+    /\n\nKept word for word: \d+ user messages?\. Exact terms recorded: [\d,]+\.\n/,
   );
   const bare = shown({ terms: { maxTokens: 0 }, lossCheck: "report" }, 40);
   expect(bare).toMatch(
-    /\nOnly the summary itself can keep: 1 of 1\nterm\.\nTerms that only the summary can keep,\nmost used first: make_all \([0-9a-f]{8}\)\.\n/,
+    /\nDepends on the summary: 1 of 1 term\.\nTerms that depend on the summary, most\nused first: make_all \([0-9a-f]{8}\)\.\n/,
   );
-  expect(shown({ preset: "pi" }, 120)).not.toContain("Only the summary itself");
+  expect(shown({ preset: "pi" }, 120)).not.toContain("Depends on the summary");
 });

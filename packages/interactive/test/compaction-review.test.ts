@@ -112,9 +112,9 @@ test("always: the agent waits, what is typed goes on to the prompt and is queued
   terminal.type("go on\n");
   await terminal.until(PLAN);
   terminal.type("and be quick");
-  await terminal.until("Your typing goes to the prompt.");
+  await terminal.until("Typed text goes to the prompt. Press Tab to answer here.");
   terminal.press("enter");
-  await terminal.until((screen) => screen.includes("and be quick") && !screen.includes("Your typing goes"));
+  await terminal.until((screen) => screen.includes("and be quick") && !screen.includes("Typed text goes"));
   expect(terminal.screen()).toContain(PLAN);
   terminal.press("esc");
   await terminal.until("Well done.");

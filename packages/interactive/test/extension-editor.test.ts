@@ -74,7 +74,7 @@ test("Esc goes to the editor, which hands it on or not: pressed again it is ours
   terminal.press("esc");
   await terminal.until("<deaf 1>");
   terminal.press("esc");
-  expect(await terminal.until("Stopped before the end.")).toContain("<deaf 1>");
+  expect(await terminal.until("The answer stopped early.")).toContain("<deaf 1>");
   terminal.type("typed");
   await terminal.until("> typed|");
   terminal.press("ctrl+c");
@@ -97,7 +97,7 @@ test("where the editor hands Esc on at once, it stops what goes on", async () =>
   terminal.press("enter");
   await terminal.until("slow words");
   terminal.press("esc");
-  await terminal.until("Stopped before the end.");
+  await terminal.until("The answer stopped early.");
 });
 
 test.each([

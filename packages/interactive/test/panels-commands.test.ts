@@ -39,6 +39,8 @@ test("/session shows file, id, entries, tokens, cost and compactions", async () 
   const screen = await ui.terminal.until("compactions");
   const [session] = sessionsOf(ui);
   for (const word of [session!.id, "entries", "tokens", "cost"]) expect(screen).toContain(word);
+  expect(screen).toMatch(/entries +\d+ \(.*user 1, assistant 1.*\)/);
+  expect(screen).not.toMatch(/toolResult|model_change|session_info|custom_message/);
 });
 
 test("/session says where there is no model yet", async () => {
@@ -46,7 +48,7 @@ test("/session says where there is no model yet", async () => {
   await ui.terminal.until("Store a key with /login");
   command(ui, "/session");
   const screen = await ui.terminal.until(/cost +\$0/);
-  expect(screen).toMatch(/model +none yet/);
+  expect(screen).toMatch(/model +none$/m);
   expect(screen).toMatch(/context +~[\d,]+ tokens, window unknown/);
 });
 

@@ -37,14 +37,14 @@ test("/model says of a model without a key how to come by one", async () => {
   ui.terminal.press("tab");
   await ui.terminal.until("openai/gpt");
   ui.terminal.press("enter");
-  await ui.terminal.until("openai/gpt-4 is not available: it needs a key. Set OPENAI_API_KEY");
+  await ui.terminal.until("openai/gpt-4 is not available: openai needs a key. Set OPENAI_API_KEY");
 });
 
 test("/model with a whole name says what is missing, and changes nothing", async () => {
   const ui = await opened({ env: { OPENAI_API_KEY: "" } });
   command(ui, "/model openai/gpt-4.1");
   await ui.terminal.until(
-    /openai\/gpt-4\.1 is not available: it needs a key\. Set\s+OPENAI_API_KEY or run\s+\/login\s+openai\./,
+    /openai\/gpt-4\.1 is not available: openai needs a key\. Set\s+OPENAI_API_KEY or\s+run\s+\/login\s+openai\./,
   );
   expect(ui.terminal.screen()).toMatch(/scripted\/\S+ +thinking off/);
 });
@@ -53,7 +53,7 @@ test("/model completes what can be used first, and says of the others what is mi
   const ui = await opened({ env: { OPENAI_API_KEY: "k", ANTHROPIC_API_KEY: "" } });
   ui.terminal.type("/model an");
   const screen = await ui.terminal.until("Set ANTHROPIC_API_KEY");
-  expect(screen).toMatch(/anthropic\/claude\S+ .*it needs a key\. Set ANTHROPIC_API_KEY/);
+  expect(screen).toMatch(/anthropic\/claude\S+ .*anthropic needs a key\. Set ANTHROPIC_API_KEY/);
   ui.terminal.press("ctrl+u");
   ui.terminal.type("/model 4");
   const both = await ui.terminal.until("→ openai/");

@@ -8,20 +8,20 @@ test("/resume opens another session, found by its whole text", async () => {
   const ui = await openedAgain("the zebra too");
   await say(ui, "about plants");
   command(ui, "/resume");
-  const screen = await ui.terminal.until("Sessions, in");
+  const screen = await ui.terminal.until("Sessions in");
   expect(screen).toContain("about plants ●");
   ui.terminal.type("zebra");
   const found = await ui.terminal.until(/› about animals found in text/);
   expect(found).toContain("“the zebra too”");
   ui.terminal.press("enter");
-  await ui.terminal.until((seen) => seen.includes("about animals") && !seen.includes("Sessions, in"));
+  await ui.terminal.until((seen) => seen.includes("about animals") && !seen.includes("Sessions in"));
 });
 
 test("/resume renames and deletes, but for the session in use", async () => {
   const ui = await openedAgain();
   await say(ui, "about plants");
   command(ui, "/resume");
-  await ui.terminal.until("Sessions, in");
+  await ui.terminal.until("Sessions in");
   ui.terminal.press("ctrl+d");
   await ui.terminal.until("This session is open");
   ui.terminal.type("animals");
@@ -42,7 +42,7 @@ test("/resume renames and deletes, but for the session in use", async () => {
 test("/resume keeps what a search of the texts found while one of them is renamed and deleted", async () => {
   const ui = await openedAgain("the zebra too");
   command(ui, "/resume");
-  await ui.terminal.until("Sessions, in");
+  await ui.terminal.until("Sessions in");
   ui.terminal.type("zebra");
   await ui.terminal.until("found in text");
   ui.terminal.press("ctrl+r");
@@ -82,7 +82,7 @@ test("/resume says what became of a session of an older format that is named", a
   ];
   writeFileSync(join(folder, "old.jsonl"), lines.map((line) => `${JSON.stringify(line)}\n`).join(""));
   command(ui, "/resume");
-  await ui.terminal.until("Sessions, in");
+  await ui.terminal.until("Sessions in");
   ui.terminal.type("very old");
   await ui.terminal.until("1/1 of 2");
   ui.terminal.press("ctrl+r");
@@ -98,7 +98,7 @@ test("/resume with a text opens the list with the text looked for; an id opens i
   command(ui, "/resume zebra");
   await ui.terminal.until(/› about animals found in text/);
   ui.terminal.press("esc");
-  await ui.terminal.until((screen) => !screen.includes("Sessions, in"));
+  await ui.terminal.until((screen) => !screen.includes("Sessions in"));
   command(ui, "/resume ./zebra.jsonl");
   await ui.terminal.until("No session file or id");
   ui.terminal.press("ctrl+u");
@@ -137,7 +137,7 @@ test("/import is a hidden alias of /resume", async () => {
   command(ui, `/import ${file}`);
   await ui.terminal.until("Done: the total");
   command(ui, "/import");
-  await ui.terminal.until("Sessions, in");
+  await ui.terminal.until("Sessions in");
 });
 
 test("/resume with a word that is also a folder's name searches for it", async () => {

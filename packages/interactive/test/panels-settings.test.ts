@@ -70,7 +70,7 @@ test("/settings takes a word or a number for the economy, and says what it means
   await ui.terminal.until("Leave it empty for the default");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("64,000\n");
-  await ui.terminal.until("In this session, it compacts at 64k of 100k.");
+  await ui.terminal.until("In this session, Bonsai compacts at 64k of 100k.");
   expect(ownSettings(ui)).toEqual({ compaction: { economy: 64_000 } });
 });
 
@@ -183,7 +183,7 @@ test("a flag, the environment and the project that say otherwise are named, and 
   terminal.press("enter");
   await terminal.until("xhigh");
   terminal.press("up", "enter");
-  await terminal.until("Saved thinking as your own, but --thinking sets low here.");
+  await terminal.until("Saved your thinking, but --thinking sets it to low here.");
   await terminal.until("Your own value: xhigh.");
   terminal.press("ctrl+u");
   terminal.type("compaction.enabled");
@@ -195,7 +195,7 @@ test("a flag, the environment and the project that say otherwise are named, and 
   terminal.type("Name sessions");
   await terminal.until("off · this project");
   terminal.press("enter");
-  await terminal.until("Saved titles as your own, but this project sets off here.");
+  await terminal.until("Saved your titles, but this project sets it to off here.");
   expect(ownSettings(ui)).toEqual({ thinking: "xhigh", titles: false });
   terminal.press("esc");
   await terminal.until("Settings changed:");

@@ -67,7 +67,7 @@ test("/pin alone lists what is pinned: Enter shows the whole text, Delete takes 
 test("what cannot be pinned comes back into the editor, with the reason", async () => {
   const ui = await opened();
   command(ui, `/pin ${"x".repeat(4_100)}`);
-  const screen = await ui.terminal.until("at most 4,000 characters");
+  const screen = await ui.terminal.until("the limit is 4,000");
   expect(screen).toContain(`${"x".repeat(40)}\n`);
   ui.terminal.press("ctrl+c");
   command(ui, "/pin");
@@ -81,7 +81,7 @@ test("a text that is pinned while the agent works is there before its next reque
   ui.terminal.type("hello\n");
   await ui.terminal.until("Waiting for the model");
   command(ui, `/pin ${RULE}`);
-  await ui.terminal.until("Pinning before the next request");
+  await ui.terminal.until("Its next request will include this pin");
   command(ui, `/pin ${RULE}`);
   await ui.terminal.until("This text is already pinned.");
   command(ui, "/pin");

@@ -102,7 +102,7 @@ test("Tab shows the previous summary; a line without entries opens nothing", asy
   await terminal.until(READ);
   expect(terminal.screen()).not.toContain("The printer is ported.");
   terminal.type("Kept word for word");
-  await terminal.until("› ## Kept word for word");
+  await terminal.until("› Kept word for word");
   terminal.press("enter");
   await terminal.until("This line has no known source.");
 });
@@ -111,7 +111,7 @@ test("what was only matched is marked, in few columns too", async () => {
   const { terminal } = await openAt(writeLines(sampleLines()), 60);
   terminal.type("/sources\n");
   await terminal.until(/Make the totals right\. +≈ user aaaa0001/);
-  expect(terminal.screen()).toContain("≈ matched by shared specific words, best effort");
+  expect(terminal.screen()).toContain("≈ marks a likely source, found by shared rare words");
 });
 
 test("without a summary there is nothing to walk", async () => {

@@ -210,7 +210,7 @@ function ended(purpose: string, played: number): ProviderError {
     kind: "refused",
     status: 400,
     code: "scenario_ended",
-    message: `The scenario has no more answers to ${purpose} requests: it gave ${played}, and no conditional answer matches.`,
+    message: `The scenario has no answer left for ${purpose} requests (${played} given). No conditional answer matches.`,
   });
 }
 

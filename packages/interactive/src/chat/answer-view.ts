@@ -196,7 +196,7 @@ function length(text: unknown): number {
 function endLine({ stopReason, errorMessage }: AssistantMessage): ChatLine | undefined {
   switch (stopReason) {
     case "aborted":
-      return { look: "warning", text: "Stopped before the end." };
+      return { look: "warning", text: "The answer stopped early." };
     case "length":
       return { look: "warning", text: "Cut off at the model's output limit." };
     case "error":

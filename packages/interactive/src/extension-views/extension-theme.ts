@@ -57,7 +57,7 @@ export function colorsOf(given: ExtensionTheme): ThemeColors {
   );
   const { name, appearance } = given;
   return {
-    name: typeof name === "string" && name !== "" ? name : "(an extension's)",
+    name: typeof name === "string" && name !== "" ? name : "(from an extension)",
     appearance: appearance === "dark" || appearance === "light" ? appearance : appearanceOf(colors),
     colors,
   };

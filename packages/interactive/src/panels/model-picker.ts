@@ -170,8 +170,8 @@ export function missing(model: CatalogueModel, keys: KeyFile): string {
   if (model.missing !== undefined) return model.missing.replace(/\.$/, "");
   if (isReachable(model, keys)) return `no server at ${shownAddress(baseUrl)} offers it`;
   return apiKeyEnv === undefined
-    ? `it needs a login. Run /login ${provider}`
-    : `it needs a key. Set ${apiKeyEnv} or run /login ${provider}`;
+    ? `${provider} needs a login. Run /login ${provider}`
+    : `${provider} needs a key. Set ${apiKeyEnv} or run /login ${provider}`;
 }
 
 /** One or two lines about a model. */
@@ -181,20 +181,18 @@ function modelWords({ model, isUsable }: ModelItem, keys: KeyFile, asOf: string)
   const key =
     origin === "environment"
       ? `key from ${apiKeyEnv}`
-      : origin !== undefined
-        ? origin === "login"
-          ? "logged in"
-          : "key stored"
-        : isUsable
-          ? "no key needed"
-          : missing(model, keys);
+      : origin === "login"
+        ? "logged in"
+        : origin !== undefined
+          ? "key stored"
+          : "no key needed";
   return [
     name,
     `window ${shortTokens(contextWindow || null)}`,
     ...(maxOutputTokens ? [`output up to ${shortTokens(maxOutputTokens)}`] : []),
     reasoning ? "thinking" : "no thinking",
     input.includes("image") ? "images" : "text only",
-    `${provider}: ${key}`,
+    origin === undefined && !isUsable ? missing(model, keys) : `${provider}: ${key}`,
     ...(model.usdPerMillionTokens === undefined
       ? []
       : [`prices: US dollars per million input / output tokens, ${asOf}`]),

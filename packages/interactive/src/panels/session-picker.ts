@@ -97,10 +97,10 @@ class SessionPicker {
   /** The sessions as they are now, and where their texts hold what is typed. */
   #show(status: string | undefined = this.#problems()): void {
     const { filesToRead } = this.#texts;
-    const place = this.#isEverywhere ? "all folders" : `in ${wholePath(this.#options.cwd)}`;
+    const place = this.#isEverywhere ? "all folders" : wholePath(this.#options.cwd);
     const reading = filesToRead === 0 ? "" : ` · reading ${counted(filesToRead, "session")} not yet indexed…`;
     this.list.update({
-      title: `Sessions, ${place}${reading}`,
+      title: `Sessions in ${place}${reading}`,
       empty: this.#isEverywhere
         ? "No sessions yet."
         : "No sessions in this folder yet. Tab shows all folders.",

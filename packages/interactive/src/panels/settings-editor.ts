@@ -189,7 +189,7 @@ class SettingsEditor {
   #changed(setting: CommonSetting): string {
     const { value, over } = this.#source(setting);
     if (over !== undefined)
-      return `Saved ${settingName(setting)} as your own, but ${sourceWord(over)} sets ${shownValue(value)} here.`;
+      return `Saved your ${settingName(setting)}, but ${sourceWord(over)} sets it to ${shownValue(value)} here.`;
     return `${settingName(setting)} is ${shownValue(value)}. ${holdsWords(setting)}`;
   }
 }

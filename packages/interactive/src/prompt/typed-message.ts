@@ -81,4 +81,4 @@ interface FillEditorContext {
   notify(message: string): void;
 }
 
-const editorKept = "Your draft stays in the editor. Press Up for the message.";
+const editorKept = "Your draft stays in the editor. Press Up to edit the earlier message.";

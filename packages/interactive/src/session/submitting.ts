@@ -235,7 +235,7 @@ function typedTexts(sent: readonly Typed[]): string[] {
 }
 
 const firstRunLines = [
-  "No model available yet. Run `bonsai demo` to see a session without one.",
+  "No model available yet. Run `bonsai demo` to see a session without a model.",
   "`bonsai compact FILE` works on Claude Code, Codex and pi sessions.",
   "Store a key with /login. A local Ollama or llama.cpp is found automatically.",
 ].join("\n");

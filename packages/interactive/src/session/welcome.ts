@@ -16,7 +16,7 @@ export function welcome(chat: ChatView, host: AgentHost, started: Promise<void>)
   const { agent, app } = host;
   const { parentSession } = agent.session.header;
   if (agent.session.leafId !== null && parentSession !== undefined) {
-    const text = `This session is a ${forkWords(parentSession)}. The original is unchanged. /session shows its file.`;
+    const text = `This session is a ${forkWords(parentSession)}. The original is unchanged. /session shows the file of the original.`;
     chat.line({ text, look: "dim" });
   }
   if (agent.session.leafId !== null) return;

@@ -150,8 +150,8 @@ function littleWords(
 ): string {
   const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds, tokensBefore, tokensAfter } = result;
   const gone = counted(summarizedEntryIds.length + turnPrefixEntryIds.length, "message");
-  const by = useDigest || isNoModel(agent.model) ? "the built-in digest" : agent.model.name;
-  const use = tokensAfter < tokensBefore ? "" : " It would not get smaller.";
+  const by = useDigest || isNoModel(agent.model) ? "The built-in digest" : agent.model.name;
+  const use = tokensAfter < tokensBefore ? "" : " The context would not get smaller.";
   return `${by} would summarise ${gone} and keep the last ${counted(keptEntryIds.length, "message")}. Context: ${sizeChange(result)}.${use}`;
 }
 
@@ -232,7 +232,7 @@ export const undoCommand: SlashCommand = {
 
 export const redoCommand: SlashCommand = {
   name: "redo",
-  description: "Redo the compaction you undid last",
+  description: "Redo the latest undone compaction",
   run: (_args, context) => void applyAndReport(context, redoLatestUndo, "Redid"),
 };
 
@@ -277,7 +277,7 @@ async function pinText(text: string, context: InteractiveContext): Promise<void>
   const { agent } = context.host;
   const message = pinMessage(agent.session, text, agent.waitingMessages);
   if (pinsOf(context).includes(text.trim())) return context.notify("This text is already pinned.");
-  if (agent.isBusy) context.notify(`Pinning before the next request: ${oneLine(text, 60)}`);
+  if (agent.isBusy) context.notify(`The agent is busy. Its next request will include this pin: ${oneLine(text, 60)}`);
   await agent.sendMessage(message, { triggerTurn: false });
 }
 

@@ -145,7 +145,7 @@ function unexplainedRow({ unexplainedTokens: tokens, ...report }: ContextReport)
   if (tokens <= 0) return [];
   const note = report.isEstimate
     ? "measured from earlier answers"
-    : "counted by the provider, not estimated here";
+    : "difference from the provider's count";
   return [{ tokens, isEstimate: true, style: "gray", name: "other", glyph: "▪", note }];
 }
 

@@ -92,7 +92,7 @@ export async function copy({ name, text }: AnswerPart, context: InteractiveConte
   if (by === "aborted") return;
   if (by !== undefined)
     return notify(
-      `Copied ${what}${by === "tmux" ? " to the tmux buffer. The tmux option set-clipboard decides if the terminal gets it too" : ""}.`,
+      `Copied ${what}${by === "tmux" ? " to the tmux buffer. The tmux option set-clipboard decides if your terminal's clipboard gets it too" : ""}.`,
     );
   const sequence = textForTerminal(text, env);
   if (sequence === undefined) throw tooLong(what);

@@ -157,9 +157,9 @@ async function storeKey(
 
 function aboutKey({ apiKeyEnv }: ProviderConfig, origin: ReturnType<KeyFile["source"]>): readonly string[] {
   return [
-    "The key is stored in auth.json in Bonsai's folder. Only you can read it, and only the provider gets it.",
+    "Bonsai stores the key in its folder, in auth.json. Only you can read this file. Only the provider receives the key.",
     ...(origin === "environment" ? [`${apiKeyEnv} is set and overrides the stored key.`] : []),
-    ...(origin === "file" ? ["A key is stored. A new one replaces it; an empty one removes it."] : []),
+    ...(origin === "file" ? ["A key is stored. Enter a new key to replace it, or nothing to remove it."] : []),
   ];
 }
 
@@ -214,7 +214,7 @@ export async function removeLogin(args: string, context: InteractiveContext): Pr
 
 function pickedKey(stored: readonly string[], context: InteractiveContext): Promise<string | undefined> {
   return askPick(context.screen, {
-    title: "Log out: remove which login or key?",
+    title: "Remove which login or key?",
     items: stored,
     picks: "remove",
     key: (provider) => provider,

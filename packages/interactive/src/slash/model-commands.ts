@@ -20,7 +20,7 @@ import { useSettings } from "./settings-commands.ts";
 
 export const modelCommand: SlashCommand = {
   name: "model",
-  description: "Choose the model; the list shows windows and prices",
+  description: "Choose the model. The list shows context windows and prices",
   argumentHint: "[search]",
   worksWhileBusy: true,
   complete: completeModels,

@@ -191,7 +191,7 @@ export const nameCommand: SlashCommand = {
         ? args
         : await askText(screen, {
             title: "Session name",
-            message: "If empty, the session is listed by its first words.",
+            message: "Leave it empty to list the session by its first words.",
             value: sessionName ?? "",
             placeholder: "no name",
           });

@@ -3,6 +3,7 @@ import type { AgentState } from "@bonsai-agent/agent";
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { liveCompactions } from "@bonsai-agent/app/compaction-record";
 import { age, bytes, count, percent, sizeText } from "@bonsai-agent/app/numbers";
+import { kindWord } from "@bonsai-agent/app/preview";
 import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
 import { costText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
@@ -30,7 +31,7 @@ function sessionRows({ agent: { session, state }, app }: AgentHost): [string, st
   for (const { entry } of session.scan()) counter.add(entry);
   const { counts, usage, cost, models, lastActivity } = counter.facts();
   const entries = Object.values(counts).reduce((sum, each) => sum + each, 0);
-  const kinds = Object.entries(counts).map(([kind, many]) => `${kind} ${count(many)}`);
+  const kinds = [...countsByWord(counts)].map(([word, many]) => `${word} ${count(many)}`);
   const { context, model, askedThinking: thinking } = state;
   const isNone = isNoModel(model);
   return [
@@ -45,10 +46,10 @@ function sessionRows({ agent: { session, state }, app }: AgentHost): [string, st
     [
       "model",
       isNone
-        ? "none yet"
+        ? "none"
         : `${model.provider}/${model.id}${thinking === undefined ? "" : `, thinking ${thinking}`}`,
     ],
-    ["answers", models.map((each) => `${each.model} ${count(each.answers)}`).join(", ") || "none"],
+    ["answers", models.map((each) => `${count(each.answers)} from ${each.model}`).join(", ") || "none"],
     ["context", contextWords(isNone ? { ...context, windowTokens: undefined } : context)],
     [
       "tokens",
@@ -61,7 +62,17 @@ function sessionRows({ agent: { session, state }, app }: AgentHost): [string, st
   ];
 }
 
-/** Some can be taken back, or stand on another branch. */
+/** Adds up the kinds that share a word, such as the entries of extensions. */
+function countsByWord(counts: Readonly<Record<string, number>>): Map<string, number> {
+  const sums = new Map<string, number>();
+  for (const [kind, many] of Object.entries(counts)) {
+    const word = kindWord(kind);
+    sums.set(word, (sums.get(word) ?? 0) + many);
+  }
+  return sums;
+}
+
+/** Some are undone or on another branch. */
 function compactionWords(session: Session, all: number): string {
   const { length } = liveCompactions(session);
   return length === all ? count(all) : `${count(all)}, ${count(length)} active on this branch`;
@@ -71,7 +82,7 @@ function fileWords({ file }: Session): string {
   if (file === undefined) return "none, the session is only in memory";
   return existsSync(file)
     ? `${wholePath(file)} (${bytes(statSync(file).size)})`
-    : `${wholePath(file)} (written with the first message)`;
+    : `${wholePath(file)} (created with the first message)`;
 }
 
 function contextWords({ tokens, windowTokens, estimatedTokens }: AgentState["context"]): string {

@@ -58,7 +58,7 @@ function meaningHere(setting: CommonSetting, { host }: InteractiveContext): stri
   const fixed = fixedTexts(() => ({ systemPrompt, tools: agent.tools.declarations() }));
   const nowMs = app.call.io.now();
   const text = economyText({ session, settings, model, nowMs, fixedTexts: fixed });
-  const subject = settings.economy === "off" ? "auto" : "it";
+  const subject = settings.economy === "off" ? "auto" : "Bonsai";
   return text === undefined ? undefined : `In this session, ${subject} ${text}.`;
 }
 
@@ -106,7 +106,7 @@ function quietCall({ host }: InteractiveContext): SettingsCall {
 }
 
 const later =
-  "Compaction settings and theme take effect now, extensions, skills and prompts with /reload, all others at the next start.";
+  "Compaction settings and the theme change now. Run /reload for extensions, skills and prompts. All other settings change at the next start.";
 
 export const trustCommand: SlashCommand = {
   name: "trust",

@@ -34,7 +34,7 @@ interface ShownLine extends Pick<SummaryLine, "text"> {
 }
 
 const MATCHED = "≈";
-const LEGEND = `${MATCHED} matched by shared specific words, best effort`;
+const LEGEND = `${MATCHED} marks a likely source, found by shared rare words`;
 
 /** Owner of which summary is walked through, and of what is known of its lines. */
 class SourcesWalk {
@@ -88,9 +88,9 @@ class SourcesWalk {
     this.#stopReading();
     this.#at = at;
     const entry = this.#summaries[at]!;
-    const kind = entry.type === "compaction" ? "compaction" : "branch summary";
+    const kind = entry.type === "compaction" ? "Compaction" : "Branch summary";
     const which = this.#summaries.length < 2 ? "" : `, ${at + 1} of ${this.#summaries.length}`;
-    const title = `[${kind}] of ${moment(Date.parse(entry.timestamp))}${which}: sources of each line`;
+    const title = `${kind} of ${moment(Date.parse(entry.timestamp))}${which}: sources of each line`;
     const lines = String(entry.summary).split("\n");
     this.list.setItems(shownLines(lines.map((text) => ({ text }))));
     this.#isPlaced = false;
@@ -136,7 +136,7 @@ class SourcesWalk {
 
   #row({ text, source }: ShownLine): PickRow {
     const { entryIds = [], isMatched = false } = source ?? {};
-    if (entryIds.length === 0) return { label: text, isDim: true };
+    if (entryIds.length === 0) return { label: withoutHeadingMark(text), isDim: true };
     const mark = isMatched ? `${MATCHED} ` : "";
     const [only] = entryIds;
     const detail =
@@ -155,7 +155,7 @@ class SourcesWalk {
     const entries = entryIds.flatMap((id) => this.#entry(id) ?? []);
     const mark = isMatched ? MATCHED : " ";
     return [
-      ...textLines(text.trim(), width).slice(0, 2),
+      ...textLines(withoutHeadingMark(text.trim()), width).slice(0, 2),
       ...entries.map((entry) =>
         truncateToWidth(` ${mark} ${style.muted(sourceWords(entry))}  ${oneLine(entry.preview)}`, width, "…"),
       ),
@@ -210,6 +210,11 @@ class SourcesWalk {
       picks: "open in tree",
     });
   }
+}
+
+/** `## Open to-dos` without its `##`. */
+function withoutHeadingMark(text: string): string {
+  return text.replace(/^#{1,6} /, "");
 }
 
 /** What has no entry yet is still looked for. */

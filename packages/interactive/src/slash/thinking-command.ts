@@ -8,6 +8,7 @@ import {
   thinkingLevelsOf,
 } from "@bonsai-agent/models";
 import type { InteractiveContext } from "../interactive-context.ts";
+import { isNoModel } from "../no-model.ts";
 
 /** Sets the thinking level of this session by its name. */
 export async function setThinking(name: string, { host, notify }: InteractiveContext): Promise<void> {
@@ -28,6 +29,7 @@ export async function nextThinking({ host, notify }: InteractiveContext): Promis
 
 /** Tells which level the model gets, if it is another one. */
 function otherThinking(model: CatalogueModel, level: ThinkingLevel): string {
+  if (isNoModel(model)) return "";
   const asked = askedThinking(model, level);
   if (asked === level || (asked === undefined && level === "off")) return "";
   if (asked === undefined) return ` ${onlyThinking(model)}`;
@@ -39,6 +41,7 @@ function otherThinking(model: CatalogueModel, level: ThinkingLevel): string {
 
 /** For a model that does not distinguish levels. */
 function onlyThinking(model: CatalogueModel): string {
+  if (isNoModel(model)) return "No model available yet. Choose one with /model.";
   const [level] = thinkingLevelsOf(model);
   if (level !== undefined) return `${referenceOf(model)} has a single thinking level.`;
   return model.reasoning
