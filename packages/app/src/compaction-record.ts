@@ -135,8 +135,7 @@ function changed(compaction: CompactionEntry, change: () => Entry, contextSize: 
 }
 
 /**
- * Makes the compaction count again that was undone last on the current branch. What came behind the undo stays, behind
- * what the compaction keeps.
+ * Redoes the latest undone compaction of the current branch. Messages after the undo stay, after the kept entries.
  * @param contextSize how large the context is at the moment
  * @throws BonsaiError `nothing_to_redo`, `redo_not_possible`, and what appending throws; then nothing has changed.
  */

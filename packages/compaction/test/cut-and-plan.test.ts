@@ -89,7 +89,7 @@ test.each([
   ["a branch summary starts a turn", "U:100 A:100 | S:100 A:100", 200, "u1 a1 | s1 a2"],
   ["a branch summary starts the turn that is split", "U:100 A:100 | S:100 A:100", 100, "u1 a1 / s1 | a2"],
   ["nothing follows a compaction", "U:100 A:100 C() m p", 10, "already-compacted"],
-  ["an undone compaction counts no more", "U:100 A:100 U:100 A:100 C(u2) Z(c1)", 200, "u1 a1 | u2 a2"],
+  ["ignores an undone compaction", "U:100 A:100 U:100 A:100 C(u2) Z(c1)", 200, "u1 a1 | u2 a2"],
 ])("%s", (_, notation, keep, expected) => {
   expect(picture(notation, keep)).toBe(expected);
 });

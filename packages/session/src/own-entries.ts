@@ -33,7 +33,7 @@ export function leafAfter(entry: Entry): string | null {
   return isLeafRecord(entry) ? entry.parentId : entry.id;
 }
 
-/** What an entry says of a compaction: that it counts no more, or that it counts again. */
+/** The undo or redo of a compaction, as an entry records it. */
 export interface CompactionChange {
   compactionId: string;
   isUndone: boolean;

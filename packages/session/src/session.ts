@@ -158,12 +158,12 @@ export class Session {
     this.#heldView = view;
   }
 
-  /** Makes a compaction on the current path count no more, until it is redone. */
+  /** Undoes a compaction on the current path, until it is redone. */
   undoCompaction(compactionId: string): Entry {
     return this.append({ type: "custom", customType: UNDO_CUSTOM_TYPE, data: { compactionId } });
   }
 
-  /** Makes a compaction that was undone count again; what came behind the undo stays in view. */
+  /** Redoes an undone compaction; later messages stay in view. */
   redoCompaction(compactionId: string): Entry {
     return this.append({ type: "custom", customType: REDO_CUSTOM_TYPE, data: { compactionId } });
   }

@@ -141,7 +141,7 @@ describe("a program that knows only the format sees what we see", () => {
     expect(again.problems()).toEqual([]);
   });
 
-  test("a redo restates the compaction that counts again", () => {
+  test("a redo names the redone compaction", () => {
     const { session, id, lines } = newHistory('U A U A C(u2)"first" U Z(c1) U');
     session.redoCompaction(id("c1"));
     expect(lines().at(-1)).toMatchObject({

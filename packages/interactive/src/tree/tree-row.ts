@@ -120,7 +120,7 @@ function content(model: TreeModel, at: number, { theme, width }: TreeRowOptions)
   ];
 }
 
-/** A compaction that counts no more. */
+/** Marks an undone or replaced compaction. */
 function stateSpans(model: TreeModel, at: number, { style }: Theme): LookSpan[] {
   if (model.isUndone(at)) return [{ text: "undone ", style: style.warning }];
   return model.isReplaced(at) ? [{ text: "replaced ", style: style.warning }] : [];

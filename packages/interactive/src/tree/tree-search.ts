@@ -51,7 +51,7 @@ export class TreeSearch {
     return this.#tree.isActive(at);
   }
 
-  /** True for a compaction that counts no more. */
+  /** True for an undone compaction. */
   isReplaced(at: number): boolean {
     return this.#tree.isReplaced(at);
   }
