@@ -51,7 +51,7 @@ export class TreeSearch {
     return this.#tree.isActive(at);
   }
 
-  /** True for an undone compaction. */
+  /** True for a replaced compaction. */
   isReplaced(at: number): boolean {
     return this.#tree.isReplaced(at);
   }
