@@ -90,7 +90,6 @@ function cutTexts({ steps }: CompactionOutcome): string[] {
 }
 
 function maskedText({ outcome, maskedResults = 0 }: EndedCompaction): string {
-  const { shortened = 0, withoutMedia = 0 } = outcome.steps ?? {};
   const freed = outcome.tokensBefore - outcome.tokensAfter;
   const masked = maskedResults === 0 ? [] : [`masked ${counted(maskedResults, "old tool result")}`];
   const done = [...masked, ...cutTexts(outcome)].join(" and ");
