@@ -209,6 +209,6 @@ test("Law: the entries of `bonsai show` add up, and every entry has its place in
       const [, more = "0"] = / {2}\+(\d+)(?: {2}◀ here)?$/.exec(row) ?? [];
       return Number(many) + Number(more) + (row.includes("⋮") ? 0 : 1);
     });
-    const [, unshown = "0"] = /\((\d+) moves? without entries hidden/.exec(tree) ?? [];
+    const [, unshown = "0"] = /\(hidden: (\d+) moves? without entries/.exec(tree) ?? [];
     expect(sum(folded) + Number(unshown)).toBe(entryCount);
   }));

@@ -96,7 +96,7 @@ describe("the system prompt of a prompt", () => {
   test("--system-prompt stands in the place of Bonsai's own; the project's instructions stay", async () => {
     const project = await servedProject([thinker], files);
     await project.run("-p", "hi", "--model", "box/llama3:8b", "--system-prompt", "Be a poet.");
-    expect(system(project.sent())).toMatch(/^Be a poet\.\n\nWorking folder: /);
+    expect(system(project.sent())).toMatch(/^Be a poet\.\n\n.*\n\nWorking folder: /s);
     expect(system(project.sent())).toContain("Speak Welsh.");
     expect(system(project.sent())).not.toContain("You are Bonsai");
   });
@@ -106,14 +106,14 @@ describe("the system prompt of a prompt", () => {
     const flags = ["--append-system-prompt", "role.md", "--append-system-prompt", "Be brief: it's late."];
     await project.run("-p", "hi", "--model", "box/llama3:8b", ...flags);
     expect(system(project.sent())).toMatch(
-      /You are Bonsai.*You are a reviewer\.\n\n\nBe brief: it's late\.\n\nWorking folder: /s,
+      /You are Bonsai.*You are a reviewer\.\n\n\nBe brief: it's late\.\n\n# Skills\n.*\n\nWorking folder: /s,
     );
   });
 
   test("an empty one leaves Bonsai's own out", async () => {
     const project = await servedProject([thinker]);
     await project.run("-p", "hi", "--model", "box/llama3:8b", "--system-prompt", "");
-    expect(system(project.sent())).toMatch(/^Working folder: /);
+    expect(system(project.sent())).toMatch(/^# Skills\n.*\n\nWorking folder: /s);
   });
 
   test("a pipe is read as a file is, and a folder is named as one", async () => {
