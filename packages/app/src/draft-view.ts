@@ -77,7 +77,7 @@ export function decisionOf(
 
 /** One line that says what is asked. */
 export function draftTitle({ stage, result }: CompactionDraft): string {
-  if (stage === "plan") return "Compact? Nothing was sent or saved yet.";
+  if (stage === "plan") return "Compact? Nothing has been sent or saved yet.";
   return result.summary === undefined
     ? "Mask old tool results? Nothing is saved yet."
     : "Compact with this summary? Nothing is saved yet.";

@@ -178,7 +178,7 @@ function branchFailure(cause: unknown): BonsaiError {
   return new BonsaiError({
     code: "branch_summary_failed",
     message: `Could not summarise the branch, and nothing changed: ${messageOf(cause)}`,
-    hint: "Try again, or go without a summary in /tree. Without --model, `bonsai session goto` and `bonsai session merge` use the built-in digest.",
+    hint: "Try again or use the built-in digest. /tree and /merge offer it. `bonsai session goto` and `bonsai session merge` use it without --model.",
     cause,
   });
 }

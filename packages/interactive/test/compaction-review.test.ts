@@ -8,7 +8,7 @@ function open(confirm: "manual" | "always", options: OpenLongOptions = {}) {
   return openLong({ settings: { compaction: { confirm, mask: { enabled: false } } }, ...options });
 }
 
-const PLAN = "Nothing was sent or saved yet.";
+const PLAN = "Nothing has been sent or saved yet.";
 const READY = "Compact with this summary?";
 
 test("/compact: the plan with its price, the draft, applied", async () => {
