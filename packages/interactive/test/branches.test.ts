@@ -32,11 +32,11 @@ test("/merge brings a branch that is picked in the tree, and a second time nothi
   terminal.type("ledger");
   await terminal.until(/1\/1$/m);
   terminal.press("enter");
-  await terminal.until("1 entry as summary");
+  await terminal.until("replaces 1 entry.");
   const { leafId } = session();
   expect(session().entry(leafId!)).toMatchObject({ type: "branch_summary", parentId: here, fromId: end });
   terminal.type(`/merge ${end}\n`);
-  await terminal.until("Nothing is new");
+  await terminal.until("Nothing to merge: ");
   expect(session().leafId).toBe(leafId);
 });
 
@@ -57,7 +57,7 @@ test("where the summary of a merge fails, the digest is offered", async () => {
   await terminal.until("Merge with the built-in digest?");
   expect(session().leafId).toBe(here);
   terminal.type("y");
-  await terminal.until("1 entry as summary");
+  await terminal.until("replaces 1 entry.");
   expect(session().entry(session().leafId!)).toMatchObject({ parentId: here, fromId: end });
 });
 

@@ -72,7 +72,7 @@ test("an edit in $EDITOR; one that says nothing is refused, and the text before 
   terminal.press("enter");
   await terminal.until(READY);
   terminal.press("ctrl+g");
-  await terminal.until("says nothing");
+  await terminal.until("The edited summary is empty.");
   terminal.press("e", "enter");
   await terminal.until(summary.split("\n").at(-1)!);
   terminal.press("esc");
