@@ -50,7 +50,8 @@ const settingsObject = z.strictObject({
     description: 'Ask before compacting: "manual" only for /compact, "always" for automatic compactions too.',
   }),
   preset: z.enum(["bonsai", "pi", "klaude", "tunacode", "opencode"]).default("bonsai").meta({
-    description: "Compaction policy, named after its agent. The other compaction settings override parts of it.",
+    description:
+      "Compaction policy, named after its agent. The other compaction settings override parts of it.",
   }),
   threshold: thresholdSchema.prefault({}),
   economy: z

@@ -92,7 +92,9 @@ export class DraftPanel implements Panel {
   render(width: number): string[] {
     const { screen, draft } = this.#options;
     const { muted } = screen.theme.style;
-    const typing = this.#isTyping ? textLines("Typed text goes to the prompt. Press Tab to answer here.", width).map(muted) : [];
+    const typing = this.#isTyping
+      ? textLines("Typed text goes to the prompt. Press Tab to answer here.", width).map(muted)
+      : [];
     const choices = this.#choiceLines(width);
     const hints = this.#hints();
     const below = [...choices, ...typing];

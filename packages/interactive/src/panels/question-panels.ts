@@ -97,7 +97,9 @@ export class ConfirmPanel implements Panel {
       ...heading,
       ...this.#text.render(width, Math.max(2, place.rows - heading.length - 8)),
       ` ${this.#isYes ? selected(yes) : muted(yes)} ${this.#isYes ? muted(no) : selected(no)}`,
-      ...(this.#isTyping ? textLines("Typed text goes to the prompt. Press Tab to answer here.", width).map(muted) : []),
+      ...(this.#isTyping
+        ? textLines("Typed text goes to the prompt. Press Tab to answer here.", width).map(muted)
+        : []),
     ];
     return framed(place.theme, width, lines, [
       ...letters,

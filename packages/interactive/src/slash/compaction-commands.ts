@@ -277,7 +277,8 @@ async function pinText(text: string, context: InteractiveContext): Promise<void>
   const { agent } = context.host;
   const message = pinMessage(agent.session, text, agent.waitingMessages);
   if (pinsOf(context).includes(text.trim())) return context.notify("This text is already pinned.");
-  if (agent.isBusy) context.notify(`The agent is busy. Its next request will include this pin: ${oneLine(text, 60)}`);
+  if (agent.isBusy)
+    context.notify(`The agent is busy. Its next request will include this pin: ${oneLine(text, 60)}`);
   await agent.sendMessage(message, { triggerTurn: false });
 }
 

@@ -143,9 +143,7 @@ function noteOf({ name, items, maskedItems, files }: ContextPart): string {
 
 function unexplainedRow({ unexplainedTokens: tokens, ...report }: ContextReport): Row[] {
   if (tokens <= 0) return [];
-  const note = report.isEstimate
-    ? "measured from earlier answers"
-    : "difference from the provider's count";
+  const note = report.isEstimate ? "measured from earlier answers" : "difference from the provider's count";
   return [{ tokens, isEstimate: true, style: "gray", name: "other", glyph: "▪", note }];
 }
 

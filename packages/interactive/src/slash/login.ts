@@ -159,7 +159,9 @@ function aboutKey({ apiKeyEnv }: ProviderConfig, origin: ReturnType<KeyFile["sou
   return [
     "Bonsai stores the key in its folder, in auth.json. Only you can read this file. Only the provider receives the key.",
     ...(origin === "environment" ? [`${apiKeyEnv} is set and overrides the stored key.`] : []),
-    ...(origin === "file" ? ["A key is stored. Enter a new key to replace it, or nothing to remove it."] : []),
+    ...(origin === "file"
+      ? ["A key is stored. Enter a new key to replace it, or nothing to remove it."]
+      : []),
   ];
 }
 

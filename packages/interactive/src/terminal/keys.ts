@@ -12,7 +12,10 @@ const table = {
   submit: { keys: ["enter"], description: "Send", binding: "tui.input.submit" },
   newLine: { keys: ["shift+enter", "ctrl+j"], description: "New line", binding: "tui.input.newLine" },
   interrupt: { keys: ["escape"], description: "Stop the agent or the current action" },
-  tree: { keys: [], description: "Session tree. In an empty editor, pressing the stop key twice opens it too" },
+  tree: {
+    keys: [],
+    description: "Session tree. In an empty editor, pressing the stop key twice opens it too",
+  },
   clearOrQuit: { keys: ["ctrl+c"], description: "Clear the editor. Press twice to quit bonsai" },
   quit: { keys: ["ctrl+d"], description: "Quit bonsai, if the editor is empty" },
   expand: { keys: ["ctrl+o"], description: "Expand or fold tool output, thinking and summaries" },
