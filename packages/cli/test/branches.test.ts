@@ -96,7 +96,7 @@ describe("bonsai merge", () => {
     const before = readFileSync(file);
     const again = await jsonOf<MergeReport>(["merge", file, end]);
     expect(again).toMatchObject({ status: "unchanged", entryIds: [], mergedById: report.summaryEntryId });
-    expect((await runCli(["merge", file, deadEnd])).stdout).toContain("Nothing is new");
+    expect((await runCli(["merge", file, deadEnd])).stdout).toContain("Nothing to merge");
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 

@@ -48,5 +48,5 @@ test("the notice of a compaction is gone after /tree has moved to before the com
   await terminal.until((screen) => !screen.includes("No summary"));
   await terminal.settle();
   expect(terminal.screen()).not.toContain("Compacted: ");
-  expect(terminal.screen()).not.toContain("taken back");
+  expect(terminal.screen()).not.toContain("Undid the compaction");
 });

@@ -40,7 +40,7 @@ test("/settings writes a setting, shown with its meaning, and takes it back", as
   await ui.terminal.until("Leave it empty for the default");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("many\n");
-  await ui.terminal.until("many is no number");
+  await ui.terminal.until("many is not a whole number");
   ui.terminal.press("ctrl+u");
   ui.terminal.type("9,000\n");
   await ui.terminal.until("compaction.keepRecentTokens is 9000. Takes effect immediately.");

@@ -92,11 +92,11 @@ test("a compaction, its undoing, and another session leave the scrollback alone"
   await terminal.until("Compacted: ");
   expectKept(terminal, seen);
   terminal.type("/undo\n");
-  await terminal.until("taken back");
+  await terminal.until("Undid the compaction");
   expectKept(terminal, seen);
   terminal.type("/new\n");
   await terminal.until(/^\s*bonsai 0\.0\.0/);
-  expectKept(terminal, [...seen, "taken back"]);
+  expectKept(terminal, [...seen, "Undid the compaction"]);
 });
 
 test("a panel that is higher than what is left, and what waits, leave no blank line below the footer", async () => {

@@ -86,7 +86,8 @@ export function journeys(open: OpenLive): void {
     terminal.type("/compact\n");
     await terminal.until("Compacted from");
     terminal.type("/fork\n");
-    await terminal.until("Fork:");
+    await terminal.until("Fork from which message?");
+    terminal.press("down");
     terminal.press("enter");
     await terminal.until("This is a new session");
     terminal.press("ctrl+u");
