@@ -170,8 +170,8 @@ test("branches, labels, edits, summaries and names of a session in memory", () =
   expect(() => manager.appendContextEdit(two, null)).toThrow(
     expect.objectContaining({ code: "pi_edit_refused" }),
   );
-  expect(() => manager.appendContextEdit(summary, null)).toThrow("no content");
-  expect(() => manager.appendContextEdit(one, {} as never)).toThrow("neither null nor");
+  expect(() => manager.appendContextEdit(summary, null)).toThrow("does not see its content");
+  expect(() => manager.appendContextEdit(one, {} as never)).toThrow("must be null or have content");
   const compaction = manager.appendCompaction("All", null, 10);
   expect(manager.getEntry(compaction)).toMatchObject({ firstKeptEntryId: compaction });
   manager.appendModelChange("p", "m");

@@ -107,7 +107,7 @@ test("events can be promised; what is no stream is named", async () => {
   stream.push({ type: "done", reason: "stop", message: message() });
   expect(await all(fromPiEvents(Promise.resolve(stream)))).toEqual([{ type: "done", message: message() }]);
   await expect(all(fromPiEvents(Promise.reject(new Error("no key"))))).rejects.toThrow("no key");
-  await expect(all(fromPiEvents(undefined as never))).rejects.toThrow("no stream of events");
+  await expect(all(fromPiEvents(undefined as never))).rejects.toThrow("did not return a stream of events");
 });
 
 test("a failure of a provider is sorted, an abort is none", async () => {

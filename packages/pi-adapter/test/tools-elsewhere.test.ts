@@ -50,7 +50,7 @@ test("files are read, written and edited through operations", async () => {
   const read = createReadTool("/far", { operations });
   expect(text(await read.execute("1", { path: "a.txt" }))).toBe("one\ntwo\nthree");
   expect(text(await read.execute("1", { path: "a.txt", offset: 2, limit: 1 }))).toBe("two");
-  await expect(read.execute("1", { path: "a.txt", offset: 9 })).rejects.toThrow("has 3 lines");
+  await expect(read.execute("1", { path: "a.txt", offset: 9 })).rejects.toThrow("has only 3 lines");
   await expect(read.execute("1", { path: "b.txt" })).rejects.toThrow("no /far/b.txt");
   const edit = createEditTool("/far", { operations });
   await edit.execute("1", {
