@@ -43,7 +43,7 @@ test("a reload reads models.json anew; what was added stays, and a file that is 
   catalogue.reload();
   expect([has("late"), has("box")]).toEqual([true, true]);
   writeFileSync(file, "{");
-  expect(() => catalogue.reload()).toThrow("cannot be read as JSON");
+  expect(() => catalogue.reload()).toThrow("Cannot parse");
   expect([has("late"), has("box")]).toEqual([true, true]);
   takeAway();
   expect([has("late"), has("box")]).toEqual([true, false]);
