@@ -319,14 +319,15 @@ describe("first-party extensions", () => {
     expect(stdout).toMatch(/^mcp +.+ installed$/m);
   });
 
-  test("are found by their short name, unless a path has that name", async () => {
+  test("are found by their short name; a path with that name needs ./", async () => {
     const { cwd, env } = place({});
     const options = { cwd, env };
     const report = await jsonOf<InstallReport>(["install", "mcp"], options);
     expect(report).toMatchObject({ name: "@bonsai-agent/mcp", source: "shipped:mcp" });
     expect(await jsonOf<PackageReport>(["remove", "mcp"], options)).toMatchObject({ name: report.name });
     writeFileSync(join(cwd, "mcp"), module);
-    const { stderr } = await runCli(["install", "mcp"], options);
+    expect(await jsonOf<InstallReport>(["install", "mcp"], options)).toMatchObject({ source: "shipped:mcp" });
+    const { stderr } = await runCli(["install", "./mcp"], options);
     expect(stderr).toContain(join(cwd, "mcp"));
     const unknown = await runCli(["install", "nothing-such"], options);
     expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("nothing-such")]);

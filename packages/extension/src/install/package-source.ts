@@ -39,14 +39,16 @@ export interface ShippedSource {
 type PackageSource = NpmSource | TarballSource | LocalSource | ShippedSource;
 
 /**
- * Reads `npm:NAME[@VERSION]`, a path, which starts at `cwd`, or the name of an extension that comes with Bonsai; where a
- * path is called so, the path is meant.
+ * Reads `npm:NAME[@VERSION]`, the name of an extension that comes with Bonsai, or a path, which starts at `cwd`. The
+ * extension wins over a path of the same name, because a project must not replace it by its own folder. Write `./mcp`
+ * for the path.
  * @throws BonsaiError `package_source_invalid`, `package_not_found`
  */
 export function packageSource(text: string, cwd: string): PackageSource {
   if (text.startsWith("npm:")) return npmSource(text);
   if (/^(git|git\+\w+|https?|ssh|github|file|workspace):|^git@/.test(text)) throw unknownKind(text);
-  return pathSource(text, resolve(cwd, text));
+  const firstParty = findFirstParty(text);
+  return firstParty === undefined ? pathSource(text, resolve(cwd, text)) : firstPartySource(firstParty);
 }
 
 /** How a record names it, and `bonsai list` shows it. */
@@ -72,8 +74,6 @@ function pathSource(text: string, path: string): PackageSource {
   const found = statSync(path, { throwIfNoEntry: false });
   if (found?.isDirectory()) return { kind: "folder", path };
   if (found?.isFile()) return { kind: /\.(tgz|tar\.gz)$/i.test(path) ? "tarball" : "module", path };
-  const firstParty = found === undefined ? findFirstParty(text) : undefined;
-  if (firstParty !== undefined) return firstPartySource(firstParty);
   throw new BonsaiError({
     code: "package_not_found",
     message: found === undefined ? `${path} does not exist.` : `${path} is neither a folder nor a file.`,
