@@ -205,6 +205,6 @@ function reportUnknownTools(
   onNotice({
     level: "warning",
     code: "tools_unknown",
-    message: `The setting tools lists unknown tools: ${unknown.join(", ")}. Available tools: ${tools.names.join(", ")}.`,
+    message: `--tools or the setting tools lists unknown tools: ${unknown.join(", ")}. Available tools: ${tools.names.join(", ")}.`,
   });
 }
