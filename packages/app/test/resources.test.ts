@@ -109,7 +109,9 @@ test("what a template says counts as if it were typed: files that it names go wi
   });
   expect(heard()).toEqual([
     expect.stringMatching(/^prompt_file_left_out .*look\.md: The prompt mentions @gone\.ts/),
-    expect.stringMatching(/^prompt_file_left_out .*look\.md: It mentions .*key\.txt\. Bonsai did not read this file/),
+    expect.stringMatching(
+      /^prompt_file_left_out .*look\.md: It mentions .*key\.txt\. Bonsai did not read this file/,
+    ),
   ]);
   expect(await sent("/mine")).toContain("secret");
 });

@@ -95,7 +95,9 @@ test("keys are seen before the editor gets them, behind the program's own, until
   expect(await terminal.until("seen [")).toContain('seen ["q","u","a","/"');
   terminal.type("!");
   await terminal.until((screen) =>
-    screen.replaceAll(/\s+/g, " ").includes("The ctx.ui.onTerminalInput handler of drawn.mjs failed: no ears"),
+    screen
+      .replaceAll(/\s+/g, " ")
+      .includes("The ctx.ui.onTerminalInput handler of drawn.mjs failed: no ears"),
   );
   terminal.press("ctrl+c");
   terminal.type("qua");
