@@ -117,6 +117,21 @@ describe("the host's modules", () => {
     expect(loaded.sort()).toEqual(["one", "three", "two"]);
   });
 
+  test("are not all loaded for an extension that imports a file of its own later", async () => {
+    const loaded: string[] = [];
+    const counted = (name: string) => async () => {
+      loaded.push(name);
+      return { name };
+    };
+    const modules = Object.fromEntries(["one", "two", "three"].map((name) => [name, counted(name)]));
+    const folder = folderWith({
+      "index.ts": `import { name } from "one"; export default async () => [name, (await import("./later.ts")).name];`,
+      "later.ts": `export { name } from "two";`,
+    });
+    expect(await started(folder, "index.ts", modules)).toEqual(["one", "two"]);
+    expect(loaded.sort()).toEqual(["one", "two"]);
+  });
+
   test("run nothing of an extension twice while they are loaded", async () => {
     const runs: string[] = [];
     Object.assign(globalThis, { bonsaiTestRuns: runs });

@@ -150,14 +150,17 @@ function noted(generation: Generation, path: string, source: string): string {
 
 /**
  * The virtual modules that a source may import. A name in quotes is taken for an import: one too many costs some
- * milliseconds. Where an import is only known at run time, all are: nothing can be loaded in the midst of it.
+ * milliseconds. Where an import is only known at run time, all are: nothing can be loaded in the midst of it. A local file
+ * that is named in an import() is read by the trial itself, which finds what that file needs.
  */
 export function namedModules(modules: Generation["modules"], source: string): string[] {
   const names = Object.keys(modules);
   const dynamic = [...source.matchAll(/\bimport\s*\(\s*(?:"([^"]*)"|'([^']*)')?/g)];
+  const late = lateImports(source);
   const open = dynamic.some((match) => {
     const specifier = match[1] ?? match[2];
-    return specifier === undefined || !(isBuiltin(specifier) || names.includes(specifier));
+    if (specifier === undefined) return true;
+    return !(isBuiltin(specifier) || names.includes(specifier) || late.includes(specifier));
   });
   if (open) return names;
   return names.filter((name) => source.includes(`"${name}"`) || source.includes(`'${name}'`));
