@@ -314,7 +314,9 @@ test("the setting tools offers some of them, and a name that no tool has is noti
   });
   await agent.prompt("go");
   expect(names(asked[0]!)).toEqual(["read"]);
-  expect(notices).toEqual([expect.stringMatching(/^--tools or the setting tools lists unknown tools: raed\./)]);
+  expect(notices).toEqual([
+    expect.stringMatching(/^--tools or the setting tools lists unknown tools: raed\./),
+  ]);
 });
 
 test("a tool of one's own takes the place of a built-in one", async () => {
