@@ -53,7 +53,7 @@ function recordCalls(folder: string): void {
     });
     const parts = [`$ bonsai ${call.args.join(" ")}`, `exit ${status}`, stdout, "--- stderr", stderr];
     writeFileSync(join(folder, fileName(call, at)), steady(parts.join("\n"), place));
-    rmSync(place, { recursive: true, force: true });
+    rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
   });
   console.log(`${goldenCalls.length} calls`);
 }
@@ -107,7 +107,7 @@ async function recordScreen(
     writeFileSync(join(folder, `${name}.txt`), steady(tmux("capture-pane", "-p"), place));
   } finally {
     tmux("kill-server");
-    rmSync(place, { recursive: true, force: true });
+    rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
   }
 }
 
