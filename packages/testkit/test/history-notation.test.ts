@@ -27,7 +27,7 @@ test("sizes are exact by four characters a token", () => {
     2000,
     30,
     9 + 15,
-    12 + 52,
+    12 + 56,
   ]);
 });
 
