@@ -167,7 +167,7 @@ test.each<[string, string]>([
   ["node -e 'fs.rmSync(\"x\", {recursive: true})'", "its program"],
   ["perl -e 'system(\"rm -rf x\")'", "its program"],
   ["ruby <<< 'FileUtils.rm_rf(1)'", "its program"],
-  // What only known at run time.
+  // Commands that are only known at run time.
   ["$cmd -rf x", "only known at run time"],
   ["a=rm; a=ls; $a -rf x", "only known at run time"],
   ["for a in rm; do $a -rf x; done", "only known at run time"],

@@ -97,7 +97,7 @@ function compactedMessages(session: Session, live: CompactionEntry): number {
 
 const messageTypes: ReadonlySet<string> = new Set(["message", "custom_message"]);
 
-/** What `bonsai session undo --json` and `bonsai session redo --json` print. */
+/** JSON output of `bonsai session undo` and `bonsai session redo`. */
 export interface UndoReport {
   /** The compaction that was undone or redone. */
   compactionId: string;

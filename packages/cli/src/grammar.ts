@@ -11,7 +11,7 @@ type Section = (typeof sections)[number];
 export interface CommandGrammar {
   /** One word, or two for a command of a group: `session tree`. */
   readonly name: string;
-  /** Where `bonsai --help` lists it; commands of a group have none. */
+  /** Section of `bonsai --help`; commands of a group have none. */
   readonly section?: Section;
   /** One line for lists of commands. */
   readonly summary: string;

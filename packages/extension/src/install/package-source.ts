@@ -35,7 +35,7 @@ export interface ShippedSource {
   path: string;
 }
 
-/** What `bonsai extension add` was asked for; paths are absolute. */
+/** Source given to `bonsai extension add`. Paths are absolute. */
 type PackageSource = NpmSource | TarballSource | LocalSource | ShippedSource;
 
 /**
