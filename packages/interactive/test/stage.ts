@@ -70,6 +70,7 @@ function steady(screen: string): string {
       // Behind the number, all is at the right end.
       .replaceAll(/~?\d(\.\d)?k\/100k +\d% */g, (size) => "~0.0k/100k 2%".padEnd(size.length))
       .replaceAll(/(system prompt +~)\d+/g, (_, label) => `${label}000`)
+      .replaceAll(/(skills +~)\d+/g, (_, label) => `${label}00`)
       // Where messages and all that stands before them share what was reported, that moves the others, too.
       .replaceAll(/( {2}tools +~)\d+(?= +\d+% )/g, (_, label) => `${label}000`)
       .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d\b/g, "2026-01-01 00:00")
