@@ -1,7 +1,7 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { ServerConfig } from "./config.ts";
-import { messageOf, NoMessage, pause, ServerFault } from "./faults.ts";
+import { messageOf, NEVER_MS, NoMessage, pause, ServerFault, withinTime } from "./faults.ts";
 import { plainLine } from "./foreign-text.ts";
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool, ListOptions } from "./listing.ts";
 
@@ -62,7 +62,8 @@ export class Connection {
     client.onerror = (error) => this.#onError(error);
     await this.#listen(client);
     try {
-      await client.connect(transport, { timeout: this.#config.timeoutMs });
+      // The SDK bounds its request, but not the notification after it.
+      await withinTime(client.connect(transport, { timeout: NEVER_MS }), this.#config.timeoutMs);
     } catch (error) {
       throw this.#cause(error);
     }

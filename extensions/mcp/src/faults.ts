@@ -11,6 +11,9 @@ export class NoMessage extends Error {
 /** Of one message, with images and files in it. A server that sends more is closed. */
 export const mostMessageBytes = 32 << 20;
 
+/** For the SDK's own limits, where a limit of Bonsai ends the request before. */
+export const NEVER_MS = 2_147_483_647;
+
 export function tooLong(): ServerFault {
   return new ServerFault(`The server sent a message larger than ${mostMessageBytes >> 20} MB.`);
 }
@@ -53,4 +56,20 @@ export const mostErrorBytesAtOnce = 1 << 20;
 
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());
+}
+
+/** Rejects if the task has not ended after this time. The task goes on. */
+export async function withinTime<Result>(task: Promise<Result>, limitMs: number): Promise<Result> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(
+      () => reject(new Error(`The server did not answer within ${limitMs / 1_000} s.`)),
+      limitMs,
+    );
+  });
+  try {
+    return await Promise.race([task, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -11,6 +11,7 @@ import {
 import { type ServerConfig, serverKeys } from "./config.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
 import type { ListedTool } from "./listing.ts";
+import { unseenResult } from "./structured.ts";
 
 /** What is kept with a result, for people and programs. */
 export interface McpDetails {
@@ -45,9 +46,9 @@ export function readResult(raw: Record<string, unknown>, of: ResultOf): Extensio
   const read = blocks.slice(0, mostBlocks).flatMap((block) => blockOf(block));
   const isError = raw.isError === true;
   const mask = maskKeys(serverKeys(config));
-  const json = jsonOf(structuredContent);
-  const data = json === undefined ? undefined : mask(json);
-  if (data !== undefined && !hasData(read, data)) read.push(text(data));
+  const data = jsonOf(structuredContent, mask);
+  const unseen = jsonOf(unseenResult(structuredContent, blocks.slice(0, mostBlocks)), mask);
+  if (unseen !== undefined) read.push(text(plainText(unseen)));
   if (blocks.length > mostBlocks) read.push(text(`[Omitted ${blocks.length - mostBlocks} more parts.]`));
   if (!isError) checkOutput(structuredContent, of);
   return {
@@ -152,24 +153,13 @@ function kept(bytes: Buffer | string, ending: string): string {
   }
 }
 
-function jsonOf(value: unknown): string | undefined {
+/** Undefined for a value without JSON, such as one that is nested too deep. */
+function jsonOf(value: unknown, mask: (text: string) => string): string | undefined {
   try {
-    return value === undefined || value === null ? undefined : JSON.stringify(value);
+    return value === undefined || value === null ? undefined : mask(JSON.stringify(value));
   } catch {
     return undefined;
   }
-}
-
-/** Servers are to say the same as text; nothing is lost where one does not. */
-function hasData(blocks: readonly Block[], data: string): boolean {
-  return blocks.some((block) => {
-    if (block.type !== "text" || !/^\s*[[{]/.test(block.text)) return false;
-    try {
-      return JSON.stringify(JSON.parse(block.text)) === data;
-    } catch {
-      return false;
-    }
-  });
 }
 
 function bounded(blocks: readonly Block[]): Block[] {

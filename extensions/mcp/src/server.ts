@@ -5,7 +5,7 @@ import type { Progress } from "@modelcontextprotocol/sdk/types.js";
 import { CallClock } from "./call-clock.ts";
 import { type ServerConfig, serverKeys } from "./config.ts";
 import { Connection } from "./connection.ts";
-import { messageOf } from "./faults.ts";
+import { messageOf, NEVER_MS } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool } from "./listing.ts";
 
@@ -30,14 +30,11 @@ export interface McpServerOptions {
 export interface CallOptions {
   /** Aborted: the server is sent a cancellation. */
   signal: AbortSignal;
-  onProgress?(progress: Progress): void;
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** However much progress it reports, no call takes longer. */
-const longestCallMs = 3_600_000;
 /** Codes of the SDK. */
 const connectionClosed = -32_000;
-const timedOut = -32_001;
 /** What the SDK puts in front of an error. */
 const codes = /^(MCP error -?\d+: )+/;
 
@@ -174,67 +171,74 @@ export class McpServer {
   /** While somebody is asked a question of the server, no call of it runs out of time. The function returned ends that. */
   pauseCalls(): () => void {
     this.#asking += 1;
-    for (const clock of this.#clocks) clock.pause();
+    for (const clock of this.#clocks) clock.stop();
     let isOver = false;
     return () => {
       if (isOver) return;
       isOver = true;
       this.#asking -= 1;
-      if (this.#asking === 0) for (const clock of this.#clocks) clock.restart();
+      if (this.#asking === 0) for (const clock of this.#clocks) clock.start();
     };
   }
 
   /**
-   * Calls a tool; connects first where the connection was lost.
-   * @returns what the server said, unread
-   * @throws Error with why there is no result, in words for the model
+   * Calls a tool. Connects first if the connection was lost. Ends after a total time, also if the server reports progress.
+   * @returns the server's result, unread
+   * @throws Error with the reason, in words for the model
    */
   async callTool(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    options: CallOptions,
+    { signal: aborted, onProgress }: CallOptions,
   ): Promise<Record<string, unknown>> {
+    const clock = new CallClock(this.config.timeoutMs);
+    const signal = AbortSignal.any([aborted, clock.signal]);
+    let client: Client | undefined;
+    const call = async () => {
+      client = await this.connected(signal);
+      return await this.#request(client, { name, arguments: args }, { signal, clock, onProgress });
+    };
     try {
-      const client = await this.connected(options.signal);
       try {
-        return await this.#request(client, { name, arguments: args }, options);
+        return await call();
       } catch (error) {
-        // Another server answers there now, or this one has forgotten us: it has not run the call.
-        if (!isSessionLost(error) || options.signal.aborted) throw error;
+        // The server has forgotten the session, so it has not run the call.
+        if (!isSessionLost(error) || signal.aborted) throw error;
         if (this.client === client) await this.reconnect();
-        return await this.#request(await this.connected(options.signal), { name, arguments: args }, options);
+        return await call();
       }
     } catch (error) {
-      options.signal.throwIfAborted();
+      aborted.throwIfAborted();
+      if (clock.signal.aborted)
+        throw new Error(
+          `The MCP server ${this.name} ${messageOf(clock.signal.reason)}. The call was cancelled.`,
+        );
       if (error instanceof NotConnected) throw error;
       if (isUnauthorized(error)) await this.#loginEnded(error);
       if (isUnreachable(error)) this.#lost(this.#connection, messageOf((error as Error).cause ?? error));
       throw new Error(this.#callProblem(error), { cause: error });
+    } finally {
+      clock.stop();
+      this.#clocks.delete(clock);
     }
   }
 
   async #request(
     client: Client,
     params: { name: string; arguments: Readonly<Record<string, unknown>> },
-    { signal, onProgress }: CallOptions,
+    { signal, clock, onProgress }: CallOptions & { clock: CallClock },
   ): Promise<Record<string, unknown>> {
     const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
-    const clock = new CallClock(this.config.timeoutMs);
     this.#clocks.add(clock);
-    if (this.#asking === 0) clock.restart();
-    try {
-      return await client.request({ method: "tools/call", params }, ResultSchema, {
-        signal: AbortSignal.any([signal, clock.signal]),
-        timeout: longestCallMs,
-        onprogress: (progress) => {
-          if (this.#asking === 0) clock.restart();
-          onProgress?.(progress);
-        },
-      });
-    } finally {
-      clock.pause();
-      this.#clocks.delete(clock);
-    }
+    if (this.#asking === 0) clock.start();
+    return await client.request({ method: "tools/call", params }, ResultSchema, {
+      signal,
+      timeout: NEVER_MS,
+      onprogress: (progress) => {
+        clock.heard();
+        onProgress?.(progress);
+      },
+    });
   }
 
   /** The client of a connection that stands; connects where there is none. @throws NotConnected where there is none, and none can be made */
@@ -255,8 +259,6 @@ export class McpServer {
   #callProblem(error: unknown): string {
     const code = (error as { code?: unknown }).code;
     if (this.#state === "needs-login") return this.#problem ?? messageOf(error);
-    if (code === timedOut)
-      return `The MCP server ${this.name} did not answer within ${this.config.timeoutMs / 1_000} s. The call was cancelled.`;
     const isLost = this.#state !== "ready" || code === connectionClosed;
     const why = (this.#state !== "ready" && this.#problem) || this.reasonOf(error);
     return isLost

@@ -75,6 +75,7 @@ const lies = [
   },
   { name: "unkept", inputSchema: object, outputSchema: { type: "object" } },
   { name: "hang", inputSchema: object },
+  { name: "drip", inputSchema: object },
   { name: "late", inputSchema: object },
   { name: "hurried", inputSchema: object },
   { name: "die", inputSchema: object },
@@ -164,6 +165,14 @@ function call({ id, params = {} }: Message, wire: Wire, answer: (result: unknown
       };
       const result = JSON.stringify({ jsonrpc: "2.0", id, result: text("Done.") });
       return wire.raw(`${progress(1)}${progress(2)}${result}\n`);
+    }
+    case "drip": {
+      const progressToken = params._meta?.progressToken;
+      let progress = 0;
+      return setInterval(() => {
+        progress += 1;
+        wire.send({ jsonrpc: "2.0", method: "notifications/progress", params: { progressToken, progress } });
+      }, 5).unref();
     }
     case "late":
       return setTimeout(() => answer(text("Late.")), 300);

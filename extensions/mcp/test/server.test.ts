@@ -146,6 +146,30 @@ test("a server over HTTP that wants a login says so; one that is gone is lost un
   expect(notices).toHaveLength(1);
 });
 
+test("a call that hangs, or drips progress without an end, ends with an answer for the model", async () => {
+  await using one = server(script(hostile, "liar"));
+  await one.connect();
+  Object.assign(one.config, { timeoutMs: 50 });
+  await expect(one.callTool("hang", {}, { signal })).rejects.toThrow(
+    "The MCP server it did not answer within 0.05 s. The call was cancelled.",
+  );
+  await expect(one.callTool("drip", {}, { signal })).rejects.toThrow(
+    /^The MCP server it did not (answer|finish) within [\d.]+ s\. The call was cancelled\.$/,
+  );
+  Object.assign(one.config, { timeoutMs: 60_000 });
+  expect(await one.callTool("fine", {}, { signal })).toMatchObject({ content: [{ type: "text" }] });
+});
+
+test("a server over HTTP that answers nothing after its greeting fails to connect", async () => {
+  await using http = await answering(({ method }, _request, response) => {
+    if (method === "notifications/initialized")
+      response.writeHead(200, { "content-type": "text/event-stream" });
+  });
+  await using one = server({ url: http.url, timeoutMs: 200 });
+  await expect(one.callTool("t", {}, { signal })).rejects.toThrow(/^The MCP server it is not connected: /);
+  expect(one.state).toBe("failed");
+});
+
 test("progress that comes in one piece with the result is shown", async () => {
   await using one = server(script(hostile, "liar"));
   const shown: number[] = [];
