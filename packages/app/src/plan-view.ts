@@ -1,6 +1,6 @@
 import type { CompactionResult } from "@bonsai-agent/compaction";
 import type { ToolCall } from "@bonsai-agent/messages";
-import type { ProjectionItem } from "@bonsai-agent/session";
+import { messageParts, type ProjectionItem } from "@bonsai-agent/session";
 import {
   bar,
   fileListLines,
@@ -14,7 +14,7 @@ import {
   span,
 } from "./line.ts";
 import { counted, hasEstimate, percent, percents, scopeText, tokenDigits, tokensText } from "./numbers.ts";
-import { callsOf, kindWord, messagePreview, type Preview, previewSpan } from "./preview.ts";
+import { callsOf, kindWord, type Preview, previewSpan } from "./preview.ts";
 
 interface PlanViewOptions {
   picture: PlanPicture;
@@ -267,5 +267,5 @@ export function planPicture(result: CompactionResult, before: readonly Projectio
 function placeOf(item: ProjectionItem | undefined, call: ToolCall | undefined): PlanPlace | undefined {
   if (item === undefined) return undefined;
   const { entryId, message } = item;
-  return { entryId, kind: kindWord(message.role), preview: messagePreview(message, call) };
+  return { entryId, kind: kindWord(message.role), preview: messageParts(message, call) };
 }

@@ -1,18 +1,15 @@
 import {
   type CallPart,
   callParts,
-  contentBlocks,
+  contentText,
   type Message,
-  messageText,
   type ToolCall,
-  type ToolResultMessage,
   toolCalls,
-  typedText,
 } from "@bonsai-agent/messages";
 import {
   type Entry,
-  ownEntryWords,
-  pinChange,
+  entryKind,
+  entryParts,
   type Session,
   type SessionTree,
   kindWord as wordOf,
@@ -22,17 +19,19 @@ import { oneLine, printable, textWidth, truncate } from "./terminal-text.ts";
 
 /** What kind of thing an entry is, in one short word for a column. */
 export function kindOf(entry: Entry): string {
-  if (pinChange(entry) !== undefined) return "pin";
-  if (entry.type === "custom" && ownEntryWords(entry) !== undefined) return "note";
-  return kindWord(entry.type === "message" ? entry.message?.role : entry.type);
+  return shortKind(entryKind(entry));
 }
 
 const maxKindLength = 24;
 
 /** A message's role or an entry's type as a short word for a column. */
 export function kindWord(kind: unknown): string {
-  if (typeof kind !== "string" || kind === "damagedMessage") return "damaged";
-  return oneLine(wordOf(kind), maxKindLength);
+  return shortKind(typeof kind === "string" ? wordOf(kind) : "damaged");
+}
+
+/** Other programs choose their own kinds. */
+function shortKind(word: string): string {
+  return oneLine(word, maxKindLength);
 }
 
 /** A line in its parts: those that are paths give way from their beginning where space is short. */
@@ -40,7 +39,7 @@ export type Preview = readonly CallPart[];
 
 /** An entry in one line of at most 240 characters. @param call of a tool's result. Default: its tool's name */
 export function previewOf(entry: Entry, call?: ToolCall): string {
-  return previewText(entryPreview(entry, call));
+  return previewText(entryParts(entry, call));
 }
 
 /** A call of a tool in one line, for who watches it run. */
@@ -103,119 +102,6 @@ function endOf(text: string, columns: number): string {
   return `…${characters.join("")}`;
 }
 
-/** An entry in its parts. @param call of a tool's result. Default: its tool's name */
-export function entryPreview(entry: Entry, call?: ToolCall): Preview {
-  if (entry.type !== "message") return [{ text: oneLine(entryText(entry)) }];
-  if (typeof entry.message !== "object" || entry.message === null) return [{ text: "(no message)" }];
-  return messagePreview(entry.message, call);
-}
-
-function entryText(entry: Exclude<Entry, { type: "message" }>): string {
-  switch (entry.type) {
-    case "compaction":
-    case "branch_summary":
-      return summaryPreview(entry.summary);
-    case "custom_message":
-      return (
-        pinPreview(entry) ??
-        `${ownEntryWords(entry) ?? word(entry.customType)}: ${contentPreview(entry.content)}`
-      );
-    case "model_change":
-      return `${word(entry.provider)}/${word(entry.modelId)}`;
-    case "thinking_level_change":
-      return word(entry.thinkingLevel);
-    case "session_info":
-      return word(entry.name ?? "");
-    case "label":
-      return `${entry.label === undefined ? "removed from" : `${word(entry.label)} at`} ${word(entry.targetId)}`;
-    case "context_edit":
-      return `${entry.replacement === null ? "hides" : "replaces"} ${word(entry.targetId)}`;
-    case "custom":
-      return ownEntryWords(entry) ?? word(entry.customType ?? "");
-    case "usage":
-      return `${word(entry.provider)}/${word(entry.model)}`;
-    default:
-      // A type of another program, never one of ours.
-      entry satisfies never;
-      return "";
-  }
-}
-
-function pinPreview(entry: Entry): string | undefined {
-  const change = pinChange(entry);
-  return change && `${change.isPinned ? "" : "unpinned: "}${change.text}`;
-}
-
-/** A message in its parts: its text, then its calls, then what else it holds. @param call of a result */
-export function messagePreview(message: Message, call?: ToolCall): Preview {
-  switch (message.role) {
-    case "assistant":
-      return answerParts(message);
-    case "toolResult":
-      return resultParts(message, call);
-    case "user":
-      return [{ text: oneLine(`${typedText(message)}${imagesPreview(message.content)}`) }];
-    case "bashExecution":
-      return [{ text: oneLine(`$ ${word(message.command)}`) }];
-    case "branchSummary":
-    case "compactionSummary":
-      return [{ text: summaryPreview(message.summary) }];
-    default:
-      return [{ text: oneLine(contentPreview(message.content)) }];
-  }
-}
-
-function answerParts(message: Message): Preview {
-  const parts: CallPart[] = [];
-  const text = oneLine(messageText(message));
-  if (text !== "") parts.push({ text });
-  for (const [at, { name, arguments: args }] of toolCalls(message).entries())
-    parts.push({ text: at > 0 ? "; " : parts.length > 0 ? " → " : "" }, ...callParts(name, args));
-  const stop = oneLine(stopPreview(message));
-  if (stop !== "") parts.push({ text: `${parts.length > 0 ? " " : ""}${stop}` });
-  return parts;
-}
-
-/** A result says first what was asked for: its own text begins anywhere. */
-function resultParts({ toolName, isError, content }: ToolResultMessage, call?: ToolCall): Preview {
-  const failed = isError === true ? [{ text: "failed " }] : [];
-  const asked = call === undefined ? [{ text: word(toolName) }] : callParts(call.name, call.arguments);
-  return [...failed, ...asked.map(shortPart), { text: `: ${oneLine(contentPreview(content))}` }];
-}
-
-/** Of a long command, its result shows the beginning: the row of the call has the rest. */
-function shortPart(part: CallPart): CallPart {
-  return part.isPath === true ? part : { text: truncate(printable(part.text), MOST_OF_COMMAND) };
-}
-
-const MOST_OF_COMMAND = 24;
-
-/** Of a summary, no more is looked at. */
-const PREVIEWED_CHARS = 4_000;
-
-/** The line between the two parts of a summary of a split turn, and the placeholder for an empty first part. */
-const SPLIT_TURN =
-  /(?:No (?:earlier|prior) history\.\s*)?---\s*\*(?:\*|&#42;)Turn Context \(split turn\):\*(?:\*|&#42;)\s*/g;
-
-/** Leaves out the marks of a stored summary: its first sentences in brackets, the line of a split turn, headings. */
-function summaryPreview(summary: unknown): string {
-  const body = word(summary ?? "")
-    .slice(0, PREVIEWED_CHARS)
-    .replace(/^(?:\[[^\]]*\]\s*)+/, "")
-    .replace(SPLIT_TURN, "");
-  return oneLine(body.replace(/^#{1,6} +(.*?):?\s*$/gm, "$1:").replace(/^\*\*(.+?):?\*\*\s*$/gm, "$1:"));
-}
-
-function contentPreview(content: unknown): string {
-  const texts = contentBlocks(content).map((block) => (block.type === "text" ? word(block.text ?? "") : ""));
-  return `${texts.join(" ")}${imagesPreview(content)}`;
-}
-
-function imagesPreview(content: unknown): string {
-  const images = contentBlocks(content).filter((block) => block.type === "image").length;
-  return images === 0 ? "" : ` [${images === 1 ? "image" : `${images} images`}]`;
-}
-
 /** So far behind its call a result may stand. */
 const MOST_STEPS = 64;
 
@@ -262,22 +148,9 @@ export function callsOf(messages: Iterable<Message>): (ToolCall | undefined)[] {
 
 /** The error of a tool: its first line, or where a note like `[Exit code 1.]` ends it, what came right before. */
 export function failurePreview(content: unknown): string {
-  const lines = contentPreview(content)
+  const lines = contentText(content)
     .split("\n")
     .filter((line) => line.trim() !== "");
   const shown = lines.at(-1)?.startsWith("[") ? lines.slice(-2) : lines.slice(0, 1);
   return oneLine(shown.join(" "), 160);
-}
-
-function stopPreview(message: Message): string {
-  if (message.role !== "assistant") return "";
-  if (message.stopReason === "error")
-    return `[failed: ${typeof message.errorMessage === "string" ? message.errorMessage : "no reason given"}]`;
-  if (message.stopReason === "aborted") return "[stopped]";
-  return message.stopReason === "length" ? "[cut off]" : "";
-}
-
-/** Damaged files hold anything where a word should be. */
-function word(value: unknown): string {
-  return typeof value === "string" ? value : "?";
 }

@@ -1,8 +1,8 @@
 import { sizeBeforeText } from "@bonsai-agent/compaction";
-import type { SessionTree } from "@bonsai-agent/session";
+import { entryParts, type SessionTree } from "@bonsai-agent/session";
 import { fitLine, kindStyle, type Line, lineWidth, type Span, span } from "./line.ts";
 import { counted } from "./numbers.ts";
-import { callInTree, entryPreview, kindOf, previewSpan } from "./preview.ts";
+import { callInTree, kindOf, previewSpan } from "./preview.ts";
 
 interface TreeViewOptions {
   tree: SessionTree;
@@ -111,7 +111,7 @@ function content({ tree, width }: TreeViewOptions, at: number): Span[] {
   const entry = tree.entry(at)!;
   const kind = kindOf(entry);
   const muted = !tree.isActive(at) || kind === "result";
-  const preview = previewSpan(entryPreview(entry, callInTree(tree, at, entry)), muted ? "gray" : undefined);
+  const preview = previewSpan(entryParts(entry, callInTree(tree, at, entry)), muted ? "gray" : undefined);
   const size = entry.type === "compaction" ? sizeBeforeText(entry) : undefined;
   const tokens = size === undefined ? [] : [span(`of ${size} `, "magenta")];
   const padded = width < 60 ? kind : kind.padEnd(9);

@@ -1,20 +1,12 @@
 import { type AssistantMessage, emptyUsage, type Message, type ToolCall } from "@bonsai-agent/messages";
-import { createSession } from "@bonsai-agent/session";
+import { BRANCH_RECORD } from "@bonsai-agent/messages/frames";
+import { createSession, messageParts } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
-import {
-  callIn,
-  callInTree,
-  callsOf,
-  fitPreview,
-  messagePreview,
-  previewOf,
-  previewText,
-} from "../src/preview.ts";
+import { callIn, callInTree, callsOf, fitPreview, previewOf, previewText } from "../src/preview.ts";
 
 test("a summary in one line: its headings lead what stands below them", () => {
   const session = createSession({ cwd: "/project" });
-  const summary =
-    "[For the model.]\n\n## Goal\n\nMake the totals right.\n\n### Done\n- issue #7\n\n## Next Steps:\n1. Rest.";
+  const summary = `${BRANCH_RECORD.begin}\n\n## Goal\n\nMake the totals right.\n\n### Done\n- issue #7\n\n## Next Steps:\n1. Rest.`;
   const entry = session.append({ type: "branch_summary", summary, fromId: "root" });
   expect(previewOf(entry)).toBe("Goal: Make the totals right. Done: - issue #7 Next Steps: 1. Rest.");
 });
@@ -36,7 +28,7 @@ const result = {
 } satisfies Message;
 
 test("a result says what was asked for; where its call is not known, the tool", () => {
-  const text = (known?: ToolCall) => previewText(messagePreview(result, known));
+  const text = (known?: ToolCall) => previewText(messageParts(result, known));
   expect(text(call)).toBe(
     "read packages/interactive/src/chat/tool-block.ts:10-40: export class ToolBlock { draw() {}",
   );
@@ -45,7 +37,7 @@ test("a result says what was asked for; where its call is not known, the tool", 
 
 test("the result of a long command shows its beginning, and then what came of it", () => {
   const bash = { ...call, name: "bash", arguments: { command: `cd /a && ${"npm test ".repeat(20)}` } };
-  expect(previewText(messagePreview(result, bash))).toBe(
+  expect(previewText(messageParts(result, bash))).toBe(
     "bash cd /a && npm test npm t…: export class ToolBlock { draw() {}",
   );
 });
@@ -54,7 +46,7 @@ test("a message names the files that were sent with it, and not what they hold",
   const text = 'Compare @a.ts\n\n<file path="a.ts">\nlet all;\n</file>';
   const image = { type: "image", data: "", mimeType: "image/png" } as const;
   const message = { role: "user", content: [{ type: "text", text }, image], timestamp: 0 } as const;
-  expect(previewText(messagePreview({ ...message, content: [...message.content] }))).toBe(
+  expect(previewText(messageParts({ ...message, content: [...message.content] }))).toBe(
     "Compare @a.ts [image]",
   );
 });
@@ -80,12 +72,12 @@ test.each([
   [12, "read …/tool…"],
   [1, "…"],
 ])("in %i columns, a path keeps its end", (columns, expected) => {
-  expect(fitPreview(messagePreview(result, call), columns)).toBe(expected);
+  expect(fitPreview(messageParts(result, call), columns)).toBe(expected);
 });
 
 test("of several paths, each keeps its end before any is cut", () => {
   const second = { ...call, arguments: { path: "packages/interactive/src/chat/chat-view.ts" } };
-  const line = fitPreview(messagePreview(answerWith([call, second])), 54);
+  const line = fitPreview(messageParts(answerWith([call, second])), 54);
   expect(line).toBe("read …/chat/tool-block.ts:10-40; read …/chat-view.ts");
 });
 

@@ -11,7 +11,7 @@ import {
   withoutReminders,
 } from "@bonsai-agent/messages";
 import { requestCapacity } from "./budget.ts";
-import { frameTags, inertTags, strippedSummary } from "./marks.ts";
+import { frameTags, inertTags, strippedSummary } from "@bonsai-agent/messages/marks";
 import { digits, messageOf } from "./outcome.ts";
 import { paragraphs } from "./serialise.ts";
 import {

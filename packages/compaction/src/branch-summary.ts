@@ -19,7 +19,7 @@ import {
 } from "./branch-carry-over.ts";
 import { type Budgets, budgetsFor, maxSummaryTokens, mostAnswerTokens, requestCapacity } from "./budget.ts";
 import { summaryDetails, summaryOfDetails } from "./carry-over.ts";
-import { inert } from "./marks.ts";
+import { inert } from "@bonsai-agent/messages/marks";
 import { isMadeHere, messageOf } from "./outcome.ts";
 import { clipUntil, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";

@@ -11,7 +11,7 @@ import {
 import { askedText, byScript } from "@bonsai-agent/messages";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
-import { isOwnTag } from "./marks.ts";
+import { isOwnTag } from "@bonsai-agent/messages/marks";
 import { type CarriedCounts, digits, isMadeHere, ownDetails, texts } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { clip, paragraphs } from "./serialise.ts";

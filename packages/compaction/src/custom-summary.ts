@@ -27,7 +27,7 @@ import {
   summarisedState,
 } from "./ladder.ts";
 import { checkedCarryOver } from "./loss-check.ts";
-import { inert } from "./marks.ts";
+import { inert } from "@bonsai-agent/messages/marks";
 import { pinsMissingIn } from "./pins.ts";
 import { type CompactionPlan, dividedAt } from "./plan.ts";
 import { paragraphs } from "./serialise.ts";

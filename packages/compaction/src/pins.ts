@@ -12,7 +12,7 @@ import {
   UNPIN_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import { inert } from "./marks.ts";
+import { inert } from "@bonsai-agent/messages/marks";
 import { digits, ownDetails, texts } from "./outcome.ts";
 
 /** A message of the session that pins or unpins a text: append it, or have the agent send it. */

@@ -9,7 +9,7 @@ import {
   toolCalls,
   withoutReminders,
 } from "@bonsai-agent/messages";
-import { frameTags, inertTags } from "./marks.ts";
+import { frameTags, inertTags } from "@bonsai-agent/messages/marks";
 import type { CompactionSettings } from "./settings.ts";
 
 type Limits = CompactionSettings["serialize"];

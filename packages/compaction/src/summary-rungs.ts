@@ -11,7 +11,7 @@ import {
   summarisedState,
 } from "./ladder.ts";
 import { type CheckedCarryOver, checkedCarryOver } from "./loss-check.ts";
-import { inert } from "./marks.ts";
+import { inert } from "@bonsai-agent/messages/marks";
 import { ownDetails } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { digestStandsIn } from "./settings.ts";

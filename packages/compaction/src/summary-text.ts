@@ -2,7 +2,7 @@ import { closingLine, storedClosings } from "@bonsai-agent/digest";
 import { type Frame, RECORD } from "@bonsai-agent/messages/frames";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
-import { CARRIED, inert, readSummary, SPLIT_TURN } from "./marks.ts";
+import { CARRIED, inert, readSummary, SPLIT_TURN } from "@bonsai-agent/messages/marks";
 import { manifestOf, ownDetails } from "./outcome.ts";
 import { paragraphs } from "./serialise.ts";
 

@@ -18,7 +18,7 @@ import {
   type Summariser,
   summarisePreparation,
 } from "../src/index.ts";
-import { inert, readSummary, strippedSummary } from "../src/marks.ts";
+import { inert, readSummary, strippedSummary } from "@bonsai-agent/messages/marks";
 import { branchSummaryText, changedBranchSummary, joinedProse, summaryText } from "../src/summary-text.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 

@@ -162,10 +162,15 @@ function ended(blocks: readonly UserContent[], { begin, end }: Frame): UserConte
  * @param hints sentences of ours behind the beginning
  */
 export function framed({ begin, end }: Frame, text: string, hints: readonly string[] = []): string {
+  return inFrame({ begin: [begin, ...hints].join("\n"), end }, framelessText(text, { begin, end }));
+}
+
+/** A text without its frame, of which it may have a part only. */
+export function framelessText(text: string, { begin, end }: Frame): string {
   let inside = text.trim();
   if (inside.startsWith(begin)) inside = inside.slice(begin.length).trimStart();
   if (inside.endsWith(end)) inside = inside.slice(0, -end.length).trimEnd();
-  return inFrame({ begin: [begin, ...hints].join("\n"), end }, inside);
+  return inside;
 }
 
 function inFrame({ begin, end }: Frame, inside: string): string {

@@ -51,6 +51,7 @@ export type {
   UserMessage,
 } from "./message.ts";
 export { type QuotedFiles, quotedFiles } from "./quoted-files.ts";
+export { type ReadableLine, readableLines, readableSummary } from "./readable-summary.ts";
 export { authorizationPattern, type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
 export { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "./skill-call.ts";
 export {

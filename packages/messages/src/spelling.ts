@@ -4,7 +4,7 @@
 export const OPENERS = "<＜﹤‹˂ᐸ⟨〈〈❮«《";
 export const SQUARES = "[［【〔⟦❲〖﹝〘〚";
 const LEADS = "#＃﹟*＊﹡∗";
-const SPECIALS = OPENERS + SQUARES + LEADS;
+export const SPECIALS = OPENERS + SQUARES + LEADS;
 const SPECIAL = new RegExp(`[${SPECIALS.replace("[", "\\[")}]`, "g");
 
 /**

@@ -5,6 +5,7 @@ import {
   isRecord,
   jsonText,
   type Message,
+  readableSummary,
   type ToolCall,
   type ToolResultMessage,
   toolCalls,
@@ -22,7 +23,6 @@ import {
   isPicture,
 } from "./page-data.ts";
 import { recordWord, rowKind } from "./rows.ts";
-import { readableSummary } from "./summary-text.ts";
 
 const TITLE_CHARS = 200;
 

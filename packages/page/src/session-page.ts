@@ -1,6 +1,7 @@
 import { costText, knownUsd, type ToolCall, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
 import {
   type Entry,
+  lineText,
   SESSION_VERSION,
   type Session,
   type SessionHeader,
@@ -11,7 +12,7 @@ import { entryBody } from "./bodies.ts";
 import { type ChunkPlace, type EntryBody, type PageData, type PageRows, rowKinds } from "./page-data.ts";
 import { Redaction } from "./redaction.ts";
 import { CompactionRows, type RequestOptions, RequestRows } from "./requests.ts";
-import { addRow, emptyRows, oneLine } from "./rows.ts";
+import { addRow, emptyRows, PREVIEW_CHARS } from "./rows.ts";
 import { type OpenedSession, sourcesOf, summaryBody, tokensAfter } from "./summaries.ts";
 
 export interface PageOptions extends RequestOptions {
@@ -196,7 +197,9 @@ class ReadRows {
     const cost = this.#used.cost.cost(this.#options.isFree);
     return {
       id,
-      title: oneLine(this.#redaction.text(name ?? "")) || beginning(this.data.rows),
+      title:
+        lineText([{ text: this.#redaction.text(name ?? "").trim() }], PREVIEW_CHARS) ||
+        beginning(this.data.rows),
       startedAt: String(header.timestamp),
       cwd: this.#redaction.text(cwd),
       program: this.#program,

@@ -5,10 +5,17 @@ import {
   SummarySources,
   summaryLoss,
 } from "@bonsai-agent/compaction";
-import { byScriptEstimator, isRecord, type Message, tokenDigits, usdText } from "@bonsai-agent/messages";
+import {
+  byScriptEstimator,
+  isRecord,
+  type Message,
+  readableLines,
+  tokenDigits,
+  usdText,
+} from "@bonsai-agent/messages";
+import { restoreMarks } from "@bonsai-agent/messages/marks";
 import type { CompactionEntry, Entry, ProjectionItem, Session } from "@bonsai-agent/session";
 import type { MapRun, SummaryBody } from "./page-data.ts";
-import { readableLines, withoutReferences } from "./summary-text.ts";
 
 /** The sources of all summaries of a session. @param shown an entry without what is taken out */
 export function sourcesOf(
@@ -46,7 +53,7 @@ export function summaryBody(
     rows: rows(entryIds),
     isMatched,
   }));
-  const lines = readableLines(stored.map(({ text }) => text)).map(({ at, text, isHeading }) => ({
+  const lines = readableLines(stored.map(({ text }) => text).join("\n")).map(({ at, text, isHeading }) => ({
     ...stored[at]!,
     text,
     isHeading,
@@ -162,12 +169,12 @@ function carriedWords(lines: readonly { text: string; rows: number[] }[]): Summa
   let open: SummaryBody["words"][number] | undefined;
   for (const { text, rows } of from < 0 ? [] : lines.slice(from + 1, Math.max(to, from))) {
     if (open !== undefined && (text === "" || text.startsWith("  "))) {
-      open.text += `\n${withoutReferences(text.slice(2))}`;
+      open.text += `\n${restoreMarks(text.slice(2))}`;
       continue;
     }
     const [item, agent] = /^\d+\. (agent )?(?:\[[^[\]\s]+\] )?/.exec(text) ?? [];
     const isUser = item !== undefined && agent === undefined;
-    open = isUser ? { text: withoutReferences(text.slice(item.length)), rows } : undefined;
+    open = isUser ? { text: restoreMarks(text.slice(item.length)), rows } : undefined;
     if (open !== undefined) words.push(open);
   }
   return words;

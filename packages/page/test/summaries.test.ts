@@ -2,6 +2,7 @@ import { compactionSettings, digestSummariser, runCompaction } from "@bonsai-age
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import { entryBody } from "../src/bodies.ts";
 import type { SummaryBody } from "../src/page-data.ts";
 import { SessionPage } from "../src/session-page.ts";
 
@@ -34,4 +35,13 @@ test("a compaction that masked nothing says nothing of masks", async () => {
   const { session } = history("U:300 A:400 | U:300 A:150");
   await runCompaction({ session, settings, summariser: digestSummariser() });
   expect(opened(session).facts.map(([name]) => name)).not.toContain("Masked");
+});
+
+test("an undone compaction has a sentence, not the type of its entry", () => {
+  const { session } = history("U:300 A:400 | U:300 A:150");
+  const data = { compactionId: "a1b2c3d4" };
+  const undo = session.append({ type: "custom", customType: "bonsai.undo", data });
+  expect(entryBody(undo, () => undefined).parts).toEqual([
+    { type: "text", text: "Undo of compaction a1b2c3d4." },
+  ]);
 });

@@ -7,7 +7,7 @@ import {
 } from "@bonsai-agent/messages";
 import type { Entry, EntryOf, EntryType } from "./entry.ts";
 import { amount, CONTENT, type FieldRule, flag, isContent, isText, optional, text } from "./field-rules.ts";
-import { compactionChange, pinChange } from "./own-entries.ts";
+import { compactionChange, ownEntryWords, pinChange } from "./own-entries.ts";
 
 /** All that is to be known of a type of entry. A type without a row does not compile. */
 interface EntryTypeRow<Stored extends Entry> {
@@ -226,11 +226,13 @@ export function messageRole(role: unknown): RoleRow<Message> | undefined {
 
 /** A message's role or an entry's type as a short word for a column; one that nobody knows is its own word. */
 export function kindWord(kind: string): string {
-  return messageRole(kind)?.word ?? entryType(kind)?.word ?? kind;
+  return messageRole(kind)?.word ?? entryType(kind)?.word ?? (kind === "damagedMessage" ? "damaged" : kind);
 }
 
-/** What kind of thing an entry is, in one word: what `kindWord` gives, or `pin`. */
+/** What kind of thing an entry is, in one word: `pin`, `note` for a record of Bonsai's, else what `kindWord` gives. */
 export function entryKind(entry: Entry): string {
   if (pinChange(entry) !== undefined) return "pin";
-  return kindWord(entry.type === "message" ? String(entry.message?.role) : entry.type);
+  if (ownEntryWords(entry) !== undefined) return "note";
+  if (entry.type !== "message") return kindWord(entry.type);
+  return typeof entry.message?.role === "string" ? kindWord(entry.message.role) : "damaged";
 }

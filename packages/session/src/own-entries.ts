@@ -96,7 +96,12 @@ export function ownEntryWords(entry: Entry): string | undefined {
   const change = compactionChange(entry);
   if (change !== undefined)
     return `${change.isUndone ? "undo" : "redo"} of compaction ${change.compactionId}`;
-  return OWN_ENTRY_WORDS.get(entry.customType);
+  const { customType } = entry;
+  const isOwn = typeof customType === "string" && customType.startsWith("bonsai.");
+  return (
+    OWN_ENTRY_WORDS.get(customType) ??
+    (isOwn && pinChange(entry) === undefined ? "note of Bonsai" : undefined)
+  );
 }
 
 /** What an entry says of a pinned text. */

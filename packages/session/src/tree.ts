@@ -239,7 +239,11 @@ function kindByHead(type: string, detail: string | undefined): RecordKind | unde
   if (detail === undefined) return undefined;
   if (type === "message" && messageRole(detail) !== undefined) return sharedKind(type, kindWord(detail));
   if (type !== "custom" || detail === UNDO_CUSTOM_TYPE || detail === REDO_CUSTOM_TYPE) return undefined;
-  return sharedKind(type, kindWord(type), detail === LEAF_CUSTOM_TYPE);
+  return sharedKind(
+    type,
+    detail.startsWith("bonsai.") ? "note" : kindWord(type),
+    detail === LEAF_CUSTOM_TYPE,
+  );
 }
 
 function parsedKind(entry: Entry | undefined): RecordKind | undefined {

@@ -35,8 +35,8 @@ test("what kind each entry is, is read of its head as of all of it", () => {
   const [quick, parsed] = [openSession(file).tree(), openSession(file).tree({ isParsed: true })];
   expect(quick.entries).toEqual(parsed.entries);
   expect(quick.entries.map(({ kind }) => kind)).toEqual([
-    ...["user", "assistant", "result", "extension", "constructor", "system", "extension", "extension"],
-    ...["extension", "pin", "hologram", "extension", "user"],
+    ...["user", "assistant", "result", "extension", "constructor", "system", "note", "note"],
+    ...["extension", "pin", "hologram", "note", "user"],
   ]);
   expect(quick.entries.map(({ isLeafRecord }) => isLeafRecord).lastIndexOf(true)).toBe(11);
 });

@@ -1,12 +1,12 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { bar, kindStyle, type Line, paragraph, type Style, span, table } from "@bonsai-agent/app/line";
 import { counted, percents, scopeText, sizeSource, sizeText, tokenDigits } from "@bonsai-agent/app/numbers";
-import { callsOf, kindWord, messagePreview, previewSpan } from "@bonsai-agent/app/preview";
+import { callsOf, kindWord, previewSpan } from "@bonsai-agent/app/preview";
 import { leafOf, openNamedSession } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import { contextSizeOf, readContext } from "@bonsai-agent/compaction";
 import type { Message, TokenEstimator } from "@bonsai-agent/messages";
-import type { Session } from "@bonsai-agent/session";
+import { messageParts, type Session } from "@bonsai-agent/session";
 
 export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
@@ -116,7 +116,7 @@ function itemTable(items: readonly ContextItem[], width: number): Iterable<Line>
   const calls = callsOf(items.map(({ message }) => message));
   const cellsOf = ({ entryId, role, tokens, message }: ContextItem, at: number): Line[] => {
     const kind = kindWord(role);
-    const preview = previewSpan(messagePreview(message, calls[at]), kind === "result" ? "gray" : undefined);
+    const preview = previewSpan(messageParts(message, calls[at]), kind === "result" ? "gray" : undefined);
     const cells: Line[] = [[tokenDigits(tokens, true)], [span(kind, kindStyle(kind))], [preview]];
     return narrow ? cells : [[span(entryId, "gray")], ...cells];
   };

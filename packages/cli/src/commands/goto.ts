@@ -2,12 +2,12 @@ import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { fitLine, kindStyle, type Line, quoted, span } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
-import { callIn, entryPreview, kindOf, previewSpan } from "@bonsai-agent/app/preview";
+import { callIn, kindOf, previewSpan } from "@bonsai-agent/app/preview";
 import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
 import { callSettings } from "@bonsai-agent/app/settings";
 import { printableLines, wrap } from "@bonsai-agent/app/terminal-text";
 import { type Navigation, navigateTree } from "@bonsai-agent/compaction";
-import type { Session } from "@bonsai-agent/session";
+import { entryParts, type Session } from "@bonsai-agent/session";
 import { wrongUsage } from "../failure.ts";
 import { interruptibleDigest, type SummaryMakers, withSummaryMakers } from "../summary-makers.ts";
 
@@ -129,7 +129,7 @@ function placeLine(words: string, id: string | null, session: Session, width: nu
       "  ",
       span(kind, kindStyle(kind)),
       " ",
-      previewSpan(entryPreview(entry, callIn(session, entry))),
+      previewSpan(entryParts(entry, callIn(session, entry))),
     ],
     width,
   );

@@ -1,6 +1,6 @@
 import { type FixedContext, fixedContext } from "@bonsai-agent/agent";
 import { economyText } from "@bonsai-agent/app/economy-text";
-import { callsOf, kindWord, messagePreview, type Preview } from "@bonsai-agent/app/preview";
+import { callsOf, kindWord, type Preview } from "@bonsai-agent/app/preview";
 import {
   budgetsFor,
   type CompactionSettings,
@@ -14,7 +14,7 @@ import {
 } from "@bonsai-agent/compaction";
 import { type Message, messageText, type TokenEstimator } from "@bonsai-agent/messages";
 import type { ToolDeclaration } from "@bonsai-agent/models";
-import type { ProjectionItem, Session } from "@bonsai-agent/session";
+import { messageParts as lineParts, type ProjectionItem, type Session } from "@bonsai-agent/session";
 
 /** One kind of thing that a request holds. */
 export interface ContextPart {
@@ -207,6 +207,6 @@ function largestOf(
       entryId,
       kind: kindWord(message.role),
       tokens,
-      preview: messagePreview(message, call),
+      preview: lineParts(message, call),
     }));
 }

@@ -1,9 +1,8 @@
-import { callInTree, entryPreview, fitPreview, type Preview, previewText } from "@bonsai-agent/app/preview";
+import { callInTree, fitPreview, type Preview, previewText } from "@bonsai-agent/app/preview";
 import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
 import { sizeBeforeText } from "@bonsai-agent/compaction";
 import { messageText } from "@bonsai-agent/messages";
-import type { SessionTree, TreeEntry } from "@bonsai-agent/session";
-import { type Entry, entryTexts } from "@bonsai-agent/session";
+import { type Entry, entryParts, entryTexts, type SessionTree, type TreeEntry } from "@bonsai-agent/session";
 
 /** A tree, and owner of which of its entries are shown: by a filter, and by the words that are searched for. */
 export class TreeSearch {
@@ -244,7 +243,7 @@ const damaged: RowPreview = {
 };
 
 function previewIn(tree: SessionTree, at: number, entry: Entry): RowPreview {
-  const parts = entryPreview(entry, callInTree(tree, at, entry));
+  const parts = entryParts(entry, callInTree(tree, at, entry));
   const text = previewText(parts);
   const size = entry.type === "compaction" ? sizeBeforeText(entry) : undefined;
   return {

@@ -1,13 +1,7 @@
 // The marks that frame a summary and its carry-over, and what keeps text of others from passing for one of them.
 
-import {
-  BRANCH_RECORD,
-  CARRIED_HEADING,
-  FRAME_SENTENCES,
-  MERGE_RECORD,
-  RECORD,
-} from "@bonsai-agent/messages/frames";
-import { OPENERS, referenced, SQUARES, type Words, wordAt, wordsOf } from "@bonsai-agent/messages/spelling";
+import { BRANCH_RECORD, CARRIED_HEADING, FRAME_SENTENCES, MERGE_RECORD, RECORD } from "./frames.ts";
+import { OPENERS, referenced, SPECIALS, SQUARES, type Words, wordAt, wordsOf } from "./spelling.ts";
 
 /** The tags of what we carry over by ourselves, in the order in which they stand in a summary. */
 const ownTags = [
@@ -30,7 +24,14 @@ export function isOwnTag(tag: string): tag is OwnTag {
   return (ownTags as readonly string[]).includes(tag);
 }
 
+/** True for a tag of ours, or one that programs put around a summary. */
+export function isReservedTag(tag: string): boolean {
+  return RESERVED_TAGS.includes(tag);
+}
+
 export const CARRIED = CARRIED_HEADING;
+/** The same heading in sessions before version 0.1. */
+const EARLIER_HEADING = "## Carried Over";
 export const SPLIT_TURN = "**Turn Context (split turn):**";
 
 const CLOSERS = "\\]］】〕⟧❳〗﹞〙〛";
@@ -62,6 +63,36 @@ function isMark(text: string, at: number, tags: Words): boolean {
     (wordAt(text, at + 1, HEADING) !== undefined && beginsLine(text, at))
   );
 }
+
+/**
+ * The text as it was before `inert`: each reference that stands for a mark becomes its character again. Any other
+ * reference was written by somebody and stays.
+ * @param tags more tags that count, as in `inert`
+ */
+export function restoreMarks(text: string, tags: readonly string[] = []): string {
+  if (!text.includes("&")) return text;
+  const names = tags.length === 0 ? TAGS : wordsOf([...RESERVED_TAGS, ...tags]);
+  const places: { at: number; reference: string }[] = [];
+  let offset = 0;
+  const restored = text.replaceAll(REFERENCE, (reference, code: string | undefined, at: number) => {
+    const character = code === undefined ? "<" : String.fromCodePoint(Number(code));
+    if (!SPECIALS.includes(character)) return reference;
+    places.push({ at: at - offset, reference });
+    offset += reference.length - character.length;
+    return character;
+  });
+  let shown = "";
+  let from = 0;
+  for (const { at, reference } of places) {
+    const end = at + 1;
+    shown += restored.slice(from, at) + (isMark(restored, at, names) ? restored.slice(at, end) : reference);
+    from = end;
+  }
+  return shown + restored.slice(from);
+}
+
+/** As `referenced` writes them. */
+const REFERENCE = /&(?:lt|#(\d{2,5}));/g;
 
 /** The longest name in a `[Tool result name]:`. */
 const LONGEST_LABEL = 200;
@@ -163,9 +194,11 @@ export function readSummary(summary: string, tags: readonly string[] = []): Summ
 
 /** The data below its heading, whoever they are of; undefined where something else stands there too. */
 function setApartIn(text: string): SummaryParts | undefined {
-  const heading = `\n${CARRIED}\n`;
-  const at = `\n${text}\n`.lastIndexOf(heading);
-  if (at < 0) return undefined;
+  const heading = [CARRIED, EARLIER_HEADING]
+    .map((each) => `\n${each}\n`)
+    .find((each) => `\n${text}\n`.includes(each));
+  const at = heading === undefined ? -1 : `\n${text}\n`.lastIndexOf(heading);
+  if (heading === undefined || at < 0) return undefined;
   const carried = new Map<string, readonly string[]>();
   const lines = text.slice(at + heading.length - 1).split("\n");
   let from = 0;

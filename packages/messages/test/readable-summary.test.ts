@@ -1,0 +1,99 @@
+import { readableLines, readableSummary } from "@bonsai-agent/messages";
+import { BRANCH_RECORD, RECORD } from "@bonsai-agent/messages/frames";
+import { inert, restoreMarks, SPLIT_TURN } from "@bonsai-agent/messages/marks";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+
+const stored = [
+  RECORD.begin,
+  "",
+  "## Goal",
+  "Keep &lt;pinned> as text, &#91;Record of the earlier conversation] too.",
+  "",
+  "## Kept word for word",
+  "",
+  "<pinned>",
+  "Use pnpm.",
+  "## Not a heading",
+  "</pinned>",
+  "<my-notes>",
+  "a note",
+  "</my-notes>",
+  "<read-files>",
+  '"a\\u003cb>.ts"',
+  "</read-files>",
+  "",
+  RECORD.end,
+];
+
+test("shows headings instead of the tags and sentences for models", () => {
+  expect(readableLines(stored.join("\n")).filter(({ text }) => text !== "")).toEqual([
+    { text: "Goal", isHeading: true, at: 2 },
+    { text: "Keep <pinned> as text, [Record of the earlier conversation] too.", isHeading: false, at: 3 },
+    { text: "Pinned", isHeading: true, at: 7 },
+    { text: "Use pnpm.", isHeading: false, at: 8 },
+    { text: "## Not a heading", isHeading: false, at: 9 },
+    { text: "My notes", isHeading: true, at: 11 },
+    { text: "a note", isHeading: false, at: 12 },
+    { text: "Files read", isHeading: true, at: 14 },
+    { text: "a<b>.ts", isHeading: false, at: 15 },
+  ]);
+});
+
+test("shows the summary of the current turn below a heading", () => {
+  const marks = [SPLIT_TURN, inert(SPLIT_TURN)];
+  for (const mark of marks) {
+    expect(readableSummary(`No earlier history.\n\n---\n\n${mark}\n\nFixed it.`)).toBe(
+      "## Current turn\n\nFixed it.",
+    );
+    expect(readableSummary(`## Goal\nShip.\n\n---\n\n${mark}\n\nFixed it.`)).toBe(
+      "## Goal\n\nShip.\n\n## Current turn\n\nFixed it.",
+    );
+  }
+});
+
+test("leaves out the tags that a model put around its whole summary", () => {
+  const inside = "## Goal\n\nShip.\n<summary>\nhtml\n</summary>\nmore";
+  expect(readableSummary(inert(`<summary>\n${inside}\n</summary>`))).toBe(inside);
+});
+
+test("reads summaries with the earlier heading of the carried blocks", () => {
+  expect(readableSummary(`Done.\n\n## Carried Over\n\n<pinned>\nUse pnpm.\n</pinned>`)).toBe(
+    "Done.\n\n## Pinned\n\nUse pnpm.",
+  );
+});
+
+test("keeps other tags and references", () => {
+  const text = "a\n<div>\n</div>\n&amp; &#65; &lt;div> b";
+  expect(readableSummary(text)).toBe(text);
+  expect(readableSummary(`${BRANCH_RECORD.begin}\n\n${text}\n\n${BRANCH_RECORD.end}`)).toBe(text);
+});
+
+const piece = fc.constantFrom(
+  ..."< [ ( > ] / & ; \n * # - ＜ ［ pinned summary focus todo User Record of the earlier conversation : div".split(
+    " ",
+  ),
+  " ",
+  "&lt;div>",
+  "&#91;",
+  "&amp;",
+  SPLIT_TURN,
+  "## Kept word for word",
+  "[User]: ",
+  "<pinned>",
+  "</focus>",
+  "е",
+);
+const text = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(""));
+/** A reference that stands for a mark cannot be told from one that was typed. */
+const hasTypedMark = (typed: string) => restoreMarks(typed, ["todo"]) !== typed;
+
+test("restores every text in which nobody typed a reference to a mark", () => {
+  fc.assert(
+    fc.property(text, (typed) => {
+      fc.pre(!hasTypedMark(typed));
+      expect(restoreMarks(inert(typed, ["todo"]), ["todo"])).toBe(typed);
+    }),
+    { numRuns: 300 },
+  );
+});
