@@ -236,6 +236,9 @@ describe("a client of pi's drives --mode rpc", () => {
       cancelled: false,
       truncated: false,
     });
+    expect(rpc.lines.filter(({ type }) => type === "bash_execution_update")).toEqual([
+      { type: "bash_execution_update", id: "req_1", delta: "one\n" },
+    ]);
     const running = rpc.call("bash", { command: "sleep 60" });
     await rpc.data("get_state");
     await rpc.data("abort_bash");

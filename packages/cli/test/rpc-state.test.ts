@@ -129,6 +129,9 @@ describe("--mode rpc: what a session says and does", () => {
       success: true,
       data: { output: expect.stringContaining("one"), exitCode: 0 },
     });
+    expect(rpc.lines.filter(({ type }) => type === "bash_execution_update")).toEqual([
+      { type: "bash_execution_update", id: "bash-1", delta: "one\n" },
+    ]);
     await rpc.ask({ type: "bash", command: "echo two", excludeFromContext: true });
     const { messages } = (await rpc.ask({ type: "get_messages" })).data as { messages: object[] };
     expect(JSON.stringify(messages)).toContain("echo one");

@@ -5,15 +5,19 @@ import type { ExtensionAPI, ExtensionFactory, ExtensionTool } from "../src/index
 import { openTestSession } from "../src/testing/index.ts";
 import { saying } from "./test-tool.ts";
 
-const first: ExtensionFactory = (bonsai) => {
-  bonsai.registerTool(saying("greet", "first"));
-  bonsai.registerCommand("go", { handler: () => {} });
-  bonsai.registerFlag("plan", { type: "boolean", default: false });
-  bonsai.registerShortcut("ctrl+g", { description: "first", handler: () => {} });
-};
-
-test("a name that two extensions have is the later's until it is undone, and each is a notice", async () => {
+test("of two extensions with one tool or flag the first counts, with one command or key the later, each with a notice", async () => {
+  const undosOfFirst: (() => void)[] = [];
   const undos: (() => void)[] = [];
+  const first: ExtensionFactory = (bonsai) => {
+    undosOfFirst.push(
+      bonsai.registerTool(saying("greet", "first")),
+      bonsai.registerFlag("plan", { type: "boolean", default: false }),
+      // An extension replaces its own.
+      bonsai.registerTool(saying("greet", "first again")),
+    );
+    bonsai.registerCommand("go", { handler: () => {} });
+    bonsai.registerShortcut("ctrl+g", { description: "first", handler: () => {} });
+  };
   const second: ExtensionFactory = (bonsai) => {
     undos.push(
       bonsai.registerTool(saying("greet", "second")),
@@ -30,15 +34,18 @@ test("a name that two extensions have is the later's until it is undone, and eac
     extensions.flags.get("plan")?.default,
     extensions.shortcuts.get("ctrl+g")?.description,
   ];
-  expect(standing()).toEqual(["Says second.", "second", true, "second"]);
+  expect(standing()).toEqual(["Says first again.", "second", false, "second"]);
+  const used = { tool: "first-1", command: "second-2", flag: "first-1", key: "second-2" };
   expect(session.notices.map(({ code, message }) => [code, message])).toEqual(
-    ["tool greet", "command go", "flag plan", "key ctrl+g"].map((what) => [
+    Object.entries(used).map(([what, name]) => [
       "extension_conflict",
-      `inline:first-1 and inline:second-2 both register the ${what}. Using the one from inline:second-2.`,
+      expect.stringMatching(new RegExp(`the ${what} .*Using the one from inline:.*${name}`)),
     ]),
   );
+  for (const undo of undosOfFirst) undo();
+  expect(standing()).toEqual(["Says second.", "second", true, "second"]);
   for (const undo of [...undos, ...undos]) undo();
-  expect(standing()).toEqual(["Says first.", undefined, false, "first"]);
+  expect(standing()).toEqual([undefined, undefined, undefined, "first"]);
 });
 
 test("a built-in tool is replaced without a notice, and comes back", async () => {

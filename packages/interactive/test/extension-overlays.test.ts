@@ -15,6 +15,14 @@ test("an overlay stands over the chat, and Esc is its own", async () => {
   expect(terminal.screen()).not.toContain("[ over ]");
 });
 
+test("an overlay without options is as wide as its component says", async () => {
+  const { terminal, command } = await withExtension(
+    shown(`{ width: 24, render: (width) => ["[ " + width + " columns ]"] }`, "{ overlay: true }"),
+  );
+  command("/show");
+  await terminal.until("[ 24 columns ]");
+});
+
 test("what a component lays over the screen itself cannot break it, and Ctrl-C takes it away", async () => {
   const { terminal, command } = await withExtension(`
     const over = (tui, text, render) => tui.showOverlay({ render, invalidate() {} }, { width: 20, anchor: "center" });

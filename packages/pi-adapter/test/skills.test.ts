@@ -90,6 +90,17 @@ test("what is wrong with a skill is said; of one name, the first counts", () => 
   expect(loadSkills({ cwd, agentDir: join(folder, "agent"), includeDefaults: false }).skills).toEqual([]);
 });
 
+test("keeps the lines of a description, and warns of a bad name beside a missing description", () => {
+  const file = put("My Skill/SKILL.md", skill("name: My Skill"));
+  put("lines/SKILL.md", skill("name: lines\ndescription: |\n  One.\n  Two."));
+  const { skills, diagnostics } = loadSkillsFromDir({ dir: folder, source: "user" });
+  expect(skills.map(({ description }) => description)).toEqual(["One.\nTwo.\n"]);
+  expect(diagnostics.map(({ path, message }) => [path, message])).toEqual([
+    [file, expect.stringContaining('The name "My Skill"')],
+    [file, "It has no description."],
+  ]);
+});
+
 test("a skill in a message", () => {
   const block = '<skill name="a" location="/a/SKILL.md">\nDo it.\n</skill>';
   expect(parseSkillBlock(`${block}\n\nNow.`)).toEqual({

@@ -9,7 +9,7 @@ import { type FoundFile, type FoundFiles, findSkillFiles, realOf, statsAt } from
 /** A skill of the Agent Skills standard: a folder with a SKILL.md, or one Markdown file. */
 export interface Skill {
   name: string;
-  /** When it is to be used. On one line. */
+  /** When it is to be used. On one line, unless the lines were to be kept. */
   description: string;
   /** Its file. Absolute. */
   path: string;
@@ -54,6 +54,8 @@ export interface ReadSkills<Place extends SkillPlace = SkillPlace> {
 export interface ReadSkillsOptions {
   /** Of two skills with one name: the one that is found last counts, or the first. Default "last". */
   wins?: "first" | "last";
+  /** True: descriptions keep their line breaks. Default false: they are on one line. */
+  keepLines?: boolean;
   /** Whose files are read of a project beside root's and its owner's. Default: the user of this process; on Windows everybody's. */
   uid?: number | undefined;
 }
@@ -93,7 +95,7 @@ export function readSkillsWith<Place extends SkillPlace>(
 function skillsOf<Place extends SkillPlace>(
   { files, problems }: FoundFiles<Place>,
   parse: ParseYaml,
-  { wins = "last", uid = process.getuid?.() }: ReadSkillsOptions,
+  { wins = "last", uid = process.getuid?.(), keepLines = false }: ReadSkillsOptions,
 ): ReadSkills<Place> {
   const all: SkillProblem[] = [...problems];
   const byName = new Map<string, Skill & { place: Place }>();
@@ -103,7 +105,7 @@ function skillsOf<Place extends SkillPlace>(
     const real = realOf(file.path) ?? file.path;
     if (seen.has(real)) continue;
     seen.add(real);
-    const { skill, problems: own } = readSkill(file, parse, uid);
+    const { skill, problems: own } = readSkill(file, parse, { uid, keepLines });
     all.push(...own);
     if (skill === undefined) continue;
     const before = byName.get(skill.name);
@@ -125,7 +127,7 @@ function collision({ name, path }: Skill, winner: Skill): SkillProblem {
 function readSkill<Place extends SkillPlace>(
   { path, place }: FoundFile<Place>,
   parse: ParseYaml,
-  uid: number | undefined,
+  { uid, keepLines }: Pick<ReadSkillsOptions, "uid" | "keepLines">,
 ): { skill?: Skill & { place: Place }; problems: SkillProblem[] } {
   const problems: SkillProblem[] = [];
   const warn = (message: string) => problems.push({ path, message });
@@ -139,16 +141,18 @@ function readSkill<Place extends SkillPlace>(
   }
   const { fields, problem } = readFrontmatter(frontmatterParts(head), parse);
   if (problem !== undefined && isDeclared) warn(`Cannot read it: ${problem}.`);
-  const description = [fields.description, fields.when_to_use].filter(isSaid).map(onOneLine).join(" ");
-  if (description === "") {
-    if (isDeclared && problem === undefined) warn("It has no description.");
-    return { problems };
-  }
+  const parts = [fields.description, fields.when_to_use].filter(isSaid);
+  const description = (keepLines ? parts : parts.map(onOneLine)).join(" ");
+  if (description === "" && !isDeclared) return { problems };
   const folder = dirname(path);
   const isFolder = basename(path) === "SKILL.md";
   const usual = isFolder ? basename(folder) : basename(path, ".md");
   const name = isSaid(fields.name) ? onOneLine(fields.name) : usual;
   if (!isStandardName(name)) warn(`The name "${name}" should have at most ${nameRule}.`);
+  if (description === "") {
+    if (problem === undefined) warn("It has no description.");
+    return { problems };
+  }
   // Both stand in the prompt, on one line.
   if (!isCallable(name) || /\p{Cc}/u.test(path))
     return {

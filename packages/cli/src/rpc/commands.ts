@@ -13,6 +13,8 @@ import type {
   RpcCommandName,
   RpcData,
   RpcExtensions,
+  RpcId,
+  RpcNote,
   RpcParams,
   RpcSession,
   RpcSessionStats,
@@ -27,6 +29,8 @@ export interface RpcWork {
   stopped: AbortSignal;
   /** What is under way for a client of pi's. */
   pi: PiClient;
+  /** Writes a line beside responses and events. */
+  note(line: RpcNote): void;
   /** Ends the mode once the response is written. */
   shutdown(): void;
 }
@@ -35,6 +39,7 @@ type Handlers = {
   [Name in RpcCommandName]: (
     work: RpcWork,
     params: RpcParams<Name>,
+    id?: RpcId,
   ) => RpcData[Name] | Promise<RpcData[Name]>;
 };
 
@@ -125,14 +130,19 @@ export const rpcHandlers: Handlers = {
     const { elapsedMs } = await host.app.extensions.reload();
     return { ...extensionsOf(host), elapsedMs };
   },
-  bash: ({ host }, { command, excludeFromContext = false }) =>
-    host.agent.runUserCommand(command, { excludeFromContext }),
+  bash: ({ host, note }, { command, excludeFromContext = false }, id) =>
+    host.agent.runUserCommand(command, { excludeFromContext, onOutput: bashUpdates(note, id) }),
   shutdown: ({ host, shutdown }) => {
     host.stopMoving();
     shutdown();
     return undefined;
   },
 };
+
+/** Writes the output of a command as it comes. */
+export function bashUpdates(note: RpcWork["note"], id: RpcId | undefined): (delta: string) => void {
+  return (delta) => note({ type: "bash_execution_update", id, delta });
+}
 
 type Input = Pick<RpcParams<"prompt">, "message" | "images">;
 

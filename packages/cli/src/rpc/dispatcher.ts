@@ -33,7 +33,7 @@ const idOfPi = /^req_\d+$/;
 /** One of the two protocols: which commands there are, and what they do. */
 interface Dialect {
   commands: Record<string, z.ZodRawShape>;
-  handlers: Record<string, (work: RpcWork, params: never) => unknown>;
+  handlers: Record<string, (work: RpcWork, params: never, id?: RpcId) => unknown>;
   overlapping: ReadonlySet<string>;
   stopping: ReadonlySet<string>;
   isPi: boolean;
@@ -132,8 +132,8 @@ export class RpcDispatcher {
     else await answering;
   }
 
-  async #run({ name, params, dialect }: ReadCommand): Promise<unknown> {
-    return dialect.handlers[name]!(this.#options.work, params as never);
+  async #run({ id, name, params, dialect }: ReadCommand): Promise<unknown> {
+    return dialect.handlers[name]!(this.#options.work, params as never, id);
   }
 
   async #answer(read: ReadCommand): Promise<void> {

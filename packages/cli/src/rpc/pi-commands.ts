@@ -12,8 +12,9 @@ import {
   usableModels,
 } from "@bonsai-agent/models";
 import { z } from "zod";
-import { type RpcWork, rpcHandlers } from "./commands.ts";
+import { bashUpdates, type RpcWork, rpcHandlers } from "./commands.ts";
 import { compactionResult, piEntries, piMessages, piState, piStats, piTree } from "./pi-views.ts";
+import type { RpcId } from "./protocol.ts";
 
 const text = z.string();
 const name = z.string().min(1);
@@ -91,7 +92,7 @@ export type PiCommandName = keyof typeof piCommands;
 type PiParams<Name extends PiCommandName> = z.output<z.ZodObject<(typeof piCommands)[Name]>>;
 
 type PiHandlers = {
-  [Name in PiCommandName]: (work: RpcWork, params: PiParams<Name>) => unknown;
+  [Name in PiCommandName]: (work: RpcWork, params: PiParams<Name>, id?: RpcId) => unknown;
 };
 
 /** Those that take their time: the next one is not kept waiting. */
@@ -262,13 +263,18 @@ async function compact(work: RpcWork, params: PiParams<"compact">): Promise<obje
   });
 }
 
-async function runBash({ host, pi }: RpcWork, params: PiParams<"bash">): Promise<object> {
+async function runBash(
+  { host, pi, note }: RpcWork,
+  params: PiParams<"bash">,
+  id: RpcId | undefined,
+): Promise<object> {
   const { command, excludeFromContext = false } = params;
   const running = new AbortController();
   pi.command = running;
   try {
     const { signal } = running;
-    const done = await host.agent.runUserCommand(command, { excludeFromContext, signal });
+    const options = { excludeFromContext, signal, onOutput: bashUpdates(note, id) };
+    const done = await host.agent.runUserCommand(command, options);
     const { output, exitCode, cancelled, truncated, fullOutputPath } = done;
     return { output, exitCode: exitCode ?? undefined, cancelled, truncated, fullOutputPath };
   } finally {

@@ -190,6 +190,8 @@ export type RpcNote =
   | { type: "unsent"; inputs: readonly { message: string; images?: readonly ImageContent[] }[] }
   /** What the question behind it is about: a compaction before it is written. */
   | { type: "compaction_draft"; draft: DraftReport }
+  /** Output of a `bash` command as it comes, with the id of that command. */
+  | { type: "bash_execution_update"; id?: RpcId | undefined; delta: string }
   /** The run ended without `agent_end`, for a reason beyond it, like a full disk. */
   | { type: "run_failed"; error: ErrorJson };
 

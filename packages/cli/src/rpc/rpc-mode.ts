@@ -48,7 +48,7 @@ export function runRpc(call: AgentCall): Promise<ExitCode> {
     try {
       refuseWords(app.call);
       host = await AgentHost.open(app);
-      await work({ host, runs, pi, asked, out, signal, shutdown });
+      await work({ host, runs, pi, note, asked, out, signal, shutdown });
     } finally {
       asked.close();
       await host?.close();
@@ -86,6 +86,7 @@ interface Working {
   host: AgentHost;
   runs: RpcRuns;
   pi: PiClient;
+  note: (line: RpcNote) => void;
   asked: RpcUi;
   out: JsonLinesOut;
   /** Interrupts at once. */
@@ -94,11 +95,11 @@ interface Working {
   shutdown: AbortController;
 }
 
-async function work({ host, runs, pi, asked, out, signal, shutdown }: Working): Promise<void> {
+async function work({ host, runs, pi, note, asked, out, signal, shutdown }: Working): Promise<void> {
   const stopped = AbortSignal.any([signal, shutdown.signal]);
   const dispatcher = new RpcDispatcher(
     {
-      work: { host, runs, pi, stopped, shutdown: () => shutdown.abort() },
+      work: { host, runs, pi, note, stopped, shutdown: () => shutdown.abort() },
       answer: (answer) => asked.answer(answer),
       questionWaits: () => asked.waiting(),
       respond: (response) => out.write(response),

@@ -41,20 +41,24 @@ export type ExtensionRegistry = ReturnType<typeof extensionRegistry>;
 
 /** What all extensions of a host share: what they registered, by name, and what they showed. */
 export function extensionRegistry({ host, reservedCommands = [] }: RegistryOptions) {
-  const onConflict = (what: string) => (earlier: Registration<unknown>, later: Registration<unknown>) =>
-    host.onNotice({
-      level: "warning",
-      code: "extension_conflict",
-      message: `${earlier.source} and ${later.source} both register the ${what} ${later.name}. Using the one from ${later.source}.`,
-    });
-  const registrations = <Value>(what: string) => new Registrations<Value>({ onConflict: onConflict(what) });
+  const options = (what: string, wins: "first" | "later") => ({
+    wins,
+    onConflict(earlier: Registration<unknown>, later: Registration<unknown>) {
+      const used = wins === "first" ? earlier : later;
+      host.onNotice({
+        level: "warning",
+        code: "extension_conflict",
+        message: `${earlier.source} and ${later.source} both register the ${what} ${later.name}. Using the one from ${used.source}.`,
+      });
+    },
+  });
   return {
-    tools: new ExtensionTools({ onConflict: onConflict("tool") }),
-    commands: registrations<RegisteredCommand>("command"),
-    flags: registrations<FlagOptions>("flag"),
-    shortcuts: registrations<RegisteredShortcut>("key"),
-    messageRenderers: registrations<Registered<MessageRenderer>>("message renderer"),
-    entryRenderers: registrations<Registered<EntryRenderer>>("entry renderer"),
+    tools: new ExtensionTools(options("tool", "first")),
+    commands: new Registrations<RegisteredCommand>(options("command", "later")),
+    flags: new Registrations<FlagOptions>(options("flag", "first")),
+    shortcuts: new Registrations<RegisteredShortcut>(options("key", "later")),
+    messageRenderers: new Registrations<Registered<MessageRenderer>>(options("message renderer", "first")),
+    entryRenderers: new Registrations<Registered<EntryRenderer>>(options("entry renderer", "first")),
     bus: new ExtensionEventBus(host),
     /** Who showed what last in the user interface: an extension takes away only what is still its own. */
     shownBy: new Map<string, ExtensionScope>(),

@@ -13,12 +13,14 @@ export interface Registration<Value> {
 }
 
 interface RegistrationsOptions<Value> {
+  /** Which of two extensions keeps the name. Within one extension the latest registration counts. Default: the later. */
+  wins?: "first" | "later";
   /** Called when two extensions have one name. Default: nothing is. */
   onConflict?: (earlier: Registration<Value>, later: Registration<Value>) => void;
 }
 
 /**
- * What extensions registered under names: the latest of a name stands.
+ * Everything that extensions registered under names, and the one registration of each name that counts.
  * Invariant: after any undoing, in whatever order, all is as if only what is left had ever been registered.
  */
 export class Registrations<Value> {
@@ -46,19 +48,17 @@ export class Registrations<Value> {
     };
   }
 
-  /** The registration that stands. */
+  /** The registration that counts. */
   get(name: string): Registration<Value> | undefined {
-    return this.#of(name).at(-1);
+    const all = this.#of(name);
+    if (this.#options.wins !== "first") return all.at(-1);
+    return all.findLast(({ path }) => path === all[0]!.path);
   }
 
-  /** Each that was not taken out, also those that another covers. */
-  get all(): Iterable<Registration<Value>> {
-    return this.#all;
-  }
-
-  /** Those that stand, each name at the place where it first came. */
+  /** The registrations that count, in the order in which their names first came. */
   standing(): readonly Registration<Value>[] {
-    return [...new Map([...this.#all].map((entry) => [entry.name, entry])).values()];
+    const names = new Set([...this.#all].map(({ name }) => name));
+    return [...names].map((name) => this.get(name)!);
   }
 
   #of(name: string): readonly Registration<Value>[] {
@@ -94,12 +94,11 @@ export class ExtensionTools extends Registrations<RegisteredTool> {
   /** The function returned takes the tool out. */
   override add(registration: Registration<RegisteredTool>): () => void {
     const forget = super.add(registration);
-    this.#offer(registration);
+    this.#offer();
     this.#applyChoice();
     return () => {
       forget();
-      this.#undos.get(registration)?.();
-      this.#undos.delete(registration);
+      this.#offer();
       this.#applyChoice();
     };
   }
@@ -122,12 +121,22 @@ export class ExtensionTools extends Registrations<RegisteredTool> {
     for (const undo of this.#undos.values()) undo();
     this.#undos.clear();
     this.#agent = agent;
-    for (const registration of this.all) this.#offer(registration);
+    this.#offer();
   }
 
-  #offer(registration: Registration<RegisteredTool>): void {
-    const undo = this.#agent?.tools.register(registration.value.forAgent);
-    if (undo !== undefined) this.#undos.set(registration, undo);
+  /** Gives the agent the tools that count, and takes the others out. */
+  #offer(): void {
+    const tools = this.#agent?.tools;
+    if (tools === undefined) return;
+    const standing = new Set(this.standing());
+    for (const [registration, undo] of this.#undos) {
+      if (standing.has(registration)) continue;
+      undo();
+      this.#undos.delete(registration);
+    }
+    for (const registration of standing)
+      if (!this.#undos.has(registration))
+        this.#undos.set(registration, tools.register(registration.value.forAgent));
   }
 
   #applyChoice(): void {

@@ -35,9 +35,9 @@ export function customView({ screen, notify, untilRest, signal: ended }: CustomV
   return async <Value>(make: Make, options: ShowOptions = {}): Promise<Value | undefined> => {
     const { signal, overlay, overlayOptions, onHandle } = options;
     const end = signal === undefined ? ended : AbortSignal.any([ended, signal]);
-    const placement = (typeof overlayOptions === "function" ? overlayOptions() : overlayOptions) ?? {};
-    const over = overlay === true ? placement : undefined;
-    if (over?.nonCapturing !== true) await untilRest(end);
+    const takesNoKeys =
+      overlay === true && typeof overlayOptions === "object" && overlayOptions.nonCapturing === true;
+    if (!takesNoKeys) await untilRest(end);
     if (end.aborted) return undefined;
     let early: { value: Value | undefined } | undefined;
     let leave: ((value: Value | undefined) => void) | undefined;
@@ -58,13 +58,24 @@ export function customView({ screen, notify, untilRest, signal: ended }: CustomV
         leave = left;
         return panel;
       };
-      if (over === undefined) return await screen.show<Value>(take, end);
-      return await screen.showOver<Value>(take, { options: over, signal: end, onHandle });
+      if (overlay !== true) return await screen.show<Value>(take, end);
+      const placement = overlayPlacement(drawn.component, overlayOptions);
+      return await screen.showOver<Value>(take, { options: placement, signal: end, onHandle });
     } finally {
       drawn?.dispose();
       leaveTui();
     }
   };
+}
+
+/** As in pi: without options, an overlay is as wide as its component says. */
+function overlayPlacement(
+  component: object,
+  options: CustomOptions["overlayOptions"],
+): NonNullable<Exclude<CustomOptions["overlayOptions"], () => unknown>> {
+  if (options !== undefined) return (typeof options === "function" ? options() : options) ?? {};
+  const { width } = component as { width?: unknown };
+  return typeof width === "number" && width > 0 ? { width } : {};
 }
 
 /** Undefined at the abort; what comes when nobody wants it any more is disposed of. */

@@ -82,7 +82,7 @@ function skillsAt(places: readonly { path: string; source: string }[]): LoadedSk
   const read = readSkillsWith(
     parse,
     places.map((place) => ({ ...place, origin: "settings" as const })),
-    { wins: "first" },
+    { wins: "first", keepLines: true },
   );
   const diagnostics = read.problems.map(({ path, message, winner }): Diagnostic => {
     if (winner === undefined) return { type: "warning", message, path };
