@@ -262,12 +262,14 @@ function withLater({ run, state }: Reached, later: readonly ViewItem[], request:
   const startItems = [...run.start.view.items, ...later];
   const tokens = viewTokens(startItems);
   const items = [...state.view.items, ...later];
+  const size = contextSizeOf({ reading, estimatedTokens: tokens });
   return {
     run: {
       ...run,
       leafId: reading.leafId,
       reason: request.reason ?? "manual",
-      size: contextSizeOf({ reading, estimatedTokens: tokens }),
+      size,
+      readSize: size,
       overheadTokens: reading.overheadTokens(),
       calibration: reading.calibration(),
       start: { ...run.start, view: { ...run.start.view, items: startItems }, tokens },

@@ -1,15 +1,17 @@
-import { byScript, byScriptEstimator, type Model } from "@bonsai-agent/messages";
+import { byScript, type Model } from "@bonsai-agent/messages";
 import type { CompactionReason } from "./outcome.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { Summariser, SummaryKind } from "./summariser.ts";
-import type { ContextReading } from "./tokens.ts";
 import type { ContextSize } from "./view.ts";
 
 /** Of the session's model, what compaction needs: its sizes, and for the economy what it costs. */
 export type ModelSizes = Pick<
   Model,
   "contextWindow" | "maxOutputTokens" | "usdPerMillionTokens" | "cacheRules"
->;
+> & {
+  /** The window before a refusal named a smaller one. */
+  declaredWindow?: number | undefined;
+};
 
 /** Sizes in tokens, scaled to the model's window. */
 export interface Budgets {
@@ -108,73 +110,6 @@ export function thresholdTokens(settings: CompactionSettings, budgets: Budgets):
   if (windowTokens === undefined) return undefined;
   const { rule, percent } = settings.threshold;
   return Math.max(0, limits[rule]({ ...budgets, windowTokens }, percent));
-}
-
-/** What the provider reported when it refused a request as too long. */
-export interface Refusal {
-  /** Its own count of the request; absent where it gave none. */
-  inputTokens?: number | undefined;
-}
-
-/** A window that nobody knows is smaller than what was just refused. */
-export function sizesAfterRefusal(
-  model: ModelSizes,
-  { inputTokens }: Refusal,
-  { tokens }: ContextReading,
-): ModelSizes {
-  return model.contextWindow ? model : { ...model, contextWindow: inputTokens ?? tokens };
-}
-
-/**
- * A provider that refused the request knows better than any count: the context is above the window. Without its count,
- * the best of ours is taken, whatever the settings say of how to count.
- */
-export function refusedTokens(
-  { inputTokens }: Refusal,
-  { tokens, projection }: ContextReading,
-  windowTokens = 0,
-): number {
-  const counted = () =>
-    projection.items.reduce((sum, { message }) => sum + byScriptEstimator.message(message), 0);
-  return Math.max(tokens, inputTokens ?? counted(), windowTokens + 1);
-}
-
-/** A rule that leaves less than this part of the window is no measure of what fits. */
-const LEAST_SHARE = 0.5;
-/** Where neither count nor usage explains the refusal, the window may be smaller than believed: half may be too much. */
-const UNEXPLAINED_SHARE = 0.5;
-const UNKNOWN_WINDOW_SHARE = 0.25;
-
-/**
- * What must fit at the retry, for there is only one: by the threshold's limit, less where nobody knows how much is too
- * much. Undefined for an unknown window.
- */
-export function limitAfterRefusal(of: {
-  /** As the threshold's rule has it. */
-  thresholdTokens: number | undefined;
-  budgets: Budgets;
-  model: ModelSizes;
-  refusal: Refusal;
-  reading: ContextReading;
-}): number | undefined {
-  const { model, refusal, reading } = of;
-  const { windowTokens } = of.budgets;
-  if (of.thresholdTokens === undefined || windowTokens === undefined) return undefined;
-  const limit = Math.max(of.thresholdTokens, Math.floor(windowTokens * LEAST_SHARE));
-  // A count that fits is none: who stops at a full window counts no further.
-  if ((refusal.inputTokens ?? 0) > windowTokens) return limit;
-  if (!model.contextWindow) return Math.min(Math.floor(limit * UNKNOWN_WINDOW_SHARE), knownToFit(reading));
-  const isExplained = reading.source === "usage" && reading.tokens > windowTokens;
-  return isExplained ? limit : Math.floor(limit * UNEXPLAINED_SHARE);
-}
-
-/** No model that can work with tools has a smaller window. */
-const LEAST_WINDOW_TOKENS = 4_000;
-
-/** What the latest answer was given to was taken. */
-function knownToFit({ source, tokens, trailingTokens }: ContextReading): number {
-  if (source === "estimate") return Number.POSITIVE_INFINITY;
-  return Math.max(tokens - trailingTokens, LEAST_WINDOW_TOKENS);
 }
 
 /** What a request may take of a window, for an answer needs some of it and an estimate errs. */

@@ -1,7 +1,7 @@
 import { BonsaiError, isGoodAnswer, tokensText } from "@bonsai-agent/messages";
 import { type BackgroundChange, BackgroundCompaction, type BackgroundCounts } from "./background.ts";
 import { CompactionBreaker } from "./breaker.ts";
-import { type ModelSizes, type Refusal, sendableTokens } from "./budget.ts";
+import { type ModelSizes, sendableTokens } from "./budget.ts";
 import { FailedSummary } from "./failed-summary.ts";
 import { type CompactionOutcome, type CompactionReason, digits } from "./outcome.ts";
 import {
@@ -10,10 +10,11 @@ import {
   decisionOf,
   type RunCompactionOptions,
 } from "./prepare-run.ts";
+import type { Refusal } from "./refusal.ts";
 import { CONTEXT_TOO_LARGE, type CompactionResult, failureOf, outcomeOf } from "./result.ts";
 import { carryOut, tellBeginning } from "./run.ts";
 import { type CompactionSettings, digestStandsIn } from "./settings.ts";
-import { type ContextReading, readContext } from "./tokens.ts";
+import { type ContextReading, plainTokens, readContext } from "./tokens.ts";
 
 /** Where a threshold can be looked at. */
 export type CompactionSite = CompactionSettings["sites"][number];
@@ -81,6 +82,8 @@ export class CompactionController {
   #recovered = false;
   /** True once a context was compacted that could not have been sent; until a good answer. */
   #madeSendable = false;
+  /** True once a context was sent although its learned size is above the window; until a good answer. */
+  #sentAnyway = false;
   #warnedPaused = false;
   /** True from a change of model to its first good answer: nothing of the prefix is in a cache of its. */
   #isPrefixNew = false;
@@ -122,6 +125,7 @@ export class CompactionController {
     this.#economyDone = undefined;
     this.#recovered = false;
     this.#madeSendable = false;
+    this.#sentAnyway = false;
   }
 
   /** Another model is in use: what did not help the former may help this one. */
@@ -139,6 +143,7 @@ export class CompactionController {
     this.#triedForRequest = false;
     this.#recovered = false;
     this.#madeSendable = false;
+    this.#sentAnyway = false;
     this.#breaker.requestAnswered();
   }
 
@@ -250,12 +255,25 @@ export class CompactionController {
     if (!request.settings.onOverflow) return skip("compaction.onOverflow is off.");
     const error = tooLargePrompt(reading, request.model);
     if (error !== undefined) return { ...skip(error.message), status: "failed", error };
-    if (this.#madeSendable || this.#recovered) return unsendable(reading, request.model);
+    if (this.#madeSendable || this.#recovered)
+      return this.#sendsAnyway() ? skip(SENT_ANYWAY) : unsendable(reading, request.model);
     this.#madeSendable = true;
     const outcome = await this.#run(request, decisionOf(request, reading));
+    const { status } = outcome;
     const left = readContext(this.#options);
-    const isDone = outcome.status === "compacted" || outcome.status === "masked";
-    return isDone && left.tokens > mostTokens ? unsendable(left, request.model) : outcome;
+    const isDone = status === "compacted" || status === "masked";
+    if (status !== "failed" && !(isDone && left.tokens > mostTokens)) return outcome;
+    if (this.#sendsAnyway()) return { ...outcome, status: "skipped", detail: SENT_ANYWAY };
+    return isDone ? unsendable(left, request.model) : outcome;
+  }
+
+  /** Once for each user message, a context is sent that only a learned size holds back: what was learned may be wrong. */
+  #sendsAnyway(): boolean {
+    const { contextWindow, declaredWindow = contextWindow } = this.#options.model();
+    const mostTokens = sendableTokens(declaredWindow) ?? Number.POSITIVE_INFINITY;
+    if (this.#sentAnyway || plainTokens(this.#options) > mostTokens) return false;
+    this.#sentAnyway = true;
+    return true;
   }
 
   /** With the options as they are now: settings and model can change from one decision to the next. */
@@ -399,6 +417,9 @@ function skipped(reason: CompactionReason, reading: ContextReading, detail: stri
 function failed(reading: ContextReading, cause: string): CompactionOutcome {
   return { ...skipped("overflow", reading, `${CONTEXT_TOO_LARGE} ${cause}`), status: "failed" };
 }
+
+const SENT_ANYWAY =
+  "Only sizes that were learned from earlier answers speak against the request. It is sent once.";
 
 function unsendable(reading: ContextReading, { contextWindow = 0 }: ModelSizes): CompactionOutcome {
   const left = tokensText(reading.tokens, true);

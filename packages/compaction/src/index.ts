@@ -10,7 +10,7 @@ export type { BackgroundChange, BackgroundCounts } from "./background.ts";
 export { branchWords } from "./branch.ts";
 export { type BranchDiff, type BranchSide, branchDiff } from "./branch-diff.ts";
 export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
-export { budgetsFor, type ModelSizes, type Refusal, thresholdTokens } from "./budget.ts";
+export { budgetsFor, type ModelSizes, thresholdTokens } from "./budget.ts";
 export type { ExtensionCarryOver } from "./carry-over.ts";
 export { type CutOptions, type CutPlace, type CutRefusal, cutPlaces, cutRefusal } from "./chosen-cut.ts";
 export {
@@ -66,6 +66,8 @@ export {
 export { pinMessage, pinnedSoon, pinnedTexts, unpinMessage } from "./pins.ts";
 export { type PlanCompactionOptions, planCompaction } from "./plan-compaction.ts";
 export type { RunCompactionOptions } from "./prepare-run.ts";
+export { type ContradictedSize, contradictedSizes } from "./recorded-calibration.ts";
+export type { Refusal } from "./refusal.ts";
 export type { CompactionResult, CompactionStatus, PlannedRequest } from "./result.ts";
 export { runCompaction } from "./run.ts";
 export { serialise } from "./serialise.ts";

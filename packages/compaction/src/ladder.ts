@@ -33,6 +33,8 @@ export interface Run extends Aims {
   readonly budgets: Budgets;
   /** The context before it, and what its tokens are of. */
   readonly size: ContextSize;
+  /** The same by usage and estimates alone. Nothing that only a refusal claimed is stored. */
+  readonly readSize: ContextSize;
   /** System prompt and tools, as learned from usage, else by estimate. */
   readonly overheadTokens: number;
   readonly calibration: Calibration | undefined;

@@ -46,6 +46,8 @@ export interface CompactionOutcome {
   isDeclined?: true;
   /** With the status `failed`, where a model's summary failed and the settings kept the digest from standing in. */
   digestIsUntried?: true;
+  /** With the status `failed`: there was nothing to summarise, mask or cut. */
+  isAtMinimum?: true;
 }
 
 /** "masked 5 old results, shortened 1 message": in the order in which it was done. */

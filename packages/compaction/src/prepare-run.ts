@@ -5,11 +5,7 @@ import {
   type Budgets,
   budgetsFor,
   commandShareTokens,
-  limitAfterRefusal,
   type ModelSizes,
-  type Refusal,
-  refusedTokens,
-  sizesAfterRefusal,
   thresholdTokens,
 } from "./budget.ts";
 import { checkChosenCut } from "./chosen-cut.ts";
@@ -20,6 +16,13 @@ import type { LadderState, Run } from "./ladder.ts";
 import { readOriginals } from "./originals.ts";
 import { type CompactionReason, manifestOf } from "./outcome.ts";
 import { pinnedTexts } from "./pins.ts";
+import {
+  believedRefusal,
+  limitAfterRefusal,
+  type Refusal,
+  refusedTokens,
+  sizesAfterRefusal,
+} from "./refusal.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { FileChange } from "./skills.ts";
 import { digestSummariser, type Summariser } from "./summariser.ts";
@@ -111,7 +114,7 @@ export interface Decision {
   /** True where the limit is lower just now, for the next request pays for all of its prefix anyway. */
   readonly isExpired?: boolean;
   /** By the reading; more where a refusal showed that it was too low. */
-  readonly total: { tokens: number; estimatedTokens: number };
+  readonly total: { tokens: number; estimatedTokens: number; isCounted?: boolean };
 }
 
 export function decisionOf(request: CompactionRequest, reading = readContext(request)): Decision {
@@ -127,7 +130,7 @@ export function decisionOf(request: CompactionRequest, reading = readContext(req
     const isExpired = limits?.isExpired ?? false;
     return { reading, budgets, limitTokens, neededTokens, isExpired, total: readTotal(reading) };
   }
-  const { refusal = {} } = request;
+  const refusal = believedRefusal(request.refusal ?? {}, reading);
   const budgets = budgetsFor({ settings, model: sizesAfterRefusal(model, refusal, reading), reason });
   const threshold = thresholdTokens(settings, budgets);
   const limitTokens = limitAfterRefusal({ thresholdTokens: threshold, budgets, model, refusal, reading });
@@ -144,14 +147,14 @@ function readTotal({ tokens, trailingTokens }: ContextReading): Decision["total"
   return { tokens, estimatedTokens: trailingTokens };
 }
 
-/** What the refusal counted is reported as much as a usage is; what is only known to be too much is an estimate. */
+/** A believable count of the refusal is reported as much as a usage is; a size that is only known to be too much is an estimate. */
 function refusedTotal(
   refusal: Refusal,
   reading: ContextReading,
   windowTokens: number | undefined,
 ): Decision["total"] {
   const tokens = refusedTokens(refusal, reading, windowTokens);
-  if (tokens === refusal.inputTokens) return { tokens, estimatedTokens: 0 };
+  if (tokens === refusal.inputTokens) return { tokens, estimatedTokens: 0, isCounted: true };
   return tokens === reading.tokens ? readTotal(reading) : { tokens, estimatedTokens: tokens };
 }
 
@@ -166,8 +169,9 @@ export function prepareRun(request: CompactionRequest): Run {
   const start = startOf(originals?.view ?? viewOf(projection, reading.estimator));
   const cutId = request.firstKeptEntryId;
   if (cutId !== undefined) checkChosenCut({ session, leafId, items: besideSummary(start.view.items) }, cutId);
-  const size = contextSizeOf({ reading, estimatedTokens: start.tokens, total });
-  const aims = aimsOf(size, { ...budgets, ...decision });
+  const readSize = contextSizeOf({ reading, estimatedTokens: start.tokens });
+  const refusedSize = contextSizeOf({ reading, estimatedTokens: start.tokens, total });
+  const aims = aimsOf(refusedSize, { ...budgets, ...decision });
   const lowBy = total.tokens / Math.max(1, reading.tokens);
   const keepTokens =
     reason === "overflow"
@@ -182,7 +186,9 @@ export function prepareRun(request: CompactionRequest): Run {
     isEconomic: reason === "threshold" && isBelowThreshold(decision),
     settings,
     budgets,
-    size,
+    // A size that only follows from the refusal itself is an aim, not a report.
+    size: total.isCounted ? refusedSize : readSize,
+    readSize,
     ...aims,
     overheadTokens: reading.overheadTokens(),
     calibration: reading.calibration(),

@@ -122,6 +122,7 @@ export function outcomeOf(result: CompactionResult): CompactionOutcome {
     ...(status === "nothing-to-compact" && { isAllRecent: true }),
     ...(isDeclined && { isDeclined }),
     ...(isDigestUntried(result) && { digestIsUntried: true }),
+    ...(status === "failed" && result.failures.length === 0 && { isAtMinimum: true }),
   };
 }
 

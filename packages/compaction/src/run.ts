@@ -289,7 +289,7 @@ function range(items: readonly ViewItem[]): EntryRange {
  * next, before an answer has reported its size, finds what the compaction said.
  */
 function calibrationAfter(run: Run, { tokens }: LadderState): Calibration | undefined {
-  const overheadTokens = totalAfter(run.size, tokens) - tokens;
+  const overheadTokens = totalAfter(run.readSize, tokens) - tokens;
   if (overheadTokens === run.overheadTokens) return run.calibration;
   const { ratio = 1, samples = 0 } = run.calibration ?? {};
   return { ratio, overheadTokens, samples: Math.max(1, samples) };

@@ -12,15 +12,12 @@ import {
 } from "@bonsai-agent/messages";
 import {
   CALIBRATION_CUSTOM_TYPE,
-  type Entry,
   type EntryDraftWithId,
   type Projection,
   type ProjectionItem,
-  pinChange,
   type Session,
 } from "@bonsai-agent/session";
-import { compactionChange } from "@bonsai-agent/session/host";
-import { manifestOf } from "./outcome.ts";
+import { changesContext, recordedCalibration } from "./recorded-calibration.ts";
 import type { CompactionSettings } from "./settings.ts";
 
 export interface ReadContextOptions {
@@ -70,6 +67,13 @@ export function readContext(options: ReadContextOptions): ContextReading {
   return { ...tokens, leafId, projection: place.projection, estimator, overheadTokens, calibration };
 }
 
+/** The context by its latest usage, else by estimate alone: nothing that was learned earlier. */
+export function plainTokens({ session, fixedTexts }: ReadContextOptions): number {
+  const place = { session, leafId: session.leafId, projection: session.projection() };
+  const overheadTokens = () => fixedTokens(fixedTexts?.() ?? [], byScriptEstimator);
+  return contextTokens(place, { estimator: byScriptEstimator, overheadTokens }).tokens;
+}
+
 /** A leaf of a session, and what the model sees there. */
 interface Place {
   session: Session;
@@ -110,12 +114,6 @@ function staleCount({ session, leafId, projection }: Place): number {
     if (items[count - 1]?.entryId === entry.id) count -= 1;
   }
   return count;
-}
-
-function changesContext(entry: Entry): boolean {
-  if (compactionChange(entry) !== undefined) return true;
-  if (pinChange(entry)?.isPinned === false) return true;
-  return entry.type === "compaction" || entry.type === "context_edit";
 }
 
 /** They are asked for before every request, and seldom change. */
@@ -205,26 +203,4 @@ export function* countAhead(session: Session): Generator<void> {
 export function calibrationDrafts(calibration: Calibration | undefined): EntryDraftWithId[] {
   if (calibration === undefined || calibration.samples === 0) return [];
   return [{ type: "custom", customType: CALIBRATION_CUSTOM_TYPE, data: calibration }];
-}
-
-/** What the latest compaction or masking knew of the session's tokens. */
-function recordedCalibration({ session, leafId, projection }: Place): Calibration | undefined {
-  for (const entry of session.tail(leafId, projection)) {
-    const known = calibrationIn(entry);
-    if (known !== undefined) return known;
-  }
-  return undefined;
-}
-
-function calibrationIn(entry: Entry): Calibration | undefined {
-  if (entry.type === "custom" && entry.customType === CALIBRATION_CUSTOM_TYPE) return whole(entry.data);
-  if (entry.type !== "compaction") return undefined;
-  return whole(manifestOf(entry)?.calibration);
-}
-
-function whole(value: unknown): Calibration | undefined {
-  const { ratio, overheadTokens, samples } = (value ?? {}) as Partial<Calibration>;
-  const isWhole =
-    typeof ratio === "number" && typeof overheadTokens === "number" && typeof samples === "number";
-  return isWhole ? { ratio, overheadTokens, samples } : undefined;
 }

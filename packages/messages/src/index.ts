@@ -27,6 +27,7 @@ export {
   IMAGE_TOKENS,
   isGoodAnswer,
   type TokenEstimator,
+  UNSEEN_TOKENS,
 } from "./estimate.ts";
 export { RECALL_TOOL, recalledIds, userContent } from "./frames.ts";
 export type {

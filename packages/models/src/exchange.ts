@@ -160,7 +160,7 @@ export class Exchange {
   /** Makes the next attempt one that may succeed; else the failure to end with. */
   async #remedy(failure: ModelFailure, usage: Usage): Promise<ModelFailure | "again" | "aborted"> {
     try {
-      this.#believe(this.#host.windows.learn(this.#model, failure));
+      this.#believe(this.#host.windows.learn(this.#model, failure, this.#sent?.acceptedTokens));
       const remedy = await this.#change(failure);
       if (remedy === "again" && promptTokens(usage) + usage.output > 0) this.#request.onVoidedUsage?.(usage);
       return remedy;

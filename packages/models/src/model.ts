@@ -54,6 +54,8 @@ export interface CatalogueModel extends Model, ProviderConfig {
   input: readonly ("text" | "image")[];
   /** True when the model can think before it answers. */
   reasoning: boolean;
+  /** The window before its server named a smaller one; absent where it named none. */
+  declaredWindow?: number | undefined;
 }
 
 /** Words for how much a model shall think, from the least to the most; `default` is "think, as you see fit". */

@@ -1,4 +1,10 @@
-import { byScriptEstimator, jsonText, type Message } from "@bonsai-agent/messages";
+import {
+  type AssistantMessage,
+  byScriptEstimator,
+  jsonText,
+  type Message,
+  promptTokens,
+} from "@bonsai-agent/messages";
 import { loadedWindow } from "./catalogue/server-window.ts";
 import type { ModelFailure } from "./failure.ts";
 import { type CatalogueModel, isOllama, referenceOf, type ThinkingLevel, usualOutputCap } from "./model.ts";
@@ -48,6 +54,22 @@ export class Outgoing {
     this.cap = new OutputCap(model, this.inputTokens, wantedTokens);
   }
 
+  /** The server has taken at least this much of the history in earlier requests: by usage, else by estimate. */
+  get acceptedTokens(): number {
+    let acceptedTokens = 0;
+    let beforeTokens = 0;
+    for (const message of this.messages) {
+      if (isAnswerOf(message, this.#model))
+        acceptedTokens = Math.max(
+          acceptedTokens,
+          promptTokens(message.usage),
+          beforeTokens / MAX_ESTIMATE_ERROR,
+        );
+      beforeTokens += messageTokens(message);
+    }
+    return acceptedTokens;
+  }
+
   /** False where there is no image that could be left out. */
   get hasImages(): boolean {
     return hasImages(this.messages);
@@ -79,6 +101,14 @@ export class Outgoing {
     if (count > 0) this.#onRepairs([repairOf("too_many_bytes", count)]);
     return count > 0;
   }
+}
+
+/** An estimate can be this many times too high. */
+const MAX_ESTIMATE_ERROR = 2.5;
+
+function isAnswerOf(message: Message, { provider, id }: CatalogueModel): message is AssistantMessage {
+  if (message?.role !== "assistant" || message.provider !== provider || message.model !== id) return false;
+  return message.stopReason !== "error" && message.stopReason !== "aborted";
 }
 
 /** Fewer are no answer: the input is what has to shrink. */
@@ -240,15 +270,22 @@ export class LearnedWindows {
     const learned = this.#tokens.get(referenceOf(model));
     const isSmaller = learned !== undefined && learned < (declared.contextWindow || Number.POSITIVE_INFINITY);
     if (!isSmaller) return declared;
-    const sized = { ...declared, contextWindow: learned };
+    const sized = { ...declared, contextWindow: learned, declaredWindow: declared.contextWindow };
     this.#declared.set(sized, declared);
     return sized;
   }
 
-  /** Takes the window out of a refusal; undefined where it names none, or nothing new. */
-  learn(model: CatalogueModel, { kind, windowTokens: toTokens }: ModelFailure): LearnedWindow | undefined {
+  /**
+   * Takes the window out of a refusal; undefined where it names none, or nothing new.
+   * @param acceptedTokens a smaller window cannot be: the server has answered a request of this size
+   */
+  learn(
+    model: CatalogueModel,
+    { kind, windowTokens: toTokens }: ModelFailure,
+    acceptedTokens = 0,
+  ): LearnedWindow | undefined {
     if (kind !== "inputTooLong" && kind !== "outputCapTooLarge") return undefined;
-    return this.#learn(model, toTokens);
+    return (toTokens ?? 0) < acceptedTokens ? undefined : this.#learn(model, toTokens);
   }
 
   /**

@@ -1,6 +1,19 @@
+import { type AssistantMessage, emptyUsage, type Message } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
 import type { AnswerBuilder } from "../src/answer-builder.ts";
 import { model, refuses, type Step, says, stage } from "./staged-client.ts";
+
+const said = (content: string): Message => ({ role: "user", content, timestamp: 0 });
+const answered: AssistantMessage = {
+  role: "assistant",
+  content: [{ type: "text", text: "Here it is." }],
+  api: model.api,
+  provider: model.provider,
+  model: model.id,
+  usage: emptyUsage(),
+  stopReason: "stop",
+  timestamp: 0,
+};
 
 describe("a window that the server names", () => {
   const tooLong = (window: number) => refuses(`prompt is too long: 2000000 tokens > ${window} maximum`);
@@ -9,7 +22,7 @@ describe("a window that the server names", () => {
     expect(await ask()).toMatchObject({ failure: { kind: "inputTooLong", windowTokens: 40_000 } });
     await ask();
     expect(notices).toEqual([{ type: "window_learned", fromTokens: 100_000, toTokens: 40_000 }]);
-    expect(client.sized(model)).toEqual({ ...model, contextWindow: 40_000 });
+    expect(client.sized(model)).toEqual({ ...model, contextWindow: 40_000, declaredWindow: 100_000 });
     expect(client.sized({ ...model, id: "another" }).contextWindow).toBe(100_000);
     expect(client.sized({ ...model, contextWindow: 30_000 }).contextWindow).toBe(30_000);
   });
@@ -35,6 +48,16 @@ describe("a window that the server names", () => {
     expect(client.sized(sized)).toBe(model);
     await ask({ messages });
     expect(client.sized(model)).toBe(model);
+  });
+  test.each<[string, Message[]]>([
+    ["by usage", [said("begin"), { ...answered, usage: { ...emptyUsage(), input: 30_000, output: 10 } }]],
+    ["by estimate", [said("abc ".repeat(60_000)), answered]],
+  ])("is not learned below what the session shows as answered %s", async (_, messages) => {
+    const { client, ask, notices } = stage([tooLong(20_000), tooLong(40_000)]);
+    await ask({ messages: [...messages, said("and now?")] });
+    expect(client.sized(model)).toBe(model);
+    await ask({ messages: [...messages, said("and now?")] });
+    expect(notices).toEqual([{ type: "window_learned", fromTokens: 100_000, toTokens: 40_000 }]);
   });
   test("is kept when the reported usage is larger than the request can have been", async () => {
     const { client, ask } = stage([tooLong(2_000), says("yes", { input: 90_000, output: 10 })]);

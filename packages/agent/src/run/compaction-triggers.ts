@@ -179,7 +179,9 @@ export class CompactionTriggers {
     );
     if (stop !== undefined) return stop;
     if (outcome.status === "skipped") return failed;
-    if (outcome.status === "failed" || outcome.status === "cancelled") {
+    const isFailed = outcome.status === "failed" || outcome.status === "cancelled";
+    // A context that is as small as it can be is sent again once: one refusal may be an error of the server.
+    if (isFailed && !outcome.isAtMinimum) {
       // The provider did not speak of the context: its own words are the error.
       if (failure.presumed) return failed;
       return { status: "failed", error: tooLarge(outcome, `The provider's message: ${failure.message}`) };

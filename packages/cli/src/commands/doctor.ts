@@ -3,7 +3,8 @@ import { type Line, paragraph, span } from "@bonsai-agent/app/line";
 import { count, counted } from "@bonsai-agent/app/numbers";
 import { openNamedSession, outputFile } from "@bonsai-agent/app/session-file";
 import { printable } from "@bonsai-agent/app/terminal-text";
-import { type Problem, repairSession } from "@bonsai-agent/session";
+import { contradictedSizes } from "@bonsai-agent/compaction";
+import { type Problem, repairSession, type Session } from "@bonsai-agent/session";
 import { wrongUsage } from "../failure.ts";
 
 /** Prints an array of problems; empty for a sound file. A repaired copy is a notice. */
@@ -14,9 +15,10 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const named = outputFile(invocation);
   const session = openNamedSession(invocation);
   const file = session.file!;
-  const problems = session
+  const damages: ProblemRow[] = session
     .problems()
     .map(({ line, kind, entryId, message, repair }) => ({ line, kind, entryId, message, repair }));
+  const problems = [...damages, ...sizeProblems(session)].sort((one, other) => one.line - other.line);
   session.close();
   const copy = options.repair === true ? (named ?? defaultCopy(file, problems)) : undefined;
   if (copy !== undefined) repairSession(file, copy);
@@ -32,13 +34,20 @@ export async function run(invocation: Invocation): Promise<undefined> {
     });
 }
 
+/** Sizes that an older version took from a provider's refusal. */
+function* sizeProblems(session: Session): Generator<ProblemRow> {
+  for (const found of contradictedSizes(session))
+    yield { ...found, kind: "contradicted_size", repair: "stays; Bonsai ignores it" };
+}
+
 /** A sound file needs no copy, unless one was asked for by name. */
 function defaultCopy(file: string, problems: readonly unknown[]): string | undefined {
   return problems.length === 0 ? undefined : `${file.replace(/\.jsonl$/, "")}.repaired.jsonl`;
 }
 
 /** One row of `bonsai session doctor --json`. */
-export type ProblemRow = Pick<Problem, "line" | "kind" | "message" | "repair"> & {
+export type ProblemRow = Pick<Problem, "line" | "message" | "repair"> & {
+  kind: Problem["kind"] | "contradicted_size";
   entryId?: string | undefined;
 };
 
