@@ -20,6 +20,8 @@ const conditions = ["@bonsai-agent/source", "node", "import", "default"];
 export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: ["@bonsai-agent/source"] } },
   test: {
+    // Screens show times in the reader's time zone.
+    env: { TZ: "UTC" },
     // Files share a worker's modules: to load them for each file would take longer than the tests.
     projects: [
       { extends: true, test: { name: "shared", include, exclude: [...alone, ...browser], isolate: false } },

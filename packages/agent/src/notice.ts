@@ -1,3 +1,4 @@
+import { count } from "@bonsai-agent/messages/numbers";
 import type { ModelNotice } from "@bonsai-agent/models";
 
 /** Something that a user should know and that did not stop the work. */
@@ -35,13 +36,13 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
       return {
         level: "info",
         code: "output_cap_lowered",
-        message: `Lowered the output limit from ${counted(notice.fromTokens)} to ${counted(notice.toTokens)} tokens: the model's window has no room for more.`,
+        message: `Lowered the output limit from ${count(notice.fromTokens)} to ${count(notice.toTokens)} tokens: the model's window has no room for more.`,
       };
     case "window_learned":
       return {
         level: "warning",
         code: "window_learned",
-        message: `The server's window is ${counted(notice.toTokens)} tokens${notice.fromTokens === undefined ? "" : `, not ${counted(notice.fromTokens)}`}. This session uses the new size.`,
+        message: `The server's window is ${count(notice.toTokens)} tokens${notice.fromTokens === undefined ? "" : `, not ${count(notice.fromTokens)}`}. This session uses the new size.`,
       };
     case "usage_ignored":
       return {
@@ -56,18 +57,12 @@ function shownCount({
   reportedTokens,
   estimatedTokens,
 }: Pick<Extract<ModelNotice, { type: "usage_ignored" }>, "reportedTokens" | "estimatedTokens">): string {
-  const reported = Number.isNaN(reportedTokens) ? "not a whole number of 0 or more" : counted(reportedTokens);
-  return estimatedTokens === undefined
-    ? reported
-    : `${reported} for a request of ~${counted(estimatedTokens)}`;
+  const reported = Number.isNaN(reportedTokens) ? "not a whole number of 0 or more" : count(reportedTokens);
+  return estimatedTokens === undefined ? reported : `${reported} for a request of ~${count(estimatedTokens)}`;
 }
 
 /** Servers end their texts as they like, and another sentence follows. */
 function sentence(text: string): string {
   const trimmed = text.trim();
   return /[.!?。…]$/.test(trimmed) ? trimmed : `${trimmed}.`;
-}
-
-function counted(tokens: number): string {
-  return tokens.toLocaleString("en");
 }

@@ -10,6 +10,7 @@ import {
   messageText,
   type Usage,
 } from "@bonsai-agent/messages";
+import { count } from "@bonsai-agent/messages/numbers";
 import { type ChangedLines, createSession, type Entry, type Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import { type LifecycleEvents, lifecycleEventRules } from "./lifecycle.ts";
@@ -204,7 +205,7 @@ function followTask(
   let usage = emptyUsage();
   const progress = () => ({ turns, calls: [...calls.values()].map((each) => ({ ...each })), callCount });
   const update = (tool?: string) => {
-    const tokens = (usage.totalTokens ?? 0).toLocaleString("en");
+    const tokens = count(usage.totalTokens ?? 0);
     const text = `Turn ${turns}, ${tokens} tokens: ${tool ?? "the model is answering"}`;
     const details: TaskUpdate = {
       sessionFile,

@@ -1,6 +1,7 @@
 import { type Agent, type ConfirmLongRun, openAgent } from "@bonsai-agent/agent";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { count as digits } from "@bonsai-agent/messages/numbers";
 import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
@@ -335,7 +336,7 @@ function noticeOtherFolder(session: Session, { cwd, onNotice }: AppContext): voi
 function askLongRun(ui: FrontEndUI | undefined): ConfirmLongRun | undefined {
   if (ui === undefined) return undefined;
   return ({ requests, signal }) => {
-    const count = requests.toLocaleString("en");
+    const count = digits(requests);
     const message = `The agent made ${count} requests without your input. Continue for ${count} more?`;
     return ui.confirm("Continue?", message, { signal });
   };

@@ -88,8 +88,11 @@ function section(title: string, lines: Line[]): Line[] {
 function factLines(side: BranchSideReport, width: number, nowMs: number): Line[] {
   const { firstActivity, lastActivity, usage, cost, context, turns } = side;
   const lastMs = Date.parse(lastActivity ?? "");
-  const time = duration(lastMs - Date.parse(firstActivity ?? ""));
-  const when = lastActivity === null ? "" : `, ${age(lastMs, nowMs)}${time === "" ? "" : `, for ${time}`}`;
+  const lengthMs = lastMs - Date.parse(firstActivity ?? "");
+  const when =
+    lastActivity === null
+      ? ""
+      : `, ${age(lastMs, nowMs)}${lengthMs > 0 ? `, for ${duration(lengthMs)}` : ""}`;
   return [
     `${counted(side.entryIds.length, "entry", "entries")}, ${counted(turns, "turn")}${when}`,
     contextTokens(usage) === 0 && cost.certainty === "known"

@@ -2,7 +2,7 @@ import { manifestOf, type SummaryLoss, summaryLoss } from "@bonsai-agent/compact
 import { BonsaiError, type TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
 import { compactionChange, UndoneCompactions } from "@bonsai-agent/session/host";
-import { localTime, type TokenSize } from "./numbers.ts";
+import { moment, type TokenSize } from "./numbers.ts";
 
 /** The latest compaction of a path as a derived view: what the history lost to it and what stands for it. */
 export interface CompactionRecord {
@@ -111,9 +111,9 @@ export interface UndoReport {
 }
 
 /** Like `the compaction of 14:02`. */
-export function compactionName(session: Session, id: string, nowMs?: number): string {
+export function compactionName(session: Session, id: string, nowMs: number): string {
   const timeMs = Date.parse(session.entry(id)?.timestamp ?? "");
-  return Number.isNaN(timeMs) ? "the compaction" : `the compaction of ${localTime(timeMs, nowMs)}`;
+  return Number.isNaN(timeMs) ? "the compaction" : `the compaction of ${moment(timeMs, nowMs)}`;
 }
 
 /**

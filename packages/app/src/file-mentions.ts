@@ -3,6 +3,7 @@ import { readFileSync, type Stats, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
 import { inertTag } from "@bonsai-agent/messages/frames";
+import { count } from "@bonsai-agent/messages/numbers";
 import type { CliIo } from "./io.ts";
 import { absolutePath } from "./paths.ts";
 
@@ -107,7 +108,7 @@ function notFound({ path }: Mention, resolved: string): BonsaiError {
 function tooLarge({ path }: Mention, bytes: number): BonsaiError {
   return new BonsaiError({
     code: "file_too_large",
-    message: `@${path} has ${bytes.toLocaleString("en")} bytes. The maximum is ${mostTextBytes.toLocaleString("en")} for a text and ${mostImageBytes.toLocaleString("en")} for an image.`,
+    message: `@${path} has ${count(bytes)} bytes. The maximum is ${count(mostTextBytes)} for a text and ${count(mostImageBytes)} for an image.`,
     hint: "Write the path without the @. The model then reads only the parts that it needs.",
   });
 }

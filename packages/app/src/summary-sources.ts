@@ -26,9 +26,9 @@ export function sourceEntry(session: Session, entryId: string): SourceEntry | un
 
 const SHORT_ID = 8;
 
-/** `000002ec result 2025-11-21 00:41`. */
-export function sourceWords({ entryId, kind, timestamp }: SourceEntry): string {
-  return `${entryId.slice(0, SHORT_ID)} ${kind} ${moment(Date.parse(timestamp ?? ""))}`;
+/** `000002ec result, 21 Nov 2025, 00:41`. */
+export function sourceWords({ entryId, kind, timestamp }: SourceEntry, nowMs: number): string {
+  return `${entryId.slice(0, SHORT_ID)} ${kind}, ${moment(Date.parse(timestamp ?? ""), nowMs)}`;
 }
 
 /** The summaries on the current path: the compactions that count and what was taken along of other branches, newest first. */

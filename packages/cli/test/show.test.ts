@@ -181,8 +181,8 @@ describe("bonsai show", () => {
       lastWrite: "2027-11-20T09:00:00.000Z",
     });
     const { stdout } = await runCli(["show", file], { columns: 80 });
-    expect(stdout).toContain("activity   16 hours ago  2026-11-20 09:00, for 6 minutes");
-    expect(stdout).toContain("last write just now  2027-11-20 09:00");
+    expect(stdout).toContain("activity   16 hours ago  20 Nov, 09:00, for 6 min 30 s");
+    expect(stdout).toContain("last write just now  20 Nov 2027, 09:00");
   });
 
   test("a session without a compaction has null for it", async () => {

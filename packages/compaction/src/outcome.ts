@@ -1,5 +1,6 @@
 import type { LossReport } from "@bonsai-agent/digest";
 import { type Calibration, tokensText } from "@bonsai-agent/messages";
+import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry, Entry } from "@bonsai-agent/session";
 
 /** Why a compaction was asked for. */
@@ -65,10 +66,7 @@ function counted(verb: string, count: number, noun: string): string {
   return count === 0 ? "" : `${verb} ${digits(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-/** A number as people read it: 12,000. */
-export function digits(value: number): string {
-  return value.toLocaleString("en");
-}
+export { digits };
 
 /** What somebody's code threw, in words. */
 export function messageOf(thrown: unknown): string {

@@ -1,3 +1,4 @@
+import { counted } from "@bonsai-agent/messages/numbers";
 import { measure } from "./line-shape.ts";
 
 /** How the line that stands for a pasted block begins. */
@@ -6,7 +7,7 @@ export const PASTED = "[pasted: ";
 /** The one line that stands for a pasted block: what it was, how long, and its first telling words. */
 export function blockLine(kind: string, body: readonly string[], name?: string): string {
   const chars = body.reduce((sum, line) => sum + line.length + 1, 0);
-  const size = `${count(body.length, "line")}, ${count(Math.max(0, chars - 1), "character")}`;
+  const size = `${counted(body.length, "line")}, ${counted(Math.max(0, chars - 1), "character")}`;
   if (kind === "file" && name !== undefined) return `[file ${clipped(name)}, ${size}]`;
   const hint = clipped(name ?? tellingLine(body));
   return `${PASTED}${kind}, ${size}${hint === "" ? "" : `: ${hint}`}]`;
@@ -16,10 +17,6 @@ export function blockLine(kind: string, body: readonly string[], name?: string):
 export function isBlockLine(line: string): boolean {
   const isLikely = line.startsWith("[") && line.length <= 200;
   return isLikely && /^\[(?:pasted: |file )[^\n]*, [\d,]+ characters?\b.*\]$/.test(line);
-}
-
-function count(number: number, noun: string): string {
-  return `${number.toLocaleString("en")} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /** White space is one space; an ending that cuts a character in two is left off. */
@@ -92,5 +89,5 @@ function mark(text: string): string {
     : /^[\w+/-]{60,}={0,2}\s*$/.test(text)
       ? "base64"
       : "data";
-  return `${PASTED}${kind}, ${count(text.length, "character")}]`;
+  return `${PASTED}${kind}, ${counted(text.length, "character")}]`;
 }

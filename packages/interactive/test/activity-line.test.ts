@@ -13,13 +13,13 @@ test("the line of what goes on keeps the time when the text has to give way", ()
   expect(activityLines(doing, { ...at, width: 80 })).toMatchInlineSnapshot(`
     [
       "",
-      "[1m ⠋ [22mRunning bash: npm test -- --watch=false packages/cli  1m 05s",
+      "[1m ⠋ [22mRunning bash: npm test -- --watch=false packages/cli  1 min 5 s",
     ]
   `);
   expect(activityLines(doing, { ...at, width: 40 })).toMatchInlineSnapshot(`
     [
       "",
-      "[1m ⠋ [22mRunning bash: npm test -- --…  1m 05s",
+      "[1m ⠋ [22mRunning bash: npm test --…  1 min 5 s",
     ]
   `);
 });
@@ -79,18 +79,18 @@ describe("the spinner turns", () => {
 });
 
 test.each([
-  [-5, "0s"],
-  [999, "0s"],
-  [59_999, "59s"],
-  [65_000, "1m 05s"],
-  [3_600_000 + 3 * 60_000, "1h 03m"],
+  [-5, "0 s"],
+  [999, "0 s"],
+  [59_999, "59 s"],
+  [65_000, "1 min 5 s"],
+  [3_600_000 + 3 * 60_000, "1 h 3 min"],
 ])("%d ms are %s", (ms, text) => {
   expect(elapsed(ms)).toBe(text);
 });
 
 test.each([
-  [80, "\x1b[1m ⠋ \x1b[22mWorking…  1m 05s · Esc stops"],
-  [30, "\x1b[1m ⠋ \x1b[22mWorking…  1m 05s"],
+  [80, "\x1b[1m ⠋ \x1b[22mWorking…  1 min 5 s · Esc stops"],
+  [30, "\x1b[1m ⠋ \x1b[22mWorking…  1 min 5 s"],
 ])("in %i columns, the key that stops stands where there is room", (width, line) => {
   const doing = { text: "Working…", sinceMs: 0, stopKey: "Esc" };
   expect(activityLines(doing, { ...at, width })).toEqual(["", line]);

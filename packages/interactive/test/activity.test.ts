@@ -94,7 +94,7 @@ describe("what goes on", () => {
       model.compactionBegan(reason, 1_000);
       model.retries({ attempt: 2, maxAttempts: 3, delayMs: 4_000, why: "Overloaded." }, 2_000);
       expect(model.doing(2_001)).toEqual({
-        text: `${text} retry 2 of 3 in 4s (Esc to cancel) · Overloaded.`,
+        text: `${text} retry 2 of 3 in 4 s (Esc to cancel) · Overloaded.`,
         sinceMs: undefined,
       });
       expect(model.doing(6_000)?.text).toBe(`${text} (Esc to cancel)`);
@@ -108,7 +108,7 @@ describe("what goes on", () => {
     model.branchSummaryBegan(0);
     model.retries({ attempt: 1, maxAttempts: 3, delayMs: 2_000, why: "Overloaded." }, 0);
     expect(model.doing(1)?.text).toBe(
-      "Summarising the branch… retry 1 of 3 in 2s (Esc to cancel) · Overloaded.",
+      "Summarising the branch… retry 1 of 3 in 2 s (Esc to cancel) · Overloaded.",
     );
     model.aloneEnded();
     expect(model.doing(1)).toBeUndefined();

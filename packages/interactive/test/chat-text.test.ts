@@ -27,7 +27,7 @@ test("output stands as a terminal shows it in the end, without what steers one",
 
 test("an image is shown by its kind and size", () => {
   const data = Buffer.alloc(34_000).toString("base64");
-  expect(imageMarker({ type: "image", data, mimeType: "image/png" })).toBe("[image image/png 34.0 kB]");
+  expect(imageMarker({ type: "image", data, mimeType: "image/png" })).toBe("[image image/png 34 kB]");
   expect(imageMarker({ type: "image" })).toBe("[image]");
 });
 

@@ -41,16 +41,16 @@ describe("what is being said is shown", () => {
     nowMs += 999;
     expect(text()).toBe("\n ◌ bash make");
     nowMs += 64_001;
-    expect(text()).toBe("\n ◌ bash make 1m 05s");
-    expect(text(16)).toBe("\n ◌ bash … 1m 05s");
+    expect(text()).toBe("\n ◌ bash make 1 min 5 s");
+    expect(text(16)).toBe("\n ◌ ba… 1 min 5 s");
     const end = { type: "tool_execution_end" as const, ...call, isError: false };
     await lifecycle.notify("tool_execution_end", { ...end, result: { content: [] } });
     nowMs += 10_000;
-    expect(text()).toBe("\n ● bash make 1m 05s");
+    expect(text()).toBe("\n ● bash make 1 min 5 s");
     const ended = result("c1", "", { toolName: "bash", durationMs: 3_999 });
     session.append([stored(message), stored(ended)]);
     chat.rebuild(session);
-    expect(text()).toBe("\n ● bash make 3s");
+    expect(text()).toBe("\n ● bash make 3 s");
   });
 
   test("a call runs, puts out, ends", async () => {

@@ -73,7 +73,7 @@ function steady(screen: string): string {
       .replaceAll(/(skills +~)\d+/g, (_, label) => `${label}00`)
       // Where messages and all that stands before them share what was reported, that moves the others, too.
       .replaceAll(/( {2}tools +~)\d+(?= +\d+% )/g, (_, label) => `${label}000`)
-      .replaceAll(/\b\d{4}-\d\d-\d\d \d\d:\d\d\b/g, "2026-01-01 00:00")
+      .replaceAll(/\b(?:\d{1,2} [A-Z][a-z]{2}(?: \d{4})?, )?\d\d:\d\d\b(?! )/g, "1 Jan, 00:00")
       .replaceAll(/\d+(\.\d)? kB/g, "0 kB")
   );
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { count, counted, duration, usdText } from "@bonsai-agent/messages/numbers";
 import { compactionCount, type LabRun, type PolicyResult } from "./run.ts";
 
 /**
@@ -18,7 +19,7 @@ export function labHtml(run: LabRun): string {
 <style>${STYLE}</style></head>
 <body><main>
 <h1>${escaped(title)}</h1>
-<p>Recorded: ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")}, ${dollars(recorded.usd)}.</p>
+<p>Recorded: ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")}, ${usdText(recorded.usd)}.</p>
 ${notes.map((text) => `<p>${escaped(text)}</p>`).join("\n")}
 ${tableHtml(policies)}
 <h2>Context over time</h2>
@@ -46,14 +47,14 @@ export function assumedText({ assumed }: LabRun): string | undefined {
 export function tooLargeText({ policies }: LabRun): string | undefined {
   const named = policies.filter(({ tooLarge }) => tooLarge > 0);
   if (named.length === 0) return undefined;
-  const counts = named.map(({ policy, tooLarge }) => `${policy} ${tooLarge.toLocaleString("en")}`);
+  const counts = named.map(({ policy, tooLarge }) => `${policy} ${count(tooLarge)}`);
   return `Requests larger than the window, which a provider would reject: ${counts.join(", ")}.`;
 }
 
 /** What of the recorded money no replay knows, in a sentence; undefined where there is nothing of it. */
 export function missedText({ recorded: { missed, usd } }: LabRun): string | undefined {
   if (missed.requests === 0) return undefined;
-  const money = usd > 0 ? `about ${dollars(missed.usd)}` : "a part";
+  const money = usd > 0 ? `about ${usdText(missed.usd)}` : "a part";
   return `The provider dropped a cached prefix too early (${counted(missed.requests, "time")}). This caused ${money} of the recorded cost. Replays do not include it.`;
 }
 
@@ -67,12 +68,12 @@ const columns: Readonly<Record<string, Column>> = {
   usd: {
     name: "Cost",
     meaning: "Cost of all requests, including summaries, with cache discounts.",
-    cell: ({ usd }) => dollars(usd),
+    cell: ({ usd }) => usdText(usd),
   },
   summaries: {
     name: "Summaries",
     meaning: "The part of the cost for summaries.",
-    cell: ({ summaries }) => dollars(summaries.usd),
+    cell: ({ summaries }) => usdText(summaries.usd),
   },
   compactions: {
     name: "Compactions",
@@ -87,12 +88,12 @@ const columns: Readonly<Record<string, Column>> = {
   highest: {
     name: "Highest",
     meaning: "Tokens of the largest request.",
-    cell: ({ highestTokens }) => highestTokens.toLocaleString("en"),
+    cell: ({ highestTokens }) => count(highestTokens),
   },
   waited: {
     name: "Waited",
     meaning: "Seconds that the user would have waited for summaries.",
-    cell: ({ waitedSeconds }) => `${waitedSeconds} s`,
+    cell: ({ waitedSeconds }) => duration(waitedSeconds * 1_000),
   },
   neededAfter: {
     name: "Needed",
@@ -135,8 +136,8 @@ const SIZE = { width: 600, height: 160 };
 function chartHtml(result: PolicyResult, policies: readonly PolicyResult[]): string {
   const { policy, context, highestTokens } = result;
   const most = policies.reduce((highest, each) => Math.max(highest, each.highestTokens), 1);
-  const label = `${policy}: ${counted(context.length, "request")}, at most ${highestTokens.toLocaleString("en")} tokens, ${counted(compactionCount(result), "compaction")}`;
-  return `<figure><figcaption>${escaped(policy)} <span class="quiet">${dollars(result.usd)}, at most ${highestTokens.toLocaleString("en")} tokens</span></figcaption>
+  const label = `${policy}: ${counted(context.length, "request")}, at most ${count(highestTokens)} tokens, ${counted(compactionCount(result), "compaction")}`;
+  return `<figure><figcaption>${escaped(policy)} <span class="quiet">${usdText(result.usd)}, at most ${count(highestTokens)} tokens</span></figcaption>
 <svg viewBox="0 0 ${SIZE.width} ${SIZE.height}" role="img" aria-label="${escaped(label)}" preserveAspectRatio="none">
 <path class="area" d="${areaOf(context, most)}"/>
 <path class="line" d="${lineOf(context, most)}"/>
@@ -167,14 +168,6 @@ function areaOf(values: readonly number[], most: number): string {
 
 function share(value: number | null): string {
   return value === null ? "–" : value.toFixed(2);
-}
-
-function dollars(usd: number): string {
-  return `$${usd.toFixed(2)}`;
-}
-
-function counted(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
 function escaped(text: string): string {

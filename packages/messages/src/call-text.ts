@@ -1,3 +1,4 @@
+import { count as digits } from "./numbers.ts";
 import { isRecord } from "./text.ts";
 
 /** How agents name an argument that is a path. */
@@ -191,7 +192,7 @@ function restTexts(key: string, value: unknown, depth = 0): string[] {
 
 function restText(key: string, text: string): string[] {
   const lines = text.trim().split("\n", 1_000).length;
-  if (lines > 1) return [`${key} ${lines.toLocaleString("en")}${lines === 1_000 ? "+" : ""} lines`];
+  if (lines > 1) return [`${key} ${digits(lines)}${lines === 1_000 ? "+" : ""} lines`];
   const words = wordsOf(text);
   if (words === "") return [];
   return [`${key} ${words.length > MAX_REST_TEXT ? `${words.slice(0, MAX_REST_TEXT - 1)}…` : words}`];
@@ -204,5 +205,5 @@ function listTexts(key: string, list: readonly unknown[]): string[] {
     .flatMap((each) => (typeof each === "number" ? String(each) : wordsOf(each) || []));
   const text = words.join(", ");
   const isWhole = words.length === list.length && text.length <= MAX_REST_TEXT;
-  return [`${key} ${isWhole ? text : list.length.toLocaleString("en")}`];
+  return [`${key} ${isWhole ? text : digits(list.length)}`];
 }

@@ -51,6 +51,7 @@ export type {
   UserContent,
   UserMessage,
 } from "./message.ts";
+export { tokenDigits, tokensText, usdColumn, usdText } from "./numbers.ts";
 export { type QuotedFiles, quotedFiles } from "./quoted-files.ts";
 export { type ReadableLine, readableLines, readableSummary } from "./readable-summary.ts";
 export { authorizationPattern, type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
@@ -84,11 +85,7 @@ export {
   knownUsd,
   MAX_REQUEST_TOKENS,
   promptTokens,
-  tokenDigits,
-  tokensText,
   type Usage,
   type UsageCost,
-  usdColumn,
-  usdText,
   usualCacheRules,
 } from "./usage.ts";

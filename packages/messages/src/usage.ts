@@ -1,3 +1,5 @@
+import { usdText } from "./numbers.ts";
+
 /** US dollars, by kind of token. */
 export interface UsageCost {
   input: number;
@@ -179,42 +181,4 @@ export function costText({ usd, certainty, isFree }: KnownCost): string {
 /** The same behind something else: `cost unknown` says what is. */
 export function costPhrase(cost: KnownCost): string {
   return cost.certainty === "unknown" ? "cost unknown" : costText(cost);
-}
-
-/** A number of tokens as people read it, marked where it or a part of it is an estimate: `12,345`, `~12,345`. */
-export function tokenDigits(tokens: number, isEstimate: boolean): string {
-  if (!Number.isFinite(tokens)) return "?";
-  return `${isEstimate ? "~" : ""}${Math.round(tokens).toLocaleString("en-US")}`;
-}
-
-/** The same with its unit: `12,345 tokens`, `~1 token`. */
-export function tokensText(tokens: number, isEstimate: boolean): string {
-  return `${tokenDigits(tokens, isEstimate)} token${tokens === 1 ? "" : "s"}`;
-}
-
-/** Parts of a sum of US dollars as fine as `usdText` writes the sum: what rounding down leaves goes to those that lost most by it. */
-export function usdColumn(parts: readonly number[], total: number): string[] {
-  const digits = usdDigits(total);
-  const unit = 10 ** digits;
-  const exact = parts.map((part) => part * unit);
-  const units = exact.map(Math.floor);
-  const left = Math.round(Number(total.toFixed(digits)) * unit) - units.reduce((sum, each) => sum + each, 0);
-  const byLoss = exact.map((_, at) => at).sort((one, other) => (exact[other]! % 1) - (exact[one]! % 1));
-  for (const at of byLoss.slice(0, Math.max(0, left))) units[at]! += 1;
-  return units.map((each) => usdIn(each / unit, digits));
-}
-
-/** Down to a hundredth of a cent where it is little. */
-function usdDigits(usd: number): number {
-  return usd < 0.1 ? 4 : 2;
-}
-
-function usdIn(usd: number, digits: number): string {
-  return usd === 0 ? "$0" : `$${usd.toFixed(digits).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
-}
-
-/** US dollars: to the cent from ten cents on, finer below; `?` for what is no number. */
-export function usdText(usd: number): string {
-  if (!Number.isFinite(usd)) return "?";
-  return usdIn(usd, usdDigits(usd));
 }

@@ -1,5 +1,6 @@
+import { count, duration } from "@bonsai-agent/messages/numbers";
 import type { AnswerBuilder } from "./answer-builder.ts";
-import { seconds, TOO_LARGE } from "./failure.ts";
+import { TOO_LARGE } from "./failure.ts";
 import type { StreamEvent } from "./model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "./provider.ts";
 
@@ -88,7 +89,7 @@ function refuseTooMuch(chars: number, blocks: number): void {
   if (chars <= MAX_ANSWER_CHARS && blocks <= MAX_ANSWER_BLOCKS) return;
   const what =
     chars > MAX_ANSWER_CHARS
-      ? `${MAX_ANSWER_CHARS.toLocaleString("en")} characters`
+      ? `${count(MAX_ANSWER_CHARS)} characters`
       : `${MAX_ANSWER_BLOCKS} text blocks and tool calls`;
   throw new ProviderError({
     kind: "excess",
@@ -156,11 +157,11 @@ class Watch {
     this.#stopTimers();
     const { silenceMs, contentMs } = this.#options;
     if (silenceMs > 0) {
-      const message = `The provider sent nothing for ${seconds(silenceMs)}.`;
+      const message = `The provider sent nothing for ${duration(silenceMs)}.`;
       this.#timer = this.#timerFor(silenceMs, message);
     }
     if (contentMs > 0) {
-      const message = `The provider kept the connection open for ${seconds(contentMs)} but sent no answer.`;
+      const message = `The provider kept the connection open for ${duration(contentMs)} but sent no answer.`;
       this.#contentTimer = this.#timerFor(this.#contentLeftMs, message);
     }
   }

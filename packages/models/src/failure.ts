@@ -5,6 +5,7 @@ import {
   tokensText,
   toolCalls,
 } from "@bonsai-agent/messages";
+import { count as digits, duration } from "@bonsai-agent/messages/numbers";
 import type { CatalogueModel } from "./model.ts";
 
 /** The six outcomes of a refused request. Only `inputTooLong` calls for compaction. */
@@ -119,13 +120,13 @@ function reasonOf({ model, answer, cutOffTokens }: SilentOverflowOptions): strin
     return "The answer ended because the context window was full.";
   const windowTokens = model.contextWindow ?? 0;
   if (windowTokens <= 0) return undefined;
-  const window = windowTokens.toLocaleString("en");
+  const window = digits(windowTokens);
   if (cutOffTokens !== undefined)
     return `The request had ${tokensText(cutOffTokens, true)}, but the provider cut it to its context window of ${window} tokens.`;
   const inputTokens = promptTokens(usage);
   const isFull = stopReason === "length" && usage.output === 0 && inputTokens >= windowTokens * FULL;
   if (inputTokens <= windowTokens && !isFull) return undefined;
-  return `The provider answered, but the request of ${inputTokens.toLocaleString("en")} tokens fills the model's context window of ${window} tokens.`;
+  return `The provider answered, but the request of ${digits(inputTokens)} tokens fills the model's context window of ${window} tokens.`;
 }
 
 /** When and how often a failed request is repeated. */
@@ -192,7 +193,7 @@ export class RetryBudget {
     const { retryable, retryAfterMs = 0, message } = failure;
     if (!retryable) return failure;
     if (retryAfterMs > this.#policy.maxDelayMs) {
-      const wait = `${seconds(retryAfterMs)}; the limit is ${seconds(this.#policy.maxDelayMs)} (retry.maxDelayMs)`;
+      const wait = `${duration(retryAfterMs)}; the limit is ${duration(this.#policy.maxDelayMs)} (retry.maxDelayMs)`;
       return { ...failure, message: `${sentence(message)} The provider asked to wait ${wait}.` };
     }
     if (this.#used === 0) return failure;
@@ -204,11 +205,6 @@ export class RetryBudget {
     const doubled = baseDelayMs * 2 ** (this.#used - 1);
     return Math.min(maxDelayMs, doubled * (1 + this.#random() / 4));
   }
-}
-
-/** A time as people read it. */
-export function seconds(ms: number): string {
-  return `${Math.ceil(ms / 1_000).toLocaleString("en")} s`;
 }
 
 function sentence(text: string): string {

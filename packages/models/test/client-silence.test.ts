@@ -18,7 +18,7 @@ describe("silence", () => {
     await vi.advanceTimersByTimeAsync(1);
     expect(await final).toMatchObject({ type: "done", message: { content: [{ text: "yes" }] } });
     expect(notices).toMatchObject([
-      { type: "retry", failure: { message: "The provider sent nothing for 90 s." } },
+      { type: "retry", failure: { message: "The provider sent nothing for 1 min 30 s." } },
     ]);
     expect(calls[0]!.signal.aborted).toBe(true);
     expect(vi.getTimerCount()).toBe(0);
@@ -63,7 +63,7 @@ describe("silence", () => {
     expect(notices).toMatchObject([
       {
         type: "retry",
-        failure: { message: "The provider kept the connection open for 600 s but sent no answer." },
+        failure: { message: "The provider kept the connection open for 10 min but sent no answer." },
       },
     ]);
   });
@@ -80,7 +80,7 @@ describe("silence", () => {
       type: "error",
       failure: {
         message:
-          "The provider kept the connection open for 120 s but sent no answer. Gave up after 2 attempts.",
+          "The provider kept the connection open for 2 min but sent no answer. Gave up after 2 attempts.",
       },
     });
   });

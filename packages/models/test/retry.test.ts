@@ -37,7 +37,7 @@ describe("the wait", () => {
     const retries = budget();
     expect(retries.next(long)).toBeUndefined();
     expect(retries.givenUp(long).message).toBe(
-      "Overloaded. The provider asked to wait 3,600 s; the limit is 60 s (retry.maxDelayMs).",
+      "Overloaded. The provider asked to wait 1 h; the limit is 1 min (retry.maxDelayMs).",
     );
   });
   test("never comes after what is refused for good", () => {
@@ -148,7 +148,7 @@ test("a wait that is too long ends the request with an error that names it", asy
   const { ask, attempts, waits } = stage([{ status: 429, message: "Slow down", retryAfterMs: 61_000 }]);
   const final = await ask();
   expect(final).toMatchObject({ failure: { kind: "rateLimit", retryAfterMs: 61_000 } });
-  expect(final.message.errorMessage).toContain("wait 61 s");
+  expect(final.message.errorMessage).toContain("wait 1 min 1 s");
   expect([attempts(), waits.length]).toEqual([1, 0]);
 });
 

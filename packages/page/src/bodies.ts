@@ -12,8 +12,8 @@ import {
   typedText,
   withoutTerminalControls,
 } from "@bonsai-agent/messages";
+import { bytes } from "@bonsai-agent/messages/numbers";
 import { type Entry, pinChange } from "@bonsai-agent/session";
-
 import {
   type BodyPart,
   type CodePart,
@@ -190,8 +190,8 @@ function imagesOf(content: unknown): BodyPart[] {
 function imageOf(block: Record<string, unknown> & { type: string }): BodyPart {
   const [mimeType, data] = [text(block.mimeType), text(block.data)];
   if (isPicture(block)) return { type: "image", mimeType, data };
-  const kilobytes = Math.round((data.length * 3) / 4 / 1_000);
-  return { type: "text", text: `Image not shown (${mimeType || "unknown type"}, ${kilobytes} kB).` };
+  const size = bytes((data.length * 3) / 4);
+  return { type: "text", text: `Image not shown (${mimeType || "unknown type"}, ${size}).` };
 }
 
 function otherParts(entry: Exclude<Entry, { type: "message" }>): BodyPart[] {

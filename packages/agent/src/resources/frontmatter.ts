@@ -1,3 +1,4 @@
+import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 
 /** What stands at the head of a Markdown file between two lines of dashes, and the text behind it. */
@@ -68,8 +69,8 @@ export function readFrontmatter({ yaml, body, problem }: FrontmatterParts, parse
 }
 
 function tooLong(characters: number): string {
-  const most = MOST_YAML_CHARS.toLocaleString("en");
-  return `its front matter has ${characters.toLocaleString("en")} characters; the maximum is ${most}`;
+  const most = count(MOST_YAML_CHARS);
+  return `its front matter has ${count(characters)} characters; the maximum is ${most}`;
 }
 
 function fieldsOf(value: unknown): Pick<Frontmatter, "fields" | "problem"> {

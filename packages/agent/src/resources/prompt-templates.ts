@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { constants, type Dirent } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { parseFrontmatter } from "./frontmatter.ts";
 import { type TemplateArguments, withArguments } from "./template-arguments.ts";
@@ -97,10 +98,7 @@ async function filesBelow(root: string, onProblem: OnProblem): Promise<TemplateF
         open.push({ folder: path, prefix: [...prefix, name] });
       if (isFolder || !name.endsWith(".md")) continue;
       if (files.length >= MOST_FILES) {
-        onProblem(
-          root,
-          `It contains more than ${MOST_FILES.toLocaleString("en")} prompt templates. The rest are ignored.`,
-        );
+        onProblem(root, `It contains more than ${count(MOST_FILES)} prompt templates. The rest are ignored.`);
         return files;
       }
       files.push({ path, name: [...prefix, name.slice(0, -".md".length)].join(":") });
@@ -188,10 +186,7 @@ async function readBytes(path: string, fail: (message: string) => undefined): Pr
       const stats = await file.stat();
       if (!stats.isFile()) return fail("It is not a regular file.");
       const { size } = stats;
-      if (size > MOST_BYTES)
-        return fail(
-          `It has ${size.toLocaleString("en")} bytes; the maximum is ${MOST_BYTES.toLocaleString("en")}.`,
-        );
+      if (size > MOST_BYTES) return fail(`It has ${count(size)} bytes; the maximum is ${count(MOST_BYTES)}.`);
       return await file.readFile();
     } finally {
       await file.close();

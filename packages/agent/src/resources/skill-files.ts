@@ -1,5 +1,6 @@
 import { type Dirent, readdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
+import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 
 /** In all places together: a search of more was begun in the wrong place. */
@@ -55,7 +56,7 @@ class SkillSearch {
   #mayLook(folder: string): boolean {
     this.#seen += 1;
     if (this.#seen === MOST_ENTRIES + 1) {
-      const most = MOST_ENTRIES.toLocaleString("en");
+      const most = count(MOST_ENTRIES);
       const message = `The search for skills stopped here after ${most} files and folders. Keep skills in a folder of their own.`;
       this.problems.push({ path: folder, message });
     }

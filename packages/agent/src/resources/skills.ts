@@ -1,6 +1,7 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { BonsaiError, skillCallText } from "@bonsai-agent/messages";
+import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { isInside } from "../tools/path-guard.ts";
 import { frontmatterParts, type ParseYaml, readFrontmatter } from "./frontmatter.ts";
@@ -253,8 +254,7 @@ export function skillMessage(
   let text: string;
   try {
     text = textOf(path, MOST_BODY_BYTES + 1);
-    if (text.length > MOST_BODY_BYTES)
-      throw new Error(`it has more than ${MOST_BODY_BYTES.toLocaleString("en")} bytes`);
+    if (text.length > MOST_BODY_BYTES) throw new Error(`it has more than ${count(MOST_BODY_BYTES)} bytes`);
   } catch (error) {
     throw new BonsaiError({
       code: "skill_unreadable",

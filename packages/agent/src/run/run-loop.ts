@@ -5,6 +5,7 @@ import {
   type ToolResultMessage,
   toolCalls,
 } from "@bonsai-agent/messages";
+import { count } from "@bonsai-agent/messages/numbers";
 import type { AgentParts } from "../agent-parts.ts";
 import { runToolBatch } from "../tool-call.ts";
 import {
@@ -239,7 +240,7 @@ function siteAfter(last: Next | undefined): CompactionSite | undefined {
 function tooManyRequests(requests: number): BonsaiError {
   return new BonsaiError({
     code: "run_request_limit",
-    message: `The agent stopped after ${requests.toLocaleString("en")} requests without your input.`,
+    message: `The agent stopped after ${count(requests)} requests without your input.`,
     hint: "The work so far is kept. Ask the agent to continue. To change the limit, set limits.runRequests; 0 means no limit.",
   });
 }

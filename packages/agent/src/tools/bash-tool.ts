@@ -1,3 +1,4 @@
+import { duration } from "@bonsai-agent/messages/numbers";
 import type { NamedSecret } from "@bonsai-agent/models";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
@@ -63,7 +64,7 @@ export function bashTool({
   return defineTool({
     name: "bash",
     label: "Bash",
-    description: `Runs a command with bash in the working folder and returns its output, stdout and stderr together: the last ${shownCount(MAX_RESULT_LINES)} lines or ${MAX_RESULT_BYTES / 1024} KB, with the path of a file that contains all of it. Each call starts a new shell, without a terminal and without input. ${limit}Start servers in the background with their output in a file. Commands can change files outside the project: be careful.`,
+    description: `Runs a command with bash in the working folder and returns its output, stdout and stderr together: the last ${shownCount(MAX_RESULT_LINES)} lines or ${shownBytes(MAX_RESULT_BYTES)}, with the path of a file that contains all of it. Each call starts a new shell, without a terminal and without input. ${limit}Start servers in the background with their output in a file. Commands can change files outside the project: be careful.`,
     parameters,
     async execute({ input: { command, timeout = timeoutSeconds }, signal, onUpdate }) {
       const updates = throttledTail((text) => onUpdate({ content: [{ type: "text", text }] }));
@@ -148,11 +149,11 @@ function backgroundNote(background: ShellOutcome["background"]): string[] {
 
 /** Why the command counts as failed. */
 function endingOf({ end, exitCode, endSignal, elapsedMs }: ShellOutcome, timeoutSeconds: number): string[] {
-  const seconds = `${(elapsedMs / 1_000).toFixed(1)} s`;
-  if (end === "abort") return [`[The user stopped the command and all its processes after ${seconds}.]`];
+  if (end === "abort")
+    return [`[The user stopped the command and all its processes after ${duration(elapsedMs)}.]`];
   if (end === "timeout") {
     return [
-      `[Timed out after ${timeoutSeconds} s: the command and all its processes were stopped. Set a larger timeout, or run it in the background with its output in a file.]`,
+      `[Timed out after ${duration(timeoutSeconds * 1_000)}: the command and all its processes were stopped. Set a larger timeout, or run it in the background with its output in a file.]`,
     ];
   }
   if (endSignal !== undefined) return [`[Ended by signal ${endSignal}.]`];

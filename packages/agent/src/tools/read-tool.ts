@@ -46,7 +46,7 @@ export function readTool(guard: PathGuard): Tool {
   return defineTool({
     name: "read",
     label: "Read",
-    description: `Reads a text file, or shows an image (png, jpeg, gif, webp). Returns at most ${shownCount(MAX_RESULT_LINES)} lines or ${MAX_RESULT_BYTES / 1024} KB; continue with offset. Use it instead of cat or sed, and read a file before you edit it.`,
+    description: `Reads a text file, or shows an image (png, jpeg, gif, webp). Returns at most ${shownCount(MAX_RESULT_LINES)} lines or ${shownBytes(MAX_RESULT_BYTES)}; continue with offset. Use it instead of cat or sed, and read a file before you edit it.`,
     parameters,
     async execute({ input, signal }) {
       const file = await existingPath(guard, { toolName: "read", path: input.path, access: "read", signal });

@@ -1,4 +1,7 @@
+import { counted } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
+
+export { bytes as shownBytes, count as shownCount } from "@bonsai-agent/messages/numbers";
 
 /** Lines of one result: more than a model uses at once, and a tenth of a small window at most. */
 export const MAX_RESULT_LINES = 2_000;
@@ -68,22 +71,9 @@ export function countLines(text: string): number {
   return text === "" || text.endsWith("\n") ? count : count + 1;
 }
 
-/** A size as people write it: `812 bytes`, `4.2 KB`, `1.0 GB`. */
-export function shownBytes(bytes: number): string {
-  if (bytes < 1024) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
-  const units = ["KB", "MB", "GB", "TB"];
-  const power = Math.min(units.length, Math.floor(Math.log2(bytes) / 10));
-  return `${(bytes / 1024 ** power).toFixed(1)} ${units[power - 1]}`;
-}
-
 /** `1 line`, `2 lines`. */
-export function shownLines(count: number): string {
-  return count === 1 ? "1 line" : `${shownCount(count)} lines`;
-}
-
-/** A number with its thousands apart. */
-export function shownCount(count: number): string {
-  return count.toLocaleString("en-US");
+export function shownLines(lines: number): string {
+  return counted(lines, "line");
 }
 
 function startOfLastLines(text: string, lines: number): number {

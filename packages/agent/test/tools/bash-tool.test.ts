@@ -91,7 +91,7 @@ describe("a command", () => {
 
   test.each<[string, () => Record<string, unknown>, string]>([
     ["a NUL", () => ({ command: "echo a\0b" }), "The command contains a NUL character."],
-    ["too long a text", () => ({ command: `echo ${"x".repeat(130_000)}` }), "the maximum is 120.0 KB"],
+    ["too long a text", () => ({ command: `echo ${"x".repeat(130_000)}` }), "the maximum is 123 kB"],
   ])("is refused with %s", async (_name, input, expected) => {
     using folder = toolFolder();
     await expect(folder.run("bash", input())).rejects.toThrow(expected);
@@ -150,7 +150,7 @@ describe("a long output", () => {
     const { fullOutputPath } = result.details as BashDetails;
     const lines = textOf(result).split("\n");
     expect(lines[0]).toBe(
-      `[Cut: this is only the end of the output (5,000 lines, 23.3 KB). The full output is in ${fullOutputPath}: read or grep it.]`,
+      `[Cut: this is only the end of the output (5,000 lines, 23.9 kB). The full output is in ${fullOutputPath}: read or grep it.]`,
     );
     expect(lines.slice(1)).toEqual([...numbers(3_001, 5_000), "[Exit code 1.]"]);
     expect(readFileSync(fullOutputPath!, "utf8")).toBe(`${numbers(1, 5_000).join("\n")}\n`);
@@ -166,7 +166,7 @@ describe("a long output", () => {
     const command = "for i in $(seq 30000); do printf 'üü'; done; echo";
     const result = await folder.run("bash", { command });
     const [head, tail] = textOf(result).split("\n");
-    expect(head).toContain("the end of the output (1 line, 117.2 KB)");
+    expect(head).toContain("the end of the output (1 line, 120 kB)");
     expect(tail).toMatch(/^ü+$/);
     expect(tail!.length).toBeGreaterThan(25_000);
     rmSync((result.details as BashDetails).fullOutputPath!);

@@ -237,7 +237,7 @@ describe("edits that are refused", () => {
       Buffer.concat([Buffer.alloc(5_000, "a"), Buffer.from([0xff])]),
       "is not valid UTF-8",
     ],
-    ["too large", Buffer.alloc((10 << 20) + 1, "a"), "edit accepts files up to 10.0 MB"],
+    ["too large", Buffer.alloc((10 << 20) + 1, "a"), "edit accepts files up to 10.5 MB"],
   ])("%s", async (_name, bytes, expected) => {
     using folder = toolFolder();
     folder.write("file", bytes);

@@ -107,7 +107,7 @@ describe("text", () => {
     const before = process.memoryUsage().arrayBuffers;
     const result = await folder.run("read", { path: "huge", limit: 2 });
     expect(textOf(result)).toBe(
-      "first\nsecond\n\n[Lines 1 to 2 of a file of 1.0 GB. Continue with offset=3.]",
+      "first\nsecond\n\n[Lines 1 to 2 of a file of 1.1 GB. Continue with offset=3.]",
     );
     expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(64 << 20);
   });
@@ -164,14 +164,14 @@ describe("what is no text", () => {
     using folder = toolFolder();
     folder.write("big.png", Buffer.concat([png, Buffer.alloc(5 << 20)]));
     await expect(folder.run("read", { path: "big.png" })).rejects.toThrow(
-      "The image big.png (image/png) has 5.0 MB; at most 5.0 MB can be shown.",
+      "The image big.png (image/png) has 5.2 MB; at most 5.2 MB can be shown.",
     );
   });
 
   test.each<[string, Buffer, string]>([
     ["a PDF", Buffer.from("%PDF-1.7\n1 0 obj\n"), "file is not text: application/pdf, 17 bytes."],
     ["a zip", Buffer.from("504b0304140000000800", "hex"), "file is not text: application/zip, 10 bytes."],
-    ["zeros", Buffer.alloc(2_000), "file is not text: unknown binary data, 2.0 KB."],
+    ["zeros", Buffer.alloc(2_000), "file is not text: unknown binary data, 2 kB."],
   ])("%s is refused by kind and size", async (_name, bytes, expected) => {
     using folder = toolFolder();
     folder.write("file", bytes);

@@ -1,6 +1,6 @@
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
-import { bytes, counted, shortTokens } from "@bonsai-agent/app/numbers";
+import { bytes, counted, duration, shortTokens, usd } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { outputFile, writeOutput } from "@bonsai-agent/app/session-file";
 import {
@@ -80,7 +80,7 @@ function labView(run: LabRun, width: number): Line[] {
   const { sessions, recorded, policies } = run;
   return [
     ...paragraph(
-      `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")} and $${recorded.usd.toFixed(2)} as recorded. Replayed:`,
+      `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")} and ${usd(recorded.usd)} as recorded. Replayed:`,
       width,
     ),
     [""],
@@ -140,11 +140,11 @@ function policyCells(result: PolicyResult): string[] {
   const share = (value: number | null) => (value === null ? "" : value.toFixed(2));
   return [
     result.policy,
-    `$${result.usd.toFixed(2)}`,
+    usd(result.usd),
     String(compactionCount(result)),
     String(result.masks),
     shortTokens(result.highestTokens),
-    `${result.waitedSeconds} s`,
+    duration(result.waitedSeconds * 1_000),
     share(result.neededAfter),
     share(result.neededAlong),
     share(result.wordsKept),

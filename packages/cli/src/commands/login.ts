@@ -3,6 +3,7 @@ import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
 import { type Line, span, table } from "@bonsai-agent/app/line";
 import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
+import { moment } from "@bonsai-agent/app/numbers";
 import { oneLine, printableLines } from "@bonsai-agent/app/terminal-text";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import type { BonsaiError } from "@bonsai-agent/messages";
@@ -43,10 +44,11 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
 }
 
 async function listOrLogIn({ models, invocation, signal }: Omit<LogIn, "provider">): Promise<void> {
-  const { args, output } = invocation;
+  const { args, output, io } = invocation;
   const [name] = args;
   const rows = models.catalogue.providers.filter(takesKey).map((each) => rowOf(each, models));
-  if (name === undefined) return output.result(rows, () => listLines(rows, output.width));
+  if (name === undefined)
+    return output.result(rows, () => listLines(rows, { width: output.width, nowMs: io.now() }));
   const provider = models.catalogue.providers.find((each) => each.provider === name);
   if (provider === undefined || !takesKey(provider)) throw unknownProvider(name, rows);
   const done = await logIn({ provider, models, invocation, signal });
@@ -65,18 +67,21 @@ function rowOf(config: ProviderConfig, { keys }: ModelRegistry): LoginRow {
   return { provider, login, origin, variable: apiKeyEnv, expires: shown };
 }
 
-function* listLines(rows: readonly LoginRow[], width: number): Iterable<Line> {
+function* listLines(
+  rows: readonly LoginRow[],
+  { width, nowMs }: { width: number; nowMs: number },
+): Iterable<Line> {
   const heading: Line[] = ["provider", "login", "state"].map((word) => [span(word, "gray")]);
   const cells = rows.map((row): Line[] => [
     [row.provider],
     [row.login === null ? "" : oneLine(row.login, 40)],
-    [stateOf(row)],
+    [stateOf(row, nowMs)],
   ]);
   yield* table([heading, ...cells], { columns: [{}, {}, { flexible: true }], width });
   yield ["To log in or store a key, run ", span("bonsai login PROVIDER", "bold"), "."];
 }
 
-function stateOf({ origin, variable, expires }: LoginRow): string {
+function stateOf({ origin, variable, expires }: LoginRow, nowMs: number): string {
   switch (origin) {
     case null:
       return "";
@@ -87,7 +92,7 @@ function stateOf({ origin, variable, expires }: LoginRow): string {
     case "lent":
       return "key of an extension";
     case "login":
-      return expires === null ? "logged in" : `logged in until ${expires.slice(0, 16).replace("T", " ")} UTC`;
+      return expires === null ? "logged in" : `logged in until ${moment(Date.parse(expires), nowMs)}`;
   }
 }
 

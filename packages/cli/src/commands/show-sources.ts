@@ -19,7 +19,7 @@ export interface SourcesReport {
 
 /** The lines of a summary, each with the entries that it rests on. */
 export function showSources(invocation: Invocation): undefined {
-  const { options, output } = invocation;
+  const { options, output, io } = invocation;
   const session = openNamedSession(invocation);
   const named = typeof options.entry === "string" ? resolveEntryId(session, options.entry) : undefined;
   const summary = namedSummary(session, named);
@@ -27,13 +27,21 @@ export function showSources(invocation: Invocation): undefined {
   const entryIds = new Set(lines.flatMap((line) => line.entryIds));
   const entries = [...entryIds].flatMap((id) => sourceEntry(session, id) ?? []);
   const report: SourcesReport = { entryId: summary.id, type: summary.type, lines, entries };
-  output.result(report, () => sourcesView(report, output.width));
+  output.result(report, () => sourcesView(report, { width: output.width, nowMs: io.now() }));
   return undefined;
 }
 
 const indent = "      ";
 
-function* sourcesView({ entryId, type, lines, entries }: SourcesReport, width: number): Generator<Line> {
+interface SourcesViewOptions {
+  width: number;
+  nowMs: number;
+}
+
+function* sourcesView(
+  { entryId, type, lines, entries }: SourcesReport,
+  { width, nowMs }: SourcesViewOptions,
+): Generator<Line> {
   const byId = new Map(entries.map((entry) => [entry.entryId, entry]));
   const name = type === "compaction" ? "Summary of compaction" : "Summary of a branch, entry";
   yield [span(`${name} ${entryId}`, "bold")];
@@ -43,7 +51,7 @@ function* sourcesView({ entryId, type, lines, entries }: SourcesReport, width: n
     yield* quoted(wrapped, "magenta");
     const next = lines[at + 1];
     // Said once, behind the last of the lines that rest on the same.
-    if (next === undefined || !restsOnSame(line, next)) yield* restingOn(line, byId, width);
+    if (next === undefined || !restsOnSame(line, next)) yield* restingOn(line, byId, { width, nowMs });
   }
   yield* legend(lines, width);
 }
@@ -55,9 +63,9 @@ function restsOnSame(line: SummaryLine, next: SummaryLine): boolean {
 function* restingOn(
   { entryIds, isMatched }: SummaryLine,
   byId: ReadonlyMap<string, SourceEntry>,
-  width: number,
+  { width, nowMs }: SourcesViewOptions,
 ): Generator<Line> {
-  const words = entryIds.flatMap((id) => byId.get(id) ?? []).map(sourceWords);
+  const words = entryIds.flatMap((id) => byId.get(id) ?? []).map((entry) => sourceWords(entry, nowMs));
   if (words.length === 0) return;
   const mark = isMatched ? MATCHED : "";
   let shown = words.length;

@@ -194,8 +194,8 @@ function contextFact({ context }: ShowReport): Line {
 function activity({ firstActivity, lastActivity }: ShowReport, nowMs: number): Line {
   if (firstActivity === null || lastActivity === null) return ["none"];
   const [first, last] = [Date.parse(firstActivity), Date.parse(lastActivity)];
-  const length = duration(last - first);
-  return [age(last, nowMs), span(`  ${moment(first)}${length === "" ? "" : `, for ${length}`}`, "gray")];
+  const length = last > first ? `, for ${duration(last - first)}` : "";
+  return [age(last, nowMs), span(`  ${moment(first, nowMs)}${length}`, "gray")];
 }
 
 /** Only where it differs from the activity. */
@@ -203,7 +203,9 @@ function lastWrite({ lastActivity, lastWrite }: ShowReport, nowMs: number): [str
   if (lastWrite === null) return [];
   const ms = Date.parse(lastWrite);
   const known = lastActivity === null ? "" : age(Date.parse(lastActivity), nowMs);
-  return age(ms, nowMs) === known ? [] : [["last write", [age(ms, nowMs), span(`  ${moment(ms)}`, "gray")]]];
+  return age(ms, nowMs) === known
+    ? []
+    : [["last write", [age(ms, nowMs), span(`  ${moment(ms, nowMs)}`, "gray")]]];
 }
 
 function* section(title: string, rows: Line[][], width: number): Generator<Line> {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { BonsaiError, isRecord, isTooDeep, jsonText, MAX_LEVELS } from "@bonsai-agent/messages";
+import { count } from "@bonsai-agent/messages/numbers";
 import { z } from "zod";
 import { errorJson } from "../modes/event-json.ts";
 import type { LineIn } from "../modes/json-lines.ts";
@@ -236,7 +237,7 @@ function notJson(problem: string): BonsaiError {
 function tooLong(bytes: number): BonsaiError {
   return new BonsaiError({
     code: "rpc_line_unreadable",
-    message: `Skipped a line of ${bytes.toLocaleString("en")} bytes: it is too long.`,
+    message: `Skipped a line of ${count(bytes)} bytes: it is too long.`,
     hint: "Send shorter lines: use smaller images, or the path of a file.",
   });
 }

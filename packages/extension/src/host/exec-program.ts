@@ -1,5 +1,6 @@
 import type { ChildProcess } from "node:child_process";
 import { runningCommand, startProcess } from "@bonsai-agent/agent/host";
+import { count } from "@bonsai-agent/messages/numbers";
 import type { ExecOptions, ExecResult } from "../api/extension-api.ts";
 
 interface ExecProgramOptions extends ExecOptions {
@@ -135,7 +136,7 @@ export class BoundedText {
     const head = Buffer.concat(this.#head);
     const tail = Buffer.concat(this.#tail);
     if (this.#leftOutBytes === 0) return Buffer.concat([head, tail]).toString("utf8");
-    const note = `\n[… ${this.#leftOutBytes.toLocaleString("en")} bytes omitted …]\n`;
+    const note = `\n[… ${count(this.#leftOutBytes)} bytes omitted …]\n`;
     return wholeEnd(head) + note + wholeStart(tail);
   }
 

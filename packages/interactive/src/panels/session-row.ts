@@ -58,7 +58,7 @@ export function sessionPreview(
   const facts = [
     counted(lines, "entry", "entries"),
     bytes(session.bytes),
-    `${age(lastActivityMs, nowMs)} (${moment(lastActivityMs)} UTC)`,
+    `${age(lastActivityMs, nowMs)} (${moment(lastActivityMs, nowMs)})`,
     session.id.slice(0, 8),
     ...(parentSession === undefined ? [] : [forkWords(parentSession)]),
   ];

@@ -247,9 +247,13 @@ function applyAndReport(
   chat.rebuild(session);
   contextChanged();
   const size = counted(report.tokensAfter, "token");
-  notify(`${done} ${compactionName(session, report.compactionId)}. Context: ${size}.`, "info", {
-    aboutEntryId: session.leafId ?? undefined,
-  });
+  notify(
+    `${done} ${compactionName(session, report.compactionId, host.app.call.io.now())}. Context: ${size}.`,
+    "info",
+    {
+      aboutEntryId: session.leafId ?? undefined,
+    },
+  );
   return report.tokensAfter;
 }
 

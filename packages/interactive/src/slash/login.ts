@@ -1,4 +1,4 @@
-import { localTime } from "@bonsai-agent/app/numbers";
+import { moment } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
@@ -122,8 +122,9 @@ function stateWords(config: ProviderConfig, keys: KeyFile): string {
 
 function loginWords(expires: number | undefined): string {
   if (expires === undefined) return "logged in";
-  return expires > Date.now()
-    ? `logged in until ${localTime(expires)}, then refreshed`
+  const nowMs = Date.now();
+  return expires > nowMs
+    ? `logged in until ${moment(expires, nowMs)}, then refreshed`
     : "logged in, refreshed at the next use";
 }
 

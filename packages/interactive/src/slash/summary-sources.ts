@@ -90,7 +90,7 @@ class SourcesWalk {
     const entry = this.#summaries[at]!;
     const kind = entry.type === "compaction" ? "Compaction" : "Branch summary";
     const which = this.#summaries.length < 2 ? "" : `, ${at + 1} of ${this.#summaries.length}`;
-    const title = `${kind} of ${moment(Date.parse(entry.timestamp))}${which}: sources of each line`;
+    const title = `${kind} of ${moment(Date.parse(entry.timestamp), this.#now())}${which}: sources of each line`;
     const lines = String(entry.summary).split("\n");
     this.list.setItems(shownLines(lines.map((text) => ({ text }))));
     this.#isPlaced = false;
@@ -157,9 +157,17 @@ class SourcesWalk {
     return [
       ...textLines(withoutHeadingMark(text.trim()), width).slice(0, 2),
       ...entries.map((entry) =>
-        truncateToWidth(` ${mark} ${style.muted(sourceWords(entry))}  ${oneLine(entry.preview)}`, width, "…"),
+        truncateToWidth(
+          ` ${mark} ${style.muted(sourceWords(entry, this.#now()))}  ${oneLine(entry.preview)}`,
+          width,
+          "…",
+        ),
       ),
     ];
+  }
+
+  #now(): number {
+    return this.#context.host.app.call.io.now();
   }
 
   /** Read once: a list draws its rows again and again. */
@@ -205,7 +213,7 @@ class SourcesWalk {
       text: ({ kind, preview }) => `${kind} ${preview}`,
       row: ({ kind, preview, timestamp }) => ({
         label: `${kind}  ${preview}`,
-        detail: moment(Date.parse(timestamp ?? "")),
+        detail: moment(Date.parse(timestamp ?? ""), this.#now()),
       }),
       picks: "open in tree",
     });

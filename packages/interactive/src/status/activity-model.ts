@@ -165,7 +165,7 @@ export class ActivityModel {
     const behind = wait === undefined ? "" : ` · waiting for ${wait.who}`;
     if (!("isCancellable" in doing)) return { text: `${text}${behind}`, sinceMs, stopKey: this.#cancelKey() };
     const retry = this.#retryNow(nowMs);
-    const tries = retry && ` retry ${retry.attempt} of ${retry.maxAttempts} in ${retry.seconds}s`;
+    const tries = retry && ` retry ${retry.attempt} of ${retry.maxAttempts} in ${retry.seconds} s`;
     const why = retry === undefined ? behind : ` · ${retry.why}`;
     return {
       text: `${text}${tries ?? ""} (${this.#cancelKey()} to cancel)${why}`,

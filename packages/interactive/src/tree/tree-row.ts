@@ -1,4 +1,4 @@
-import { count, duration } from "@bonsai-agent/app/numbers";
+import { count, largestUnit } from "@bonsai-agent/app/numbers";
 import { kindWord } from "@bonsai-agent/app/preview";
 import { printable, truncate } from "@bonsai-agent/app/terminal-text";
 import type { Style, StyleName, Theme } from "../terminal/theme.ts";
@@ -53,7 +53,7 @@ function rowTail(at: number, { model, theme, width, nowMs }: TreeRowOptions): Lo
 
 function ageOf(timeMs: number, nowMs: number): string {
   if (Number.isNaN(timeMs)) return "?".padStart(ageWidth);
-  return (duration(nowMs - timeMs) || "now").padStart(ageWidth);
+  return (largestUnit(nowMs - timeMs) || "now").padStart(ageWidth);
 }
 
 /** `10 minutes`. */

@@ -1,4 +1,5 @@
 import type { ImageContent, Message, UserContent } from "@bonsai-agent/messages";
+import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { CatalogueModel, ProviderApi } from "../model.ts";
 
 /** What was wrong in a history and would have been refused. */
@@ -80,7 +81,7 @@ const details: Readonly<Record<RepairKind, readonly [one: string, several: strin
 /** Describes a repair for users. */
 export function repairOf(kind: RepairKind, count: number): Repair {
   const [one, several] = details[kind];
-  return { kind, count, detail: count === 1 ? one : several.replace("#", count.toLocaleString("en")) };
+  return { kind, count, detail: count === 1 ? one : several.replace("#", digits(count)) };
 }
 
 /** What a pass may know beside the messages. */

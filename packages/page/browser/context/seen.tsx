@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import type { PageRequest } from "../../src/page-data.ts";
 import { type ViewRow, viewRows } from "../../src/view.ts";
 import { linkTo } from "../address.ts";
-import { counted, digits } from "../numbers.ts";
+import { counted, digits, percent } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { kindName, kindOf } from "../session-tree.ts";
 
@@ -75,17 +75,14 @@ function SeenLine({ seen, all, highest }: { seen: SeenRow; all: number; highest:
   const { row, isMasked, tokens } = seen;
   const kind = kindOf(row);
   const id = ids[row]!;
-  const percent = (100 * tokens) / Math.max(1, all);
   return (
     <li class={isMasked ? "is-masked" : ""}>
       <span class="share" aria-hidden="true">
         {tokens > 0 && <span style={{ width: `${((100 * tokens) / highest).toFixed(1)}%` }} />}
       </span>
-      <span class="size">
-        {isMasked ? "masked" : `${digits(tokens)} · ${percent.toFixed(percent < 10 ? 1 : 0)} %`}
-      </span>
+      <span class="size">{isMasked ? "masked" : `${digits(tokens)} · ${percent(tokens, all)}`}</span>
       <a href={linkTo(kind === "compaction" ? { view: "compaction", id } : { view: "entry", id })}>
-        <span class="kind">{kindName(row)}</span> {previews[row]!.replace(/^#+ /, "")}
+        <span class="kind">{kindName(row)}</span> {previews[row]}
       </a>
     </li>
   );

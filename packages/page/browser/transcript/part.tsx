@@ -3,7 +3,7 @@ import { type BodyPart, isPicture } from "../../src/page-data.ts";
 import { Code, Diff } from "../code.tsx";
 import { PlainText, TextInLine, useLineCount } from "../long-text.tsx";
 import { Markdown } from "../markdown.tsx";
-import { counted, digits } from "../numbers.ts";
+import { bytes, counted } from "../numbers.ts";
 import { foldOf, setFold } from "./folds.ts";
 
 /** So long a text of a tool is shown without being opened. */
@@ -162,9 +162,7 @@ function Output({ part, name, isOpen }: PartProps<"output">) {
 
 function Picture(block: { type: "image"; mimeType: string; data: string }) {
   const { mimeType, data } = block;
-  const kilobytes = digits((data.length * 3) / 4 / 1000);
-  if (!isPicture(block)) return <p class="quiet">Image not shown ({kilobytes} kB).</p>;
-  return (
-    <img src={`data:${mimeType};base64,${data}`} alt={`Attached image, ${kilobytes} kB`} loading="lazy" />
-  );
+  const size = bytes((data.length * 3) / 4);
+  if (!isPicture(block)) return <p class="quiet">Image not shown ({size}).</p>;
+  return <img src={`data:${mimeType};base64,${data}`} alt={`Attached image, ${size}`} loading="lazy" />;
 }

@@ -1,0 +1,151 @@
+// How numbers, sizes, costs, durations and times read on every screen. Pure, so that the page can use it in a browser.
+// JSON keeps plain numbers and ISO 8601.
+
+const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
+
+/** 1234567 as `1,234,567`; `?` for what is no number. */
+export function count(value: number): string {
+  return Number.isFinite(value) ? grouped.format(value) : "?";
+}
+
+/** `1 entry`, `1,018 entries`. */
+export function counted(value: number, singular: string, plural = `${singular}s`): string {
+  return `${count(value)} ${value === 1 ? singular : plural}`;
+}
+
+/** A share of a whole, as `12%`: a part above nothing is never `0%`, a part below the whole never `100%`. */
+export function percent(part: number, whole: number): string {
+  if (whole <= 0 || part <= 0) return "0%";
+  const rounded = Math.round((part / whole) * 100);
+  if (rounded === 0) return "<1%";
+  return rounded === 100 && part < whole ? ">99%" : `${rounded}%`;
+}
+
+/** A number of tokens: `12,345`; `~12,345` if it or a part of it is an estimate. */
+export function tokenDigits(tokens: number, isEstimate: boolean): string {
+  return Number.isFinite(tokens) ? `${isEstimate ? "~" : ""}${count(Math.round(tokens))}` : "?";
+}
+
+/** The same with its unit: `12,345 tokens`, `~1 token`. */
+export function tokensText(tokens: number, isEstimate: boolean): string {
+  return `${tokenDigits(tokens, isEstimate)} token${tokens === 1 ? "" : "s"}`;
+}
+
+/** Tokens in few columns: `950`, `9.5k`, `41k`, `1M`, `1.2M`; `?` if unknown. */
+export function shortTokens(tokens: number | null): string {
+  if (tokens === null || !Number.isFinite(tokens)) return "?";
+  if (tokens < 999.5) return String(Math.round(tokens));
+  const isThousands = tokens < 999_500;
+  const scaled = tokens / (isThousands ? 1_000 : 1_000_000);
+  const digits = scaled < 9.95 ? scaled.toFixed(1).replace(/\.0$/, "") : scaled.toFixed(0);
+  return `${digits}${isThousands ? "k" : "M"}`;
+}
+
+/** Bytes as `812 bytes`, `974 kB` or `4.6 MB`, in powers of ten. */
+export function bytes(value: number): string {
+  const units = ["kB", "MB", "GB", "TB"];
+  const whole = Math.round(value);
+  if (whole < 1_000) return counted(whole, "byte");
+  let unit = 0;
+  let scaled = whole / 1_000;
+  while (scaled >= 999.5 && unit < units.length - 1) {
+    scaled /= 1_000;
+    unit += 1;
+  }
+  return `${scaled.toFixed(scaled >= 99.95 ? 0 : 1).replace(/\.0$/, "")} ${units[unit]}`;
+}
+
+/** US dollars: to the cent from ten cents on, finer below; `?` for what is no number. */
+export function usdText(usd: number): string {
+  return Number.isFinite(usd) ? usdIn(usd, usdDigits(usd)) : "?";
+}
+
+/** Parts of a sum of US dollars, as fine as `usdText` writes the sum; rounded so that they add up to it. */
+export function usdColumn(parts: readonly number[], total: number): string[] {
+  const digits = usdDigits(total);
+  const unit = 10 ** digits;
+  const exact = parts.map((part) => part * unit);
+  const units = exact.map(Math.floor);
+  const left = Math.round(Number(total.toFixed(digits)) * unit) - units.reduce((sum, each) => sum + each, 0);
+  const byLoss = exact.map((_, at) => at).sort((one, other) => (exact[other]! % 1) - (exact[one]! % 1));
+  for (const at of byLoss.slice(0, Math.max(0, left))) units[at]! += 1;
+  return units.map((each) => usdIn(each / unit, digits));
+}
+
+/** Down to a hundredth of a cent where it is little. */
+function usdDigits(usd: number): number {
+  return usd < 0.1 ? 4 : 2;
+}
+
+function usdIn(usd: number, digits: number): string {
+  return usd === 0 ? "$0" : `$${usd.toFixed(digits).replace(/\B(?=(\d{3})+\.)/g, ",")}`;
+}
+
+const prices = new Intl.NumberFormat("en-US", { minimumFractionDigits: 2, maximumFractionDigits: 4 });
+
+/** US dollars per million tokens, without a sign. */
+export function price(value: number | undefined): string {
+  return value === undefined ? "–" : prices.format(value);
+}
+
+const SECOND_MS = 1_000;
+const MINUTE_MS = 60 * SECOND_MS;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** A length of time in at most two units: `0.3 s`, `14 s`, `2 min 10 s`, `2 h 5 min`, `3 days 4 h`. */
+export function duration(ms: number): string {
+  if (!Number.isFinite(ms)) return "?";
+  const tenths = Math.max(0, Math.round(ms / 100)) / 10;
+  if (tenths < 10) return `${tenths} s`;
+  const seconds = Math.round(ms / SECOND_MS);
+  if (seconds < 60) return `${seconds} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return inTwo(`${minutes} min`, seconds % 60, "s");
+  const hours = Math.floor(minutes / 60);
+  if (hours < 24) return inTwo(`${hours} h`, minutes % 60, "min");
+  return inTwo(counted(Math.floor(hours / 24), "day"), hours % 24, "h");
+}
+
+/** The same for a running clock, in whole seconds. */
+export function elapsed(ms: number): string {
+  return duration(Math.max(0, Math.floor(ms / SECOND_MS)) * SECOND_MS);
+}
+
+function inTwo(first: string, value: number, unit: string): string {
+  return value === 0 ? first : `${first} ${value} ${unit}`;
+}
+
+const AGES: ReadonlyArray<readonly [ms: number, name: string]> = [
+  [365.25 * DAY_MS, "year"],
+  [30.44 * DAY_MS, "month"],
+  [DAY_MS, "day"],
+  [HOUR_MS, "hour"],
+  [MINUTE_MS, "minute"],
+];
+
+/** The time since a moment in its largest unit: `16 hours ago`, `just now`; `?` if the moment is unknown. */
+export function age(thenMs: number, nowMs: number): string {
+  if (Number.isNaN(thenMs)) return "?";
+  const span = largestUnit(nowMs - thenMs);
+  return span === "" ? "just now" : `${span} ago`;
+}
+
+/** A length of time in its largest unit only: `16 hours`; empty below a minute. */
+export function largestUnit(ms: number): string {
+  const unit = AGES.find(([unitMs]) => ms >= unitMs);
+  return unit === undefined ? "" : counted(Math.floor(ms / unit[0]), unit[1]);
+}
+
+const MONTHS = "Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split(" ");
+
+/** A moment in the reader's time zone: `14:02` today, `24 Nov, 14:02` this year, else `24 Nov 2025, 14:02`; `?` if unknown. */
+export function moment(ms: number, nowMs: number): string {
+  const date = new Date(ms);
+  if (Number.isNaN(date.getTime())) return "?";
+  const now = new Date(nowMs);
+  const time = [date.getHours(), date.getMinutes()].map((part) => String(part).padStart(2, "0")).join(":");
+  if (date.toDateString() === now.toDateString()) return time;
+  const year = date.getFullYear() === now.getFullYear() ? "" : ` ${date.getFullYear()}`;
+  return `${date.getDate()} ${MONTHS[date.getMonth()]}${year}, ${time}`;
+}
