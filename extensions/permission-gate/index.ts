@@ -1,13 +1,19 @@
+import { resolve } from "node:path";
 import { createContext, Script } from "node:vm";
-import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
-import { shellCommands } from "@bonsai-agent/extension/shell";
-import { type Danger, dangersOf, lineOfWords, worded } from "./dangers.ts";
+import {
+  type ExtensionAPI,
+  type ExtensionContext,
+  fileOperations,
+  type Message,
+} from "@bonsai-agent/extension";
+import { OwnScripts } from "./own-scripts.ts";
+import { type Objection, objections } from "./verdict.ts";
 
 const ONCE = "Run once";
 const ALWAYS = "Always allow this exact command in this session";
 const NO = "Do not run";
 
-/** Asks before the model runs a command that destroys, publishes, or takes more power. */
+/** Asks before the model runs a command, unless the command only reads or runs an unchanged script of the project. */
 export default function permissionGate(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("gate-also", {
     type: "string",
@@ -19,28 +25,48 @@ export default function permissionGate(bonsai: ExtensionAPI): void {
       "Run a command without asking if this regular expression matches the whole command. Default: BONSAI_GATE_ALLOW",
   });
   const also = () => pattern(bonsai.getFlag("gate-also") || process.env.BONSAI_GATE_ALSO, "gate-also");
-  const never = () => pattern(bonsai.getFlag("gate-allow") || process.env.BONSAI_GATE_ALLOW, "gate-allow");
+  const allow = () => pattern(bonsai.getFlag("gate-allow") || process.env.BONSAI_GATE_ALLOW, "gate-allow");
   const allowed = new Set<string>();
-  bonsai.on("session_start", () => allowed.clear());
+  const edited = new Set<string>();
+  let since = Date.now();
+  bonsai.on("session_start", (_event, { sessionManager }) => {
+    allowed.clear();
+    since = Math.min(since, Date.parse(sessionManager.getHeader().timestamp));
+  });
 
-  // Several calls side by side are asked about one after the other, so that "always" holds for the next.
+  // Parallel calls are asked about one after the other, so that "always" counts for the next one.
   let asking: Promise<unknown> = Promise.resolve();
-  bonsai.on("tool_call", async ({ input }, ctx) => {
-    const line = lineOf(input.command);
-    if (line === undefined) return;
-    const all = dangersIn(line, also()).filter(({ command }) => !never()?.test(command));
-    if (all.length === 0) return;
-    const answer = asking.then(() => permission({ line, dangers: all, allowed, ctx }));
+  bonsai.on("tool_call", async (call, ctx) => {
+    const line = lineOf(call.input.command);
+    if (line === undefined) {
+      for (const file of changedFiles(call)) edited.add(resolve(ctx.cwd, file));
+      return;
+    }
+    const [isAsked, isAllowed] = [also(), allow()];
+    const found = objections(line, {
+      scripts: new OwnScripts({ root: ctx.cwd, since, edited }),
+      folder: ctx.cwd,
+      isAsked: (command) => isAsked?.test(command) === true,
+      isAllowed: (command) => isAllowed?.test(command) === true,
+    });
+    if (found.length === 0) return;
+    const answer = asking.then(() => permission({ line, objections: found, allowed, ctx }));
     asking = answer.catch(() => {});
     return await answer;
   });
 }
 
-/** What a tool is to run: any tool that takes a `command` runs it. */
+/** The files that a call of a tool changes, by the shape of its arguments. */
+function changedFiles({ toolCallId, toolName, input }: ToolCall): string[] {
+  const call = { type: "toolCall", id: toolCallId, name: toolName, arguments: input };
+  return fileOperations([{ role: "assistant", content: [call] } as unknown as Message]).modified;
+}
+
+/** Any tool with a `command` runs it: a text, or a list of words. */
 function lineOf(command: unknown): string | undefined {
   if (typeof command === "string") return command;
   if (!Array.isArray(command)) return undefined;
-  return lineOfWords(command);
+  return command.map((word) => `'${String(word).replaceAll("'", String.raw`'\''`)}'`).join(" ");
 }
 
 /** An expression that takes longer on a command goes round in circles. */
@@ -71,34 +97,31 @@ function testInTime(expression: RegExp, { command, name }: { command: string; na
   }
 }
 
-function dangersIn(line: string, also: Pattern | undefined): Danger[] {
-  const commands = shellCommands(line);
-  const own = commands.map(worded).filter((command) => also?.test(command) === true);
-  const all = [
-    ...dangersOf(line, commands),
-    ...own.map((command) => ({ command, reason: "it matches gate-also" })),
-  ];
-  return all.filter(({ command }, at) => all.findIndex((each) => each.command === command) === at);
-}
-
 interface Question {
   line: string;
-  dangers: Danger[];
+  objections: readonly Objection[];
   /** Grows with each "always". */
   allowed: Set<string>;
   ctx: ExtensionContext;
 }
 
-async function permission({ line, dangers, allowed, ctx }: Question): Promise<Refusal | undefined> {
-  const open = dangers.filter(({ command }) => !allowed.has(command));
-  if (open.length === 0) return undefined;
-  const reasons = open.map(({ command, reason }) => `${shown(command)}: ${reason}`).join("; ");
+async function permission({ line, objections, allowed, ctx }: Question): Promise<Refusal | undefined> {
+  const reasons = objections.map(({ command, reason }) => `${shown(command)}: ${reason}`).join("; ");
+  // With the reasons, for a changed script has another one after its next change.
+  const key = `${line}\n${reasons}`;
+  if (allowed.has(key)) return undefined;
   if (!ctx.hasUI) return refusal(reasons, "No user is present to allow this command");
   const title = `Run this command?\n\n${shown(line, 2_000)}\n\n${reasons}`;
   const options = ctx.signal === undefined ? {} : { signal: ctx.signal };
   const choice = await ctx.ui.select(title, [ONCE, ALWAYS, NO], options);
-  if (choice === ALWAYS) for (const { command } of open) allowed.add(command);
+  if (choice === ALWAYS) allowed.add(key);
   return choice === ONCE || choice === ALWAYS ? undefined : refusal(reasons, "The user refused this command");
+}
+
+interface ToolCall {
+  toolCallId: string;
+  toolName: string;
+  input: Record<string, unknown>;
 }
 
 interface Refusal {

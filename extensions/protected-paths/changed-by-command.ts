@@ -1,152 +1,155 @@
 import { readdirSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename } from "node:path";
-import { type ShellCommand, type ShellWord, shellCommands } from "@bonsai-agent/extension/shell";
+import { isReadOnly } from "@bonsai-agent/permission-gate/read-only";
+import {
+  readLine,
+  type ShellCommand,
+  type ShellWord,
+  UnreadableLine,
+} from "@bonsai-agent/permission-gate/shell-line";
 import { absolutePath } from "./absolute-path.ts";
 import { pathMatcher } from "./rules.ts";
 
-/** A path that a call of a tool changes. */
+/** A path that a tool call changes, or may change. */
 export interface ChangedPath {
-  /** As it was said. */
+  /** As written in the call. */
   path: string;
-  /** Where a relative one begins. */
+  /** The folder that relative paths start from. */
   cwd: string;
-  /** True where a folder goes with all that is in it. */
+  /** True if a folder changes with everything in it. */
   isWhole: boolean;
+  /** True if the call surely changes it. */
+  isSure: boolean;
+  /** With `isWhole`: only entries with names that match. Default: all */
+  isMeant?: ((name: string) => boolean) | undefined;
 }
 
+type Changed = Omit<ChangedPath, "cwd">;
+
 /** Programs that change every file they are given. */
-const ALL = new Set(
-  "rmdir unlink shred truncate touch tee chmod chown chgrp mkdir mkfifo setfacl gunzip gzip bzip2 xz zstd ex ed".split(
+const WRITERS = new Set(
+  "rm mv ln rmdir unlink shred truncate touch tee chmod chown chgrp mkdir mkfifo setfacl gunzip gzip bzip2 xz zstd ed ex".split(
     " ",
   ),
 );
-/** Programs that write the last one, or what stands behind `-t`. */
-const LAST = new Set("cp install ln rsync scp ditto".split(" "));
-/** Options whose value is a file that is written. */
-const OUTPUTS: Readonly<Record<string, RegExp>> = {
-  curl: /^(?:-o|--output)(?:=(.+))?$/,
-  wget: /^(?:-O|--output-document)(?:=(.+))?$/,
-  sort: /^(?:-o|--output)(?:=(.+))?$/,
-  dd: /^of=(.+)$/,
-};
-const IN_PLACE: Readonly<Record<string, RegExp>> = {
-  sed: /^(?:-[a-zA-Z]*i.*|--in-place.*)$/,
-  gsed: /^(?:-[a-zA-Z]*i.*|--in-place.*)$/,
-  perl: /^-[a-zA-Z0]*i/,
-  ruby: /^-[a-zA-Z]*i/,
-  awk: /^inplace$/,
-  gawk: /^inplace$/,
-  prettier: /^(?:-w|--write)$/,
-};
+const COPIERS = new Set("cp mv ln install rsync scp ditto".split(" "));
+/** Commands that read the files they name. Reading is free. */
+const READERS = /^(?:source|\.|git (?:add|commit|push|fetch|tag|branch))$/;
 
-/** What a line of shell would change, as far as its words say. */
+/** The paths that a line of shell changes or may change: those that it names outside of reading commands. */
 export function changedByCommand(line: string, cwd: string): ChangedPath[] {
-  let here = cwd;
-  return shellCommands(line).flatMap((command) => {
-    const [folder] = command.name === "cd" || command.name === "pushd" ? operands(command.args) : [];
-    if (folder !== undefined) here = absolutePath(here, expandHome(folder.text));
-    // A subshell's `cd` ends with it: both places may be meant.
-    const places = here === cwd ? [cwd] : [cwd, here];
-    return places.flatMap((place) => changedBy(command, place));
+  let commands: ShellCommand[];
+  try {
+    commands = readLine(line);
+    if (commands.some(({ words }) => /^(?:xargs|parallel)$/.test(words[0]?.text ?? "")))
+      throw new UnreadableLine("it takes arguments from a pipe");
+  } catch (error) {
+    if (!(error instanceof UnreadableLine)) throw error;
+    const folders = [...line.matchAll(/\b(?:cd|pushd)\s+["']?([^\s"';&|)]+)/g)].map(([, folder]) => folder!);
+    return inPlaces(named(line), [cwd, ...folders.map((folder) => absolutePath(cwd, folder))]);
+  }
+  const places = [cwd];
+  return commands.flatMap((command) => {
+    const [program, folder] = command.words;
+    if (folder !== undefined && /^(?:cd|pushd)$/.test(program!.text))
+      places.push(absolutePath(places.at(-1)!, folder.text));
+    return inPlaces(changedBy(command, places.at(-1)!), places);
   });
 }
 
-interface Changed {
-  word: ShellWord;
-  isWhole: boolean;
-}
-
-function changedBy(command: ShellCommand, cwd: string): ChangedPath[] {
-  const written = command.redirects
-    .filter(({ operator }) => operator !== "<")
-    .map(({ target }) => part(target));
-  return [...written, ...wordsChanged(command, cwd)].flatMap(({ word, isWhole }) =>
-    expanded(word, cwd).map((path) => ({ path, cwd, isWhole })),
+/** A `cd` may fail, so every folder may be meant. */
+function inPlaces(changed: readonly Changed[], places: readonly string[]): ChangedPath[] {
+  return [...new Set(places)].flatMap((cwd) =>
+    changed.flatMap((each) => expanded(each.path, cwd).map((path) => ({ ...each, path, cwd }))),
   );
 }
 
-const part = (word: ShellWord): Changed => ({ word, isWhole: false });
-const whole = (word: ShellWord): Changed => ({ word, isWhole: true });
-
-function wordsChanged({ name, args }: ShellCommand, cwd: string): Changed[] {
-  const files = operands(args);
-  if (name === "rm") return files.map(whole);
-  if (name === "mv") return [...files.slice(0, -1).map(whole), ...targets(args, files, cwd).map(part)];
-  if (ALL.has(name)) return files.map(part);
-  if (LAST.has(name)) return targets(args, files, cwd).map(part);
-  if (name === "git") return changedByGit(args);
-  if (name === "find") return changedByFind(args);
-  const inPlace = Object.hasOwn(IN_PLACE, name) ? IN_PLACE[name] : undefined;
-  if (inPlace !== undefined) return args.some(({ text }) => inPlace.test(text)) ? files.map(part) : [];
-  const output = Object.hasOwn(OUTPUTS, name) ? OUTPUTS[name] : undefined;
-  return output === undefined ? [] : outputs(args, output).map(part);
+function changedBy({ after, words, writes }: ShellCommand, cwd: string): Changed[] {
+  const [program, ...rest] = words;
+  const args = rest.filter(
+    ({ text }, at) => !/^--env-file/.test(text) && rest[at - 1]?.text !== "--env-file",
+  );
+  const name = basename(program?.text ?? "");
+  const written = writes.map(({ text }) => ({ path: text, isWhole: false, isSure: true }));
+  const isReader = READERS.test(name) || READERS.test(`${name} ${args[0]?.text}`);
+  if (isReader || isReadOnly({ after, words, writes: [] })) return written;
+  if (name === "find") return [...written, ...changedByFind(args)];
+  const isSure = WRITERS.has(name) || COPIERS.has(name);
+  const files = args.filter(({ text }) => !text.startsWith("-"));
+  const isPlainCopy = name === "cp" && !args.some(({ text }) => /^-(?:t|-target)/.test(text));
+  const all = (isPlainCopy ? files.slice(-1) : args).map(({ text }) => text);
+  const isWhole = (path: string) => name === "rm" || (name === "mv" && path !== files.at(-1)?.text);
+  return [
+    ...written,
+    ...all.flatMap(named),
+    ...all.filter((path) => !path.startsWith("-")).map((path) => ({ path, isWhole: isWhole(path), isSure })),
+    ...(COPIERS.has(name) ? copied(files, cwd) : []).map((path) => ({ path, isWhole: false, isSure })),
+    ...(name === "git" && args.some(({ text }) => text === "clean") ? [whole(".")] : []),
+  ];
 }
 
-/** Where copies go: a folder gets them by their names. */
-function targets(args: readonly ShellWord[], files: readonly ShellWord[], cwd: string): ShellWord[] {
-  const option = args.findIndex(({ text }) => text === "-t" || text === "--target-directory");
-  const target = option === -1 ? files.at(-1) : args[option + 1];
-  if (target === undefined) return [];
-  const place = absolutePath(cwd, expandHome(target.text));
-  if (!statSync(place, { throwIfNoEntry: false })?.isDirectory()) return [target];
-  const sources = files.filter((file) => file !== target);
-  return [target, ...sources.map((file) => ({ ...target, text: `${target.text}/${basename(file.text)}` }))];
+const whole = (path: string, isMeant?: Changed["isMeant"]): Changed => ({
+  path,
+  isWhole: true,
+  isSure: true,
+  isMeant,
+});
+
+/** The new names of copied files, if the target is a folder. */
+function copied(files: readonly ShellWord[], cwd: string): string[] {
+  const isFolder = (path: string) =>
+    statSync(absolutePath(cwd, path), { throwIfNoEntry: false })?.isDirectory() === true;
+  return files
+    .filter(({ text }) => isFolder(text))
+    .flatMap(({ text }) =>
+      files.filter((file) => file.text !== text).map((file) => `${text}/${basename(file.text)}`),
+    );
 }
 
-function changedByGit(args: readonly ShellWord[]): Changed[] {
-  const [command, ...files] = operands(args[0]?.text === "-C" ? args.slice(2) : args);
-  const dashes = args.findIndex(({ text }) => text === "--");
-  switch (command?.text) {
-    case "rm":
-      return files.map(whole);
-    case "mv":
-    case "restore":
-      return files.map(part);
-    case "checkout":
-      return dashes === -1 ? [] : args.slice(dashes + 1).map(part);
-    default:
-      return [];
-  }
-}
-
-/** With names to look for, it is those that count; else all that lies in the folders. */
+/** Without names to look for, everything in the folders may change. */
 function changedByFind(args: readonly ShellWord[]): Changed[] {
-  if (!args.some(({ text }) => /^(?:-delete|rm|mv|shred|truncate)$/.test(text))) return [];
-  const names = args.filter((_, at) => /^-i?(?:name|path|wholename)$/.test(args[at - 1]?.text ?? ""));
-  if (names.length > 0) return names.map(part);
-  const begin = args.findIndex(({ text }) => text.startsWith("-"));
-  const folders = args.slice(0, begin);
-  return folders.length === 0 ? [whole({ text: ".", isPlain: true, substitutions: [] })] : folders.map(whole);
+  const texts = args.map(({ text }) => text);
+  if (readsOnly(args)) return [];
+  const begin = texts.findIndex((text) => /^[-!(]/.test(text));
+  const folders = begin === 0 ? ["."] : texts.slice(0, begin);
+  const names = texts.filter((_, at) => /^-i?name$/.test(texts[at - 1] ?? ""));
+  const isFiltered = names.length > 0 && !texts.some((text) => /^(?:!|-not|-o|-or)$/.test(text));
+  const matchers = names.map(pathMatcher);
+  const isMeant = isFiltered ? (name: string) => matchers.some((isMatch) => isMatch(name)) : undefined;
+  return [
+    ...folders.map((folder) => whole(folder, isMeant)),
+    ...names.map((path) => ({ path, isWhole: false, isSure: true })),
+  ];
 }
 
-function outputs(args: readonly ShellWord[], option: RegExp): ShellWord[] {
-  return args.flatMap((word, at) => {
-    const match = option.exec(word.text);
-    if (match === null) return [];
-    const value = match[1] === undefined ? args[at + 1] : { ...word, text: match[1] };
-    return value === undefined ? [] : [value];
-  });
+/** True if `find` runs only reading programs. */
+function readsOnly(args: readonly ShellWord[]): boolean {
+  const rest: ShellWord[] = [];
+  for (let at = 0; at < args.length; at++) {
+    const end = args.findIndex(({ text }, each) => each > at && /^[;+]$/.test(text));
+    const words = args.slice(at + 1, end);
+    if (/^-exec(?:dir)?$/.test(args[at]!.text) && isReadOnly({ after: "", words, writes: [] })) at = end;
+    else rest.push(args[at]!);
+  }
+  return isReadOnly({ after: "", words: [{ text: "find", isPattern: false }, ...rest], writes: [] });
 }
 
-/** What is no option; all that stands behind `--`. */
-function operands(args: readonly ShellWord[]): ShellWord[] {
-  const dashes = args.findIndex(({ text }) => text === "--");
-  const before = dashes === -1 ? args : args.slice(0, dashes);
-  const rest = dashes === -1 ? [] : args.slice(dashes + 1);
-  return [...before.filter(({ text }) => !text.startsWith("-")), ...rest];
+/** Everything in a text that may be a path: in code, in options, in lines that nobody can read surely. */
+function named(text: string): Changed[] {
+  const pieces = text
+    .split(/[\s'"`;&|()<>]+/)
+    .flatMap((piece) => braces(piece))
+    .flatMap((piece) => [...piece.split(/[=,:]/), piece.replace(/^-\w/, ""), piece]);
+  return [...new Set(pieces)]
+    .filter((path) => path !== "")
+    .map((path) => ({ path, isWhole: false, isSure: false }));
 }
 
 /** The paths that the shell makes of a word. */
-function expanded({ text, isPlain }: ShellWord, cwd: string): string[] {
-  const paths = isPlain ? braces(text) : [text];
-  return paths
-    .map(expandHome)
-    .flatMap((path) => (isPlain && /[*?[]/.test(path) ? [path, ...matches(path, cwd)] : [path]));
-}
-
-function expandHome(text: string): string {
-  return text.replaceAll(/\$(?:HOME\b|\{HOME\})/g, homedir()).replaceAll(/\$(?:PWD\b|\{PWD\})/g, ".");
+function expanded(text: string, cwd: string): string[] {
+  const path = text.replaceAll(/\$(?:HOME\b|\{HOME\})/g, homedir()).replaceAll(/\$(?:PWD\b|\{PWD\})/g, ".");
+  return /[*?[]/.test(path) ? [path, ...matches(path, cwd)] : [path];
 }
 
 function braces(text: string, depth = 0): string[] {
@@ -156,10 +159,10 @@ function braces(text: string, depth = 0): string[] {
   return inner.split(",").flatMap((each) => braces(`${before}${each}${after}`, depth + 1));
 }
 
-/** The files that a path with wildcards names. */
-/** A command on more of them is not looked through, and so not let through. */
+/** A pattern with more matches is refused. */
 const MAX_MATCHES = 5_000;
 
+/** The files that a path with wildcards names. */
 function matches(path: string, cwd: string): string[] {
   const isRooted = path.startsWith("/");
   const parts = path.split("/").slice(isRooted ? 1 : 0);
@@ -183,7 +186,7 @@ function children(folder: string, part: string, cwd: string): string[] {
     const names = readdirSync(absolutePath(cwd, folder === "" ? "." : folder));
     return names.filter((name) => isMatch(name) && name.startsWith(".") === isHidden).map(under);
   } catch {
-    // No folder: the shell leaves the word as it is.
+    // Without a folder, the shell leaves the word unchanged.
     return [];
   }
 }

@@ -13,6 +13,12 @@ import { parseRules, type Rule } from "./rules.ts";
 
 const LIST = join(".bonsai", "protected-paths");
 
+const RUN = "Run once";
+const REFUSE = "Do not run";
+const ADVICE = "Do not change it. If the task requires a change, ask the user to make it.";
+const UNSURE_ADVICE =
+  "This command may change it. Use a command that only reads it, or ask the user to run this one.";
+
 /** Paths that an agent must not change by itself. Later rules override earlier ones. */
 const SECRETS =
   "*.env .env .env.* !.env.example !.env.sample !.env.template !.env.dist *.pem *.p12 *.pfx *.keystore id_rsa id_dsa id_ecdsa id_ed25519 .netrc .pgpass .htpasswd .ssh/ .gnupg/ .aws/ .kube/";
@@ -27,20 +33,43 @@ export default function protectedPaths(bonsai: ExtensionAPI): void {
       "More paths to protect, separated by commas; !PATH stops protecting PATH. Default: BONSAI_PROTECT",
   });
   const own = () => String(bonsai.getFlag("protect") || process.env.BONSAI_PROTECT || "").split(",");
-  bonsai.on("tool_call", ({ toolCallId, toolName, input }, ctx) => {
+  bonsai.on("tool_call", async ({ toolCallId, toolName, input }, ctx) => {
     const rules = rulesOf(ctx, own());
     const places = new Places({ cwd: ctx.cwd, rules });
-    const changed = [...changedByTool({ toolCallId, toolName, input }, ctx.cwd)];
-    if (typeof input.command === "string") changed.push(...changedByCommand(input.command, ctx.cwd));
-    for (const each of changed) {
-      const found = places.protectedAt(each);
-      if (found === undefined) continue;
-      const how = found.path === each.path ? found.path : `${each.path} (a link to ${found.path})`;
-      const advice = "Do not change it. If the task requires a change, ask the user to make it.";
-      return { block: true, reason: `${how} is protected by the rule ${found.rule.text}. ${advice}` };
+    const line = lineOf(input.command);
+    const changed = [
+      ...changedByTool({ toolCallId, toolName, input }, ctx.cwd),
+      ...(line === undefined ? [] : changedByCommand(line, ctx.cwd)),
+    ];
+    const found = changed.flatMap((each) => {
+      const place = places.protectedAt(each);
+      return place === undefined ? [] : [{ ...each, place }];
+    });
+    const worst = found.find(({ isSure }) => isSure) ?? found[0];
+    if (worst === undefined) return undefined;
+    const { path, place, isSure } = worst;
+    const how = place.path === path ? path : `${path} (a link to ${place.path})`;
+    const why = `${how} is protected by the rule ${place.rule.text}.`;
+    if (!isSure && ctx.hasUI) {
+      const title = `Run this command? It may change a protected file.\n\n${shown(line ?? toolName)}\n\n${shown(why)}`;
+      const options = ctx.signal === undefined ? {} : { signal: ctx.signal };
+      if ((await ctx.ui.select(title, [RUN, REFUSE], options)) === RUN) return undefined;
     }
-    return undefined;
+    return { block: true, reason: `${why} ${isSure ? ADVICE : UNSURE_ADVICE}` };
   });
+}
+
+/** Any tool with a `command` runs it: a text, or a list of words. */
+function lineOf(command: unknown): string | undefined {
+  if (typeof command === "string") return command;
+  if (!Array.isArray(command)) return undefined;
+  return command.map((word) => `'${String(word).replaceAll("'", String.raw`'\''`)}'`).join(" ");
+}
+
+/** Without characters that move a terminal's cursor. */
+function shown(text: string): string {
+  const clean = text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (char) => (char === "\n" || char === "\t" ? char : "�"));
+  return clean.length <= 2_000 ? clean : `${clean.slice(0, 2_000)} … (${clean.length} characters)`;
 }
 
 interface Call {
@@ -53,7 +82,12 @@ interface Call {
 function changedByTool({ toolCallId, toolName, input }: Call, cwd: string): ChangedPath[] {
   const call = { type: "toolCall", id: toolCallId, name: toolName, arguments: input };
   const message = { role: "assistant", content: [call] } as unknown as Message;
-  return fileOperations([message]).modified.map((path) => ({ path, cwd, isWhole: false }));
+  return fileOperations([message]).modified.map((path) => ({
+    path,
+    cwd,
+    isWhole: false,
+    isSure: true,
+  }));
 }
 
 /** The defaults, then the user's list, the project's, and those of the command line. */

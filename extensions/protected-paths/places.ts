@@ -28,14 +28,16 @@ export class Places {
   }
 
   /** By the path as it is said, with `..` resolved, and by where its links lead. */
-  protectedAt({ path, cwd, isWhole }: ChangedPath): ProtectedPlace | undefined {
+  protectedAt({ path, cwd, isWhole, isSure, isMeant = () => true }: ChangedPath): ProtectedPlace | undefined {
     const said = absolutePath(cwd, path);
     const real = realPath(said);
+    // Derived files can be made again: a mention does not count.
+    const counts = (rule: Rule | undefined) => rule !== undefined && (isSure || !rule.isDerived);
     const rule = this.#ruleAt(said);
-    if (rule !== undefined) return { path, rule };
+    if (counts(rule)) return { path, rule: rule! };
     const realRule = this.#ruleAt(real);
-    if (realRule !== undefined) return { path: real, rule: realRule };
-    return isWhole ? this.#inside(said, { left: MOST_ENTRIES }) : undefined;
+    if (counts(realRule)) return { path: real, rule: realRule! };
+    return isWhole ? this.#inside(said, { left: MOST_ENTRIES, isMeant }) : undefined;
   }
 
   #ruleAt(path: string): Rule | undefined {
@@ -49,19 +51,24 @@ export class Places {
   }
 
   /** What a folder holds that can not be made anew. */
-  #inside(folder: string, budget: { left: number }): ProtectedPlace | undefined {
+  #inside(folder: string, budget: Budget): ProtectedPlace | undefined {
     const entries = entriesOf(folder);
     budget.left -= entries.length;
     for (const entry of entries) {
       const path = join(folder, entry.name);
       const rule = this.#ruleAt(path);
-      if (rule !== undefined && !rule.isDerived) return { path, rule };
+      if (rule !== undefined && !rule.isDerived && budget.isMeant(entry.name)) return { path, rule };
       if (rule !== undefined || !entry.isDirectory() || budget.left < 0) continue;
       const found = this.#inside(path, budget);
       if (found !== undefined) return found;
     }
     return undefined;
   }
+}
+
+interface Budget {
+  left: number;
+  isMeant: (name: string) => boolean;
 }
 
 function entriesOf(folder: string) {

@@ -72,7 +72,7 @@ function shippedExtension(name: string): UserConfig {
         resolveId: {
           order: "pre" as const,
           handler: (source: string, importer: string | undefined) =>
-            isOwn(importer) && /^(@bonsai-agent\/|zod(\/|$))/.test(source)
+            isOwn(importer) && /^(@bonsai-agent\/(?!permission-gate\/)|zod(\/|$))/.test(source)
               ? { id: source, external: true }
               : null,
         },

@@ -3,17 +3,21 @@ import {
   openTestSession,
   type TestSession,
 } from "@bonsai-agent/extension/testing";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 import permissionGate from "../index.ts";
 
-/** A session with the gate, until the test ends. */
-export async function openGated(options: OpenTestSessionOptions = {}): Promise<TestSession> {
+/** A session with the gate, until the test or the test file ends. */
+export async function openGated(
+  options: OpenTestSessionOptions = {},
+  until: "test" | "file" = "test",
+): Promise<TestSession> {
   const open = await openTestSession({ extensions: permissionGate, ...options });
-  onTestFinished(() => open.close());
+  if (until === "test") onTestFinished(() => open.close());
+  else afterAll(() => open.close());
   return open;
 }
 
-/** What the gate says of a command, without running it. */
+/** The gate's answer to a command, without running it. */
 export async function asked(
   command: unknown,
   options: OpenTestSessionOptions = {},

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ExtensionUI } from "@bonsai-agent/extension";
 import type { OpenTestSessionOptions, TestSession } from "@bonsai-agent/extension/testing";
@@ -10,6 +10,8 @@ const ONCE = "Run once";
 const ALWAYS = "Always allow this exact command in this session";
 
 const NO = "Do not run";
+
+const NOT_LISTED = "it is not on the list of read-only programs";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -52,20 +54,20 @@ describe("the question", () => {
       ["select", [ONCE, ALWAYS, NO]],
     ]);
     expect(session.ui[0]!.args[0]).toBe(
-      `Run this command?\n\n${COMMAND}\n\nrm -rf d: it deletes folders and everything in them`,
+      `Run this command?\n\n${COMMAND}\n\n${["mkdir -p d", "rm -rf d", "touch ran"].map((part) => `${part}: ${NOT_LISTED}`).join("; ")}`,
     );
     expect(existsSync(join(session.cwd, "ran"))).toBe(true);
     expect(results(session)[0]).not.toMatch(/^error/);
     expect(results(session)[1]).toMatch(
-      /^error: .*The user refused this command \(rm -rf d: it deletes folders/s,
+      /^error: .*The user refused this command \(mkdir -p d: it is not on the list/s,
     );
   });
 
   test("is not asked again for exactly what is always allowed, side by side too, until another session begins", async () => {
-    const session = await run([COMMAND, `echo again; ${COMMAND}`, "rm -rf other"], [ALWAYS, NO, NO]);
+    const session = await run([COMMAND, COMMAND, `echo again; ${COMMAND}`], [ALWAYS, NO, NO]);
     expect(session.ui.map(({ args }) => (args[0] as string).split("\n")[2])).toEqual([
       COMMAND,
-      "rm -rf other",
+      `echo again; ${COMMAND}`,
     ]);
     await session.lifecycle.notify("session_start", { type: "session_start", reason: "new" });
     expect(await asked(COMMAND, {}, session)).toContain("user refused");
@@ -123,17 +125,40 @@ describe("settings", () => {
     expect(await asked("cd x; make deploy")).toContain("it matches gate-also");
   });
 
-  test("what is allowed as a whole is not asked about, also where nobody can be asked", async () => {
-    vi.stubEnv("BONSAI_GATE_ALLOW", "rm -rf (dist|build)");
-    expect(await asked("rm -rf dist && make")).toBeUndefined();
-    expect(await asked("rm -rf dist src")).toContain("deletes folders");
-    expect(await asked("rm -rf dist; sudo ls")).toContain("sudo ls");
+  test("runs a command that gate-allow matches as a whole, also without a user", async () => {
+    vi.stubEnv("BONSAI_GATE_ALLOW", "rm -rf (dist|build)|npx .*");
+    expect(await asked("rm -rf dist && ls")).toBeUndefined();
+    expect(await asked("npx vitest run 2>&1 | tail")).toBeUndefined();
+    expect(await asked("rm -rf dist src")).toContain(NOT_LISTED);
+    expect(await asked("npx vitest; sudo ls")).toContain("sudo ls");
+    expect(await asked("npx vitest > src/a.ts")).toContain("it writes src/a.ts");
+    expect(await asked("npx $(rm x)")).toContain("cannot read it surely");
   });
+});
+
+test("asks again before a changed script, also when it was always allowed", async () => {
+  const open = await openGated({ ui: { select: [ALWAYS, NO] } });
+  const script = join(open.cwd, "x.sh");
+  const edit = () =>
+    open.lifecycle.decide("tool_call", {
+      type: "tool_call",
+      toolCallId: "1",
+      toolName: "write",
+      input: { path: "x.sh", content: "" },
+    });
+  writeFileSync(script, "");
+  await edit();
+  expect(await asked("bash x.sh", {}, open)).toBeUndefined();
+  expect(await asked("bash x.sh", {}, open)).toBeUndefined();
+  utimesSync(script, 0, 0);
+  await edit();
+  expect(await asked("bash x.sh", {}, open)).toContain("x.sh changed in this session");
 });
 
 describe("who is gated", () => {
   test("any tool that takes a command, as a text or in words", async () => {
-    expect(await asked(["bash", "-lc", "rm -rf 'a b'"])).toContain("deletes folders");
+    expect(await asked(["bash", "-lc", "rm -rf 'a b'"])).toContain(NOT_LISTED);
+    expect(await asked(["cat", "a;b"])).toBeUndefined();
     expect(await asked(undefined)).toBeUndefined();
     expect(await asked(7)).toBeUndefined();
   });

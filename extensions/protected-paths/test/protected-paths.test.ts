@@ -174,6 +174,33 @@ test.each<[string, string | undefined]>([
   ["find . -delete", ".env"],
   ["find -type f -exec rm {} +", ".env"],
   ["rm -rf node_modules", "node_modules/"],
+  // The command does not say surely what it does.
+  ["python3 -c \"open('.env', 'w')\"", ".env"],
+  ["node -e 'fs.writeFileSync(`.env`, 1)'", ".env"],
+  ["f=.env; rm $f", ".env"],
+  ["for f in .e*; do rm $f; done", ".env"],
+  ["cat > .env <<E\nA=2\nE", ".env"],
+  ['echo x > "$PWD/.env"', ".env"],
+  ["awk '{print > \".env\"}' src/a.ts", ".env"],
+  ["sed 's/1/2/w .env' src/a.ts", ".env"],
+  ["sort -o.env src/a.ts", "*.env"],
+  ["sort --output=.env src/a.ts", ".env"],
+  ["git log --output=.env", ".env"],
+  ["tar xf x.tar -C .git", ".git/"],
+  ["ln .env copy", ".env"],
+  ["cd .git && rm HEAD", ".git/"],
+  ["git clean -fdx", ".env"],
+  ["find . -name '.e*' -delete", ".env"],
+  ["find . ! -name '*.ts' -delete", ".env"],
+  ["eval 'rm .env'", ".env"],
+  ["echo .env | xargs rm", ".env"],
+  ["node --env-file=.env src/a.ts", undefined],
+  ["docker run --env-file .env x", undefined],
+  ["git add .env package-lock.json", undefined],
+  ["node node_modules/x/index.js", undefined],
+  ["npx eslint --ignore-pattern node_modules .", undefined],
+  ["find . -type f -exec grep -l x {} +", undefined],
+  ["awk '{print $1}' .env | sort -u", undefined],
   ["cat .env", undefined],
   ["grep -r x .git", undefined],
   ["sed s/1/2/ .env", undefined],
@@ -192,6 +219,24 @@ test.each<[string, string | undefined]>([
   ["ls 2>/dev/null", undefined],
 ])("%j: %s", async (command, expected) => {
   expect(await bash(command)).toBe(expected);
+});
+
+test("asks the user before a command that may change a protected file, and refuses one that surely does", async () => {
+  open = await openTestSession({
+    extensions: protectedPaths,
+    cwd,
+    ui: { select: ["Run once", "Do not run"] },
+  });
+  const line = "python3 -c \"open('.env', 'w')\"";
+  expect(await bash(line)).toBeUndefined();
+  expect(await refused("bash", { command: line })).toContain("This command may change it.");
+  expect(await bash("rm .env")).toBe(".env");
+  expect(await refused("bash", { command: ["rm", ".env"] })).toContain("Do not change it.");
+  expect(open.ui.map(({ args }) => args[0])).toEqual(
+    Array(2).fill(
+      `Run this command? It may change a protected file.\n\n${line}\n\n.env is protected by the rule .env.`,
+    ),
+  );
 });
 
 test("a folder that holds what can be made anew may go, one that holds secrets may not", async () => {

@@ -26,7 +26,7 @@ const descriptions = {
   "branch-notes": "Writes a decision log entry when you leave a branch and choose a summary",
   todo: "Gives the agent a to-do list that survives compaction",
   "git-checkpoint": "Takes a git snapshot after each turn, and restores the files on /tree",
-  "permission-gate": "Asks before dangerous commands, and blocks them if there is no terminal to ask on",
+  "permission-gate": "Asks before commands that do more than read, and blocks them if there is no user",
   "protected-paths": "Stops the agent from changing protected files",
   "audit-log": "Writes every lifecycle event to a JSON Lines file",
   notify: "Sends a notification when the agent has finished, failed or paused",

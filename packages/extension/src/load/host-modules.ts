@@ -7,7 +7,6 @@ const modules: VirtualModules = {
   "@bonsai-agent/extension": () => import("@bonsai-agent/extension"),
   "@bonsai-agent/extension/login": () => import("@bonsai-agent/extension/login"),
   "@bonsai-agent/extension/providers": () => import("@bonsai-agent/extension/providers"),
-  "@bonsai-agent/extension/shell": () => import("@bonsai-agent/extension/shell"),
   "@bonsai-agent/lifecycle": () => import("@bonsai-agent/lifecycle"),
   "@bonsai-agent/messages": () => import("@bonsai-agent/messages"),
   "@bonsai-agent/messages/schemas": () => import("@bonsai-agent/messages/schemas"),

@@ -1,0 +1,236 @@
+import { readdirSync, readFileSync, realpathSync, statSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import type { ShellWord } from "./shell-line.ts";
+
+/** A script names files, and they name others: this many are checked. */
+const MAX_FILES = 300;
+const MAX_SCRIPT_BYTES = 256 * 1024;
+/** Folders that hold code of others. */
+const FOREIGN = /(?:^|\/)(?:node_modules|vendor|target|\.[^/]+)(?:\/|$)/;
+/** Files beside a package that change what its scripts run. */
+const CONFIGURATION =
+  /^(?:\.[\w-]*rc(?:\..+)?|\.pnpmfile\.cjs|pnpm-workspace\.yaml|bunfig\.toml|.+\.config\.\w+)$/;
+const MAKEFILES = ["GNUmakefile", "makefile", "Makefile"];
+const INTERPRETERS = /^(?:sh|bash|node|tsx|python3?|ruby|perl|php)$/;
+/** Names of scripts that pnpm and yarn also run without `run`. */
+const SHORT_SCRIPTS = /^(?:test|start|build|lint|typecheck|check|format|dev|docs|bench|ci|[\w-]+:[\w:-]+)$/;
+/** Options that name no code to run. */
+const PLAIN_OPTION =
+  /^(?:-[vqsit]|--?(?:run|coverage|bail|verbose|silent|quiet|watch|no-\w+|runInBand|list|help|version|fix|check|dry-run|json)(?:=\w*)?)$/;
+const NAME_OPTION = /^(?:-t|-g|--grep|--testNamePattern)$/;
+
+const NOT_LISTED = "it is not on the list of read-only programs";
+const WITH_ARGUMENTS = "the arguments of the script are not plain options or files";
+
+interface Project {
+  /** The project's folder. */
+  root: string;
+  /** When the session began, in ms. */
+  since: number;
+  /** Files that tools changed in this session, absolute. */
+  edited: ReadonlySet<string>;
+}
+
+/** The project's own scripts, and whether they changed since the session began. */
+export class OwnScripts {
+  readonly #root: string;
+  readonly #since: number;
+  readonly #edited: ReadonlySet<string>;
+
+  constructor({ root, since, edited }: Project) {
+    this.#root = realPath(root) ?? root;
+    this.#since = since;
+    this.#edited = edited;
+  }
+
+  /** Returns the folder that `cd PATH` enters; undefined if it is outside of the project. */
+  enter(path: string, folder: string): string | undefined {
+    const real = realPath(resolve(folder, path.replace(/^~(?=$|\/)/, homedir())));
+    return real !== undefined && this.#isInside(real) && statSync(real).isDirectory() ? real : undefined;
+  }
+
+  /** Returns why a command needs a question; undefined if it runs an unchanged script of the project. */
+  objection(words: readonly ShellWord[], folder: string): string | undefined {
+    const [program = "", ...args] = words.map(({ text }) => text);
+    // In a home folder, everything would be the project's.
+    if (words.some(({ isPattern }) => isPattern) || `${homedir()}${sep}`.startsWith(`${this.#root}${sep}`))
+      return NOT_LISTED;
+    if (/^(?:npm|pnpm|yarn|bun)$/.test(program)) return this.#packageScript(program, args, folder);
+    if (program === "make") return this.#makeTargets(args, folder);
+    if (program.includes("/")) return this.#file(program, args, folder);
+    const [script = "", ...rest] = args;
+    return INTERPRETERS.test(program) && script !== "" ? this.#file(script, rest, folder) : NOT_LISTED;
+  }
+
+  /** Returns why even a reading `git` needs a question: its configuration can name programs to run. */
+  gitObjection(): string | undefined {
+    return this.#changedReason(this.#editedIn([".git"]));
+  }
+
+  #packageScript(program: string, args: readonly string[], folder: string): string | undefined {
+    const [verb = "", ...others] = args.filter((arg) => !/^(?:-s|--silent|--if-present|--)$/.test(arg));
+    const isRun = verb === "run" || (verb === "run-script" && program === "npm");
+    const [name = "", ...rest] = isRun ? others : [verb === "t" ? "test" : verb, ...others];
+    const file = this.#nearest(["package.json"], folder);
+    const scripts = file === undefined ? {} : scriptsOf(file);
+    const isShort =
+      program === "npm" ? /^(?:test|start|stop|restart)$/ : program === "bun" ? /^test$/ : SHORT_SCRIPTS;
+    if (file === undefined || !Object.hasOwn(scripts, name) || !(isRun || isShort.test(name)))
+      return NOT_LISTED;
+    if (!this.#arePlain(rest, folder)) return WITH_ARGUMENTS;
+    const text = [`pre${name}`, name, `post${name}`].map((each) => scripts[each] ?? "").join("\n");
+    const changed =
+      this.#configuration([dirname(file), this.#root]) ??
+      (this.#isChanged(file) ? file : undefined) ??
+      this.#changedIn(withScripts(text, scripts), dirname(file)) ??
+      this.#changedIn(rest.join(" "), folder);
+    return this.#changedReason(changed);
+  }
+
+  #makeTargets(args: readonly string[], folder: string): string | undefined {
+    const file = MAKEFILES.map((name) => join(folder, name)).find(isFile);
+    const makefile = file === undefined ? "" : readFileSync(file, "utf8");
+    const isTarget = (arg: string) =>
+      /^\w[\w.-]*$/.test(arg) &&
+      new RegExp(
+        `^(?:[^\\s#:=][^#:=\\n]*[ \\t])?${arg.replaceAll(".", "\\.")}(?:[ \\t][^#:=\\n]*)?:(?!=)`,
+        "m",
+      ).test(makefile);
+    if (file === undefined || !args.every((arg) => /^-(?:[skBn]+|j\d*)$/.test(arg) || isTarget(arg)))
+      return NOT_LISTED;
+    const changed = this.#changed([file], folder);
+    return this.#changedReason(changed);
+  }
+
+  #file(path: string, args: readonly string[], folder: string): string | undefined {
+    const real = path.startsWith("-") ? undefined : realPath(resolve(folder, path));
+    if (real === undefined || !isFile(real) || !this.#isInside(real)) return NOT_LISTED;
+    if (FOREIGN.test(relative(this.#root, real).replaceAll("\\", "/"))) return NOT_LISTED;
+    if (!this.#arePlain(args, folder)) return WITH_ARGUMENTS;
+    const changed = this.#configuration([this.#root]) ?? this.#changed([real], folder);
+    return this.#changedReason(changed);
+  }
+
+  /** A word that is no file may be a command of the script, as in `./manage.py flush`. */
+  #arePlain(args: readonly string[], folder: string): boolean {
+    return args.every(
+      (arg, at) =>
+        NAME_OPTION.test(args[at - 1] ?? "") ||
+        NAME_OPTION.test(arg) ||
+        PLAIN_OPTION.test(arg) ||
+        (!arg.startsWith("-") &&
+          (/\.(?:test|spec)\.\w+$/.test(arg) || realPath(resolve(folder, arg)) !== undefined)),
+    );
+  }
+
+  /** Returns a changed file of those that set up how scripts run. */
+  #configuration(folders: readonly string[]): string | undefined {
+    const files = folders.flatMap((folder) =>
+      readdirSync(folder)
+        .filter((name) => CONFIGURATION.test(name))
+        .map((name) => join(folder, name)),
+    );
+    return files.find((file) => this.#isChanged(file)) ?? this.#editedIn(["node_modules", ".git"]);
+  }
+
+  #editedIn(folders: readonly string[]): string | undefined {
+    return [...this.#edited].find((file) =>
+      dirname(file)
+        .split(sep)
+        .some((name) => folders.includes(name)),
+    );
+  }
+
+  /** Returns a changed file among these and the files that they name. */
+  #changed(files: readonly string[], folder: string): string | undefined {
+    const queue = [...files];
+    const seen = new Set(queue);
+    for (const file of queue) {
+      if (this.#isChanged(file)) return file;
+      if (queue.length >= MAX_FILES || statSync(file).size > MAX_SCRIPT_BYTES) continue;
+      const text = readFileSync(file, "utf8");
+      for (const named of this.#named(text, [dirname(file), folder])) {
+        if (!seen.has(named) && queue.length < MAX_FILES) queue.push(named);
+        seen.add(named);
+      }
+    }
+    return undefined;
+  }
+
+  #changedIn(text: string, folder: string): string | undefined {
+    return this.#changed([...this.#named(text, [folder])], folder);
+  }
+
+  /** Files of the project that a text names. */
+  #named(text: string, folders: readonly string[]): Set<string> {
+    const names = new Set(text.match(/[\w.@~+-]*(?:[./][\w.@~+-]+)+|[\w.-]+/g) ?? []);
+    const files = [...names].flatMap((name) =>
+      [...folders, this.#root].map((folder) => resolve(folder, name)),
+    );
+    const real = [...new Set(files)].filter(isFile).flatMap((file) => realPath(file) ?? []);
+    const isOwn = (file: string) =>
+      this.#isInside(file) &&
+      !/(?:^|\/)(?:node_modules|\.git)\//.test(relative(this.#root, file).replaceAll("\\", "/"));
+    return new Set(real.filter(isOwn));
+  }
+
+  /** The time makes "always" hold until the next change only. */
+  #changedReason(file: string | undefined): string | undefined {
+    if (file === undefined) return undefined;
+    const time = statSync(file, { throwIfNoEntry: false })?.ctime.toISOString() ?? "";
+    return `${relative(this.#root, file)} changed in this session (${time})`;
+  }
+
+  #isChanged(file: string): boolean {
+    return this.#edited.has(file) || (statSync(file, { throwIfNoEntry: false })?.ctimeMs ?? 0) > this.#since;
+  }
+
+  #isInside(path: string): boolean {
+    return path === this.#root || path.startsWith(`${this.#root}${sep}`);
+  }
+
+  /** The file in the nearest folder upwards, within the project. */
+  #nearest(names: readonly string[], folder: string): string | undefined {
+    for (let at = folder; this.#isInside(at); at = dirname(at)) {
+      const file = names.map((name) => join(at, name)).find(isFile);
+      if (file !== undefined) return file;
+    }
+    return undefined;
+  }
+}
+
+function scriptsOf(file: string): Readonly<Record<string, string>> {
+  try {
+    const { scripts } = JSON.parse(readFileSync(file, "utf8")) as { scripts?: Record<string, string> };
+    return scripts ?? {};
+  } catch {
+    return {};
+  }
+}
+
+/** A script's text, and those of all scripts that it names. */
+function withScripts(text: string, scripts: Readonly<Record<string, string>>): string {
+  const names = new Set<string>();
+  const texts = [text];
+  for (const each of texts) {
+    for (const name of String(each).match(/[\w:.-]+/g) ?? []) {
+      if (names.has(name) || !Object.hasOwn(scripts, name)) continue;
+      names.add(name);
+      texts.push(scripts[name]!);
+    }
+  }
+  return texts.join("\n");
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+function isFile(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+}

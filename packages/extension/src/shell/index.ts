@@ -1,2 +1,0 @@
-export { type ShellCommand, type ShellRedirect, shellCommands } from "./shell-commands.ts";
-export type { ShellWord } from "./shell-word.ts";
