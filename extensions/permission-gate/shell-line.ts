@@ -47,7 +47,7 @@ export function readLine(line: string): ShellCommand[] {
     words = [];
     writes = [];
   };
-  const entries = parse(normalised(line), variable);
+  const entries = parsed(normalised(line));
   for (let at = 0; at < entries.length; at++) {
     const entry = entries[at]!;
     const word = asWord(entry);
@@ -66,6 +66,15 @@ export function readLine(line: string): ShellCommand[] {
   }
   finish("");
   return commands;
+}
+
+function parsed(line: string): ParseEntry[] {
+  try {
+    return parse(line, variable);
+  } catch (error) {
+    // shell-quote throws for a substitution without an end.
+    throw error instanceof UnreadableLine ? error : new UnreadableLine("it uses a substitution");
+  }
 }
 
 /** Without comments and joined lines; line ends become `;`. */

@@ -453,6 +453,7 @@ const CHANGING = [
   "cat <<E\n$(rm x)\nE",
   "cat <<'E'\nx\nE\nrm x",
   "ls\r\nrm x",
+  `ls "\${x`,
   "ls 'x",
 ];
 
