@@ -17,6 +17,7 @@ import {
   type ProjectionItem,
   type Session,
 } from "@bonsai-agent/session";
+import { compactionChange } from "@bonsai-agent/session/host";
 import { changesContext, recordedCalibration } from "./recorded-calibration.ts";
 import type { CompactionSettings } from "./settings.ts";
 
@@ -49,8 +50,8 @@ export interface ContextReading extends ContextTokens {
 }
 
 /**
- * Reads how many tokens the context holds. An answer's usage is not trusted when it is older than the latest
- * compaction, its undoing, or an edit.
+ * Reads how many tokens the context holds. An answer's usage is trusted only if the model saw for it what stands before it
+ * now: not if a compaction, an edit or an undo came after it and still counts.
  */
 export function readContext(options: ReadContextOptions): ContextReading {
   const { session, settings, fixedTexts, leafId = session.leafId } = options;
@@ -98,22 +99,33 @@ function contextTokens(
     if (tokens.source === "usage" || known.overheadTokens === overheadTokens()) return tokens;
   }
   const messages = projection.items.map((item) => item.message);
-  const staleBefore = staleCount(place);
-  const tokens = estimateContextTokens({ messages, estimator, staleBefore, overheadTokens });
+  const tokens = estimateContextTokens({ messages, estimator, isStale: staleItems(place), overheadTokens });
   const overhead = tokens.source === "usage" ? 0 : overheadTokens();
   readings.set(projection.items, { leafId, estimator, overheadTokens: overhead, tokens });
   return tokens;
 }
 
-/** How many of the items, from the first on, are older than whatever last changed the context other than by adding. */
-function staleCount({ session, leafId, projection }: Place): number {
+/**
+ * Which items are older than a change of the context that still counts. An undo gives back what stood before the
+ * compaction, so that only the answers between the two are stale; a redo gives those back.
+ */
+function staleItems({ session, leafId, projection }: Place): (index: number) => boolean {
   const { items } = projection;
-  let count = items.length;
+  const fresh = new Set<number>();
+  const toggled = new Set<string>();
+  let at = items.length - 1;
   for (const entry of session.tail(leafId, projection)) {
-    if (count === 0 || changesContext(entry)) break;
-    if (items[count - 1]?.entryId === entry.id) count -= 1;
+    if (at < 0) break;
+    const compactionId = entry.type === "compaction" ? entry.id : compactionChange(entry)?.compactionId;
+    if (compactionId !== undefined) {
+      if (!toggled.delete(compactionId)) toggled.add(compactionId);
+    } else if (changesContext(entry)) break;
+    if (entry.type === "compaction" && toggled.size > 0) break;
+    if (items[at]?.entryId !== entry.id) continue;
+    if (toggled.size === 0) fresh.add(at);
+    at -= 1;
   }
-  return count;
+  return (index) => !fresh.has(index);
 }
 
 /** They are asked for before every request, and seldom change. */
@@ -173,9 +185,13 @@ const ENOUGH_SAMPLES = 4;
 /** From the usage after the latest change of the context; where that is too little, what was known then. */
 function learnedCalibration(place: Place): Calibration {
   const { items } = place.projection;
-  const staleBefore = staleCount(place);
   const prior = recordedCalibration(place);
-  const found = calibrate({ messages: items.map((item) => item.message), base, staleBefore, prior });
+  const found = calibrate({
+    messages: items.map((item) => item.message),
+    base,
+    isStale: staleItems(place),
+    prior,
+  });
   return found.samples >= ENOUGH_SAMPLES ? found : (prior ?? found);
 }
 

@@ -151,3 +151,33 @@ test("a plan lists the requests before anybody is asked: one, one more for a spl
   expect(none.plan.plannedRequests).toEqual([]);
   expect(none.plan.failures[0]?.message).toContain("some/model");
 });
+
+test("an undo gives back the size that was reported before the compaction, and a redo the size after it", async () => {
+  const { session } = history("U:1000 A:1000 | U:1000 A:1000@148000 | U:20");
+  const settings = compactionSettings({ keepRecentTokens: 500 });
+  const size = () => readContext({ session, settings });
+  const before = size();
+  expect(before).toMatchObject({ source: "usage", tokens: 148_000 + before.trailingTokens });
+  const { entry, tokensAfter } = await runCompaction({ session, settings, digest: scriptedSummariser() });
+  session.undoCompaction(entry!.id);
+  expect(size()).toMatchObject({ source: "usage", tokens: before.tokens });
+  session.redoCompaction(entry!.id);
+  expect(size().tokens).toBe(tokensAfter);
+});
+
+test("what an answer reported counts only where the model sees what it saw for that answer", async () => {
+  const { session } = history("U:1000 A:1000 | U:1000 A:1000@148000");
+  const settings = compactionSettings({ keepRecentTokens: 500 });
+  const size = () => readContext({ session, settings });
+  const { entry } = await runCompaction({ session, settings, digest: scriptedSummariser() });
+  history("U:20 A:20@9000", session);
+  expect(size()).toMatchObject({ source: "usage", tokens: 9_000 });
+  session.undoCompaction(entry!.id);
+  // The answer to the summary says nothing of the whole history; the one before the compaction does.
+  expect(size()).toMatchObject({ source: "usage", tokens: 148_000 + size().trailingTokens });
+  expect(size().trailingTokens).toBeGreaterThan(0);
+  session.redoCompaction(entry!.id);
+  expect(size()).toMatchObject({ source: "usage", tokens: 9_000 });
+  history("U:20 A:20@9100", session);
+  expect(size()).toMatchObject({ source: "usage", tokens: 9_100 });
+});

@@ -251,8 +251,8 @@ export interface CalibrateOptions {
   messages: readonly Message[];
   /** The estimator to correct. Default: by script. */
   base?: TokenEstimator;
-  /** The usage of messages before this index is of another context. Default 0. */
-  staleBefore?: number;
+  /** True for the index of an answer to another context than this one. Default: none is. */
+  isStale?: (index: number) => boolean;
   /** What was known before: its ratio holds where the messages show too little of their own. Default: a ratio of 1. */
   prior?: Calibration | undefined;
 }
@@ -280,8 +280,8 @@ const slopesPerSpan = 6;
  * Only answers of the model that answered last take part: each model counts in its own tokens.
  */
 export function calibrate(options: CalibrateOptions): Calibration {
-  const { messages, base = byScriptEstimator, staleBefore = 0, prior } = options;
-  const samples = samplesOf(messages, base, staleBefore);
+  const { messages, base = byScriptEstimator, isStale = () => false, prior } = options;
+  const samples = samplesOf(messages, base, isStale);
   // Taken anew, the overhead would hold whatever the ratio misses of the messages that are there.
   const ratio = ratioOf(samples) ?? prior?.ratio ?? 1;
   const overhead = median(samples.map(({ estimated, reported }) => reported - ratio * estimated)) ?? 0;
@@ -296,13 +296,17 @@ export function calibratedEstimator(
   return estimatorOf("calibrated", (text) => Math.ceil(base.text(text) * calibration.ratio));
 }
 
-function samplesOf(messages: readonly Message[], base: TokenEstimator, staleBefore: number): Sample[] {
+function samplesOf(
+  messages: readonly Message[],
+  base: TokenEstimator,
+  isStale: (index: number) => boolean,
+): Sample[] {
   const model = modelOf(messages.findLast(isGoodAnswer));
   const samples: Sample[] = [];
   let estimated = 0;
   let images = 0;
   for (const [index, message] of messages.entries()) {
-    if (index >= staleBefore && isGoodAnswer(message) && modelOf(message) === model) {
+    if (isGoodAnswer(message) && !isStale(index) && modelOf(message) === model) {
       const reported = promptTokens(message.usage) - images;
       if (reported > 0 && isPlausibleCount(reported, estimated, UNSEEN_TOKENS))
         samples.push({ estimated, reported });

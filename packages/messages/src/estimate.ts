@@ -83,8 +83,8 @@ export interface ContextTokensOptions {
   /** What the model sees, oldest first. */
   messages: readonly Message[];
   estimator: TokenEstimator;
-  /** The usage of messages before this index is older than the latest compaction or edit: not trusted. */
-  staleBefore: number;
+  /** True for the index of an answer to another context than this one: its usage is not trusted. Default: none is. */
+  isStale?: (index: number) => boolean;
   /**
    * Tokens beside the messages, where they are known: of the system prompt and the tools; below 0 where the messages are
    * estimated too high. Called only where no usage can be trusted, for it may take its time. Default: 0.
@@ -101,9 +101,9 @@ export const UNSEEN_TOKENS = 20_000;
  * files of other programs hold what their servers made up.
  */
 export function estimateContextTokens(options: ContextTokensOptions): ContextTokens {
-  const { messages, estimator, staleBefore } = options;
+  const { messages, estimator, isStale } = options;
   const usageIndex = messages.findLastIndex(
-    (message, index) => index >= staleBefore && isGoodAnswer(message) && isPlausible(options, index),
+    (message, index) => isGoodAnswer(message) && isStale?.(index) !== true && isPlausible(options, index),
   );
   if (usageIndex < 0) {
     const trailingTokens = Math.max(0, (options.overheadTokens?.() ?? 0) + estimated(messages, estimator));

@@ -33,7 +33,7 @@ const context = (messages: Message[], staleBefore = 0, overheadTokens?: number) 
   estimateContextTokens({
     messages,
     estimator: chars4Estimator,
-    staleBefore,
+    isStale: (index) => index < staleBefore,
     ...(overheadTokens === undefined ? {} : { overheadTokens: () => overheadTokens }),
   });
 

@@ -71,7 +71,6 @@ describe("damaged content reads as empty", () => {
         const context = estimateContextTokens({
           messages: [message],
           estimator: chars4Estimator,
-          staleBefore: 0,
         });
         expect(context.tokens).toBeGreaterThanOrEqual(0);
       }),
