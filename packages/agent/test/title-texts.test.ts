@@ -1,13 +1,12 @@
-import { byScript } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { cleanTitle, titleOf, withoutSecrets } from "../src/listing/title-text.ts";
+import { cleanTitle, proseOf, titleOf, withoutSecrets } from "../src/listing/title-text.ts";
 import { secrets } from "./secret-examples.ts";
 
 test.each<[string, string, string | undefined]>([
   ["a short request as it is", "Fix the failing test", "Fix the failing test"],
   ["without its full stop", "Fix the failing test in src/cart.ts.", "Fix the failing test in src/cart.ts"],
-  ["a question without its mark", "Why is the build slow?", "Why is the build slow"],
+  ["a question", "Why is the build slow?", "Why is the build slow?"],
   ["the first sentence", "Add a login page. Use the old styles for it.", "Add a login page"],
   [
     "not a first sentence of one word",
@@ -19,25 +18,24 @@ test.each<[string, string, string | undefined]>([
     "Rename a.b.c to d in index.ts now",
     "Rename a.b.c to d in index.ts now",
   ],
-  ["no greeting", "Hi there, fix the parser", "Fix the parser"],
-  ["no greeting before a name in code", "Hi, parseCart() drops commas", "parseCart() drops commas"],
-  ["no please", "please fix the parser", "fix the parser"],
-  ["a greeting on a line of its own", "Hello!\n\nThe parser drops commas.", "The parser drops commas"],
-  ["no consent", "ok\nrename the module", "rename the module"],
-  ["markdown's marks", "## Task\n- **Fix** the `parse()` call", "Task"],
+  ["a request with a greeting", "Hi there, fix the parser", "Hi there, fix the parser"],
+  ["a line of words", "ok\nrename the module", "rename the module"],
+  ["a heading", "## Fix the parser\n- now", "Fix the parser"],
+  ["emphasised words", "- **Fix** the *slow* `parse()` call\n- more", "Fix the slow `parse()` call"],
+  ["a link's text", "Read [the guide](https://example.org/a) first", "Read the guide first"],
   ["a list's first point", "- [x] done things\n- others", "[x] done things"],
-  ["no code block", "```ts\nconst a = 1;\n```\nWhy does this fail?", "Why does this fail"],
+  ["no code block", "```ts\nconst a = 1;\n```\nWhy does this fail?", "Why does this fail?"],
   ["no file that was put in", '<file name="a.ts">\nconst a = 1;\n</file>\nExplain a.ts', "Explain a.ts"],
   ["no reminder", "<system-reminder>\nBe nice.\n</system-reminder>\nSort the imports", "Sort the imports"],
   ["a dotfile", ".gitignore should list dist", ".gitignore should list dist"],
   ["terminal colours", "\u001b[31mred\u001b[0m text is wrong", "red text is wrong"],
   ["right-to-left tricks", "open \u202egpj.exe please now", "open gpj.exe please now"],
-  ["German", "Bitte behebe den Fehler im Warenkorb.", "Behebe den Fehler im Warenkorb"],
-  ["Russian", "Привет! Исправь ошибку в корзине", "Исправь ошибку в корзине"],
-  ["Chinese", "请修复购物车的总价。然后运行测试。", "修复购物车的总价"],
+  ["German", "Bitte behebe den Fehler im Warenkorb.", "Bitte behebe den Fehler im Warenkorb"],
+  ["Russian", "Привет! Исправь ошибку в корзине", "Привет! Исправь ошибку в корзине"],
+  ["Chinese", "请修复购物车的总价。然后运行测试。", "请修复购物车的总价"],
   ["Japanese", "カートの合計を直してください。", "カートの合計を直してください"],
   ["Arabic", "أصلح سلة التسوق", "أصلح سلة التسوق"],
-  ["nothing but consent", "ok, thanks!", undefined],
+  ["nothing but a single word", "Hello!", undefined],
   ["nothing but a command", "/model", undefined],
   ["nothing but a number", "42", undefined],
   ["nothing", "  \n ", undefined],
@@ -46,26 +44,63 @@ test.each<[string, string, string | undefined]>([
   expect(titleOf(request)).toBe(title);
 });
 
-test.each<[string, string, string]>([
-  [
-    "at a word, without small words that lead on",
-    "Refactor the payment module so that it does not depend on the legacy database layer and the old queue of the shop",
-    "Refactor the payment module so that it does not depend on the legacy database layer and the old queue",
-  ],
-  [
-    "without an open bracket",
-    "Move all of the helpers of the shop into one place (see the long list in the document about helpers)",
-    "Move all of the helpers of the shop into one place",
-  ],
-])("a long request is cut %s", (_, request, title) => {
-  expect(titleOf(request)).toBe(title);
+test.each([
+  "Fix __init__.py",
+  "mcp__web__get-sum fails",
+  "_private and __dunder__ names",
+  "Rename max_input_tokens to max_tokens",
+  "Lint src/**/*.ts and lib/**/*.js",
+  "**/*.ts and **/*.js are not found",
+  "*.ts files",
+  "* is a wildcard",
+  "Pass *args and **kwargs on",
+  "f(*a, **b) and g(*c)",
+  "Map<K, Array<T>> is slow",
+  "<T> is unknown here",
+  "Replace <b>old</b> by <strong>",
+  "[x] does not toggle",
+  "Sort arr[i](x)[j] by ~/.config/a~1",
+  "#12 and #define FOO",
+  "`make test` fails in `./a_b`",
+  '"Cart" and "Order" differ',
+  "C++ and C# and a--",
+  "docs/2026-11-26-release-notes.md is wrong",
+  "why is 2 * 3 * 4 not 24",
+  "--dry-run is ignored",
+  "Is a > b && c < d?",
+])("a title keeps the characters of %j", (request) => {
+  expect(titleOf(request)).toBe(request);
+  expect(cleanTitle(request)).toBe(request);
+  expect(proseOf(request, 100)).toBe(request);
 });
 
-test("a long request without spaces is cut between characters", () => {
+test("a title is the beginning of its request, whatever names and paths are in it", () => {
+  const word = fc.constantFrom(
+    ..."fix the __init__ __init__.py a_b_c _x_ mcp__web__get-sum **/*.ts src/**/a.js *.md *args **kw".split(
+      " ",
+    ),
+    ..."<T> Array<T> <b>x</b> [x] [a][b] f(*a,*b) #12 ~/.rc ~~x C++ `a` `b_c` $HOME {a,b} a|b @x/y -n".split(
+      " ",
+    ),
+  );
+  fc.assert(
+    fc.property(fc.array(word, { minLength: 1, maxLength: 20 }), (words) => {
+      const request = `Change ${words.join(" ")}`;
+      const title = titleOf(request)!;
+      expect(request.startsWith(title.replace(/…$/, ""))).toBe(true);
+      expect(title.endsWith("…")).toBe(title !== request);
+    }),
+  );
+});
+
+test("a long request is cut at a word", () => {
+  expect(
+    titleOf(
+      "Refactor the payment module so that it does not depend on the legacy database layer and the queue",
+    ),
+  ).toBe("Refactor the payment module so that it does not depend on the legacy database…");
   const title = titleOf("修复购物车".repeat(40))!;
-  expect(title.startsWith("修复购物车")).toBe(true);
-  expect(byScript(title)).toBeLessThanOrEqual(20);
-  expect(byScript(titleOf("x".repeat(5_000))!)).toBeLessThanOrEqual(20);
+  expect(title).toBe(`${"修复购物车".repeat(16).slice(0, 79)}…`);
 });
 
 test.each<[string, string]>([
@@ -114,7 +149,7 @@ test.each([
   expect(withoutSecrets(text)).toBe(text);
 });
 
-test("whatever the request: one line, about 20 tokens, well-formed, no trailing junk, the same each time", () => {
+test("whatever the request: one line, 80 characters, well-formed, no trailing full stop, the same each time", () => {
   const words = fc.array(
     fc.oneof(
       fc.string({ unit: "binary", maxLength: 30 }),
@@ -131,9 +166,9 @@ test("whatever the request: one line, about 20 tokens, well-formed, no trailing 
       const title = titleOf(request);
       expect(titleOf(request)).toBe(title);
       if (title === undefined) return;
-      expect(byScript(title)).toBeLessThanOrEqual(20);
+      expect([...title].length).toBeLessThanOrEqual(80);
       expect(title).toBe(title.trim());
-      expect(title).not.toMatch(/\p{Cc}|\u202e|[,;:.!?…(-]$/u);
+      expect(title).not.toMatch(/\p{Cc}|\u202e|[,;:.]$/u);
       expect(title.isWellFormed()).toBe(true);
       for (const secret of secrets) expect(title).not.toContain(secret);
     }),

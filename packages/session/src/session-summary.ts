@@ -16,7 +16,7 @@ export interface ChangedLines {
 
 /** What a session was about and what it changed, as of its latest change of a file. */
 export interface SessionBlurb {
-  /** At most about 100 tokens; empty where there is none. */
+  /** At most 400 characters; empty if there is none. */
   summary: string;
   /** Files that were changed, those that are not listed included. */
   fileCount: number;

@@ -1,126 +1,70 @@
 import {
   askedText,
   authorizationPattern,
-  byScript,
   secretShapes,
   typedLine,
   typedText,
   type UserMessage,
   withoutTerminalControls,
 } from "@bonsai-agent/messages";
+import { lineText } from "@bonsai-agent/session";
 
 /** About as much as fits one line of a list. */
-const TITLE_TOKENS = 20;
-/** No title needs more of a text to be made of; a pasted log can be large. */
-const LOOKED_AT_CHARACTERS = 10_000;
-const LEAST_LETTERS = 3;
+const TITLE_CHARS = 80;
+/** Only the beginning of a text is read for its title: a pasted log can be large. */
+const READ_CHARS = 10_000;
+const MIN_LETTERS = 3;
 
 /**
- * A title made of what the user asked for first: how its first telling line begins. Undefined for a text that tells
- * nothing. Same text, same title.
+ * A title made of a request: its first sentence, in the user's own characters. Only Markdown's headings, emphasis and
+ * links, secrets and the full stop are left out. Undefined for a request without a line of words.
  */
 export function titleOf(request: string): string | undefined {
-  const line = linesOf(request)
-    .map(withoutGreeting)
-    .find((each) => letters(each) >= LEAST_LETTERS && !isTrivial(each));
+  const line = linesOf(request).find((each) => letters(each) >= MIN_LETTERS && !NAMES_NOTHING.test(each));
   return line === undefined ? undefined : title(firstSentence(line));
 }
 
-/** What a user asked for: as it was typed, with what a template made of it behind it. */
+/** A single short word, such as a greeting or a consent; and a command of the interface. */
+const NAMES_NOTHING = /^(?:[\p{Lu}\p{Ll}]{1,12}[.!?]*|\/[\w-]+)$/u;
+
+/** The user's request: as it was typed, with the text that a template made of it below. */
 export function requestText(message: UserMessage): string {
   return typedLine(message) === undefined ? typedText(message) : askedText(message);
 }
 
-/** A model's title, in one line and without what models put around it; undefined where nothing is left. */
+/** A model's title in one line, without what models put around it; undefined if nothing is left. */
 export function cleanTitle(answer: string): string | undefined {
-  const line = linesOf(answer).find((each) => letters(each) >= LEAST_LETTERS);
-  return line === undefined
-    ? undefined
-    : title(line.replace(/^(?:title|titel|titre|título|标题|タイトル)\s*[:：]\s*/i, ""));
+  const line = linesOf(answer).find((each) => letters(each) >= MIN_LETTERS);
+  const bare = line
+    ?.replace(/^(?:title|titel|titre|título|标题|タイトル)\s*[:：]\s*/i, "")
+    .replace(/^["“„«'`]([^"“”„«»'`]*)["”“»'`][.。]?$/u, "$1");
+  return bare === undefined ? undefined : title(bare);
 }
 
-/** What a text says, on one line: without code, marks and secrets. */
-export function proseOf(text: string): string {
-  const lines = linesOf(text).filter((line) => line !== "");
-  return lines.join(" ").replaceAll(/\s+/g, " ");
+/** The words of a text on one line: without code, Markdown's frames and secrets, cut at a word's end. */
+export function proseOf(text: string, maxChars: number): string {
+  return cut(
+    linesOf(text)
+      .filter((line) => line !== "")
+      .join(" "),
+    maxChars,
+  );
 }
 
-/** The lines of a text, without blocks, secrets and marks. */
-function linesOf(text: string): string[] {
-  const bare = withoutSecrets(withoutBlocks(plain(text.slice(0, LOOKED_AT_CHARACTERS))));
-  return bare.split("\n").map(withoutMarks);
+/** The text on one line, cut at a word's end. */
+export function cut(text: string, maxChars: number): string {
+  return lineText([{ text: text.replaceAll(/\s+/g, " ").trim() }], maxChars);
 }
-
-/** Within a number of tokens, ended at a word. */
-export function shortened(text: string, maxTokens: number): string {
-  const single = text.replaceAll(/\s+/g, " ").trim();
-  if (byScript(single) <= maxTokens) return single;
-  const parts = single.match(word) ?? [];
-  return within(maxTokens, (tokens) => {
-    const kept = parts.slice(0, fitting(parts, tokens)).join("");
-    return withoutTail(kept === "" ? characters(single, tokens) : kept);
-  });
-}
-
-/** A word where there are any, a character in scripts that have none; with the space before it. */
-const word =
-  /\s?[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|\s?[^\s\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]+/gu;
 
 function title(text: string): string | undefined {
-  const begun = withoutOpenBracket(text).replace(/^[\s\p{P}\p{S}]+(?=[\p{L}\p{N}])/u, leading);
-  const bare = within(TITLE_TOKENS, (tokens) =>
-    withoutOpenBracket(shortened(begun, tokens)).replace(ENDING, ""),
-  );
-  return letters(bare) >= LEAST_LETTERS ? bare : undefined;
+  const bare = text.replace(/[\s,;:.…·、。，；：]+$/u, "");
+  return letters(bare) < MIN_LETTERS ? undefined : cut(bare, TITLE_CHARS);
 }
 
-/** A text without its end can count for more than with it, where the script changes. */
-function within(maxTokens: number, cut: (tokens: number) => string): string {
-  let tokens = maxTokens;
-  let text = cut(tokens);
-  while (byScript(text) > maxTokens && tokens > 1) text = cut(--tokens);
-  return text;
-}
-
-/** What ends no title: punctuation other than what closes something. */
-const ENDING = /[\s,;:.!?…·、。，；：！？–—\-'"“”‘’„«»|/\\&+=*#([{<]+$/u;
-
-/** `.gitignore`, `#12`, `@scope/name`, `/etc/hosts`, `$HOME`, `--flag` and `(…)` belong to what they stand before. */
-function leading(marks: string): string {
-  return /[.#@/$~]$|--?$|[([¿¡]$/u.exec(marks)?.[0] ?? "";
-}
-
-/** How many of the parts fit. */
-function fitting(parts: readonly string[], maxTokens: number): number {
-  let count = 0;
-  let text = "";
-  for (const part of parts) {
-    text += part;
-    if (byScript(text) > maxTokens) break;
-    count += 1;
-  }
-  return count;
-}
-
-/** One word alone can be too long. */
-function characters(text: string, maxTokens: number): string {
-  const all = [...text];
-  let count = Math.min(all.length, maxTokens * 4);
-  while (count > 1 && byScript(all.slice(0, count).join("")) > maxTokens) count -= 1;
-  return all.slice(0, count).join("");
-}
-
-/** Small words at the place of the cut lead on to what is not there. */
-function withoutTail(text: string): string {
-  return text
-    .replace(ENDING, "")
-    .replace(/(?:\s\p{Ll}{1,3}){1,3}$/u, "")
-    .replace(ENDING, "");
-}
-
-function withoutOpenBracket(text: string): string {
-  const at = Math.max(text.lastIndexOf("("), text.lastIndexOf("["), text.lastIndexOf("{"));
-  return at > 0 && !/[)\]}]/.test(text.slice(at)) ? text.slice(0, at) : text;
+/** The lines of a text, without blocks, secrets and Markdown's frames. */
+function linesOf(text: string): string[] {
+  const lines = withoutSecrets(withoutBlocks(plain(text.slice(0, READ_CHARS)))).split("\n");
+  return withoutListMarks(lines).map((line) => withoutFrames(line).replaceAll(/\s+/g, " ").trim());
 }
 
 /** Without what terminals and right-to-left overrides would make of it. */
@@ -131,48 +75,41 @@ function plain(text: string): string {
     .replaceAll(/\p{Cc}/gu, (each) => (each === "\n" ? each : " "));
 }
 
-/** Code, files and reminders are no words of the user's. */
+/** Code blocks, files and reminders are not the user's words. All of them take whole lines. */
 function withoutBlocks(text: string): string {
   return text
-    .replaceAll(/```[\s\S]*?(?:```|$)/g, "\n")
-    .replaceAll(/<([a-z][\w-]{0,40})\b[^>]{0,400}>[\s\S]*?<\/\1>/gi, "\n");
+    .replaceAll(/^[ \t]*(`{3,}|~{3,})[\s\S]*?(?:^[ \t]*\1[^\n]*$|$(?![\s\S]))/gm, "")
+    .replaceAll(/^<([a-z][\w-]{0,40})\b[^>\n]{0,400}>\n[\s\S]*?<\/\1>[ \t]*$/gim, "");
 }
 
-/** Markdown's marks for headings, lists, quotations and emphasis. */
-function withoutMarks(line: string): string {
+/** A list has more than one item: a single `* ` or `> ` can be text. */
+function withoutListMarks(lines: readonly string[]): string[] {
+  const markOf = (line: string) => /^\s*([-*+>•])\s/.exec(line)?.[1];
+  const counts = new Map<string | undefined, number>();
+  for (const line of lines) counts.set(markOf(line), (counts.get(markOf(line)) ?? 0) + 1);
+  return lines.map((line) => {
+    const mark = markOf(line);
+    return mark !== undefined && counts.get(mark)! > 1 ? line.trimStart().slice(mark.length) : line;
+  });
+}
+
+/** Markdown's headings, links, and emphasis around words. Paths, globs and names in code look like emphasis, but stand inside words. */
+function withoutFrames(line: string): string {
   return line
-    .replace(/^\s*(?:(?:#{1,6}|[-*+>•]|\d{1,2}[.)])\s+)+/, "")
-    .replaceAll(/`|\*\*|__/g, "")
-    .replaceAll(/\s+/g, " ")
-    .trim();
+    .replace(/^\s*#{1,6}\s+(.*?)(?:\s+#+)?\s*$/, "$1")
+    .replaceAll(/!?\[([^[\]]+)\]\(https?:[^()\s]*\)/g, "$1")
+    .replaceAll(EMPHASIS, "$2");
 }
 
-const greeting =
-  /^(?:(?:hi|hello|hey|hallo|moin|servus|bonjour|salut|hola|ciao|olá|ola|привет|здравствуйте|你好|您好|こんにちは|안녕하세요)(?:\s+(?:there|all|everyone|team|zusammen|à tous))?(?:[\s,!.:;，！。、]+|$)|(?:please|pls|bitte|por favor|s'il (?:te|vous) pla[iî]t|пожалуйста)[\s,]+|请(?=\p{L}))+/iu;
+const EMPHASIS =
+  /(?<=^|[\s([{"'“‘])(\*{1,3})(?=[\p{L}\p{N}"'`])([^*]*[\p{L}\p{N}.!?:;,"'`)])\1(?=$|[\s)\]}"'”’.,;:!?])/gu;
 
-/** What was left of a sentence begins as the sentence did. */
-function withoutGreeting(line: string): string {
-  const rest = line.replace(greeting, "").trim();
-  const wasCapital = rest !== line && /^\p{Lu}/u.test(line);
-  return wasCapital ? rest.replace(/^\p{Ll}(?=\p{Ll}*(?:\s|$))/u, (letter) => letter.toUpperCase()) : rest;
-}
-
-const trivial =
-  /^(?:(?:ok|okay|yes|yeah|no|nope|continue|go on|go ahead|proceed|next|thanks|thank you|great|cool|test|ping|weiter|ja|nein|danke|oui|non|merci|si|sí|gracias|да|нет|спасибо|好的|谢谢|继续|はい|いいえ|ありがとう)[\s.,!…。！]*)+$/iu;
-
-/** Greetings and consent tell nothing, nor does a command of the interface. */
-function isTrivial(line: string): boolean {
-  return trivial.test(line) || /^\/[\w-]+$/.test(line);
-}
-
-const LEAST_SENTENCE_CHARACTERS = 12;
+const MIN_SENTENCE_LETTERS = 12;
 
 function firstSentence(line: string): string {
   for (const end of line.matchAll(/(?<![.!?…])[.!?…]+(?=\s)|[。！？]+/g)) {
     const until = end.index + end[0].length;
-    if (
-      letters(line.slice(0, until)) >= (/[。！？]/.test(end[0]) ? LEAST_LETTERS : LEAST_SENTENCE_CHARACTERS)
-    )
+    if (letters(line.slice(0, until)) >= (/[。！？]/.test(end[0]) ? MIN_LETTERS : MIN_SENTENCE_LETTERS))
       return line.slice(0, until);
   }
   return line;
@@ -223,5 +160,6 @@ function isSecret(word: string): boolean {
 
 function looksRandom(part: string): boolean {
   if (part.length < LEAST_RANDOM_CHARACTERS || !/^[A-Za-z0-9+_=.-]+$/.test(part)) return false;
-  return (part.match(/\d/g)?.length ?? 0) >= 3 && /[A-Za-z]/.test(part);
+  const isNamed = part.split(/[-_.+=]/).every((piece) => /^(?:[A-Za-z]*|\d{1,8}|[a-z]+\d{1,4})$/.test(piece));
+  return !isNamed && (part.match(/\d/g)?.length ?? 0) >= 3 && /[A-Za-z]/.test(part);
 }
