@@ -14,6 +14,7 @@ import {
 } from "./commander.ts";
 import { wrongUsage } from "./failure.ts";
 import { agentFlags } from "./grammar.ts";
+import { withoutShortFlags } from "./pi-words.ts";
 import { bonsaiVersion } from "./version.ts";
 
 /**
@@ -21,7 +22,8 @@ import { bonsaiVersion } from "./version.ts";
  * preliminary until `withFlags` has read them again.
  * @throws BonsaiError `wrong_usage`.
  */
-export function agentCall(argv: readonly string[], io: CliIo): AgentCall {
+export function agentCall(words: readonly string[], io: CliIo): AgentCall {
+  const argv = withoutShortFlags(words);
   const command = agentCommand(io).allowUnknownOption();
   parseArguments(command, argv);
   const unknownFlags = unknownFlagsOf(command, argv);

@@ -5,6 +5,7 @@ import type { BonsaiError } from "@bonsai-agent/messages";
 import { type Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { wrongUsage } from "./failure.ts";
 import type { CommandGrammar, OptionGrammar } from "./grammar.ts";
+import { insteadOfFlag } from "./pi-words.ts";
 
 /** Makes commander throw its errors, and print only help. */
 export function configureCommand(command: Command, io: CliIo): void {
@@ -88,6 +89,9 @@ export function usageError(error: CommanderError, form?: CommandGrammar): Bonsai
     error.code === "commander.excessArguments"
       ? " To send these words to the model, run `bonsai -p WORDS`."
       : "";
+  const [, flag = ""] = /unknown option '(-[^'=]+)/.exec(error.message) ?? [];
+  const instead = form === undefined ? insteadOfFlag(flag) : undefined;
+  if (instead !== undefined) return wrongUsage(`The flag ${flag} is not one of Bonsai's.`, instead, error);
   const help = form === undefined ? "bonsai help flags" : `bonsai ${form.name} --help`;
   return wrongUsage(message, `Run \`${help}\` for the usage.${hint}`, error);
 }

@@ -65,6 +65,7 @@ export const aliases: readonly (readonly [alias: string, command: string])[] = [
   ["install", "extension add"],
   ["list", "extension list"],
   ["remove", "extension remove"],
+  ["uninstall", "extension remove"],
   ["update", "extension update"],
   ["logout", "login --forget"],
   ["lab tune", "lab --tune"],

@@ -4,7 +4,7 @@ import { bonsaiVersion } from "./version.ts";
 /** After a signal, a reader who stopped reading does not keep the process; nor does what an extension left running. */
 const endGraceMs = 2_000;
 const argv = process.argv.slice(2);
-if (argv.length === 1 && (argv[0] === "--version" || argv[0] === "-V")) printVersion();
+if (argv.length === 1 && ["--version", "-V", "-v"].includes(argv[0]!)) printVersion();
 else await runProgram();
 
 /** Before anything is loaded: scripts ask for the version often. */

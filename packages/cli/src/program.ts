@@ -4,6 +4,7 @@ import type { ExitCode } from "@bonsai-agent/app/invocation";
 import { type CliIo, isInteractiveTerminal } from "@bonsai-agent/app/io";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { findCommand, findGroup, isCommandWord, nearestCommand, nearestInGroup } from "./command-words.ts";
+import { insteadOfCommand } from "./pi-words.ts";
 
 /**
  * Runs one command line.
@@ -67,6 +68,13 @@ function isAgentLine(argv: readonly string[], io: CliIo): boolean {
 
 function rejectTypo(first: string, rest: readonly string[], io: CliIo): void {
   if (first === "" || first.startsWith("-")) return;
+  const instead = insteadOfCommand(first, rest);
+  if (instead !== undefined)
+    throw new BonsaiError({
+      code: "unknown_command",
+      message: `Unknown command '${first}'.`,
+      hint: `${instead} To send these words to the model, run \`bonsai -p WORDS\`.`,
+    });
   const nearest = nearestCommand(first);
   const asksHelp = rest.length === 1 && (rest[0] === "--help" || rest[0] === "-h");
   if (nearest === undefined ? !asksHelp : !canFollow(nearest, rest, io)) return;

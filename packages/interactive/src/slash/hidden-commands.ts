@@ -2,6 +2,7 @@ import type { SlashCommand } from "../interactive-context.ts";
 import { openBrowserView } from "./browser-view.ts";
 import { demoCommand } from "./demo.ts";
 import { removeLogin } from "./login.ts";
+import { modelCommand } from "./model-commands.ts";
 import { forkWholeSession, labelLatest, resumeCommand } from "./session-commands.ts";
 import { settingsCommand } from "./settings-commands.ts";
 import { showSummarySources } from "./summary-sources.ts";
@@ -26,6 +27,7 @@ export const hiddenCommands: readonly Omit<SlashCommand, "description">[] = [
     worksWhileBusy: true,
     run: (args, context) => (args === "" ? settingsCommand.run("theme", context) : setTheme(args, context)),
   },
+  { name: "scoped-models", run: (_args, context) => modelCommand.run("", context) },
   { name: "logout", worksWhileBusy: true, run: removeLogin },
   demoCommand,
 ];

@@ -84,10 +84,23 @@ export const slashCommands: readonly SlashCommand[] = [
 
 type AnyCommand = Omit<SlashCommand, "description">;
 
-const allCommands: readonly AnyCommand[] = [...slashCommands, ...hiddenCommands];
+const allCommands: readonly AnyCommand[] = [
+  ...slashCommands,
+  ...hiddenCommands,
+  { ...helpCommand(() => slashCommands), name: "hotkeys" },
+];
 
 /** Names that extensions cannot use for commands. */
 export const reservedNames: readonly string[] = allCommands.map(({ name }) => name);
+
+/** For each command that only pi has: what to do in Bonsai. */
+const OTHER_COMMANDS: ReadonlyMap<string, string> = new Map([
+  ["share", "Bonsai uploads nothing. /export writes a page that you can share."],
+  ["mcp", "MCP is an extension: run `bonsai extension add mcp`, then /reload."],
+  ["llama", "Local servers are found automatically: choose their models with /model."],
+  ["changelog", "`bonsai --version` shows the version."],
+  ["bug", "/session shows the facts for a report."],
+]);
 
 /** The command in a prompt, with its arguments. */
 export function slashCommandOf(text: string): { command: AnyCommand; args: string } | undefined {
@@ -104,10 +117,11 @@ export function unknownCommand(text: string, more: readonly { name: string }[]):
   const [, name] = /^\s*\/([a-z][\w:.-]*)(?=\s|$)/i.exec(text) ?? [];
   if (name === undefined || existsSync(`/${name}`)) return undefined;
   const names = [...slashCommands, ...more].map((command) => command.name);
-  const nearest = nearestWord(name.toLowerCase(), names);
+  const instead = OTHER_COMMANDS.get(name);
+  const nearest = instead === undefined ? nearestWord(name.toLowerCase(), names) : undefined;
   return new BonsaiError({
     code: "unknown_command",
     message: `There is no command /${name}.${nearest === undefined ? "" : ` Did you mean /${nearest}?`}`,
-    hint: "/help lists the commands. To send this text to the model, start it with another character.",
+    hint: `${instead ?? "/help lists the commands."} To send this text to the model, start it with another character.`,
   });
 }
