@@ -136,7 +136,7 @@ export const insteadOfAi: Readonly<Record<string, string>> = {
 
 /** Of `pi-agent-core`. */
 export const insteadOfAgentCore: Readonly<Record<string, string>> = {
-  ...each("Agent AgentHarness agentLoop agentLoopContinue runAgentLoop runAgentLoopContinue", start),
+  AgentHarness: start,
   ...each("streamProxy setDefaultStreamFn", provider),
   ...each(
     "JsonlSessionRepo MemorySessionRepo StorageBackedSession",

@@ -1,14 +1,6 @@
-import {
-  type AssistantMessage,
-  contentBlocks,
-  deepCopy,
-  promptTokens,
-  type ToolCall,
-  type Usage,
-} from "@bonsai-agent/messages";
-import { classifyFailure, ProviderError, type ToolDeclaration } from "@bonsai-agent/models";
-import { type TSchema, type TUnsafe, Type } from "typebox";
-import { Value } from "typebox/value";
+import { type AssistantMessage, contentBlocks, promptTokens, type Usage } from "@bonsai-agent/messages";
+import { classifyFailure, ProviderError } from "@bonsai-agent/models";
+import { type TUnsafe, Type } from "typebox";
 import { bonsaiModel, type GivenModel, piModel } from "../models/model.ts";
 import {
   collapsed,
@@ -28,6 +20,7 @@ export {
   createAssistantMessageEventStream,
   EventStream,
 } from "../models/streams.ts";
+export { validateToolArguments, validateToolCall } from "../models/tool-arguments.ts";
 export { clampThinkingLevel, getSupportedThinkingLevels, modelsAreEqual } from "./known-models.ts";
 export { parseJsonWithRepair, parseStreamingJson, repairJson } from "./partial-json.ts";
 export { uuidv7 } from "./sessions.ts";
@@ -86,24 +79,6 @@ export function StringEnum<Values extends readonly string[]>(
   options: { description?: string; default?: Values[number] } = {},
 ): TUnsafe<Values[number]> {
   return Type.Unsafe<Values[number]>({ type: "string", enum: [...values], ...options });
-}
-
-/** The arguments of a call, values that only have the wrong type converted. @throws Error where they do not fit */
-export function validateToolArguments({ name, parameters }: ToolDeclaration, call: ToolCall): unknown {
-  const schema = parameters as TSchema;
-  const converted = Value.Convert(schema, deepCopy(call.arguments));
-  if (Value.Check(schema, converted)) return converted;
-  const problems = [...Value.Errors(schema, converted)].map(
-    ({ instancePath, message }) => `${instancePath || "/"}: ${message}`,
-  );
-  throw new Error(`The arguments of ${name} do not match its parameters. ${problems.join("; ")}`);
-}
-
-/** As `validateToolArguments`, for the tool that the call names. */
-export function validateToolCall(tools: readonly ToolDeclaration[], call: ToolCall): unknown {
-  const tool = tools.find(({ name }) => name === call.name);
-  if (tool === undefined) throw new Error(`Unknown tool: ${call.name}.`);
-  return validateToolArguments(tool, call);
 }
 
 /** True for an answer that says that the request was too long, also one that was cut off in silence. */
