@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { defineConfig, type UserConfig } from "tsdown";
 import { ThirdPartyNotices } from "./third-party.ts";
@@ -44,6 +45,13 @@ const licences = {
     writeFileSync("THIRD-PARTY-NOTICES.md", notices.text());
   },
 };
+
+const photon = dirname(
+  createRequire(new URL("../pi-adapter/src/modules/images.ts", import.meta.url)).resolve(
+    "@silvia-odwyer/photon-node",
+  ),
+);
+notices.add([join(photon, "photon_rs.js")]);
 
 const extensionsFolder = fileURLToPath(new URL("../../extensions", import.meta.url));
 
@@ -103,6 +111,8 @@ const command: UserConfig = {
   // What the pages of sessions run, and how they look: read as text, never loaded.
   copy: [
     { from: "../page/dist/page-bundle", to: "dist" },
+    // A library that reads its WebAssembly file beside itself.
+    { from: `${photon}/{package.json,photon_rs.js,photon_rs_bg.wasm}`, to: "dist/photon" },
     // The guides and references, for the built-in skill that answers questions about Bonsai.
     { from: "../../docs/*.md", to: "skills/bonsai/docs" },
     { from: "../../docs/reference/*.md", to: "skills/bonsai/docs/reference" },

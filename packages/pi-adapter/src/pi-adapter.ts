@@ -12,13 +12,14 @@ import { writtenForPi } from "./written-for-pi.ts";
 /**
  * Lays pi's names that have no place in Bonsai over the API and the context. Where a name means one thing here and
  * another in pi (streamed events, the files of a compaction), extensions that were written for pi get pi's.
+ * @param options.isAllForPi true: all are taken for such. Default: those that import a package of pi
  */
-export function piAdapter(): ExtensionAdapter {
+export function piAdapter({ isAllForPi = false }: { isAllForPi?: boolean } = {}): ExtensionAdapter {
   const prompts = new PromptEvents();
   const known = new Map<string, PiExtension>();
   return {
     api(api, extension) {
-      const isForPi = writtenForPi(extension.path);
+      const isForPi = isAllForPi || writtenForPi(extension.path);
       const pi = { api, extension, isForPi, prompts, notifyOnce: onceFor(extension) };
       known.set(extension.path, pi);
       return piApi(pi);

@@ -67,7 +67,6 @@ const models = "Use ctx.modelRegistry: find, getAvailable, getApiKeyAndHeaders, 
 const drawn = "Bonsai draws its own messages. A renderer can return components of pi-tui.";
 const provider = "Use registerProvider(name, {streamSimple, models}) of the API object.";
 const list = "Use ctx.ui.select, or a SelectList of pi-tui with ctx.ui.custom.";
-const images = "Bonsai sends images as they are.";
 const shell = "Bonsai runs commands in bash. Use createBashTool and createLocalBashOperations.";
 const trust = "Use ctx.isProjectTrusted(). The user decides about trust before extensions load.";
 const docs = "Read docs/extensions.md in Bonsai's repository.";
@@ -79,11 +78,11 @@ const each = (names: string, instead: string): Readonly<Record<string, string>> 
 
 /** What to use in the place of exports of `pi-coding-agent` that Bonsai has no place for. */
 export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
-  ...each("AgentSession AgentSessionRuntime InteractiveMode RpcClient", start),
-  ...each("createAgentSession createAgentSessionFromServices createAgentSessionRuntime", start),
+  ...each("AgentSessionRuntime InteractiveMode RpcClient", start),
+  ...each("createAgentSessionFromServices createAgentSessionRuntime", start),
   ...each("createAgentSessionServices runPrintMode runRpcMode main", start),
-  ...each("AuthStorage ModelRegistry ModelRuntime readStoredCredential", models),
-  ...each("resolveCliModel resolveModelScopeWithDiagnostics CredentialSynchronizationError", models),
+  ...each("AuthStorage ModelRegistry readStoredCredential", models),
+  ...each("CredentialSynchronizationError", models),
   ...each("AssistantMessageComponent UserMessageComponent ToolExecutionComponent ArminComponent", drawn),
   ...each("CustomMessageComponent BashExecutionComponent BranchSummaryMessageComponent", drawn),
   ...each("CompactionSummaryMessageComponent SkillInvocationMessageComponent", drawn),
@@ -91,7 +90,6 @@ export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
   ...each("ThemeSelectorComponent ThinkingSelectorComponent TreeSelectorComponent", list),
   ...each("UserMessageSelectorComponent SettingsSelectorComponent", list),
   ...each("LoginDialogComponent OAuthSelectorComponent", keys),
-  ...each("resizeImage convertToPng formatDimensionNote", images),
   ...each("createPowerShellTool createPowerShellToolDefinition", shell),
   ...each("createLocalPowerShellOperations getPowerShellConfig", shell),
   ...each("ProjectTrustStore hasTrustRequiringProjectResources", trust),
@@ -103,9 +101,6 @@ export const insteadOfCodingAgent: Readonly<Record<string, string>> = {
     "Bonsai has no replacement.",
   ),
   DefaultPackageManager: "Install packages with `bonsai extension add`.",
-  DefaultResourceLoader:
-    "Bonsai finds skills, prompt templates and themes itself. Add more in a resources_discover handler. Use loadSkills to read skills.",
-  loadProjectContextFiles: "ctx.getSystemPrompt() contains the project's instructions.",
   parseArgs: "Use registerFlag and getFlag of the API object.",
   FooterComponent: "Use ctx.ui.setFooter.",
   ExtensionSelectorComponent: "Use ctx.ui.select.",

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
 import { Type } from "typebox";
+import { expect, test } from "vitest";
 import { Agent, agentLoop } from "../src/modules/agent-core.ts";
 import { AssistantMessageEventStream } from "../src/modules/ai.ts";
 

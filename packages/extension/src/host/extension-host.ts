@@ -79,6 +79,8 @@ export interface AdaptedExtension {
   readonly path: string;
   /** As notices name it. */
   readonly name: string;
+  /** The program that runs it. */
+  readonly host: ExtensionHost;
   /** Keeps an undo until the extension is unloaded; the function returned undoes at once. */
   keep(undo: () => void): () => void;
   onNotice(notice: AgentNotice): void;

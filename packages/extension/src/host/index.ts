@@ -51,6 +51,7 @@ export type {
   FrontEndUI,
   SessionControl,
 } from "./extension-host.ts";
+export { registerProvider } from "./extension-providers.ts";
 export type {
   Extensions,
   FailedExtension,
@@ -67,5 +68,6 @@ export {
   type FoundExtensions,
   findExtensions,
 } from "./find-extensions.ts";
+export { modelRegistryOf } from "./model-registry.ts";
 export { loadExtensions } from "./running-extensions.ts";
 export { contextEntries, sessionManagerOf, sessionProjection } from "./session-manager.ts";

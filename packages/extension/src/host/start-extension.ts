@@ -77,6 +77,7 @@ export function apiOf(
   const extension: AdaptedExtension = {
     path: scope.path,
     name: scope.source,
+    host,
     keep: (undo) => scope.keep(undo),
     onNotice: (notice) => host.onNotice(notice),
     notifyRefused: (error) => host.onNotice(refusalNotice(scope, error)),

@@ -68,7 +68,8 @@ export class Agent {
     this.streamFunction = streamFn;
     this.convertToLlm =
       convertToLlm ?? ((messages) => messages.filter(({ role }) => rolesOfModels.includes(role)));
-    for (const name of changeable) Object.defineProperty(this, name, optionOf(this.#options as Record<string, unknown>, name));
+    for (const name of changeable)
+      Object.defineProperty(this, name, optionOf(this.#options as Record<string, unknown>, name));
   }
 
   /** Events of its runs; a run waits for its listeners. The function returned ends it. */
@@ -222,7 +223,11 @@ export class Agent {
   }
 
   /** A run that breaks ends with an answer that says why. */
-  async #fail(error: unknown, emit: (event: AgentEvent) => Promise<void>, signal: AbortSignal): Promise<void> {
+  async #fail(
+    error: unknown,
+    emit: (event: AgentEvent) => Promise<void>,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { provider, id, api } = this.state.model as { provider: string; id: string; api?: string };
     const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
     const message = {

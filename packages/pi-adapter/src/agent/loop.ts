@@ -3,7 +3,13 @@ import type { ThinkingLevel, ToolDeclaration } from "@bonsai-agent/models";
 import type { GivenModel } from "../models/model.ts";
 import { currentTools, stream, type TranscriptMessage } from "../models/requests.ts";
 import { EventStream, type PiStreamEvent } from "../models/streams.ts";
-import { type AgentTool, runToolCalls, type ToolEvent, type ToolHooks, type ToolResult } from "./tool-calls.ts";
+import {
+  type AgentTool,
+  runToolCalls,
+  type ToolEvent,
+  type ToolHooks,
+  type ToolResult,
+} from "./tool-calls.ts";
 
 /** A message of a model, a system message, or one of the application's own. */
 export type AgentMessage = TranscriptMessage;

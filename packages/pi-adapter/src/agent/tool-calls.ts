@@ -123,7 +123,9 @@ async function prepare(
   { message, tool, parts }: { message: AssistantMessage; tool: AgentTool | undefined; parts: BatchParts },
 ): Promise<() => Promise<Outcome>> {
   const { context, hooks, signal } = parts;
-  const refused = (reason: string, more = {}) => async () => ({ ...failure(reason), ...more });
+  const refused =
+    (reason: string, more = {}) =>
+    async () => ({ ...failure(reason), ...more });
   if (message.stopReason === "length") return refused(cutOff(call));
   if (tool === undefined) return refused(`Tool ${call.name} not found`);
   try {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ConfirmPath } from "@bonsai-agent/agent";
 import type { ExtensionContext } from "@bonsai-agent/extension";
-import type { AskOptions, ModelContext, ModelRegistry } from "@bonsai-agent/extension/host";
+import type { AskOptions, ExtensionHost, ModelContext, ModelRegistry } from "@bonsai-agent/extension/host";
 import { type AssistantMessage, contentText, type Message } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
@@ -137,19 +137,26 @@ let latest: InUse | undefined;
 interface InUse {
   context: ExtensionContext;
   confirmPath: ConfirmPath;
+  host: ExtensionHost | undefined;
 }
 
 /** For all that the caller does from here on. @param confirmPath default: nobody can be asked about paths */
 export function useContext(
   context: ExtensionContext,
   confirmPath: ConfirmPath = async () => undefined,
+  host?: ExtensionHost,
 ): void {
-  latest = { context, confirmPath };
+  latest = { context, confirmPath, host };
   given.enterWith(latest);
 }
 
 export function contextInUse(): ExtensionContext | undefined {
   return inUse()?.context;
+}
+
+/** The program that runs the extension; undefined where an extension works outside of any. */
+export function hostInUse(): ExtensionHost | undefined {
+  return inUse()?.host;
 }
 
 /** Asks about paths beyond the project where there is a context; undefined where an extension works outside of any. */

@@ -8,6 +8,11 @@ import { CustomEditor } from "./custom-editor.ts";
 import { BorderedLoader } from "./drawing.ts";
 
 export { convertToLlm, defineTool, serializeConversation } from "@bonsai-agent/extension";
+export { AgentSession } from "../sdk/agent-session.ts";
+export { createAgentSession } from "../sdk/create-agent-session.ts";
+export { resolveCliModel, resolveModelScopeWithDiagnostics } from "../sdk/model-resolver.ts";
+export { ModelRuntime } from "../sdk/model-runtime.ts";
+export { DefaultResourceLoader, loadProjectContextFiles } from "../sdk/resource-loader.ts";
 export { PiOwnTheme as Theme } from "../theme.ts";
 export { createLocalBashOperations } from "../tools/bash-operations.ts";
 export {
@@ -65,6 +70,7 @@ export {
   rawKeyHint,
 } from "./drawing.ts";
 export { parseFrontmatter, stripFrontmatter } from "./frontmatter.ts";
+export { convertToPng, formatDimensionNote, resizeImage } from "./images.ts";
 export { SessionManager } from "./session-manager.ts";
 export {
   buildContextEntries,

@@ -119,6 +119,21 @@ export class KeptSession {
     if (path.some(isAnswer)) this.#keep();
   }
 
+  /** The session for an agent that appends to it. @throws BonsaiError `pi_session_in_use` */
+  forAgent(): Session {
+    if (this.#isCopy) this.#forWriting(() => {});
+    else this.#keep();
+    return this.#session;
+  }
+
+  /** Reads the file again: an agent closed its session. */
+  readAgain(): void {
+    const { leafId } = this.#session;
+    if (this.#file === undefined) return;
+    this.open(this.#file);
+    if (leafId !== null && this.#session.entry(leafId) !== undefined) this.#session.moveTo(leafId);
+  }
+
   #forWriting<Result>(write: (session: Session, under: string | null) => Result): Result {
     const { leafId } = this.#session;
     if (!this.#isCopy) return write(this.#session, leafId);

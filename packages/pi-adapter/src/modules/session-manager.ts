@@ -58,12 +58,19 @@ export const SessionManager = {
 };
 
 type ListProgress = (loaded: number, total: number) => void;
-type PiSessionManager = ReturnType<typeof managerOf>;
+export type PiSessionManager = ReturnType<typeof managerOf>;
+
+const keptSessions = new WeakMap<object, KeptSession>();
+
+/** The session of a manager; undefined for an object that `SessionManager` did not make. */
+export function keptSessionOf(manager: object): KeptSession | undefined {
+  return keptSessions.get(manager);
+}
 
 /** What pi's extensions call on a session of their own. */
 function managerOf(kept: KeptSession) {
   const reading = sessionManagerOf(() => kept.session);
-  return {
+  const manager = {
     ...reading,
     getCwd: () => kept.cwd,
     getSessionFile: () => kept.file,
@@ -79,6 +86,8 @@ function managerOf(kept: KeptSession) {
     ...appendingTo(kept),
     ...changesOf(kept, reading),
   };
+  keptSessions.set(manager, kept);
+  return manager;
 }
 
 type Reading = ReturnType<typeof sessionManagerOf>;

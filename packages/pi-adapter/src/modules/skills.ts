@@ -7,7 +7,7 @@ import { bonsaiHome } from "@bonsai-agent/session";
 import { parse } from "yaml";
 
 /** A skill of the Agent Skills standard: a folder with a SKILL.md, or one Markdown file. */
-interface Skill {
+export interface Skill {
   name: string;
   description: string;
   filePath: string;
@@ -32,7 +32,7 @@ interface Diagnostic {
   collision?: { resourceType: "skill"; name: string; winnerPath: string; loserPath: string };
 }
 
-interface LoadedSkills {
+export interface LoadedSkills {
   skills: Skill[];
   diagnostics: Diagnostic[];
 }

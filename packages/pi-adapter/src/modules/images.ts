@@ -1,0 +1,185 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import type { PhotonImage } from "@silvia-odwyer/photon-node";
+
+type Photon = typeof import("@silvia-odwyer/photon-node");
+
+interface ResizeOptions {
+  /** Pixels. Default 2000. */
+  maxWidth?: number;
+  /** Pixels. Default 2000. */
+  maxHeight?: number;
+  /** Of the text in base64. Default: below the limit of providers, 4.5 MiB. */
+  maxBytes?: number;
+  /** Default 80. */
+  jpegQuality?: number;
+}
+
+export interface ResizedImage {
+  /** In base64. */
+  data: string;
+  mimeType: string;
+  originalWidth: number;
+  originalHeight: number;
+  width: number;
+  height: number;
+  wasResized: boolean;
+}
+
+const MAX_BYTES = 4.5 * 1024 * 1024;
+/** After this many steps of three quarters, an image of 2000 pixels is one pixel wide. */
+const MAX_STEPS = 30;
+
+/** The image within bounds; null for bytes that are no image, or that no size makes small enough. */
+export async function resizeImage(
+  bytes: Uint8Array,
+  mimeType: string,
+  options: ResizeOptions = {},
+): Promise<ResizedImage | null> {
+  const { maxWidth = 2_000, maxHeight = 2_000, maxBytes = MAX_BYTES } = options;
+  return withImage(bytes, (image, photon) => {
+    const [originalWidth, originalHeight] = [image.get_width(), image.get_height()];
+    const original = { originalWidth, originalHeight };
+    const isSmall = originalWidth <= maxWidth && originalHeight <= maxHeight;
+    const data = Buffer.from(bytes).toString("base64");
+    if (isSmall && data.length < maxBytes)
+      return { data, mimeType, ...original, width: originalWidth, height: originalHeight, wasResized: false };
+    let scale = Math.min(1, maxWidth / originalWidth, maxHeight / originalHeight);
+    for (let step = 0; step < MAX_STEPS; step += 1) {
+      const [width, height] = [scaled(originalWidth, scale), scaled(originalHeight, scale)];
+      const found = smallest(photon, image, { width, height, maxBytes, quality: options.jpegQuality ?? 80 });
+      if (found !== undefined) return { ...found, ...original, width, height, wasResized: true };
+      scale *= 0.75;
+    }
+    return null;
+  });
+}
+
+const scaled = (pixels: number, scale: number): number => Math.max(1, Math.round(pixels * scale));
+
+/** The smaller of both formats at the usual quality, else the first quality that fits. */
+function smallest(
+  photon: Photon,
+  image: PhotonImage,
+  { width, height, maxBytes, quality }: { width: number; height: number; maxBytes: number; quality: number },
+): Pick<ResizedImage, "data" | "mimeType"> | undefined {
+  const resized = photon.resize(image, width, height, photon.SamplingFilter.Lanczos3);
+  try {
+    const jpeg = (at: number) => encoded(resized.get_bytes_jpeg(at), "image/jpeg");
+    const usual = [encoded(resized.get_bytes(), "image/png"), jpeg(quality)];
+    const candidates = usual.sort((a, b) => a.data.length - b.data.length);
+    const fitting = candidates.find(({ data }) => data.length < maxBytes);
+    return fitting ?? [70, 55, 40].map(jpeg).find(({ data }) => data.length < maxBytes);
+  } finally {
+    resized.free();
+  }
+}
+
+function encoded(bytes: Uint8Array, mimeType: string): Pick<ResizedImage, "data" | "mimeType"> {
+  return { data: Buffer.from(bytes).toString("base64"), mimeType };
+}
+
+/** A sentence for the model, which must find the same place in the original. */
+export function formatDimensionNote({
+  wasResized,
+  originalWidth,
+  originalHeight,
+  width,
+  height,
+}: ResizedImage): string | undefined {
+  if (!wasResized) return undefined;
+  const factor = (originalWidth / width).toFixed(2);
+  return `[Image: original ${originalWidth}x${originalHeight}, displayed at ${width}x${height}. Multiply coordinates by ${factor} to map to original image.]`;
+}
+
+/** The image as PNG, in base64; null for data that is no image. */
+export async function convertToPng(
+  data: string,
+  mimeType: string,
+): Promise<{ data: string; mimeType: string } | null> {
+  if (mimeType === "image/png") return { data, mimeType };
+  return withImage(Buffer.from(data, "base64"), (image) => encoded(image.get_bytes(), "image/png"));
+}
+
+/** Decodes an image, upright. Null for bytes that are no image. */
+async function withImage<Value>(
+  bytes: Uint8Array,
+  use: (image: PhotonImage, photon: Photon) => Value,
+): Promise<Value | null> {
+  const photon = loadPhoton();
+  let image: PhotonImage | undefined;
+  try {
+    image = upright(photon, photon.PhotonImage.new_from_byteslice(new Uint8Array(bytes)), bytes);
+    return use(image, photon);
+  } catch {
+    return null;
+  } finally {
+    image?.free();
+  }
+}
+
+let loaded: Photon | undefined;
+
+/** The library reads its WebAssembly file beside itself. So the command has it as files, not in its bundle. */
+function loadPhoton(): Photon {
+  const shipped = fileURLToPath(new URL("./photon/photon_rs.js", import.meta.url));
+  const name = existsSync(shipped) ? shipped : "@silvia-odwyer/photon-node";
+  loaded ??= createRequire(import.meta.url)(name) as Photon;
+  return loaded;
+}
+
+/** Turns a photo as its camera was held. The image that was given is freed if another takes its place. */
+function upright(photon: Photon, image: PhotonImage, bytes: Uint8Array): PhotonImage {
+  const orientation = orientationOf(bytes);
+  if (orientation === 1) return image;
+  const [width, height] = [image.get_width(), image.get_height()];
+  const isTurned = orientation >= 5;
+  const isMirrored = [2, 4, 5, 7].includes(orientation);
+  const [newWidth, newHeight] = isTurned ? [height, width] : [width, height];
+  const from = new Uint32Array(image.get_raw_pixels().slice().buffer);
+  const to = new Uint32Array(from.length);
+  for (let y = 0; y < newHeight; y += 1)
+    for (let x = 0; x < newWidth; x += 1) {
+      const across = isMirrored ? newWidth - 1 - x : x;
+      to[y * newWidth + x] = from[sourceIndex(orientation, { x: across, y, width, height })]!;
+    }
+  image.free();
+  return new photon.PhotonImage(new Uint8Array(to.buffer), newWidth, newHeight);
+}
+
+/** The pixel of the file for a pixel of the upright image, after a mirrored one was mirrored back. */
+function sourceIndex(
+  orientation: number,
+  { x, y, width, height }: { x: number; y: number; width: number; height: number },
+): number {
+  const isUpsideDown = orientation === 3 || orientation === 4;
+  if (isUpsideDown) return (height - 1 - y) * width + (width - 1 - x);
+  if (orientation < 5) return y * width + x;
+  const isClockwise = orientation === 5 || orientation === 6;
+  return isClockwise ? (height - 1 - x) * width + y : x * width + (width - 1 - y);
+}
+
+const EXIF = Buffer.from("Exif\0\0");
+/** The tag of the orientation. */
+const ORIENTATION = 0x0112;
+
+/** As a camera notes it: 1 for upright. */
+function orientationOf(bytes: Uint8Array): number {
+  const head = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.byteLength, 1 << 17));
+  const at = head.indexOf(EXIF);
+  if (at === -1) return 1;
+  try {
+    const tiff = head.subarray(at + EXIF.length);
+    const isLittle = tiff.readUInt16BE(0) === 0x4949;
+    const read16 = (offset: number) => (isLittle ? tiff.readUInt16LE(offset) : tiff.readUInt16BE(offset));
+    const start = isLittle ? tiff.readUInt32LE(4) : tiff.readUInt32BE(4);
+    for (let entry = 0; entry < read16(start); entry += 1) {
+      const offset = start + 2 + entry * 12;
+      if (read16(offset) === ORIENTATION) return Math.max(1, Math.min(8, read16(offset + 8)));
+    }
+  } catch {
+    // Cut off: the image is shown as it is.
+  }
+  return 1;
+}
