@@ -25,7 +25,7 @@ export function piContext<Context extends ExtensionContext>(context: Context, pi
   let ui: ExtensionUI | undefined;
   let registry: ModelRegistry | undefined;
   const asUser = sendingAsUser(pi);
-  useContext(context, pi.extension.confirmPath, pi.extension.host);
+  useContext(context, pi.extension.confirmPath, pi.extension);
   return overlay(context, {
     get ui() {
       ui ??= piUi(context, pi);

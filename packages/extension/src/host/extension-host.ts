@@ -2,6 +2,7 @@ import type { Agent, AgentNotice, ConfirmPath, LifecycleEvents } from "@bonsai-a
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Catalogue, CatalogueModel, KeyFile, ModelClient } from "@bonsai-agent/models";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
+import type { VirtualModules } from "../load/virtual-modules.ts";
 import type { Component, ComponentKeybindings, ComponentTui, Theme } from "../api/drawing.ts";
 import type { ExtensionAPI, FlagValue, ResourceCommandInfo } from "../api/extension-api.ts";
 import type {
@@ -81,6 +82,8 @@ export interface AdaptedExtension {
   readonly name: string;
   /** The program that runs it. */
   readonly host: ExtensionHost;
+  /** What it may import of the program. */
+  readonly modules: VirtualModules;
   /** Keeps an undo until the extension is unloaded; the function returned undoes at once. */
   keep(undo: () => void): () => void;
   onNotice(notice: AgentNotice): void;

@@ -190,7 +190,7 @@ class RunningExtensions implements Extensions {
 
   async #start(extension: ExtensionToStart): Promise<void> {
     const { found } = extension;
-    const { host, adapter } = this.#options;
+    const { host } = this.#options;
     const startedMs = performance.now();
     const names = this.#scopes.map(({ source }) => source);
     const source = freeName(shownPath(found.path, host.cwd), names);
@@ -199,7 +199,7 @@ class RunningExtensions implements Extensions {
     host.lifecycle.addSource(scope.source);
     try {
       const shared = { scope, host, registry: this.#registry, models: this.#models };
-      await startExtension(scope, extension, apiOf({ ...shared, reload: () => this.reload() }, adapter));
+      await startExtension(scope, extension, apiOf({ ...shared, reload: () => this.reload() }, this.#options));
       if (!scope.isUnloaded) this.#loaded.push({ ...found, loadMs: performance.now() - startedMs });
     } catch (error) {
       if (!scope.isUnloaded) this.#drop(scope, error as BonsaiError);

@@ -71,13 +71,14 @@ export async function startExtension(
 /** What an extension's function is called with, with the names of an adapter laid over it. */
 export function apiOf(
   shared: Pick<ExtensionRuntime, "scope" | "registry" | "host" | "models" | "reload">,
-  adapter: ExtensionAdapter | undefined,
+  { adapter, modules }: Pick<LoadExtensionsOptions, "adapter" | "modules">,
 ): ExtensionAPI {
   const { scope, host } = shared;
   const extension: AdaptedExtension = {
     path: scope.path,
     name: scope.source,
     host,
+    modules,
     keep: (undo) => scope.keep(undo),
     onNotice: (notice) => host.onNotice(notice),
     notifyRefused: (error) => host.onNotice(refusalNotice(scope, error)),

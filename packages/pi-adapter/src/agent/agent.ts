@@ -2,7 +2,6 @@ import type { AssistantMessage, ImageContent } from "@bonsai-agent/messages";
 import type { GivenModel } from "../models/model.ts";
 import { currentSystemPrompt, initialSystemMessage } from "../models/requests.ts";
 import {
-  type AgentContext,
   type AgentEvent,
   type AgentMessage,
   type CompletedTurn,
@@ -14,7 +13,7 @@ import {
   type StreamFn,
   toolDeclaration,
 } from "./loop.ts";
-import type { AgentTool } from "./tool-calls.ts";
+import type { AgentContext, AgentTool } from "./tool-calls.ts";
 
 type QueueMode = "all" | "one-at-a-time";
 

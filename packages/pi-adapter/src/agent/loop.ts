@@ -4,7 +4,8 @@ import type { GivenModel } from "../models/model.ts";
 import { currentTools, stream, type TranscriptMessage } from "../models/requests.ts";
 import { EventStream, type PiStreamEvent } from "../models/streams.ts";
 import {
-  type AgentTool,
+  type AgentContext,
+  type MessageEvent,
   runToolCalls,
   type ToolEvent,
   type ToolHooks,
@@ -13,11 +14,6 @@ import {
 
 /** A message of a model, a system message, or one of the application's own. */
 export type AgentMessage = TranscriptMessage;
-
-export interface AgentContext {
-  messages: AgentMessage[];
-  tools?: AgentTool[];
-}
 
 /** A completed answer with the results of its calls. */
 export interface CompletedTurn {
@@ -41,7 +37,7 @@ export type AgentEvent =
   | { type: "agent_start" | "turn_start" }
   | { type: "agent_end"; messages: AgentMessage[] }
   | { type: "turn_end"; message: AssistantMessage; toolResults: ToolResult[] }
-  | { type: "message_start" | "message_end"; message: AgentMessage }
+  | MessageEvent
   | { type: "message_update"; message: AgentMessage; assistantMessageEvent: PiStreamEvent }
   | ToolEvent;
 

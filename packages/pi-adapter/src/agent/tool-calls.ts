@@ -1,7 +1,7 @@
 import type { AssistantMessage, ToolCall, ToolResultMessage, Usage } from "@bonsai-agent/messages";
 import type { ToolDeclaration } from "@bonsai-agent/models";
+import type { TranscriptMessage } from "../models/requests.ts";
 import { validateToolArguments } from "../models/tool-arguments.ts";
-import type { AgentContext, AgentEvent } from "./loop.ts";
 
 /** What a tool of pi returns. */
 export interface AgentToolResult {
@@ -25,6 +25,17 @@ export interface AgentTool extends ToolDeclaration {
     signal?: AbortSignal,
     onUpdate?: (partialResult: AgentToolResult) => void,
   ): Promise<AgentToolResult>;
+}
+
+/** What a run works on. */
+export interface AgentContext {
+  messages: TranscriptMessage[];
+  tools?: AgentTool[];
+}
+
+export interface MessageEvent {
+  type: "message_start" | "message_end";
+  message: TranscriptMessage;
 }
 
 export type ToolResult = ToolResultMessage & { usage?: Usage | undefined };
@@ -73,7 +84,7 @@ export interface ToolHooks {
 interface BatchParts {
   context: AgentContext;
   hooks: ToolHooks;
-  emit: (event: AgentEvent) => Promise<void> | void;
+  emit: (event: ToolEvent | MessageEvent) => Promise<void> | void;
   signal: AbortSignal | undefined;
 }
 

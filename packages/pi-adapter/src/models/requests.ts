@@ -1,7 +1,14 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ConfirmPath } from "@bonsai-agent/agent";
 import type { ExtensionContext } from "@bonsai-agent/extension";
-import type { AskOptions, ExtensionHost, ModelContext, ModelRegistry } from "@bonsai-agent/extension/host";
+import type {
+  AdaptedExtension,
+  AskOptions,
+  ExtensionHost,
+  ModelContext,
+  ModelRegistry,
+  VirtualModules,
+} from "@bonsai-agent/extension/host";
 import { type AssistantMessage, contentText, type Message } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
@@ -137,16 +144,16 @@ let latest: InUse | undefined;
 interface InUse {
   context: ExtensionContext;
   confirmPath: ConfirmPath;
-  host: ExtensionHost | undefined;
+  extension: AdaptedExtension | undefined;
 }
 
 /** For all that the caller does from here on. @param confirmPath default: nobody can be asked about paths */
 export function useContext(
   context: ExtensionContext,
   confirmPath: ConfirmPath = async () => undefined,
-  host?: ExtensionHost,
+  extension?: AdaptedExtension,
 ): void {
-  latest = { context, confirmPath, host };
+  latest = { context, confirmPath, extension };
   given.enterWith(latest);
 }
 
@@ -156,7 +163,12 @@ export function contextInUse(): ExtensionContext | undefined {
 
 /** The program that runs the extension; undefined where an extension works outside of any. */
 export function hostInUse(): ExtensionHost | undefined {
-  return inUse()?.host;
+  return inUse()?.extension?.host;
+}
+
+/** What an extension may import of that program. */
+export function modulesInUse(): VirtualModules | undefined {
+  return inUse()?.extension?.modules;
 }
 
 /** Asks about paths beyond the project where there is a context; undefined where an extension works outside of any. */

@@ -26,11 +26,10 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { type CatalogueModel, defaultModel } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import { bonsaiModel, type GivenModel } from "../models/model.ts";
-import { hostInUse, levelOf } from "../models/requests.ts";
+import { hostInUse, levelOf, modulesInUse } from "../models/requests.ts";
 import { keptSessionOf, type PiSessionManager, SessionManager } from "../modules/session-manager.ts";
 import { SettingsManager } from "../modules/settings-manager.ts";
 import { piAdapter } from "../pi-adapter.ts";
-import { piModules } from "../pi-modules.ts";
 import { AgentSession, type Bound } from "./agent-session.ts";
 import { ModelRuntime } from "./model-runtime.ts";
 import { DefaultResourceLoader } from "./resource-loader.ts";
@@ -76,7 +75,7 @@ export async function createAgentSession(options: CreateAgentSessionOptions = {}
     host,
     inline,
     find: () => ({ extensions: loader.extensionPaths.map(foundByFlag), problems: [] }),
-    modules: { ...piModules(), ...hostModules() },
+    modules: modulesInUse() ?? hostModules(),
     adapter: piAdapter({ isAllForPi: true }),
   });
   extensions.attach(agent);
