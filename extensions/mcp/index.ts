@@ -27,14 +27,14 @@ export default function mcp(bonsai: ExtensionAPI): void {
   const servers = new McpServers({
     onNotice,
     hooks: {
-      fetch: (server) => logins.fetchOf(server),
-      async clientHandlers(client, server) {
-        await requests.attach(client, {
+      auth: (server) => logins.authOf(server),
+      clientHandlers(client, server) {
+        requests.attach(client, {
           name: server.name,
           hasRoots: server.config.hasRoots,
           pauseCalls: () => server.pauseCalls(),
         });
-        await resources.attach(client, server.name);
+        resources.attach(client, server.name);
       },
     },
   });

@@ -53,11 +53,22 @@ const photon = dirname(
 );
 notices.add([join(photon, "photon_rs.js")]);
 
+/** The MCP client brings a JSON Schema validator of 300 kB. The extension gives it another one. */
+const withoutAjv = {
+  name: "without-ajv",
+  resolveId: (source: string) =>
+    source === "@modelcontextprotocol/client/_shims" ? { id: "\0mcp-shims" } : null,
+  load: (id: string) =>
+    id === "\0mcp-shims"
+      ? "export const CORS_IS_POSSIBLE = false; export class DefaultJsonSchemaValidator {}"
+      : null,
+};
+
 const extensionsFolder = fileURLToPath(new URL("../../extensions", import.meta.url));
 
 /**
  * One first-party extension as a package in `dist/extensions`, with its libraries inside. The command gives it Bonsai's
- * packages and zod when it loads it, as it does for every other extension.
+ * packages and zod when it loads it, as it does for every other extension. Its libraries share that zod.
  */
 function shippedExtension(name: string): UserConfig {
   const manifest = JSON.parse(readFileSync(join(extensionsFolder, name, "package.json"), "utf8"));
@@ -80,11 +91,13 @@ function shippedExtension(name: string): UserConfig {
         resolveId: {
           order: "pre" as const,
           handler: (source: string, importer: string | undefined) =>
-            isOwn(importer) && /^(@bonsai-agent\/(?!permission-gate\/)|zod(\/|$))/.test(source)
+            /^zod(\/v4)?$/.test(source) ||
+            (isOwn(importer) && /^(@bonsai-agent\/(?!permission-gate\/)|zod\/)/.test(source))
               ? { id: source, external: true }
               : null,
         },
       },
+      withoutAjv,
       licences,
     ],
     onSuccess() {

@@ -3,7 +3,6 @@ import { plainLine } from "./foreign-text.ts";
 import { mentionOf } from "./mentions.ts";
 import type { McpServer } from "./server.ts";
 import type { McpServers } from "./servers.ts";
-import { type BegunTemplate, begunTemplate, templateStart } from "./uri-template.ts";
 
 type Provider = Parameters<Parameters<ExtensionUI["addAutocompleteProvider"]>[0]>[0];
 type Suggestions = NonNullable<Awaited<ReturnType<Provider["getSuggestions"]>>>;
@@ -18,7 +17,7 @@ const mostItems = 50;
 /** Beside files, which come first. */
 const mostBesideFiles = 5;
 
-/** What a server's prompt or template can be completed with; nothing where the server cannot, or does not in time. */
+/** Values for an argument of a prompt; none if the server has none in time. */
 export async function serverCompletions(
   server: McpServer,
   params: Parameters<NonNullable<McpServer["client"]>["complete"]>[0],
@@ -52,10 +51,8 @@ export function resourceCompletion(current: Provider, servers: McpServers): Prov
       const query = quoted ?? bare;
       const server = servers.get(query.split(":", 1)[0]!);
       if (server !== undefined && query.includes(":")) {
-        const found = await ofServer(server, query.slice(server.name.length + 1), options.signal);
-        begun.clear();
-        for (const { item, isBegun } of found) if (isBegun) begun.add(item.value);
-        return found.length === 0 ? null : { items: found.map(({ item }) => item), prefix };
+        const items = ofServer(server, query.slice(server.name.length + 1), begun);
+        return items.length === 0 ? null : { items, prefix };
       }
       const files = await current.getSuggestions(lines, line, column, options);
       const others = besideFiles(servers, query, begun);
@@ -81,60 +78,21 @@ export function resourceCompletion(current: Provider, servers: McpServers): Prov
   };
 }
 
-interface Found {
-  item: Item;
-  /** It has to go on. */
-  isBegun: boolean;
-}
-
-async function ofServer(server: McpServer, query: string, signal: AbortSignal): Promise<Found[]> {
+/** Resources, and the beginnings of templates: the user types their variables. */
+function ofServer(server: McpServer, query: string, begun: Set<string>): Item[] {
   const resources = server.resources
     .filter(({ uri, name }) => isIn(query, uri) || isIn(query, name))
-    .map(({ uri, name, description }) => ({
-      item: itemOf(mentionOf(server.name, uri), name, name === uri ? description : uri),
-      isBegun: false,
-    }));
-  const templates = server.resourceTemplates
-    .filter(({ uriTemplate, name }) => {
-      const start = templateStart(uriTemplate);
-      return query.length < start.length && (isIn(query, uriTemplate) || isIn(query, name));
-    })
-    .map(({ uriTemplate, name }) => ({
-      item: itemOf(begunMention(server.name, templateStart(uriTemplate)), name, uriTemplate),
-      isBegun: true,
-    }));
-  const values = await Promise.all(
-    server.resourceTemplates.map(({ uriTemplate }) => ofTemplate(server, uriTemplate, query, signal)),
-  );
-  return [...values.flat(), ...resources, ...templates].slice(0, mostItems);
-}
-
-async function ofTemplate(
-  server: McpServer,
-  uriTemplate: string,
-  query: string,
-  signal: AbortSignal,
-): Promise<Found[]> {
-  const typed = begunTemplate(uriTemplate, query);
-  if (typed === undefined) return [];
-  const values = await serverCompletions(server, templateRequest(uriTemplate, typed), signal);
-  return values.map((value) => {
-    const uri = `${typed.before}${value}${typed.after}`;
-    const whole = typed.isLast ? mentionOf(server.name, uri) : begunMention(server.name, uri);
-    return { item: itemOf(whole, value, uri), isBegun: !typed.isLast };
+    .map(({ uri, name, description }) =>
+      itemOf(mentionOf(server.name, uri), name, name === uri ? description : uri),
+    );
+  const templates = server.resourceTemplates.flatMap(({ uriTemplate, name }) => {
+    const start = uriTemplate.split("{", 1)[0]!;
+    const isWanted = query.length < start.length && (isIn(query, uriTemplate) || isIn(query, name));
+    return isWanted ? [itemOf(mentionOf(server.name, start).replace(/"$/, ""), name, uriTemplate)] : [];
   });
-}
-
-function templateRequest(uri: string, { variable, value, earlier }: BegunTemplate) {
-  return {
-    ref: { type: "ref/resource" as const, uri },
-    argument: { name: variable, value },
-    ...(Object.keys(earlier).length > 0 && { context: { arguments: { ...earlier } } }),
-  };
-}
-
-function begunMention(server: string, uri: string): string {
-  return mentionOf(server, uri).replace(/"$/, "");
+  begun.clear();
+  for (const { value } of templates) begun.add(value);
+  return [...resources, ...templates].slice(0, mostItems);
 }
 
 /** Servers by their names, and resources by theirs. */

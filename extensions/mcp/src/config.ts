@@ -37,6 +37,8 @@ export interface HttpServer extends ConfiguredServer {
   type: "http";
   url: string;
   headers: Readonly<Record<string, string>>;
+  /** True for the old transport with a stream of events. */
+  isSse?: boolean;
   /** How to log in, as the file has it. */
   oauth?: Readonly<Record<string, unknown>>;
 }
@@ -168,8 +170,8 @@ const isTextMap = (value: unknown) =>
 /** What a server may say, and what each is. Other fields are other programs' concern. */
 const fields: Readonly<Record<string, readonly [check: (value: unknown) => boolean, allowed: string]>> = {
   type: [
-    (value) => ["stdio", "http", "streamable-http"].includes(value as string),
-    '"stdio", "http" or "streamable-http"',
+    (value) => ["stdio", "http", "streamable-http", "sse"].includes(value as string),
+    '"stdio", "http", "streamable-http" or "sse"',
   ],
   command: [isText, "the name or path of a program, with its arguments in args"],
   args: [
@@ -217,8 +219,6 @@ function serverOf(given: EntryToRead): ServerConfig | string {
 }
 
 function wrongField(key: string, entry: Entry): string | undefined {
-  if (entry.type === "sse")
-    return `${key}.type is "sse", which MCP no longer supports. Use "http": many servers offer it at /mcp instead of /sse.`;
   for (const [field, [check, allowed]] of Object.entries(fields)) {
     const value = entry[field];
     if (value !== undefined && !check(value))
@@ -273,7 +273,15 @@ function httpServer(given: EntryToRead, entry: Entry): HttpServer {
     // Not the value: a header has the key.
     throw new Error(`${key}.headers has an invalid name or value (${(error as Error).name}).`);
   }
-  return { ...common(given, entry), type: "http", url, headers, ...(oauth && { oauth }) };
+  const isSse = entry.type === "sse";
+  return {
+    ...common(given, entry),
+    type: "http",
+    url,
+    headers,
+    ...(isSse && { isSse }),
+    ...(oauth && { oauth }),
+  };
 }
 
 function inHome(path: string): string {

@@ -1,5 +1,9 @@
-import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import type { FetchLike, Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type {
+  AuthProvider,
+  Client,
+  JsonSchemaValidatorResult,
+  Transport,
+} from "@modelcontextprotocol/client";
 import type { ServerConfig } from "./config.ts";
 import { messageOf, NEVER_MS, NoMessage, pause, ServerFault, withinTime } from "./faults.ts";
 import { plainLine } from "./foreign-text.ts";
@@ -38,6 +42,7 @@ export class Connection {
   client: Client | undefined;
   #transport: Transport | undefined;
   #fault: string | undefined;
+  #isOpen = false;
   #isClosed = false;
   readonly #named = new Set<string>();
   #refreshes = 0;
@@ -51,19 +56,23 @@ export class Connection {
   }
 
   /** @throws Error where no connection comes about within the time limit of a request */
-  async open(fetch: FetchLike | undefined, prepare: (client: Client) => void | Promise<void>): Promise<void> {
-    const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
-    const client = new Client({ name: "bonsai", version: "1" });
-    const transport = await this.#openTransport(fetch);
+  async open(auth: AuthProvider | undefined, prepare: (client: Client) => void): Promise<void> {
+    const { Client } = await import("./sdk.ts");
+    // Bonsai checks results itself: an expression of a schema could keep this program busy for ever.
+    const jsonSchemaValidator = { getValidator: () => acceptAll };
+    const client = new Client({ name: "bonsai", version: "1" }, { jsonSchemaValidator });
+    const transport = await this.#openTransport(auth);
     if (this.#isClosed) throw new Error("The connection was closed.");
     this.client = client;
     this.#transport = transport;
-    await prepare(client);
+    prepare(client);
     client.onerror = (error) => this.#onError(error);
-    await this.#listen(client);
+    for (const list of ["tools", "resources", "prompts"] as const)
+      client.setNotificationHandler(`notifications/${list}/list_changed`, () => this.#listChanged());
     try {
       // The SDK bounds its request, but not the notification after it.
       await withinTime(client.connect(transport, { timeout: NEVER_MS }), this.#config.timeoutMs);
+      this.#isOpen = true;
     } catch (error) {
       throw this.#cause(error);
     }
@@ -82,22 +91,14 @@ export class Connection {
     return this.client?.transport === undefined;
   }
 
-  async #openTransport(fetch: FetchLike | undefined): Promise<Transport> {
+  async #openTransport(auth: AuthProvider | undefined): Promise<Transport> {
     const config = this.#config;
     if (config.type === "stdio") {
       const { StdioTransport } = await import("./stdio-transport.ts");
       return new StdioTransport(config, (tail) => this.#events.onStderr(tail));
     }
     const { httpTransport } = await import("./http-transport.ts");
-    return httpTransport({ config, fetch, onFault: (error) => this.#end(error) });
-  }
-
-  async #listen(client: Client): Promise<void> {
-    const types = await import("@modelcontextprotocol/sdk/types.js");
-    const changed = () => this.#listChanged();
-    client.setNotificationHandler(types.ToolListChangedNotificationSchema, changed);
-    client.setNotificationHandler(types.ResourceListChangedNotificationSchema, changed);
-    client.setNotificationHandler(types.PromptListChangedNotificationSchema, changed);
+    return httpTransport({ config, auth, onFault: (error) => this.#end(error) });
   }
 
   /** What comes while the lists are read is one more reading, however often it comes. */
@@ -126,8 +127,8 @@ export class Connection {
   #onError(error: Error): void {
     if (error instanceof ServerFault) this.#fault ??= error.message;
     else if (error instanceof NoMessage) this.#name(plainLine(error.message), "no message");
-    // The SDK has no other sign of it, and lets all calls wait.
-    else if (/^Maximum reconnection attempts/.test(error.message)) this.#end(error);
+    // The stream of events of an SSE server broke: its answers are lost.
+    else if (error.name === "SseError" && this.#isOpen) this.#end(error);
   }
 
   #end(error: Error): void {
@@ -186,6 +187,10 @@ export class Connection {
     await this.client?.close().catch(() => {});
     await transport?.close().catch(() => {});
   }
+}
+
+function acceptAll<Data>(data: unknown): JsonSchemaValidatorResult<Data> {
+  return { valid: true, data: data as Data, errorMessage: undefined };
 }
 
 function endSession(transport: { terminateSession(): Promise<void> }): Promise<void> {

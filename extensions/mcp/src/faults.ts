@@ -1,58 +1,62 @@
+import type { StandardSchemaV1 } from "@modelcontextprotocol/client";
+
 /** Why a connection is over. */
 export class ServerFault extends Error {}
 
-/** What stands on a server's standard output and is no message. */
+/** A text on a server's standard output that is not a message. */
 export class NoMessage extends Error {
   constructor(line: string) {
     super(`The server wrote text to standard output that is not an MCP message: ${line.slice(0, 80)}`);
   }
 }
 
-/** Of one message, with images and files in it. A server that sends more is closed. */
-export const mostMessageBytes = 32 << 20;
-
+/** Size of one message, with images and files in it. A server that sends more is closed. */
+export const MAX_MESSAGE_BYTES = 32 << 20;
 /** For the SDK's own limits, where a limit of Bonsai ends the request before. */
 export const NEVER_MS = 2_147_483_647;
 
 export function tooLong(): ServerFault {
-  return new ServerFault(`The server sent a message larger than ${mostMessageBytes >> 20} MB.`);
+  return new ServerFault(`The server sent a message larger than ${MAX_MESSAGE_BYTES >> 20} MB.`);
 }
 
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/**
- * How fast a server may write: so many messages, or bytes of what is none, in a tenth of a second. Above that it has to
- * wait, for reading all that a runaway writes would leave no time for anything else.
- */
+/** Accepts every result: Bonsai reads the results of careless servers itself. */
+export const anyResult: StandardSchemaV1<unknown, Record<string, unknown>> = {
+  "~standard": {
+    version: 1,
+    vendor: "bonsai",
+    validate: (value) => ({ value: value as Record<string, unknown> }),
+  },
+};
+
+const WINDOW_MS = 100;
+const MAX_LINES_AT_ONCE = 500;
+
+/** Limits the output of a server per window of time: reading a runaway at full speed leaves no time for anything else. */
 export class Pace {
-  readonly #most: number;
+  readonly #max: number;
   #sinceMs = 0;
   #count = 0;
 
-  constructor(most: number) {
-    this.#most = most;
+  /** @param max lines, or bytes, in a tenth of a second */
+  constructor(max = MAX_LINES_AT_ONCE) {
+    this.#max = max;
   }
 
   /** @returns milliseconds to wait before more is read */
   add(count: number): number {
     const nowMs = performance.now();
-    if (nowMs - this.#sinceMs >= windowMs) {
+    if (nowMs - this.#sinceMs >= WINDOW_MS) {
       this.#sinceMs = nowMs;
       this.#count = 0;
     }
     this.#count += count;
-    return this.#count > this.#most ? windowMs : 0;
+    return this.#count > this.#max ? WINDOW_MS : 0;
   }
 }
-
-const windowMs = 100;
-
-/** Messages. */
-export const mostMessagesAtOnce = 500;
-/** Bytes of a standard error. */
-export const mostErrorBytesAtOnce = 1 << 20;
 
 export function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms).unref());

@@ -1,5 +1,5 @@
 import type { ExtensionUI } from "@bonsai-agent/extension";
-import type { ElicitRequestFormParams, ElicitResult } from "@modelcontextprotocol/sdk/types.js";
+import type { ElicitRequestFormParams, ElicitResult } from "@modelcontextprotocol/client";
 import { plainPart } from "./foreign-text.ts";
 import { type FieldValue, type FormField, formFields, shownValue } from "./form-fields.ts";
 

@@ -1,4 +1,4 @@
-import type { ElicitRequestFormParams, PrimitiveSchemaDefinition } from "@modelcontextprotocol/sdk/types.js";
+import type { ElicitRequestFormParams, PrimitiveSchemaDefinition } from "@modelcontextprotocol/client";
 import { plainLine } from "./foreign-text.ts";
 
 export type FieldValue = string | number | boolean | string[];

@@ -1,5 +1,5 @@
-import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { ResultSchema } from "@modelcontextprotocol/sdk/types.js";
+import type { Client } from "@modelcontextprotocol/client";
+import { anyResult } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
 
 /** A tool as its server describes it, what could do harm taken out. */
@@ -69,7 +69,7 @@ async function allPages(
   let cursor: string | undefined;
   for (let page = 0; page < mostPages; page += 1) {
     const request = { method: lists[kind], params: cursor === undefined ? {} : { cursor } };
-    const result: Record<string, unknown> = await client.request(request, ResultSchema, {
+    const result = await client.request(request, anyResult, {
       timeout: timeoutMs,
       signal,
     });

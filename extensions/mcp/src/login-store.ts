@@ -2,15 +2,18 @@ import { createHash } from "node:crypto";
 import { mkdir, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/extension";
-import type { OAuthDiscoveryState } from "@modelcontextprotocol/sdk/client/auth.js";
-import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import type {
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from "@modelcontextprotocol/client";
 
 /** What is known of a login at one server. */
 export interface StoredLogin {
   /** Who gave the tokens: refreshing asks no one else, whatever the server says by then. */
   discovery: OAuthDiscoveryState;
-  client: OAuthClientInformationMixed;
-  tokens: OAuthTokens;
+  client: StoredOAuthClientInformation;
+  tokens: StoredOAuthTokens;
   /** Milliseconds since 1970; absent where the tokens do not say. */
   expiresAt?: number;
 }

@@ -1,10 +1,9 @@
 import { BonsaiError, bonsaiHome, type ExtensionContext } from "@bonsai-agent/extension";
-import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { HttpServer } from "./config.ts";
 import { LoginStore } from "./login-store.ts";
 import { OAuthAccess, revokeLogin } from "./oauth-access.ts";
 import { oauthOptions } from "./oauth-options.ts";
-import type { McpServer } from "./server.ts";
+import type { McpServer, ServerAuth } from "./server.ts";
 
 interface LoginsOptions {
   openBrowser: (url: string) => Promise<boolean>;
@@ -23,9 +22,10 @@ export class Logins {
     this.#options = options;
   }
 
-  /** As `fetch`, in the name of whoever is logged in; an `Authorization` of the server's entry stands. */
-  fetchOf({ config }: McpServer): FetchLike {
-    return config.type === "http" ? this.#of(config).access.fetch : fetch;
+  /** The login for the server's transport. An `Authorization` header in its entry replaces it. */
+  authOf(server: McpServer): ServerAuth | undefined {
+    const { config } = server;
+    return config.type === "http" && this.canLogIn(server) ? this.#of(config).access : undefined;
   }
 
   /** True for a server where one can log in. */
@@ -88,7 +88,7 @@ export class Logins {
     if (known !== undefined) return known;
     const { home = bonsaiHome } = this.#options;
     const store = new LoginStore({ home: home(), server: name, url });
-    const made = { store, access: new OAuthAccess({ server: name, url, store }) };
+    const made = { store, access: new OAuthAccess({ server: name, store }) };
     this.#accesses.set(key, made);
     return made;
   }

@@ -1,20 +1,31 @@
 import { BonsaiError, type ExtensionAPI, type ExtensionCommandContext } from "@bonsai-agent/extension";
 import type { Logins } from "./logins.ts";
-import { overviewText, serverText, stateWords } from "./overview.ts";
-import type { Page, PageParts, ServerAction } from "./screen-pages.ts";
+import {
+  noServers,
+  type OverviewParts,
+  originOf,
+  overviewText,
+  serverHead,
+  serverRows,
+  serverText,
+  stateWords,
+  summaryLine,
+} from "./overview.ts";
 import type { McpServer } from "./server.ts";
 import { switchInFile } from "./server-switch.ts";
 
 export interface McpCommandOptions {
   bonsai: Pick<ExtensionAPI, "registerCommand">;
-  parts: Omit<PageParts, "cwd" | "logins">;
+  parts: Omit<OverviewParts, "cwd">;
   logins: Logins;
 }
 
-/** So long the list waits for servers that connect, where it cannot change afterwards. */
-const waitMs = 10_000;
+/** The text waits this long for servers that are connecting: it cannot change afterwards. */
+const WAIT_MS = 10_000;
 
-/** By the word behind `/mcp`: what is done with the server that is named behind it. */
+type ServerAction = "show" | "reconnect" | "login" | "logout" | "on" | "off" | "on in file" | "off in file";
+
+/** Words after `/mcp` that take the name of a server. */
 const verbs = {
   login: "login",
   logout: "logout",
@@ -50,15 +61,10 @@ async function run(options: McpCommandOptions, args: string, ctx: ExtensionComma
   if (verb !== undefined && servers.get(first) === undefined) throw wrongUse(args);
   if (second !== undefined) throw wrongUse(args);
   const server = first === "" ? undefined : named(options, first);
-  if (ctx.mode === "tui")
-    return show(options, server === undefined ? { of: "servers" } : pageOf(server), ctx);
-  await servers.settled(AbortSignal.timeout(waitMs));
+  if (ctx.mode === "tui") return choose(options, server, ctx);
+  await servers.settled(AbortSignal.timeout(WAIT_MS));
   const parts = { ...options.parts, cwd: ctx.cwd };
   ctx.ui.notify(server === undefined ? overviewText(parts) : serverText(server, parts));
-}
-
-function pageOf({ name }: McpServer): Page {
-  return { of: "server", name };
 }
 
 function named({ parts: { servers } }: McpCommandOptions, name: string): McpServer {
@@ -79,21 +85,57 @@ function wrongUse(args: string): BonsaiError {
   });
 }
 
-/** The screen, until the user leaves it; what is done in between may ask questions of its own. */
-async function show(options: McpCommandOptions, first: Page, ctx: ExtensionCommandContext): Promise<void> {
-  const { McpScreen } = await import("./mcp-screen.ts");
-  const { logins } = options;
-  let page = first;
+/** A list of all servers, then a list of actions. Esc leads back to the servers. */
+async function choose(
+  options: McpCommandOptions,
+  named: McpServer | undefined,
+  ctx: ExtensionCommandContext,
+): Promise<void> {
+  const parts = { ...options.parts, cwd: ctx.cwd };
   for (;;) {
-    const parts = { ...options.parts, cwd: ctx.cwd, logins };
-    const chosen = await ctx.ui.custom<{ action: ServerAction; server: string } | undefined>(
-      (tui, theme, keybindings, done) => new McpScreen({ parts, tui, theme, keybindings, done, page }),
-    );
-    const server = chosen && options.parts.servers.get(chosen.server);
-    if (chosen === undefined || server === undefined) return;
-    page = pageOf(server);
-    await told(ctx, () => act(options, chosen.action, server, ctx));
+    const server = named ?? (await chooseServer(parts, ctx));
+    if (server === undefined) return;
+    const actions = actionsOf(server, options.logins, parts);
+    const chosen = await ctx.ui.select(serverHead(server, parts), [...actions.keys()]);
+    const action = chosen === undefined ? undefined : actions.get(chosen);
+    if (action !== undefined) return act(options, action, server, ctx);
+    if (named !== undefined) return;
   }
+}
+
+async function chooseServer(
+  parts: OverviewParts,
+  { ui }: ExtensionCommandContext,
+): Promise<McpServer | undefined> {
+  const lines = new Map(
+    serverRows(parts).map(({ server, state, what, origin }) => [
+      [server.name, state, what, origin].filter((part) => part !== "").join(" · "),
+      server,
+    ]),
+  );
+  if (lines.size > 0)
+    return lines.get((await ui.select(`MCP servers: ${summaryLine(parts)}`, [...lines.keys()])) ?? "");
+  ui.notify(noServers);
+  return undefined;
+}
+
+/** Actions by their labels. */
+function actionsOf(server: McpServer, logins: Logins, { cwd }: OverviewParts): Map<string, ServerAction> {
+  const { state, config } = server;
+  const isOff = state === "disabled";
+  const canLogIn = logins.canLogIn(server) && !isOff;
+  const file = originOf(server, cwd);
+  const all: [label: string, action: ServerAction, isOffered: boolean][] = [
+    ["Show tools, resources, prompts and error output", "show", true],
+    [state === "needs-login" ? "Log in" : "Log in again", "login", canLogIn],
+    ["Log out", "logout", canLogIn && state === "ready"],
+    [state === "ready" ? "Reconnect" : "Connect", "reconnect", !isOff],
+    ["Turn on for this session", "on", isOff],
+    ["Turn off for this session", "off", !isOff],
+    [`Turn on in ${file}`, "on in file", !config.isEnabled],
+    [`Turn off in ${file}`, "off in file", config.isEnabled],
+  ];
+  return new Map(all.filter(([, , isOffered]) => isOffered).map(([label, action]) => [label, action]));
 }
 
 /** On a screen, what cannot be done is told in the user's words; elsewhere it fails the command. */
@@ -107,13 +149,15 @@ async function told(ctx: ExtensionCommandContext, task: () => Promise<void>): Pr
 }
 
 async function act(
-  { logins }: McpCommandOptions,
+  { logins, parts }: McpCommandOptions,
   action: ServerAction,
   server: McpServer,
   ctx: ExtensionCommandContext,
 ): Promise<void> {
   const { name, config } = server;
   switch (action) {
+    case "show":
+      return ctx.ui.notify(serverText(server, { ...parts, cwd: ctx.cwd }));
     case "login":
       await logins.logIn(server, ctx);
       return ctx.ui.notify(`Logged in to ${name}: ${stateOf(server)}`);

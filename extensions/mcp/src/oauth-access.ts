@@ -1,10 +1,10 @@
 import { BonsaiError } from "@bonsai-agent/extension";
-import type { OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
-import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { FetchLike, StoredOAuthTokens } from "@modelcontextprotocol/client";
 import { plainLine } from "./foreign-text.ts";
 import type { LoginStore, StoredLogin } from "./login-store.ts";
+import type { ServerAuth } from "./server.ts";
 
-/** A server refuses whoever is not logged in, or what the login allows is not enough. */
+/** The server refuses requests without a login, or the login allows too little. */
 class LoginNeeded extends BonsaiError {
   constructor(server: string, what: string) {
     super({
@@ -15,89 +15,85 @@ class LoginNeeded extends BonsaiError {
   }
 }
 
-/** What a server said when it refused. */
+/** What the server asked for when it refused. */
 export interface Challenge {
-  scope?: string;
-  resourceMetadataUrl?: URL;
+  scope?: string | undefined;
+  resourceMetadataUrl?: URL | undefined;
 }
 
 interface OAuthAccessOptions {
   server: string;
-  /** The server's address. */
-  url: string;
   store: LoginStore;
-  fetch?: FetchLike;
   /** Milliseconds that an authorization server has for an answer. Default 30,000. */
   timeoutMs?: number;
 }
 
-/** Tokens that would end within the time of a request are refreshed before it. */
-const earlyMs = 60_000;
+/** A token that would expire within the time of a request is refreshed before it. */
+const EARLY_MS = 60_000;
 
 /**
- * Requests to one server with the tokens of its login. Owner of when they are refreshed: shortly before they end, and once
- * when the server refuses them; of several processes one does it, and the others take what it got.
+ * The tokens of a login, for the SDK's transports. Owner of the time of a refresh: shortly before a token expires, and
+ * once if the server refuses it. One of several processes refreshes, and the others use its token.
  */
-export class OAuthAccess {
+export class OAuthAccess implements ServerAuth {
   readonly #options: OAuthAccessOptions;
   #refreshing: Promise<string | undefined> | undefined;
-  /** Of the latest refusal. */
+  #used: string | undefined;
+  /** The latest refusal. */
   challenge: Challenge = {};
 
   constructor(options: OAuthAccessOptions) {
     this.#options = options;
   }
 
-  /** As `fetch`, for the transport of this server. @throws LoginNeeded */
-  readonly fetch: FetchLike = async (address, init) => {
-    const { server, url, fetch: request = fetch } = this.#options;
-    const headers = new Headers(init?.headers);
-    // A token belongs to its server; and what the user's file has as a header is the user's.
-    if (headers.has("authorization") || new URL(address).origin !== new URL(url).origin)
-      return request(address, init);
-    const token = await this.#token();
-    const first = await request(address, { ...init, headers: withToken(headers, token) });
-    if (!(await this.#refuses(first))) return first;
-    if (first.status === 403)
-      throw new LoginNeeded(server, `a login with more permissions (${this.#wantedScope()})`);
-    const fresh = token === undefined ? undefined : await this.#refresh(token);
-    if (fresh === undefined) throw new LoginNeeded(server, token === undefined ? "a login" : "a new login");
-    const second = await request(address, { ...init, headers: withToken(headers, fresh) });
-    if (await this.#refuses(second)) throw new LoginNeeded(server, "a new login");
-    return second;
-  };
-
-  /** True for an answer that wants a login; what it says of that is kept. */
-  async #refuses(response: Response): Promise<boolean> {
-    if (response.status !== 401 && response.status !== 403) return false;
-    const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/sdk/client/auth.js");
-    const { error, scope, resourceMetadataUrl } = extractWWWAuthenticateParams(response);
-    if (response.status === 403 && error !== "insufficient_scope") return false;
-    this.challenge = { ...(scope && { scope }), ...(resourceMetadataUrl && { resourceMetadataUrl }) };
-    await response.body?.cancel();
-    return true;
+  /** Returns undefined without a login. */
+  async token(): Promise<string | undefined> {
+    this.#used = await this.#validToken();
+    return this.#used;
   }
 
-  #wantedScope(): string {
-    return plainLine(this.challenge.scope ?? "the server does not name them", 100);
+  /** Called after a 401. Refreshes the token. @throws LoginNeeded */
+  async onUnauthorized({ response }: { response: Response }): Promise<void> {
+    const { extractWWWAuthenticateParams } = await import("./sdk.ts");
+    const { scope, resourceMetadataUrl } = extractWWWAuthenticateParams(response);
+    this.challenge = { scope, resourceMetadataUrl };
+    const used = this.#used;
+    const fresh = used === undefined ? undefined : await this.#refresh(used);
+    if (fresh === undefined)
+      throw new LoginNeeded(this.#options.server, used === undefined ? "a login" : "a new login");
   }
 
-  /** Undefined where nobody is logged in. */
-  async #token(): Promise<string | undefined> {
+  /** Turns the SDK's errors about a login into a LoginNeeded. */
+  explain(error: unknown): unknown {
+    const { name, status, requiredScope, resourceMetadataUrl } = error as {
+      name?: string;
+      status?: number;
+      requiredScope?: string;
+      resourceMetadataUrl?: URL;
+    };
+    const { server } = this.#options;
+    if (status === 401) return new LoginNeeded(server, "a new login");
+    if (name !== "InsufficientScopeError") return error;
+    this.challenge = { scope: requiredScope, resourceMetadataUrl };
+    const wanted = plainLine(requiredScope ?? "the server does not name them", 100);
+    return new LoginNeeded(server, `a login with more permissions (${wanted})`);
+  }
+
+  async #validToken(): Promise<string | undefined> {
     const login = await this.#options.store.read();
     if (login === undefined) return undefined;
     const { tokens, expiresAt = Number.POSITIVE_INFINITY } = login;
-    if (expiresAt - Date.now() > earlyMs || tokens.refresh_token === undefined) return tokens.access_token;
+    if (expiresAt - Date.now() > EARLY_MS || tokens.refresh_token === undefined) return tokens.access_token;
     try {
       return await this.#refresh(tokens.access_token);
     } catch (error) {
-      // It holds still, and the next request tries again.
+      // It is still valid, and the next request tries again.
       if (expiresAt > Date.now()) return tokens.access_token;
       throw error;
     }
   }
 
-  /** The token after the one that was used; undefined where a login is needed. Calls at one time share one refresh. */
+  /** The token after the used one; undefined if a login is needed. Concurrent calls share one refresh. */
   #refresh(used: string): Promise<string | undefined> {
     this.#refreshing ??= this.#refreshOnce(used).finally(() => {
       this.#refreshing = undefined;
@@ -122,28 +118,25 @@ export class OAuthAccess {
     );
   }
 
-  /** Undefined where the refresh is refused. @throws BonsaiError `mcp_refresh_failed` where it may work later */
+  /** Undefined if the refresh is refused. @throws BonsaiError `mcp_refresh_failed` if it may work later */
   async #askForTokens(
     { discovery, client, tokens: { issuer } }: StoredLogin,
     refreshToken: string,
-  ): Promise<OAuthTokens | undefined> {
-    const { server, fetch: request = fetch, timeoutMs = 30_000 } = this.#options;
-    const [{ refreshAuthorization }, { OAuthError, ServerError }] = await Promise.all([
-      import("@modelcontextprotocol/sdk/client/auth.js"),
-      import("@modelcontextprotocol/sdk/server/auth/errors.js"),
-    ]);
+  ): Promise<StoredOAuthTokens | undefined> {
+    const { server, timeoutMs = 30_000 } = this.#options;
+    const sdk = await import("./sdk.ts");
     try {
       const { authorizationServerUrl, authorizationServerMetadata: metadata, resourceMetadata } = discovery;
-      const tokens = await refreshAuthorization(authorizationServerUrl, {
+      const tokens = await sdk.refreshAuthorization(authorizationServerUrl, {
         ...(metadata && { metadata }),
         clientInformation: client,
         refreshToken,
         ...(resourceMetadata && { resource: resourceMetadata.resource }),
-        fetchFn: withTimeout(request, timeoutMs),
+        fetchFn: withTimeout(fetch, timeoutMs),
       });
       return { ...tokens, ...(issuer && { issuer }) };
     } catch (error) {
-      if (error instanceof OAuthError && !(error instanceof ServerError)) return undefined;
+      if (error instanceof sdk.OAuthError && error.code !== sdk.OAuthErrorCode.ServerError) return undefined;
       throw new BonsaiError({
         code: "mcp_refresh_failed",
         message: `Cannot refresh the login for the MCP server ${server}: ${plainLine((error as Error).message)}`,
@@ -154,8 +147,8 @@ export class OAuthAccess {
   }
 }
 
-/** Milliseconds for taking a token back: nobody waits longer for a logout. */
-const revokingMs = 5_000;
+/** Milliseconds for revoking a token: a logout waits no longer. */
+const REVOKING_MS = 5_000;
 
 /**
  * Has the tokens of a login taken back where whoever gave them can do that. Never rejects.
@@ -168,7 +161,7 @@ export async function revokeLogin({ discovery, client, tokens }: StoredLogin): P
   const { protocol, origin } = new URL(taken);
   const isSameOrigin = typeof given === "string" && URL.canParse(given) && new URL(given).origin === origin;
   if (protocol !== "https:" && !isSameOrigin) return "the server revokes tokens only over unencrypted http.";
-  const request = withTimeout(fetch, revokingMs);
+  const request = withTimeout(fetch, REVOKING_MS);
   // The refresh token first: most take back with it all that came of it.
   const all = [
     ["refresh_token", tokens.refresh_token],
@@ -194,16 +187,10 @@ export async function revokeLogin({ discovery, client, tokens }: StoredLogin): P
   }
 }
 
-function withToken(headers: Headers, token: string | undefined): Headers {
-  const all = new Headers(headers);
-  if (token !== undefined) all.set("authorization", `Bearer ${token}`);
-  return all;
-}
-
 /** A login with tokens that were given right now. */
 export function loginWith(
   login: Omit<StoredLogin, "tokens" | "expiresAt">,
-  tokens: OAuthTokens,
+  tokens: StoredOAuthTokens,
 ): StoredLogin {
   const { discovery, client } = login;
   const { expires_in: seconds } = tokens;

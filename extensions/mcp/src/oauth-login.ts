@@ -1,9 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { BonsaiError, type ExtensionContext } from "@bonsai-agent/extension";
 import type { Loopback } from "@bonsai-agent/extension/login";
-import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/sdk/client/auth.js";
-import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
-import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type {
+  OAuthClientProvider,
+  OAuthDiscoveryState,
+  StoredOAuthClientInformation,
+  StoredOAuthTokens,
+} from "@modelcontextprotocol/client";
 import { plainLine } from "./foreign-text.ts";
 import type { LoginStore } from "./login-store.ts";
 import { type Challenge, loginWith, withTimeout } from "./oauth-access.ts";
@@ -21,7 +24,6 @@ export interface LoginRequest {
   /** Opens a page in the user's browser; false where that cannot be. */
   openBrowser: (url: string) => Promise<boolean>;
   signal?: AbortSignal | undefined;
-  fetch?: FetchLike;
   /** Milliseconds that an authorization server has for an answer. Default 30,000. */
   timeoutMs?: number;
 }
@@ -33,7 +35,7 @@ export interface LoginRequest {
  */
 export async function logIn(request: LoginRequest): Promise<void> {
   const [{ auth }, { openLoopback }] = await Promise.all([
-    import("@modelcontextprotocol/sdk/client/auth.js"),
+    import("./sdk.ts"),
     import("@bonsai-agent/extension/login"),
   ]);
   const { server, url: serverUrl, options, challenge, signal, timeoutMs = 30_000 } = request;
@@ -52,13 +54,15 @@ export async function logIn(request: LoginRequest): Promise<void> {
   const call = {
     serverUrl,
     ...(scope && { scope }),
-    fetchFn: withTimeout(request.fetch ?? fetch, timeoutMs, signal),
+    fetchFn: withTimeout(fetch, timeoutMs, signal),
   };
   const { resourceMetadataUrl } = challenge;
   try {
     await auth(client, { ...call, ...(resourceMetadataUrl && { resourceMetadataUrl }) });
     const authorizationCode = await client.answer();
-    await auth(client, { ...call, authorizationCode });
+    // The loopback has refused answers of other issuers.
+    const iss = client.found?.authorizationServerMetadata?.issuer;
+    await auth(client, { ...call, authorizationCode, ...(iss && { iss }) });
   } catch (error) {
     signal?.throwIfAborted();
     throw error instanceof BonsaiError ? error : failed(server, error);
@@ -69,6 +73,8 @@ export async function logIn(request: LoginRequest): Promise<void> {
 
 function failed(server: string, error: unknown): BonsaiError {
   const { message, name } = error as Error;
+  if (/^(IssuerMismatch|AuthorizationServerMismatch|InsecureTokenEndpoint)Error$/.test(name))
+    return untrusted(server, plainLine(message.replace(/\.$/, ""), 400));
   const isLate = name === "TimeoutError";
   const why = isLate ? "its authorization server did not answer in time." : plainLine(message, 400);
   return new BonsaiError({
@@ -86,12 +92,12 @@ class LoginClient implements OAuthClientProvider {
   readonly #request: LoginRequest;
   readonly #state = randomBytes(24).toString("base64url");
   #verifier = "";
-  #registered: OAuthClientInformationMixed | undefined;
+  #registered: StoredOAuthClientInformation | undefined;
   #page: URL | undefined;
   loopback: Loopback | undefined;
   found: OAuthDiscoveryState | undefined;
   /** Absent for a client that was registered by hand. */
-  saveClientInformation?: (client: OAuthClientInformationMixed) => void;
+  saveClientInformation?: (client: StoredOAuthClientInformation) => void;
 
   constructor(request: LoginRequest) {
     this.#request = request;
@@ -123,7 +129,7 @@ class LoginClient implements OAuthClientProvider {
     return this.#state;
   }
 
-  clientInformation(): OAuthClientInformationMixed | undefined {
+  clientInformation(): StoredOAuthClientInformation | undefined {
     return this.#registered;
   }
 
@@ -151,7 +157,7 @@ class LoginClient implements OAuthClientProvider {
     this.#page = page;
   }
 
-  async saveTokens(tokens: OAuthTokens): Promise<void> {
+  async saveTokens(tokens: StoredOAuthTokens): Promise<void> {
     const { store } = this.#request;
     const login = loginWith({ discovery: this.found!, client: this.#registered! }, tokens);
     await store.locked(() => store.write(login), this.#request.signal);
@@ -229,7 +235,7 @@ function cancelled(server: string): BonsaiError {
 }
 
 /**
- * What the server says of its login is followed only where nobody listens in, and where it speaks for itself.
+ * Refuses a login over plain http, before the browser opens. The SDK compares the issuers.
  * @throws BonsaiError `mcp_login_untrusted`
  */
 function checkDiscovery({ server, url }: LoginRequest, found: OAuthDiscoveryState): void {
@@ -244,12 +250,6 @@ function checkDiscovery({ server, url }: LoginRequest, found: OAuthDiscoveryStat
   const unsafe = addresses.find((address) => !isSafe(new URL(address), isLocal));
   if (unsafe !== undefined)
     throw untrusted(server, `its login uses ${plainLine(unsafe)}, which is not https`);
-  const issuer = metadata?.issuer;
-  if (issuer !== undefined && withoutSlash(issuer) !== withoutSlash(String(authorizationServerUrl)))
-    throw untrusted(
-      server,
-      `${plainLine(String(authorizationServerUrl))} identifies itself as ${plainLine(issuer)}`,
-    );
 }
 
 function isSafe({ protocol, hostname }: URL, isLocal: boolean): boolean {
@@ -258,10 +258,6 @@ function isSafe({ protocol, hostname }: URL, isLocal: boolean): boolean {
 
 function isLoopback(host: string): boolean {
   return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
-}
-
-function withoutSlash(address: string): string {
-  return (URL.parse(address)?.href ?? address).replace(/\/$/, "");
 }
 
 function untrusted(server: string, why: string): BonsaiError {

@@ -13,19 +13,6 @@ export interface OverviewParts {
   cwd: string;
 }
 
-/** A server as the list has it. */
-export interface ServerRow {
-  name: string;
-  state: ServerState;
-  /** As people read it. */
-  stateWord: string;
-  tools: number;
-  /** Of its tools' schemas in each request, estimated. */
-  tokens: number;
-  /** The file that has it, as people read it. */
-  origin: string;
-}
-
 export const stateWords: Readonly<Record<ServerState, string>> = {
   ready: "ready",
   connecting: "connecting",
@@ -44,27 +31,13 @@ const urgency: readonly ServerState[] = [
   "disabled",
 ];
 
-/** What wants attention comes first. */
-export function serverRows({ servers, tools, cwd }: OverviewParts): ServerRow[] {
-  return servers.all
-    .map((server) => ({
-      name: server.name,
-      state: server.state,
-      stateWord: stateWords[server.state],
-      tools: server.state === "disabled" ? 0 : server.tools.length,
-      tokens: toolsOf(tools, server).reduce((sum, { tokens }) => sum + tokens, 0),
-      origin: originOf(server, cwd),
-    }))
-    .toSorted((one, other) => urgency.indexOf(one.state) - urgency.indexOf(other.state));
-}
-
 export function originOf({ config: { file } }: McpServer, cwd: string): string {
   const fromCwd = relative(cwd, file);
   if (fromCwd !== "" && !fromCwd.startsWith("..")) return fromCwd;
   return file.startsWith(homedir() + sep) ? `~${file.slice(homedir().length)}` : file;
 }
 
-export function toolsOf({ offered }: McpTools, server: McpServer): OfferedTool[] {
+function toolsOf({ offered }: McpTools, server: McpServer): OfferedTool[] {
   return offered.filter((each) => each.server === server);
 }
 
@@ -78,11 +51,11 @@ export function summaryLine({ servers, tools }: OverviewParts): string {
   return `${ready} of ${counted(servers.all.length, "server")} ready · ${counted(count, "tool")}, ${tokenCount(tools.tokens)} ${how}`;
 }
 
-export function tokenCount(tokens: number): string {
+function tokenCount(tokens: number): string {
   return `~${tokens.toLocaleString("en-US")} tokens`;
 }
 
-export function counted(count: number, noun: string): string {
+function counted(count: number, noun: string): string {
   return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }
 
@@ -93,16 +66,34 @@ export const noServers =
 export function overviewText(parts: OverviewParts): string {
   const rows = serverRows(parts);
   if (rows.length === 0) return noServers;
-  const widest = Math.max(...rows.map(({ name }) => name.length));
-  const lines = rows.map((row) => {
-    const server = parts.servers.get(row.name)!;
-    const what =
-      row.state === "ready" || row.state === "closed"
-        ? `${counted(row.tools, "tool")}, ${tokenCount(row.tokens)}`
-        : remedy(server);
-    return `${row.name.padEnd(widest)}  ${row.stateWord.padEnd(11)}  ${what}  (${row.origin})`;
-  });
+  const widest = Math.max(...rows.map(({ server }) => server.name.length));
+  const lines = rows.map(
+    ({ server, state, what, origin }) =>
+      `${server.name.padEnd(widest)}  ${state.padEnd(11)}  ${what}  (${origin})`,
+  );
   return [summaryLine(parts), ...lines].join("\n");
+}
+
+/** One row for each server. Servers that need attention come first. */
+export function serverRows({ servers, tools, cwd }: OverviewParts) {
+  return servers.all
+    .toSorted((one, other) => urgency.indexOf(one.state) - urgency.indexOf(other.state))
+    .map((server) => {
+      const offered = toolsOf(tools, server);
+      const hasTools = server.state === "ready" || server.state === "closed";
+      return {
+        server,
+        state: stateWords[server.state],
+        what: hasTools
+          ? `${counted(offered.length, "tool")}, ${tokenCount(tokensOf(offered))}`
+          : remedy(server),
+        origin: originOf(server, cwd),
+      };
+    });
+}
+
+function tokensOf(tools: readonly OfferedTool[]): number {
+  return tools.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 /** What is wrong, and what to do. */
@@ -117,18 +108,32 @@ function remedy(server: McpServer): string {
   }
 }
 
+/** Lines of the error output in the head of a failed server. */
+const MAX_HEAD_ERROR_LINES = 4;
+
+/** State, address and problem of one server. */
+export function serverHead(server: McpServer, { cwd }: Pick<OverviewParts, "cwd">): string {
+  const { config, state, problem } = server;
+  return [
+    `${server.name}: ${stateWords[state]}, ${addressOf(server)} (${originOf(server, cwd)})`,
+    ...(config.description === undefined ? [] : [plainLine(config.description)]),
+    ...(problem === undefined ? [] : [`Problem: ${problem}`]),
+    ...(state === "failed" ? errorOutput(server).slice(-MAX_HEAD_ERROR_LINES) : []).map(
+      (line) => `  ${line}`,
+    ),
+  ].join("\n");
+}
+
 /** All of one server as text. */
 export function serverText(server: McpServer, { tools, cwd }: OverviewParts): string {
-  const { config, resources, resourceTemplates, prompts } = server;
+  const { resources, resourceTemplates, prompts } = server;
   const offered = toolsOf(tools, server);
   const part = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : ["", title, ...lines.map((line) => `  ${line}`)];
   return [
-    `${server.name}: ${stateWords[server.state]}, ${addressOf(server)} (${originOf(server, cwd)})`,
-    ...(config.description === undefined ? [] : [plainLine(config.description)]),
-    ...(server.problem === undefined ? [] : [`Problem: ${server.problem}`]),
+    serverHead(server, { cwd }),
     ...part(
-      `Tools (${offered.length}, ${tokenCount(offered.reduce((sum, { tokens }) => sum + tokens, 0))}${tools.isBySearch ? ", used through mcp_search" : ""})`,
+      `Tools (${offered.length}, ${tokenCount(tokensOf(offered))}${tools.isBySearch ? ", used through mcp_search" : ""})`,
       offered.map(
         ({ name, tokens, listed }) => `${name}  ${tokenCount(tokens)}  ${plainLine(listed.description, 100)}`,
       ),
@@ -153,13 +158,13 @@ export function serverText(server: McpServer, { tools, cwd }: OverviewParts): st
 const mostErrorLines = 20;
 
 /** The last lines that a program wrote to its standard error. */
-export function errorOutput({ stderrTail }: McpServer): string[] {
+function errorOutput({ stderrTail }: McpServer): string[] {
   const lines = plainText(stderrTail).trimEnd().split("\n");
   return lines.length === 1 && lines[0] === "" ? [] : lines.slice(-mostErrorLines);
 }
 
 /** How it is reached, without what could be a key. */
-export function addressOf(server: McpServer): string {
+function addressOf(server: McpServer): string {
   const { config } = server;
   if (config.type === "stdio")
     return plainLine(server.masked([config.command, ...config.args].join(" ")), 200);

@@ -1,5 +1,6 @@
 import { BonsaiError, type ExtensionAPI, type ExtensionCommandContext } from "@bonsai-agent/extension";
 import { serverCompletions } from "./completion.ts";
+import { anyResult } from "./faults.ts";
 import { plainLine, plainPart, plainText } from "./foreign-text.ts";
 import type { ListedPrompt } from "./listing.ts";
 import { argumentHint, asWord, begunArgument, readArguments } from "./prompt-arguments.ts";
@@ -155,12 +156,11 @@ async function promptContent(
 ): Promise<Content> {
   const limit = AbortSignal.timeout(askingMs);
   const signal = aborted === undefined ? limit : AbortSignal.any([limit, aborted]);
-  const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
   try {
     const client = await server.connected(signal);
-    const got: Record<string, unknown> = await client.request(
+    const got = await client.request(
       { method: "prompts/get", params: { name: prompt.name, arguments: { ...values } } },
-      ResultSchema,
+      anyResult,
       { timeout: askingMs, signal },
     );
     const messages = Array.isArray(got.messages) ? got.messages : [];

@@ -1,5 +1,6 @@
 import type { ExtensionAPI } from "@bonsai-agent/extension";
-import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { Client } from "@modelcontextprotocol/client";
+import { anyResult } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
 import { type Mention, mentionsIn } from "./mentions.ts";
 import { imageType } from "./result.ts";
@@ -50,9 +51,8 @@ export class Resources {
   }
 
   /** Called before the client connects: from then on, what was read and changes is named, once. */
-  async attach(client: Client, server: string): Promise<void> {
-    const { ResourceUpdatedNotificationSchema } = await import("@modelcontextprotocol/sdk/types.js");
-    client.setNotificationHandler(ResourceUpdatedNotificationSchema, ({ params: { uri } }) => {
+  attach(client: Client, server: string): void {
+    client.setNotificationHandler("notifications/resources/updated", ({ params: { uri } }) => {
       if (this.#watched.get(client)?.delete(uri) !== true) return;
       const name = plainLine(`${server}:${uri}`, 120);
       this.#options.onNotice(
@@ -133,12 +133,8 @@ export class Resources {
 type Part = Record<string, unknown>;
 
 async function readContents(client: Client, uri: string, signal: AbortSignal): Promise<Part[]> {
-  const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
-  const read: Record<string, unknown> = await client.request(
-    { method: "resources/read", params: { uri } },
-    ResultSchema,
-    { signal, timeout: readingMs },
-  );
+  const request = { method: "resources/read", params: { uri } };
+  const read = await client.request(request, anyResult, { signal, timeout: readingMs });
   if (!Array.isArray(read.contents) || read.contents.length === 0)
     throw new Error("The server returned no content.");
   return read.contents.map((part) => (part ?? {}) as Part);

@@ -1,23 +1,27 @@
 import { maskKeys } from "@bonsai-agent/extension";
-import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import type { FetchLike } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { Progress } from "@modelcontextprotocol/sdk/types.js";
+import type { AuthProvider, Client, Progress } from "@modelcontextprotocol/client";
 import { CallClock } from "./call-clock.ts";
 import { type ServerConfig, serverKeys } from "./config.ts";
 import { Connection } from "./connection.ts";
-import { messageOf, NEVER_MS } from "./faults.ts";
+import { anyResult, messageOf, NEVER_MS } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool } from "./listing.ts";
 
 /** `closed`: not connected, or no longer; the next call connects it. */
 export type ServerState = "connecting" | "ready" | "failed" | "needs-login" | "disabled" | "closed";
 
+/** A login at a server: tokens for the SDK's transport. */
+export interface ServerAuth extends AuthProvider {
+  /** Returns the error in words about the login, if it is about it. */
+  explain(error: unknown): unknown;
+}
+
 /** What others add to a connection. */
 export interface ServerHooks {
-  /** Makes the requests to a server at an address, in the name of whoever is logged in there. Default `fetch`. */
-  fetch?(server: McpServer): FetchLike;
-  /** Called before a client connects: here it registers what it can (`registerCapabilities`), and answers requests of the server. */
-  clientHandlers?(client: Client, server: McpServer): void | Promise<void>;
+  /** The login at a server with an address. Default: none. */
+  auth?(server: McpServer): ServerAuth | undefined;
+  /** Called before a client connects: registers capabilities and answers requests of the server. */
+  clientHandlers?(client: Client, server: McpServer): void;
 }
 
 export interface McpServerOptions {
@@ -33,10 +37,8 @@ export interface CallOptions {
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** Codes of the SDK. */
-const connectionClosed = -32_000;
-/** What the SDK puts in front of an error. */
-const codes = /^(MCP error -?\d+: )+/;
+/** Codes of a connection that was closed: of the SDK, and of JSON-RPC. */
+const CLOSED_CODES: readonly unknown[] = ["CONNECTION_CLOSED", -32_000];
 
 /** Owner of the connection with one configured server, and of what that server offers. */
 export class McpServer {
@@ -118,8 +120,7 @@ export class McpServer {
 
   /** Why a request failed; where the connection ended over it, what ended that. */
   reasonOf(error: unknown): string {
-    const isLost = (error as { code?: unknown } | undefined)?.code === connectionClosed;
-    return (isLost && this.#problem) || this.#line(messageOf(error).replace(codes, ""));
+    return (isClosed(error) && this.#problem) || this.#line(messageOf(error));
   }
 
   /** Its own words about how to use it. */
@@ -214,9 +215,10 @@ export class McpServer {
           `The MCP server ${this.name} ${messageOf(clock.signal.reason)}. The call was cancelled.`,
         );
       if (error instanceof NotConnected) throw error;
-      if (isUnauthorized(error)) await this.#loginEnded(error);
-      if (isUnreachable(error)) this.#lost(this.#connection, messageOf((error as Error).cause ?? error));
-      throw new Error(this.#callProblem(error), { cause: error });
+      const cause = this.#explained(error);
+      if (isUnauthorized(cause)) await this.#loginEnded(cause);
+      if (isUnreachable(cause)) this.#lost(this.#connection, messageOf((cause as Error).cause ?? cause));
+      throw new Error(this.#callProblem(cause), { cause });
     } finally {
       clock.stop();
       this.#clocks.delete(clock);
@@ -228,10 +230,9 @@ export class McpServer {
     params: { name: string; arguments: Readonly<Record<string, unknown>> },
     { signal, clock, onProgress }: CallOptions & { clock: CallClock },
   ): Promise<Record<string, unknown>> {
-    const { ResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
     this.#clocks.add(clock);
     if (this.#asking === 0) clock.start();
-    return await client.request({ method: "tools/call", params }, ResultSchema, {
+    return await client.request({ method: "tools/call", params }, anyResult, {
       signal,
       timeout: NEVER_MS,
       onprogress: (progress) => {
@@ -257,9 +258,8 @@ export class McpServer {
   }
 
   #callProblem(error: unknown): string {
-    const code = (error as { code?: unknown }).code;
     if (this.#state === "needs-login") return this.#problem ?? messageOf(error);
-    const isLost = this.#state !== "ready" || code === connectionClosed;
+    const isLost = this.#state !== "ready" || isClosed(error);
     const why = (this.#state !== "ready" && this.#problem) || this.reasonOf(error);
     return isLost
       ? `The MCP server ${this.name} disconnected during the call: ${why} The call may have taken effect. The next call reconnects.`
@@ -278,17 +278,22 @@ export class McpServer {
     });
     this.#connection = opened;
     try {
-      await opened.open(this.#hooks.fetch?.(this), (client) => this.#hooks.clientHandlers?.(client, this));
+      await opened.open(this.#hooks.auth?.(this), (client) => this.#hooks.clientHandlers?.(client, this));
       if (this.#connection !== opened) return void (await opened.close());
       await this.#read(opened);
       if (this.#connection === opened) this.#set("ready");
     } catch (error) {
       if (this.#connection === opened) {
         this.#connection = undefined;
-        this.#fail(error);
+        this.#fail(this.#explained(error));
       }
       await opened.close();
     }
+  }
+
+  #explained(error: unknown): unknown {
+    const auth = this.#hooks.auth?.(this);
+    return auth === undefined ? error : auth.explain(error);
   }
 
   #fail(error: unknown): void {
@@ -353,10 +358,14 @@ export class McpServer {
 
 class NotConnected extends Error {}
 
-/** A server at an address knows nothing of our session: it was started anew. */
+function isClosed(error: unknown): boolean {
+  return CLOSED_CODES.includes((error as { code?: unknown } | undefined)?.code);
+}
+
+/** The server at an address has forgotten our session: it was restarted. */
 function isSessionLost(error: unknown): boolean {
-  const { code, message = "" } = (error ?? {}) as { code?: unknown; message?: string };
-  return code === 404 || (code === 400 && /session/i.test(message));
+  const { status, message = "" } = (error ?? {}) as { status?: unknown; message?: string };
+  return status === 404 || (status === 400 && /session/i.test(message));
 }
 
 /** `fetch` could not send. */
@@ -365,8 +374,8 @@ function isUnreachable(error: unknown): boolean {
 }
 
 function isUnauthorized(error: unknown): boolean {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return code === 401 || code === "mcp_login_needed";
+  const { code, status } = (error ?? {}) as { code?: unknown; status?: unknown };
+  return status === 401 || code === "mcp_login_needed";
 }
 
 /** Why a program ended, as it said: the error that nobody caught, for runtimes write more behind it; else its last line. */

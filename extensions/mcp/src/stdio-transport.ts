@@ -1,28 +1,26 @@
 import type { Readable } from "node:stream";
 import { type RunningProgram, startProgram } from "@bonsai-agent/extension";
-import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import { ErrorCode, type JSONRPCMessage, JSONRPCMessageSchema } from "@modelcontextprotocol/sdk/types.js";
-import type { StdioServer } from "./config.ts";
 import {
-  mostErrorBytesAtOnce,
-  mostMessageBytes,
-  mostMessagesAtOnce,
-  NoMessage,
-  Pace,
-  ServerFault,
-  tooLong,
-} from "./faults.ts";
+  deserializeMessage,
+  type JSONRPCMessage,
+  serializeMessage,
+  type Transport,
+} from "@modelcontextprotocol/client";
+import type { StdioServer } from "./config.ts";
+import { MAX_MESSAGE_BYTES, NoMessage, Pace, ServerFault, tooLong } from "./faults.ts";
 
-/** Of its standard error, what is kept: the end. */
-const mostErrorChars = 8_000;
+/** Kept end of the standard error. */
+const MAX_ERROR_CHARS = 8_000;
+/** Bytes of standard error in one window of time. */
+const MAX_ERROR_BYTES_AT_ONCE = 1 << 20;
 
-/** What a server gets of the environment: nothing that could be a key. The rest is for `env` of its entry. */
-const passedOn =
+/** Inherited variables: none of them can be a key. The rest is for `env` of the entry. */
+const INHERITED =
   /^(?:HOME|LOGNAME|PATH|SHELL|TERM|USER|LANG|LANGUAGE|LC_.*|TZ|TMPDIR|XDG_.*|(?:https?|no|all)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(?:FILE|DIR)|APPDATA|HOMEDRIVE|HOMEPATH|LOCALAPPDATA|PATHEXT|PROCESSOR_ARCHITECTURE|PROGRAM(?:FILES|DATA)|SYSTEM(?:DRIVE|ROOT)|TE?MP|USERNAME|USERPROFILE|COMSPEC)$/i;
 
 /**
- * Speaks with a server that is a program: one message a line. The SDK's own starts it in our process group, and would
- * end it alone: what it had started, as `npx` does, would stay.
+ * Speaks with a server that is a program, one message a line. The SDK's own transport starts the program in our process
+ * group and ends it alone: programs that it started, as `npx` does, would stay.
  */
 export class StdioTransport implements Transport {
   onclose?: () => void;
@@ -32,14 +30,14 @@ export class StdioTransport implements Transport {
   readonly #onStderr: (tail: string) => void;
   #program: RunningProgram | undefined;
   #isClosed = false;
-  /** Of the line that has not ended. */
+  /** Pieces of the line that has not ended. */
   #pieces: Buffer[] = [];
   #bytes = 0;
-  /** One message after the other: the SDK would throw away the progress that comes in one piece with the result. */
-  #handed: Promise<void> = Promise.resolve();
+  /** The SDK would lose progress that comes in one piece with the result, so messages are delivered one by one. */
+  #delivered: Promise<void> = Promise.resolve();
   #stderr = "";
-  readonly #messages = new Pace(mostMessagesAtOnce);
-  readonly #errors = new Pace(mostErrorBytesAtOnce);
+  readonly #messagePace = new Pace();
+  readonly #errorPace = new Pace(MAX_ERROR_BYTES_AT_ONCE);
 
   constructor(config: StdioServer, onStderr: (tail: string) => void) {
     this.#config = config;
@@ -48,7 +46,13 @@ export class StdioTransport implements Transport {
 
   async start(): Promise<void> {
     const { command, args, env, cwd } = this.#config;
-    const program = await startProgram({ command, args, cwd, env: { ...inherited(process.env), ...env } });
+    const inherited = Object.entries(process.env).filter(([name]) => INHERITED.test(name));
+    const program = await startProgram({
+      command,
+      args,
+      cwd,
+      env: { ...Object.fromEntries(inherited), ...env },
+    });
     if (this.#isClosed) return program.end();
     this.#program = program;
     program.stdout.on("data", (bytes: Buffer) => this.#take(bytes));
@@ -60,93 +64,84 @@ export class StdioTransport implements Transport {
     const { stdin } = this.#program ?? {};
     if (stdin === undefined || this.#isClosed || !stdin.writable)
       throw new Error("The server is not running.");
-    // A server that does not read makes no call wait longer than its own time limit.
-    stdin.write(`${JSON.stringify(message)}\n`);
+    // Does not wait for a server that reads nothing: the call has its own time limit.
+    stdin.write(serializeMessage(message));
   }
 
   async close(): Promise<void> {
     const isFirst = !this.#isClosed;
     this.#isClosed = true;
     this.#pieces = [];
-    // Calls that wait end at once, and not when the program has.
+    // Waiting calls end now, not when the program has ended.
     if (isFirst) this.onclose?.();
     await this.#program?.end();
   }
 
-  #ended(code: number | null): void {
+  #fail(fault: ServerFault): void {
     if (this.#isClosed) return;
-    const why = code === null ? "was stopped by a signal" : `exited with code ${code}`;
-    this.onerror?.(new ServerFault(`The server ${why}.`));
+    this.onerror?.(fault);
     void this.close();
   }
 
-  #keep(text: string): void {
-    this.#stderr = (this.#stderr + text.slice(-mostErrorChars)).slice(-mostErrorChars);
-    this.#onStderr(this.#stderr);
-    this.#rest(this.#program?.stderr, this.#errors.add(text.length));
+  #ended(code: number | null): void {
+    this.#fail(
+      new ServerFault(
+        `The server ${code === null ? "was stopped by a signal" : `exited with code ${code}`}.`,
+      ),
+    );
   }
 
-  /** What it writes meanwhile waits in its pipe. */
-  #rest(stream: Readable | undefined, ms: number): void {
-    if (ms === 0 || stream === undefined || stream.isPaused()) return;
-    stream.pause();
-    setTimeout(() => stream.resume(), ms);
+  #keep(text: string): void {
+    this.#stderr = (this.#stderr + text.slice(-MAX_ERROR_CHARS)).slice(-MAX_ERROR_CHARS);
+    this.#onStderr(this.#stderr);
+    rest(this.#program?.stderr, this.#errorPace.add(text.length));
   }
 
   #take(bytes: Buffer): void {
     let from = 0;
     let lines = 0;
-    for (
-      let newline = bytes.indexOf(10);
-      newline >= 0 && !this.#isClosed;
-      newline = bytes.indexOf(10, from)
-    ) {
-      this.#pieces.push(bytes.subarray(from, newline));
-      const line = Buffer.concat(this.#pieces).toString("utf8");
+    for (let end = bytes.indexOf(10); end >= 0 && !this.#isClosed; end = bytes.indexOf(10, from)) {
+      this.#pieces.push(bytes.subarray(from, end));
+      const line = Buffer.concat(this.#pieces).toString("utf8").trim();
       this.#pieces = [];
       this.#bytes = 0;
-      from = newline + 1;
+      from = end + 1;
       lines += 1;
-      this.#read(line.trim());
+      if (line !== "") this.#read(line);
     }
-    this.#rest(this.#program?.stdout, this.#messages.add(lines));
+    rest(this.#program?.stdout, this.#messagePace.add(lines));
     if (this.#isClosed) return;
-    const rest = bytes.subarray(from);
-    this.#pieces.push(rest);
-    this.#bytes += rest.length;
-    if (this.#bytes <= mostMessageBytes) return;
-    this.onerror?.(tooLong());
-    void this.close();
+    this.#pieces.push(bytes.subarray(from));
+    this.#bytes += bytes.length - from;
+    if (this.#bytes > MAX_MESSAGE_BYTES) this.#fail(tooLong());
   }
 
   #read(line: string): void {
-    if (line === "") return;
-    const message = messageOf(line);
+    const message = messageIn(line);
     if (message === undefined) this.onerror?.(new NoMessage(line));
     else
-      this.#handed = this.#handed
+      this.#delivered = this.#delivered
         .then(() => this.onmessage?.(message))
         .catch((error) => this.onerror?.(error));
   }
 }
 
-/** Undefined for what is none. An answer without a result or error is an error: whoever waits for it need not wait on. */
-function messageOf(line: string): JSONRPCMessage | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    const message = JSONRPCMessageSchema.safeParse(value).data;
-    const { id, method } = (value ?? {}) as { id?: unknown; method?: unknown };
-    if (message !== undefined || method !== undefined || typeof id !== "number") return message;
-    const error = {
-      code: ErrorCode.InternalError,
-      message: "The server's answer has no result.",
-    };
-    return { jsonrpc: "2.0", id, error };
-  } catch {
-    return undefined;
-  }
+/** Stops reading for a while. The server's output waits in its pipe. */
+function rest(stream: Readable | undefined, ms: number): void {
+  if (ms === 0 || stream === undefined || stream.isPaused()) return;
+  stream.pause();
+  setTimeout(() => stream.resume(), ms);
 }
 
-function inherited(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return Object.fromEntries(Object.entries(env).filter(([name]) => passedOn.test(name)));
+/** Undefined for a line that is not a message. An answer without a result or error becomes an error: its call ends. */
+function messageIn(line: string): JSONRPCMessage | undefined {
+  let value: { id?: unknown; method?: unknown } | null;
+  try {
+    value = JSON.parse(line);
+    return deserializeMessage(line);
+  } catch {
+    const { id, method } = value! ?? {};
+    if (method !== undefined || typeof id !== "number") return undefined;
+    return { jsonrpc: "2.0", id, error: { code: -32_603, message: "The server's answer has no result." } };
+  }
 }

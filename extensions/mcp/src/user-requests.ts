@@ -1,16 +1,9 @@
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
-import { byScriptEstimator, type ExtensionContext, messageText } from "@bonsai-agent/extension";
-import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import type {
-  CreateMessageRequestParams,
-  CreateMessageResult,
-  ElicitRequestURLParams,
-  ElicitResult,
-} from "@modelcontextprotocol/sdk/types.js";
+import type { ExtensionContext } from "@bonsai-agent/extension";
+import type { Client, ElicitRequestURLParams, ElicitResult } from "@modelcontextprotocol/client";
 import { plainLine, plainPart } from "./foreign-text.ts";
 import { fillForm } from "./form-dialog.ts";
-import { mostCost, readSample, SamplingRefused, sampleResult } from "./sampling.ts";
 
 export interface UserRequestsOptions {
   /** As it is now; undefined before there is a session. */
@@ -53,30 +46,21 @@ export class UserRequests {
     for (const asked of this.#asked.values()) Object.assign(asked, { count: 0, isNotified: false });
   }
 
-  /** Nothing that was said about a server holds any longer. */
-  forget(): void {
-    this.#asked.clear();
-  }
-
-  /** Answers what the server of this client asks; called before the client connects. */
-  async attach(client: Client, { name: server, hasRoots, pauseCalls }: Asker): Promise<void> {
-    const types = await import("@modelcontextprotocol/sdk/types.js");
-    const { CreateMessageRequestSchema, ElicitRequestSchema, ListRootsRequestSchema } = types;
-    const context = this.#options.context();
+  /** Answers the questions of this client's server. Called before the client connects. */
+  attach(client: Client, { name: server, hasRoots, pauseCalls }: Asker): void {
     if (hasRoots) {
       client.registerCapabilities({ roots: {} });
-      client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: rootsOf(this.#options.context()) }));
+      client.setRequestHandler("roots/list", () => ({ roots: rootsOf(this.#options.context()) }));
     }
-    // A server that knows that nobody can be asked does not ask, or does not even offer what it would have to ask for.
-    if (context?.hasUI !== true) return;
-    client.registerCapabilities({ elicitation: { form: {}, url: {} }, sampling: {} });
-    const cancels = new Cancellations(pauseCalls);
-    client.setNotificationHandler(types.CancelledNotificationSchema, ({ params }) => cancels.cancel(params));
-    client.setRequestHandler(ElicitRequestSchema, ({ params }, extra) =>
-      cancels.during(extra, (signal) =>
-        this.#counted(server, { action: "decline" } as ElicitResult, () =>
+    // Without a user, the server learns that it cannot ask.
+    if (this.#options.context()?.hasUI !== true) return;
+    client.registerCapabilities({ elicitation: { form: {}, url: {} } });
+    client.setRequestHandler("elicitation/create", async ({ params }, { mcpReq: { signal } }) => {
+      const resume = pauseCalls();
+      try {
+        return await this.#counted(server, () =>
           params.mode === "url"
-            ? this.#askToOpen(server, params as ElicitRequestURLParams, signal)
+            ? this.#askToOpen(server, params, signal)
             : fillForm({
                 ui: this.#context().ui,
                 asker: askerOf(server),
@@ -84,23 +68,19 @@ export class UserRequests {
                 signal,
                 onMute: () => this.#mute(server),
               }),
-        ),
-      ),
-    );
-    client.setRequestHandler(CreateMessageRequestSchema, ({ params }, extra) =>
-      cancels.during(extra, async (signal) => {
-        const answer = await this.#counted(server, undefined, () => this.#sample(server, params, signal));
-        if (answer === undefined) throw new SamplingRefused("The user declined this request to the model.");
-        return answer;
-      }),
-    );
+        );
+      } finally {
+        resume();
+      }
+    });
   }
 
-  /** Refused without a dialog where the server asks too often. */
-  async #counted<Answer>(server: string, refused: Answer, ask: () => Promise<Answer>): Promise<Answer> {
+  /** Declines without a dialog if the server asks too often. */
+  async #counted(server: string, ask: () => Promise<ElicitResult>): Promise<ElicitResult> {
+    const declined: ElicitResult = { action: "decline" };
     const asked = this.#asked.get(server) ?? { count: 0, waiting: 0, isMuted: false, isNotified: false };
     this.#asked.set(server, asked);
-    if (asked.isMuted) return refused;
+    if (asked.isMuted) return declined;
     if (asked.waiting >= mostWaiting || asked.count >= mostPerPrompt) {
       if (!asked.isNotified)
         this.#options
@@ -110,7 +90,7 @@ export class UserRequests {
             "warning",
           );
       asked.isNotified = true;
-      return refused;
+      return declined;
     }
     asked.count++;
     asked.waiting++;
@@ -157,68 +137,6 @@ export class UserRequests {
     if (!(await this.#options.openBrowser(url.href)))
       ui.notify(`Cannot open a browser. Open this page yourself: ${url.href}`, "warning");
     return { action: "accept" };
-  }
-
-  /** Undefined where the user does not want it. @throws SamplingRefused */
-  async #sample(
-    server: string,
-    params: CreateMessageRequestParams,
-    signal: AbortSignal,
-  ): Promise<CreateMessageResult | undefined> {
-    const { ui, model, modelRegistry } = this.#context();
-    if (model === undefined) throw new SamplingRefused("No model is selected.");
-    const { messages, systemPrompt, maxTokens, shown } = readSample(params, model);
-    const promptTokens = byScriptEstimator.text(systemPrompt + messages.map(messageText).join("\n"));
-    const isWanted = await ui.confirm(
-      `${askerOf(server)} wants to ask ${model.provider}/${model.id}`,
-      [
-        `The request has about ${promptTokens.toLocaleString("en")} tokens, the answer at most ${maxTokens.toLocaleString("en")}. Cost: ${mostCost(model, promptTokens, maxTokens)}. The server receives the answer. The request:`,
-        "",
-        shown,
-      ].join("\n"),
-      { signal },
-    );
-    if (!isWanted || signal.aborted) return undefined;
-    const answer = await modelRegistry.complete(
-      model,
-      { messages, ...(systemPrompt !== "" && { systemPrompt }) },
-      { maxTokens, signal },
-    );
-    return sampleResult(answer);
-  }
-}
-
-type RequestId = string | number;
-
-/**
- * Questions of one server that are open. Each ends when the server does not wait any longer, which the SDK sees to for
- * every request but the first, 0; and as long as one is open, no call of the server runs out of time.
- */
-class Cancellations {
-  readonly #open = new Map<RequestId, AbortController>();
-  readonly #pauseCalls: Asker["pauseCalls"];
-
-  constructor(pauseCalls: Asker["pauseCalls"]) {
-    this.#pauseCalls = pauseCalls;
-  }
-
-  cancel({ requestId, reason }: { requestId?: RequestId | undefined; reason?: string | undefined }): void {
-    if (requestId !== undefined) this.#open.get(requestId)?.abort(reason);
-  }
-
-  async during<Result>(
-    { requestId, signal }: { requestId: RequestId; signal: AbortSignal },
-    task: (signal: AbortSignal) => Promise<Result>,
-  ): Promise<Result> {
-    const own = new AbortController();
-    this.#open.set(requestId, own);
-    const resume = this.#pauseCalls();
-    try {
-      return await task(AbortSignal.any([signal, own.signal]));
-    } finally {
-      this.#open.delete(requestId);
-      resume();
-    }
   }
 }
 

@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { resourceCompletion } from "../src/completion.ts";
 import { McpServers } from "../src/servers.ts";
-import { begunTemplate } from "../src/uri-template.ts";
 import { script } from "./mcp-session.ts";
 
 const offers = script(join(import.meta.dirname, "offering-server.ts"));
@@ -50,18 +49,6 @@ test("files come first; servers, resources and templates are offered as they are
   expect(await it.suggest("see @offers:pic")).toEqual(["@offers:test://picture"]);
 });
 
-test("templates are completed by the server, variable by variable", async () => {
-  await using it = await completing();
-  expect(await it.suggest("@offers:test://days/t")).toEqual([
-    "@offers:test://days/tuesday/",
-    "@offers:test://days/thursday/",
-  ]);
-  expect(await it.suggest("@offers:test://days/tuesday/")).toEqual([
-    "@offers:test://days/tuesday/tuesday-am",
-    "@offers:test://days/tuesday/tuesday-pm",
-  ]);
-});
-
 test("what has to go on gets no blank behind it; what is the program's stays the program's", async () => {
   await using it = await completing();
   await it.suggest("@of");
@@ -70,19 +57,4 @@ test("what has to go on gets no blank behind it; what is the program's stays the
   expect(it.apply("see @offers:t", "@offers:test://days/", "@offers:t")).toBe("see @offers:test://days/");
   expect(it.apply("see @offers:t", "@offers:test://text", "@offers:t")).toBe("see @offers:test://text ");
   expect(it.apply("@of", "@offer.md", "@of")).toContain("by the program");
-});
-
-test.each([
-  ["a://{x}/b/{y}", "a://1", { before: "a://", variable: "x", value: "1", earlier: {}, isLast: false }],
-  [
-    "a://{x}/b/{y}",
-    "a://1/b/2",
-    { before: "a://1/b/", variable: "y", value: "2", earlier: { x: "1" }, isLast: true },
-  ],
-  ["a://{+path}", "a://c/d", { before: "a://", variable: "path", value: "c/d", isLast: true }],
-  ["a://{x}", "b://1", undefined],
-  ["a://{x}", "a:", undefined],
-])("%s at %s", (template, typed, begun) => {
-  if (begun === undefined) expect(begunTemplate(template, typed)).toBeUndefined();
-  else expect(begunTemplate(template, typed)).toMatchObject(begun);
 });

@@ -151,7 +151,7 @@ test.each<[string, unknown, string]>([
   [
     "an unknown type",
     { a: { type: "ws", url: "ws://x" } },
-    'mcpServers.a.type is "ws", but must be "stdio", "http" or "streamable-http".',
+    'mcpServers.a.type is "ws", but must be "stdio", "http", "streamable-http" or "sse".',
   ],
   [
     "stdio without a command",
@@ -181,11 +181,12 @@ test.each<[string, unknown, string]>([
   expect(servers.map(({ name }) => name)).toEqual(["fine"]);
 });
 
-test("rejects the transport sse and names its replacement", () => {
-  const { problems } = read({ user: { mcpServers: { a: { type: "sse", url: "https://example.com/sse" } } } });
-  expect(problems).toEqual([
-    expect.stringMatching(/mcpServers\.a\.type is "sse".*"http".*\/mcp instead of \/sse/),
-  ]);
+test("reads a server with the old transport sse", () => {
+  const { servers, problems } = read({
+    user: { mcpServers: { a: { type: "sse", url: "https://a.example/sse" } } },
+  });
+  expect(problems).toEqual([]);
+  expect(servers).toMatchObject([{ type: "http", isSse: true, url: "https://a.example/sse" }]);
 });
 
 test.each([

@@ -32,6 +32,9 @@ export type Fault =
   | "torrent"
   | "two-lists";
 
+/** Rounds of three messages in a storm. */
+export const STORM_ROUNDS = 500;
+
 const object = { type: "object" };
 const escapes = "\u001b]0;owned\u0007\u001b[2J";
 
@@ -63,7 +66,6 @@ const lies = [
   { name: "no-content", inputSchema: object },
   { name: "bad-image", inputSchema: object },
   { name: "null-result", inputSchema: object },
-  { name: "keys", inputSchema: object },
   {
     name: "untrue",
     inputSchema: object,
@@ -104,7 +106,6 @@ const results: Readonly<Record<string, unknown>> = {
       { type: "image" },
     ],
   },
-  keys: text(`The key is ${process.env.SERVER_API_KEY}.`),
   untrue: { content: [], structuredContent: { n: "one", s: `${"x".repeat(50)}` } },
   unkept: text("No data."),
 };
@@ -183,7 +184,7 @@ function call({ id, params = {} }: Message, wire: Wire, answer: (result: unknown
     case "cancelled":
       return answer(text(`cancelled: ${cancelled.length}`));
     case "storm":
-      for (let at = 0; at < 2_000; at += 1) {
+      for (let at = 0; at < STORM_ROUNDS; at += 1) {
         wire.send(changed);
         wire.send({
           jsonrpc: "2.0",

@@ -3,7 +3,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/extension";
 import { expect, test } from "vitest";
-import { columnsOf } from "../src/drawn-columns.ts";
 import { type McpSession, openMcpSession, script } from "./mcp-session.ts";
 
 const offers = script(join(import.meta.dirname, "offering-server.ts"));
@@ -12,15 +11,6 @@ const broken = {
   args: ["-e", "console.error('\u001b[31mno database'); process.exit(3)"],
 };
 const last = ({ notices }: McpSession) => notices.at(-1)!;
-
-type Screen = Parameters<
-  NonNullable<NonNullable<Parameters<typeof openMcpSession>[1]>["ui"]>["custom"] & {}
->[0];
-
-/** Keys by what they stand for. */
-const keys = (screen: Screen, ...names: string[]) => {
-  for (const name of names) screen.handleInput?.(`tui.select.${name}`);
-};
 
 test("as text: what wants attention first, what all of it costs, and one server with all that it has", async () => {
   await using open = await openMcpSession({ offers, broken, idle: { ...offers, enabled: false } });
@@ -84,50 +74,55 @@ test("words are completed", async () => {
   expect(await complete("nothing o")).toEqual([]);
 });
 
-test.each([40, 80, 120])("the screen fits %i columns, on every page", async (width) => {
-  const drawn: string[] = [];
-  const custom = (screen: Screen) => {
-    const draw = () => drawn.push(...(screen.render(width) ?? []));
-    draw();
-    keys(screen, "down", "confirm");
-    draw();
-    for (let item = 0; item < 3; item++) {
-      keys(screen, "confirm");
-      draw();
-      keys(screen, "down", "confirm");
-      draw();
-      keys(screen, "cancel", "cancel", "confirm", "down");
-    }
+/** Opens these servers in the terminal. Questions are answered by the rows that start with these words. */
+async function openTerminal(servers: object, ...wanted: string[]) {
+  const asked: { title: string; options: string[] }[] = [];
+  const select = async (title: string, options: string[]) => {
+    asked.push({ title, options });
+    const next = wanted.shift();
+    return options.find((option) => next !== undefined && option.startsWith(next));
   };
-  await using open = await openMcpSession({ offers, broken }, { mode: "tui", ui: { custom } });
-  await expect.poll(() => open.session.extensions.commands.length, { timeout: 30_000 }).toBeGreaterThan(2);
+  const open = await openMcpSession(servers, { mode: "tui", ui: { select }, answers: ["Fine."] });
+  // The first prompt waits for the servers.
+  await open.session.prompt("Go.");
+  return Object.assign(open, { asked });
+}
+
+test("in the terminal: a list of servers leads to the actions of one", async () => {
+  await using open = await openTerminal({ offers, broken }, "offers", "Reconnect");
   await open.session.command("/mcp");
-  expect(drawn.length).toBeGreaterThan(30);
-  expect(drawn.filter((line) => columnsOf(line) > width)).toEqual([]);
-  expect(drawn.join("\n")).not.toContain("\u001b");
-  expect(drawn.join("\n")).toContain("› broken");
+  const [servers, actions] = open.asked;
+  expect(servers!.title).toMatch(
+    /^MCP servers: 1 of 2 servers ready · 2 tools, ~\d+ tokens in each request$/,
+  );
+  expect(servers!.options.map((row) => row.split(" · ", 2))).toEqual([
+    ["broken", "failed"],
+    ["offers", "ready"],
+  ]);
+  expect(actions!.title).toMatch(/^offers: ready, /);
+  expect(actions!.options).toEqual([
+    "Show tools, resources, prompts and error output",
+    "Reconnect",
+    "Turn off for this session",
+    expect.stringMatching(/^Turn off in .*mcp\.json$/),
+  ]);
+  expect(last(open)).toBe("offers: ready, 2 tools.");
 });
 
-test("the screen leads from a server to its tools, and to what can be done with it", async () => {
-  const seen: string[] = [];
-  let round = 0;
-  const custom = (screen: Screen) => {
-    const see = () => seen.push((screen.render(80) ?? []).join("\n"));
-    round += 1;
-    if (round > 1) return void see();
-    keys(screen, "confirm", "confirm", "confirm");
-    see();
-    keys(screen, "cancel", "cancel", "down", "down", "down");
-    see();
-    keys(screen, "confirm");
-  };
-  await using open = await openMcpSession({ offers }, { mode: "tui", ui: { custom } });
-  await expect.poll(() => open.session.extensions.commands.length, { timeout: 30_000 }).toBeGreaterThan(2);
+test("in the terminal: a failed server shows its reason, Esc leads back to the list", async () => {
+  await using open = await openTerminal({ broken }, "broken");
   await open.session.command("/mcp");
-  expect(seen[0]).toContain("mcp__offers__show-later, ~");
-  expect(seen[1]).toContain("› Reconnect");
-  expect(last(open)).toBe("offers: ready, 2 tools.");
-  expect(seen[2]).toContain("offers");
+  expect(open.asked).toHaveLength(3);
+  expect(open.asked[1]!.title).toContain("\n  no database");
+  expect(open.asked[1]!.options).toContain("Connect");
+  expect(JSON.stringify(open.asked)).not.toContain("\\u001b");
+});
+
+test("in the terminal: shows everything of one server", async () => {
+  await using open = await openTerminal({ offers }, "Show");
+  await open.session.command("/mcp offers");
+  expect(last(open)).toContain("mcp__offers__show-later  ~");
+  expect(last(open)).toContain("/offers:review  Reviews");
 });
 
 test("switching off in the file leaves all else in it as it was", async () => {

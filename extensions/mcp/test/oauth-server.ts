@@ -24,6 +24,8 @@ export interface OAuthFaults {
   expiresIn?: number;
   /** Requests for metadata are never answered. */
   isSlow?: boolean;
+  /** Calls are redirected to this address. */
+  redirectsTo?: string;
   /** What a tool call wants more than the login has. */
   wantsScope?: string;
 }
@@ -178,6 +180,8 @@ export class OAuthMcpServer {
     if (method !== "POST") return json(405, {});
     const message = JSON.parse(body) as { id?: number; method: string };
     if (message.id === undefined) return response.writeHead(202).end();
+    if (message.method === "tools/call" && this.faults.redirectsTo !== undefined)
+      return response.writeHead(307, { location: this.faults.redirectsTo }).end();
     if (message.method === "tools/call" && this.faults.wantsScope !== undefined) {
       const wanted = `Bearer error="insufficient_scope", scope="${this.faults.wantsScope}"`;
       return response.writeHead(403, { "www-authenticate": wanted }).end();

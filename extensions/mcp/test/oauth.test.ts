@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { ExtensionContext } from "@bonsai-agent/extension";
@@ -63,7 +63,7 @@ function client(
       headers,
       ...(oauth && { oauth }),
     },
-    hooks: { fetch: (each) => logins.fetchOf(each) },
+    hooks: { auth: (each) => logins.authOf(each) },
   });
   open.push(server);
   const notified: string[] = [];
@@ -372,29 +372,13 @@ test("a login that is damaged is named, with the way out", async () => {
   expect(server.state).toBe("failed");
 });
 
-test("a token stays with its server", async () => {
+test("a token does not follow a redirect to another server", async () => {
   const made = await loggedIn();
-  const token = (
-    JSON.parse(readFileSync(join(home, "mcp-logins", stored()[0]!), "utf8")) as {
-      tokens: { access_token: string };
-    }
-  ).tokens.access_token;
   const other = await new OAuthMcpServer().listen();
-  const seen: (string | null)[] = [];
-  const request: typeof fetch = (async (_url: unknown, init?: RequestInit) => {
-    seen.push(new Headers(init?.headers).get("authorization"));
-    return new Response("");
-  }) as typeof fetch;
-  const real = globalThis.fetch;
-  globalThis.fetch = request;
-  try {
-    await made.logins.fetchOf(made.server)(other.url, {});
-    await made.logins.fetchOf(made.server)(remote.url, {});
-  } finally {
-    globalThis.fetch = real;
-    other.close();
-  }
-  expect(seen).toEqual([null, `Bearer ${token}`]);
+  remote.faults.redirectsTo = other.url;
+  await expect(call(made)).rejects.toThrow();
+  expect(other.log).toEqual([]);
+  other.close();
 });
 
 test("the lock of a process that has died holds up nobody", async () => {

@@ -1,6 +1,5 @@
-import { McpServer, ResourceTemplate } from "@modelcontextprotocol/sdk/server/mcp.js";
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
-import { SubscribeRequestSchema, UnsubscribeRequestSchema } from "@modelcontextprotocol/sdk/types.js";
+import { McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { z } from "zod";
 
 // A program for tests: a server with resources and prompts of every kind.
@@ -59,7 +58,7 @@ server.registerResource(
 
 server.registerPrompt(
   "review",
-  { description: "Reviews", argsSchema: { what: z.string(), how: z.string().optional() } },
+  { description: "Reviews", argsSchema: z.object({ what: z.string(), how: z.string().optional() }) },
   ({ what, how = "well" }) => ({
     messages: [
       { role: "user", content: { type: "text", text: `Review ${what} ${how}` } },
@@ -91,6 +90,6 @@ server.registerTool("change-text", {}, async () => {
   return { content: [{ type: "text", text: "changed" }] };
 });
 
-server.server.setRequestHandler(SubscribeRequestSchema, () => ({}));
-server.server.setRequestHandler(UnsubscribeRequestSchema, () => ({}));
+server.server.setRequestHandler("resources/subscribe", () => ({}));
+server.server.setRequestHandler("resources/unsubscribe", () => ({}));
 await server.connect(new StdioServerTransport());

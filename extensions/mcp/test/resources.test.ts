@@ -47,7 +47,7 @@ test("one that cannot be read is a notice, and the prompt still goes", async () 
   expect(open.session.requests).toHaveLength(1);
   expect(open.notices.sort()).toEqual([
     "MCP: Cannot read @offers:test://broken: the disk is on fire",
-    "MCP: Cannot read @offers:test://nothing: Resource test://nothing not found",
+    "MCP: Cannot read @offers:test://nothing: Resource not found: test://nothing",
   ]);
 });
 

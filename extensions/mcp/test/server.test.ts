@@ -25,7 +25,7 @@ function server(entry: object, options: Omit<McpServerOptions, "config"> = {}): 
 }
 
 test("while somebody is asked a question of the server, its calls do not run out of time", async () => {
-  await using one = server({ ...script(hostile, "liar"), timeoutMs: 5_000 });
+  await using one = server(script(hostile, "liar"));
   await one.connect();
   expect(one.state).toBe("ready");
   Object.assign(one.config, { timeoutMs: 100 });
@@ -153,6 +153,11 @@ test("a call that hangs, or drips progress without an end, ends with an answer f
   await expect(one.callTool("hang", {}, { signal })).rejects.toThrow(
     "The MCP server it did not answer within 0.05 s. The call was cancelled.",
   );
+  Object.assign(one.config, { timeoutMs: 60_000 });
+  expect(await one.callTool("cancelled", {}, { signal })).toMatchObject({
+    content: [{ text: "cancelled: 1" }],
+  });
+  Object.assign(one.config, { timeoutMs: 50 });
   await expect(one.callTool("drip", {}, { signal })).rejects.toThrow(
     /^The MCP server it did not (answer|finish) within [\d.]+ s\. The call was cancelled\.$/,
   );

@@ -39,9 +39,7 @@ function asked(servers: object): string[] {
 
 test("the SDK is loaded for a server that is enabled, and for nothing else", () => {
   expect(asked({ off: { command: "off", enabled: false } })).toEqual([]);
-  expect(asked({ on: { command: "bonsai-no-such-program" } })).toContain(
-    "@modelcontextprotocol/sdk/client/index.js",
-  );
+  expect(asked({ on: { command: "bonsai-no-such-program" } })).toContain("@modelcontextprotocol/client");
 });
 
 test("the file in the README is one that is read", () => {

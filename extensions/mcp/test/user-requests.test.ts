@@ -1,9 +1,7 @@
 import type { ExtensionContext } from "@bonsai-agent/extension";
 import { openTestSession, type TestDialogAnswers } from "@bonsai-agent/extension/testing";
-import { Client } from "@modelcontextprotocol/sdk/client/index.js";
-import { InMemoryTransport } from "@modelcontextprotocol/sdk/inMemory.js";
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import type { ElicitRequestFormParams } from "@modelcontextprotocol/sdk/types.js";
+import { Client, type ElicitRequestFormParams, InMemoryTransport } from "@modelcontextprotocol/client";
+import { Server } from "@modelcontextprotocol/server";
 import { afterEach, describe, expect, test } from "vitest";
 import { UserRequests } from "../src/user-requests.ts";
 
@@ -21,16 +19,10 @@ interface Opened {
 }
 
 /** A server that asks whoever answers `ui`. */
-async function openServer(
-  ui: TestDialogAnswers | undefined,
-  replies?: string[],
-  hasRoots = true,
-): Promise<Opened> {
+async function openServer(ui: TestDialogAnswers | undefined, hasRoots = true): Promise<Opened> {
   let context: ExtensionContext | undefined;
   const session = await openTestSession({
     ...(ui && { ui }),
-    ...(replies && { replies }),
-    model: { usdPerMillionTokens: { input: 3, output: 15, cacheRead: 0, cacheWrite: 0 } },
     extensions: (bonsai) => {
       bonsai.on("session_start", (_event, ctx) => {
         context = ctx;
@@ -41,7 +33,7 @@ async function openServer(
   const openBrowser = async (url: string) => opened.push(url) > 0;
   const requests = new UserRequests({ context: () => context, openBrowser });
   const client = new Client({ name: "test", version: "1" });
-  await requests.attach(client, { name: "asker", hasRoots, pauseCalls: () => () => {} });
+  requests.attach(client, { name: "asker", hasRoots, pauseCalls: () => () => {} });
   const server = new Server({ name: "asker", version: "1" }, { capabilities: {} });
   const [ofClient, ofServer] = InMemoryTransport.createLinkedPair();
   await Promise.all([client.connect(ofClient), server.connect(ofServer)]);
@@ -247,67 +239,16 @@ describe("a page", () => {
   });
 });
 
-describe("sampling", () => {
-  const sample = {
-    messages: [{ role: "user" as const, content: { type: "text" as const, text: "What is 6 times 7?" } }],
-    systemPrompt: "Be short.",
-    maxTokens: 100,
-  };
-
-  test("asks the session's model once the user has seen what is sent, to whom, and what it may cost", async () => {
-    const { server, session } = await openServer({ confirm: true }, ["42"]);
-    const answer = await server.createMessage(sample);
-    expect(answer).toMatchObject({
-      content: { type: "text", text: "42" },
-      model: "test",
-      stopReason: "endTurn",
-    });
-    const [[title, message]] = asked(session, "confirm") as [[string, string]];
-    expect(title).toBe("MCP server asker wants to ask scripted/test");
-    expect(message).toContain("What is 6 times 7?");
-    expect(message).toContain("Be short.");
-    expect(message).toMatch(/at most \$0\.00\d+/);
-    expect(session.requests.at(-1)).toMatchObject({ purpose: "extension", systemPrompt: "Be short." });
-  });
-
-  test("asks no model where the user says no", async () => {
-    const { server, session } = await openServer({ confirm: false });
-    await expect(server.createMessage(sample)).rejects.toThrow(
-      "The user declined this request to the model.",
-    );
-    expect(session.requests).toHaveLength(0);
-  });
-
-  test("refuses what no model is asked", async () => {
-    const { server, session } = await openServer({ confirm: true });
-    const sound = { type: "audio" as const, data: "", mimeType: "audio/wav" };
-    await expect(
-      server.createMessage({ ...sample, messages: [{ role: "user", content: sound }] }),
-    ).rejects.toThrow("Content of type audio is not supported.");
-    expect(asked(session, "confirm")).toHaveLength(0);
-  });
-
-  test("shows all of it with what could steer a terminal taken out", async () => {
-    const { server, session } = await openServer({ confirm: false });
-    const text = "\u001b[2Jhidden\u202e";
-    await expect(
-      server.createMessage({ ...sample, messages: [{ role: "user", content: { type: "text", text } }] }),
-    ).rejects.toThrow();
-    expect(steering((asked(session, "confirm") as [[string, string]])[0][1])).toBe(false);
-  });
-});
-
 describe("without a user", () => {
   test("a server knows that nobody can be asked", async () => {
     const { server } = await openServer(undefined);
     expect(server.getClientCapabilities()).toEqual({ roots: {} });
     await expect(server.elicitInput(form({}))).rejects.toThrow("does not support");
-    await expect(server.createMessage({ messages: [], maxTokens: 1 })).rejects.toThrow("Method not found");
   });
 });
 
 test("a server whose entry says so is not told the project's folder", async () => {
-  const { server } = await openServer(undefined, undefined, false);
+  const { server } = await openServer(undefined, false);
   expect(server.getClientCapabilities()).toEqual({});
   await expect(server.listRoots()).rejects.toThrow();
 });
