@@ -3,6 +3,7 @@ import { BonsaiError, type TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
 import { compactionChange, UndoneCompactions } from "@bonsai-agent/session/host";
 import { moment, type TokenSize } from "./numbers.ts";
+import { oneLine } from "./terminal-text.ts";
 
 /** The latest compaction of a path as a derived view: what the history lost to it and what stands for it. */
 export interface CompactionRecord {
@@ -106,14 +107,18 @@ export interface UndoReport {
   /** The context as it was; and the part of it that nobody reported. */
   tokensBefore: number;
   estimatedTokensBefore: number;
-  /** As it is now: an estimate. */
+  /** As it is now; and the part of it that nobody reported. */
   tokensAfter: number;
+  estimatedTokensAfter: number;
 }
 
-/** Like `the compaction of 14:02`. */
+/** Like `the compaction of 14:02 (focus: the tests)`. */
 export function compactionName(session: Session, id: string, nowMs: number): string {
-  const timeMs = Date.parse(session.entry(id)?.timestamp ?? "");
-  return Number.isNaN(timeMs) ? "the compaction" : `the compaction of ${moment(timeMs, nowMs)}`;
+  const entry = session.entry(id);
+  const timeMs = Date.parse(entry?.timestamp ?? "");
+  const time = Number.isNaN(timeMs) ? "" : ` of ${moment(timeMs, nowMs)}`;
+  const { focus = "" } = (entry?.type === "compaction" && manifestOf(entry)) || {};
+  return `the compaction${time}${focus === "" ? "" : ` (focus: ${oneLine(focus, 60)})`}`;
 }
 
 /**
@@ -130,7 +135,8 @@ export function undoLatestCompaction(session: Session, contextSize: () => TokenS
 function changed(compaction: CompactionEntry, change: () => Entry, contextSize: () => TokenSize): UndoReport {
   const { tokens: tokensBefore, estimatedTokens: estimatedTokensBefore } = contextSize();
   const { id } = change();
-  const sizes = { tokensBefore, estimatedTokensBefore, tokensAfter: contextSize().tokens };
+  const { tokens: tokensAfter, estimatedTokens: estimatedTokensAfter } = contextSize();
+  const sizes = { tokensBefore, estimatedTokensBefore, tokensAfter, estimatedTokensAfter };
   return { compactionId: compaction.id, entryId: id, ...sizes };
 }
 

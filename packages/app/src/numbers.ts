@@ -83,14 +83,16 @@ interface SizeChange {
   tokensBefore: number;
   /** The estimated part of it; null where nobody recorded that. */
   estimatedTokensBefore: number | null;
-  /** Always an estimate: nobody has reported it yet. */
   tokensAfter: number;
+  /** The estimated part of it. Default: all of it, for after a compaction nobody has reported it yet. */
+  estimatedTokensAfter?: number;
 }
 
 /** `123,456 → ~20,000 tokens`. */
-export function sizeChange({ tokensBefore, estimatedTokensBefore, tokensAfter }: SizeChange): string {
-  const isEstimate = (estimatedTokensBefore ?? 0) > 0;
-  return `${tokenDigits(tokensBefore, isEstimate)} → ${tokensText(tokensAfter, true)}`;
+export function sizeChange(change: SizeChange): string {
+  const { tokensBefore, estimatedTokensBefore, tokensAfter, estimatedTokensAfter = tokensAfter } = change;
+  const before = tokenDigits(tokensBefore, (estimatedTokensBefore ?? 0) > 0);
+  return `${before} → ${tokensText(tokensAfter, estimatedTokensAfter > 0)}`;
 }
 
 /**

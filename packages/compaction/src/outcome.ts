@@ -76,6 +76,8 @@ export function messageOf(thrown: unknown): string {
 /** The record inside a compaction entry of what was kept, masked, summarised and lost, and what it cost. */
 export interface CompactionManifest {
   reason: CompactionReason;
+  /** What the summary was asked to keep; absent if nothing was named. */
+  focus?: string | undefined;
   rung: RungName;
   tokensBefore: number;
   /** The estimated part of `tokensBefore`. Absent in older records. */

@@ -247,6 +247,7 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
   const plan = state.plan!;
   return {
     reason,
+    focus: run.focus,
     rung: state.rung!,
     tokensBefore: size.totalTokens,
     estimatedTokensBefore: size.estimatedTokens,

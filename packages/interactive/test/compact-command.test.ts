@@ -28,11 +28,13 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   terminal.type("/undo\n");
   await terminal.until("Undid the compaction");
   await terminal.until(/~10\dk\/100k/);
-  expect(flatScreen(opened)).toMatch(/Context: 107,364 tokens\. ! The context is above 83,616 tokens/);
+  expect(flatScreen(opened)).toMatch(
+    /Undid the compaction of [^(]*\d\d:\d\d \(focus: the tests\)\. Context: ~[\d,]+ → ~107,364 tokens\. ! The context is above 83,616 tokens/,
+  );
   terminal.type("/undo\n");
   await terminal.until("nothing_to_undo");
   terminal.type("/redo\n");
-  await terminal.until(/Redid the compaction of \d\d:\d\d\. Context: /);
+  await terminal.until(/Redid the compaction of [^(]*\d\d:\d\d\s+\(focus:\s+the\s+tests\)\.\s+Context:\s+~107,364\s+→\s+~[\d,]+/);
   terminal.type("/redo\n");
   await terminal.until("nothing_to_redo");
 });
@@ -83,6 +85,20 @@ test("/compact of little offers to do it all the same, and says what that would 
   terminal.press("enter");
   await terminal.until(/Compacted: |failed/);
   expect(flatScreen(opened)).toMatch(/with the built-in digest/);
+  expect(flatScreen(opened)).not.toContain("Nothing to compact");
+});
+
+test("/compact preview of little shows what /compact offers: the same cut and the same sizes", async () => {
+  const opened = await openLittle();
+  const { terminal } = opened;
+  terminal.type("/compact preview digest\n");
+  await terminal.until("All messages are recent, so it asks before it starts.");
+  const sizes = /Plan +(~?[\d,]+ → ~[\d,]+ tokens)/.exec(terminal.screen())?.[1];
+  expect(terminal.screen()).toMatch(/summarised +2 items/);
+  terminal.press("esc");
+  terminal.type("/compact digest\n");
+  await terminal.until("Compact anyway?");
+  expect(terminal.screen().replaceAll(/\s+/g, " ")).toContain(`Context: ${sizes}.`);
 });
 
 test("a no to /compact of little changes nothing", async () => {

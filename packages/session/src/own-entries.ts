@@ -152,7 +152,7 @@ const CALIBRATION: Shape = {
 };
 const MANIFEST: Shape = {
   rules: [
-    ...someText("reason", "rung", "previousCompactionId"),
+    ...someText("reason", "focus", "rung", "previousCompactionId"),
     ...someAmounts("tokensBefore", "estimatedTokensBefore", "tokensAfter", "requests", "costUsd"),
     ...someTexts("masked"),
     rule(isSwitch)("splitTurn"),

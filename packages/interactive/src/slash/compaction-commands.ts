@@ -91,12 +91,14 @@ function withDigestAlone(asked: CompactOptions, { host }: InteractiveContext): C
 
 async function showPreview(asked: CompactOptions, context: InteractiveContext): Promise<void> {
   const { result, lines } = previewOf(asked, context);
-  if (result.status !== "planned") return context.notify(skippedNotice(result).message);
-  await showReport(context.screen, lines);
+  if (result.status === "planned") return showReport(context.screen, lines);
+  const little = littlePlan(asked, context);
+  if (little === undefined) return context.notify(skippedNotice(result).message);
+  await showReport(context.screen, little.lines);
 }
 
 function previewOf(
-  { useDigest = false, ...asked }: CompactOptions,
+  { useDigest = false, ...asked }: CompactOptions & { isLittle?: boolean },
   { host: { agent, app } }: InteractiveContext,
 ): ReturnType<typeof compactionPreview> {
   const { session, model } = agent;
@@ -112,25 +114,33 @@ function previewOf(
 
 /** Compacts; where a model's summary failed and nothing stood in for it, offers the digest. */
 async function compactNow(asked: CompactOptions, context: InteractiveContext): Promise<void> {
-  const { status, digestIsUntried } = await requested(asked, context);
-  const { ui, screen } = context;
-  if (status === "skipped") return offerLittle(asked, context);
+  const { ui, screen, host } = context;
+  const little = host.agent.isBusy ? undefined : littlePlan(asked, context);
+  if (little !== undefined && !(await ui.confirm(LITTLE, littleWords(little, context)))) return;
+  if (screen.panelsLeft.aborted) return;
+  const chosen = little?.asked ?? asked;
+  const { digestIsUntried } = await requested(chosen, context);
   if (!digestIsUntried || screen.panelsLeft.aborted) return;
   if (await ui.confirm("Compact with the built-in digest?", "The digest needs no model."))
-    await requested({ ...asked, useDigest: true }, context);
+    await requested({ ...chosen, useDigest: true }, context);
 }
 
-/** Where all of the context is recent enough to be kept, offers to summarise all but the last turn; says what that does. */
-async function offerLittle(asked: CompactOptions, context: InteractiveContext): Promise<void> {
-  if (previewOf(asked, context).result.status !== "nothing-to-compact") return;
-  const firstKeptEntryId = lastTurnPlace(context);
-  if (firstKeptEntryId === undefined) return;
-  const anyway = { ...asked, firstKeptEntryId };
-  const { result } = previewOf(anyway, context);
-  if (result.status !== "planned" || context.screen.panelsLeft.aborted) return;
-  if (await context.ui.confirm("Compact anyway?", littleWords(result, anyway, context)))
-    await requested(anyway, context);
+/** What `/compact` offers where the whole context is recent enough to be kept: all but the last turn in a summary. */
+interface LittlePlan extends ReturnType<typeof compactionPreview> {
+  asked: CompactOptions;
 }
+
+/** Undefined where `/compact` does what was asked, and where there is nothing to offer. */
+function littlePlan(asked: CompactOptions, context: InteractiveContext): LittlePlan | undefined {
+  if (previewOf(asked, context).result.status !== "nothing-to-compact") return undefined;
+  const firstKeptEntryId = lastTurnPlace(context);
+  if (firstKeptEntryId === undefined) return undefined;
+  const anyway = { ...asked, firstKeptEntryId };
+  const preview = previewOf({ ...anyway, isLittle: true }, context);
+  return preview.result.status === "planned" ? { ...preview, asked: anyway } : undefined;
+}
+
+const LITTLE = "All messages are recent. Compact anyway?";
 
 /** Where the last turn begins, or the last place that can be cut; undefined where none can. */
 function lastTurnPlace({ host: { agent, app } }: InteractiveContext): string | undefined {
@@ -143,14 +153,10 @@ function lastTurnPlace({ host: { agent, app } }: InteractiveContext): string | u
   return places.findLast(startsTurn) ?? places.at(-1);
 }
 
-function littleWords(
-  result: CompactionResult,
-  { useDigest = false }: CompactOptions,
-  { host: { agent } }: InteractiveContext,
-): string {
+function littleWords({ result, asked }: LittlePlan, { host: { agent } }: InteractiveContext): string {
   const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds, tokensBefore, tokensAfter } = result;
   const gone = counted(summarizedEntryIds.length + turnPrefixEntryIds.length, "message");
-  const by = useDigest || isNoModel(agent.model) ? "The built-in digest" : agent.model.name;
+  const by = asked.useDigest === true || isNoModel(agent.model) ? "The built-in digest" : agent.model.name;
   const use = tokensAfter < tokensBefore ? "" : " The context would not get smaller.";
   return `${by} would summarise ${gone} and keep the last ${counted(keptEntryIds.length, "message")}. Context: ${sizeChange(result)}.${use}`;
 }
@@ -191,6 +197,8 @@ export function compactionPreview(asked: {
   focus?: string;
   firstKeptEntryId?: string;
   isAgain?: boolean;
+  /** True where `/compact` asks before it does this, for all messages are recent. Default false. */
+  isLittle?: boolean;
   /** What every request holds beside its messages. */
   fixedTexts: () => readonly string[];
 }): { result: CompactionResult; lines: (width: number) => Iterable<Line> } {
@@ -207,12 +215,14 @@ export function compactionPreview(asked: {
   return { result, lines: (width) => previewLines(width) };
 
   function* previewLines(width: number): Generator<Line> {
-    for (const text of wrap(NOTE, width)) yield [span(text, "gray")];
+    for (const text of wrap(asked.isLittle ? LITTLE_NOTE : NOTE, width)) yield [span(text, "gray")];
     yield* compactView({ result, picture, cost, file: undefined, width });
   }
 }
 
 const NOTE = "Plan for /compact. Nothing has changed yet.";
+const LITTLE_NOTE =
+  "Plan for /compact. All messages are recent, so it asks before it starts. Nothing has changed yet.";
 
 export const undoCommand: SlashCommand = {
   name: "undo",
@@ -246,14 +256,10 @@ function applyAndReport(
   const report = change(session, () => host.agent.state.context);
   chat.rebuild(session);
   contextChanged();
-  const size = counted(report.tokensAfter, "token");
-  notify(
-    `${done} ${compactionName(session, report.compactionId, host.app.call.io.now())}. Context: ${size}.`,
-    "info",
-    {
-      aboutEntryId: session.leafId ?? undefined,
-    },
-  );
+  const name = compactionName(session, report.compactionId, host.app.call.io.now());
+  notify(`${done} ${name}. Context: ${sizeChange(report)}.`, "info", {
+    aboutEntryId: session.leafId ?? undefined,
+  });
   return report.tokensAfter;
 }
 
