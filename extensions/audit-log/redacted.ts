@@ -1,13 +1,11 @@
-import { authorizationPattern, secretShapes } from "@bonsai-agent/extension";
+import { isSecretName, redactSecrets } from "@bonsai-agent/extension";
 
 /** Of a longer text, head and tail are kept. */
 const MOST_CHARACTERS = 20_000;
-const SECRET_NAME =
-  /^(?:.*[-_])?(?:api[-_]?key|authorization|cookie|set-cookie|password|passwd|secret|token|credential)s?$/i;
 
 /** A copy that JSON can hold: without secrets, signals and functions, long texts shortened. */
 export function redacted(value: unknown, seen: readonly object[] = []): unknown {
-  if (typeof value === "string") return shortened(withoutSecrets(value));
+  if (typeof value === "string") return shortened(redactSecrets(value));
   if (typeof value === "bigint") return String(value);
   if (typeof value !== "object" || value === null) return typeof value === "function" ? undefined : value;
   if (seen.includes(value)) return "[circular]";
@@ -26,29 +24,11 @@ function redactedField(
   { type, mimeType }: { type?: unknown; mimeType?: unknown },
   inside: readonly object[],
 ): unknown {
-  if (typeof value === "string" && SECRET_NAME.test(key)) return "[redacted]";
+  if (typeof value === "string" && (isSecretName(key) || /^(?:authorization|(?:set-)?cookie)$/i.test(key)))
+    return "[redacted]";
   if (key === "data" && typeof value === "string" && (type === "image" || mimeType !== undefined))
     return `[${value.length} characters of base64]`;
   return redacted(value, inside);
-}
-
-function withoutSecrets(text: string): string {
-  const clean = secretShapes.reduce(
-    (rest, { kind, pattern }) => rest.replaceAll(pattern, `[redacted: ${kind}]`),
-    text,
-  );
-  return clean
-    .replaceAll(authorizationPattern, (match, word: string, value: string) =>
-      value.length >= 12 && /\d/.test(value) ? `${word}[redacted: authorization]` : match,
-    )
-    .replaceAll(
-      /(\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s:@/]{0,100}:)[^\s:@/]{3,200}@/gi,
-      "$1[redacted: password]@",
-    )
-    .replaceAll(
-      /\b([A-Z0-9_]{0,60}(?:API_?KEY|TOKEN|SECRET|PASSWORD|PASSWD))(["']?\s*[=:]\s*["']?)[^\s"'$]{6,200}/g,
-      "$1$2[redacted]",
-    );
 }
 
 function shortened(text: string): string {

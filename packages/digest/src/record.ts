@@ -1,3 +1,4 @@
+import { SecretFilter, withoutRedactionMarks } from "@bonsai-agent/messages";
 import { z } from "zod";
 import { type Closing, clippedClosings, closingsIn } from "./closings.ts";
 import { noOutcomes, type Outcomes, outcomesAfter } from "./outcomes.ts";
@@ -45,19 +46,17 @@ export interface RecordOptions {
   wordsTokens: number;
   /** What they should be about above all, where there is no room for everything. Default: nothing. */
   focus?: string | undefined;
+  /** Knows the secrets of the session. Default: knows none yet. */
+  secrets?: SecretFilter | undefined;
 }
 
 /** What a record keeps of the agent's words, in tokens. */
 const CLOSINGS_TOKENS = 4_000;
 
-/** The record after some more messages. Reads these alone. Pure, and total over damaged messages. */
-export function recordAfter({
-  earlier = emptyRecord,
-  messages,
-  following,
-  wordsTokens,
-  focus,
-}: RecordOptions): SpanRecord {
+/** The record after some more messages, without secrets. Reads these alone. Total over damaged messages. */
+export function recordAfter(options: RecordOptions): SpanRecord {
+  const { wordsTokens, focus, secrets = new SecretFilter() } = options;
+  const { earlier, messages, following } = withoutSecrets(options, secrets);
   let record = earlier;
   let from = 0;
   messages.forEach(({ record: branch }, at) => {
@@ -72,6 +71,29 @@ export function recordAfter({
     words: clippedWords(whole.words, wordsTokens, focus),
     closings: clippedClosings(whole.closings, { maxTokens: CLOSINGS_TOKENS, words: whole.words }),
   };
+}
+
+/** A record that an older version stored can have secrets too. */
+function withoutSecrets(
+  { earlier = emptyRecord, messages, following = [] }: RecordOptions,
+  secrets: SecretFilter,
+): Required<Pick<RecordOptions, "messages" | "following">> & { earlier: SpanRecord } {
+  const all: readonly RecordedMessage[] = [...messages, ...following];
+  const redacted = secrets.values(all.map(({ message }) => message)).map((message, at) => {
+    const { record, ...source } = all[at]!;
+    return { ...source, message, ...(record && { record: recordWithoutSecrets(record, secrets) }) };
+  });
+  return {
+    earlier: recordWithoutSecrets(earlier, secrets),
+    messages: redacted.slice(0, messages.length),
+    following: redacted.slice(messages.length),
+  };
+}
+
+function recordWithoutSecrets(record: SpanRecord, secrets: SecretFilter): SpanRecord {
+  const { terms, ...others } = secrets.value(record);
+  const uses = terms.uses.filter(({ term }) => withoutRedactionMarks(term) === term);
+  return { ...others, terms: { ...terms, uses } };
 }
 
 function withMessages(

@@ -1,10 +1,4 @@
-import {
-  authorizationPattern,
-  contentText,
-  isRecord,
-  secretShapes,
-  withoutTerminalControls,
-} from "@bonsai-agent/messages";
+import { contentText, isRecord, withoutTerminalControls } from "@bonsai-agent/messages";
 
 /** What a command or a tool came back with. */
 export interface RunResult {
@@ -114,18 +108,11 @@ export function decisiveLine({ lines, hasExitCode }: RunResult): string | undefi
   return hasExitCode && telling.length > 0 ? clipped(telling.at(-1)!, 240) : undefined;
 }
 
-const SET_SECRET =
-  /(\b[A-Z_]{0,40}(?:KEY|TOKEN|SECRET|PASSWORD)[A-Z_]{0,40}=["']?|--(?:token|password|api-key)[= ]|:\/\/[^\s/@:]{1,99}:)[^\s"'`,;}@]{4,}/g;
-
-/** On one line, without secrets, at most `chars` long, never cut within a character. */
+/** On one line, at most `chars` long, never cut within a character. */
 export function clipped(text: string, chars: number): string {
-  const one = text.slice(0, chars * 8).replace(/[\r\n]+\s*/g, " ");
-  const line = secretShapes
-    .reduce((masked, { pattern }) => masked.replaceAll(pattern, "[secret]"), one)
-    .replace(authorizationPattern, (all, before, value) =>
-      /\d|.{16}/.test(value) ? `${before}[secret]` : all,
-    )
-    .replace(SET_SECRET, "$1[secret]")
+  const line = text
+    .slice(0, chars * 8)
+    .replace(/[\r\n]+\s*/g, " ")
     .trim();
   if (line.length <= chars) return line;
   return `${line.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, "")}…`;

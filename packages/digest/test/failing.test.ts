@@ -231,21 +231,6 @@ test("a broader run that passed later is named, until it fails", () => {
   expect(since(failed, ["npm test"], failed)).toEqual([[failed[0], undefined]]);
 });
 
-test("secrets are masked, and the command is found again", () => {
-  const token = `ghp_${"a1".repeat(20)}`;
-  const runs = [
-    ...ran(`./sync.sh --token ${token} --url https://me:hunter22@x.org`, "Error: API_KEY=abcdef12 is old", 1),
-  ];
-  const [shown] = failing(runs);
-  expect(shown).toMatchObject({
-    key: "./sync.sh --token [secret] --url https://me:[secret]@x.org",
-    line: "Error: API_KEY=[secret] is old",
-  });
-  expect(failing([...runs, ...ran(`./sync.sh --token ${token} --url https://me:hunter22@x.org`)])).toEqual(
-    [],
-  );
-});
-
 test("the last failure of a command counts, and comes last", () => {
   const runs = [
     ...ran("make a", "Error: x", 1, "1"),

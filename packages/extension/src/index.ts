@@ -19,12 +19,12 @@ export {
 } from "@bonsai-agent/compaction";
 export {
   type AssistantMessage,
-  authorizationPattern,
   BonsaiError,
   byScriptEstimator,
+  isSecretName,
   type Message,
   messageText,
-  secretShapes,
+  redactSecrets,
   toolCalls,
   type Usage,
   withoutTerminalControls,

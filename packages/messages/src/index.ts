@@ -54,7 +54,14 @@ export type {
 export { tokenDigits, tokensText, usdColumn, usdText } from "./numbers.ts";
 export { type QuotedFiles, quotedFiles } from "./quoted-files.ts";
 export { type ReadableLine, readableLines, readableSummary } from "./readable-summary.ts";
-export { authorizationPattern, type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
+export { type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
+export {
+  isSecretName,
+  type RedactOptions,
+  redactSecrets,
+  SecretFilter,
+  withoutRedactionMarks,
+} from "./secrets.ts";
 export { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "./skill-call.ts";
 export {
   bashExecutionText,

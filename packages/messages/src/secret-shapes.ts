@@ -40,7 +40,12 @@ export const secretShapes: readonly SecretShape[] = [
   {
     kind: "private key",
     pattern:
-      /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN)[\s\S]){0,20000}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[A-Za-z0-9+/=\s\\]*)/g,
+      /-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:(?!-----BEGIN)[\s\S]){0,20000}?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|(?:(?:Proc-Type|DEK-Info):[^\n]*|[A-Za-z0-9+/=\s\\])*)/g,
+  },
+  // A tail of a file can begin within a key.
+  {
+    kind: "private key",
+    pattern: /(?<=^|\n)(?:[A-Za-z0-9+/=]{16,76}\r?\n){1,80}-----END [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----/g,
   },
   shape("API key", "sk-ant-", "[A-Za-z0-9_-]{20,}"),
   shape("API key", "sk-", `${A_DIGIT}[A-Za-z0-9_-]{20,}`),
@@ -69,10 +74,3 @@ export const secretShapes: readonly SecretShape[] = [
   shape("key", "(?:[spr]k_|[pr]k-)", `${A_DIGIT_IN_ONE_WORD}[A-Za-z0-9]{20,}`, { isCommonBeginning }),
   { kind: "webhook", pattern: /https:\/\/hooks\.slack\.com\/services\/[A-Za-z0-9/]{20,}/g },
 ];
-
-/**
- * What stands after `Bearer` or `Basic`: the word with its gap, and the value. Whether the value is a secret or the
- * next word of a sentence is for the caller to say. Global.
- */
-export const authorizationPattern: RegExp =
-  /\b((?:Bearer|Basic)\s+["'`]?)(?!(?:Bearer|Basic)\b)([^\s"'`,;}]+)/gi;

@@ -1,4 +1,4 @@
-import { authorizationPattern, secretShapes } from "@bonsai-agent/messages";
+import { secretShapes } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
 
 /** Made up in pieces, so that this file holds nothing that a scanner takes for a secret. */
@@ -7,6 +7,7 @@ const random = (length: number) =>
 
 const SECRETS: readonly [what: string, text: string][] = [
   ["private key", `-----BEGIN RSA PRIVATE KEY-----\n${random(60)}\n-----END RSA PRIVATE KEY-----`],
+  ["end of a private key", `${random(60)}\n-----END PRIVATE KEY-----`],
   ["Anthropic", `sk-${"ant"}-${random(40)}`],
   ["OpenAI", `sk-${"proj"}-${random(60)}`],
   ["Google", `AIza${random(35)}`],
@@ -42,9 +43,9 @@ const SECRETS: readonly [what: string, text: string][] = [
 test.each(SECRETS)("%s", (_, secret) => {
   const redacted = secretShapes.reduce(
     (text, { pattern }) => text.replaceAll(pattern, "#"),
-    `is ${secret}, no?`,
+    `is\n${secret}, no?`,
   );
-  expect(redacted).toBe("is #, no?");
+  expect(redacted).toBe("is\n#, no?");
 });
 
 test("every shape has a secret that only it, or one before it, finds", () => {
@@ -74,17 +75,6 @@ test.each([
   expect(secretShapes.filter(({ pattern }) => text.search(pattern) >= 0)).toEqual([]);
 });
 
-test.each([
-  ["Authorization: Bearer abc.def", "abc.def"],
-  ["authorization: basic 'dXNlcjp4'", "dXNlcjp4"],
-  ["Bearer Bearer abc", "abc"],
-  ['{"Authorization":"Bearer abc"}', "abc"],
-  ["Bearer", undefined],
-  ["forbearer abc", undefined],
-])("what follows the word in %j is %j", (text, value) => {
-  expect([...text.matchAll(authorizationPattern)].map((match) => match[2])).toEqual(value ? [value] : []);
-});
-
 // No clock is read: where time were quadratic, these would take hours.
 test.each([
   ...[
@@ -103,12 +93,12 @@ test.each([
     "xoxb-",
   ],
   ...["eyJ", "-eyJ", "eyJ.", "SG.", "ya29.", "AKIA", "AIza", "-----BEGIN PRIVATE KEY-----", "-----BEGIN "],
-  ...["https://hooks.slack.com/services/", "Bearer ", "Basic\n", "Bearer,", "bearer'"],
-])("Invariant: time is linear, for a megabyte of %j", (piece) => {
-  const size = 1 << 20;
+  ...["https://hooks.slack.com/services/", "aaaaaaaaaaaaaaaaaaaa\n"],
+])("Invariant: time is linear, for a quarter of a megabyte of %j", (piece) => {
+  const size = 1 << 18;
   const long = piece.repeat(size / piece.length);
   const spaced = `${piece}${" ".repeat(size)}${piece}`;
-  for (const pattern of [...secretShapes.map((shape) => shape.pattern), authorizationPattern]) {
+  for (const { pattern } of secretShapes) {
     expect(long.replaceAll(pattern, "").length).toBeLessThanOrEqual(long.length);
     expect(spaced.replaceAll(pattern, "").length).toBeLessThanOrEqual(spaced.length);
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { authorizationPattern, jsonText, secretShapes } from "@bonsai-agent/messages";
+import { isSecretName, jsonText, redactSecrets } from "@bonsai-agent/messages";
 import type { z } from "zod";
 
 /** The text of a file, without a byte-order mark; undefined when there is no such file. Throws what the system says else. */
@@ -30,19 +30,23 @@ export function jsonProblem({ error, input, schema, file }: JsonProblemOptions):
     const key = shownPath([...path, ...issue.keys.slice(0, 1)]);
     return `${file}: unknown key ${key}. Known keys: ${keysAt(schema, path).join(", ")}.`;
   }
-  const found = isSecret(path) ? "(hidden)" : brief(valueAt(input, path));
+  const isHidden = path.some(
+    (key) => isSecretName(String(key)) || /key|auth|header|cookie/i.test(String(key)),
+  );
+  // People write keys where only the name of one belongs, and a message ends in logs.
+  const found = isHidden ? "(hidden)" : shownValue(valueAt(input, path));
   return `${file}: ${shownPath(path)} is ${found}, but must be ${allowedValues(issue)}.`;
-}
-
-/** People write keys where only the name of one belongs, and a message ends in logs. */
-function isSecret(path: readonly PropertyKey[]): boolean {
-  return path.some((key) => /key|token$|secret|passw|auth|header|cookie/i.test(String(key)));
 }
 
 const longestValue = 80;
 
-function brief(value: unknown): string {
-  const text = redactKeys(jsonText(value) || "missing");
+/** A value as an error shows it: short and without keys, also without the parameters of an address. */
+export function shownValue(value: unknown): string {
+  const written = (jsonText(value) || "missing").replaceAll(/(:\/\/[^\s"?]*\?)[^\s"]+/g, "$1…");
+  const text = redactSecrets(written, { isStrict: true }).replaceAll(
+    /(?<=:\/\/)[^\s/@]+(?=@)/g,
+    "[redacted: user]",
+  );
   return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
 }
 
@@ -104,34 +108,4 @@ function unwrapped(schema: unknown): SchemaParts {
   const parts = (schema ?? {}) as SchemaParts;
   const isOuter = parts.shape === undefined && parts.element === undefined && parts.unwrap !== undefined;
   return isOuter ? unwrapped(parts.unwrap?.()) : parts;
-}
-
-/** Providers shorten and mask the keys that they repeat: few characters, some of them stars, are one as well. */
-const BEGUN = new RegExp(
-  String.raw`\b(?:${secretShapes.flatMap(({ beginning = [] }) => beginning).join("|")})[\w*.-]{6,}`,
-  "g",
-);
-/** User and password of an address. */
-const ADDRESS_USER = /(?<=:\/\/)[^\s/@]+(?=@)/g;
-const SHAPES: readonly RegExp[] = [...secretShapes.map(({ pattern }) => pattern), BEGUN, ADDRESS_USER];
-const AFTER_NAME =
-  /\b((?:bearer|basic|x-api-key|api[-_ ]?key|authorization)["']?\s*[:=]\s*["']?)(?!bearer|basic)([^\s"',;}]+)/gi;
-
-/**
- * A text without keys: what looks like one, and `key` itself wherever it stands. Providers repeat keys in their
- * refusals, and a failure is stored in the session.
- */
-export function redactKeys(text: string, key?: string): string {
-  const known = key !== undefined && key.length >= 6 ? text.replaceAll(key, "[key]") : text;
-  const shaped = SHAPES.reduce((sum, shape) => sum.replaceAll(shape, "[key]"), known);
-  return [authorizationPattern, AFTER_NAME].reduce(
-    (sum, pattern) => sum.replaceAll(pattern, redactValue),
-    shaped,
-  );
-}
-
-/** What follows such a word and has a digit or is long: "Bearer token is missing" stays readable. */
-function redactValue(all: string, before: string, value: string): string {
-  const isKey = value.length >= 16 || (value.length >= 6 && /\d/.test(value));
-  return isKey ? `${before}[key]` : all;
 }

@@ -83,7 +83,7 @@ describe("keys", () => {
     ["-----BEGIN PRIVATE KEY-----\nMIIEabcd\n-----END PRIVATE KEY----- is no key", "MIIEabcd"],
   ])("are not shown: %s", (message, secret) => {
     const failure = classified(message, { status: 401 });
-    expect(failure.message).toContain("[key]");
+    expect(failure.message).toContain("[redacted: ");
     expect(JSON.stringify(failure)).not.toContain(secret);
   });
   test.each(["Bearer token is missing", "Authorization: required", "basic authentication needed"])(

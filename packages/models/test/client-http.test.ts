@@ -72,7 +72,7 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
   test("a refused key is an error without the key", async () => {
     const { end } = await ask(api, [wire.error(401, "Incorrect API key provided: sk-proj-abcdefgh12345678")]);
     expect(end).toMatchObject({
-      failure: { kind: "other", status: 401, message: "Incorrect API key provided: [key]" },
+      failure: { kind: "other", status: 401, message: "Incorrect API key provided: [redacted: API key]" },
     });
   });
 });

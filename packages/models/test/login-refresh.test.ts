@@ -223,7 +223,9 @@ describe("a refresh that fails", () => {
     lab.server.fail("token", { error: "invalid_request", description });
     const { failure, message } = await ask(lab);
     expect(failure).toMatchObject({ code: "login_refused", retryable: false });
-    expect(message.errorMessage).toContain("invalid_request: [key] came for [key]");
+    expect(message.errorMessage).toContain(
+      "invalid_request: [redacted: stored key] came for [redacted: stored key]",
+    );
     expect(inspect({ failure, message })).not.toMatch(/access-[\da-f]{8}|refresh-[\da-f]{8}/);
   });
 

@@ -148,7 +148,7 @@ describe("models.json", () => {
     [
       { providers: [{ ...provider, baseUrl: "https://me:verysecret@box.example/v1" }] },
       "models_invalid",
-      'baseUrl is "https://[key]@box.example/v1", but must be an http or https address without a user name',
+      'baseUrl is "https://me:[redacted: password]@box.example/v1", but must be an http or https address without a user name',
     ],
     [
       { providers: [{ ...provider, note: "sk-verysecret-1" }] },

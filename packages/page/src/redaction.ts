@@ -1,16 +1,14 @@
-import { jsonText, withoutTerminalControls } from "@bonsai-agent/messages";
-import type { SecretFilter } from "@bonsai-agent/transcripts";
-import { isPicture } from "./page-data.ts";
+import type { SecretFilter } from "@bonsai-agent/messages";
 
-/** Of an entry, what others name it by. */
+/** Fields of an entry by which other entries name it. */
 const PLACES = new Set(["id", "parentId", "targetId", "fromId", "firstKeptEntryId"]);
 
 /**
- * Takes what looks like a key, and keys that are known, out of what a page says. Entries go through it whole, before
- * anything is cut out of them, put together or written down in another way.
+ * Redacts the texts of a page. Entries go through it whole, before anything is cut out of them, joined or written in
+ * another way.
  */
 export class Redaction {
-  /** How many were taken out so far. */
+  /** Number of secrets redacted so far. */
   count = 0;
   readonly #isOn: boolean;
   readonly #filter: SecretFilter;
@@ -21,52 +19,22 @@ export class Redaction {
     this.#filter = filter;
   }
 
-  readonly text = (text: string): string => this.#said("", text);
+  readonly text = (text: string): string => this.value(text);
 
   /** The same with every text in a value of plain data. */
-  value<Value>(value: Value): Value {
-    return this.#isOn ? (this.#field("", value) as Value) : value;
+  value<Value>(value: Value, name?: string): Value {
+    if (!this.#isOn) return value;
+    const before = this.#filter.count;
+    const redacted = this.#filter.value(value, name);
+    this.count += this.#filter.count - before;
+    return redacted;
   }
 
-  /** The same, and still the entry that others name. */
+  /** The same, and other entries still find it by its id. */
   entry<Entry extends object>(entry: Entry): Entry {
-    if (!this.#isOn) return entry;
     const fields = Object.entries(entry);
     return Object.fromEntries(
-      fields.map(([key, each]) => [key, PLACES.has(key) ? each : this.#field(key, each)]),
+      fields.map(([key, each]) => [key, PLACES.has(key) ? each : this.value(each, key)]),
     ) as Entry;
   }
-
-  /** A text, without what its own form or its name makes a key. Colours that stand within a key go with it. */
-  #said(name: string, text: string): string {
-    if (!this.#isOn) return text;
-    const found = this.#filter.field(name, withoutTerminalControls(text));
-    this.count += found.count;
-    return found.count > 0 ? found.text : text;
-  }
-
-  /** @param name of the field that holds it, or holds what it stands in */
-  #field(name: string, value: unknown, depth = 0): unknown {
-    if (typeof value === "string") return this.#said(name, value);
-    if (typeof value !== "object" || value === null) return value;
-    // What is nested deeper than the stack reaches is shown as text, and is text from here on.
-    if (depth > DEEPEST) return this.text(jsonText(value));
-    if (Array.isArray(value)) return value.map((each) => this.#field(name, each, depth + 1));
-    return this.#fields(name, value as Record<string, unknown>, depth + 1);
-  }
-
-  #fields(name: string, value: Record<string, unknown>, depth: number): Record<string, unknown> {
-    const isShown = isPicture(value);
-    // Lists of settings name what they hold beside it.
-    const beside = [value.name, value.key].find((each) => typeof each === "string") ?? name;
-    return Object.fromEntries(
-      Object.entries(value).map(([key, each]) => {
-        if (isShown && key === "data") return [key, each];
-        const isNamed = key === "value" || key === "default" || /^\d+$/.test(key);
-        return [this.text(key), this.#field(isNamed ? String(beside) : key, each, depth)];
-      }),
-    );
-  }
 }
-
-const DEEPEST = 200;

@@ -1,4 +1,11 @@
-import { costText, knownUsd, type ToolCall, type ToolResultMessage, toolCalls } from "@bonsai-agent/messages";
+import {
+  costText,
+  knownUsd,
+  SecretFilter,
+  type ToolCall,
+  type ToolResultMessage,
+  toolCalls,
+} from "@bonsai-agent/messages";
 import {
   type Entry,
   lineText,
@@ -7,7 +14,6 @@ import {
   type SessionHeader,
   UsageCounter,
 } from "@bonsai-agent/session";
-import { SecretFilter } from "@bonsai-agent/transcripts";
 import { entryBody } from "./bodies.ts";
 import { type ChunkPlace, type EntryBody, type PageData, type PageRows, rowKinds } from "./page-data.ts";
 import { Redaction } from "./redaction.ts";

@@ -9,4 +9,3 @@ export {
 } from "./import-transcript.ts";
 export { type CodeBlock, codeBlocks } from "./markdown-text.ts";
 export type { ImportNotice, NoticeKind } from "./notices.ts";
-export { type FilteredText, redactSecrets, SecretFilter } from "./secret-filter.ts";

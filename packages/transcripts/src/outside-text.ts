@@ -1,12 +1,11 @@
+import { SecretFilter } from "@bonsai-agent/messages";
 import { codeBlock, codeName, codeSpan, foreignMarkdown, htmlText, plainText } from "./markdown-text.ts";
-import { SecretFilter } from "./secret-filter.ts";
 
 /**
  * The one way into a document for what users, models, tools and files say: secrets are taken out first (afterwards that
  * could take away what ends a piece of code), then the text is made harmless for its place.
  */
 export class OutsideText {
-  #secrets = 0;
   readonly #filter: SecretFilter;
 
   /** @param known keys that are stored, which are taken out whatever they look like. Default: none */
@@ -16,7 +15,7 @@ export class OutsideText {
 
   /** How many were taken out so far. */
   get secrets(): number {
-    return this.#secrets;
+    return this.#filter.count;
   }
 
   /** Markdown; its titles stay as they are only where the document puts it into a quote. */
@@ -51,8 +50,6 @@ export class OutsideText {
   }
 
   #redacted(value: unknown): string {
-    const { text, count } = this.#filter.text(typeof value === "string" ? value : String(value ?? ""));
-    this.#secrets += count;
-    return text;
+    return this.#filter.text(typeof value === "string" ? value : String(value ?? ""));
   }
 }

@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { BonsaiError, isTooDeep, MAX_LEVELS, usualCacheRules } from "@bonsai-agent/messages";
 import { z } from "zod";
-import { jsonProblem, redactKeys, textFile } from "../json-file.ts";
+import { jsonProblem, shownValue, textFile } from "../json-file.ts";
 import {
   type CatalogueModel,
   canThink,
@@ -203,7 +203,7 @@ function mergedProvider(
       api === "scripted" ? "the path of a scenario file" : "an http or https address without a user name";
     throw new BonsaiError({
       code: "models_invalid",
-      message: `${file}: ${place}.baseUrl is ${redactKeys(JSON.stringify(baseUrl) ?? "missing")}, but must be ${allowed}.`,
+      message: `${file}: ${place}.baseUrl is ${shownValue(baseUrl)}, but must be ${allowed}.`,
       hint: `Set baseUrl to the address of ${override.provider}, for example "http://127.0.0.1:8000/v1". Put credentials in apiKeyEnv or headers.`,
     });
   }

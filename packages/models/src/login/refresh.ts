@@ -1,7 +1,6 @@
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, redactSecrets } from "@bonsai-agent/messages";
 import type { AuthFile } from "../auth-file.ts";
 import { locked } from "../file-lock.ts";
-import { redactKeys } from "../json-file.ts";
 import { ProviderError } from "../provider.ts";
 import { apiKeyOf, checkedCredentials, credentialsOf } from "./credentials.ts";
 import type { LoginCredentials, ProviderLogin } from "./provider-login.ts";
@@ -152,10 +151,10 @@ async function asked(
 const ENDED = /\binvalid_grant\b/;
 
 function failure(provider: string, { access, refresh }: LoginCredentials, error: unknown): Error {
-  const said = redactKeys(
-    redactKeys(error instanceof Error ? error.message : String(error), access),
-    refresh,
-  );
+  const said = redactSecrets(error instanceof Error ? error.message : String(error), {
+    known: [access, refresh],
+    isStrict: true,
+  });
   const own = BonsaiError.is(error) ? error : undefined;
   if (own?.code === "login_expired" || ENDED.test(said)) return ended(provider, said);
   // Without its cause: a provider may repeat tokens anywhere, and a failure is stored in the session.

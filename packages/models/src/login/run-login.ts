@@ -1,6 +1,5 @@
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, redactSecrets } from "@bonsai-agent/messages";
 import type { AuthFile } from "../auth-file.ts";
-import { redactKeys } from "../json-file.ts";
 import { checkedCredentials, credentialsOf } from "./credentials.ts";
 import type { LoginCallbacks, LoginCredentials, Logout, ProviderLogin } from "./provider-login.ts";
 
@@ -58,7 +57,7 @@ export async function runLogout({ provider, login, file, signal }: LogoutRun): P
     return { isRevoked: true };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
-    return { isRevoked: false, problem: redactKeys(redactKeys(said, access), refresh) };
+    return { isRevoked: false, problem: redactSecrets(said, { known: [access, refresh], isStrict: true }) };
   }
 }
 

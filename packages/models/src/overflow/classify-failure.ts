@@ -1,6 +1,5 @@
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, redactSecrets } from "@bonsai-agent/messages";
 import type { FailureKind, ModelFailure } from "../failure.ts";
-import { redactKeys } from "../json-file.ts";
 import { type CatalogueModel, isLoopback, shownAddress } from "../model.ts";
 import { ProviderError } from "../provider.ts";
 import { type ErrorTexts, errorTexts } from "./error-texts.ts";
@@ -136,7 +135,7 @@ export function classifyFailure(options: ClassifyOptions): ModelFailure {
     provider,
     modelId,
     status: texts.status,
-    code: texts.code === undefined ? undefined : redactKeys(texts.code, apiKey),
+    code: texts.code === undefined ? undefined : withoutKeys(texts.code, apiKey),
     retryable: isRetryable(kind, error, texts),
     retryAfterMs: error.retryAfterMs,
     ...tokens,
@@ -323,9 +322,12 @@ function isAboveItsLimit(text: string): boolean {
 
 function shown(texts: ErrorTexts, apiKey: string | undefined): string {
   const text = texts.message.trim() || (texts.status === undefined ? "" : `HTTP ${texts.status}`);
-  const clean = redactKeys(
-    text.slice(0, 10 * MAX_MESSAGE_CHARS) || "The provider gave no reason.",
-    apiKey,
-  ).toWellFormed();
+  const said = text.slice(0, 10 * MAX_MESSAGE_CHARS) || "The provider gave no reason.";
+  const clean = withoutKeys(said, apiKey).toWellFormed();
   return clean.length > MAX_MESSAGE_CHARS ? `${clean.slice(0, MAX_MESSAGE_CHARS).toWellFormed()}…` : clean;
+}
+
+/** Providers repeat keys in their refusals, and a failure is stored in the session. */
+function withoutKeys(text: string, apiKey: string | undefined): string {
+  return redactSecrets(text, { known: apiKey === undefined ? [] : [apiKey], isStrict: true });
 }
