@@ -4,6 +4,8 @@ import {
   jsonText,
   type Message,
   messageText,
+  redactSecrets,
+  type SecretFilter,
   type TokenEstimator,
   tokensText,
   toolCalls,
@@ -35,6 +37,8 @@ export interface SummaryJob {
   echoedTags?: readonly string[] | undefined;
   /** What was read of the span as data: the digest is made of it. */
   record?: SpanRecord | undefined;
+  /** Redacts the messages as text. Default: one that knows no secret yet. */
+  secrets?: SecretFilter | undefined;
   /** True where what the user said stands beside the summary, word for word. */
   areWordsCarried?: boolean | undefined;
   /** True where a summariser may get the place of a part in the context instead of the part as text. */
@@ -71,7 +75,7 @@ export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<st
   if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was cancelled.");
   const expectSections = job.instructions === undefined && job.summariser.isExtract !== true;
   const prose = checkedAnswer({ request, answer, estimator: job.estimator, expectSections });
-  return strippedSummary(prose, job.echoedTags);
+  return redactSecrets(strippedSummary(prose, job.echoedTags));
 }
 
 /** The tokens of a request's text, by estimate. */

@@ -3,6 +3,7 @@ import {
   BonsaiError,
   byScriptEstimator,
   emptyUsage,
+  redactSecrets,
   type TokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
@@ -163,9 +164,10 @@ function partTokens(
 
 /** An extension's summary of a branch: it is prose, but for what was made here and stands in it as it was. */
 export function givenBranchSummary<Given extends { summary: string; details?: unknown }>(
-  given: Given,
+  asGiven: Given,
   branch: Pick<Branch, "isMerge">,
 ): Given {
+  const given = { ...asGiven, summary: redactSecrets(asGiven.summary) };
   const { details } = given;
   if (!isMadeHere(details)) return { ...given, summary: inert(given.summary) };
   const { carried } = summaryOfDetails(details)!;

@@ -8,7 +8,7 @@ import {
   type UserWords,
   wordLines,
 } from "@bonsai-agent/digest";
-import { askedText, byScript } from "@bonsai-agent/messages";
+import { askedText, byScript, type SecretFilter } from "@bonsai-agent/messages";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { isOwnTag } from "@bonsai-agent/messages/marks";
@@ -17,7 +17,7 @@ import type { CompactionPlan } from "./plan.ts";
 import { clip, paragraphs } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
 import { type FileChange, type ReadSkill, readSkills, skillLines, storedSkills } from "./skills.ts";
-import { type RecordSource, spanRecord } from "./span-record.ts";
+import { type RecordSource, secretsOf, spanRecord } from "./span-record.ts";
 import { originalMessage, type ViewItem, viewTokens } from "./view.ts";
 
 /** What survives every compaction as data, outside the prose. */
@@ -61,7 +61,8 @@ export function carryOver(
   const span = [...plan.history, ...plan.turnPrefix];
   const earlier = [plan.previous, ...span.map((item) => item.entry)];
   const record = spanRecord(plan, run);
-  const files = filesOf(span, earlier);
+  const secrets = secretsOf(run.session);
+  const files = secrets.value(filesOf(span, earlier));
   const saying = new Set(record.words.said.map(({ entryId }) => entryId));
   return {
     pinned: run.pinned,
@@ -70,10 +71,10 @@ export function carryOver(
       modified: new Set(files.modifiedFiles),
       changedMs: run.fileChangedMs,
     }),
-    latestRequest: latestRequest(plan, latestRequestChars(run.budgets), saying),
+    latestRequest: latestRequest(plan, latestRequestChars(run.budgets), { saying, secrets }),
     record,
     wordsTokens: carriedTokens(plan, run).words,
-    ...(run.focus !== undefined && { focus: run.focus }),
+    ...(run.focus !== undefined && { focus: secrets.text(run.focus) }),
     closings: [],
     terms: [],
     putBack: [],
@@ -141,17 +142,22 @@ export function latestRequestChars({ windowTokens }: Budgets): number {
   return Math.min(LATEST_REQUEST.maximumChars, Math.max(LATEST_REQUEST.minimumChars, chars));
 }
 
-/** @param saying the entries of those that say something: not a mere "go on" */
+interface RequestReading {
+  /** The entries that say something: not a mere "go on". */
+  saying: ReadonlySet<string | undefined>;
+  secrets: SecretFilter;
+}
+
 function latestRequest(
   plan: CompactionPlan,
   maxChars: number,
-  saying: ReadonlySet<string | undefined>,
+  { saying, secrets }: RequestReading,
 ): LatestRequest | undefined {
   if (plan.kept.some((item) => requestText(item) !== undefined)) return undefined;
   const requests = [...plan.history, ...plan.turnPrefix].filter((each) => requestText(each) !== undefined);
   const item = requests.findLast(({ entryId }) => saying.has(entryId)) ?? requests.at(-1);
-  if (item === undefined) return earlierRequest(ownDetails(plan.previous).latestRequest);
-  const text = requestText(item) ?? "";
+  if (item === undefined) return secrets.value(earlierRequest(ownDetails(plan.previous).latestRequest));
+  const text = secrets.text(requestText(item) ?? "");
   const isLatest = item === requests.at(-1);
   const chars = isLatest ? maxChars : Math.min(maxChars, olderRequestChars(plan));
   if (text.length <= chars) return { entryId: item.entryId, text };

@@ -31,7 +31,7 @@ import { inert } from "@bonsai-agent/messages/marks";
 import { pinsMissingIn } from "./pins.ts";
 import { type CompactionPlan, dividedAt } from "./plan.ts";
 import { paragraphs } from "./serialise.ts";
-import { spanRecord } from "./span-record.ts";
+import { secretsOf, spanRecord } from "./span-record.ts";
 import { plannedSummary } from "./summary-rungs.ts";
 import { givenBack, previousProse, withCarriedOver } from "./summary-text.ts";
 import { originalMessage } from "./view.ts";
@@ -45,7 +45,8 @@ export const extensionRung: Rung = {
     if (run.signal.aborted) throw new CompactionCancelled("");
     if (result.cancel)
       throw new CompactionCancelled(result.reason ?? "An extension cancelled it.", by.cancel);
-    const carryOver = boundedCarryOver(result.carryOver, run.budgets.windowTokens);
+    const given = secretsOf(run.session).value(result.carryOver);
+    const carryOver = boundedCarryOver(given, run.budgets.windowTokens);
     const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
     if (result.compaction === undefined || run.isDigestWanted) return asked;
     return { ...customSummary(asked, result.compaction, run), madeBy: by.compaction };
@@ -125,8 +126,9 @@ function preparationOf(state: LadderState, run: Run): CompactionPreparation {
  * @throws BonsaiError when it is empty, or its first kept entry is not in the context or no legal cut.
  */
 function customSummary(state: LadderState, compaction: CustomCompaction, run: Run): LadderState {
-  const { summary, firstKeptEntryId, details, usage } = compaction;
-  checkCustomSummary("session_before_compact", summary);
+  const { firstKeptEntryId, details, usage } = compaction;
+  checkCustomSummary("session_before_compact", compaction.summary);
+  const summary = withoutSecrets(compaction.summary, run);
   checkCut(state, firstKeptEntryId);
   const summaryOf = (texts: SummaryTexts): PlannedSummary => ({
     ...texts,
@@ -138,7 +140,19 @@ function customSummary(state: LadderState, compaction: CustomCompaction, run: Ru
   });
   return summarisedState(
     state,
-    summaryOf(madeSummary(state, compaction, run) ?? ownSummary(state, compaction, run)),
+    summaryOf(
+      madeSummary(state, { ...compaction, summary }, run) ??
+        ownSummary(state, { ...compaction, summary }, run),
+    ),
+  );
+}
+
+/** Pins are word for word, also in an extension's summary. */
+function withoutSecrets(summary: string, { session, pinned }: Run): string {
+  const secrets = secretsOf(session);
+  return pinned.reduce(
+    (text, pin) => text.replaceAll(secrets.text(inert(pin)), () => inert(pin)),
+    secrets.text(summary),
   );
 }
 

@@ -5,6 +5,7 @@ import {
   jsonText,
   type Message,
   recalledIds,
+  SecretFilter,
   type ToolCall,
   toolCalls,
   withoutReminders,
@@ -23,9 +24,16 @@ const ASSISTANT_CHARS = 20_000;
 
 const roleMark = /^\[(?=(?:User|Assistant|Tool result|Extension|Branch summary|Earlier summary)\b)/gm;
 
-/** Messages as text, one part each, so that a summariser reads a conversation instead of continuing it. */
-export function serialise(messages: readonly Message[], limits: Limits): string[] {
-  return messages.map((message) => serialiseMessage(message, limits)).filter((part) => part !== "");
+/**
+ * Messages as text without secrets, one part each, so that a summariser reads a conversation instead of continuing it.
+ */
+export function serialise(
+  messages: readonly Message[],
+  limits: Limits,
+  secrets: SecretFilter = new SecretFilter(),
+): string[] {
+  const redacted = secrets.values(messages);
+  return redacted.map((message) => serialiseMessage(message, limits)).filter((part) => part !== "");
 }
 
 function serialiseMessage(message: Message, limits: Limits): string {

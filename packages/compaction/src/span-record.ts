@@ -8,6 +8,7 @@ import {
   type SpanRecord,
   storedRecord,
 } from "@bonsai-agent/digest";
+import { SecretFilter } from "@bonsai-agent/messages";
 import {
   type Entry,
   type EntryDraftWithId,
@@ -44,6 +45,7 @@ export function spanRecord(plan: CompactionPlan, source: RecordSource): SpanReco
     following: plan.kept.map(itemSource),
     settings: source.settings,
     focus: source.focus,
+    secrets: secretsOf(source.session),
   });
   records.set(plan, { focus: source.focus, record });
   return record;
@@ -60,6 +62,16 @@ interface RecordOfItemsOptions {
   following?: readonly ProjectionItem[];
   settings: CompactionSettings;
   focus?: string | undefined;
+  secrets?: SecretFilter | undefined;
+}
+
+const filters = new WeakMap<Session, SecretFilter>();
+
+/** Redacts what a session's summaries keep. It remembers values that their names gave away in an earlier span. */
+export function secretsOf(session: Session): SecretFilter {
+  const filter = filters.get(session) ?? new SecretFilter();
+  filters.set(session, filter);
+  return filter;
 }
 
 /** The record of some items of a context. */
@@ -69,6 +81,7 @@ export function recordOfItems({
   following = [],
   settings,
   focus,
+  secrets,
 }: RecordOfItemsOptions): SpanRecord {
   return recordAfter({
     earlier,
@@ -76,6 +89,7 @@ export function recordOfItems({
     following: following.map(recorded),
     wordsTokens: Math.max(LEAST_WORDS_TOKENS, settings.words.maxTokens),
     focus,
+    secrets,
   });
 }
 
@@ -112,7 +126,8 @@ function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSour
   // What was taken out of the context since then was meant.
   const edits = path.slice(before.length).filter(({ type }) => type === "context_edit");
   const { items } = project([...entries, ...edits]);
-  return recordOfItems({ earlier: former.record, items, settings: source.settings });
+  const { settings, session } = source;
+  return recordOfItems({ earlier: former.record, items, settings, secrets: secretsOf(session) });
 }
 
 /** The latest record on a path that holds, and where that begins which it does not know. */

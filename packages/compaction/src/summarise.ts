@@ -1,4 +1,4 @@
-import type { Message, TokenEstimator } from "@bonsai-agent/messages";
+import type { Message, SecretFilter, TokenEstimator } from "@bonsai-agent/messages";
 import {
   askSummary,
   doesNotFit,
@@ -113,6 +113,7 @@ function spanPart(
     previousSummary,
     maxSummaryTokens: () => maxSummaryTokens(kind, job.summariser, budgets),
     limits: settings.serialize,
+    secrets: job.secrets,
   };
 }
 
@@ -120,7 +121,7 @@ export function wholePart(part: SpanPart, mostTokens = Number.POSITIVE_INFINITY)
   return {
     ...part,
     isWhole: true,
-    conversation: () => serialise(part.messages, part.limits).join(JOINT),
+    conversation: () => serialise(part.messages, part.limits, part.secrets).join(JOINT),
     maxSummaryTokens: Math.min(part.maxSummaryTokens(), mostTokens),
   };
 }
@@ -140,6 +141,7 @@ export interface SpanPart {
   /** The longest answer, by the window that the summariser is known to have now. */
   maxSummaryTokens: () => number;
   limits: CompactionSettings["serialize"];
+  secrets?: SecretFilter | undefined;
 }
 
 /** A message and its serialised text. */
@@ -250,9 +252,13 @@ function partSize(job: SummaryJob, part: SpanPart, { mostTokens, isNew }: PartLi
   return { tokens: mostTokens, capacityTokens: Number.POSITIVE_INFINITY, maxSummaryTokens: answerTokens };
 }
 
-function piecesOf(messages: readonly Message[], { limits }: SpanPart, estimator: TokenEstimator): Piece[] {
+function piecesOf(
+  messages: readonly Message[],
+  { limits, secrets }: SpanPart,
+  estimator: TokenEstimator,
+): Piece[] {
   return messages.flatMap((message) => {
-    const [text] = serialise([message], limits);
+    const [text] = serialise([message], limits, secrets);
     return text === undefined ? [] : [{ message, text, tokens: estimator.text(text + JOINT) }];
   });
 }

@@ -15,7 +15,7 @@ import { inert } from "@bonsai-agent/messages/marks";
 import { ownDetails } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { digestStandsIn } from "./settings.ts";
-import { otherClosings, spanRecord } from "./span-record.ts";
+import { otherClosings, secretsOf, spanRecord } from "./span-record.ts";
 import {
   fitsWhole,
   type SpanOptions,
@@ -135,7 +135,7 @@ async function summarised(
 ): Promise<LadderState> {
   const plan = state.plan!;
   const known = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
-  const prose = await summarise(spanOptions(state, run, summariser), known);
+  const prose = secretsOf(run.session).text(await summarise(spanOptions(state, run, summariser), known));
   const checked = checkedSummary(prose, known, { state, run, summariser });
   const { firstKeptEntryId } = plan;
   return summarisedState(state, { ...plannedSummary(prose, checked, { plan, run }), firstKeptEntryId });
@@ -150,7 +150,8 @@ export function plannedSummary(
   const { firstKeptEntryId } = by.plan;
   const withProse = (text: string) => {
     const tags = Object.keys(carried.extensions ?? {});
-    const edited = by.plan.splitTurn ? safeProse(text, tags) : inert(text, tags);
+    const redacted = secretsOf(by.run.session).text(text);
+    const edited = by.plan.splitTurn ? safeProse(redacted, tags) : inert(redacted, tags);
     return plannedSummary(edited, checkedAgain(edited, carried, by), by);
   };
   return {
@@ -211,6 +212,7 @@ function spanOptions(state: LadderState, run: Run, summariser: Summariser): Span
     echoedTags: Object.keys(ownDetails(plan.previous).carryOver ?? {}),
     mayUseContext,
     record: spanRecord(plan, run),
+    secrets: secretsOf(run.session),
     areWordsCarried: carriedTokens(plan, run).words > 0,
     onUsage,
   };

@@ -1,4 +1,5 @@
 import { closingLine, storedClosings } from "@bonsai-agent/digest";
+import { redactSecrets } from "@bonsai-agent/messages";
 import { type Frame, RECORD } from "@bonsai-agent/messages/frames";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
@@ -82,7 +83,10 @@ const SAID = "## The agent's answers";
 
 /** The prose of an earlier compaction, without the frame and what was carried over: what an update starts from. */
 export function previousProse(entry: CompactionEntry | undefined): string | undefined {
-  if (entry === undefined) return undefined;
+  return entry && redactSecrets(storedProse(entry));
+}
+
+function storedProse(entry: CompactionEntry): string {
   const { prose, closings } = ownDetails(entry);
   if (typeof prose === "string" && prose.trim() !== "") {
     const said = storedClosings(closings).map(closingLine);
