@@ -3,6 +3,7 @@ import type { AgentParts } from "./agent-parts.ts";
 import { messageOf } from "./notice.ts";
 import { recordMessage } from "./run/answer.ts";
 import { type CommandOutput, commandElsewhere, type RunCommand } from "./run-command.ts";
+import { environmentKeys, maskKeys } from "./tools/mask-keys.ts";
 
 /** How a command of the user is run. */
 export interface UserCommandOptions {
@@ -34,6 +35,8 @@ export async function runUserCommand(
     role: "bashExecution",
     command,
     ...outputOf(ran),
+    // An extension can have run it.
+    output: maskKeys([...environmentKeys(process.env), ...parts.models.secrets()])(ran.output),
     ...(excludeFromContext ? { excludeFromContext } : {}),
     timestamp: parts.now(),
   };

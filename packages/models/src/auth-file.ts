@@ -57,15 +57,15 @@ export class AuthFile {
   proveWritable(provider: string): void {
     this.change(provider, (entry) => entry && { ...entry });
   }
+}
 
-  /** One sentence where others than its owner can read it. */
-  exposure(): string | undefined {
-    if (process.platform === "win32" || !existsSync(this.path)) return undefined;
-    const stat = statSync(this.path);
-    const mode = stat.mode & 0o777;
-    if (!stat.isFile() || (mode & 0o077) === 0) return undefined;
-    return `Other users can read your API keys: ${this.path} has mode ${mode.toString(8)}. Run: chmod 600 ${this.path}`;
-  }
+/** Why other users can read the keys of a file, and what to do; undefined if they cannot. */
+export function exposure(path: string): string | undefined {
+  if (process.platform === "win32" || !existsSync(path)) return undefined;
+  const stat = statSync(path);
+  const mode = stat.mode & 0o777;
+  if (!stat.isFile() || (mode & 0o077) === 0) return undefined;
+  return `Other users can read your API keys: ${path} has mode ${mode.toString(8)}. Run: chmod 600 ${path}`;
 }
 
 /**

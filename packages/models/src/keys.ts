@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type AuthEntry, AuthFile } from "./auth-file.ts";
+import { type AuthEntry, AuthFile, exposure } from "./auth-file.ts";
 import { credentialsOf } from "./login/credentials.ts";
 import { Logins } from "./login/logins.ts";
 import { isLoopback, type ProviderConfig } from "./model.ts";
-import { knownSecrets, type NamedSecret } from "./secrets.ts";
+import { hasLiteralKeys, knownSecrets, type NamedSecret } from "./secrets.ts";
 
 /** Where keys come from. */
 export interface KeySource {
@@ -71,7 +71,7 @@ export interface FileKeysOptions {
   home: string;
   /** The variables; `apiKeyEnv` of a provider names its own. */
   env: Readonly<Record<string, string | undefined>>;
-  /** Called once. Default: nothing. */
+  /** Called once for each file. Default: nothing. */
   onNotice?: ((notice: KeyNotice) => void) | undefined;
 }
 
@@ -83,23 +83,38 @@ export interface FileKeysOptions {
 export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
   const file = new AuthFile(join(home, "auth.json"));
   const logins = new Logins(file);
-  let isNotified = onNotice === undefined;
-  const looked = (): AuthFile => {
-    const message = isNotified ? undefined : file.exposure();
-    if (message !== undefined) {
-      isNotified = true;
-      onNotice?.({ /** Other users can read `auth.json`. */ code: "keys_exposed", message });
-    }
-    return file;
+  let isChecked = onNotice === undefined;
+  /** Whichever key is used: the others are exposed all the same. */
+  const checkExposure = () => {
+    if (isChecked) return;
+    isChecked = true;
+    const models = hasLiteralKeys(home) ? exposure(join(home, "models.json")) : undefined;
+    for (const message of [exposure(file.path), models])
+      if (message !== undefined)
+        onNotice?.({
+          /** Other users can read `auth.json`, or keys in `models.json`. */ code: "keys_exposed",
+          message,
+        });
   };
   let lent: readonly { provider: string; key: string }[] = [];
-  const found = (provider: ProviderConfig): { key: string; origin: KeyOrigin } | undefined => {
+  /** Keys that requests were made with, by provider: they can come from anywhere. */
+  const used = new Map<string, NamedSecret>();
+  const found = (provider: ProviderConfig): FoundKey | undefined => {
+    const key = search(provider);
+    if (key !== undefined) {
+      const name = provider.apiKeyEnv ?? `key of ${provider.provider}`;
+      used.set(key.key, { name, value: key.key });
+    }
+    return key;
+  };
+  const search = (provider: ProviderConfig): FoundKey | undefined => {
+    checkExposure();
     const loan = lent.findLast((each) => each.provider === provider.provider);
     if (loan !== undefined) return { key: loan.key, origin: "lent" };
     const { apiKeyEnv } = provider;
     const own = apiKeyEnv === undefined ? undefined : env[apiKeyEnv]?.trim();
     if (own) return { key: sendable(own, apiKeyEnv!), origin: "environment" };
-    const entry = looked().entry(provider.provider);
+    const entry = file.entry(provider.provider);
     const key = storedKey(entry, provider.provider, file.path);
     if (key !== undefined) return { key, origin: "file" };
     const loginKey = logins.keyOf(provider.provider, entry);
@@ -113,10 +128,12 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
       return origin === "login" ? logins.freshKey(provider.provider, options) : key;
     },
     source: (provider) => found(provider)?.origin,
-    stored: () =>
-      Object.entries(looked().entries()).flatMap(([provider, entry]) =>
+    stored: () => {
+      checkExposure();
+      return Object.entries(file.entries()).flatMap(([provider, entry]) =>
         (entry.type ?? "api_key") === "api_key" || credentialsOf(entry) !== undefined ? [provider] : [],
-      ),
+      );
+    },
     store: (provider, key) => {
       const entry = { type: "api_key", key: sendable(key.trim(), `the key for ${provider}`) };
       file.change(provider, () => entry);
@@ -130,7 +147,8 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
     },
     secrets: () => [
       ...lent.map(({ provider, key }) => ({ name: `key of ${provider}`, value: key })),
-      ...knownSecrets(home),
+      ...knownSecrets(home, env),
+      ...used.values(),
     ],
     lend: (provider, key) => {
       const loan = { provider, key: sendable(key.trim(), `the key for ${provider}`) };
@@ -140,6 +158,11 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
       };
     },
   };
+}
+
+interface FoundKey {
+  key: string;
+  origin: KeyOrigin;
 }
 
 /** Entries of other kinds (a login, what another program stored) are no keys, and no errors. */

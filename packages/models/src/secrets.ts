@@ -14,22 +14,42 @@ const secretField = /key|token|secret|password|authorization|access|refresh|cook
 
 /**
  * All that stands in Bonsai's files of keys: every text of `auth.json` (other programs store sign-ins there as well), and
- * the headers and keys of `models.json`. The files are read at each call, so a key that was just stored is among them;
+ * the headers and keys of `models.json`, with the variables that it names. The files are read at each call, so a key that was just stored is among them;
  * one that cannot be read has none.
  */
-export function knownSecrets(home: string): NamedSecret[] {
+export function knownSecrets(
+  home: string,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): NamedSecret[] {
   const auth = jsonFile(join(home, "auth.json"));
   const stored = entriesOf(auth).flatMap(([provider, entry]) =>
     textsOf(entry, isStoredSecret).map((value) => ({ name: `key of ${provider}`, value })),
   );
-  const models = textsOf(jsonFile(join(home, "models.json")), ({ field, above }, value) =>
+  const file = jsonFile(join(home, "models.json"));
+  // A key can be the name of a variable too.
+  const variables = textsOf(file, ({ field }) => /^apiKey(?:Env)?$/i.test(field)).flatMap((name) => {
+    const value = env[name.replace(/^\$\{?|\}$/g, "")]?.trim();
+    return value ? [{ name, value }] : [];
+  });
+  const models = literalKeys(file);
+  // A header can have a word before the key.
+  const headers = models.flatMap((text) => [text, ...text.split(/\s+/).slice(1)]);
+  return [...stored, ...variables, ...headers.map((value) => ({ name: "key of models.json", value }))];
+}
+
+/** True if `models.json` contains keys, not only the names of their variables. */
+export function hasLiteralKeys(home: string): boolean {
+  return literalKeys(jsonFile(join(home, "models.json"))).some(
+    (key) => !/^[A-Z_][A-Z0-9_]*$|^[!$]/.test(key),
+  );
+}
+
+function literalKeys(models: unknown): string[] {
+  return textsOf(models, ({ field, above }, value) =>
     above === "headers"
       ? secretField.test(field) || !isPlace(value)
       : secretField.test(field) && field !== "apiKeyEnv",
   );
-  // A header can have a word before the key.
-  const headers = models.flatMap((text) => [text, ...text.split(/\s+/).slice(1)]);
-  return [...stored, ...headers.map((value) => ({ name: "key of models.json", value }))];
 }
 
 function isStoredSecret({ field }: Place, value: string): boolean {

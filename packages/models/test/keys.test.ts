@@ -191,4 +191,47 @@ describe("a file that others can read", () => {
       expect(message).not.toContain(secret);
     }
   });
+
+  test("is reported also if the key comes from the environment", () => {
+    const notices: KeyNotice[] = [];
+    const home = homeWith({ other: entry }, 0o644);
+    const keys = fileKeys({
+      home,
+      env: { ANTHROPIC_API_KEY: secret },
+      onNotice: (each) => notices.push(each),
+    });
+    keys.key(anthropic);
+    expect(notices.map(({ message }) => message)).toEqual([expect.stringContaining("auth.json")]);
+  });
+
+  test.each([
+    [{ headers: { "x-api-key": "abc-123-def" } }, 1],
+    [{ apiKeyEnv: "BOX_KEY" }, 0],
+  ])("models.json with %j gives %i notices", (fields, count) => {
+    const notices: KeyNotice[] = [];
+    const home = homeWith();
+    const file = join(home, "models.json");
+    writeFileSync(file, JSON.stringify({ providers: [{ provider: "box", ...fields }] }));
+    chmodSync(file, 0o644);
+    fileKeys({ home, env: {}, onNotice: (each) => notices.push(each) }).key(local);
+    expect(notices.map(({ message }) => message)).toEqual(
+      Array.from({ length: count }, () => expect.stringContaining("models.json")),
+    );
+  });
+});
+
+describe("the known secrets", () => {
+  test("include the variables that models.json names, before any request", () => {
+    const home = homeWith();
+    const providers = [{ provider: "box", apiKeyEnv: "BOX_KEY" }];
+    writeFileSync(join(home, "models.json"), JSON.stringify({ providers }));
+    const keys = fileKeys({ home, env: { BOX_KEY: secret, OTHER: "other-value-12345" } });
+    expect(keys.secrets?.()).toEqual([{ name: "BOX_KEY", value: secret }]);
+  });
+
+  test("include each key that a request was made with", () => {
+    const keys = fileKeys({ home: homeWith(), env: { MY_BOX: secret } });
+    keys.key({ ...local, apiKeyEnv: "MY_BOX" });
+    expect(keys.secrets?.()).toEqual([{ name: "MY_BOX", value: secret }]);
+  });
 });

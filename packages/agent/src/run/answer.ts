@@ -20,6 +20,7 @@ import { compactionChange } from "@bonsai-agent/session/host";
 import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
 import { type AgentNotice, messageOf, modelNotice } from "../notice.ts";
+import { maskKeys } from "../tools/mask-keys.ts";
 import { withLinkedSignal } from "./activity.ts";
 import type { CustomInput, PromptInput, QueuedInput, QueuedMessage, SaidInput } from "./input.ts";
 
@@ -46,13 +47,24 @@ export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
     const request = await buildRequest({ ...options, signal }, (usage) => voided.push(usage));
     const final = await readStream(parts, request, signal);
     recordVoided(parts, request, voided);
-    const { message, entryId } = await storeMessage(parts, final.message);
+    const { message, entryId } = await storeMessage(parts, withoutKeys(parts, final.message));
     if (message.stopReason === "aborted") return { message, entryId, status: "aborted" };
     if (final.type === "error") return { message, entryId, status: "failed", failure: final.failure };
     if (message.stopReason === "length") parts.onNotice(cutOff);
     parts.prefix.answered({ request, answer: message, atMs: parts.now() });
     return { message, entryId, status: "good" };
   });
+}
+
+/** A model that repeats a key must not write it into the session. Calls stay as they are: tools run them. */
+function withoutKeys({ models }: AgentParts, message: AssistantMessage): AssistantMessage {
+  const mask = maskKeys(models.secrets());
+  const content = message.content.map((block) => {
+    if (block.type !== "text") return block;
+    const text = mask(block.text);
+    return text === block.text ? block : { ...block, text };
+  });
+  return content.some((block, at) => block !== message.content[at]) ? { ...message, content } : message;
 }
 
 const cutOff: AgentNotice = {

@@ -1,15 +1,15 @@
-import { MAX_LEVELS } from "@bonsai-agent/messages";
+import { isSecretName, MAX_LEVELS } from "@bonsai-agent/messages";
 import type { NamedSecret } from "@bonsai-agent/models";
 
-/** By which name a variable holds a key. */
-const keyName = /(?:API_?KEY|ACCESS_KEY|PRIVATE_KEY|SECRET|TOKEN|PASSWORD)$/i;
 /** A shorter value is a switch or a word, and stands in outputs for other reasons. */
 const MIN_KEY_CHARS = 16;
+/** The same for a value with letters and digits. */
+const MIN_MIXED_KEY_CHARS = 8;
 
 /** The variables whose names say that a key is in them; one that holds a path names a file of keys. */
 export function environmentKeys(env: NodeJS.ProcessEnv): NamedSecret[] {
   return Object.entries(env).flatMap(([name, value = ""]) =>
-    keyName.test(name) && !/[/\\]/.test(value) ? [{ name, value }] : [],
+    isSecretName(name) && !/[/\\]/.test(value) ? [{ name, value }] : [],
   );
 }
 
@@ -84,7 +84,10 @@ export function maskedText(secrets: readonly NamedSecret[]): MaskedText {
 }
 
 function maskable(secrets: readonly NamedSecret[]): readonly NamedSecret[] {
-  const keys = secrets.filter(({ value }) => value.length >= MIN_KEY_CHARS && !/\s/.test(value));
+  const keys = secrets.filter(({ value }) => {
+    const isMixed = /\d/.test(value) && /[a-z]/i.test(value);
+    return value.length >= (isMixed ? MIN_MIXED_KEY_CHARS : MIN_KEY_CHARS) && !/\s/.test(value);
+  });
   // Where one is the beginning of another, the longer is meant.
   return keys.toSorted((a, b) => b.value.length - a.value.length);
 }
