@@ -1,5 +1,5 @@
 import { type BranchSide, branchDiff, type CompactionSettings, readContext } from "@bonsai-agent/compaction";
-import { type KnownCost, knownUsd, type Usage } from "@bonsai-agent/messages";
+import { type KnownCost, knownUsd, SecretFilter, type Usage } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { callIn, kindOf, previewOf } from "./preview.ts";
 import { FactCounter, type IsFree } from "./session-facts.ts";
@@ -53,25 +53,30 @@ interface BranchDiffReportOptions {
   a: string | null;
   b: string | null;
   isFree: IsFree;
+  /** Default: it redacts nothing. */
+  secrets?: SecretFilter;
 }
 
+const noSecrets = new SecretFilter([], false);
+
 /** Two places of a session beside each other. @throws BonsaiError `tree_target_unknown` */
-export function branchDiffReport(options: BranchDiffReportOptions): BranchDiffReport {
+export function branchDiffReport({ secrets = noSecrets, ...given }: BranchDiffReportOptions): BranchDiffReport {
+  const options = { ...given, secrets };
   const { session } = options;
   const { commonAncestor, a, b, ...diff } = branchDiff(options);
-  return {
+  return secrets.value({
     relation: diff.relation,
-    commonAncestor: commonAncestor && placeOf(session, commonAncestor),
+    commonAncestor: commonAncestor && placeOf(session, commonAncestor, secrets),
     commonEntries: diff.commonEntries,
     a: sideReport(a, options),
     b: sideReport(b, options),
     sharedFiles: diff.sharedFiles,
-  };
+  });
 }
 
 function sideReport(
   side: BranchSide,
-  { session, settings, isFree }: BranchDiffReportOptions,
+  { session, settings, isFree, secrets = noSecrets }: BranchDiffReportOptions,
 ): BranchSideReport {
   const { leafId, entries, ...done } = side;
   const counter = new FactCounter();
@@ -81,7 +86,7 @@ function sideReport(
   const leaf = leafId === null ? undefined : session.entry(leafId);
   const { tokens, source } = readContext({ session, settings, leafId });
   return {
-    leaf: leaf === undefined ? null : placeOf(session, leaf),
+    leaf: leaf === undefined ? null : placeOf(session, leaf, secrets),
     entryIds: entries.map(({ id }) => id),
     firstActivity,
     lastActivity,
@@ -93,12 +98,12 @@ function sideReport(
   };
 }
 
-function placeOf(session: Session, entry: Entry): PlaceReport {
+function placeOf(session: Session, entry: Entry, secrets: SecretFilter): PlaceReport {
   const label = session.label(entry.id);
   return {
     entryId: entry.id,
     kind: kindOf(entry),
-    preview: previewOf(entry, callIn(session, entry)).slice(0, 200),
+    preview: previewOf(secrets.value(entry), secrets.value(callIn(session, entry))).slice(0, 200),
     ...(label !== undefined && { label }),
     timestamp: entry.timestamp,
   };

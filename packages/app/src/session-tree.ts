@@ -1,3 +1,4 @@
+import { SecretFilter } from "@bonsai-agent/messages";
 import type { Entry, SessionTree } from "@bonsai-agent/session";
 import { callInTree, previewOf } from "./preview.ts";
 
@@ -14,12 +15,16 @@ export interface TreeRow {
   active: boolean;
 }
 
-/** All entries of all branches, a row at a time. @param tree of parsed entries */
-export function* treeRows(tree: SessionTree): Generator<TreeRow> {
-  for (const at of tree.entries.keys()) yield treeRow(tree, at);
+/**
+ * All entries of all branches, a row at a time.
+ * @param tree of parsed entries
+ * @param secrets redacts the previews. Default: it redacts nothing
+ */
+export function* treeRows(tree: SessionTree, secrets = new SecretFilter([], false)): Generator<TreeRow> {
+  for (const at of tree.entries.keys()) yield treeRow(tree, at, secrets);
 }
 
-function treeRow(tree: SessionTree, at: number): TreeRow {
+function treeRow(tree: SessionTree, at: number, secrets: SecretFilter): TreeRow {
   const entry = tree.entry(at)!;
   const role = roleOf(entry);
   const label = tree.labelOf(at);
@@ -28,8 +33,8 @@ function treeRow(tree: SessionTree, at: number): TreeRow {
     parentId: entry.parentId,
     type: entry.type,
     ...(role === undefined ? {} : { role }),
-    preview: previewOf(entry, callInTree(tree, at, entry)).slice(0, 200),
-    ...(label === undefined ? {} : { label }),
+    preview: previewOf(secrets.value(entry), secrets.value(callInTree(tree, at, entry))).slice(0, 200),
+    ...(label === undefined ? {} : { label: secrets.text(label) }),
     active: tree.isActive(at),
   };
 }

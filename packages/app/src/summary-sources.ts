@@ -1,5 +1,5 @@
 import type { SummaryEntry } from "@bonsai-agent/compaction";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, SecretFilter } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { liveCompactions } from "./compaction-record.ts";
 import { moment } from "./numbers.ts";
@@ -16,12 +16,17 @@ export interface SourceEntry {
   preview: string;
 }
 
-/** Undefined where the body of the entry is damaged. */
-export function sourceEntry(session: Session, entryId: string): SourceEntry | undefined {
+/** Undefined where the body of the entry is damaged. @param secrets redacts the preview. Default: it redacts nothing */
+export function sourceEntry(
+  session: Session,
+  entryId: string,
+  secrets = new SecretFilter([], false),
+): SourceEntry | undefined {
   const entry = session.entry(entryId);
   if (entry === undefined) return undefined;
   const { timestamp = null } = entry as { timestamp?: string };
-  return { entryId, kind: kindOf(entry), timestamp, preview: previewOf(entry, callIn(session, entry)) };
+  const preview = previewOf(secrets.value(entry), secrets.value(callIn(session, entry)));
+  return { entryId, kind: kindOf(entry), timestamp, preview };
 }
 
 const SHORT_ID = 8;

@@ -1,4 +1,5 @@
 import { sizeBeforeText } from "@bonsai-agent/compaction";
+import { SecretFilter } from "@bonsai-agent/messages";
 import { entryParts, type SessionTree } from "@bonsai-agent/session";
 import { fitLine, kindStyle, type Line, lineWidth, type Span, span } from "./line.ts";
 import { counted } from "./numbers.ts";
@@ -10,7 +11,11 @@ interface TreeViewOptions {
   width: number;
   /** One line for each entry, nothing folded. */
   all: boolean;
+  /** Redacts labels and previews. Default: it redacts nothing. */
+  secrets?: SecretFilter;
 }
+
+const noSecrets = new SecretFilter([], false);
 
 /** Where a run of the tree is drawn: guides before its first line, and before the others. */
 interface Place {
@@ -90,7 +95,7 @@ function itemLine(item: RunItem, guides: string, options: TreeViewOptions): Line
     ` ${guides}`,
     bullet(tree.isActive(item.at), here),
     " ",
-    ...labelSpans(tree.labelOf(item.at)),
+    ...labelSpans((options.secrets ?? noSecrets).value(tree.labelOf(item.at))),
     ...content(options, item.at),
   ];
   return [...fitLine(head, width - lineWidth(tail)), ...tail];
@@ -107,11 +112,11 @@ function labelSpans(label: string | undefined): Span[] {
   return label === undefined ? [] : [span(`[${label}]`, ["bold", "yellow"]), span(" ")];
 }
 
-function content({ tree, width }: TreeViewOptions, at: number): Span[] {
-  const entry = tree.entry(at)!;
+function content({ tree, width, secrets = noSecrets }: TreeViewOptions, at: number): Span[] {
+  const entry = secrets.value(tree.entry(at)!);
   const kind = kindOf(entry);
   const muted = !tree.isActive(at) || kind === "result";
-  const preview = previewSpan(entryParts(entry, callInTree(tree, at, entry)), muted ? "gray" : undefined);
+  const preview = previewSpan(entryParts(entry, secrets.value(callInTree(tree, at, entry))), muted ? "gray" : undefined);
   const size = entry.type === "compaction" ? sizeBeforeText(entry) : undefined;
   const tokens = size === undefined ? [] : [span(`of ${size} `, "magenta")];
   const padded = width < 60 ? kind : kind.padEnd(9);

@@ -229,6 +229,7 @@ export const grammar: readonly CommandGrammar[] = [
       { flags: "--cwd <folder>", description: "only sessions of this working folder" },
       { ...sessionDir, description: "list the sessions in this folder" },
       { flags: "-n, --limit <count>", description: "list at most COUNT sessions", kind: "count" },
+      ...redaction(),
     ],
     examples: [
       ["bonsai session list", "the latest sessions"],
@@ -243,6 +244,7 @@ export const grammar: readonly CommandGrammar[] = [
     options: [
       { flags: "--sources", description: "list each line of the latest summary with its source entries" },
       { flags: "--entry <id>", description: "with --sources: use the summary of this entry" },
+      ...redaction(),
     ],
     examples: [
       ["bonsai session show session.jsonl", "a session in one screen"],
@@ -267,7 +269,7 @@ export const grammar: readonly CommandGrammar[] = [
     name: "session tree",
     summary: "Show the branches, the active one first",
     args: [session],
-    options: [{ flags: "--all", description: "show every entry on its own line" }],
+    options: [{ flags: "--all", description: "show every entry on its own line" }, ...redaction()],
     examples: [
       ["bonsai session tree session.jsonl", "the branches, with long runs folded"],
       ["bonsai session tree session.jsonl --all | less", "every entry"],
@@ -315,6 +317,7 @@ export const grammar: readonly CommandGrammar[] = [
       ["<a>", "the end of the first branch: an entry id (or its first characters) or a label"],
       ["[b]", "the end of the second branch; default: the current position"],
     ],
+    options: redaction(),
     examples: [
       ["bonsai session diff session.jsonl 0000010c 00000200", "two branches side by side"],
       ["bonsai session diff session.jsonl 0000010c --json", "a branch and the current one, as JSON"],
@@ -415,6 +418,7 @@ export const grammar: readonly CommandGrammar[] = [
       { flags: "--regex", description: "with --in: read the query as a regular expression" },
       { flags: "--cwd <folder>", description: "only sessions of this working folder", conflicts: ["in"] },
       { flags: "-n, --limit <count>", description: "print at most COUNT hits; default 50", kind: "count" },
+      ...redaction(),
       {
         flags: "--all",
         description: "search all sessions (default)",

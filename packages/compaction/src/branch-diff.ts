@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { type CommandRun, commandRuns, type UserWords } from "@bonsai-agent/digest";
-import { type Message, messageText } from "@bonsai-agent/messages";
+import { type Message, messageText, SecretFilter } from "@bonsai-agent/messages";
 import { type Entry, type ProjectionItem, pinChange, project, type Session } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
 import { branchBeside, unknownPlace } from "./branch.ts";
@@ -18,6 +18,8 @@ export interface BranchDiffOptions {
   a: string | null;
   /** Where the other side ends. */
   b: string | null;
+  /** Redacts words and commands. Default: one that knows no secret yet. */
+  secrets?: SecretFilter | undefined;
 }
 
 /** Where two places of a session part, and what was done on the way to each since then. */
@@ -81,11 +83,12 @@ interface SideCompaction {
  * Invariant: the common entries and those of a side are the path to its place, in order; no entry is on both sides.
  * @throws BonsaiError `tree_target_unknown`.
  */
-export function branchDiff({ session, settings, a, b }: BranchDiffOptions): BranchDiff {
+export function branchDiff(options: BranchDiffOptions): BranchDiff {
+  const { session, a, b } = options;
   for (const id of [a, b]) if (id !== null && session.entry(id) === undefined) throw unknownPlace(id);
   const branchA = branchBeside(session, a, b);
-  const sideA = sideOf(a, branchA.entries, settings);
-  const sideB = sideOf(b, branchBeside(session, b, a).entries, settings);
+  const sideA = sideOf(a, branchA.entries, options);
+  const sideB = sideOf(b, branchBeside(session, b, a).entries, options);
   const { commonAncestorId } = branchA;
   return {
     relation: relationOf(sideA, sideB, commonAncestorId),
@@ -111,9 +114,15 @@ function relationOf(a: BranchSide, b: BranchSide, ancestorId: string | null): Br
   return ancestorId === null ? "unrelated" : "parted";
 }
 
-function sideOf(leafId: string | null, entries: readonly Entry[], settings: CompactionSettings): BranchSide {
+function sideOf(
+  leafId: string | null,
+  entries: readonly Entry[],
+  { settings, secrets = new SecretFilter() }: BranchDiffOptions,
+): BranchSide {
   const items = ownItems(entries);
-  const messages = items.map(({ entry, message }) => (entry.type === "message" ? entry.message : message));
+  const messages = secrets.values(
+    items.map(({ entry, message }) => (entry.type === "message" ? entry.message : message)),
+  );
   const answer = items.findLast(({ message }) => message.role === "assistant" && messageText(message) !== "");
   return {
     leafId,
@@ -121,7 +130,7 @@ function sideOf(leafId: string | null, entries: readonly Entry[], settings: Comp
     turns: items.filter(({ entry, message }) => pinChange(entry) === undefined && startsTurn(message)).length,
     files: filesOfSide(messages),
     commands: commandRuns(items.map(({ entryId }, at) => ({ entryId, message: messages[at]! }))),
-    words: recordOfItems({ items, settings }).words,
+    words: recordOfItems({ items, settings, secrets }).words,
     compactions: compactionsOf(entries),
     branchSummaries: entries.flatMap((entry) =>
       entry.type === "branch_summary"

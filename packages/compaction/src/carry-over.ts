@@ -8,7 +8,7 @@ import {
   type UserWords,
   wordLines,
 } from "@bonsai-agent/digest";
-import { askedText, byScript, type SecretFilter } from "@bonsai-agent/messages";
+import { askedText, byScript, type SecretFilter, secretsOf } from "@bonsai-agent/messages";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { isOwnTag } from "@bonsai-agent/messages/marks";
@@ -17,7 +17,7 @@ import type { CompactionPlan } from "./plan.ts";
 import { clip, paragraphs } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
 import { type FileChange, type ReadSkill, readSkills, skillLines, storedSkills } from "./skills.ts";
-import { type RecordSource, secretsOf, spanRecord } from "./span-record.ts";
+import { type RecordSource, spanRecord } from "./span-record.ts";
 import { originalMessage, type ViewItem, viewTokens } from "./view.ts";
 
 /** What survives every compaction as data, outside the prose. */

@@ -1,4 +1,4 @@
-import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
+import { BonsaiError, jsonText, type Message, secretsOf } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
 import {
   boundedCarryOver,
@@ -31,7 +31,7 @@ import { inert } from "@bonsai-agent/messages/marks";
 import { pinsMissingIn } from "./pins.ts";
 import { type CompactionPlan, dividedAt } from "./plan.ts";
 import { paragraphs } from "./serialise.ts";
-import { secretsOf, spanRecord } from "./span-record.ts";
+import { spanRecord } from "./span-record.ts";
 import { plannedSummary } from "./summary-rungs.ts";
 import { givenBack, previousProse, withCarriedOver } from "./summary-text.ts";
 import { originalMessage } from "./view.ts";

@@ -8,7 +8,7 @@ import {
   type SpanRecord,
   storedRecord,
 } from "@bonsai-agent/digest";
-import { SecretFilter } from "@bonsai-agent/messages";
+import { type SecretFilter, secretsOf } from "@bonsai-agent/messages";
 import {
   type Entry,
   type EntryDraftWithId,
@@ -63,15 +63,6 @@ interface RecordOfItemsOptions {
   settings: CompactionSettings;
   focus?: string | undefined;
   secrets?: SecretFilter | undefined;
-}
-
-const filters = new WeakMap<Session, SecretFilter>();
-
-/** Redacts what a session's summaries keep. It remembers values that their names gave away in an earlier span. */
-export function secretsOf(session: Session): SecretFilter {
-  const filter = filters.get(session) ?? new SecretFilter();
-  filters.set(session, filter);
-  return filter;
 }
 
 /** The record of some items of a context. */

@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { byScript, secretsOf } from "@bonsai-agent/messages";
 import type { SummaryJob } from "./ask-summary.ts";
 import { type CarryOver, carriedTokens, carryOver, replacedTokens } from "./carry-over.ts";
 import {
@@ -15,7 +15,7 @@ import { inert } from "@bonsai-agent/messages/marks";
 import { ownDetails } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { digestStandsIn } from "./settings.ts";
-import { otherClosings, secretsOf, spanRecord } from "./span-record.ts";
+import { otherClosings, spanRecord } from "./span-record.ts";
 import {
   fitsWhole,
   type SpanOptions,

@@ -60,6 +60,7 @@ export {
   type RedactOptions,
   redactSecrets,
   SecretFilter,
+  secretsOf,
   withoutRedactionMarks,
 } from "./secrets.ts";
 export { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "./skill-call.ts";
@@ -68,6 +69,7 @@ export {
   contentBlocks,
   contentText,
   deepCopy,
+  hiddenCharacters,
   isRecord,
   isTooDeep,
   jsonText,

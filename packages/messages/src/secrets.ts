@@ -44,14 +44,20 @@ export class SecretFilter {
   /** Number of secrets redacted so far. */
   count = 0;
   readonly #known: readonly string[];
+  readonly #isOn: boolean;
   #learned: string[] = [];
 
-  /** @param known keys that are stored somewhere: they are redacted whatever they look like. Default: none */
-  constructor(known: readonly string[] = []) {
+  /**
+   * @param known keys that are stored somewhere: they are redacted whatever they look like. Default: none
+   * @param isOn false: it returns everything as it is. Default: true
+   */
+  constructor(known: readonly string[] = [], isOn = true) {
     this.#known = longestFirst(known.map((secret) => secret.trim()));
+    this.#isOn = isOn;
   }
 
   text(text: string): string {
+    if (!this.#isOn) return text;
     const redacted = this.#redacted(text);
     if (redacted !== text || !HIDDEN.test(text)) return redacted;
     // Markdown writes `sk\_…` for a key, and a terminal colours a part of it.
@@ -62,6 +68,7 @@ export class SecretFilter {
 
   /** The value of a field: its name alone can make it a secret. */
   field(name: string, value: string): string {
+    if (!this.#isOn) return value;
     const redacted = this.text(value);
     if (redacted !== value || !isSecretName(name)) return redacted;
     const before = this.count;
@@ -76,7 +83,7 @@ export class SecretFilter {
    * @param name of the field that contains it
    */
   value<Value>(value: Value, name = ""): Value {
-    return this.#value(value, name, 0) as Value;
+    return this.#isOn ? (this.#value(value, name, 0) as Value) : value;
   }
 
   /** Several values of one document: a later one can give away a secret of an earlier one. */
@@ -156,6 +163,15 @@ export class SecretFilter {
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const MAX_NAME_CHARS = 99;
+const filters = new WeakMap<object, SecretFilter>();
+
+/** The filter of a session or document. It remembers the values that their names gave away, for as long as that exists. */
+export function secretsOf(document: object): SecretFilter {
+  const filter = filters.get(document) ?? new SecretFilter();
+  filters.set(document, filter);
+  return filter;
+}
+
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are searched for
 const HIDDEN = /\\[_-]|[\u001b\u009b]/;
 
@@ -318,9 +334,10 @@ function namedSecret({ notation, value, before, next }: NamedValue): string | un
   const isSaid = notation === "prose" || isSecretName(name);
   if (!isSaid) return isConstant && bare.length >= MIN_WORD_CHARS && isMixed(bare) ? bare : undefined;
   const isPassword = /pass|pwd|密|パス|пароль|contra/i.test(notation === "prose" ? before : name);
+  const isAssigned = notation === "quoted" || (notation === "line" && before.endsWith("="));
   const isSecret = isMixed(bare)
     ? bare.length >= (isPassword || isConstant ? 6 : MIN_SECRET_CHARS) &&
-      (isPassword || isConstant || notation === "quoted" || !isNameInCode(bare))
+      (isPassword || isConstant || isAssigned || !isNameInCode(bare))
     : notation !== "prose" && isPhrase(bare, { notation, name, before, isConstant, isPassword });
   return isSecret ? bare : undefined;
 }

@@ -91,6 +91,13 @@ export function withoutTerminalControls(text: string): string {
   return stripVTControlCharacters(kept + text.slice(from));
 }
 
+/**
+ * Characters that set the direction of the text around them, and tag characters, which nobody sees and models read. Joiners
+ * and selectors of emoji and scripts are not among them.
+ */
+export const hiddenCharacters: RegExp =
+  /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|[\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}]/gu;
+
 /** With every escape before it, so that what is left on both sides makes no new one. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const COMMAND_OPENER = /(?<!\u001b)\u001b+\]/g;

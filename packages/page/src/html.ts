@@ -1,4 +1,5 @@
 import { gzipSync } from "node:zlib";
+import { hiddenCharacters } from "@bonsai-agent/messages";
 import { type PageBundle, pageBundle } from "./bundle.ts";
 import { sentData } from "./columns.ts";
 import type { SessionPage } from "./session-page.ts";
@@ -52,13 +53,18 @@ export function pagePolicy({ scriptHash, styleHash }: PageBundle, connect: strin
 
 /** Data that no parser of HTML reads: compressed, in an alphabet without a bracket; or as it is, where that is shorter. */
 function element(id: string, value: unknown): string {
-  const text = JSON.stringify(value);
+  const text = pageJson(value);
   const packed = gzipSync(text).toString("base64");
   if (packed.length < Buffer.byteLength(text))
     return `<script type="application/octet-stream" id="${id}">${packed}</script>\n`;
   return `<script type="application/json" id="${id}">${text.replaceAll("<", "\\u003c")}</script>\n`;
 }
 
+/** Hidden characters become visible, one for one: the data of a page counts characters. */
+export function pageJson(value: unknown): string {
+  return JSON.stringify(value).replaceAll(hiddenCharacters, ({ length }) => "\ufffd".repeat(length));
+}
+
 function escaped(text: string): string {
-  return text.replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
+  return text.replaceAll(hiddenCharacters, "\ufffd").replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }

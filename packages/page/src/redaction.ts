@@ -10,12 +10,10 @@ const PLACES = new Set(["id", "parentId", "targetId", "fromId", "firstKeptEntryI
 export class Redaction {
   /** Number of secrets redacted so far. */
   count = 0;
-  readonly #isOn: boolean;
   readonly #filter: SecretFilter;
 
   /** @param filter knows the stored keys, and learns others */
-  constructor(isOn: boolean, filter: SecretFilter) {
-    this.#isOn = isOn;
+  constructor(filter: SecretFilter) {
     this.#filter = filter;
   }
 
@@ -23,7 +21,6 @@ export class Redaction {
 
   /** The same with every text in a value of plain data. */
   value<Value>(value: Value, name?: string): Value {
-    if (!this.#isOn) return value;
     const before = this.#filter.count;
     const redacted = this.#filter.value(value, name);
     this.count += this.#filter.count - before;

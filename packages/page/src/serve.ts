@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 import { pageBundle } from "./bundle.ts";
 import { type PageUpdate, REVISION_HEADER, sentData } from "./columns.ts";
-import { htmlHead, pagePolicy } from "./html.ts";
+import { htmlHead, pageJson, pagePolicy } from "./html.ts";
 import type { PageData } from "./page-data.ts";
 import type { SessionPage } from "./session-page.ts";
 
@@ -282,7 +282,7 @@ const commonHeaders = {
 
 function sendJson(response: ServerResponse, value: unknown, revision: number): void {
   const headers = { [REVISION_HEADER]: String(revision) };
-  send(response, { type: "application/json", body: JSON.stringify(value), headers });
+  send(response, { type: "application/json", body: pageJson(value), headers });
 }
 
 function send(

@@ -61,9 +61,9 @@ export class SessionPage {
     this.#session = session;
     this.#options = options;
     const { redact = true, secrets = [] } = options;
-    const filter = new SecretFilter(secrets);
-    this.#redaction = new Redaction(redact, filter);
-    this.#again = new Redaction(redact, filter);
+    const filter = new SecretFilter(secrets, redact);
+    this.#redaction = new Redaction(filter);
+    this.#again = new Redaction(filter);
     this.#read = new ReadRows(session, options, this.#redaction);
   }
 

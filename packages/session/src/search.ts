@@ -1,4 +1,4 @@
-import { BonsaiError, contentBlocks } from "@bonsai-agent/messages";
+import { BonsaiError, contentBlocks, SecretFilter } from "@bonsai-agent/messages";
 import type { Entry } from "./entry.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { forEachLine, type Line } from "./line-reader.ts";
@@ -20,13 +20,18 @@ const SNIPPET_CHARACTERS = 60;
 /**
  * Looks for a text in the entries of all branches, in file order: messages with their tool calls, summaries,
  * labels and names, in upper and lower case. Hits come as they are found, so a caller can stop after a few.
+ * @param secrets redacts the snippets. Default: it redacts nothing
  */
-export function* searchEntries(session: Session, query: string): Generator<SearchHit> {
+export function* searchEntries(
+  session: Session,
+  query: string,
+  secrets = new SecretFilter([], false),
+): Generator<SearchHit> {
   const pattern = searchPattern(query);
   const isActive = activeRecords(session);
   for (const number of candidates(session, pattern)) {
     const entry = session.entryAt(number);
-    const snippet = entry && firstMatch(entry, pattern);
+    const snippet = entry && firstMatch(entry, pattern, secrets);
     if (snippet !== undefined) yield hit(entry!, snippet, isActive(number));
   }
 }
@@ -41,7 +46,11 @@ const BATCH_CHARACTERS = 1 << 18;
  * The same with a finder that works elsewhere: a regular expression can take for ever, and is to be run where it can be
  * ended, see `searchExpression`.
  */
-export async function* searchEntriesWith(session: Session, find: FindInTexts): AsyncGenerator<SearchHit> {
+export async function* searchEntriesWith(
+  session: Session,
+  find: FindInTexts,
+  secrets = new SecretFilter([], false),
+): AsyncGenerator<SearchHit> {
   const isActive = activeRecords(session);
   for (const entries of batches(session)) {
     const texts = entries.flatMap((each) => each.texts);
@@ -51,7 +60,7 @@ export async function* searchEntriesWith(session: Session, find: FindInTexts): A
       const first = next;
       next += own.length;
       const at = own.findIndex((_text, index) => found.has(first + index));
-      if (at >= 0) yield hit(entry, snippet(own[at]!, found.get(first + at)!), isActive(number));
+      if (at >= 0) yield hit(entry, redactedSnippet(own[at]!, found.get(first + at)!, secrets), isActive(number));
     }
   }
 }
@@ -117,12 +126,23 @@ function hit(entry: Entry, snippet: string, onActivePath: boolean): SearchHit {
   return { entryId, type, ...(typeof role === "string" ? { role } : {}), snippet, onActivePath };
 }
 
-function firstMatch(entry: Entry, pattern: SearchPattern): string | undefined {
+function firstMatch(entry: Entry, pattern: SearchPattern, secrets: SecretFilter): string | undefined {
   for (const text of entryTexts(entry)) {
     const found = pattern.find(text);
-    if (found !== undefined) return snippet(text, found);
+    if (found !== undefined) return redactedSnippet(text, found, secrets);
   }
   return undefined;
+}
+
+/** The whole text is redacted first: a part of a secret does not look like one. */
+function redactedSnippet(text: string, found: TextRange, secrets: SecretFilter): string {
+  const redacted = secrets.text(text);
+  if (redacted === text) return snippet(text, found);
+  const match = text.slice(found.start, found.end);
+  const shift = secrets.text(text.slice(0, found.start)).length;
+  const near = redacted.indexOf(match, Math.max(0, shift - SNIPPET_CHARACTERS));
+  const start = near >= 0 ? near : Math.min(shift, redacted.length);
+  return snippet(redacted, { start, end: near >= 0 ? start + match.length : start });
 }
 
 /** Some text around a place, on one line. */

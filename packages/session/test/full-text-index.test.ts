@@ -209,7 +209,7 @@ describe("the database", () => {
   test("a folder in its place is left there, and one is made beside it", async () => {
     const home = new RecordedHome();
     home.write("one", "needle");
-    const folder = join(home.path, "index/search-1-0000000000000000.db/in it");
+    const folder = join(home.path, "index/search-2-0000000000000000.db/in it");
     mkdirSync(folder, { recursive: true });
     const search = home.search();
     expect(await search.catchUp()).toBe("complete");

@@ -1,3 +1,4 @@
+import { hiddenCharacters } from "@bonsai-agent/messages";
 import MarkdownIt, { type Token } from "markdown-it";
 
 // Only what decides where code begins and ends, and what a heading is. Links, HTML and tables are left out: of those
@@ -263,7 +264,8 @@ function wellBehaved(text: string): string {
     .replaceAll(controls, (control) => {
       const code = control.charCodeAt(0);
       return code < 0x20 ? String.fromCharCode(0x2400 + code) : "\ufffd";
-    });
+    })
+    .replaceAll(hiddenCharacters, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for

@@ -9,6 +9,7 @@ import {
   jsonText,
   RECALL_TOOL,
   recalledIds,
+  secretsOf,
   type ToolCall,
   toolCalls,
   typedLine,
@@ -43,14 +44,18 @@ export function recalledEntry(session: Session, entry: Entry): RecalledEntry | u
   const recallable = recallableEntry(session, entry);
   const said = recallable && saidBy(session, recallable);
   if (said === undefined || (said.text.trim() === "" && said.images.length === 0)) return undefined;
+  // The session keeps its secrets; a copy in the context would be sent again and again.
+  const { who, text } = secretsOf(session).value({ who: said.who, text: said.text });
   const timeMs = Date.parse(entry.timestamp);
   const time = Number.isFinite(timeMs) ? new Date(timeMs).toISOString().slice(0, 16).replace("T", " ") : "";
   return {
     session,
     entryId: entry.id,
     time,
-    kind: `${said.who}\0${said.calledBy === undefined ? said.text : ""}`,
+    kind: `${who}\0${said.calledBy === undefined ? text : ""}`,
     ...said,
+    who,
+    text,
   };
 }
 

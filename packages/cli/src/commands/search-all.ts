@@ -4,6 +4,7 @@ import { kindStyle, type Line, span, table } from "@bonsai-agent/app/line";
 import { age, counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { kindWord } from "@bonsai-agent/app/preview";
+import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { bonsaiHome } from "@bonsai-agent/session";
@@ -31,9 +32,10 @@ export async function searchAll(invocation: Invocation, query: string): Promise<
       code: "sessions_unread",
       message: `Skipped ${counted(found.unread.length, "damaged file")}. Run \`bonsai session list\` to see which.`,
     });
+  const hits = printedSecrets(invocation).value(found.hits);
   await output.list(
-    () => found.hits,
-    () => hitsView(found, query, { width: output.width, nowMs: io.now() }),
+    () => hits,
+    () => hitsView({ ...found, hits }, query, { width: output.width, nowMs: io.now() }),
   );
   return undefined;
 }
@@ -53,7 +55,7 @@ async function findings(
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   try {
     await search.catchUp({ scope, budgetMs: INDEXING_MS, signal });
-    return await search.find(parseSearchQuery(query), { scope, limit, signal });
+    return await search.find({ ...parseSearchQuery(query), showSecrets: options.redact === false }, { scope, limit, signal });
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;

@@ -5,9 +5,10 @@ import { kindStyle, type Line, span, table } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
 import { absolutePath } from "@bonsai-agent/app/paths";
 import { kindWord } from "@bonsai-agent/app/preview";
+import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { openSessionFile, sessionPath } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, type SecretFilter } from "@bonsai-agent/messages";
 import {
   type SearchHit,
   type Session,
@@ -26,10 +27,11 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
   if (name === undefined) return (await import("./search-all.ts")).searchAll(invocation, query);
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   const session = openSessionFile(sessionPath(name, invocation), invocation);
+  const secrets = printedSecrets(invocation);
   const found =
     options.regex === true
-      ? await io.interruptible((signal) => expressionHits(session, query, { limit: limit + 1, signal }))
-      : await firstHits(searchEntries(session, query), limit + 1);
+      ? await io.interruptible((signal) => expressionHits(session, query, { limit: limit + 1, signal, secrets }))
+      : await firstHits(searchEntries(session, query, secrets), limit + 1);
   if (found === undefined) return ExitCode.cancelled;
   const hits = found.slice(0, limit);
   await output.list(
@@ -73,12 +75,12 @@ function namesSession(word: string, invocation: Invocation): boolean {
 async function expressionHits(
   session: Session,
   query: string,
-  { limit, signal }: { limit: number; signal: AbortSignal },
+  { limit, signal, secrets }: { limit: number; signal: AbortSignal; secrets: SecretFilter },
 ): Promise<SearchHit[] | undefined> {
   const worker = new ExpressionWorker(searchExpression(query));
   const name = session.file ?? "this session";
   try {
-    const hits = searchEntriesWith(session, (texts) => worker.find({ texts, name, signal }));
+    const hits = searchEntriesWith(session, (texts) => worker.find({ texts, name, signal }), secrets);
     return await firstHits(hits, limit);
   } catch (error) {
     if (signal.aborted && error === signal.reason) return undefined;

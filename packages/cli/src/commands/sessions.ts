@@ -3,6 +3,7 @@ import { type AgentCall, ExitCode, type Invocation } from "@bonsai-agent/app/inv
 import { fitLine, type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { age, bytes, count, counted, largest } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
+import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { forkWords } from "@bonsai-agent/app/session-facts";
 import { sessionPlace } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
@@ -19,7 +20,9 @@ export async function run({ options, io, output }: Invocation): Promise<undefine
   const { sessions, skipped } = await withProgress(io, "Listing sessions", async () =>
     listSessions({ ...from, ...place }),
   );
-  const limited = typeof options.limit === "number" ? sessions.slice(0, options.limit) : sessions;
+  const limited = printedSecrets({ io, options }).value(
+    typeof options.limit === "number" ? sessions.slice(0, options.limit) : sessions,
+  );
   await output.list(
     () => limited.map(row),
     () =>

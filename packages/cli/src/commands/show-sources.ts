@@ -1,6 +1,7 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Line, quoted, span } from "@bonsai-agent/app/line";
 import { count } from "@bonsai-agent/app/numbers";
+import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
 import { namedSummary, type SourceEntry, sourceEntry, sourceWords } from "@bonsai-agent/app/summary-sources";
 import { printableLines, textWidth, wrap } from "@bonsai-agent/app/terminal-text";
@@ -22,10 +23,11 @@ export function showSources(invocation: Invocation): undefined {
   const { options, output, io } = invocation;
   const session = openNamedSession(invocation);
   const named = typeof options.entry === "string" ? resolveEntryId(session, options.entry) : undefined;
-  const summary = namedSummary(session, named);
+  const secrets = printedSecrets(invocation);
+  const summary = secrets.value(namedSummary(session, named));
   const lines = summarySources(session, summary);
   const entryIds = new Set(lines.flatMap((line) => line.entryIds));
-  const entries = [...entryIds].flatMap((id) => sourceEntry(session, id) ?? []);
+  const entries = [...entryIds].flatMap((id) => sourceEntry(session, id, secrets) ?? []);
   const report: SourcesReport = { entryId: summary.id, type: summary.type, lines, entries };
   output.result(report, () => sourcesView(report, { width: output.width, nowMs: io.now() }));
   return undefined;

@@ -29,6 +29,7 @@ import {
   sizeText,
 } from "@bonsai-agent/app/numbers";
 import { kindWord } from "@bonsai-agent/app/preview";
+import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { FactCounter, freeModels, type IsFree } from "@bonsai-agent/app/session-facts";
 import { openNamedSession } from "@bonsai-agent/app/session-file";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
@@ -48,7 +49,9 @@ export async function run(invocation: Invocation): Promise<undefined> {
   if (invocation.options.sources === true) return (await import("./show-sources.ts")).showSources(invocation);
   const session = openNamedSession(invocation);
   const { output, io } = invocation;
-  const report = showReport(session, contextSize(session, invocation), await freeModels(io));
+  const report = printedSecrets(invocation).value(
+    showReport(session, contextSize(session, invocation), await freeModels(io)),
+  );
   output.result(report, () => showView({ report, width: output.width, nowMs: io.now() }));
 }
 

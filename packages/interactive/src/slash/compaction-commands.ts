@@ -25,6 +25,7 @@ import {
   readContext,
   unpinMessage,
 } from "@bonsai-agent/compaction";
+import { redactSecrets } from "@bonsai-agent/messages";
 import type { CatalogueModel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import { errorLine } from "../error-text.ts";
@@ -290,6 +291,11 @@ async function pinText(text: string, context: InteractiveContext): Promise<void>
   if (agent.isBusy)
     context.notify(`The agent is busy. Its next request will include this pin: ${oneLine(text, 60)}`);
   await agent.sendMessage(message, { triggerTurn: false });
+  if (redactSecrets(text) !== text)
+    context.notify(
+      "This pin contains a key or a password. Each request and each summary will contain it. Remove it with /pin.",
+      "warning",
+    );
 }
 
 /** With those that wait for the agent's next request. */

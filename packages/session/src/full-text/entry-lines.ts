@@ -1,4 +1,4 @@
-import { isRecord } from "@bonsai-agent/messages";
+import { isRecord, SecretFilter } from "@bonsai-agent/messages";
 import type { Entry } from "../entry.ts";
 import { EntryHead, parseLine } from "../entry-head.ts";
 import { chainedId, unnamedId } from "../entry-index.ts";
@@ -99,12 +99,13 @@ export interface EntryFacts {
   texts: readonly string[];
 }
 
-export function entryFacts(entry: Entry): EntryFacts {
+/** The index and the snippets have no secrets. */
+export function entryFacts(entry: Entry, showSecrets = false): EntryFacts {
   const { role } = entry.type === "message" ? (entry.message as { role?: unknown }) : { role: undefined };
   return {
     type: entry.type,
     ...(typeof role === "string" ? { role } : {}),
     timeMs: Date.parse(entry.timestamp) || 0,
-    texts: [...entryTexts(entry)],
+    texts: new SecretFilter([], !showSecrets).values([...entryTexts(entry)]),
   };
 }

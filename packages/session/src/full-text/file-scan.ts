@@ -80,7 +80,7 @@ async function scan(
         if (line.whole && !mayMatch(line.bytes.toString("latin1", line.start, line.end))) return;
         if (!isWanted({ file: source.file, entryId })) return;
         const read = entry();
-        const facts = read && entryFacts(read);
+        const facts = read && entryFacts(read, matcher.showSecrets);
         const place = { file: source.file, entryId, offset: line.offset };
         const match = facts && foundIn(facts, { matcher, ...place });
         if (match !== undefined) found.push(match);
@@ -108,7 +108,7 @@ export async function scannedInMemory(
       signal?.throwIfAborted();
     }
     const place = { file: "", entryId: entry.id, offset: number };
-    const match = isWanted(place) ? foundIn(entryFacts(entry), { matcher, ...place }) : undefined;
+    const match = isWanted(place) ? foundIn(entryFacts(entry, matcher.showSecrets), { matcher, ...place }) : undefined;
     if (match !== undefined) found.push(match);
   }
   return found;

@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { makeFolder, randomHex } from "../session-file.ts";
 
 /** Raised whenever tables, tokens or what is indexed change. In the name too: versions in use at once each have an index. */
-const FORMAT = 1;
+const FORMAT = 2;
 /** "BNSX" */
 const APPLICATION = 0x424e5358;
 const NAME = new RegExp(`^search-${FORMAT}-[0-9a-f]{16}\\.db$`);

@@ -7,6 +7,8 @@ export interface SearchQuery {
    * of terms of one or two ASCII characters, which stand everywhere, only where there are no others.
    */
   match?: "all" | "any";
+  /** Shows secrets in snippets. Default: false. */
+  showSecrets?: boolean;
 }
 
 /** More than that nobody means; the others are left aside. */
@@ -40,9 +42,11 @@ export class TermMatcher {
   readonly match: "all" | "any";
   /** By number: whether entries are found by that term alone. */
   readonly selects: readonly boolean[];
+  readonly showSecrets: boolean;
   readonly #finders: readonly ((text: string, from: number) => number)[];
 
-  constructor({ terms, match = "all" }: SearchQuery) {
+  constructor({ terms, match = "all", showSecrets = false }: SearchQuery) {
+    this.showSecrets = showSecrets;
     this.terms = [...new Set(terms.slice(0, MOST_TERMS).map(folded))].filter((term) => term !== "");
     this.match = match;
     const isLong = this.terms.map((term) => !SHORT.test(term));
