@@ -60,7 +60,10 @@ interface BranchDiffReportOptions {
 const noSecrets = new SecretFilter([], false);
 
 /** Two places of a session beside each other. @throws BonsaiError `tree_target_unknown` */
-export function branchDiffReport({ secrets = noSecrets, ...given }: BranchDiffReportOptions): BranchDiffReport {
+export function branchDiffReport({
+  secrets = noSecrets,
+  ...given
+}: BranchDiffReportOptions): BranchDiffReport {
   const options = { ...given, secrets };
   const { session } = options;
   const { commonAncestor, a, b, ...diff } = branchDiff(options);

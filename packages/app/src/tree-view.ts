@@ -116,7 +116,10 @@ function content({ tree, width, secrets = noSecrets }: TreeViewOptions, at: numb
   const entry = secrets.value(tree.entry(at)!);
   const kind = kindOf(entry);
   const muted = !tree.isActive(at) || kind === "result";
-  const preview = previewSpan(entryParts(entry, secrets.value(callInTree(tree, at, entry))), muted ? "gray" : undefined);
+  const preview = previewSpan(
+    entryParts(entry, secrets.value(callInTree(tree, at, entry))),
+    muted ? "gray" : undefined,
+  );
   const size = entry.type === "compaction" ? sizeBeforeText(entry) : undefined;
   const tokens = size === undefined ? [] : [span(`of ${size} `, "magenta")];
   const padded = width < 60 ? kind : kind.padEnd(9);

@@ -19,10 +19,20 @@ const header = {
 };
 const timestamp = "2026-11-20T09:00:30.000Z";
 const content = `Needle: use ${TOKEN} and ${BOX_KEY}.\nDB_PASSWORD=${PASSWORD}`;
-const entry = (id: string, parentId: string | null, fields: object) => ({ id, parentId, timestamp, ...fields });
+const entry = (id: string, parentId: string | null, fields: object) => ({
+  id,
+  parentId,
+  timestamp,
+  ...fields,
+});
 const message = (id: string, parentId: string | null, fields: object) =>
   entry(id, parentId, { type: "message", message: { timestamp: 1, ...fields } });
-const call = { type: "toolCall", id: "c1", name: "bash", arguments: { command: `export API_TOKEN="${TOKEN}"` } };
+const call = {
+  type: "toolCall",
+  id: "c1",
+  name: "bash",
+  arguments: { command: `export API_TOKEN="${TOKEN}"` },
+};
 
 const lines = [
   header,

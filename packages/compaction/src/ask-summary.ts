@@ -12,8 +12,8 @@ import {
   type Usage,
   withoutReminders,
 } from "@bonsai-agent/messages";
-import { requestCapacity } from "./budget.ts";
 import { frameTags, inertTags, strippedSummary } from "@bonsai-agent/messages/marks";
+import { requestCapacity } from "./budget.ts";
 import { digits, messageOf } from "./outcome.ts";
 import { paragraphs } from "./serialise.ts";
 import {

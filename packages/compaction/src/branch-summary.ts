@@ -8,6 +8,7 @@ import {
   type Usage,
 } from "@bonsai-agent/messages";
 import { branchFrame } from "@bonsai-agent/messages/frames";
+import { inert } from "@bonsai-agent/messages/marks";
 import { type Entry, type Projection, project } from "@bonsai-agent/session";
 import { askSummary, type SummaryJob, type SummaryPart } from "./ask-summary.ts";
 import type { Branch } from "./branch.ts";
@@ -20,7 +21,6 @@ import {
 } from "./branch-carry-over.ts";
 import { type Budgets, budgetsFor, maxSummaryTokens, mostAnswerTokens, requestCapacity } from "./budget.ts";
 import { summaryDetails, summaryOfDetails } from "./carry-over.ts";
-import { inert } from "@bonsai-agent/messages/marks";
 import { isMadeHere, messageOf } from "./outcome.ts";
 import { clipUntil, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";

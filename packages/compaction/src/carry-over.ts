@@ -9,9 +9,9 @@ import {
   wordLines,
 } from "@bonsai-agent/digest";
 import { askedText, byScript, type SecretFilter, secretsOf } from "@bonsai-agent/messages";
+import { isOwnTag } from "@bonsai-agent/messages/marks";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
-import { isOwnTag } from "@bonsai-agent/messages/marks";
 import { type CarriedCounts, digits, isMadeHere, ownDetails, texts } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { clip, paragraphs } from "./serialise.ts";

@@ -1,4 +1,5 @@
 import { BonsaiError, jsonText, type Message, secretsOf } from "@bonsai-agent/messages";
+import { inert } from "@bonsai-agent/messages/marks";
 import type { Entry } from "@bonsai-agent/session";
 import {
   boundedCarryOver,
@@ -27,7 +28,6 @@ import {
   summarisedState,
 } from "./ladder.ts";
 import { checkedCarryOver } from "./loss-check.ts";
-import { inert } from "@bonsai-agent/messages/marks";
 import { pinsMissingIn } from "./pins.ts";
 import { type CompactionPlan, dividedAt } from "./plan.ts";
 import { paragraphs } from "./serialise.ts";

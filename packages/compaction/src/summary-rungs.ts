@@ -1,4 +1,5 @@
 import { byScript, secretsOf } from "@bonsai-agent/messages";
+import { inert } from "@bonsai-agent/messages/marks";
 import type { SummaryJob } from "./ask-summary.ts";
 import { type CarryOver, carriedTokens, carryOver, replacedTokens } from "./carry-over.ts";
 import {
@@ -11,7 +12,6 @@ import {
   summarisedState,
 } from "./ladder.ts";
 import { type CheckedCarryOver, checkedCarryOver } from "./loss-check.ts";
-import { inert } from "@bonsai-agent/messages/marks";
 import { ownDetails } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { digestStandsIn } from "./settings.ts";

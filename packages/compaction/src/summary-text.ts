@@ -1,9 +1,9 @@
 import { closingLine, storedClosings } from "@bonsai-agent/digest";
 import { redactSecrets } from "@bonsai-agent/messages";
 import { type Frame, RECORD } from "@bonsai-agent/messages/frames";
+import { CARRIED, inert, readSummary, SPLIT_TURN } from "@bonsai-agent/messages/marks";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
-import { CARRIED, inert, readSummary, SPLIT_TURN } from "@bonsai-agent/messages/marks";
 import { manifestOf, ownDetails } from "./outcome.ts";
 import { paragraphs } from "./serialise.ts";
 

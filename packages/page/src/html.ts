@@ -66,5 +66,7 @@ export function pageJson(value: unknown): string {
 }
 
 function escaped(text: string): string {
-  return text.replaceAll(hiddenCharacters, "\ufffd").replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
+  return text
+    .replaceAll(hiddenCharacters, "\ufffd")
+    .replace(/[&<>"']/g, (character) => `&#${character.codePointAt(0)};`);
 }

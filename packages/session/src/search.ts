@@ -60,7 +60,8 @@ export async function* searchEntriesWith(
       const first = next;
       next += own.length;
       const at = own.findIndex((_text, index) => found.has(first + index));
-      if (at >= 0) yield hit(entry, redactedSnippet(own[at]!, found.get(first + at)!, secrets), isActive(number));
+      if (at >= 0)
+        yield hit(entry, redactedSnippet(own[at]!, found.get(first + at)!, secrets), isActive(number));
     }
   }
 }

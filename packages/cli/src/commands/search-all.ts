@@ -55,7 +55,10 @@ async function findings(
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   try {
     await search.catchUp({ scope, budgetMs: INDEXING_MS, signal });
-    return await search.find({ ...parseSearchQuery(query), showSecrets: options.redact === false }, { scope, limit, signal });
+    return await search.find(
+      { ...parseSearchQuery(query), showSecrets: options.redact === false },
+      { scope, limit, signal },
+    );
   } catch (error) {
     if (signal.aborted) return undefined;
     throw error;

@@ -30,7 +30,9 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
   const secrets = printedSecrets(invocation);
   const found =
     options.regex === true
-      ? await io.interruptible((signal) => expressionHits(session, query, { limit: limit + 1, signal, secrets }))
+      ? await io.interruptible((signal) =>
+          expressionHits(session, query, { limit: limit + 1, signal, secrets }),
+        )
       : await firstHits(searchEntries(session, query, secrets), limit + 1);
   if (found === undefined) return ExitCode.cancelled;
   const hits = found.slice(0, limit);

@@ -108,7 +108,9 @@ export async function scannedInMemory(
       signal?.throwIfAborted();
     }
     const place = { file: "", entryId: entry.id, offset: number };
-    const match = isWanted(place) ? foundIn(entryFacts(entry, matcher.showSecrets), { matcher, ...place }) : undefined;
+    const match = isWanted(place)
+      ? foundIn(entryFacts(entry, matcher.showSecrets), { matcher, ...place })
+      : undefined;
     if (match !== undefined) found.push(match);
   }
   return found;

@@ -89,7 +89,10 @@ export function readCandidate(
   try {
     const value = parseBytes(readBytes(source, { offset, lengthBytes }));
     const entry = parsedEntry(value, entryId, source.version());
-    return entry && foundIn(entryFacts(entry, matcher.showSecrets), { matcher, file: source.file, entryId, offset });
+    return (
+      entry &&
+      foundIn(entryFacts(entry, matcher.showSecrets), { matcher, file: source.file, entryId, offset })
+    );
   } catch (error) {
     if (!isOfFile(error)) throw error;
     return undefined;
