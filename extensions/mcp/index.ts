@@ -10,14 +10,14 @@ import { McpServers } from "./src/servers.ts";
 import { McpTools } from "./src/tools.ts";
 import { UserRequests } from "./src/user-requests.ts";
 
-/** Seconds that the first prompts wait for servers that connect; after that, tools come as they come. */
-const usualWait = 5;
+/** The first prompt waits this long for connecting servers. Later servers add their tools when they are ready. */
+const DEFAULT_WAIT_SECONDS = 5;
 
 /** Tools, resources and prompts of MCP servers. */
 export default function mcp(bonsai: ExtensionAPI): void {
   bonsai.registerFlag("mcp-wait", {
     type: "string",
-    description: `Seconds that the first prompt waits for MCP servers to connect. Default: ${usualWait}`,
+    description: `Seconds that the first prompt waits for MCP servers to connect. Default: ${DEFAULT_WAIT_SECONDS}`,
   });
   let context: ExtensionContext | undefined;
   const onNotice = (message: string) => context?.ui.notify(`MCP: ${message}`, "warning");
@@ -54,7 +54,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
     tools.update();
     prompts.update();
   });
-  /** What needs the servers waits for those that connect, in the first seconds. */
+  /** Waits for connecting servers, in the first seconds of a session. */
   const settled = async (signal: AbortSignal | undefined) => {
     const leftMs = waitUntilMs - performance.now();
     if (leftMs <= 0) return;
@@ -62,7 +62,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
     await servers.settled(signal === undefined ? limit : AbortSignal.any([limit, signal]));
   };
   bonsai.on("session_start", async (_event, ctx) => {
-    // Another session of this program types in the same editor.
+    // All sessions of this program share one editor.
     if (context === undefined)
       ctx.ui.addAutocompleteProvider((current) => resourceCompletion(current, servers));
     context = ctx;
@@ -71,7 +71,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
     for (const problem of config.problems) onNotice(problem);
     waitUntilMs = performance.now() + waitSeconds(bonsai.getFlag("mcp-wait")) * 1_000;
     await servers.use(config);
-    // There, the first text can be the command of a prompt, and nobody types a second one.
+    // Without a user, the first text can be the only one, and a command of a server.
     if (ctx.mode === "print" || ctx.mode === "json") await settled(ctx.signal);
   });
   bonsai.on("input", async ({ text, images, streamingBehavior }, ctx) => {
@@ -85,7 +85,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
   bonsai.on("before_agent_start", async (_event, ctx) => settled(ctx.signal));
   bonsai.on("model_select", () => tools.update());
   bonsai.on("session_shutdown", async ({ reason }) => {
-    // Another session of this program goes on with the same servers.
+    // Another session of this program uses the same servers.
     if (reason === "quit" || reason === "reload") await servers.close();
   });
 }
@@ -94,5 +94,5 @@ function waitSeconds(said: unknown): number {
   const seconds = Number(said);
   return typeof said === "string" && said.trim() !== "" && seconds >= 0
     ? Math.min(seconds, 3_600)
-    : usualWait;
+    : DEFAULT_WAIT_SECONDS;
 }

@@ -8,14 +8,14 @@ type Provider = Parameters<Parameters<ExtensionUI["addAutocompleteProvider"]>[0]
 type Suggestions = NonNullable<Awaited<ReturnType<Provider["getSuggestions"]>>>;
 type Item = Suggestions["items"][number];
 
-/** A mention at the cursor, whole or begun; `@"` begins one with blanks in it. */
+/** A complete or incomplete mention at the cursor; `@"` starts one with blanks in it. */
 const mention = /(?:^|[\s([{<'`])(@(?:"([^"]*)|([^\s"'`<>()[\]{}]*)))$/;
 
-/** Values that a server has to give while the user types on. */
+/** Time for a server to answer while the user types. */
 const completionMs = 3_000;
-const mostItems = 50;
-/** Beside files, which come first. */
-const mostBesideFiles = 5;
+const MAX_ITEMS = 50;
+/** Items after the files. */
+const MAX_BESIDE_FILES = 5;
 
 /** Values for an argument of a prompt; none if the server has none in time. */
 export async function serverCompletions(
@@ -31,16 +31,16 @@ export async function serverCompletions(
       timeout: completionMs,
       ...(signal && { signal }),
     });
-    return completion.values.filter((value) => value === plainLine(value, 1_000)).slice(0, mostItems);
+    return completion.values.filter((value) => value === plainLine(value, 1_000)).slice(0, MAX_ITEMS);
   } catch {
-    // Completing is a convenience: a server that fails at it has said nothing.
+    // Completion is a convenience, so a failure is no notice.
     return [];
   }
 }
 
-/** Completes `@server:uri` beside what the program completes: files come first, and keep their places. */
+/** Completes `@server:uri` after the files that the program completes. */
 export function resourceCompletion(current: Provider, servers: McpServers): Provider {
-  /** What was offered and has to go on. */
+  /** Offered values that are incomplete. */
   const begun = new Set<string>();
   return {
     ...(current.triggerCharacters && { triggerCharacters: current.triggerCharacters }),
@@ -64,7 +64,7 @@ export function resourceCompletion(current: Provider, servers: McpServers): Prov
       if (!prefix.startsWith("@") || servers.get(/^@"?([\w-]+):/.exec(item.value)?.[1] ?? "") === undefined)
         return current.applyCompletion(lines, line, column, item, prefix);
       const rest = text.slice(column);
-      // A mention that is begun is typed on: without its last quote, and without a blank.
+      // The user continues an incomplete mention, so it gets no blank.
       const isBegun = begun.has(item.value);
       const value = isBegun ? item.value : rest.startsWith(" ") ? item.value : `${item.value} `;
       const start = text.slice(0, column - prefix.length) + value;
@@ -92,10 +92,10 @@ function ofServer(server: McpServer, query: string, begun: Set<string>): Item[] 
   });
   begun.clear();
   for (const { value } of templates) begun.add(value);
-  return [...resources, ...templates].slice(0, mostItems);
+  return [...resources, ...templates].slice(0, MAX_ITEMS);
 }
 
-/** Servers by their names, and resources by theirs. */
+/** Servers and resources that match by name. */
 function besideFiles(servers: McpServers, query: string, begun: Set<string>): Item[] {
   const ready = servers.all.filter(
     ({ state, resources, resourceTemplates }) =>
@@ -118,7 +118,7 @@ function besideFiles(servers: McpServers, query: string, begun: Set<string>): It
             .filter(({ uri, name }) => isIn(query, name) || isIn(query, uri))
             .map(({ uri, name }) => itemOf(mentionOf(server, uri), name, `${server}:${uri}`)),
         );
-  return [...names, ...resources].slice(0, mostBesideFiles);
+  return [...names, ...resources].slice(0, MAX_BESIDE_FILES);
 }
 
 function isIn(query: string, text: string): boolean {

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { environmentKeys } from "@bonsai-agent/extension";
 
-/** What every configured server has. */
+/** Fields of every configured server. */
 interface ConfiguredServer {
   /** Its key in the file: letters, digits, `_` and `-`. */
   name: string;
@@ -11,22 +11,22 @@ interface ConfiguredServer {
   file: string;
   scope: "user" | "project";
   isEnabled: boolean;
-  /** Of each request; progress begins it anew. */
+  /** Limit for silence during a request. Progress restarts it. */
   timeoutMs: number;
-  /** What it is for, in the words of the file. */
+  /** Its purpose, from the file. */
   description?: string;
-  /** Of the variables put into its entry, those that are keys. */
+  /** Inserted variables that are keys. */
   keys?: readonly { name: string; value: string }[];
-  /** False: the server is not told the project's folder. */
+  /** False hides the project's folder from the server. */
   hasRoots: boolean;
 }
 
-/** A program that is started, and spoken with over its standard input and output. */
+/** A program that speaks over its standard input and output. */
 export interface StdioServer extends ConfiguredServer {
   type: "stdio";
   command: string;
   args: readonly string[];
-  /** Laid over the few variables that every server gets. */
+  /** Added to the few variables that every server gets. */
   env: Readonly<Record<string, string>>;
   /** Absolute. */
   cwd: string;
@@ -39,17 +39,17 @@ export interface HttpServer extends ConfiguredServer {
   headers: Readonly<Record<string, string>>;
   /** True for the old transport with a stream of events. */
   isSse?: boolean;
-  /** How to log in, as the file has it. */
+  /** Settings of the login, from the file. */
   oauth?: Readonly<Record<string, unknown>>;
 }
 
 export type ServerConfig = StdioServer | HttpServer;
 
-/** The keys that a server is given, and that nobody else is to see. */
+/** The keys of a server, to be masked everywhere. */
 export function serverKeys(config: ServerConfig): { name: string; value: string }[] {
   const { keys = [] } = config;
   if (config.type === "stdio") return [...environmentKeys(config.env), ...keys];
-  // Without the word for how it is a key, such as Bearer.
+  // Without the scheme, such as Bearer.
   const ofHeaders = Object.entries(config.headers).map(([name, value]) => ({
     name,
     value: value.replace(/^\S+\s+/, ""),
@@ -58,9 +58,9 @@ export function serverKeys(config: ServerConfig): { name: string; value: string 
 }
 
 export interface McpConfig {
-  /** Those of the project stand over the user's of the same name. */
+  /** A server of the project replaces the user's of the same name. */
   servers: readonly ServerConfig[];
-  /** Entries and files that cannot be used: each names the file, the key, what was found and what is allowed. */
+  /** Problems of entries and files: each names file, key, value and allowed values. */
   problems: readonly string[];
 }
 
@@ -72,11 +72,11 @@ export interface ReadConfigOptions {
   env: NodeJS.ProcessEnv;
 }
 
-const usualTimeoutMs = 60_000;
-/** From this number on, a timeout is in milliseconds, as Claude Code writes it; below, in seconds, as pi does. */
-const leastMilliseconds = 1_000;
+const DEFAULT_TIMEOUT_MS = 60_000;
+/** A timeout from here on is in milliseconds, as in Claude Code; below, in seconds, as in pi. */
+const MIN_MILLISECONDS = 1_000;
 
-/** Reads `mcp.json` of the user and `.mcp.json` of a trusted project; that another is left aside, the command says. Never throws: what cannot be used is a problem. */
+/** Reads `mcp.json` of the user and `.mcp.json` of a trusted project. Never throws: unusable entries are problems. */
 export function readConfig({ cwd, home, isProjectTrusted, env }: ReadConfigOptions): McpConfig {
   const problems: string[] = [];
   const userFile = join(home, "mcp.json");
@@ -112,7 +112,7 @@ interface FoundEntry {
   scope: "user" | "project";
 }
 
-/** A project's entry that says nothing of how to connect changes the user's of the same name: it turns it on or off. */
+/** A project's entry without a connection changes fields of the user's entry with the same name. */
 function overlaid(
   name: string,
   entry: unknown,
@@ -126,7 +126,7 @@ function overlaid(
     : { name, entry, file: projectFile, scope: "project" };
 }
 
-/** Undefined where there is no such file, or it cannot be read. */
+/** Undefined without a file, or if it cannot be read. */
 function textOf(file: string, onProblem: (problem: string) => void): string | undefined {
   try {
     return readFileSync(file, "utf8").replace(/^\uFEFF/, "");
@@ -167,7 +167,7 @@ const isText = (value: unknown) => typeof value === "string" && value !== "";
 const isTextMap = (value: unknown) =>
   isObject(value) && Object.values(value).every((each) => typeof each === "string");
 
-/** What a server may say, and what each is. Other fields are other programs' concern. */
+/** Known fields of an entry. Other fields belong to other programs. */
 const fields: Readonly<Record<string, readonly [check: (value: unknown) => boolean, allowed: string]>> = {
   type: [
     (value) => ["stdio", "http", "streamable-http", "sse"].includes(value as string),
@@ -198,7 +198,7 @@ interface EntryToRead extends FoundEntry {
   env: NodeJS.ProcessEnv;
 }
 
-/** The server of an entry, or what is wrong with it. */
+/** The server of an entry, or its problem. */
 function serverOf(given: EntryToRead): ServerConfig | string {
   const { name, entry, cwd } = given;
   const key = `mcpServers.${name}`;
@@ -235,7 +235,11 @@ function isHttp({ type, command }: Entry): boolean {
 function common({ name, file, scope }: EntryToRead, entry: Entry): ConfiguredServer {
   const { timeout, enabled = true, disabled = false, description, roots = true } = entry;
   const inMs =
-    typeof timeout === "number" ? (timeout < leastMilliseconds ? timeout * 1_000 : timeout) : usualTimeoutMs;
+    typeof timeout === "number"
+      ? timeout < MIN_MILLISECONDS
+        ? timeout * 1_000
+        : timeout
+      : DEFAULT_TIMEOUT_MS;
   return {
     name,
     file,
@@ -247,7 +251,7 @@ function common({ name, file, scope }: EntryToRead, entry: Entry): ConfiguredSer
   };
 }
 
-/** @throws Error with what is wrong */
+/** @throws Error with the problem */
 function stdioServer(given: EntryToRead, entry: Entry, cwd: string): StdioServer {
   const { command, args = [], env = {}, cwd: own = "." } = entry as Partial<StdioServer>;
   if (command === undefined) throw new Error(`mcpServers.${given.name} has type "stdio" but no command.`);
@@ -261,7 +265,7 @@ function stdioServer(given: EntryToRead, entry: Entry, cwd: string): StdioServer
   };
 }
 
-/** @throws Error with what is wrong */
+/** @throws Error with the problem */
 function httpServer(given: EntryToRead, entry: Entry): HttpServer {
   const { url = "", headers = {}, oauth } = entry as Partial<HttpServer>;
   const key = `mcpServers.${given.name}`;
@@ -270,7 +274,7 @@ function httpServer(given: EntryToRead, entry: Entry): HttpServer {
   try {
     new Headers(headers);
   } catch (error) {
-    // Not the value: a header has the key.
+    // Does not show the value: a header has the key.
     throw new Error(`${key}.headers has an invalid name or value (${(error as Error).name}).`);
   }
   const isSse = entry.type === "sse";
@@ -289,7 +293,7 @@ function inHome(path: string): string {
 }
 
 /**
- * All texts of an entry with `${NAME}` and `${NAME:-default}` put in; `used` gets what was put in.
+ * Inserts `${NAME}` and `${NAME:-default}` into all texts of an entry. Adds the inserted variables to `used`.
  * @throws Error for a variable that is not set
  */
 function withVariables(

@@ -9,13 +9,13 @@ import { messageOf, NEVER_MS, NoMessage, pause, ServerFault, withinTime } from "
 import { plainLine } from "./foreign-text.ts";
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool, ListOptions } from "./listing.ts";
 
-/** A server that says at each turn that its lists have changed is asked no more often. */
+/** Pause between two readings of changed lists. */
 const refreshPauseMs = 100;
-/** Lists that a server says have changed are read again at most so often in one connection. */
-const mostRefreshes = 100;
-/** Of one connection. */
-const mostProblems = 20;
-/** For an HTTP server to learn that its session is over. */
+/** Readings of changed lists in one connection. */
+const MAX_REFRESHES = 100;
+/** Reported problems of one connection. */
+const MAX_PROBLEMS = 20;
+/** Time to tell an HTTP server that its session is over. */
 const endSessionMs = 1_000;
 
 /** What a server offers. */
@@ -28,7 +28,7 @@ export interface ServerLists {
 
 export interface ConnectionEvents {
   onStderr(tail: string): void;
-  /** It has ended, and nobody closed it. */
+  /** The connection ended by itself. */
   onLost(problem: string): void;
   /** Never rejects. */
   onListChanged(): Promise<void>;
@@ -55,7 +55,7 @@ export class Connection {
     this.#events = events;
   }
 
-  /** @throws Error where no connection comes about within the time limit of a request */
+  /** @throws Error if there is no connection within the time limit of a request */
   async open(auth: AuthProvider | undefined, prepare: (client: Client) => void): Promise<void> {
     const { Client } = await import("./sdk.ts");
     // Bonsai checks results itself: an expression of a schema could keep this program busy for ever.
@@ -82,7 +82,7 @@ export class Connection {
     if (this.#isGone) throw this.#cause(new Error("The connection was closed."));
   }
 
-  /** What ended the connection says more than the request that could not end. */
+  /** Prefers the reason why the connection ended to the failed request. */
   #cause(error: unknown): unknown {
     return this.#fault === undefined ? error : new Error(this.#fault, { cause: error });
   }
@@ -101,7 +101,7 @@ export class Connection {
     return httpTransport({ config, auth, onFault: (error) => this.#end(error) });
   }
 
-  /** What comes while the lists are read is one more reading, however often it comes. */
+  /** All changes during one reading lead to one more reading. */
   #listChanged(): void {
     this.#isStale = true;
     this.#refreshing ??= this.#refresh().finally(() => {
@@ -111,9 +111,9 @@ export class Connection {
 
   async #refresh(): Promise<void> {
     while (this.#isStale && !this.#isClosed) {
-      if (this.#refreshes >= mostRefreshes) {
+      if (this.#refreshes >= MAX_REFRESHES) {
         this.#name(
-          `The server changed its tools, resources or prompts ${mostRefreshes} times. Bonsai ignores further changes until you reconnect the server.`,
+          `The server changed its tools, resources or prompts ${MAX_REFRESHES} times. Bonsai ignores further changes until you reconnect the server.`,
         );
         return;
       }
@@ -136,9 +136,9 @@ export class Connection {
     void this.#transport?.close();
   }
 
-  /** One of a kind. */
+  /** Reports one problem of a kind. */
   #name(problem: string, kind = problem): void {
-    if (this.#named.has(kind) || this.#named.size >= mostProblems) return;
+    if (this.#named.has(kind) || this.#named.size >= MAX_PROBLEMS) return;
     this.#named.add(kind);
     this.#events.onProblem(problem);
   }
@@ -170,7 +170,7 @@ export class Connection {
     return { tools: ofTools, resources: ofResources, templates: ofTemplates, prompts: ofPrompts };
   }
 
-  /** Ends it, and the server where it was started. A second call waits for the same end. */
+  /** Ends the connection, and the program of the server. A second call waits for the same end. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -19,8 +19,18 @@ export function tooLong(): ServerFault {
   return new ServerFault(`The server sent a message larger than ${MAX_MESSAGE_BYTES >> 20} MB.`);
 }
 
+/** The SDK leaves out the status of a reply, and `fetch` the reason why it failed. */
 export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  if (!(error instanceof Error)) return String(error);
+  const { status, data, cause } = error as Error & { status?: unknown; data?: { text?: unknown } };
+  if (typeof status === "number") {
+    const text = typeof data?.text === "string" ? data.text.trim() : "";
+    const isShown = text !== "" && !text.startsWith("<");
+    return `The server answered with status ${status}${isShown ? `: ${text}` : "."}`;
+  }
+  return error.message === "fetch failed" && cause instanceof Error
+    ? `Cannot reach the server: ${cause.message || (cause as NodeJS.ErrnoException).code}`
+    : error.message;
 }
 
 /** Accepts every result: Bonsai reads the results of careless servers itself. */

@@ -10,16 +10,16 @@ export function plainText(text: string): string {
 }
 
 /** The same on one line, for names and messages. */
-export function plainLine(text: string, mostChars = 300): string {
-  const line = plainText(text.slice(0, 4 * mostChars))
+export function plainLine(text: string, maxChars = 300): string {
+  const line = plainText(text.slice(0, 4 * maxChars))
     .replaceAll(/\s+/g, " ")
     .trim();
-  return line.length > mostChars ? `${line.slice(0, mostChars - 1).trimEnd()}…` : line;
+  return line.length > maxChars ? `${line.slice(0, maxChars - 1).trimEnd()}…` : line;
 }
 
 /** A long text for somebody to read: its beginning, and how much there is more. */
-export function plainPart(text: string, mostChars: number): string {
-  if (text.length <= mostChars) return plainText(text).trim();
-  const left = (text.length - mostChars).toLocaleString("en-US");
-  return `${plainText(text.slice(0, mostChars)).trim()}\n… ${left} more characters`;
+export function plainPart(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return plainText(text).trim();
+  const left = (text.length - maxChars).toLocaleString("en-US");
+  return `${plainText(text.slice(0, maxChars)).trim()}\n… ${left} more characters`;
 }

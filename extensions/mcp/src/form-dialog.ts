@@ -15,7 +15,7 @@ export interface FormRequest {
 }
 
 /** More is no form for a terminal, and nobody would read it. */
-const mostFields = 50;
+const MAX_FIELDS = 50;
 
 const actions = {
   fill: "Fill in the form",
@@ -27,7 +27,7 @@ const actions = {
 /** A form with all its fields on one list: each can be changed until it is sent. Leaving the list is a cancel. */
 export async function fillForm(request: FormRequest): Promise<ElicitResult> {
   const fields = formFields(request.params.requestedSchema);
-  if (fields.length > mostFields) return { action: "decline" };
+  if (fields.length > MAX_FIELDS) return { action: "decline" };
   const values = new Map(
     fields.flatMap((field) => (field.default === undefined ? [] : [[field.key, field.default] as const])),
   );

@@ -2,15 +2,15 @@ import type { Client } from "@modelcontextprotocol/client";
 import { anyResult } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
 
-/** A tool as its server describes it, what could do harm taken out. */
+/** A tool as its server describes it, without control characters. */
 export interface ListedTool {
-  /** As the server calls it. */
+  /** The name on the server. */
   name: string;
   title?: string;
   description: string;
   inputSchema: Readonly<Record<string, unknown>>;
   outputSchema?: Readonly<Record<string, unknown>>;
-  /** What the server claims about it. */
+  /** Unchecked claims of the server. */
   annotations: Readonly<Record<string, unknown>>;
 }
 
@@ -32,21 +32,21 @@ export interface ListedPrompt {
   arguments: readonly { name: string; description?: string; required: boolean }[];
 }
 
-/** Pages and items of one list; beyond it a server only wants to keep somebody busy. */
-const mostPages = 100;
-const mostItems = 2_000;
-/** Characters of one tool: larger ones would leave a model no room. */
-const mostSchemaChars = 64_000;
-/** Providers take few more. */
-const mostSchemaLevels = 64;
-const mostDescriptionChars = 8_000;
-/** A name is sent back in each call. */
-const mostNameChars = 256;
+/** Pages and items of one list. */
+const MAX_PAGES = 100;
+const MAX_ITEMS = 2_000;
+/** Size of one tool: a larger one leaves the model no room. */
+const MAX_SCHEMA_CHARS = 64_000;
+/** Providers accept few more. */
+const MAX_SCHEMA_LEVELS = 64;
+const MAX_DESCRIPTION_CHARS = 8_000;
+/** Each call sends the name back. */
+const MAX_NAME_CHARS = 256;
 
 export interface ListOptions {
   client: Client;
   timeoutMs: number;
-  /** What is wrong with a list or one of its items. */
+  /** Called with each problem of a list or an item. */
   onProblem(problem: string): void;
 }
 
@@ -62,33 +62,33 @@ async function allPages(
   kind: keyof typeof lists,
   { client, timeoutMs, onProblem }: ListOptions,
 ): Promise<unknown[]> {
-  // Of all pages together: a server could take its time for each.
+  // One limit for all pages: a slow server could use it up for each.
   const signal = AbortSignal.timeout(timeoutMs);
   const found: unknown[] = [];
   const seen = new Set<string>();
   let cursor: string | undefined;
-  for (let page = 0; page < mostPages; page += 1) {
+  for (let page = 0; page < MAX_PAGES; page += 1) {
     const request = { method: lists[kind], params: cursor === undefined ? {} : { cursor } };
     const result = await client.request(request, anyResult, {
       timeout: timeoutMs,
       signal,
     });
     const items = result[kind];
-    if (Array.isArray(items)) found.push(...items.slice(0, mostItems));
+    if (Array.isArray(items)) found.push(...items.slice(0, MAX_ITEMS));
     else onProblem(`The server's list of ${kind} is not a list.`);
     const { nextCursor } = result;
     if (typeof nextCursor !== "string" || nextCursor === "") return found;
-    if (seen.has(nextCursor) || found.length >= mostItems) break;
+    if (seen.has(nextCursor) || found.length >= MAX_ITEMS) break;
     seen.add(nextCursor);
     cursor = nextCursor;
   }
   onProblem(
-    `The server's list of ${kind} is too long. Using the first ${Math.min(found.length, mostItems)}.`,
+    `The server's list of ${kind} is too long. Using the first ${Math.min(found.length, MAX_ITEMS)}.`,
   );
-  return found.slice(0, mostItems);
+  return found.slice(0, MAX_ITEMS);
 }
 
-/** Each of a name once; what cannot be used is a problem. */
+/** Returns one tool per name. Unusable tools are problems. */
 export async function listTools(options: ListOptions): Promise<ListedTool[]> {
   const tools = new Map<string, ListedTool>();
   for (const item of await allPages("tools", options)) {
@@ -106,8 +106,8 @@ function toolOf(item: unknown): ListedTool | string {
     return "Ignored a tool without a name.";
   const { name, title, description, inputSchema, outputSchema, annotations } = item;
   const shownName = plainLine(name, 80);
-  if (name.length > mostNameChars)
-    return `Ignored the tool ${shownName}: its name has ${name.length} characters, more than ${mostNameChars}.`;
+  if (name.length > MAX_NAME_CHARS)
+    return `Ignored the tool ${shownName}: its name has ${name.length} characters, more than ${MAX_NAME_CHARS}.`;
   const schema = soundSchema(inputSchema);
   if (typeof schema === "string") return `Ignored the tool ${shownName}: ${schema}.`;
   const titles = [title, isObject(annotations) ? annotations.title : undefined];
@@ -115,14 +115,14 @@ function toolOf(item: unknown): ListedTool | string {
   return {
     name,
     ...(found !== undefined && { title: plainLine(found, 80) }),
-    description: cut(typeof description === "string" ? plainText(description) : "", mostDescriptionChars),
+    description: cut(typeof description === "string" ? plainText(description) : "", MAX_DESCRIPTION_CHARS),
     inputSchema: schema,
     ...(isObject(outputSchema) && { outputSchema }),
     annotations: isObject(annotations) ? annotations : {},
   };
 }
 
-/** The schema of an object as a model can be given it, or what is wrong with it. */
+/** Returns a schema that a model can be given, or its problem. */
 function soundSchema(schema: unknown): Readonly<Record<string, unknown>> | string {
   if (schema === undefined) return { type: "object" };
   if (!isObject(schema)) return "its schema is not an object";
@@ -131,10 +131,10 @@ function soundSchema(schema: unknown): Readonly<Record<string, unknown>> | strin
     return `its schema has type ${plainLine(JSON.stringify(rest.type) ?? "", 40)} instead of "object"`;
   if (rest.properties !== undefined && !isObject(rest.properties))
     return "the properties in its schema are not an object";
-  if (isDeeper(rest, mostSchemaLevels)) return "its schema is nested too deep";
+  if (isDeeper(rest, MAX_SCHEMA_LEVELS)) return "its schema is nested too deep";
   const text = JSON.stringify(rest);
-  if (text.length > mostSchemaChars)
-    return `its schema has ${Math.ceil(text.length / 1_000)} kB, more than ${mostSchemaChars / 1_000} kB`;
+  if (text.length > MAX_SCHEMA_CHARS)
+    return `its schema has ${Math.ceil(text.length / 1_000)} kB, more than ${MAX_SCHEMA_CHARS / 1_000} kB`;
   const plain = JSON.parse(text, (_key, value) => (typeof value === "string" ? plainText(value) : value));
   return { ...plain, type: "object" };
 }
@@ -177,7 +177,7 @@ export async function listPrompts(options: ListOptions): Promise<ListedPrompt[]>
   return items.flatMap((item) => {
     if (!isObject(item) || typeof item.name !== "string" || item.name === "") return [];
     const { name, title, description, arguments: args } = item;
-    if (name.length > mostNameChars) return [];
+    if (name.length > MAX_NAME_CHARS) return [];
     return [
       {
         name,
@@ -201,6 +201,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function cut(text: string, mostChars: number): string {
-  return text.length > mostChars ? `${text.slice(0, mostChars - 1)}…` : text;
+function cut(text: string, maxChars: number): string {
+  return text.length > maxChars ? `${text.slice(0, maxChars - 1)}…` : text;
 }

@@ -8,13 +8,13 @@ import type {
   StoredOAuthTokens,
 } from "@modelcontextprotocol/client";
 
-/** What is known of a login at one server. */
+/** A login at one server. */
 export interface StoredLogin {
-  /** Who gave the tokens: refreshing asks no one else, whatever the server says by then. */
+  /** The authorization server of the tokens. A refresh asks no other one. */
   discovery: OAuthDiscoveryState;
   client: StoredOAuthClientInformation;
   tokens: StoredOAuthTokens;
-  /** Milliseconds since 1970; absent where the tokens do not say. */
+  /** Milliseconds since 1970; absent if the tokens do not say. */
   expiresAt?: number;
 }
 
@@ -25,10 +25,10 @@ interface LoginStoreOptions {
   url: string;
 }
 
-/** Longer than any refresh takes, which asks twice at most. */
+/** Longer than any refresh, which asks twice at most. */
 const refreshLock = { staleMs: 90_000, waitMs: 90_000 };
 
-/** Owner of the file of one server's login, which nobody but the user can read. */
+/** Owner of the file of one server's login. Only the user can read it. */
 export class LoginStore {
   readonly #server: string;
   readonly file: string;
@@ -40,7 +40,7 @@ export class LoginStore {
     this.file = join(home, "mcp-logins", `${server}-${digest}.json`);
   }
 
-  /** Undefined where there is no login. @throws BonsaiError `mcp_login_damaged` */
+  /** Returns undefined without a login. @throws BonsaiError `mcp_login_damaged` */
   async read(): Promise<StoredLogin | undefined> {
     let text: string;
     try {
@@ -64,7 +64,7 @@ export class LoginStore {
     writePrivateFile(this.file, `${JSON.stringify(login, null, 2)}\n`);
   }
 
-  /** @returns false where there was none */
+  /** @returns false if there was none */
   async remove(): Promise<boolean> {
     const isThere = (await stat(this.file).catch(() => undefined)) !== undefined;
     await rm(this.file, { force: true });

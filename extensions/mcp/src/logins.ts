@@ -7,7 +7,7 @@ import type { McpServer, ServerAuth } from "./server.ts";
 
 interface LoginsOptions {
   openBrowser: (url: string) => Promise<boolean>;
-  /** Bonsai's own folder. Default: where it is. */
+  /** Bonsai's own folder. Default: `bonsaiHome`. */
   home?: () => string;
 }
 
@@ -28,13 +28,13 @@ export class Logins {
     return config.type === "http" && this.canLogIn(server) ? this.#of(config).access : undefined;
   }
 
-  /** True for a server where one can log in. */
+  /** True for a server with logins. */
   canLogIn({ config }: McpServer): boolean {
     return config.type === "http" && !new Headers(config.headers).has("authorization");
   }
 
   /**
-   * Logs the user in, and connects the server anew.
+   * Logs the user in and reconnects the server.
    * @throws BonsaiError `mcp_login_needless`, `mcp_login_needs_user`, and those of `logIn`
    */
   async logIn(
@@ -46,7 +46,7 @@ export class Logins {
     if (!hasUI) throw needsUser(name);
     const { logIn } = await import("./oauth-login.ts");
     const { access, store } = this.#of(config);
-    // One at a time: whoever begins anew has given the other up.
+    // A new login replaces one under way.
     this.#underWay.get(name)?.abort();
     const own = new AbortController();
     this.#underWay.set(name, own);
@@ -67,13 +67,13 @@ export class Logins {
     await server.reconnect();
   }
 
-  /** Forgets the login, and has its tokens taken back. @returns `unrevoked`: why those stay good until they end */
+  /** Removes the login and revokes its tokens. @returns `unrevoked`: why the tokens stay valid until they expire */
   async logOut(server: McpServer): Promise<{ wasIn: boolean; unrevoked?: string | undefined }> {
     const { config } = server;
     if (config.type !== "http") throw needless(server);
     const { store } = this.#of(config);
     const { login, wasIn } = await store.locked(async () => ({
-      // One that cannot be read is forgotten all the same.
+      // A damaged login is removed too.
       login: await store.read().catch(() => undefined),
       wasIn: await store.remove(),
     }));

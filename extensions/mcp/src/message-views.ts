@@ -5,7 +5,7 @@ import { type PromptDetails, promptMessage } from "./prompts.ts";
 import { type ResourceDetails, resourceMessage } from "./resources.ts";
 
 /** Lines of a prompt that are shown folded. */
-const mostFolded = 6;
+const MAX_FOLDED = 6;
 
 /** How what servers put into the conversation looks in the chat: resources by their names, prompts by their command. */
 export function registerMessages(bonsai: Pick<ExtensionAPI, "registerMessageRenderer">): void {
@@ -30,7 +30,7 @@ export function registerMessages(bonsai: Pick<ExtensionAPI, "registerMessageRend
     ({ content, details }, { expanded }, theme) => {
       const command = plainText(String(details?.command ?? ""));
       const head = (width: number) => [` ${theme.fg("customMessageLabel", fitted(command, width - 2))}`];
-      return component(head, textOf(content), theme, expanded ? undefined : mostFolded);
+      return component(head, textOf(content), theme, expanded ? undefined : MAX_FOLDED);
     },
   );
 }
@@ -44,7 +44,7 @@ function component(
   head: (width: number) => string[],
   text: string,
   theme: Theme,
-  mostLines = Number.POSITIVE_INFINITY,
+  maxLines = Number.POSITIVE_INFINITY,
 ): Component {
   return {
     render(width) {
@@ -52,10 +52,10 @@ function component(
       const lines = plainText(text)
         .split("\n")
         .flatMap((line) => wrapped(line, width - 2));
-      const left = lines.length - mostLines;
+      const left = lines.length - maxLines;
       return [
         ...head(width),
-        ...lines.slice(0, mostLines).map((line) => ` ${theme.fg("customMessageText", line)}`),
+        ...lines.slice(0, maxLines).map((line) => ` ${theme.fg("customMessageText", line)}`),
         ...(left > 0 ? [theme.fg("dim", ` … ${left} more lines`)] : []),
       ];
     },

@@ -151,8 +151,8 @@ export class OAuthAccess implements ServerAuth {
 const REVOKING_MS = 5_000;
 
 /**
- * Has the tokens of a login taken back where whoever gave them can do that. Never rejects.
- * @returns why they stay good until they end; undefined where they do not, or nobody says how
+ * Revokes the tokens of a login, if the authorization server can. Never rejects.
+ * @returns why they stay valid until they expire; undefined if they do not, or the server has no way to revoke them
  */
 export async function revokeLogin({ discovery, client, tokens }: StoredLogin): Promise<string | undefined> {
   const { token_endpoint: given, revocation_endpoint: taken } =
@@ -162,7 +162,7 @@ export async function revokeLogin({ discovery, client, tokens }: StoredLogin): P
   const isSameOrigin = typeof given === "string" && URL.canParse(given) && new URL(given).origin === origin;
   if (protocol !== "https:" && !isSameOrigin) return "the server revokes tokens only over unencrypted http.";
   const request = withTimeout(fetch, REVOKING_MS);
-  // The refresh token first: most take back with it all that came of it.
+  // The refresh token first: most servers revoke its access tokens with it.
   const all = [
     ["refresh_token", tokens.refresh_token],
     ["access_token", tokens.access_token],
@@ -187,7 +187,7 @@ export async function revokeLogin({ discovery, client, tokens }: StoredLogin): P
   }
 }
 
-/** A login with tokens that were given right now. */
+/** A login with new tokens. */
 export function loginWith(
   login: Omit<StoredLogin, "tokens" | "expiresAt">,
   tokens: StoredOAuthTokens,
@@ -202,7 +202,7 @@ export function loginWith(
   };
 }
 
-/** No answer is waited for without an end. */
+/** Bounds the wait for an answer. */
 export function withTimeout(request: FetchLike, timeoutMs: number, signal?: AbortSignal): FetchLike {
   return (address, init) => {
     const ends = [AbortSignal.timeout(timeoutMs), signal, init?.signal].filter((each) => each != null);

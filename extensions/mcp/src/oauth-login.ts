@@ -18,10 +18,10 @@ export interface LoginRequest {
   url: string;
   options: OAuthOptions;
   store: LoginStore;
-  /** What the server said when it refused. */
+  /** The latest refusal of the server. */
   challenge: Challenge;
   ui: ExtensionContext["ui"];
-  /** Opens a page in the user's browser; false where that cannot be. */
+  /** Opens a page in the user's browser. Returns false if it cannot. */
   openBrowser: (url: string) => Promise<boolean>;
   signal?: AbortSignal | undefined;
   /** Milliseconds that an authorization server has for an answer. Default 30,000. */
@@ -29,8 +29,8 @@ export interface LoginRequest {
 }
 
 /**
- * Logs the user in at a server: discovery, registration, the browser, the code, the tokens. Nothing is stored before all
- * of it has worked.
+ * Logs the user in at a server: discovery, registration, browser, code, tokens. Stores nothing before all steps have
+ * worked.
  * @throws BonsaiError `mcp_login_failed`, `mcp_login_cancelled`, `mcp_login_untrusted`, and those of the loopback
  */
 export async function logIn(request: LoginRequest): Promise<void> {
@@ -44,7 +44,7 @@ export async function logIn(request: LoginRequest): Promise<void> {
     state: client.state(),
     ...options.callback,
     signal,
-    // Known once the server was asked; the answer comes later.
+    // Known after the discovery, before the answer.
     get issuer() {
       return client.found?.authorizationServerMetadata?.issuer;
     },
@@ -87,7 +87,7 @@ function failed(server: string, error: unknown): BonsaiError {
   });
 }
 
-/** One login under way, as the SDK asks for its parts. */
+/** One login under way, in the form that the SDK asks for. */
 class LoginClient implements OAuthClientProvider {
   readonly #request: LoginRequest;
   readonly #state = randomBytes(24).toString("base64url");
@@ -96,7 +96,7 @@ class LoginClient implements OAuthClientProvider {
   #page: URL | undefined;
   loopback: Loopback | undefined;
   found: OAuthDiscoveryState | undefined;
-  /** Absent for a client that was registered by hand. */
+  /** Absent for a client that the user registered. */
   saveClientInformation?: (client: StoredOAuthClientInformation) => void;
 
   constructor(request: LoginRequest) {
@@ -133,7 +133,7 @@ class LoginClient implements OAuthClientProvider {
     return this.#registered;
   }
 
-  /** None: a login is made anew. */
+  /** None: each login starts from nothing. */
   tokens(): undefined {}
 
   saveCodeVerifier(verifier: string): void {
@@ -163,14 +163,14 @@ class LoginClient implements OAuthClientProvider {
     await store.locked(() => store.write(login), this.#request.signal);
   }
 
-  /** The code that the browser brings, or the user pastes. */
+  /** The code from the browser, or from an address that the user pastes. */
   async answer(): Promise<string> {
     const { server, ui, openBrowser, signal } = this.#request;
     const page = this.#page!;
     if (!(await this.#mayOpen(page))) throw cancelled(server);
     const loopback = this.loopback!;
     const code = loopback.code();
-    // What the user sees first is the question; a code that comes meanwhile is kept.
+    // The code may arrive before the question is on the screen.
     code.catch(() => {});
     const isOpen = await openBrowser(page.href);
     ui.notify(
@@ -188,7 +188,7 @@ class LoginClient implements OAuthClientProvider {
     }
   }
 
-  /** Where the login is not the server's own, the user knows it. */
+  /** Asks the user if the login is on another host than the server. */
   async #mayOpen(page: URL): Promise<boolean> {
     const { server, url, ui, signal } = this.#request;
     const own = new URL(url).hostname;
@@ -201,12 +201,12 @@ class LoginClient implements OAuthClientProvider {
   }
 }
 
-/** The same host, or one within the other. */
+/** True for the same host, or a host within the other. */
 function isRelated(one: string, other: string): boolean {
   return one === other || one.endsWith(`.${other}`) || other.endsWith(`.${one}`);
 }
 
-/** For a browser on another machine: the address that it ends at. Only the loopback's own code ends the login well. */
+/** Takes the final address of a browser on another machine. The loopback checks it and returns its code. */
 async function askForPaste(
   { server, ui }: LoginRequest,
   loopback: Loopback,
@@ -216,7 +216,7 @@ async function askForPaste(
   for (;;) {
     const title = `Logging in to MCP server ${server}: continue in the browser.\n${problem}If the browser runs on another machine, paste the address of its last page here.`;
     const pasted = await ui.input(title, "http://127.0.0.1:…/callback?code=…", { signal });
-    // The code has come, and the dialog was ended.
+    // The code has arrived and closed the dialog.
     if (signal.aborted) return new Promise<never>(() => {});
     if (pasted === undefined) throw cancelled(server);
     const { search = "" } = URL.parse(pasted.trim()) ?? {};

@@ -13,7 +13,7 @@ export interface OfferedTool {
 }
 
 /** As long as providers take. */
-const mostChars = 64;
+const MAX_CHARS = 64;
 const hashChars = 6;
 
 /** A tool of a server. */
@@ -31,7 +31,7 @@ export function toolNames(all: readonly Named[]): string[] {
   const counts = new Map<string, number>();
   for (const name of plain) counts.set(name, (counts.get(name) ?? 0) + 1);
   return plain.map((name, at) =>
-    name.length <= mostChars && counts.get(name) === 1 ? name : hashed(name, all[at]!),
+    name.length <= MAX_CHARS && counts.get(name) === 1 ? name : hashed(name, all[at]!),
   );
 }
 
@@ -44,5 +44,5 @@ function hashed(name: string, { server, tool }: Named): string {
     .update(JSON.stringify([server, tool]))
     .digest("hex")
     .slice(0, hashChars);
-  return `${name.slice(0, mostChars - hashChars - 1)}_${hash}`;
+  return `${name.slice(0, MAX_CHARS - hashChars - 1)}_${hash}`;
 }

@@ -155,12 +155,12 @@ export function serverText(server: McpServer, { tools, cwd }: OverviewParts): st
 }
 
 /** Lines of the error output that are shown. */
-const mostErrorLines = 20;
+const MAX_ERROR_LINES = 20;
 
 /** The last lines that a program wrote to its standard error. */
 function errorOutput({ stderrTail }: McpServer): string[] {
   const lines = plainText(stderrTail).trimEnd().split("\n");
-  return lines.length === 1 && lines[0] === "" ? [] : lines.slice(-mostErrorLines);
+  return lines.length === 1 && lines[0] === "" ? [] : lines.slice(-MAX_ERROR_LINES);
 }
 
 /** How it is reached, without what could be a key. */

@@ -14,31 +14,31 @@ export interface PromptsOptions {
   servers: McpServers;
 }
 
-/** What is kept with the message, for people and programs. */
+/** Stored with the message, for people and programs. */
 export interface PromptDetails {
-  /** As it was called. */
+  /** The command as the user typed it. */
   command: string;
 }
 
 export const promptMessage = "mcp-prompt";
 
-/** So long a command waits for the server's messages. */
+/** Time that a command waits for the server's messages. */
 const askingMs = 60_000;
 /** Messages of one prompt. */
-const mostMessages = 100;
-const mostChars = 1_000_000;
+const MAX_MESSAGES = 100;
+const MAX_CHARS = 1_000_000;
 
-/** Owner of the commands that the servers' prompts are: `/server:prompt`, as long as the server lists them. */
+/** Owner of the commands for prompts of servers: `/server:prompt`, as long as the server lists them. */
 export class Prompts {
   readonly #options: PromptsOptions;
-  /** By command, what is registered. */
+  /** Registered prompts by command. */
   readonly #registered = new Map<string, { mark: string; undo: () => void }>();
 
   constructor(options: PromptsOptions) {
     this.#options = options;
   }
 
-  /** Makes the commands those of what the servers list now. */
+  /** Registers a command for each listed prompt, and removes the others. */
   update(): void {
     const wanted = new Map<string, { server: McpServer; prompt: ListedPrompt }>();
     for (const server of this.#options.servers.all) {
@@ -83,7 +83,7 @@ export class Prompts {
       { customType: promptMessage, content, display: true, details },
       { triggerTurn: true },
     );
-    // Who has no user would end the program.
+    // Without a user, the program ends after the command.
     if (ctx.mode === "print" || ctx.mode === "json") await ctx.waitForIdle();
   }
 }
@@ -95,12 +95,12 @@ interface Run {
   ctx: ExtensionCommandContext;
 }
 
-/** What is no part of a command's name becomes a `-`. */
+/** Characters that no command may have become `-`. */
 function commandName({ name }: McpServer, prompt: ListedPrompt): string {
   return `${name}:${plainLine(prompt.name, 100).replace(/[^\p{L}\p{N}_.:-]+/gu, "-")}`;
 }
 
-/** What was given, and what the user is asked for; undefined where the user left a question. */
+/** Given arguments, and answers of the user for missing ones; undefined if the user leaves a question. */
 async function allArguments(
   name: string,
   { prompt, args, ctx }: Pick<Run, "prompt" | "args" | "ctx">,
@@ -164,7 +164,7 @@ async function promptContent(
       { timeout: askingMs, signal },
     );
     const messages = Array.isArray(got.messages) ? got.messages : [];
-    const content = messages.slice(0, mostMessages).flatMap((message) => messageBlocks(server.name, message));
+    const content = messages.slice(0, MAX_MESSAGES).flatMap((message) => messageBlocks(server.name, message));
     if (content.length === 0) throw new Error("the prompt has no messages");
     return bounded(content).map((block) =>
       block.type === "text" ? { ...block, text: server.masked(block.text) } : block,
@@ -179,7 +179,7 @@ async function promptContent(
   }
 }
 
-/** What the server puts into the model's mouth is named as such: the model has not said it. */
+/** Marks messages of the assistant: the model has not written them. */
 function messageBlocks(server: string, message: unknown): Content {
   const { role, content } = (message ?? {}) as { role?: unknown; content?: unknown };
   const blocks = [content].flat().flatMap((block) => contentBlocks(server, block));
@@ -213,7 +213,7 @@ function imageBlock({ data }: Record<string, unknown>): Content[number] {
 }
 
 function bounded(content: Content): Content {
-  let left = mostChars;
+  let left = MAX_CHARS;
   return content.map((block) => {
     if (block.type !== "text") return block;
     const text = plainPart(block.text, Math.max(0, left));

@@ -12,12 +12,12 @@ export interface ResourcesOptions {
   onNotice(message: string): void;
 }
 
-/** What is kept with the message, for people and programs. */
+/** Stored with the message, for people and programs. */
 export interface ResourceDetails {
   resources: { server: string; uri: string; bytes: number }[];
 }
 
-/** What was read of what a text names. */
+/** Resources that a text mentions. */
 export interface NamedResources {
   content: Block[];
   details: ResourceDetails;
@@ -28,29 +28,29 @@ type Block = { type: "text"; text: string } | Image;
 
 export const resourceMessage = "mcp-resource";
 
-/** Of one resource, as of a file that a prompt names. */
-const mostTextBytes = 1_000_000;
-const mostImageBytes = 5_000_000;
-/** Parts of one resource: some are folders. */
-const mostParts = 50;
+/** Limits of one resource, as for a file in a prompt. */
+const MAX_TEXT_BYTES = 1_000_000;
+const MAX_IMAGE_BYTES = 5_000_000;
+/** Parts of one resource: some resources are folders. */
+const MAX_PARTS = 50;
 /** Resources of one prompt. */
-const mostResources = 20;
-/** Resources of one connection. */
-const mostWatched = 100;
-/** So long a prompt waits for its resources. */
+const MAX_RESOURCES = 20;
+/** Watched resources of one connection. */
+const MAX_WATCHED = 100;
+/** Time that a prompt waits for its resources. */
 const readingMs = 20_000;
 
-/** Reads the resources that a text names. A failure is a notice, and the text still goes. */
+/** Reads the resources that a text mentions. A failure is a notice, and the text is still sent. */
 export class Resources {
   readonly #options: ResourcesOptions;
-  /** What was read, and has not changed since. */
+  /** URIs that were read and have not changed since. */
   readonly #watched = new WeakMap<Client, Set<string>>();
 
   constructor(options: ResourcesOptions) {
     this.#options = options;
   }
 
-  /** Called before the client connects: from then on, what was read and changes is named, once. */
+  /** Called before the client connects. Reports once each resource that changes after it was read. */
   attach(client: Client, server: string): void {
     client.setNotificationHandler("notifications/resources/updated", ({ params: { uri } }) => {
       if (this.#watched.get(client)?.delete(uri) !== true) return;
@@ -66,17 +66,17 @@ export class Resources {
     });
   }
 
-  /** What a text names; undefined where that is nothing, or nothing that can be read. */
+  /** Resources that a text mentions; undefined if there are none that can be read. */
   async named(text: string, aborted: AbortSignal | undefined): Promise<NamedResources | undefined> {
     const { servers, onNotice } = this.#options;
     const named = mentionsIn(text, servers);
     if (named.length === 0) return undefined;
-    if (named.length > mostResources)
-      onNotice(`The prompt mentions ${named.length} resources. Reading the first ${mostResources}.`);
+    if (named.length > MAX_RESOURCES)
+      onNotice(`The prompt mentions ${named.length} resources. Reading the first ${MAX_RESOURCES}.`);
     const ends = [AbortSignal.timeout(readingMs), ...(aborted === undefined ? [] : [aborted])];
     const signal = AbortSignal.any(ends);
     const read = await Promise.all(
-      named.slice(0, mostResources).map((mention) => this.#read(mention, signal)),
+      named.slice(0, MAX_RESOURCES).map((mention) => this.#read(mention, signal)),
     );
     const found = read.flatMap((each) => each ?? []);
     if (found.length === 0) return undefined;
@@ -86,7 +86,7 @@ export class Resources {
     };
   }
 
-  /** Puts them behind the prompt that is about to begin a run. */
+  /** Adds them after the prompt that starts the next run. */
   sendWithPrompt({ content, details }: NamedResources): void {
     const message = { customType: resourceMessage, content, display: true, details };
     this.#options.bonsai.sendMessage(message, { deliverAs: "nextTurn" });
@@ -117,14 +117,14 @@ export class Resources {
     }
   }
 
-  /** Where the server says when it changes. Beyond some, nothing is watched. */
+  /** Subscribes to changes, for a limited number of resources. */
   async #watch(client: Client, uri: string, signal: AbortSignal): Promise<void> {
     const watched = this.#watched.get(client) ?? new Set();
     this.#watched.set(client, watched);
-    if (watched.has(uri) || watched.size >= mostWatched) return;
+    if (watched.has(uri) || watched.size >= MAX_WATCHED) return;
     if (client.getServerCapabilities()?.resources?.subscribe !== true) return;
     watched.add(uri);
-    // What cannot be watched was read all the same.
+    // The resource was read even if it cannot be watched.
     await client.subscribeResource({ uri }, { signal, timeout: readingMs }).catch(() => watched.delete(uri));
   }
 }
@@ -140,11 +140,11 @@ async function readContents(client: Client, uri: string, signal: AbortSignal): P
   return read.contents.map((part) => (part ?? {}) as Part);
 }
 
-/** A resource for the model: data that says where it is from and where it ends. */
+/** A resource for the model, in a frame with its origin. */
 export function resourceBlocks(server: string, uri: string, contents: readonly Part[]): Block[] {
-  const left = contents.length - mostParts;
+  const left = contents.length - MAX_PARTS;
   return [
-    ...contents.slice(0, mostParts).flatMap((part) => partBlocks(server, uri, part)),
+    ...contents.slice(0, MAX_PARTS).flatMap((part) => partBlocks(server, uri, part)),
     ...(left > 0 ? [textBlock(`[Omitted ${left} more parts of the resource ${plainLine(uri)}.]`)] : []),
   ];
 }
@@ -156,7 +156,7 @@ function partBlocks(server: string, named: string, { uri, text, blob, mimeType }
   if (typeof blob !== "string") return [textBlock(`[The resource ${name} of ${server} is empty.]`)];
   const bytes = Buffer.from(blob, "base64");
   const image = imageType(bytes);
-  if (image !== undefined && bytes.length <= mostImageBytes)
+  if (image !== undefined && bytes.length <= MAX_IMAGE_BYTES)
     return [
       textBlock(`[Resource ${name} of ${server}, an image:]`),
       { type: "image", data: bytes.toString("base64"), mimeType: image },
@@ -173,18 +173,19 @@ function textBlock(text: string): Block {
   return { type: "text", text };
 }
 
-/** The frame cannot be ended from within. */
+/** The text cannot end its frame. */
 function framed(server: string, uri: string, type: string | undefined, text: string): string {
   const plain = plainText(text).trimEnd();
   const bytes = Buffer.byteLength(plain);
-  const cut = bytes <= mostTextBytes ? plain : Buffer.from(plain).subarray(0, mostTextBytes).toString("utf8");
+  const cut =
+    bytes <= MAX_TEXT_BYTES ? plain : Buffer.from(plain).subarray(0, MAX_TEXT_BYTES).toString("utf8");
   const note = cut === plain ? "" : `\n[… cut, ${bytes.toLocaleString("en-US")} bytes in total]`;
   const inert = cut.replaceAll(/<(?=\s{0,9}\/\s{0,9}mcp-resource\b)/gi, "&lt;");
   const kind = type === undefined ? "" : ` type=${JSON.stringify(type)}`;
   return `<mcp-resource server=${JSON.stringify(server)} uri=${JSON.stringify(uri)}${kind}>\n${inert}${note}\n</mcp-resource>`;
 }
 
-/** A text with what it names behind it: one that is said while the agent works is a message by itself. */
+/** A text with its resources after it: a text during a run is one message. */
 export function withResources(
   text: string,
   images: readonly Image[] | undefined,

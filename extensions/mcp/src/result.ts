@@ -13,43 +13,43 @@ import { plainLine, plainText } from "./foreign-text.ts";
 import type { ListedTool } from "./listing.ts";
 import { unseenResult } from "./structured.ts";
 
-/** What is kept with a result, for people and programs. */
+/** Stored with a result, for people and programs. */
 export interface McpDetails {
   server: string;
   tool: string;
-  /** Data in the shape of the tool's output schema; left out where it is long. */
+  /** The structured result, unless it is long. */
   structuredContent?: unknown;
 }
 
 export interface ResultOf {
   config: ServerConfig;
   tool: ListedTool;
-  /** What is wrong with the result, for the user. */
+  /** Called with each problem of the result, for the user. */
   onProblem(problem: string): void;
 }
 
 type Block = ExtensionToolResult["content"][number];
 
-/** As the tool `read` has it. */
-const mostImageBytes = 5 << 20;
-const mostImages = 10;
-/** Of one result; what stands behind is counted. */
-const mostBlocks = 500;
+/** The limit of the tool `read`. */
+const MAX_IMAGE_BYTES = 5 << 20;
+const MAX_IMAGES = 10;
+/** Blocks of one result. The others are counted. */
+const MAX_BLOCKS = 500;
 
-/** What a server answered to a call as a result for the model: bounded, without keys, whatever it is. */
+/** Turns any answer of a server into a result for the model: bounded, and without keys. */
 export function readResult(raw: Record<string, unknown>, of: ResultOf): ExtensionToolResult<McpDetails> {
   const { config, tool } = of;
   const { content = [], structuredContent } = raw;
   if (!Array.isArray(content))
     of.onProblem(`The tool ${plainLine(tool.name, 80)} returned content that is not a list.`);
   const blocks = Array.isArray(content) ? content : [];
-  const read = blocks.slice(0, mostBlocks).flatMap((block) => blockOf(block));
+  const read = blocks.slice(0, MAX_BLOCKS).flatMap((block) => blockOf(block));
   const isError = raw.isError === true;
   const mask = maskKeys(serverKeys(config));
   const data = jsonOf(structuredContent, mask);
-  const unseen = jsonOf(unseenResult(structuredContent, blocks.slice(0, mostBlocks)), mask);
+  const unseen = jsonOf(unseenResult(structuredContent, blocks.slice(0, MAX_BLOCKS)), mask);
   if (unseen !== undefined) read.push(text(plainText(unseen)));
-  if (blocks.length > mostBlocks) read.push(text(`[Omitted ${blocks.length - mostBlocks} more parts.]`));
+  if (blocks.length > MAX_BLOCKS) read.push(text(`[Omitted ${blocks.length - MAX_BLOCKS} more parts.]`));
   if (!isError) checkOutput(structuredContent, of);
   return {
     content: bounded(read.map((block) => (block.type === "text" ? text(mask(block.text)) : block))),
@@ -97,21 +97,21 @@ function linkOf({ uri, name, description, mimeType }: Record<string, unknown>): 
   return `[link to the resource ${plainLine(String(uri), 500)}${about.length > 0 ? `: ${about.join(", ")}` : ""}]`;
 }
 
-/** An image that models take; all else becomes a file. */
+/** Returns an image that models accept. Everything else becomes a file. */
 function mediaOf(data: unknown, mimeType: unknown, kind: string): Block {
   if (typeof data !== "string") return text(`[${kind} without data]`);
   const bytes = Buffer.from(data, "base64");
   const said = typeof mimeType === "string" ? plainLine(mimeType, 80) : "of unknown type";
   if (bytes.length === 0) return text(`[${kind}, ${said}: empty]`);
   const image = imageType(bytes);
-  if (image !== undefined && bytes.length <= mostImageBytes)
+  if (image !== undefined && bytes.length <= MAX_IMAGE_BYTES)
     return { type: "image", data: bytes.toString("base64"), mimeType: image };
   return text(
     `[${kind}, ${said}, ${bytes.length.toLocaleString("en-US")} bytes: ${kept(bytes, endings[said] ?? "bin")}]`,
   );
 }
 
-/** By what the bytes are, not by what the server says: a provider refuses the whole request for a wrong word. */
+/** Reads the type from the bytes: a provider refuses the whole request for a wrong type. */
 export function imageType(bytes: Buffer): string | undefined {
   const start = bytes.toString("latin1", 0, 12);
   if (start.startsWith("\x89PNG\r\n\x1a\n")) return "image/png";
@@ -135,13 +135,13 @@ const endings: Readonly<Record<string, string>> = {
   "text/html": "html",
 };
 
-/** Of all results of this process: beyond it the disk is worth more. */
-const mostKeptBytes = 1 << 30;
+/** Saved bytes of all results of this process. */
+const MAX_KEPT_BYTES = 1 << 30;
 let keptBytes = 0;
 
-/** Where something is that a result cannot hold, or why it is nowhere. The agent may read there. */
+/** Saves bytes for the agent to read. Returns the place, or the reason why there is none. */
 function kept(bytes: Buffer | string, ending: string): string {
-  if (keptBytes + bytes.length > mostKeptBytes)
+  if (keptBytes + bytes.length > MAX_KEPT_BYTES)
     return "not saved: the results saved so far have reached 1 GB";
   keptBytes += bytes.length;
   try {
@@ -168,9 +168,9 @@ function bounded(blocks: readonly Block[]): Block[] {
   const all = texts.join("\n");
   const isLong = Buffer.byteLength(all) > MAX_RESULT_BYTES || lineCount(all) > MAX_RESULT_LINES;
   const left =
-    images.length > mostImages ? [text(`[Omitted ${images.length - mostImages} more images.]`)] : [];
-  if (isLong) return [text(shortened(all)), ...images.slice(0, mostImages), ...left];
-  const keptImages = new Set(images.slice(0, mostImages));
+    images.length > MAX_IMAGES ? [text(`[Omitted ${images.length - MAX_IMAGES} more images.]`)] : [];
+  if (isLong) return [text(shortened(all)), ...images.slice(0, MAX_IMAGES), ...left];
+  const keptImages = new Set(images.slice(0, MAX_IMAGES));
   const whole = blocks.filter((block) => block.type === "text" || keptImages.has(block));
   return whole.length + left.length === 0 ? [text("(no output)")] : [...whole, ...left];
 }
@@ -181,14 +181,14 @@ function lineCount(text: string): number {
   return count;
 }
 
-/** Head and tail of a long text, and where all of it is. */
+/** Head and tail of a long text, and the place of all of it. */
 function shortened(all: string): string {
   const bytes = Buffer.from(all);
   const note = `\n[… the middle is omitted. Full output, ${bytes.length.toLocaleString("en-US")} bytes: ${kept(bytes, "txt")} …]\n`;
   return `${part(all, "head")}${note}${part(all, "tail")}`;
 }
 
-/** Half of what a result may have, of one end, in whole lines where there are some. */
+/** One end of a long text, in whole lines if possible: half of the limits of a result. */
 function part(all: string, end: "head" | "tail"): string {
   const half = MAX_RESULT_BYTES / 2;
   const near = end === "head" ? all.slice(0, half) : all.slice(-half);
@@ -201,7 +201,7 @@ function part(all: string, end: "head" | "tail"): string {
   return cut.toString("utf8").replaceAll(/^\uFFFD+|\uFFFD+$/g, "");
 }
 
-/** By names and kinds at the top alone: expressions of a schema could keep this program busy for ever. */
+/** Compares names and types of the top level only: an expression of a schema could keep this program busy for ever. */
 function checkOutput(data: unknown, { tool, onProblem }: ResultOf): void {
   const schema = tool.outputSchema;
   if (schema === undefined) return;

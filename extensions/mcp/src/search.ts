@@ -1,13 +1,13 @@
 import type { OfferedTool } from "./offered-tool.ts";
 
 /** Characters of what a search gives, schemas included. */
-const mostChars = 40_000;
+const MAX_CHARS = 40_000;
 
 /** The tools that fit a query best, each with its schema, as text for the model. */
 export function searched(tools: readonly OfferedTool[], query: string, limit: number): string {
   const found = ranked(tools, query).slice(0, limit);
   if (found.length === 0) return `No match. Available tools:\n${names(tools)}`;
-  let left = mostChars;
+  let left = MAX_CHARS;
   const shown: string[] = [];
   for (const tool of found) {
     const text = described(tool);
@@ -34,7 +34,7 @@ function names(tools: readonly OfferedTool[]): string {
   return tools
     .map(({ name }) => name)
     .join("\n")
-    .slice(0, mostChars);
+    .slice(0, MAX_CHARS);
 }
 
 /** By how many of the query's words stand in name and description; rare words weigh more, names more than descriptions. */

@@ -7,7 +7,7 @@ import { anyResult, messageOf, NEVER_MS } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
 import type { ListedPrompt, ListedResource, ListedTemplate, ListedTool } from "./listing.ts";
 
-/** `closed`: not connected, or no longer; the next call connects it. */
+/** `closed`: not connected. The next call connects. */
 export type ServerState = "connecting" | "ready" | "failed" | "needs-login" | "disabled" | "closed";
 
 /** A login at a server: tokens for the SDK's transport. */
@@ -16,7 +16,7 @@ export interface ServerAuth extends AuthProvider {
   explain(error: unknown): unknown;
 }
 
-/** What others add to a connection. */
+/** Additions of other modules to a connection. */
 export interface ServerHooks {
   /** The login at a server with an address. Default: none. */
   auth?(server: McpServer): ServerAuth | undefined;
@@ -27,20 +27,20 @@ export interface ServerHooks {
 export interface McpServerOptions {
   config: ServerConfig;
   hooks?: ServerHooks | undefined;
-  /** Called with each thing that the user should know, once for each text and connection. */
+  /** Called with each notice for the user, once per text and connection. */
   onNotice?(message: string): void;
 }
 
 export interface CallOptions {
-  /** Aborted: the server is sent a cancellation. */
+  /** An abort sends the server a cancellation. */
   signal: AbortSignal;
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** Codes of a connection that was closed: of the SDK, and of JSON-RPC. */
+/** Codes of the SDK and of JSON-RPC for a closed connection. */
 const CLOSED_CODES: readonly unknown[] = ["CONNECTION_CLOSED", -32_000];
 
-/** Owner of the connection with one configured server, and of what that server offers. */
+/** Owner of the connection with one configured server, and of its lists. */
 export class McpServer {
   readonly config: ServerConfig;
   readonly #hooks: ServerHooks;
@@ -52,9 +52,9 @@ export class McpServer {
   #connecting: Promise<void> | undefined;
   #closings = 0;
   #stderr = "";
-  /** Of the calls that run. */
+  /** Clocks of the running calls. */
   readonly #clocks = new Set<CallClock>();
-  /** How many questions of the server somebody is asked. */
+  /** Open questions of the server to the user. */
   #asking = 0;
   #tools: readonly ListedTool[] = [];
   #resources: readonly ListedResource[] = [];
@@ -76,7 +76,7 @@ export class McpServer {
     return this.#state;
   }
 
-  /** Why it failed or was closed, on one line. */
+  /** Reason of the failure, on one line. */
   get problem(): string | undefined {
     return this.#problem;
   }
@@ -86,7 +86,7 @@ export class McpServer {
     return this.#connection?.client;
   }
 
-  /** As it listed them last; they stay while it is not connected. */
+  /** The latest list. It stays while the server is not connected. */
   get tools(): readonly ListedTool[] {
     return this.#tools;
   }
@@ -103,12 +103,12 @@ export class McpServer {
     return this.#prompts;
   }
 
-  /** What it wrote last to its standard error, over all connections; "" for a server at an address. */
+  /** End of its standard error, over all connections; "" for a server at an address. */
   get stderrTail(): string {
     return this.masked(plainText(this.#stderr));
   }
 
-  /** A text of the server without the keys that its entry gives it: some say in an error which key was wrong. */
+  /** Masks the keys of its entry: some servers quote a wrong key in an error. */
   masked(text: string): string {
     return maskKeys(serverKeys(this.config))(text);
   }
@@ -118,23 +118,23 @@ export class McpServer {
     return plainLine(this.masked(plainText(text.slice(0, 2_000))));
   }
 
-  /** Why a request failed; where the connection ended over it, what ended that. */
+  /** Reason of a failed request, or of the end of the connection that made it fail. */
   reasonOf(error: unknown): string {
     return (isClosed(error) && this.#problem) || this.#line(messageOf(error));
   }
 
-  /** Its own words about how to use it. */
+  /** Its own instructions for use. */
   get instructions(): string | undefined {
     return this.client?.getInstructions();
   }
 
-  /** Called whenever anything of the above has changed. The function returned ends it. */
+  /** Calls back after each change. Returns a function that stops it. */
   on(change: () => void): () => void {
     this.#listeners.add(change);
     return () => void this.#listeners.delete(change);
   }
 
-  /** Connects, where it is enabled and not connected. Never rejects: look at `state`. */
+  /** Connects unless it is disabled or connected. Never rejects: see `state`. */
   connect(): Promise<void> {
     if (this.#state === "disabled" || this.#state === "ready") return Promise.resolve();
     this.#connecting ??= this.#connect().finally(() => {
@@ -143,7 +143,7 @@ export class McpServer {
     return this.#connecting;
   }
 
-  /** Ends the connection and, where it was started, the server. */
+  /** Ends the connection, and the program of the server. */
   async close(): Promise<void> {
     this.#closings += 1;
     const connection = this.#connection;
@@ -153,7 +153,7 @@ export class McpServer {
     await this.#connecting;
   }
 
-  /** Switches it on or off in this session, whatever its entry says. */
+  /** Overrides the setting of its entry for this session. */
   async enable(isEnabled: boolean): Promise<void> {
     if ((this.#state !== "disabled") === isEnabled) return;
     if (!isEnabled) await this.close();
@@ -161,7 +161,7 @@ export class McpServer {
     if (isEnabled) await this.connect();
   }
 
-  /** Whoever closes it in the meantime has it closed. */
+  /** Stays closed if it is closed meanwhile. */
   async reconnect(): Promise<void> {
     const closed = this.close();
     const closings = this.#closings;
@@ -169,7 +169,7 @@ export class McpServer {
     if (closings === this.#closings) await this.connect();
   }
 
-  /** While somebody is asked a question of the server, no call of it runs out of time. The function returned ends that. */
+  /** Stops the clocks of all calls while the user answers a question. Returns a function that restarts them. */
   pauseCalls(): () => void {
     this.#asking += 1;
     for (const clock of this.#clocks) clock.stop();
@@ -217,7 +217,7 @@ export class McpServer {
       if (error instanceof NotConnected) throw error;
       const cause = this.#explained(error);
       if (isUnauthorized(cause)) await this.#loginEnded(cause);
-      if (isUnreachable(cause)) this.#lost(this.#connection, messageOf((cause as Error).cause ?? cause));
+      if (isUnreachable(cause)) this.#lost(this.#connection, messageOf(cause));
       throw new Error(this.#callProblem(cause), { cause });
     } finally {
       clock.stop();
@@ -242,7 +242,7 @@ export class McpServer {
     });
   }
 
-  /** The client of a connection that stands; connects where there is none. @throws NotConnected where there is none, and none can be made */
+  /** Returns a connected client; connects first if needed. @throws NotConnected */
   async connected(signal: AbortSignal): Promise<Client> {
     signal.throwIfAborted();
     const aborted = new Promise<void>((resolve) =>
@@ -293,7 +293,10 @@ export class McpServer {
 
   #explained(error: unknown): unknown {
     const auth = this.#hooks.auth?.(this);
-    return auth === undefined ? error : auth.explain(error);
+    if (auth !== undefined) return auth.explain(error);
+    if ((error as { status?: unknown } | undefined)?.status !== 401) return error;
+    const why = `The server refused the headers of its entry (status 401). Correct them in ${this.config.file}.`;
+    return new Error(why, { cause: error });
   }
 
   #fail(error: unknown): void {
@@ -305,7 +308,7 @@ export class McpServer {
     this.#set("failed", this.#line(`${messageOf(error)}${said && ` Its last output: ${said}`}`));
   }
 
-  /** What was a login is none any more. */
+  /** Ends the connection: the login is not valid any more. */
   async #loginEnded(error: unknown): Promise<void> {
     const connection = this.#connection;
     this.#connection = undefined;
@@ -331,7 +334,7 @@ export class McpServer {
   }
 
   async #refresh(connection: Connection): Promise<void> {
-    // What has changed since the lists were asked for.
+    // The first reading may be older than the change.
     await this.#connecting;
     if (this.#connection !== connection || this.#state !== "ready") return;
     try {
@@ -368,17 +371,16 @@ function isSessionLost(error: unknown): boolean {
   return status === 404 || (status === 400 && /session/i.test(message));
 }
 
-/** `fetch` could not send. */
+/** True for a request that `fetch` could not send. */
 function isUnreachable(error: unknown): boolean {
   return error instanceof TypeError && error.cause !== undefined;
 }
 
 function isUnauthorized(error: unknown): boolean {
-  const { code, status } = (error ?? {}) as { code?: unknown; status?: unknown };
-  return status === 401 || code === "mcp_login_needed";
+  return (error as { code?: unknown } | undefined)?.code === "mcp_login_needed";
 }
 
-/** Why a program ended, as it said: the error that nobody caught, for runtimes write more behind it; else its last line. */
+/** Reason for the end of a program in its output: an uncaught error, which runtimes follow with more lines, or the last line. */
 function reasonIn(stderr: string): string {
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
   const thrown = lines.findLast((line) => /^(?:Uncaught )?[\w.]*(?:Error|Exception)\b[^:]*: ./.test(line));

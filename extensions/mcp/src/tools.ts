@@ -16,20 +16,20 @@ import type { McpServers } from "./servers.ts";
 export interface McpToolsOptions {
   bonsai: Pick<ExtensionAPI, "registerTool">;
   servers: McpServers;
-  /** Tokens of the model in use; undefined or 0 where unknown. */
+  /** Context window of the current model, in tokens; undefined or 0 if unknown. */
   contextWindow(): number | undefined;
   onNotice(message: string): void;
 }
 
-/** Of the model's window; beyond it tools are offered by search. */
-const mostShare = 0.1;
+/** Share of the model's window. Larger tools are offered by search. */
+const MAX_SHARE = 0.1;
 
-/** Owner of the tools that the model is offered of all servers: each by itself, or all by search. */
+/** Owner of the tools that the model gets from all servers: one by one, or by search. */
 export class McpTools {
   readonly #options: McpToolsOptions;
   #offered: readonly OfferedTool[] = [];
   #isBySearch = false;
-  /** By name, what is registered. */
+  /** Registered tools by name. */
   readonly #registered = new Map<string, { mark: string; undo: () => void }>();
 
   constructor(options: McpToolsOptions) {
@@ -40,17 +40,17 @@ export class McpTools {
     return this.#offered;
   }
 
-  /** What all of them cost, or would cost, in each request. */
+  /** Tokens of all tools in each request, if they are offered one by one. */
   get tokens(): number {
     return this.#offered.reduce((sum, { tokens }) => sum + tokens, 0);
   }
 
-  /** True where the model finds them by `mcp_search` and calls them by `mcp_call`. */
+  /** True if the model finds tools with `mcp_search` and calls them with `mcp_call`. */
   get isBySearch(): boolean {
     return this.#isBySearch;
   }
 
-  /** Offers what the servers have now to the model of now. What stays the same keeps its place, for the provider's cache. */
+  /** Offers the current tools to the current model. Unchanged tools keep their place, for the provider's cache. */
   update(): void {
     const { servers, contextWindow } = this.#options;
     const all = servers.all.flatMap((server) =>
@@ -63,7 +63,7 @@ export class McpTools {
       tokens: cost(names[at]!, each.listed),
     }));
     const window = contextWindow() ?? 0;
-    this.#isBySearch = window > 0 && this.tokens > window * mostShare;
+    this.#isBySearch = window > 0 && this.tokens > window * MAX_SHARE;
     this.#register(this.#isBySearch ? this.#searchTools() : this.#offered.map((each) => this.#toolOf(each)));
   }
 
@@ -91,9 +91,9 @@ export class McpTools {
       label: listed.title ?? `${server.name}: ${plainLine(listed.name, 60)}`,
       description: describe(listed),
       parameters: listed.inputSchema,
-      // The server does. Its schema may hold an expression that would keep this program busy for ever.
+      // The server checks them. An expression of its schema could keep this program busy for ever.
       checksArguments: true,
-      // What is said to change nothing can go on beside others; what one call does, the next may need.
+      // Tools that only read can run side by side. Other calls may depend on the one before.
       executionMode: listed.annotations.readOnlyHint === true ? "parallel" : "sequential",
       execute: (_id, args, signal, onUpdate) =>
         this.#call(name, args as Record<string, unknown>, { signal, onUpdate }),
@@ -128,7 +128,7 @@ export class McpTools {
     });
   }
 
-  /** The same for all servers and at all times, but for the servers' names: the model's prefix stays as it is. */
+  /** Only the servers' names change here, so the provider's cache stays valid. */
   #searchTools(): ExtensionTool[] {
     const { servers } = this.#options;
     const names = servers.all
@@ -162,7 +162,7 @@ export class McpTools {
   }
 }
 
-/** Who watches reads no faster. */
+/** Pause between two shown signs of progress. */
 const progressPauseMs = 100;
 
 const searchParameters = z.object({
@@ -179,7 +179,7 @@ function describe({ description, title, name }: ListedTool): string {
   return description || title || plainLine(name);
 }
 
-/** Counted once for each tool that was listed: they are looked at anew whenever any server changes. */
+/** Tokens by tool, counted once: each change of a server looks at all tools. */
 const costs = new WeakMap<ListedTool, number>();
 
 function cost(name: string, listed: ListedTool): number {

@@ -6,29 +6,29 @@ import { plainLine, plainPart } from "./foreign-text.ts";
 import { fillForm } from "./form-dialog.ts";
 
 export interface UserRequestsOptions {
-  /** As it is now; undefined before there is a session. */
+  /** The current context; undefined before the first session. */
   context: () => ExtensionContext | undefined;
-  /** Opens a page in the user's browser; false where that cannot be. */
+  /** Opens a page in the user's browser. Returns false if it cannot. */
   openBrowser: (url: string) => Promise<boolean>;
 }
 
-/** A server that asks. */
+/** A server with questions. */
 interface Asker {
   name: string;
-  /** False: it is not told the project's folder. */
+  /** False hides the project's folder. */
   hasRoots: boolean;
-  /** As long as the user is asked; the function returned ends that. */
+  /** Called for each question. Returns a function to call after the answer. */
   pauseCalls: () => () => void;
 }
 
-/** Questions of one server that wait at one time. */
-const mostWaiting = 3;
+/** Open questions of one server. */
+const MAX_WAITING = 3;
 /** Questions of one server between two prompts of the user. */
-const mostPerPrompt = 20;
+const MAX_PER_PROMPT = 20;
 
 /**
- * What servers ask of the user: each question is a dialog that names its server and ends with the server's request.
- * Owner of how often each server may ask.
+ * Questions of servers to the user. A dialog names its server, and closes if the server cancels the question.
+ * Owner of the number of questions that each server may ask.
  */
 export class UserRequests {
   readonly #options: UserRequestsOptions;
@@ -41,7 +41,7 @@ export class UserRequests {
     this.#options = options;
   }
 
-  /** The user has said something: servers may ask again. */
+  /** Lets servers ask again after a prompt of the user. */
   newPrompt(): void {
     for (const asked of this.#asked.values()) Object.assign(asked, { count: 0, isNotified: false });
   }
@@ -81,7 +81,7 @@ export class UserRequests {
     const asked = this.#asked.get(server) ?? { count: 0, waiting: 0, isMuted: false, isNotified: false };
     this.#asked.set(server, asked);
     if (asked.isMuted) return declined;
-    if (asked.waiting >= mostWaiting || asked.count >= mostPerPrompt) {
+    if (asked.waiting >= MAX_WAITING || asked.count >= MAX_PER_PROMPT) {
       if (!asked.isNotified)
         this.#options
           .context()
@@ -146,12 +146,12 @@ const opening = {
   mute: "Decline, and block this server's questions for this session",
 } as const;
 
-/** Who asks, in every dialog. */
+/** The name of the server in every dialog. */
 function askerOf(server: string): string {
   return `MCP server ${plainLine(server, 60)}`;
 }
 
-/** Undefined for what is no page: a file, a script, a program's own scheme. */
+/** Undefined for anything but a web page: a file, a script, a program's own scheme. */
 function webAddress(text: string): URL | undefined {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   return url?.protocol === "https:" || url?.protocol === "http:" ? url : undefined;

@@ -66,7 +66,7 @@ test("servers that do not connect are named, each once, and keep nobody waiting"
       /^MCP: lost is not available: .* the working folder \/bonsai\/no\/such\/folder does not exist/,
     ),
     "MCP: mute is not available: The server did not answer within 0.1 s.",
-    expect.stringMatching(/^MCP: nowhere is not available: /),
+    expect.stringMatching(/^MCP: nowhere is not available: Cannot reach the server: ./),
     "MCP: old is not available: Server's protocol version is not supported: 1999-12-31",
   ]);
   await mcp.session.close();

@@ -130,12 +130,20 @@ test("a server over HTTP that has forgotten the session is connected anew, and t
   expect([sessions, calls, one.state]).toEqual([2, 2, "ready"]);
 });
 
-test("a server over HTTP that wants a login says so; one that is gone is lost until it is back", async () => {
-  await using locked = await answering((_message, _request, response) => void response.writeHead(401).end());
-  await using one = server({ url: locked.url });
+test.each([
+  [401, "", "The server refused the headers of its entry (status 401). Correct them in /mcp.json."],
+  [503, "Back at noon.", "The server answered with status 503: Back at noon."],
+  [500, "<html>a page</html>", "The server answered with status 500."],
+])("names the status %i of a server over HTTP", async (status, text, problem) => {
+  await using http = await answering(
+    (_message, _request, response) => void response.writeHead(status).end(text),
+  );
+  await using one = server({ url: http.url, file: "/mcp.json" });
   await one.connect();
-  expect(one.state).toBe("needs-login");
+  expect([one.state, one.problem]).toEqual(["failed", problem]);
+});
 
+test("a server over HTTP that is gone is lost until it is back", async () => {
   const notices: string[] = [];
   const http = await answering(() => {});
   await using other = server({ url: http.url }, { onNotice: (message) => void notices.push(message) });
