@@ -1,4 +1,5 @@
 import { Console } from "node:console";
+import { join } from "node:path";
 import type { AgentNotice } from "@bonsai-agent/agent";
 import {
   type ExtensionHost,
@@ -51,6 +52,7 @@ export async function startExtensions(options: StartExtensionsOptions): Promise<
     find: findingAgain(found, options),
     reservedCommands: options.reservedCommands ?? [],
     modules: virtualModules(),
+    cacheFolder: join(first.home, "cache", "extensions"),
     adapter: piAdapter(),
   });
   const named = new Set(found.extensions.filter(({ origin }) => origin === "flag").map(({ path }) => path));

@@ -19,7 +19,7 @@ describe("what is wrong is named with its place", () => {
       "index.js",
       { "index.js": "export default 1;\nconst x = ;" },
       "extension_broken",
-      /index\.js:2:1\d: Unexpected token/,
+      /index\.js:2:1\d: Expression expected/,
     ],
     [
       "syntax in a local file",
@@ -58,6 +58,29 @@ describe("what is wrong is named with its place", () => {
       { "index.ts": `enum A { b }\nthrow new Error("boo");` },
       "extension_broken",
       /index\.ts:2:\d+: boo\n/,
+    ],
+    [
+      "a throw after a parameter property",
+      "index.ts",
+      {
+        "index.ts": `interface A {\n  b: 1;\n}\n\nclass B {\n  constructor(readonly a: A) {}\n}\n\n  throw new Error("boo " + B.name);`,
+      },
+      "extension_broken",
+      /index\.ts:9:9: boo B\n/,
+    ],
+    [
+      "a throw after a decorator",
+      "index.ts",
+      { "index.ts": `const d = (c: any) => c;\n@d class A {}\nthrow new Error("boo");` },
+      "extension_broken",
+      /index\.ts:3:\d+: boo\n/,
+    ],
+    [
+      "a file that is not there, beside a decorator",
+      "index.ts",
+      { "index.ts": `import "./gone.js";\nconst d = (c: any) => c;\n@d class A {}` },
+      "extension_module_missing",
+      /index\.ts:1:8: cannot find \.\/gone\.js/,
     ],
     [
       "a thrown string",

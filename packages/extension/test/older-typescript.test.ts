@@ -24,6 +24,16 @@ describe("TypeScript that Node does not strip", () => {
       `import { z, ZodType as T, ZodError } from "zod"; import { Model, BonsaiErrorOptions } from "@bonsai-agent/messages";
       export default (t?: T, m?: Model, o?: BonsaiErrorOptions) => ZodError ? 1 : 0;`,
     ],
+    [
+      "types that a file passes on like values",
+      `import { T, one, Own } from "./passed-on"; export default (t?: T, o?: Own) => one;`,
+    ],
+    [
+      "a default import and types beside it, with comments",
+      `import f, { T, one as uno } from "./enum"; import g, * as all from "./enum";
+      // T, all
+      export default (t?: T) => f() * g();`,
+    ],
     ["one in a local file", `import { E } from "./enum"; export default () => E.a;`],
     ["one that is passed on", `export { E, default } from "./enum";`],
     ["all of another's exports", `export * from "./enum"; export { default } from "./enum"; enum Own { x }`],
@@ -58,9 +68,19 @@ describe("TypeScript that Node does not strip", () => {
       "one.cjs": "exports.one = 1;",
       "one.json": `{"one":1}`,
       "a.ts": `import j from "./one.json"; enum E { a } export const a = j.one + E.a;`,
+      "passed-on.ts": `export { T, one } from "./types.ts"; export interface Own { a: T }`,
       "enum.ts": "export enum E { a = 1 } export default () => E.a;",
     });
     expect(await started(folder)).toBe(1);
+  });
+
+  test("loads no module of which only types are imported", async () => {
+    const modules = { unloaded: () => Promise.reject(new Error("loaded")) };
+    const folder = folderWith({
+      "index.ts": `import { T } from "unloaded"; import { U } from "./types.ts"; export default (t?: T | U) => 1;`,
+      "types.ts": `throw new Error("run"); export type U = 1;`,
+    });
+    expect(await started(folder, "index.ts", modules)).toBe(1);
   });
 
   test("is no TypeScript that makes for itself what CommonJS has", async () => {
@@ -75,6 +95,7 @@ describe("TypeScript that Node does not strip", () => {
   test("keeps bindings live, and the host's instances", async () => {
     const folder = folderWith({
       "index.ts": `import { count, more, z } from "./enum.ts"; export default () => { more(); return [count, z]; };`,
+      "passed-on.ts": `export { T, one } from "./types.ts"; export interface Own { a: T }`,
       "enum.ts": `export { z } from "zod"; export enum E { a } export let count = 1; export function more() { count++; }`,
     });
     expect(await started(folder)).toEqual([2, z]);

@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -22,15 +23,16 @@ const order: readonly Name[] = ["index.ts", "a.ts", "b.mts", "deep/index.ts", "d
 interface Edit {
   name: Name;
   value: number;
-  /** As TypeScript that Node does not strip. */
-  isOld: boolean;
+  /** With a decorator, which Node cannot run. */
+  isDecorated: boolean;
 }
 
-function text({ name, value, isOld }: Edit): string {
+function text({ name, value, isDecorated }: Edit): string {
   const own = `${name}=${value}`;
   if (name === "data.json") return JSON.stringify({ own });
-  const old = isOld && /\.m?ts$/.test(name);
-  return `${old ? `enum Own { own = "${own}" } const own: string = Own.own;` : `const own = "${own}";`}\n${imports[name]}`;
+  const isForJiti = isDecorated && /\.m?ts$/.test(name);
+  const decorated = `const mark = (c: any) => c; @mark class Own { static own = "${own}" } const own: string = Own.own;`;
+  return `${isForJiti ? decorated : `const own = "${own}";`}\n${imports[name]}`;
 }
 
 async function reloaded(folder: string): Promise<unknown> {
@@ -43,13 +45,13 @@ describe("a reload", () => {
     const edit: fc.Arbitrary<Edit> = fc.record({
       name: fc.constantFrom(...names),
       value: fc.nat({ max: 99 }),
-      isOld: fc.boolean(),
+      isDecorated: fc.boolean(),
     });
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.array(edit, { maxLength: 3 }), { minLength: 1, maxLength: 5 }),
         async (rounds) => {
-          const latest = new Map<Name, Edit>(names.map((name) => [name, { name, value: 100, isOld: false }]));
+          const latest = new Map<Name, Edit>(names.map((name) => [name, { name, value: 100, isDecorated: false }]));
           const folder = folderWith(
             Object.fromEntries([...latest].map(([name, each]) => [name, text(each)])),
           );
@@ -98,6 +100,26 @@ describe("a reload", () => {
     writeIn(folder, "b.cjs", "exports.list = [3];");
     expect(await reloaded(folder)).toEqual(["a", [3]]);
     expect(list).toEqual([1, 2]);
+  });
+
+  test("uses the texts it keeps on disk only for files that did not change", async () => {
+    const folder = folderWith({
+      "index.ts": `import { one } from "./one.ts"; export default () => one;`,
+      "one.ts": "export enum E { a = 1 } export const one: number = E.a;",
+      "cache/other.txt": "",
+    });
+    const options = {
+      path: join(folder, "index.ts"),
+      modules: hostModules(),
+      cacheFolder: join(folder, "cache"),
+    };
+    const value = async () => ((await importExtension(options)) as unknown as () => unknown)();
+    expect(await value()).toBe(1);
+    expect(await value()).toBe(1);
+    writeIn(folder, "one.ts", "export const one: number = 2;");
+    expect(await value()).toBe(2);
+    for (const name of readdirSync(options.cacheFolder)) writeIn(options.cacheFolder, name, "{");
+    expect(await value()).toBe(2);
   });
 
   test("sees files come and go", async () => {

@@ -25,6 +25,8 @@ export interface LoadExtensionsOptions {
   find: () => FoundExtensions;
   /** What extensions may import of the host. */
   modules: VirtualModules;
+  /** Folder for texts of extensions that are kept between starts. Default: nothing is kept. */
+  cacheFolder?: string;
   adapter?: ExtensionAdapter;
   /** Loaded before those that are found. */
   inline?: readonly InlineExtension[];

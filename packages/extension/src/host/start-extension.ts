@@ -21,7 +21,8 @@ export interface ExtensionToStart {
 
 /** All that is to be loaded now, in load order; what was looked for in vain is a notice each. */
 export function extensionsToStart(options: LoadExtensionsOptions): ExtensionToStart[] {
-  const { host, find, modules, inline = [] } = options;
+  const { host, find, modules, cacheFolder, inline = [] } = options;
+  const reading = { modules, ...(cacheFolder === undefined ? {} : { cacheFolder }) };
   const { extensions, problems } = find();
   for (const { path, message, hint } of problems) {
     const what = message.includes(path) ? message : `${path}: ${message}`;
@@ -37,7 +38,10 @@ export function extensionsToStart(options: LoadExtensionsOptions): ExtensionToSt
       found: { path: `inline:${name}`, origin: "inline" as const },
       factory: async () => factory,
     })),
-    ...extensions.map((found) => ({ found, factory: () => importExtension({ path: found.path, modules }) })),
+    ...extensions.map((found) => ({
+      found,
+      factory: () => importExtension({ path: found.path, ...reading }),
+    })),
   ];
 }
 

@@ -1,4 +1,5 @@
-import { type VirtualModules, virtualExports } from "./virtual-modules.ts";
+import type { ExtensionFiles } from "./extension-files.ts";
+import type { VirtualModules } from "./virtual-modules.ts";
 
 /**
  * One reading of an extension: its entry and every local file that it imports carry the generation's number in their
@@ -10,21 +11,9 @@ export interface Generation {
   /** Real path of the entry module. */
   readonly entry: string;
   readonly modules: VirtualModules;
-  /** Virtual modules that its files name and that were not loaded yet when they did. */
-  readonly wanted: Set<string>;
-  /**
-   * What is known of files that are imported while others run: whether Node can read them must be found out before.
-   * A trial imports them with all others, and then fails, so that none is run.
-   */
-  readonly late: "unknown" | "trial" | "known";
-  /** True when a file has such imports. */
-  hasLate: boolean;
-  /** Local files that must be rewritten before they can run, where that can be seen from their text. */
-  readonly unfit: Set<string>;
-  /** Local files and their text, in the order in which they were read. */
-  readonly sources: Map<string, string>;
-  /** Local files whose syntax Node alone cannot strip. */
-  readonly transpiled: ReadonlySet<string>;
+  readonly files: ExtensionFiles;
+  /** Local files that Node read, in their order. */
+  readonly read: Set<string>;
   /** The first import that could not be resolved. */
   unresolved?: UnresolvedImport;
 }
@@ -41,17 +30,10 @@ const COUNTER = Symbol.for("bonsai-agent.extension-generation");
 const shared = globalThis as { [COUNTER]?: number };
 const generations = new Map<number, Generation>();
 
-export function newGeneration(of: Pick<Generation, "entry" | "modules" | "transpiled" | "late">): Generation {
+export function newGeneration(of: Pick<Generation, "entry" | "modules" | "files">): Generation {
   const id = (shared[COUNTER] ?? 0) + 1;
   shared[COUNTER] = id;
-  const generation: Generation = {
-    ...of,
-    id,
-    wanted: new Set(),
-    hasLate: false,
-    unfit: new Set(),
-    sources: new Map(),
-  };
+  const generation: Generation = { ...of, id, read: new Set() };
   generations.set(id, generation);
   return generation;
 }
@@ -62,16 +44,28 @@ export function generationOf(url: string | undefined): Generation | undefined {
   return id === undefined ? undefined : generations.get(Number(id));
 }
 
-/** Takes note of those of these modules of the host that must be loaded first. @returns them */
-export function want({ modules, wanted }: Generation, names: readonly string[]): string[] {
-  const missing = names.filter((name) => virtualExports(modules, name) === undefined);
-  for (const name of missing) wanted.add(name);
-  return missing;
-}
-
-/** A reading that came to nothing is not asked for again. */
+/** Removes a generation that failed to load. */
 export function dropGeneration({ id }: Generation): void {
   generations.delete(id);
+}
+
+/** Generations that jiti runs, by the folder of their files. */
+const byFolder = new Map<string, Generation>();
+
+/** Notes that jiti runs the files of a folder. Their stacks have no numbers. */
+export function runByJiti(folder: string, generation: Generation): void {
+  byFolder.set(folder, generation);
+}
+
+/** The generation of a file that jiti runs, or that it leaves to Node. */
+export function jitiGeneration(path: string): Generation | undefined {
+  for (const [folder, generation] of byFolder) if (isIn(folder, path)) return generation;
+  return undefined;
+}
+
+/** True for a file below a folder that belongs to the same package. */
+function isIn(folder: string, path: string): boolean {
+  return path.startsWith(folder) && packageFolderOf(path) === packageFolderOf(`${folder}file`);
 }
 
 export function marked(url: string, { id }: Generation): string {

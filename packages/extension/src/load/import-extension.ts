@@ -2,31 +2,20 @@ import { accessSync, constants, readFileSync, realpathSync, statSync } from "nod
 import { pathToFileURL } from "node:url";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { ExtensionFactory } from "../api/extension-api.ts";
-import { installExtensionHook, lateImports, namedModules } from "./extension-hook.ts";
-import {
-  dropGeneration,
-  type Generation,
-  marked,
-  newGeneration,
-  packageFolderOf,
-  want,
-} from "./generation.ts";
+import { ExtensionFiles } from "./extension-files.ts";
+import { installExtensionHook } from "./extension-hook.ts";
+import { dropGeneration, type Generation, marked, newGeneration } from "./generation.ts";
+import { importWithJiti } from "./jiti-import.ts";
 import { loadFailure, missingExport } from "./load-failure.ts";
 import { nativeImport } from "./native-import.ts";
-import { placeAbove } from "./thrown-error.ts";
-import { loadTranspiler, ParseFailure, transpile } from "./transpile.ts";
+import { checkSyntax, isTypeScript, NotForNode, SourceFailure } from "./runnable-source.ts";
+import { survey } from "./survey.ts";
 import {
   loadVirtualModule,
   type ModuleExports,
-  PENDING_URL,
+  NotLoadedYet,
   type VirtualModules,
 } from "./virtual-modules.ts";
-
-// Node reads extensions, through the hooks of this folder; jiti 2.7 only rewrites what Node cannot strip. Measured with
-// jiti for all of it: 37 of 114 loading tests failed, for a reload gave JSON and CommonJS as they had been, a name that
-// a module does not export was undefined, and the host's modules all had to be loaded first. 1, 10 and 50 extensions
-// started in 610, 850 and 2,270 ms (150, 170 and 250 ms with jiti's cache on disk), here in 13, 28 and 104 ms. Of the
-// command this folder is 35 kB, and jiti 2.2 MB, which are only read where it rewrites.
 
 export interface ImportExtensionOptions {
   /** Absolute path of the entry module. */
@@ -35,6 +24,8 @@ export interface ImportExtensionOptions {
   modules: VirtualModules;
   /** Milliseconds that the module may take to load. Default 30,000. */
   timeoutMs?: number;
+  /** Folder for texts that are kept between starts. Default: nothing is kept. */
+  cacheFolder?: string;
 }
 
 /**
@@ -44,15 +35,14 @@ export interface ImportExtensionOptions {
  * `extension_export_missing`, `extension_package_invalid`, `extension_without_factory`
  */
 export async function importExtension(options: ImportExtensionOptions): Promise<ExtensionFactory> {
-  const { path, modules, timeoutMs = 30_000 } = options;
-  const entry = entryFile(path);
+  const { path, timeoutMs = 30_000 } = options;
   const hung = () =>
     new BonsaiError({
       code: "extension_hung",
       message: `${path} did not load within ${timeoutMs / 1000} s: a top-level await in its modules never ends.`,
       hint: "Await slow work in a handler instead of at the top level.",
     });
-  const exports = await withinTime(() => readExtension(entry, modules), timeoutMs, hung);
+  const exports = await withinTime(() => readExtension(options), timeoutMs, hung);
   return factoryOf(path, exports);
 }
 
@@ -116,39 +106,35 @@ function typeName(value: unknown): string {
 }
 
 /**
- * Imports a new generation of an extension. What is missing for that (modules of the host that are not loaded yet,
- * files with syntax that Node does not strip) makes Node refuse the modules before it runs any of them; then it is
- * provided, and another generation tried.
+ * Imports a new generation of an extension: by Node, or with jiti if Node refuses one of its files. Node refuses before
+ * it runs any of them.
  * @throws BonsaiError
  */
-async function readExtension(entry: string, modules: VirtualModules): Promise<ModuleExports> {
+async function readExtension({ path, modules, cacheFolder }: ImportExtensionOptions): Promise<ModuleExports> {
   installExtensionHook();
-  const transpiled = new Set<string>();
-  const source = readFileSync(entry, "utf8");
-  await loadModules(modules, namedModules(modules, source), entry);
-  let late: Generation["late"] = lateImports(source).length > 0 ? "trial" : "unknown";
+  const entry = entryFile(path);
+  const files = new ExtensionFiles(entry, cacheFolder);
+  const { wanted, isForJiti } = survey(entry, files, modules);
+  files.save();
+  let needsJiti = isForJiti;
+  await loadModules(modules, isForJiti ? Object.keys(modules) : wanted, entry);
   for (;;) {
-    const generation = newGeneration({ entry, modules, transpiled: new Set(transpiled), late });
+    const generation = newGeneration({ entry, modules, files });
     try {
-      const exports = await nativeImport(marked(pathToFileURL(entry).href, generation));
-      generation.sources.clear();
-      return exports;
+      if (needsJiti) return await importWithJiti(generation, cacheFolder);
+      return await nativeImport(marked(pathToFileURL(entry).href, generation));
     } catch (error) {
+      const isRefused = !needsJiti && isForAnotherLoader(generation, error);
+      if (!isRefused && !(error instanceof NotLoadedYet))
+        throw loadFailure(generation, syntaxErrorOf(generation, error) ?? error);
       dropGeneration(generation);
-      const wanted = want(generation, [...generation.wanted]);
-      const files = wanted.length > 0 ? [] : filesToTranspile(generation, error);
-      if (wanted.length === 0 && files.length === 0) {
-        if (!generation.hasLate) throw loadFailure(generation, await withPlace(generation, error));
-        late = late === "trial" ? "known" : "trial";
-      }
-      await loadModules(modules, wanted, entry);
-      if (files.length > 0) await loadTranspiler();
-      for (const file of files) transpiled.add(file);
+      needsJiti = isRefused;
+      await loadModules(modules, Object.keys(modules), entry);
     }
   }
 }
 
-async function loadModules(modules: VirtualModules, names: readonly string[], entry: string): Promise<void> {
+async function loadModules(modules: VirtualModules, names: Iterable<string>, entry: string): Promise<void> {
   for (const name of names) {
     try {
       await loadVirtualModule(modules, name);
@@ -163,42 +149,39 @@ async function loadModules(modules: VirtualModules, names: readonly string[], en
   }
 }
 
-/** The files that may load when they are rewritten; none where that is no remedy or was tried. */
-function filesToTranspile(generation: Generation, error: unknown): string[] {
-  const { transpiled, sources, unfit } = generation;
-  if (unfit.size > 0) return [...unfit];
-  const missing = missingExport(error);
-  if (missing?.specifier === PENDING_URL) return [];
-  const typescript = [...sources.keys()].filter((path) => /\.m?ts$/.test(path) && !transpiled.has(path));
-  const { code } = (error ?? {}) as { code?: unknown };
-  if (code === "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING") {
-    return typescript.filter((path) => packageFolderOf(path) !== "");
-  }
-  if (code === "ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX" || missing !== undefined) {
-    const place = placeAbove(error);
-    return typescript.filter((path) => place === undefined || path === place.path);
-  }
-  // Decorators are left in by Node, and are no JavaScript yet.
-  return isCompileError(error) ? typescript.filter((path) => sources.get(path)?.includes("@")) : [];
+/** Codes of Node for TypeScript that it does not run. */
+const REFUSALS = ["ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX", "ERR_UNSUPPORTED_NODE_MODULES_TYPE_STRIPPING"];
+
+/** True if Node refused a file that jiti may run. */
+function isForAnotherLoader(generation: Generation, error: unknown): boolean {
+  if (error instanceof NotForNode) return true;
+  const { code, message } = (error ?? {}) as NodeJS.ErrnoException;
+  if (REFUSALS.includes(code ?? "")) return true;
+  if (code === "ERR_UNKNOWN_FILE_EXTENSION") return /\.[mc]?[jt]sx\b/.test(message);
+  // Decorators stay after types are stripped, and are no JavaScript yet.
+  const hasTypeScript = [...generation.read].some(isTypeScript);
+  return hasTypeScript && isCompileError(error) && syntaxErrorOf(generation, error) === undefined;
 }
 
 /** True where Node could not compile a module; a SyntaxError that a module threw names the module in its stack. */
 function isCompileError(error: unknown): boolean {
   return (
-    error instanceof SyntaxError && !(error instanceof ParseFailure) && !/[?&]bonsai=/.test(error.stack ?? "")
+    error instanceof SyntaxError &&
+    !(error instanceof SourceFailure) &&
+    !/[?&]bonsai=/.test(error.stack ?? "") &&
+    missingExport(error) === undefined
   );
 }
 
-/** Node does not say where a module cannot be compiled; the transpiler's parser does. */
-async function withPlace({ sources }: Generation, error: unknown): Promise<unknown> {
-  if (!isCompileError(error)) return error;
-  await loadTranspiler();
-  for (const [path, source] of [...sources].reverse()) {
+/** Node does not say where JavaScript cannot be compiled; its reader of TypeScript does. */
+function syntaxErrorOf({ read }: Generation, error: unknown): SourceFailure | undefined {
+  if (!isCompileError(error)) return undefined;
+  for (const path of [...read].filter((each) => /\.m?js$/.test(each)).reverse()) {
     try {
-      transpile(path, source);
+      checkSyntax(path, readFileSync(path, "utf8"));
     } catch (failure) {
-      if (failure instanceof ParseFailure) return failure;
+      if (failure instanceof SourceFailure) return failure;
     }
   }
-  return error;
+  return undefined;
 }

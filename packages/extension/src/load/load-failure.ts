@@ -1,7 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { type Generation, tidyError, type UnresolvedImport } from "./generation.ts";
+import type { SourcePlace } from "./extension-files.ts";
+import { dropGeneration, type Generation, tidyError, type UnresolvedImport } from "./generation.ts";
+import { SourceFailure } from "./runnable-source.ts";
 import {
   codeFrame,
   placeAbove,
@@ -9,15 +11,15 @@ import {
   placeText,
   placeThrown,
   readableError,
-  type SourcePlace,
 } from "./thrown-error.ts";
-import { ParseFailure } from "./transpile.ts";
+
 import { INSTEAD, type ModuleExports, virtualExports } from "./virtual-modules.ts";
 
 /** A failure of a generation, as its author should read it. */
 export function loadFailure(generation: Generation, thrown: unknown): BonsaiError {
   const error = readableError(thrown);
   const failure = named(generation, error);
+  dropGeneration(generation);
   tidyStack(error);
   return failure;
 }
@@ -29,7 +31,7 @@ function named(generation: Generation, error: unknown): BonsaiError {
   if (unresolved !== undefined && unresolved.error === error) return moduleMissing(generation, unresolved);
   const missing = missingExport(error);
   if (missing !== undefined) return exportMissing(generation, missing, error);
-  const place = error instanceof ParseFailure ? error : (placeAbove(error) ?? placeThrown(error));
+  const place = error instanceof SourceFailure ? error : (placeAbove(error) ?? placeThrown(error));
   return broken(generation, place, error);
 }
 
@@ -57,7 +59,6 @@ export function missingExport(error: unknown): MissingExport | undefined {
 function exportMissing({ entry, modules }: Generation, missing: MissingExport, cause: unknown): BonsaiError {
   const { name, specifier } = missing;
   const path = missing.place?.path ?? entry;
-  // A file that was rewritten has its imports elsewhere than its author wrote them.
   const place = placeOfImport(path, specifier, name) ?? missing.place ?? { path, line: 1 };
   const host = virtualExports(modules, specifier);
   return new BonsaiError({

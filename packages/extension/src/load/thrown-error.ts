@@ -1,23 +1,28 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { withoutMarkers } from "./generation.ts";
+import type { SourcePlace } from "./extension-files.ts";
+import { generationOf, jitiGeneration, withoutMarkers } from "./generation.ts";
 
-/** A place in a file of an extension; line and column count from 1. */
-export interface SourcePlace {
-  path: string;
-  line: number;
-  column?: number;
-}
-
-const FRAME = /(file:\/\/[^\s()]*?[?&]bonsai=\d+)[^\s():]*:(\d+):(\d+)/;
+/** A line of a stack, with a URL or, for a file that jiti runs, a path. */
+const FRAME = /^\s+at .*?((?:file:\/\/|\/|[A-Z]:\\)[^\n]*?):(\d+):(\d+)\)?$/gm;
 const HEADER = /^(file:\/\/[^\n]*?[?&]bonsai=\d+)[^\n:]*:(\d+)\n/;
 
 /** Where in an extension an error was thrown; undefined where its stack names none of an extension's files. */
 export function placeThrown(error: unknown): SourcePlace | undefined {
-  const { stack } = readableError(error);
-  const [, url, line, column] = FRAME.exec(stack?.slice(stack.indexOf("\n    at ")) ?? "") ?? [];
-  if (url === undefined) return undefined;
-  return { path: fileURLToPath(withoutMarkers(url)), line: Number(line), column: Number(column) };
+  const { stack = "" } = readableError(error);
+  for (const [, file = "", line, column] of stack.matchAll(FRAME)) {
+    const place = placeIn(file, Number(line), Number(column));
+    if (place !== undefined) return place;
+  }
+  return undefined;
+}
+
+/** A place that a stack names, if it is in a file of an extension. */
+function placeIn(name: string, line: number, column?: number): SourcePlace | undefined {
+  if (!name.startsWith("file:")) return jitiGeneration(name) && { path: name, line, column };
+  if (!/[?&]bonsai=\d+/.test(name)) return undefined;
+  const place = { path: fileURLToPath(withoutMarkers(name)), line, column };
+  return generationOf(name)?.files.original(place) ?? place;
 }
 
 /** What Node found wrong before it ran anything: the place stands above the message, with the line and a row of `^`. */
@@ -26,8 +31,7 @@ export function placeAbove(error: unknown): SourcePlace | undefined {
   const [header, url, line] = HEADER.exec(stack) ?? [];
   if (header === undefined || url === undefined) return undefined;
   const carets = stack.split("\n").find((text) => /^\s*\^+\s*$/.test(text));
-  const column = carets === undefined ? {} : { column: carets.indexOf("^") + 1 };
-  return { path: fileURLToPath(withoutMarkers(url)), line: Number(line), ...column };
+  return placeIn(url, Number(line), carets === undefined ? undefined : carets.indexOf("^") + 1);
 }
 
 /** Where a file imports a module: at the name that it takes from it, else at the module's. */

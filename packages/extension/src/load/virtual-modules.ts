@@ -15,9 +15,9 @@ const REGISTRY = Symbol.for("bonsai-agent.virtual-modules");
 const shared = globalThis as { [REGISTRY]?: ModuleExports[] };
 const byLoader = new WeakMap<VirtualModules[string], ModuleExports>();
 export const VIRTUAL_SCHEME = "bonsai-virtual:";
-/** Of a module that must be loaded first. It exports nothing, so whatever imports from it fails before anything runs. */
-export const PENDING_URL = `${VIRTUAL_SCHEME}pending`;
-export const PENDING_IMPORT = `import { pending } from ${JSON.stringify(PENDING_URL)};`;
+
+/** An import of a host module that must be loaded first. Node cannot wait for it while it resolves an import. */
+export class NotLoadedYet extends Error {}
 
 /** What a module exports; undefined where it is not loaded. */
 export function virtualExports(modules: VirtualModules, name: string): ModuleExports | undefined {
@@ -30,10 +30,13 @@ export async function loadVirtualModule(modules: VirtualModules, name: string): 
   if (loader !== undefined && !byLoader.has(loader)) byLoader.set(loader, await loader());
 }
 
-/** The URL of a virtual module: one for each instance of it. */
+/**
+ * The URL of a virtual module: one for each instance of it.
+ * @throws NotLoadedYet
+ */
 export function virtualUrl(modules: VirtualModules, name: string): string {
   const exports = virtualExports(modules, name);
-  if (exports === undefined) return PENDING_URL;
+  if (exports === undefined) throw new NotLoadedYet(`${name} is not loaded yet.`);
   shared[REGISTRY] ??= [];
   const known = shared[REGISTRY].indexOf(exports);
   const index = known >= 0 ? known : shared[REGISTRY].push(exports) - 1;
@@ -42,7 +45,6 @@ export function virtualUrl(modules: VirtualModules, name: string): string {
 
 /** The text of a virtual module. */
 export function virtualSource(url: string): string {
-  if (url === PENDING_URL) return "export {};";
   const index = Number.parseInt(url.slice(VIRTUAL_SCHEME.length), 10);
   const lines = Object.keys(shared[REGISTRY]?.[index] ?? {}).map((key, at) => {
     const name = JSON.stringify(key);

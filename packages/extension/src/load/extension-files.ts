@@ -1,0 +1,132 @@
+import { createHash } from "node:crypto";
+import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { SourceMap } from "node:module";
+import { dirname, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isTypeScript, NotForNode, type RunnableSource, runnableSource } from "./runnable-source.ts";
+
+/** A place in a file of an extension; line and column count from 1. */
+export interface SourcePlace {
+  path: string;
+  line: number;
+  column?: number;
+}
+
+/**
+ * Owner of the texts of one extension's TypeScript files. A file is stripped once; between starts the texts are kept in
+ * one file on disk.
+ */
+export class ExtensionFiles {
+  readonly #kept: Map<string, KeptFile>;
+  readonly #cacheFile: string | undefined;
+  #isChanged = false;
+
+  /** @param cacheFolder without it, nothing is kept between starts */
+  constructor(entry: string, cacheFolder: string | undefined) {
+    this.#cacheFile = cacheFolder && join(cacheFolder, `${hash(entry)}.json`);
+    this.#kept = new Map(this.#cacheFile === undefined ? [] : readCache(this.#cacheFile));
+  }
+
+  /** @throws NotForNode, SourceFailure */
+  read(path: string): RunnableSource {
+    const source = readFileSync(path, "utf8");
+    if (!isTypeScript(path)) return runnableSource(path, source);
+    const key = hash(source);
+    const kept = this.#kept.get(path);
+    if (kept?.key !== key) return this.#strip(path, source, key);
+    if (kept.runnable === undefined) throw new NotForNode(kept.refusal);
+    return kept.runnable;
+  }
+
+  /** The place in a file that a place in its text comes from. Line and column count from 1. */
+  original(place: SourcePlace): SourcePlace {
+    const map = this.#kept.get(place.path)?.runnable?.map;
+    if (map === undefined) return place;
+    const origin = new SourceMap(JSON.parse(map)).findOrigin(place.line, place.column ?? 1);
+    if (!("lineNumber" in origin)) return place;
+    return { path: place.path, line: origin.lineNumber, column: origin.columnNumber };
+  }
+
+  #strip(path: string, source: string, key: string): RunnableSource {
+    this.#isChanged = true;
+    this.#kept.delete(path);
+    try {
+      const runnable = runnableSource(path, source);
+      this.#kept.set(path, { key, runnable });
+      return runnable;
+    } catch (error) {
+      if (error instanceof NotForNode) this.#kept.set(path, { key, refusal: error.message });
+      throw error;
+    }
+  }
+
+  /** Writes the texts to disk if one is new. A disk that cannot be written to costs time only. */
+  save(): void {
+    if (this.#cacheFile === undefined || !this.#isChanged) return;
+    this.#isChanged = false;
+    try {
+      mkdirSync(dirname(this.#cacheFile), { recursive: true, mode: 0o700 });
+      const unfinished = `${this.#cacheFile}.${process.pid}`;
+      writeFileSync(unfinished, JSON.stringify({ version: CACHE_VERSION, files: [...this.#kept] }), {
+        mode: 0o600,
+      });
+      renameSync(unfinished, this.#cacheFile);
+    } catch {
+      // The next start strips the files again.
+    }
+  }
+}
+
+interface KeptFile {
+  /** Hash of the source. */
+  key: string;
+  /** Undefined for a file that Node cannot run. */
+  runnable?: RunnableSource;
+  refusal?: string;
+}
+
+/** The number changes whenever the same source gives another text. */
+const CACHE_VERSION = `1 ${process.version}`;
+
+function readCache(file: string): [string, KeptFile][] {
+  try {
+    const { version, files } = JSON.parse(readFileSync(file, "utf8"));
+    return version === CACHE_VERSION ? files : [];
+  } catch {
+    return [];
+  }
+}
+
+function hash(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** Endings of a path, in the order in which they are tried. */
+const ENDINGS = [".ts", ".mts", ".js", ".mjs", "/index.ts", "/index.mts", "/index.js", "/index.mjs"];
+
+/**
+ * The file that a relative or absolute import means, as TypeScript sees it: `./x.js` for `./x.ts`, `./x` for `./x.ts`, a
+ * folder for its index. Undefined for an import of a package, and if there is no such file.
+ */
+export function localFile(specifier: string, importer: string): string | undefined {
+  const isLocal =
+    /^\.{0,2}\//.test(specifier) || /^\.{1,2}$/.test(specifier) || specifier.startsWith("file:");
+  if (!isLocal) return undefined;
+  const path = pathOf(specifier, importer);
+  if (path === undefined) return undefined;
+  const spellings = [
+    path,
+    ...(/\.[mc]?js$/.test(path) ? [path.replace(/js$/, "ts")] : []),
+    ...ENDINGS.map((ending) => `${path}${ending}`),
+  ];
+  return spellings.find((each) => statSync(each, { throwIfNoEntry: false })?.isFile());
+}
+
+function pathOf(specifier: string, importer: string): string | undefined {
+  try {
+    if (specifier.startsWith("file:")) return fileURLToPath(specifier.replace(/[?#].*$/, ""));
+    return resolve(dirname(importer), decodeURIComponent(specifier.replace(/[?#].*$/, "")));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+import { createRequire } from "node:module";
+import { dirname, join, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Generation, packageFolderOf, runByJiti } from "./generation.ts";
+import { SourceFailure } from "./runnable-source.ts";
+import { type ModuleExports, virtualExports } from "./virtual-modules.ts";
+
+/**
+ * Imports an extension that Node cannot run with all its files, as pi imports every extension. All modules of the host
+ * must be loaded.
+ */
+export async function importWithJiti(
+  generation: Generation,
+  cacheFolder: string | undefined,
+): Promise<ModuleExports> {
+  const { entry, modules } = generation;
+  // With its parser linked, not read from a file at run time: a bundle has no such file.
+  const { createJiti } = await import("jiti/static");
+  const folder = packageFolderOf(entry) || `${dirname(entry)}${sep}`;
+  runByJiti(folder, generation);
+  forgetRequired(folder);
+  const virtualModules = Object.fromEntries(
+    Object.keys(modules).map((name) => [name, virtualExports(modules, name)]),
+  );
+  const plain = createJiti(import.meta.url, { fsCache: false });
+  const jiti = createJiti(pathToFileURL(entry).href, {
+    moduleCache: false,
+    fsCache: cacheFolder === undefined ? false : join(cacheFolder, "jiti"),
+    virtualModules,
+    tryNative: false,
+    transform: (options) => ({ code: plain.transform({ ...options, retainLines: true }) }),
+  });
+  try {
+    return await jiti.import<ModuleExports>(entry);
+  } catch (error) {
+    throw plainError(generation, error);
+  }
+}
+
+/** What jiti throws, with the place as a value. */
+function plainError(generation: Generation, error: unknown): unknown {
+  const { code, message, requireStack } = (error ?? {}) as NodeJS.ErrnoException & {
+    requireStack?: string[];
+  };
+  const [, text, path, line, column] = /^\w+: ([\s\S]*?)\s*\n (.+):(\d+):(\d+)$/.exec(message ?? "") ?? [];
+  if (text !== undefined && path !== undefined)
+    return new SourceFailure({ path, line: Number(line), column: Number(column) }, text);
+  const specifier = /^Cannot find module '(.+?)'/.exec(message ?? "")?.[1];
+  if (code === "MODULE_NOT_FOUND" && specifier !== undefined)
+    generation.unresolved ??= { specifier, importer: requireStack?.[0] ?? generation.entry, error };
+  return error;
+}
+
+/** Node keeps what jiti requires, such as JSON. A reload must read it again. */
+function forgetRequired(folder: string): void {
+  const { cache } = createRequire(import.meta.url);
+  for (const file of Object.keys(cache)) {
+    if (file.startsWith(folder) && packageFolderOf(file) === packageFolderOf(`${folder}file`))
+      delete cache[file];
+  }
+}
