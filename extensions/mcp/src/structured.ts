@@ -2,8 +2,10 @@
 const MIN_OMITTED_CHARS = 200;
 /** A shorter string in a wrapper must be a whole line of the text: one word in a sentence proves nothing. */
 const MIN_QUOTED_CHARS = 20;
-/** Upper bound for the search: characters of the text times values of the structured result. */
+/** Upper bounds for one comparison. Larger results are cut for the model anyway. Measured: at most 0.3 s. */
 const MAX_SEARCHED_CHARS = 200_000_000;
+const MAX_READ_CHARS = 1_000_000;
+const MAX_VALUES = 20_000;
 const OMITTED = "(the text above)";
 
 /**
@@ -18,15 +20,13 @@ export function unseenResult(structured: unknown, content: readonly unknown[]): 
   try {
     const seen = new SeenContent(content);
     const values = valuesOf(structured);
-    if (values.length * seen.text.length > MAX_SEARCHED_CHARS) return structured;
+    if (values.length > MAX_VALUES) return structured;
     if (values.every((value) => seen.has(value))) return undefined;
     return JSON.parse(JSON.stringify(structured), (_key, value) =>
-      typeof value === "string" && value.length >= MIN_OMITTED_CHARS && seen.text.includes(value)
-        ? OMITTED
-        : value,
+      typeof value === "string" && value.length >= MIN_OMITTED_CHARS && seen.quotes(value) ? OMITTED : value,
     );
   } catch {
-    // Nested too deep to compare.
+    // Nested too deep, or too large to compare.
     return structured;
   }
 }
@@ -38,6 +38,7 @@ interface Value {
 }
 
 function valuesOf(value: unknown, key?: string): Value[] {
+  if (value === undefined) return [];
   if (typeof value !== "object" || value === null) return [{ key, text: String(value) }];
   const fields = Object.entries(value);
   if (fields.length === 0) return [{ key, text: Array.isArray(value) ? "[]" : "{}" }];
@@ -47,45 +48,50 @@ function valuesOf(value: unknown, key?: string): Value[] {
 
 /** Everything that the model sees of the blocks of a result. A text that is JSON is also known by its values. */
 class SeenContent {
-  readonly text: string;
-  readonly #texts: string[] = [];
-  /** Values, and lines of texts. */
-  readonly #whole = new Set<string>();
-  /** Words, numbers and keys in lower case. */
-  readonly #words = new Set<string>();
+  readonly #values: Value[];
+  readonly #text: string;
+  #read: { whole: ReadonlySet<string>; words: ReadonlySet<string> } | undefined;
+  #searchedChars = 0;
 
   constructor(blocks: readonly unknown[]) {
-    for (const block of blocks) this.#add(shownFields(block));
-    for (const text of [...this.#texts]) this.#add(parseJson(text));
-    this.text = this.#texts.join("\n");
-    for (const line of this.text.split("\n")) this.#whole.add(line.trim());
-    for (const word of wordsOf(this.text)) this.#words.add(word);
-    for (const [name] of this.text.matchAll(/[\p{L}\p{N}_-]+/gu)) this.#words.add(name.toLowerCase());
-  }
-
-  #add(value: unknown): void {
-    if (value === undefined) return;
-    for (const { key, text } of valuesOf(value)) {
-      this.#texts.push(text);
-      this.#whole.add(text.trim());
-      if (key !== undefined) for (const word of wordsOf(key)) this.#words.add(word);
-    }
+    this.#values = blocks.flatMap((block) => valuesOf(shownFields(block)));
+    this.#text = this.#values.map(({ text }) => text).join("\n");
   }
 
   has({ key, text }: Value): boolean {
     const value = text.trim();
-    if (this.#whole.has(value)) return key === undefined || this.#hasKey(key);
-    if (key === undefined) return value.length >= MIN_QUOTED_CHARS && this.text.includes(value);
-    return this.#hasKey(key) && (this.#words.has(value.toLowerCase()) || this.#quotes(value));
+    if (key === undefined)
+      return (value.length >= MIN_QUOTED_CHARS && this.quotes(value)) || this.#content.whole.has(value);
+    const { whole, words } = this.#content;
+    if (!wordsOf(key).every((word) => words.has(word))) return false;
+    if (whole.has(value) || words.has(value.toLowerCase())) return true;
+    const isSeveralWords = /\P{L}/u.test(value) && Number.isNaN(Number(value));
+    return isSeveralWords && this.quotes(value);
   }
 
-  #hasKey(key: string): boolean {
-    return wordsOf(key).every((word) => this.#words.has(word));
+  /** True for a value that is a part of the text. @throws Error after too many searches */
+  quotes(value: string): boolean {
+    this.#searchedChars += this.#text.length;
+    if (this.#searchedChars > MAX_SEARCHED_CHARS) throw new Error("The result is too large to compare.");
+    return this.#text.includes(value);
   }
 
-  /** True for several words that the text has in one piece. */
-  #quotes(value: string): boolean {
-    return /\P{L}/u.test(value) && Number.isNaN(Number(value)) && this.text.includes(value);
+  /** Values and lines as they are; words, numbers and keys in lower case. @throws Error for a text that is too long */
+  get #content() {
+    if (this.#text.length > MAX_READ_CHARS) throw new Error("The text is too long to compare.");
+    this.#read ??= this.#readContent();
+    return this.#read;
+  }
+
+  #readContent() {
+    const values = this.#values.flatMap((value) => [value, ...valuesOf(parseJson(value.text))]);
+    const lines = values.flatMap(({ text }) => text.split("\n")).map((line) => line.trim());
+    const names = this.#text.match(/[\p{L}\p{N}_-]+/gu) ?? [];
+    const keys = values.flatMap(({ key = "" }) => wordsOf(key));
+    return {
+      whole: new Set([...values.map(({ text }) => text.trim()), ...lines]),
+      words: new Set([...keys, ...wordsOf(this.#text), ...names.map((name) => name.toLowerCase())]),
+    };
   }
 }
 
@@ -101,6 +107,7 @@ function wordsOf(text: string): string[] {
   return (text.match(/-?\d+(?:\.\d+)*|\p{Lu}*\p{Ll}+|\p{L}+/gu) ?? []).map((word) => word.toLowerCase());
 }
 
+/** Undefined for a text that is not a JSON object or list. */
 function parseJson(text: string): unknown {
   if (!/^\s*[[{]/.test(text)) return undefined;
   try {

@@ -18,6 +18,7 @@ const weather = { temperature: 36, conditions: "Light rain", humidity: 82 };
 describe("a structured result that the text repeats is not sent", () => {
   const cases: [name: string, structured: unknown, content: readonly unknown[]][] = [
     ["a wrapper around the text", { content: file }, [text(file)]],
+    ["a list of text blocks", { content: [text(file)] }, [text(file)]],
     ["a short wrapper", { content: "ok" }, [text("ok\n")]],
     ["a wrapper in a wrapper", { result: { text: file } }, [text(file)]],
     ["a text with a heading above it", { content: file }, [text(`README.md:\n${file}`)]],
