@@ -17,11 +17,11 @@ const browser = ["packages/page/test/browser/*.test.ts"];
 // As Node has them: with "module", some packages give builds that only a bundler can read.
 const conditions = ["@bonsai-agent/source", "node", "import", "default"];
 
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   ssr: { resolve: { conditions, externalConditions: ["@bonsai-agent/source"] } },
   test: {
     // Screens show times in the reader's time zone.
-    env: { TZ: "UTC" },
+    env: { TZ: "UTC", LAW_RUNS: mode === "laws" ? "200" : "" },
     // Files share a worker's modules: to load them for each file would take longer than the tests.
     projects: [
       { extends: true, test: { name: "shared", include, exclude: [...alone, ...browser], isolate: false } },
@@ -39,6 +39,7 @@ export default defineConfig({
     // Vitest leaves one core free; many tests wait for processes of their own, so that one more than all is right.
     maxWorkers: availableParallelism() + 1,
     globalSetup: ["scripts/test-folder.ts"],
+    setupFiles: ["scripts/law-runs.ts"],
     // Node itself imports the sources, as it does outside of tests. Vite would turn each use of an import into a look-up,
     // at which loops over the characters of a session take several times as long.
     server: { deps: { external: [/\/packages\/[^/]+\/src\//] } },
@@ -46,6 +47,6 @@ export default defineConfig({
     // A browser, or a process, beside other tests takes its time.
     expect: { poll: { timeout: 15_000 } },
     // Crash and big-file tests start processes of their own; on two cores they need room.
-    testTimeout: 60_000,
+    testTimeout: mode === "laws" ? 900_000 : 60_000,
   },
-});
+}));

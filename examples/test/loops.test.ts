@@ -63,7 +63,6 @@ test(
           checkOpenAi(await history.forRequest(), pushed);
         }
       }),
-      { numRuns: 20 },
     ),
   60_000,
 );
@@ -129,7 +128,6 @@ test(
           checkAnthropic(await history.forRequest(), pushed);
         }
       }),
-      { numRuns: 20 },
     ),
   60_000,
 );

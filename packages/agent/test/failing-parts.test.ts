@@ -53,7 +53,6 @@ test("a disk that is full at any append ends the run in a result; afterwards the
       expect((await run.agent.prompt("again")).status).toBe("done");
       expect(unpaired(run.turns.at(-1)!.messages)).toEqual([]);
     }),
-    { numRuns: 60 },
   );
 });
 

@@ -373,7 +373,6 @@ test("Invariant: nothing that a session holds begins or ends the frame of what i
         expect(framed!.text.endsWith(RECALLED.end)).toBe(true);
       }
     }),
-    { numRuns: 60 },
   );
 });
 

@@ -110,6 +110,5 @@ test("any mix of undo, redo, compactions and moves does what two stacks do, and 
         count = session.entries().length;
       }
     }),
-    { numRuns: 150 },
   );
 });

@@ -115,7 +115,6 @@ test("whatever stands in a field, a session is shown without a crash and without
         expect(stdout.replaceAll(file, "FILE")).not.toMatch(/undefined|NaN|\[object Object\]|native code/);
       },
     ),
-    { numRuns: 400 },
   );
 });
 

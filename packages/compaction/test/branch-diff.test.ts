@@ -83,6 +83,5 @@ test("Invariant: the common entries and those of a side are the path to its plac
       expect(diff.b.entries.filter(({ id }) => ofA.has(id))).toEqual([]);
       expect(branchDiff({ session, settings, a: b, b: a })).toMatchObject({ a: diff.b, b: diff.a });
     }),
-    { numRuns: 80 },
   );
 });

@@ -171,7 +171,6 @@ describe("the limit", () => {
           expect(tokens).toBeLessThanOrEqual(after.limitTokens);
         },
       ),
-      { numRuns: 200 },
     );
   });
 });

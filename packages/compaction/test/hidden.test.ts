@@ -11,7 +11,6 @@ const folder = mkdtempSync(join(tmpdir(), "bonsai-hidden-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const trees = treeArbitrary({ maxTokens: 40 });
-const runs = { numRuns: 100 };
 
 /** What a model sees of an entry where nothing hides it; undefined for nothing, and for summaries of compactions. */
 function ownMessage(entry: Entry) {
@@ -52,7 +51,6 @@ test("Invariant: each message of a path is shown as it was or hidden for exactly
       expectLaw(session, entries[pick % entries.length]!.id);
       expectLaw(session);
     }),
-    runs,
   );
 });
 
@@ -66,7 +64,6 @@ test("Invariant: it is caught up by whatever is appended", () => {
         expectLaw(session);
       }
     }),
-    { numRuns: 60 },
   );
 });
 
@@ -86,7 +83,6 @@ test("Invariant: after an undo nothing that it brought back is hidden", () => {
       expect(new Set(hiddenEntries(session).map(({ entryId }) => entryId))).toEqual(before);
       expectLaw(session);
     }),
-    runs,
   );
 });
 
@@ -101,7 +97,6 @@ test("a session in a file says the same, opened anew or not", () => {
       expect(hiddenEntries(opened, session.leafId)).toEqual(hidden);
       opened.close();
     }),
-    { numRuns: 30 },
   );
 });
 

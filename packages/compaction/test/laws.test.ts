@@ -14,7 +14,6 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const trees = treeArbitrary({ maxTokens: 400 });
 const keep = fc.integer({ min: 0, max: 1500 });
-const runs = { numRuns: 150 };
 const settingsFor = (keepRecentTokens: number) =>
   compactionSettings(
     { keepRecentTokens, mask: { protectTokens: 2_000, minimumTokens: 500 } },
@@ -49,7 +48,6 @@ test("Invariant: history, turn prefix and kept are the projection without the pr
       expect(spansOf(plan)).toEqual(ids(session));
       if (plan.status === "planned") expect(plan.firstKeptEntryId).toBe(plan.keptEntryIds[0] ?? null);
     }),
-    runs,
   );
 });
 
@@ -61,7 +59,6 @@ test("Invariant: a legal cut never stands between a tool call and any of its res
       const kept = new Set(plan.keptEntryIds);
       for (const [call, result] of pairs(session)) expect(kept.has(call)).toBe(kept.has(result));
     }),
-    runs,
   );
 });
 
@@ -75,7 +72,6 @@ test("planning right after a commit finds nothing to do", async () => {
       expect(again.status).toBe("already-compacted");
       expect(again.maskedEntryIds).toEqual([]);
     }),
-    runs,
   );
 });
 
@@ -88,7 +84,6 @@ test("what the model sees after a commit is the summary and what the plan keeps"
       const seen = session.projection().items.map((item) => item.entryId);
       expect(seen).toEqual([result.entryId, ...result.keptEntryIds]);
     }),
-    runs,
   );
 });
 
@@ -112,7 +107,6 @@ test("two compactions lose nothing: every message is in exactly one summary, or 
         for (const id of before) if (!omitted.has(id)) expect(covered).toContain(id);
       },
     ),
-    runs,
   );
 });
 
@@ -127,7 +121,6 @@ test("a reload changes no projection", async () => {
       expect(reopened.projection().items).toEqual(JSON.parse(JSON.stringify(items)));
       reopened.close();
     }),
-    { numRuns: 50 },
   );
 });
 
@@ -160,7 +153,6 @@ test.each([
       expect(session.projection().items).toEqual(projection);
       session.close();
     }),
-    { numRuns: 50 },
   );
 });
 
@@ -178,7 +170,6 @@ test("undoing a compaction brings the former context back", async () => {
       session.undoCompaction(result.entryId ?? "");
       expect(session.projection().items).toEqual(before);
     }),
-    runs,
   );
 });
 

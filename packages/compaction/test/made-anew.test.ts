@@ -251,6 +251,5 @@ test("made anew is what a compaction of the undone session would be, and nothing
         expect(seen(session)).toEqual([made.entryId, ...anew.keptEntryIds]);
       },
     ),
-    { numRuns: 60 },
   );
 });

@@ -260,7 +260,6 @@ test("law: a merge appends one entry under the leaf or none, and the same merge 
       expect((await mergeOf(session, branchId))?.status).toBe(first && "unchanged");
       expect(count()).toBe(after);
     }),
-    { numRuns: 150 },
   );
 });
 

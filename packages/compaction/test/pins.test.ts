@@ -311,6 +311,5 @@ test("Invariant: a text that is pinned is in the view exactly once", async () =>
             expect(seen(session, rule)).toBe(0);
       }
     }),
-    { numRuns: 60 },
   );
 });

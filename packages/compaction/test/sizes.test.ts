@@ -12,8 +12,6 @@ import {
 } from "../src/index.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
-const runs = { numRuns: 60 };
-
 /** What an answer reports has little to do with what is estimated: it can be far more, and far less. */
 const reported = fc.option(fc.integer({ min: 1, max: 40_000 }), { nil: undefined });
 const sessions = fc.record({ tree: treeArbitrary({ maxTokens: 400 }), last: reported });
@@ -76,7 +74,6 @@ test("Invariant: before = fixed + summarised + turn prefix + masked + shortened 
       if (each.reason !== "overflow" || each.refused === undefined)
         expect(result.tokensBefore).toBe(plan.tokensBefore);
     }),
-    runs,
   );
 });
 
@@ -99,7 +96,6 @@ test("a reading after a compaction finds the size that its result has, one compa
       expect(nextReading(session, each.estimator)).toBe(second.tokensAfter);
       expect(nextReading(openedAgain(session), each.estimator)).toBe(second.tokensAfter);
     }),
-    runs,
   );
 });
 

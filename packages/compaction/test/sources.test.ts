@@ -92,7 +92,6 @@ test("Invariant: joined, the lines are the summary, and each entry stands before
       await runCompaction({ session, settings, summariser: scriptedSummariser() });
       for (const entry of session.entries().filter(isSummary)) checkLaws(session, entry);
     }),
-    { numRuns: 60 },
   );
 });
 
@@ -301,7 +300,6 @@ test("law: summaries that are read together rest on what each rests on alone", a
         for (const entry of order) expect(together.lines(entry)).toEqual(summarySources(session, entry));
       }
     }),
-    { numRuns: 40 },
   );
 });
 

@@ -95,7 +95,6 @@ test("no request exceeds the summariser's window less its output cap, whatever t
         }
       },
     ),
-    { numRuns: 60 },
   );
   expect(checked).toBeGreaterThan(60);
 });

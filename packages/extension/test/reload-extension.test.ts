@@ -65,7 +65,6 @@ describe("a reload", () => {
           }
         },
       ),
-      { numRuns: 30 },
     );
   });
 

@@ -213,7 +213,6 @@ test("on any tree the branches and the tree are those of the session", () => {
       for (const { entry, children } of nodesOf(manager.getTree()))
         for (const child of children) expect(child.entry.parentId).toBe(entry.id);
     }),
-    { numRuns: 30 },
   );
 });
 

@@ -68,7 +68,6 @@ describe("context report", () => {
         for (const line of contextReportView(reportOf(tree), width))
           expect(lineWidth(line)).toBeLessThanOrEqual(width);
       }),
-      { numRuns: 50 },
     );
   });
 
@@ -88,7 +87,6 @@ describe("context report", () => {
         expect(sum((name) => !outside(name))).toBe(all);
         expect(sum(outside)).toBe(100);
       }),
-      { numRuns: 60 },
     );
   });
 

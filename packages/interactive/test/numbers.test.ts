@@ -98,7 +98,6 @@ test("Law: the rows of /context add up to its total, in tokens and in percent; t
       const [, bar] = /([━┄]+)/.exec(footer!)!;
       expect(bar!.includes("┄")).toBe(report.totalTokens < windowTokens);
     }),
-    { numRuns: 150 },
   );
 });
 
@@ -126,6 +125,5 @@ test("Law: /context says right after a compaction what the compaction said", asy
       if (result.status === "compacted" || result.status === "masked")
         expect(after.estimatedTokens).toBe(after.totalTokens);
     }),
-    { numRuns: 80 },
   );
 });

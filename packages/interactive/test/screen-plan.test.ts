@@ -122,7 +122,6 @@ function law(steps: readonly fc.Arbitrary<Step>[], look: (stage: Stage, taken: T
         look(stage, { step, former });
       }
     }),
-    { numRuns: 500 },
   );
 }
 

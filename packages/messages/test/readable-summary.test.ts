@@ -94,6 +94,5 @@ test("restores every text in which nobody typed a reference to a mark", () => {
       fc.pre(!hasTypedMark(typed));
       expect(restoreMarks(inert(typed, ["todo"]), ["todo"])).toBe(typed);
     }),
-    { numRuns: 300 },
   );
 });

@@ -175,7 +175,6 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
         for (const count of Object.values(counts)) expect(Number.isInteger(count)).toBe(true);
         expect(final.message.content).toEqual([{ type: "text", text: "x" }]);
       }),
-      { numRuns: 60 },
     );
   });
 
@@ -260,7 +259,6 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
             if (!isLater && at < seen.length - 1) expect(seen.length).toBe(at + 2);
           },
         ),
-        { numRuns: 40 },
       );
     } finally {
       await server.close();

@@ -108,7 +108,6 @@ describe.each(names)("%s", (api) => {
         expect(final.failure?.kind).toBeDefined();
         expect(final.failure?.message).not.toMatch(BARE);
       }),
-      { numRuns: 250 },
     );
   });
 

@@ -98,7 +98,6 @@ describe("usage", () => {
           expect(fresh.cacheRead).toBe(0);
         }
       }),
-      { numRuns: 30 },
     );
   });
 });

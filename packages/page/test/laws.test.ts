@@ -37,7 +37,6 @@ test("what a page says that a model saw is the projection there", () => {
         );
       }
     }),
-    { numRuns: 150 },
   );
 });
 
@@ -47,7 +46,6 @@ test("what is sent of a page is read as it was", () => {
       const data = new SessionPage(history(notation).session).data();
       expect(readData(JSON.parse(JSON.stringify(sentData(data))))).toEqual(data);
     }),
-    { numRuns: 100 },
   );
 });
 
@@ -81,7 +79,6 @@ test("two entries compared are what branchDiff tells", () => {
         expect(ids[told[side].lastAnswer]).toBe(diff[side].lastAnswer?.entryId);
       }
     }),
-    { numRuns: 150 },
   );
 });
 
@@ -96,6 +93,5 @@ test("a page that reads on knows what a page made anew does, and nothing of anot
       const other = history(more).session;
       expect(page.reopened(other).data()).toEqual(new SessionPage(other).data());
     }),
-    { numRuns: 100 },
   );
 });

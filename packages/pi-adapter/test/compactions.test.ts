@@ -53,7 +53,6 @@ test("on any path, what is kept begins within the range and reaches the budget, 
       const isResult = first?.type === "message" && first.message.role === "toolResult";
       expect(isResult && at > 0).toBe(false);
     }),
-    { numRuns: 50 },
   );
 });
 

@@ -298,7 +298,6 @@ test("Invariant: whatever is cut off, what was acknowledged is there once, on it
       rmSync(dirname(file), { recursive: true });
     }),
     {
-      numRuns: 60,
       examples: [
         [[0.9991]],
         [["foreign", "say", 0.9992, "say", "say"]],

@@ -60,7 +60,6 @@ test("law: at every entry of a random tree, the fork's projection is the origin'
         expect(fork.projection().items).toEqual(session.projection(id).items);
       }
     }),
-    { numRuns: 40 },
   );
 });
 
@@ -72,7 +71,6 @@ test("law: a clone has every line of its origin", () => {
       expect(lines(clone).slice(1)).toEqual(lines(session.file!).slice(1));
       expect(openSession(clone).leafId).toBe(openSession(session.file!).leafId);
     }),
-    { numRuns: 20 },
   );
 });
 

@@ -114,7 +114,6 @@ describe("a program that knows only the format sees what we see", () => {
           expect(ownView(again, entry.id)).toEqual(ownView(session, entry.id));
         }
       }),
-      { numRuns: 100 },
     );
   });
 

@@ -256,7 +256,6 @@ test("law: on any file, the index finds what a scan finds, however it came to kn
       expect(new Set(literal.hits.map(({ entryId }) => entryId))).toEqual(known);
       session.close();
     }),
-    { numRuns: 25 },
   );
 });
 
@@ -277,7 +276,6 @@ test("law: whatever part of a text is asked for, it is found", async () => {
         expect(hits).toEqual((await home.search({ index: false }).find({ terms: [term] }, all)).hits);
       }
     }),
-    { numRuns: 25 },
   );
 });
 

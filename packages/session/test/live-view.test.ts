@@ -110,7 +110,6 @@ test("Invariant: the projection equals project(path), however the path came to b
       take(reopened, { does: "redo", at: 0 }, 101);
       expect(reopened.projection()).toEqual(project(reopened.path()));
     }),
-    { numRuns: 400 },
   );
 });
 

@@ -72,7 +72,6 @@ test("law: any value in any field is read, reported and repaired, and throws not
       expect(readFileSync(file)).toEqual(bytes);
       for (const name of readdirSync(root)) unlinkSync(join(root, name));
     }),
-    { numRuns: 120 },
   );
 });
 

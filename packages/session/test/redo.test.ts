@@ -47,7 +47,6 @@ test("undo then redo gives the projection of before, and what came between stand
       expect(seen(session)).toEqual([...before, ...added]);
       expect(seen(openSession({ store }))).toEqual(seen(session));
     }),
-    { numRuns: 100 },
   );
 });
 
@@ -68,7 +67,6 @@ test("of what was said of a compaction on a path, the latest counts", () => {
         expect(tree.isUndone(at)).toBe(upTo.length > 0 && compactionChange(upTo.at(-1)!)!.isUndone);
       }
     }),
-    { numRuns: 150 },
   );
 });
 
@@ -93,6 +91,5 @@ test("a compaction can be left out of the view without a word in the file", () =
       session.undoCompaction(compaction!.id);
       expect(without).toEqual(session.projection());
     }),
-    { numRuns: 100 },
   );
 });

@@ -106,6 +106,5 @@ test("law: whatever happens to the bytes, the copy is sound and loses nothing th
       expect(diagnoseSession(out)).toEqual([]);
       expect(texts(openSession(out))).toEqual(texts(openSession(damaged)));
     }),
-    { numRuns: 100 },
   );
 });

@@ -72,6 +72,5 @@ test("law: whatever part of a text is asked for, its entry is found on disk as i
       });
       session.close();
     }),
-    { numRuns: 40 },
   );
 });

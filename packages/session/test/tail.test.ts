@@ -31,7 +31,6 @@ describe("reading a file from its end", () => {
         expect(tail.leafId).toBe(whole.leafId);
         expect(view(tail.entries)).toEqual(view(whole.entries));
       }),
-      { numRuns: 3000 },
     );
   });
 
@@ -44,7 +43,6 @@ describe("reading a file from its end", () => {
           expect(seen(session.projection(id))).toEqual(view(session.path(id)));
         }
       }),
-      { numRuns: 500 },
     );
   });
 
@@ -58,7 +56,6 @@ describe("reading a file from its end", () => {
           expect(path.length).toBe(index.depth(number) + (index.isDamaged(number) ? 0 : 1));
         }
       }),
-      { numRuns: 500 },
     );
   });
 
@@ -79,7 +76,6 @@ describe("reading a file from its end", () => {
         expect(growing.index().damagedLines()).toEqual(whole.index().damagedLines());
         expect(growing.index().strays()).toEqual(whole.index().strays());
       }),
-      { numRuns: 1000 },
     );
   });
 

@@ -214,7 +214,6 @@ test("Invariant: when append returns, each line stands on a line of its own", ()
       expect(openSession(file).path(session.leafId)).toEqual(appended);
       for (const open of [session, other]) open.close();
     }),
-    { numRuns: 60 },
   );
 });
 

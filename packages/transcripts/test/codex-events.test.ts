@@ -190,7 +190,6 @@ describe("Codex: counts of tokens", () => {
           expect([usage.input, usage.output]).toEqual([toldTotal, toldTotal / 10]);
         },
       ),
-      { numRuns: 60 },
     );
   });
 });

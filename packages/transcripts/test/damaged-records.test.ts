@@ -12,7 +12,6 @@ const folder = mkdtempSync(join(tmpdir(), "bonsai-damaged-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** Each run writes and reads a file. */
-const RUNS = Number(process.env.FUZZ_RUNS ?? 40);
 
 const FIXTURES = [
   "claude-code-basic.jsonl",
@@ -156,7 +155,6 @@ test.each(FIXTURES)(
         expectLegal(first);
         expect(jsonText(importedOrRefused(path))).toBe(jsonText(first));
       }),
-      { numRuns: RUNS },
     );
   },
 );
@@ -216,7 +214,6 @@ test.each(SAID)(
         const text = JSON.stringify(result.entries);
         for (let id = 0; id < many; id += 1) expect(text).toContain(`said ${id} by the user`);
       }),
-      { numRuns: 60 },
     );
   },
 );

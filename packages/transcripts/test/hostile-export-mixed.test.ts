@@ -111,7 +111,6 @@ describe("an export is only text for whoever reads it", () => {
         fc.constantFrom(...Object.keys(places)),
         (value, name) => expectHarmless(value, [name]),
       ),
-      { numRuns: Number(process.env.FUZZ ?? 60) },
     );
   });
 });

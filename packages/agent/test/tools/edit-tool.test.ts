@@ -275,7 +275,6 @@ test("an edit of unique passages is the plain replacement", async () => {
       await folder.run("edit", { path: "file", edits });
       expect(folder.text("file")).toBe(plainReplacement(text, edits));
     }),
-    { numRuns: 100 },
   );
 });
 

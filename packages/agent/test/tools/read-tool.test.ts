@@ -136,7 +136,6 @@ describe("text", () => {
         }
         expect(whole).toBe(text);
       }),
-      { numRuns: 60 },
     );
   });
 
