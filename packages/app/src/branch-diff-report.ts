@@ -1,7 +1,7 @@
 import { type BranchSide, branchDiff, type CompactionSettings, readContext } from "@bonsai-agent/compaction";
 import { type KnownCost, knownUsd, SecretFilter, type Usage } from "@bonsai-agent/messages";
-import type { Entry, Session } from "@bonsai-agent/session";
-import { callIn, kindOf, previewOf } from "./preview.ts";
+import { type Entry, entryParts, type Session } from "@bonsai-agent/session";
+import { callIn, kindOf, previewText } from "./preview.ts";
 import { FactCounter, type IsFree } from "./session-facts.ts";
 
 /** The JSON of `bonsai session diff`. */
@@ -106,7 +106,7 @@ function placeOf(session: Session, entry: Entry, secrets: SecretFilter): PlaceRe
   return {
     entryId: entry.id,
     kind: kindOf(entry),
-    preview: previewOf(secrets.value(entry), secrets.value(callIn(session, entry))).slice(0, 200),
+    preview: previewText(entryParts(secrets.value(entry), secrets.value(callIn(session, entry))), 200),
     ...(label !== undefined && { label }),
     timestamp: entry.timestamp,
   };

@@ -1,8 +1,9 @@
 import { branchWords } from "@bonsai-agent/compaction";
-import { contextTokens, costPhrase } from "@bonsai-agent/messages";
+import { contextTokens, costPhrase, type LinePart } from "@bonsai-agent/messages";
 import type { BranchDiffReport, BranchSideReport, PlaceReport } from "./branch-diff-report.ts";
 import { fitLine, kindStyle, type Line, lineWidth, marked, paragraph, type Span, span } from "./line.ts";
 import { age, count, counted, duration, tokensText } from "./numbers.ts";
+import { fitPreview, previewSpan } from "./preview.ts";
 import { oneLine, printableLines, truncate, wrap } from "./terminal-text.ts";
 
 interface BranchDiffViewOptions {
@@ -60,9 +61,18 @@ function placeSpans({ entryId, kind, label, preview }: PlaceReport): Line {
     span(kind, kindStyle(kind)),
     " ",
     ...(label === undefined ? [] : [span(`[${label}] `, "yellow")]),
-    preview,
+    previewSpan(pathParts(preview)),
   ];
 }
+
+/** A text whose paths give way from their beginning where space is short. */
+function pathParts(text: string): LinePart[] {
+  const words = oneLine(text, 400).split(/(\S+)/);
+  return words.map((word) => ({ text: word, isPath: PATH.test(word) }));
+}
+
+/** No address, and nothing in quotes. */
+const PATH = /^[\w.@~+-]*(?:\/[\w.@~+-]+)+$/;
 
 /** The lines of each section; the sections of both sides are the same. */
 function sideSections(name: "a" | "b", width: number, { report, nowMs }: BranchDiffViewOptions): Line[][] {
@@ -115,7 +125,7 @@ function fileLines(
   const named = (files: readonly string[], mark: Span) =>
     files.map((file): Line => {
       const end = both.has(file) ? "  both" : "";
-      return [mark, truncate(oneLine(file, 400), width - 4 - end.length), span(end, "yellow")];
+      return [mark, fitPreview([{ text: file, isPath: true }], width - 4 - end.length), span(end, "yellow")];
     });
   const lines = [
     ...named(created, span("  + ", "green")),
@@ -136,7 +146,7 @@ function commandLines({ commands }: BranchSideReport, width: number): Line[] {
   const told = commands.filter(({ isLookup, state }) => !isLookup || state === "failed");
   const lines = told.map(({ command, state, line }): Line => {
     const why = line === undefined ? [] : [span(`  ${line}`, "red")];
-    return fitLine([stateMarks[state], oneLine(command, 400), ...why], width);
+    return fitLine([stateMarks[state], previewSpan(pathParts(command)), ...why], width);
   });
   const lookups = commands.length - told.length;
   if (lookups === 0) return bounded(lines, MOST_COMMANDS, "command");

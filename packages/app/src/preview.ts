@@ -1,7 +1,8 @@
 import {
-  type CallPart,
   callParts,
   contentText,
+  fitPath,
+  type LinePart,
   type Message,
   type ToolCall,
   toolCalls,
@@ -35,7 +36,7 @@ function shortKind(word: string): string {
 }
 
 /** A line in its parts: those that are paths give way from their beginning where space is short. */
-export type Preview = readonly CallPart[];
+export type Preview = readonly LinePart[];
 
 /** An entry in one line of at most 240 characters. @param call of a tool's result. Default: its tool's name */
 export function previewOf(entry: Entry, call?: ToolCall): string {
@@ -67,7 +68,7 @@ export function fitPreview(preview: Preview, columns: number): string {
     const part = parts[at]!;
     if (part.isPath !== true) continue;
     const width = textWidth(part.text);
-    part.text = withoutFolders(part.text, width - over);
+    part.text = fitPath(part.text, width - over, textWidth);
     over -= width - textWidth(part.text);
   }
   return truncate(
@@ -82,24 +83,6 @@ export function fitPreview(preview: Preview, columns: number): string {
 /** The same as a piece of a line, which is cut as that line is. */
 export function previewSpan(preview: Preview, style?: Style): Span {
   return { ...span(previewText(preview), style), fit: (columns) => fitPreview(preview, columns) };
-}
-
-const LEAST_OF_NAME = 8;
-
-/** `…/chat/tool-block.ts`: as many of the last folders as fit; of a long name its end. */
-function withoutFolders(path: string, columns: number): string {
-  const names = path.split(/(?<=[/\\])/);
-  let shown = path;
-  for (let from = 1; from < names.length && textWidth(shown) > columns; from += 1)
-    shown = `…${path[names.slice(0, from).join("").length - 1]}${names.slice(from).join("")}`;
-  if (textWidth(shown) > columns && columns >= LEAST_OF_NAME) return endOf(shown, columns);
-  return textWidth(shown) < textWidth(path) ? shown : path;
-}
-
-function endOf(text: string, columns: number): string {
-  const characters = [...text];
-  while (textWidth(characters.join("")) >= columns) characters.shift();
-  return `…${characters.join("")}`;
 }
 
 /** So far behind its call a result may stand. */

@@ -38,7 +38,7 @@ test("a result says what was asked for; where its call is not known, the tool", 
 test("the result of a long command shows its beginning, and then what came of it", () => {
   const bash = { ...call, name: "bash", arguments: { command: `cd /a && ${"npm test ".repeat(20)}` } };
   expect(previewText(messageParts(result, bash))).toBe(
-    "bash cd /a && npm test npm t…: export class ToolBlock { draw() {}",
+    "bash cd /a && npm test npm…: export class ToolBlock { draw() {}",
   );
 });
 

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { BranchDiffReport } from "@bonsai-agent/app/branch-diff-report";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
-import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
+import { header, sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { MergeReport } from "../src/commands/merge.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
@@ -70,6 +70,43 @@ describe("bonsai diff", () => {
     expect([relation, commonAncestor, commonEntries]).toEqual(["unrelated", null, 0]);
     expect((await runCli(["diff", file, deadEnd, id])).stdout).toContain("no common entry");
   });
+});
+
+test("a path that is too long keeps its file's name, in files, commands and the line of a place", async () => {
+  const folder = "packages/services/pricing/rules/implementation/discounts";
+  const call = (id: string, name: string, args: object) => ({ type: "toolCall", id, name, arguments: args });
+  const work = (id: string, parentId: string | null, message: object) => ({
+    ...{ type: "message", id, parentId, timestamp: "2026-01-05T09:00:00.000Z" },
+    message: { timestamp: 0, ...message },
+  });
+  const result = (toolCallId: string) => ({
+    role: "toolResult",
+    toolCallId,
+    toolName: "bash",
+    content: [],
+    isError: false,
+  });
+  const file = writeLines([
+    header,
+    work("aaaa0001", null, { role: "user", content: "Begin" }),
+    work("aaaa0002", "aaaa0001", {
+      role: "assistant",
+      content: [
+        call("1", "bash", { command: `pnpm vitest run ${folder}/rounding.test.ts` }),
+        call("2", "write", { path: `${folder}/discount-rules.ts`, content: "x" }),
+      ],
+    }),
+    work("aaaa0003", "aaaa0002", result("1")),
+    work("aaaa0004", "aaaa0003", result("2")),
+    work("aaaa0005", "aaaa0004", {
+      role: "assistant",
+      content: [call("3", "read", { path: `${folder}/totals.ts` })],
+    }),
+    work("bbbb0001", "aaaa0001", { role: "user", content: "Another way" }),
+  ]);
+  const { stdout } = await runCli(["diff", file, "aaaa0005", "bbbb0001"], { columns: 60 });
+  for (const name of ["rounding.test.ts", "discount-rules.ts", "totals.ts"])
+    expect(stdout).toMatch(new RegExp(`…/\\S*${name}`));
 });
 
 /** The sample, whose path has a summary of the other branch already; that branch went on since. */

@@ -1,3 +1,4 @@
+import { type LinePart, lineText } from "./line-text.ts";
 import { count as digits } from "./numbers.ts";
 import { isRecord } from "./text.ts";
 
@@ -20,13 +21,6 @@ const FOLDER_ARGUMENTS: readonly string[] = ["dir", "directory", "folder"];
 const FIRST_LINE_ARGUMENTS = ["offset", "start_line", "startLine", "line_start", "fromLine"];
 const LAST_LINE_ARGUMENTS = ["end_line", "endLine", "line_end", "toLine"];
 
-/** A part of what is said of a call. The parts follow each other as they are, with nothing between them. */
-export interface CallPart {
-  readonly text: string;
-  /** Where space is short, its end tells more than its beginning. Default: false. */
-  readonly isPath?: boolean;
-}
-
 /** So much is looked at of a text that is shown of an argument, in characters. */
 const MAX_TEXT = 480;
 /** A longer one that comes behind what matters is counted in lines, or shown by its beginning. */
@@ -36,24 +30,20 @@ const MAX_REST_TEXT = 60;
  * What a call does, on one line: what it runs, looks for or opens first, then the rest by name. Told by the shape of the
  * arguments, for nobody knows all tools. Damaged arguments give what can be read of them.
  */
-export function callParts(name: unknown, args: unknown): CallPart[] {
+export function callParts(name: unknown, args: unknown): LinePart[] {
   const said = saidOf(isRecord(args) ? args : {});
   const first = typeof name === "string" ? name : "?";
   return said.length === 0 ? [{ text: first }] : [{ text: `${first} ` }, ...said];
 }
 
-/** The same as a text of at most so many characters; a cut ends in `…`. */
+/** The same as a text, see `lineText`. */
 export function callText(name: unknown, args: unknown, maxCharacters: number): string {
-  const text = callParts(name, args)
-    .map((part) => part.text)
-    .join("");
-  const characters = [...text.slice(0, 4 * maxCharacters)];
-  return characters.length <= maxCharacters ? text : `${characters.slice(0, maxCharacters - 1).join("")}…`;
+  return lineText(callParts(name, args), maxCharacters);
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-function saidOf(args: Arguments): CallPart[] {
+function saidOf(args: Arguments): LinePart[] {
   const main = mainOf(args);
   const rest = Object.entries(args).flatMap(([key, value]) =>
     main.keys.includes(key) ? [] : restTexts(key, value),
@@ -68,7 +58,7 @@ function saidOf(args: Arguments): CallPart[] {
 
 /** What matters most, and the arguments that say it. */
 interface Main {
-  parts: CallPart[];
+  parts: LinePart[];
   keys: readonly string[];
 }
 
@@ -96,7 +86,7 @@ function pathIn(args: Arguments): Main | undefined {
   if (key !== undefined) return { parts: [{ text: wordsOf(args[key]), isPath: true }], keys: [key] };
   const listKey = PATH_LIST_ARGUMENTS.find((each) => pathsIn(args[each]).length > 0);
   if (listKey === undefined) return undefined;
-  const parts = pathsIn(args[listKey]).flatMap((path, at): CallPart[] => {
+  const parts = pathsIn(args[listKey]).flatMap((path, at): LinePart[] => {
     const part = { text: path, isPath: true };
     return at === 0 ? [part] : [{ text: ", " }, part];
   });

@@ -7,7 +7,6 @@ export {
   calibratedEstimator,
 } from "./by-script.ts";
 export {
-  type CallPart,
   CHANGE_ARGUMENTS,
   callParts,
   callText,
@@ -30,6 +29,7 @@ export {
   UNSEEN_TOKENS,
 } from "./estimate.ts";
 export { RECALL_TOOL, recalledIds, userContent } from "./frames.ts";
+export { fitPath, type LinePart, lineText } from "./line-text.ts";
 export type {
   AssistantContent,
   AssistantMessage,

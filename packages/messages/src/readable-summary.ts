@@ -34,9 +34,11 @@ export function readableLines(summary: string, tags: readonly string[] = []): Re
   const isProse = (at: number) => placed[at]?.place === "prose";
   const wrappers = wrapperLines(restored, isProse);
   const lines: ReadableLine[] = [];
+  let isCode = false;
   for (const [at, { text, place }] of placed.entries()) {
     const shown = restored[at]!;
-    const [, heading] = isProse(at) ? (/^#{1,6} +(.+?) *$/.exec(shown) ?? []) : [];
+    if (/^ {0,3}(?:```|~~~)/.test(shown)) isCode = !isCode;
+    const [, heading] = isProse(at) && !isCode ? (/^#{1,6} +(.+?) *$/.exec(shown) ?? []) : [];
     const block = placed[at + 1]?.place;
     if (wrappers.has(at)) continue;
     if (isProse(at) && shown === SPLIT_TURN) beginTurn(lines, at);

@@ -96,3 +96,9 @@ test("restores every text in which nobody typed a reference to a mark", () => {
     }),
   );
 });
+
+test("a comment in a block of code is no heading", () => {
+  const lines = readableLines("## Goal\n```sh\n# install\n```\n## Next");
+  expect(lines.filter(({ isHeading }) => isHeading).map(({ text }) => text)).toEqual(["Goal", "Next"]);
+  expect(lines.map(({ text }) => text)).toContain("# install");
+});

@@ -1,7 +1,8 @@
 import {
-  type CallPart,
   callParts,
   contentBlocks,
+  type LinePart,
+  lineText,
   type Message,
   messageText,
   RECALL_TOOL,
@@ -26,14 +27,14 @@ const READ_CHARS = 1_000;
  * control characters. Total: a damaged entry has a line too.
  * @param call of a tool's result. Default: only its tool is named
  */
-export function entryParts(entry: Entry, call?: ToolCall): CallPart[] {
+export function entryParts(entry: Entry, call?: ToolCall): LinePart[] {
   if (entry.type !== "message") return [{ text: flat(entryText(entry)) }];
   if (typeof entry.message !== "object" || entry.message === null) return [{ text: "(no message)" }];
   return messageParts(entry.message, call);
 }
 
 /** A message in one line, see `entryParts`: its text, then its calls, then its images and how it ended. */
-export function messageParts(message: Message, call?: ToolCall): CallPart[] {
+export function messageParts(message: Message, call?: ToolCall): LinePart[] {
   switch (message.role) {
     case "assistant":
       return answerParts(message);
@@ -94,8 +95,8 @@ function usageWords(kind: unknown): string {
   return kind === "session_digest" ? "session description" : word(kind).replaceAll("_", " ");
 }
 
-function answerParts(message: Message): CallPart[] {
-  const parts: CallPart[] = [];
+function answerParts(message: Message): LinePart[] {
+  const parts: LinePart[] = [];
   const text = flat(messageText(message));
   if (text !== "") parts.push({ text });
   for (const [at, { name, arguments: args }] of toolCalls(message).entries())
@@ -114,7 +115,7 @@ function stopText(message: Message): string {
 }
 
 /** A result names its call first: its own text can begin with anything. */
-function resultParts({ toolName, isError, content }: ToolResultMessage, call?: ToolCall): CallPart[] {
+function resultParts({ toolName, isError, content }: ToolResultMessage, call?: ToolCall): LinePart[] {
   const failed = isError === true ? [{ text: "failed " }] : [];
   const asked = call === undefined ? [{ text: word(toolName) }] : callParts(call.name, call.arguments);
   const text = contentLine(content);
@@ -123,10 +124,8 @@ function resultParts({ toolName, isError, content }: ToolResultMessage, call?: T
 }
 
 /** Only the beginning of a long command: the line of the call has the rest. */
-function shortPart(part: CallPart): CallPart {
-  const characters = [...part.text.slice(0, 2 * COMMAND_CHARS)];
-  if (part.isPath === true || characters.length <= COMMAND_CHARS) return part;
-  return { text: `${characters.slice(0, COMMAND_CHARS - 1).join("")}…` };
+function shortPart(part: LinePart): LinePart {
+  return part.isPath === true ? part : { text: lineText([part], COMMAND_CHARS) };
 }
 
 const COMMAND_CHARS = 24;
@@ -135,6 +134,8 @@ const COMMAND_CHARS = 24;
 function summaryLine(summary: unknown): string {
   let text = "";
   for (const { text: line, isHeading } of readableLines(word(summary ?? ""))) {
+    // A note to the model before the summary, as a digest has.
+    if (text.trim() === "" && /^\[[^[\]]*\]$/.test(line)) continue;
     const bold = /^\*\*([^*]+?):?\*\*\s*$/.exec(line)?.[1];
     const heading = isHeading ? line : bold;
     text += `${heading === undefined ? line : `${heading.replace(/:\s*$/, "")}:`} `;
@@ -160,14 +161,4 @@ function flat(text: string): string {
 /** Damaged files hold anything where a word should be. */
 function word(value: unknown): string {
   return typeof value === "string" ? value : "?";
-}
-
-/** The parts as a text of at most so many characters; a cut is at a word's end, if one is near, and ends in `…`. */
-export function lineText(parts: readonly CallPart[], maxChars: number): string {
-  const text = parts.map((part) => part.text).join("");
-  const characters = [...text.slice(0, 2 * maxChars + 2)];
-  if (characters.length <= maxChars) return characters.join("");
-  const cut = characters.slice(0, maxChars - 1).join("");
-  const word = cut.search(/\s+\S*$/);
-  return `${word > cut.length * 0.8 ? cut.slice(0, word) : cut}…`;
 }

@@ -24,7 +24,7 @@ export {
   UNPIN_CUSTOM_TYPE,
 } from "./entry.ts";
 export type { EntryIndex, EntryRecord } from "./entry-index.ts";
-export { entryParts, lineText, messageParts } from "./entry-line.ts";
+export { entryParts, messageParts } from "./entry-line.ts";
 export { entryKind, kindWord } from "./entry-types.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
 export { JsonlStore } from "./jsonl-store.ts";
