@@ -48,55 +48,77 @@ function Head() {
     session.cwd,
     timeText(Date.parse(session.startedAt) || 0),
     `${digits(rows.ids.length)} entries`,
-    session.costText,
+    session.costUsd === null && session.costText === "unknown" ? "cost unknown" : session.costText,
     redacted === 0 ? "" : `${counted(redacted, "secret")} redacted`,
   ].filter((fact) => fact !== "");
+  const factsLine = <p class="quiet facts-line">{facts.join(" · ")}</p>;
   return (
     <header class="page-head">
-      <h1>{session.title}</h1>
-      <p class="quiet facts-line">{facts.join(" · ")}</p>
+      <h1 title={session.title}>{session.title}</h1>
+      {isNarrow.value ? (
+        <details class="more">
+          <summary>More</summary>
+          <div>
+            {factsLine}
+            <Settings />
+          </div>
+        </details>
+      ) : (
+        factsLine
+      )}
       <Connection />
-      <div class="bar">
-        <nav aria-label="Views">
-          <ViewLink to={{ view: "transcript" }} also="entry">
-            Transcript
-          </ViewLink>
-          <ViewLink to={{ view: "tree" }}>Tree</ViewLink>
-          <ViewLink to={{ view: "context" }}>Context</ViewLink>
-          <ViewLink to={{ view: "compaction", id: "all" }}>Compactions</ViewLink>
-          <ViewLink to={{ view: "compare" }}>Compare</ViewLink>
-        </nav>
-        <div class="settings">
-          <label>
-            Theme{" "}
-            <select
-              value={theme.value}
-              onChange={(event) => {
-                theme.value = event.currentTarget.value as Theme;
-              }}
-            >
-              {themes.map((name) => (
-                <option key={name} value={name}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
-          <button type="button" onClick={() => void printPage()}>
-            Print
-          </button>
-          <button
-            type="button"
-            aria-expanded={showsKeys.value}
-            onClick={() => {
-              showsKeys.value = !showsKeys.value;
-            }}
-          >
-            Keys
-          </button>
-        </div>
-      </div>
+      <nav aria-label="Views">
+        <ViewLink to={{ view: "transcript" }} also="entry">
+          Transcript
+        </ViewLink>
+        <ViewLink to={{ view: "tree" }}>Tree</ViewLink>
+        <ViewLink to={{ view: "context" }}>Context</ViewLink>
+        <ViewLink to={{ view: "compaction", id: "all" }}>Compactions</ViewLink>
+        <ViewLink to={{ view: "compare" }}>Compare</ViewLink>
+      </nav>
+      {!isNarrow.value && <Settings />}
     </header>
+  );
+}
+
+/** A narrow window has a head of two rows; facts and settings open on demand. */
+const narrow = matchMedia("(max-width: 45rem)");
+const isNarrow = signal(narrow.matches);
+narrow.addEventListener("change", () => {
+  isNarrow.value = narrow.matches;
+});
+
+function Settings() {
+  return (
+    <div class="settings">
+      <label>
+        Theme{" "}
+        <select
+          value={theme.value}
+          onChange={(event) => {
+            theme.value = event.currentTarget.value as Theme;
+          }}
+        >
+          {themes.map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <button type="button" onClick={() => void printPage()}>
+        Print
+      </button>
+      <button
+        type="button"
+        aria-expanded={showsKeys.value}
+        onClick={() => {
+          showsKeys.value = !showsKeys.value;
+        }}
+      >
+        Keys
+      </button>
+    </div>
   );
 }
 

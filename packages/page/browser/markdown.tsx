@@ -1,5 +1,5 @@
 import DOMPurify from "dompurify";
-import { Lexer, Marked, type Token, type Tokens, type TokensList } from "marked";
+import { Lexer, Marked, Renderer, type Token, type Tokens, type TokensList } from "marked";
 import { useMemo } from "preact/hooks";
 import { highlighted } from "./highlight.ts";
 import { PlainText, withoutPiles } from "./long-text.tsx";
@@ -21,12 +21,18 @@ const marked = new Marked({
     },
     code: ({ text, lang }: Tokens.Code) =>
       `<pre><code class="hljs">${highlighted(text, lang ?? "")}</code></pre>`,
-    checkbox: ({ checked }: Tokens.Checkbox) => (checked ? "☑ " : "☐ "),
+    // Drawn, for fonts lack the signs.
+    checkbox: ({ checked }: Tokens.Checkbox) =>
+      `<span class="task${checked ? " done" : ""}" role="img" aria-label="${checked ? "done" : "open"}"></span> `,
+    table(token: Tokens.Table) {
+      const html = Renderer.prototype.table.call(this, token);
+      return `<div class="table" role="group" aria-label="Table" tabindex="0">${html}</div>`;
+    },
   },
 });
 
 const allowedTags = [
-  ..."p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del a span".split(" "),
+  ..."p br hr h1 h2 h3 h4 h5 h6 ul ol li blockquote pre code em strong del a span div".split(" "),
   ..."table thead tbody tr th td".split(" "),
 ];
 
@@ -87,10 +93,10 @@ function safeHtml(text: string): string | undefined {
     const html = marked.parser(new BoundedLexer(marked.defaults).lex(text));
     return DOMPurify.sanitize(html, {
       ALLOWED_TAGS: allowedTags,
-      ALLOWED_ATTR: ["href", "class", "rel", "target", "start"],
+      ALLOWED_ATTR: ["href", "class", "rel", "target", "start", "align", "role", "aria-label", "tabindex"],
       ALLOWED_URI_REGEXP: /^(?:https?|mailto):/i,
       // What is no address is not held to the form of one.
-      ADD_URI_SAFE_ATTR: ["rel", "target", "start"],
+      ADD_URI_SAFE_ATTR: ["rel", "target", "start", "align", "tabindex"],
       ALLOW_DATA_ATTR: false,
     });
   } catch {

@@ -48,11 +48,12 @@ function deepestBelow(row: number): number {
   }
 }
 
-/** Kinds that keep the books: nobody said or did them. */
+/** Kinds of Bonsai's records: nobody said or did them. */
 const quietKinds = new Set<RowKind>(["mask", "label", "leaf", "usage", "custom", "name"]);
 
+/** True for an entry that a reader of the conversation skips. */
 export function isQuiet(row: number): boolean {
-  return quietKinds.has(kindOf(row));
+  return quietKinds.has(kindOf(row)) || hasFlag(row, "hidden");
 }
 
 /** The last entry up to a row that somebody said or did; -1 for none. */

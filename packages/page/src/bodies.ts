@@ -1,9 +1,10 @@
 import { commandRuns, FileOperationCounter } from "@bonsai-agent/compaction";
 import {
-  callText,
+  callParts,
   contentBlocks,
   isRecord,
   jsonText,
+  lineText,
   type Message,
   readableSummary,
   type ToolCall,
@@ -26,8 +27,14 @@ import { recordWord, rowKind } from "./rows.ts";
 
 const TITLE_CHARS = 200;
 
-/** What a result's body needs of the answer that asked for it. */
-export type CallOf = (result: ToolResultMessage) => ToolCall | undefined;
+/** The call of a result. */
+export interface AskedCall {
+  call: ToolCall;
+  /** The answer made no other call. */
+  isOnly: boolean;
+}
+
+export type CallOf = (result: ToolResultMessage) => AskedCall | undefined;
 
 /** An entry in full, as it is stored. */
 export function entryBody(entry: Entry, callOf: CallOf): EntryBody {
@@ -35,19 +42,19 @@ export function entryBody(entry: Entry, callOf: CallOf): EntryBody {
   if (!isRecord(entry.message))
     return { parts: [{ type: "error", text: "This entry has no readable message." }] };
   const message = entry.message as Message;
-  const call = message.role === "toolResult" ? callOf(message) : undefined;
-  const work = workOf(message, call);
-  return { parts: messageParts(message, call), ...(work !== undefined && { work }) };
+  const asked = message.role === "toolResult" ? callOf(message) : undefined;
+  const work = workOf(message, asked?.call);
+  return { parts: messageParts(message, asked), ...(work !== undefined && { work }) };
 }
 
-function messageParts(message: Message, call: ToolCall | undefined): BodyPart[] {
+function messageParts(message: Message, asked: AskedCall | undefined): BodyPart[] {
   switch (message.role) {
     case "user":
       return userParts(message);
     case "assistant":
       return [...contentBlocks(message.content).flatMap(answerPart), ...stopParts(message)];
     case "toolResult":
-      return [outputOf(message, call), ...imagesOf(message.content)];
+      return [outputOf(message, asked), ...imagesOf(message.content)];
     case "bashExecution":
       return commandParts(message);
     default:
@@ -115,7 +122,7 @@ function callPart(call: ToolCall): BodyPart {
     type: "call",
     id: text(call.id),
     name: text(call.name),
-    title: callText(call.name, call.arguments, TITLE_CHARS),
+    title: lineText(callParts(call.name, call.arguments), TITLE_CHARS),
     arguments: Object.keys(args).length === 0 ? "" : jsonText(args, 2),
     ...(code !== undefined && { code }),
     ...(diff !== undefined && { diff }),
@@ -167,7 +174,8 @@ function joined(path: string, diffs: readonly DiffPart[]): DiffPart {
   return { path, before: side("before"), after: side("after") };
 }
 
-function outputOf(message: ToolResultMessage, call: ToolCall | undefined): BodyPart {
+function outputOf(message: ToolResultMessage, asked: AskedCall | undefined): BodyPart {
+  const call = asked?.call;
   const details = isRecord(message.details) ? message.details : {};
   const path = typeof details.path === "string" ? details.path : pathIn(call?.arguments ?? {});
   const unified = [details.patch, details.diff].find((each) => typeof each === "string" && each !== "");
@@ -175,13 +183,22 @@ function outputOf(message: ToolResultMessage, call: ToolCall | undefined): BodyP
   const language = /^(?:read|view|cat)/i.test(text(message.toolName)) ? languageOf(path) : undefined;
   return {
     type: "output",
-    ...(call !== undefined && { call: callText(call.name, call.arguments, TITLE_CHARS) }),
+    call: call === undefined || asked?.isOnly ? text(message.toolName) : shortCall(call),
     text: plain(textOf(message.content)),
     isError: message.isError === true,
     ...(language !== undefined && { language }),
     ...(unified !== undefined && { diff: { path, unified: text(unified) } }),
   };
 }
+
+/** Tells the calls of one answer apart: the tool, and the name of a file or the first words. */
+function shortCall({ name, arguments: args }: ToolCall): string {
+  const [tool, main] = callParts(name, args);
+  if (main === undefined) return tool?.text ?? "";
+  return `${tool!.text}${lineText([main], SHORT_CALL_CHARS)}`;
+}
+
+const SHORT_CALL_CHARS = 24;
 
 function imagesOf(content: unknown): BodyPart[] {
   return contentBlocks(content).flatMap((block) => (block.type === "image" ? [imageOf(block)] : []));
@@ -208,15 +225,13 @@ function otherParts(entry: Exclude<Entry, { type: "message" }>): BodyPart[] {
     case "custom":
       return recordParts(entry);
     case "model_change":
-      return told(`Model: ${text(entry.provider)}/${text(entry.modelId)}`);
+      return told(`${text(entry.provider)}/${text(entry.modelId)}`);
     case "thinking_level_change":
-      return told(`Thinking level: ${text(entry.thinkingLevel)}`);
+      return told(text(entry.thinkingLevel));
     case "session_info":
-      return told(
-        text(entry.name) === "" ? "Removed the session's name." : `Session name: ${text(entry.name)}`,
-      );
+      return told(text(entry.name) || "Removed the session's name.");
     case "label":
-      return told(entry.label === undefined ? "Removed a label." : `Label: ${text(entry.label)}`);
+      return told(entry.label === undefined ? "Removed a label." : text(entry.label));
     default: {
       const { id: _id, parentId: _parent, timestamp: _time, type, ...fields } = entry as Entry;
       const rows = Object.entries(fields).map(([name, value]): [string, string] => [

@@ -96,6 +96,8 @@ export const rowFlags = {
   image: 8,
   /** Part of the context where it is in view. */
   speaks: 16,
+  /** A text that a program wrote for the model, and nobody typed. Screens hide it. */
+  hidden: 32,
 } as const;
 
 /** Bodies of the rows from `first` on. */
@@ -193,7 +195,7 @@ export type BodyPart =
       code?: CodePart;
       diff?: DiffPart;
     }
-  /** What a tool or a command said; `call` is what asked for it, in one line. */
+  /** Output of a tool or a command; `call` names the call, briefly: its own part has all of it. */
   | {
       type: "output";
       call?: string;

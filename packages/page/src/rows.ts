@@ -1,10 +1,18 @@
 import { startsTurn } from "@bonsai-agent/compaction";
-import { byScriptEstimator, isRecord, type Message } from "@bonsai-agent/messages";
+import {
+  byScriptEstimator,
+  contentBlocks,
+  fitPath,
+  isRecord,
+  type LinePart,
+  lineText,
+  type Message,
+  typedText,
+} from "@bonsai-agent/messages";
 import {
   type Entry,
   entryParts,
   LEAF_CUSTOM_TYPE,
-  lineText,
   ownEntryWords,
   pinChange,
   REDO_CUSTOM_TYPE,
@@ -14,6 +22,8 @@ import { projectEntry } from "@bonsai-agent/session/host";
 import { type PageRows, type RowKind, rowFlags, rowKinds } from "./page-data.ts";
 
 export const PREVIEW_CHARS = 120;
+/** Rows of a list are narrow: of a longer path the last folders and the file's name are shown. */
+const PATH_CHARS = 40;
 
 export function emptyRows(): PageRows {
   return { ids: [], parents: [], kinds: [], times: [], previews: [], tokens: [], flags: [] };
@@ -26,9 +36,13 @@ export function addRow(rows: PageRows, entry: Entry, parent: number, shown: Entr
   rows.parents.push(parent);
   rows.kinds.push(rowKinds.indexOf(rowKind(entry)));
   rows.times.push(Date.parse(entry.timestamp) || 0);
-  rows.previews.push(lineText(entryParts(shown), PREVIEW_CHARS));
+  rows.previews.push(lineText(entryParts(shown).map(shortPath), PREVIEW_CHARS));
   rows.tokens.push(message === undefined ? 0 : byScriptEstimator.message(message));
   rows.flags.push(flagsOf(entry, message));
+}
+
+function shortPath(part: LinePart): LinePart {
+  return part.isPath === true ? { ...part, text: fitPath(part.text, PATH_CHARS) } : part;
 }
 
 /** What the entry puts into a context that it is in. */
@@ -81,15 +95,24 @@ function flagsOf(entry: Entry, message: Message | undefined): number {
   const isSaid = !isSummary && pinChange(entry) === undefined;
   if (message !== undefined && isSaid && startsTurn(message)) flags |= rowFlags.turn;
   if (entry.type === "context_edit" && entry.replacement === null) flags |= rowFlags.omits;
+  if (message !== undefined && isHidden(message)) flags |= rowFlags.hidden;
   if (entry.type !== "message" || !isRecord(entry.message)) return flags;
   const stored = entry.message;
   if (stored.role === "toolResult" && stored.isError) flags |= rowFlags.failed;
   if (stored.role === "assistant" && stored.stopReason === "error") flags |= rowFlags.failed;
   if (stored.role === "bashExecution" && (stored.exitCode ?? 0) !== 0) flags |= rowFlags.failed;
-  const content = "content" in stored ? (stored.content as unknown) : undefined;
-  if (Array.isArray(content) && content.some((block) => isRecord(block) && block.type === "image"))
-    flags |= rowFlags.image;
+  if (hasImage(stored)) flags |= rowFlags.image;
   return flags;
+}
+
+/** True for a message of an extension or a program that is not to be displayed, and for one of the user without own words. */
+function isHidden(message: Message): boolean {
+  if (message.role === "custom") return message.display === false;
+  return message.role === "user" && typedText(message) === "" && !hasImage(message);
+}
+
+function hasImage(message: object): boolean {
+  return "content" in message && contentBlocks(message.content).some(({ type }) => type === "image");
 }
 
 /** A record in a few words; one of an extension has its own type. */

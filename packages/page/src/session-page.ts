@@ -1,20 +1,19 @@
 import {
   costText,
   knownUsd,
+  lineText,
   SecretFilter,
-  type ToolCall,
   type ToolResultMessage,
   toolCalls,
 } from "@bonsai-agent/messages";
 import {
   type Entry,
-  lineText,
   SESSION_VERSION,
   type Session,
   type SessionHeader,
   UsageCounter,
 } from "@bonsai-agent/session";
-import { entryBody } from "./bodies.ts";
+import { type AskedCall, entryBody } from "./bodies.ts";
 import { type ChunkPlace, type EntryBody, type PageData, type PageRows, rowKinds } from "./page-data.ts";
 import { Redaction } from "./redaction.ts";
 import { CompactionRows, type RequestOptions, RequestRows } from "./requests.ts";
@@ -130,15 +129,18 @@ export class SessionPage {
   }
 
   /** The call that a result answers: of the first answer above it. */
-  #callOf({ toolCallId }: ToolResultMessage, row: number): ToolCall | undefined {
+  #callOf({ toolCallId }: ToolResultMessage, row: number): AskedCall | undefined {
     const { numbers, data } = this.#read;
     const { parents } = data.rows;
     let at = parents[row] ?? -1;
     for (let step = 0; step < MOST_STEPS && at >= 0; step += 1) {
       const number = numbers[at]!;
       const entry = this.#chunk.get(number) ?? this.#shownAt(number);
-      if (entry?.type === "message" && entry.message?.role === "assistant")
-        return toolCalls(entry.message).find(({ id }) => id === toolCallId);
+      if (entry?.type === "message" && entry.message?.role === "assistant") {
+        const calls = toolCalls(entry.message);
+        const call = calls.find(({ id }) => id === toolCallId);
+        return call && { call, isOnly: calls.length === 1 };
+      }
       at = parents[at] ?? -1;
     }
     return undefined;

@@ -122,7 +122,8 @@ function summaryFacts(entry: SummaryEntry): Array<[string, string]> {
   add("Masked", results(manifest.masked));
   const { provider, modelId } = isRecord(manifest.state) ? manifest.state : {};
   add("Agent's model", typeof modelId === "string" ? `${provider}/${modelId}` : undefined);
-  add("Summary requests", typeof manifest.requests === "number" ? String(manifest.requests) : undefined);
+  const { requests } = manifest;
+  add("Summary requests", typeof requests === "number" && requests > 0 ? String(requests) : undefined);
   add("Cost", costOf(entry, manifest.costUsd));
   const preset = isRecord(manifest.settings) ? manifest.settings.preset : undefined;
   add("Preset", typeof preset === "string" ? preset : undefined);

@@ -4,18 +4,23 @@ import { type MapRun, rowKinds, type SummaryBody } from "../../src/page-data.ts"
 import { address, linkTo } from "../address.ts";
 import { isOnBranch, isUndoneHere } from "../context/requests.ts";
 import { TextInLine } from "../long-text.tsx";
+import { Markdown } from "../markdown.tsx";
 import { counted, digits, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { kindName, kindTitle, rowOf } from "../session-tree.ts";
 import { Facts } from "../transcript/part.tsx";
 import { useBody } from "../use-body.ts";
+import { type SummaryBlock, summaryBlocks } from "./summary-blocks.ts";
 
-/** A compaction or the summary of a branch, opened; without one in the address, the list of them. */
+/** The address without a compaction: the latest of the branch is open. */
+const ALL = "all";
+
+/** All compactions and branch summaries, one of them open. */
 export function Compaction() {
   const to = address.value;
   const id = to.view === "compaction" ? to.id : "";
-  const row = rowOf.value.get(id);
   const summaries = summaryRows.value;
+  const row = id === ALL ? (summaries.findLast(isOnBranch) ?? summaries.at(-1)) : rowOf.value.get(id);
   const at = row === undefined ? -1 : summaries.indexOf(row);
   return (
     <section class="compaction" aria-label="Compactions">
@@ -24,7 +29,7 @@ export function Compaction() {
       <SummaryList summaries={summaries} shown={row} />
       {at >= 0 && <Neighbours at={at} />}
       {at >= 0 && <Opened key={row} row={row!} />}
-      {id !== "all" && at < 0 && <p>This session has no compaction {id}.</p>}
+      {id !== ALL && at < 0 && <p>This session has no compaction {id}.</p>}
     </section>
   );
 }
@@ -65,7 +70,7 @@ function showIn(list: HTMLElement, element: HTMLElement): void {
 function SummaryLink({ row, isShown }: { row: number; isShown: boolean }) {
   const { rows } = page.value!;
   const facts = compactionAt.value.get(row);
-  const after = facts?.tokensAfter === undefined ? "" : ` → ${digits(facts.tokensAfter)}`;
+  const after = facts?.tokensAfter === undefined ? "" : ` to ${digits(facts.tokensAfter)}`;
   return (
     <li>
       <a
@@ -92,11 +97,11 @@ function Neighbours({ at }: { at: number }) {
     );
   return (
     <nav class="neighbours" aria-label="Other compactions">
-      {link(summaries[at - 1], "← Previous")}
+      {link(summaries[at - 1], "Previous")}
       <span>
         {digits(at + 1)} of {digits(summaries.length)}
       </span>
-      {link(summaries[at + 1], "Next →")}
+      {link(summaries[at + 1], "Next")}
     </nav>
   );
 }
@@ -184,12 +189,14 @@ function FateTable({ before, after }: { before: readonly MapRun[]; after: readon
     .map((fate) => ({ fate, before: sumOf(before, fate), after: sumOf(after, fate) }))
     .filter((row) => row.before.messages + row.after.messages > 0);
   return (
-    <table class="totals">
+    <table class="totals figures">
       <thead>
         <tr>
           <th scope="col">Messages</th>
-          <th scope="col">Count before → after</th>
-          <th scope="col">Tokens before → after</th>
+          <th scope="col">Count before</th>
+          <th scope="col">after</th>
+          <th scope="col">Tokens before</th>
+          <th scope="col">after</th>
         </tr>
       </thead>
       <tbody>
@@ -198,12 +205,9 @@ function FateTable({ before, after }: { before: readonly MapRun[]; after: readon
             <th scope="row">
               <span class={`swatch ${fate}`} /> {fate}
             </th>
-            <td>
-              {digits(was.messages)} → {digits(is.messages)}
-            </td>
-            <td>
-              {digits(was.tokens)} → {digits(is.tokens)}
-            </td>
+            {[was.messages, is.messages, was.tokens, is.tokens].map((count, column) => (
+              <td key={column}>{digits(count)}</td>
+            ))}
           </tr>
         ))}
       </tbody>
@@ -275,10 +279,7 @@ function Words({ summary: { words } }: { summary: SummaryBody }) {
       <ul class="words">
         {words.map(({ text, rows }, at) => (
           <li key={at}>
-            <span class="text">
-              <TextInLine text={text} />
-            </span>{" "}
-            <Rows rows={rows} />
+            <Markdown text={text} isOpen={false} /> <Rows rows={rows} />
           </li>
         ))}
       </ul>
@@ -296,12 +297,10 @@ function Sources({ summary: { lines } }: { summary: SummaryBody }) {
     <>
       <h3>Summary with its sources</h3>
       <ol class="lines">
-        {lines.slice(0, most).map(({ text, rows, isMatched, isHeading }, at) => (
-          <li key={at}>
-            <span class={isHeading ? "text heading" : "text"}>
-              <TextInLine text={text || " "} />
-            </span>{" "}
-            {!goesOn(lines, at) && <Rows rows={rows} isMatched={isMatched} />}
+        {summaryBlocks(lines.slice(0, most)).map((block, at) => (
+          <li key={at} style={{ marginLeft: `${Math.min(block.indent, MAX_INDENT) / 2}em` }}>
+            <Markdown text={withoutIds(block)} isOpen={false} />
+            <Rows rows={block.rows} isMatched={block.isMatched} />
           </li>
         ))}
       </ol>
@@ -314,11 +313,14 @@ function Sources({ summary: { lines } }: { summary: SummaryBody }) {
   );
 }
 
-/** A line that goes on with what the line before it said rests on the same. */
-function goesOn(lines: SummaryBody["lines"], at: number): boolean {
-  const [line, before] = [lines[at]!, lines[at - 1]];
-  if (before === undefined || !(line.text === "" || line.text.startsWith("  "))) return false;
-  return !line.isMatched && line.rows.join() === before.rows.join();
+const MAX_INDENT = 12;
+
+/** Without the ids of the entries that its links lead to. */
+function withoutIds({ text, rows }: SummaryBlock): string {
+  const { ids } = page.value!.rows;
+  return text.replace(/ ?\[([\w-]{4,})\]/g, (named, id: string) =>
+    rows.some((row) => ids[row]!.startsWith(id)) ? "" : named,
+  );
 }
 
 /** So many sources of one line are named. */

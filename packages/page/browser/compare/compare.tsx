@@ -1,3 +1,4 @@
+import { lineText } from "@bonsai-agent/messages/line-text";
 import { useEffect, useState } from "preact/hooks";
 import { type ComparedSide, type Comparison, compareRows, sidesOf } from "../../src/compare.ts";
 import { address, go, linkTo } from "../address.ts";
@@ -25,18 +26,17 @@ export function Compare() {
   return (
     <section class="compare" aria-label="Compare two entries">
       <h2>Compare two entries</h2>
-      <div class="choice">
-        <EndChoice name="A" value={a} ends={ends} onChoose={(row) => choose("a", row)} />
-        <EndChoice name="B" value={b} ends={ends} onChoose={(row) => choose("b", row)} />
-      </div>
+      {(ends.length > 1 || idA !== undefined) && (
+        <div class="choice">
+          <EndChoice name="A" value={a} ends={ends} onChoose={(row) => choose("a", row)} />
+          <EndChoice name="B" value={b} ends={ends} onChoose={(row) => choose("b", row)} />
+        </div>
+      )}
+      {ends.length < 2 && <p>This session has one branch.</p>}
       <p class="quiet">
         To compare other entries, choose them in the <a href={linkTo({ view: "tree" })}>tree</a>.
       </p>
-      {a === undefined || b === undefined ? (
-        <p>{ends.length < 2 ? "This session has one branch." : "Choose two entries."}</p>
-      ) : (
-        <Compared a={a} b={b} />
-      )}
+      {a !== undefined && b !== undefined && <Compared a={a} b={b} />}
     </section>
   );
 }
@@ -75,7 +75,8 @@ const MOST_ENDS = 500;
 function nameOf(row: number): string {
   const { previews } = page.value!.rows;
   const label = labelOf.value.get(row);
-  return `${label === undefined ? "" : `[${label}] `}${kindName(row)}: ${previews[row]!.slice(0, 60)}`;
+  const text = previews[row]!;
+  return `${label === undefined ? "" : `[${label}] `}${kindName(row)}${text === "" ? "" : `: ${text}`}`;
 }
 
 function Compared({ a, b }: { a: number; b: number }) {
@@ -162,7 +163,7 @@ function Side({ name, row, side }: { name: string; row: number; side: ComparedSi
           <li key={at}>
             <span class={state === "passed" ? "passed" : "failed"}>{state}</span>{" "}
             <a href={linkTo({ view: "entry", id: ids[at]! })}>
-              <code>{text.length > MOST_COMMAND_CHARS ? `${text.slice(0, MOST_COMMAND_CHARS)}…` : text}</code>
+              <code>{lineText([{ text }], MAX_COMMAND_CHARS)}</code>
             </a>
           </li>
         ))}
@@ -178,7 +179,7 @@ const MOST_COMMANDS = 50;
 /** Of files and of what was said. */
 const MOST_LISTED = 300;
 /** The rest stands in its entry. */
-const MOST_COMMAND_CHARS = 1_000;
+const MAX_COMMAND_CHARS = 1_000;
 
 function Files({ name, files }: { name: string; files: readonly string[] }) {
   if (files.length === 0) return null;

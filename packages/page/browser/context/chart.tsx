@@ -4,6 +4,7 @@ import type { PageRequest } from "../../src/page-data.ts";
 import { counted, digits, short } from "../numbers.ts";
 import { theme } from "../theme.ts";
 import { ContextDrawing, LANES_PIXELS } from "./drawing.ts";
+import { Sign, type SignName } from "./legend-sign.tsx";
 import { priceClasses } from "./price-classes.ts";
 import {
   type ContextMark,
@@ -25,8 +26,8 @@ export interface ChartProps {
 }
 
 const CHART_PIXELS = 340;
-/** Of a bar; where there is less space, what they rise to is drawn as an area. */
-const LEAST_BAR_PIXELS = 3;
+/** Narrower bars have no edges and no gaps between them. */
+const MIN_EDGED_BAR_PIXELS = 3;
 
 /** Tokens of each request, by what they cost; with the window, the threshold, and what made the context smaller. */
 export function Chart({ requests, chosen, onChoose, onPoint }: ChartProps) {
@@ -35,7 +36,9 @@ export function Chart({ requests, chosen, onChoose, onPoint }: ChartProps) {
   const latest = useRef({ chosen, onChoose, onPoint });
   latest.current = { chosen, onChoose, onPoint };
   const isDark = useDarkScheme();
-  const [marks, runs, spent] = [contextMarks.value, windowRuns.value, spentUsd.value];
+  const [marks, runs] = [contextMarks.value, windowRuns.value];
+  // One request has costs, but no line.
+  const spent = requests.length > 1 ? spentUsd.value : undefined;
   useEffect(() => {
     const element = place.current!;
     // Paper has other colours than the screen: what was drawn keeps its own ground.
@@ -78,7 +81,7 @@ export function Chart({ requests, chosen, onChoose, onPoint }: ChartProps) {
         }}
       />
       <figcaption>
-        <Legend runs={runs} hasCosts={spent !== undefined} />
+        <Legend requests={requests} runs={runs} hasCosts={spent !== undefined} />
       </figcaption>
     </figure>
   );
@@ -144,34 +147,66 @@ function listen(
 }
 
 interface LegendProps {
+  requests: readonly PageRequest[];
   runs: readonly WindowRun[];
   hasCosts: boolean;
 }
 
-function Legend({ runs, hasCosts }: LegendProps) {
+/** Names what is drawn, and nothing else. */
+function Legend({ requests, runs, hasCosts }: LegendProps) {
   const { compaction, undone, mask, overflow } = markCounts.value;
-  const { windowTokens, thresholdTokens } = runs.findLast((run) => run.windowTokens !== undefined) ?? {};
-  const signs: Array<[sign: string, text: string, isShown: boolean]> = [
-    ["—", `window ${short(windowTokens ?? 0)}`, windowTokens !== undefined],
-    ["┄", `threshold ${short(thresholdTokens ?? 0)}`, thresholdTokens !== undefined],
-    ["▼", counted(compaction, "compaction"), compaction > 0],
-    ["▽", counted(undone, "undone compaction"), undone > 0],
-    ["○", `${counted(mask, "mask")} (● = several)`, mask > 0],
-    ["✕", `${counted(overflow, "request")} too large`, overflow > 0],
-    ["╱", "total dollars (right axis)", hasCosts],
+  const pixelTokens = topTokens(runs) / CHART_PIXELS;
+  const classes = priceClasses.filter(({ name }) => requests.some((request) => request[name] > pixelTokens));
+  const signs: Array<[sign: SignName, text: string | undefined, isShown?: boolean]> = [
+    ["window", limitText(runs, ["windowTokens", "window"])],
+    ["threshold", limitText(runs, ["thresholdTokens", "threshold"])],
+    ["compaction", counted(compaction, "compaction"), compaction > 0],
+    ["undone", counted(undone, "undone compaction"), undone > 0],
+    ["mask", `${counted(mask, "mask")} (filled: several)`, mask > 0],
+    ["overflow", `${counted(overflow, "request")} too large`, overflow > 0],
+    ["dollars", "total dollars (right axis)", hasCosts],
   ];
   return (
     <ul class="legend">
-      {priceClasses.map(({ name, label }, at) => (
+      {classes.map(({ name, label }, at) => (
         <li key={name}>
           <span class={`swatch ${name}`} /> {label}
-          {at === 0 ? " (bottom)" : at === priceClasses.length - 1 ? " (top)" : ""}
+          {classes.length > 1 && (at === 0 ? " (bottom)" : at === classes.length - 1 ? " (top)" : "")}
         </li>
       ))}
-      {signs.map(([sign, text, isShown]) => isShown && <li key={sign}>{`${sign} ${text}`}</li>)}
+      {signs.map(
+        ([sign, text, isShown = text !== undefined]) =>
+          isShown && (
+            <li key={sign}>
+              <Sign name={sign} /> {text}
+            </li>
+          ),
+      )}
     </ul>
   );
 }
+
+/** The sizes that the chart reaches up to, in words: "window 200k", "windows 200k, 64k"; undefined if there are none. */
+function limitText(
+  runs: readonly WindowRun[],
+  [field, noun]: ["windowTokens", "window"] | ["thresholdTokens", "threshold"],
+): string | undefined {
+  const top = topTokens(runs);
+  const drawn = runs.map((run) => run[field]).filter((tokens) => tokens !== undefined && tokens <= top);
+  const sizes = [...new Set(drawn as number[])].map(short);
+  return sizes.length === 0 ? undefined : `${noun}${sizes.length > 1 ? "s" : ""} ${sizes.join(", ")}`;
+}
+
+/** The upper end of the token axis: above the highest request, and above the window unless that is far away. */
+function topTokens(runs: readonly WindowRun[]): number {
+  const highest = highestTokens.peek();
+  const limits = runs.flatMap(({ windowTokens, thresholdTokens }) => [windowTokens, thresholdTokens]);
+  const near = limits.filter((tokens) => tokens !== undefined && tokens <= highest * MAX_HEADROOM);
+  return Math.max(highest, ...(near as number[])) * 1.08 || 1;
+}
+
+/** A window is drawn if it is at most this many times the highest request. */
+const MAX_HEADROOM = 4;
 
 /** Stacked, the highest first: each is drawn over the one before. */
 function columnsOf(requests: readonly PageRequest[], spent: number[] | undefined): uPlot.AlignedData {
@@ -180,7 +215,7 @@ function columnsOf(requests: readonly PageRequest[], spent: number[] | undefined
     requests.map(promptOf),
     requests.map(({ cacheRead, cacheWrite }) => cacheRead + cacheWrite),
     requests.map(({ cacheRead }) => cacheRead),
-    ...(spent === undefined ? [] : [spent, spent]),
+    ...(spent === undefined ? [] : [spent]),
   ];
 }
 
@@ -194,11 +229,11 @@ interface Drawn {
 function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn): uPlot.Options {
   const colour = coloursOf(element);
   const width = Math.max(200, element.clientWidth);
-  const hasBars = requests.length * LEAST_BAR_PIXELS < width;
-  const paths = hasBars ? uPlot.paths.bars!({ size: [0.9, 60] }) : uPlot.paths.linear!();
+  const isEdged = requests.length * MIN_EDGED_BAR_PIXELS < width;
+  const paths = uPlot.paths.bars!({ size: isEdged ? [0.9, 60] : [1, 60, 1] });
   const filled = (name: string, label: string): uPlot.Series => ({
     ...{ label, paths, fill: colour(name), stroke: colour(`${name}-edge`) },
-    width: 1,
+    width: isEdged ? 1 : 0,
     points: { show: false },
   });
   const axis: uPlot.Axis = {
@@ -213,22 +248,21 @@ function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn
       return values.map((value) => (value < 10 ? `$${value.toFixed(places)}` : `$${short(value)}`));
     },
   };
-  const windows = runs.map(({ windowTokens }) => windowTokens ?? 0);
-  const window = windows.reduce((most, each) => Math.max(most, each), 0);
-  const highest = highestTokens.peek();
   return {
     ...{ width, height: CHART_PIXELS, legend: { show: false } },
     padding: [marks.length > 0 ? LANES_PIXELS : 16, spent === undefined ? 16 : 0, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, points: { show: false } },
     scales: {
       x: { time: false, range: [0, requests.length + 1] },
-      y: { range: [0, Math.max(highest, Math.min(window, highest * 3)) * 1.08 || 1] },
+      y: { range: [0, topTokens(runs)] },
       usd: { range: [0, (spent?.at(-1) ?? 0) * 1.08 || 1] },
     },
     axes: [
       {
         ...axis,
-        values: (_, values) => values.map((value) => (Number.isInteger(value) ? digits(value) : "")),
+        incrs: requestSteps,
+        values: (_, values) =>
+          values.map((value) => (value >= 1 && value <= requests.length ? digits(value) : "")),
       },
       { ...axis, size: 56, values: (_, values) => values.map(short) },
       ...(spent === undefined ? [] : [dollarAxis]),
@@ -240,7 +274,12 @@ function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn
       filled("--cache-read", "Cache read"),
       ...(spent === undefined
         ? []
-        : [dollarSeries(colour("--page"), 6), dollarSeries(colour("--accent"), 2)]),
+        : [
+            {
+              ...{ label: "Total dollars", scale: "usd", stroke: colour("--accent"), width: 2 },
+              points: { show: false },
+            },
+          ]),
     ],
     hooks: {
       draw: [
@@ -256,10 +295,8 @@ function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn
   };
 }
 
-/** Drawn twice, first as the ground on which it is seen over bars of any colour. */
-function dollarSeries(stroke: string, width: number): uPlot.Series {
-  return { label: "Total dollars", scale: "usd", stroke, width, points: { show: false } };
-}
+/** Requests between two lines of the grid. */
+const requestSteps = [1, 10, 100, 1_000, 10_000, 100_000].flatMap((step) => [step, 2 * step, 5 * step]);
 
 /** `light-dark()` is resolved only where it is used. */
 function coloursOf(element: HTMLElement): (name: string) => string {

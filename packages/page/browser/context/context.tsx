@@ -97,7 +97,7 @@ function Totals() {
   return (
     <>
       <h3>Cost of this branch</h3>
-      <table class="totals">
+      <table class="totals figures">
         <caption>
           {counted(number, "request")} on this branch
           {all > number && `, ${digits(all)} on all branches`}

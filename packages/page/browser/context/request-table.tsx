@@ -45,7 +45,7 @@ function Pages({ requests, chosen }: RequestTableProps) {
       </p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls is scrolled with the keyboard, too */}
       <section class="wide" aria-label="Table of requests" tabIndex={0}>
-        <table>
+        <table class="figures">
           <thead>
             <tr>
               {headings.map((heading) => (

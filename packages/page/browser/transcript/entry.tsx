@@ -7,7 +7,7 @@ import { page } from "../page-store.ts";
 import { hasFlag, kindOf, kindTitle, labelOf, maskOf, requestOf } from "../session-tree.ts";
 import { useBody } from "../use-body.ts";
 import { hits, query } from "./find.ts";
-import { Facts, Part } from "./part.tsx";
+import { Facts, Folded, Part } from "./part.tsx";
 import { isPrinting } from "./print.ts";
 
 /** One entry of the transcript. */
@@ -46,10 +46,10 @@ function Head({ row }: { row: number }) {
         </a>
       )}
       <Masked row={row} />
+      <CopyAddress id={id} />
       <a class="quiet address" href={linkTo({ view: "entry", id })} title="Permanent link to this entry">
         <time dateTime={timeIso(times[row]!)}>{timeText(times[row]!) || "no time"}</time>
       </a>
-      <CopyAddress id={id} />
     </header>
   );
 }
@@ -104,10 +104,12 @@ function Body({ row }: { row: number }) {
         {loss.map(({ text }) => (
           <p key={text}>{text}</p>
         ))}
+        <Folded title="Summary" name={`${row}`} isOpen={isOpen} kind="summary">
+          <Parts row={row} parts={body.parts} isOpen={isOpen} />
+        </Folded>
         <p>
-          <a href={linkTo({ view: "compaction", id: ids[row]! })}>Show details, loss check and summary</a>
+          <a href={linkTo({ view: "compaction", id: ids[row]! })}>Show the summary with its sources</a>
         </p>
-        {isOpen && body.parts.map((part, at) => <Part key={at} part={part} name={`${row}/${at}`} isOpen />)}
       </div>
     );
   }

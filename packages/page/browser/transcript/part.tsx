@@ -1,3 +1,4 @@
+import { lineText } from "@bonsai-agent/messages/line-text";
 import { useState } from "preact/hooks";
 import { type BodyPart, isPicture } from "../../src/page-data.ts";
 import { Code, Diff } from "../code.tsx";
@@ -8,6 +9,7 @@ import { foldOf, setFold } from "./folds.ts";
 
 /** So long a text of a tool is shown without being opened. */
 const SHORT_CHARS = 240;
+const FIRST_LINE_CHARS = 120;
 
 interface PartProps<Type extends BodyPart["type"] = BodyPart["type"]> {
   part: BodyPart & { type: Type };
@@ -129,19 +131,19 @@ function Output({ part, name, isOpen }: PartProps<"output">) {
       {text !== "" && <Code text={text} language={language ?? ""} label="Output" isOpen={isOpen} />}
     </>
   );
-  const asked = call !== undefined && <span class="asked">{call} </span>;
+  const asked = call !== undefined && call !== "" && <span class="asked">{call} </span>;
   if (diff === undefined && text.length <= SHORT_CHARS && !text.includes("\n"))
     return (
-      <>
+      <div class="short">
         {asked}
         {text === "" ? (
           <p class="quiet">No output.</p>
         ) : (
           <pre class={isError ? "plain failed" : "plain"}>{text}</pre>
         )}
-      </>
+      </div>
     );
-  const first = text.trimStart().split("\n", 1)[0]!.slice(0, 120);
+  const first = lineText([{ text: text.trimStart().split("\n", 1)[0]! }], FIRST_LINE_CHARS);
   return (
     <Folded
       kind={isError ? "output failed" : "output"}

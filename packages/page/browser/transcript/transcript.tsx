@@ -10,7 +10,7 @@ import { FindBar } from "./find-bar.tsx";
 import { markHits } from "./marks.ts";
 import { isPrinting, MOST_PRINTED } from "./print.ts";
 
-/** What keeps the books is shown when it is asked for. */
+/** Labels, masks, hidden texts and other records are shown on demand. */
 const showsAll = signal(false);
 
 /** Rows that are drawn. What the address names is always among them. */
@@ -76,7 +76,7 @@ export function Transcript() {
               showsAll.value = event.currentTarget.checked;
             }}
           />{" "}
-          include labels, masks and other records
+          show all records
         </label>
       </div>
       <FindBar

@@ -90,7 +90,13 @@ function isWanted(row: number, text: string, ends: ReadonlySet<number>): boolean
       return isSummary;
     case "turns":
       // Who searches means all that was said.
-      return text !== "" || hasFlag(row, "turn") || ends.has(row) || labelOf.value.has(row) || isSummary;
+      return (
+        text !== "" ||
+        (hasFlag(row, "turn") && !isQuiet(row)) ||
+        ends.has(row) ||
+        labelOf.value.has(row) ||
+        isSummary
+      );
   }
 }
 

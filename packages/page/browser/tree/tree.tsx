@@ -11,7 +11,6 @@ import { type Filter, filter, filters, type OutlineLine, outline, wanted } from 
 export function Tree({ isBeside = false }: { isBeside?: boolean }) {
   const control = useRef<ListControl | null>(null);
   const lines = outline.value;
-  const id = isBeside ? "side" : "tree";
   const to = address.value;
   const shown = to.view === "entry" ? to.id : undefined;
   useEffect(() => {
@@ -28,9 +27,8 @@ export function Tree({ isBeside = false }: { isBeside?: boolean }) {
       }}
     >
       <div class="tools">
-        <label for={`${id}-filter`}>Show</label>
         <select
-          id={`${id}-filter`}
+          aria-label="Show"
           value={filter.value}
           onChange={(event) => {
             filter.value = event.currentTarget.value as Filter;
@@ -42,10 +40,10 @@ export function Tree({ isBeside = false }: { isBeside?: boolean }) {
             </option>
           ))}
         </select>
-        <label for={`${id}-search`}>Search</label>
         <input
-          id={`${id}-search`}
           type="search"
+          aria-label="Search"
+          placeholder="Search"
           value={wanted.value}
           autocomplete="off"
           onInput={(event) => {

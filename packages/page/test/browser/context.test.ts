@@ -185,7 +185,7 @@ describe("the context over time", () => {
     expect((await links.allTextContents()).join()).not.toContain("another branch");
     await links.nth(1).click();
     await page.getByText("This compaction was undone").waitFor();
-    await page.getByRole("link", { name: "Next →" }).click();
+    await page.getByRole("link", { name: "Next", exact: true }).click();
     await expect.poll(() => links.nth(2).getAttribute("aria-current")).toBe("true");
     await page.locator(".strip button").first().click();
     const entries = page.locator(".run li a");

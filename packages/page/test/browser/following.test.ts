@@ -1,14 +1,12 @@
 import { createSession, MemoryStore, openSession, type Session } from "@bonsai-agent/session";
-import type { BrowserContext, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterEach, expect, test } from "vitest";
 import { type ServedPage, SessionPage, servePage } from "../../src/index.ts";
 import { useBrowser } from "./shown-page.ts";
 
 const show = useBrowser();
 const served: ServedPage[] = [];
-const contexts: BrowserContext[] = [];
 afterEach(async () => {
-  for (const context of contexts.splice(0)) await context.close();
   for (const page of served.splice(0)) await page.close();
 });
 
@@ -40,7 +38,6 @@ async function followed(...said: string[]) {
   const page = await servePage({ source });
   served.push(page);
   const shown = await show(page.url);
-  contexts.push(shown.page.context());
   return { source, url: page.url, ...shown };
 }
 
@@ -111,6 +108,7 @@ test("eight pages of one address all follow, also when the one that listens is c
   for (const each of others) await entry(each, "three").waitFor();
   await others[6]!.reload();
   await entry(others[6]!, "three").waitFor();
+  await others[6]!.context().close();
 });
 
 test("what is looked for is looked for in what comes too, from where one is; Escape gives the focus back", async () => {

@@ -1,11 +1,9 @@
 import type { Page } from "playwright-core";
 import { beforeAll, expect, test } from "vitest";
-import { exported, type ShownPage, useBrowser } from "./shown-page.ts";
+import { exported, useBrowser } from "./shown-page.ts";
 import { type WorkSession, workSession } from "./work-session.ts";
 
 const show = useBrowser();
-/** A browser beside other tests takes its time. */
-const patient = { timeout: 15_000 };
 let work: WorkSession;
 let url: string;
 
@@ -21,11 +19,8 @@ const windows = [
   { width: 400, height: 420 },
 ] as const;
 
-const shownAt = (hash: string, viewport: (typeof windows)[number]): Promise<ShownPage> =>
-  show(`${url}${hash}`, { viewport });
-
 /** How much of an element is on the screen, in pixels of its height, after it was scrolled to. */
-const seenPixels = async (page: Page, selector: string) =>
+const seenPixels = (page: Page, selector: string) =>
   page
     .locator(selector)
     .first()
@@ -40,62 +35,60 @@ const seenPixels = async (page: Page, selector: string) =>
       return Math.min(bottom, innerHeight) - Math.max(top, 0);
     });
 
-test.for(windows)("in a window of $width x $height every list can be read", async (viewport) => {
-  for (const [hash, list] of [
-    ["#/transcript", ".transcript .scroller"],
-    ["#/tree", "main .tree .scroller"],
+test("every list can be read, and every view can be scrolled to its end", async () => {
+  const { page } = await show(url);
+  for (const [hash, element, pixels] of [
+    ["#/transcript", ".transcript .scroller", 120],
+    ["#/tree", "main .tree .scroller", 120],
+    ["#/context", "main section > :last-child", 10],
+    [`#/compaction/${work.id("compaction")}`, "main article > :last-child", 10],
+    ["#/compare", "main .sides", 10],
   ] as const) {
-    const { page } = await shownAt(hash, viewport);
-    await page.locator(list).waitFor();
-    expect(await seenPixels(page, list), hash).toBeGreaterThan(120);
-    await page.context().close();
+    await page.evaluate((to) => {
+      location.hash = to;
+    }, hash);
+    await page.locator(element).first().waitFor();
+    for (const viewport of windows) {
+      await page.setViewportSize(viewport);
+      const message = `${hash} in ${viewport.width} x ${viewport.height}`;
+      await expect.poll(() => seenPixels(page, element), { message }).toBeGreaterThan(pixels);
+    }
   }
 });
 
-test.for(windows)(
-  "in a window of $width x $height every view can be scrolled to its end",
-  async (viewport) => {
-    for (const hash of ["#/context", `#/compaction/${work.id("compaction")}`, "#/compare"]) {
-      const { page } = await shownAt(hash, viewport);
-      await page.locator("main h2").first().waitFor();
-      expect(await seenPixels(page, "main section > :last-child"), hash).toBeGreaterThan(10);
-      await page.context().close();
-    }
-  },
-);
-
 test("in a short window an address, and a hit, lead to what can be seen", async () => {
-  const { page, misdeeds } = await shownAt(`#/entry/${work.id("turn 25")}`, windows[0]);
+  const { page, misdeeds } = await show(`${url}#/entry/${work.id("turn 25")}`);
+  await page.setViewportSize(windows[0]);
+  await page.reload();
   const seen = () =>
     page.locator(".entry.addressed h2").evaluate((element) => {
       const { left, top } = element.getBoundingClientRect();
       return document.elementFromPoint(left + 2, top + 4) === element;
     });
-  await expect.poll(seen, patient).toBe(true);
+  await expect.poll(seen).toBe(true);
   await page.keyboard.press("/");
   await page.keyboard.type("buried treasure");
-  await expect.poll(() => page.locator(".find output").textContent(), patient).toBe("1 hit in 1 entry");
+  await expect.poll(() => page.locator(".find output").textContent()).toBe("1 hit in 1 entry");
   await page.keyboard.press("Enter");
   await expect
-    .poll(
-      () =>
-        page.evaluate(() => {
-          const [range] = [...(CSS.highlights.get("found-now") ?? [])] as Range[];
-          if (range === undefined) return undefined;
-          const { top, height, left } = range.getBoundingClientRect();
-          const on = document.elementFromPoint(left + 2, top + height / 2);
-          return on?.contains(range.startContainer.parentElement) ?? false;
-        }),
-      patient,
+    .poll(() =>
+      page.evaluate(() => {
+        const [range] = [...(CSS.highlights.get("found-now") ?? [])] as Range[];
+        if (range === undefined) return undefined;
+        const { top, height, left } = range.getBoundingClientRect();
+        const on = document.elementFromPoint(left + 2, top + height / 2);
+        return on?.contains(range.startContainer.parentElement) ?? false;
+      }),
     )
     .toBe(true);
   expect(misdeeds).toEqual([]);
 });
 
 test("the keys can all be read in a short window", async () => {
-  const { page } = await shownAt("#/transcript", windows[0]);
+  const { page } = await show(url);
+  await page.setViewportSize(windows[0]);
   await page.keyboard.press("?");
   await page.getByRole("heading", { name: "Keys" }).waitFor();
   for (const end of [".keys h2", ".keys button"])
-    expect(await seenPixels(page, end), end).toBeGreaterThan(10);
+    await expect.poll(() => seenPixels(page, end), { message: end }).toBeGreaterThan(10);
 });

@@ -17,50 +17,83 @@ export interface ShownPage {
   misdeeds: string[];
 }
 
-/** A browser for the tests of a file. @returns opens a page in a context of its own */
+/**
+ * A browser for the tests of a file.
+ * @returns opens a page. Calls with the same options share one, so that the one that was opened before is gone
+ */
 export function useBrowser(): (url: string, options?: BrowserContextOptions) => Promise<ShownPage> {
   let browser: Browser;
+  const pages = new Map<string, WatchedPage>();
   beforeAll(async () => {
     browser = await launch(inject("chromium"));
   });
   afterAll(() => browser.close());
   return async (url, options = {}) => {
-    const context = await browser.newContext({
-      viewport: { width: 1280, height: 800 },
-      locale: "en-US",
-      timezoneId: "UTC",
-      ...options,
-    });
-    context.setDefaultTimeout(15_000);
-    const page = await context.newPage();
-    const misdeeds = watched(page, new URL(url));
-    await page.goto(url);
-    await page.locator("main").waitFor();
-    return { page, misdeeds };
+    const key = JSON.stringify(options);
+    let watched = pages.get(key);
+    if (watched === undefined || watched.page.isClosed()) {
+      watched = new WatchedPage(await openPage(browser, options));
+      pages.set(key, watched);
+    }
+    await watched.open(url);
+    return { page: watched.page, misdeeds: watched.misdeeds };
   };
 }
 
-function watched(page: Page, url: URL): string[] {
-  const misdeeds: string[] = [];
-  const own = (asked: string) =>
-    asked.startsWith("data:image/") || asked.split("#")[0]!.startsWith(url.href.split("#")[0]!);
-  page.on("request", (request) => {
-    if (!own(request.url())) misdeeds.push(`asked for ${request.url().slice(0, 200)}`);
+async function openPage(browser: Browser, options: BrowserContextOptions): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    locale: "en-US",
+    timezoneId: "UTC",
+    ...options,
   });
-  page.on("framenavigated", (frame) => {
-    if (!own(frame.url())) misdeeds.push(`went to ${frame.url()}`);
-  });
-  page.on("dialog", (dialog) => {
-    misdeeds.push(`opened a dialog: ${dialog.message()}`);
-    void dialog.dismiss();
-  });
-  page.on("popup", (popup) => misdeeds.push(`opened a window: ${popup.url()}`));
-  page.on("download", (download) => misdeeds.push(`downloaded ${download.url()}`));
-  page.on("pageerror", (error) => misdeeds.push(`failed: ${error.message}`));
-  page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) misdeeds.push(`said: ${message.text()}`);
-  });
-  return misdeeds;
+  context.setDefaultTimeout(15_000);
+  return context.newPage();
+}
+
+/** A page that notes what it does, anew for each address. */
+class WatchedPage {
+  readonly page: Page;
+  misdeeds: string[] = [];
+  /** Undefined while one page makes room for the next. */
+  #url: string | undefined;
+
+  constructor(page: Page) {
+    this.page = page;
+    page.on("request", (request) => {
+      if (!this.#isOwn(request.url())) this.#note(`asked for ${request.url().slice(0, 200)}`);
+    });
+    page.on("framenavigated", (frame) => {
+      if (!this.#isOwn(frame.url())) this.#note(`went to ${frame.url()}`);
+    });
+    page.on("dialog", (dialog) => {
+      this.#note(`opened a dialog: ${dialog.message()}`);
+      void dialog.dismiss();
+    });
+    page.on("popup", (popup) => this.#note(`opened a window: ${popup.url()}`));
+    page.on("download", (download) => this.#note(`downloaded ${download.url()}`));
+    page.on("pageerror", (error) => this.#note(`failed: ${error.message}`));
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) this.#note(`said: ${message.text()}`);
+    });
+  }
+
+  async open(url: string): Promise<void> {
+    this.#url = undefined;
+    await this.page.goto("about:blank");
+    this.misdeeds = [];
+    this.#url = new URL(url).href.split("#")[0]!;
+    await this.page.goto(url);
+    await this.page.locator("main").waitFor();
+  }
+
+  #isOwn(asked: string): boolean {
+    return asked.startsWith("data:image/") || asked.split("#")[0]!.startsWith(this.#url ?? "");
+  }
+
+  #note(misdeed: string): void {
+    if (this.#url !== undefined) this.misdeeds.push(misdeed);
+  }
 }
 
 /** A session written as one HTML file. @returns its address */
