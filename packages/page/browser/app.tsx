@@ -1,3 +1,4 @@
+import { count, counted } from "@bonsai-agent/messages/numbers";
 import { signal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
 import { type Address, address, linkTo } from "./address.ts";
@@ -5,9 +6,9 @@ import { Compaction } from "./compaction/compaction.tsx";
 import { Compare } from "./compare/compare.tsx";
 import { Context } from "./context/context.tsx";
 import { keys, showsKeys } from "./keyboard.ts";
-import { counted, digits, timeText } from "./numbers.ts";
 import { connection, page } from "./page-store.ts";
 import { type Theme, theme, themes } from "./theme.ts";
+import { timeText } from "./time.ts";
 import { printPage } from "./transcript/print.ts";
 import { Transcript } from "./transcript/transcript.tsx";
 import { Tree } from "./tree/tree.tsx";
@@ -47,7 +48,7 @@ function Head() {
     session.program,
     session.cwd,
     timeText(Date.parse(session.startedAt) || 0),
-    `${digits(rows.ids.length)} entries`,
+    `${count(rows.ids.length)} entries`,
     session.costUsd === null && session.costText === "unknown" ? "cost unknown" : session.costText,
     redacted === 0 ? "" : `${counted(redacted, "secret")} redacted`,
   ].filter((fact) => fact !== "");

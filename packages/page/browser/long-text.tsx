@@ -1,6 +1,6 @@
+import { counted } from "@bonsai-agent/messages/numbers";
 import type { ComponentChildren } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { counted } from "./numbers.ts";
 
 /** How much of a text is shown at once: a browser that lays out more than that does nothing else meanwhile. */
 interface TextBound {

@@ -64,6 +64,9 @@ export function spokenAt(row: number): number {
   return at;
 }
 
+/** Where the session stands; -1 before every entry. */
+export const hereRow = computed(() => spokenAt(page.value?.leaf ?? -1));
+
 /** The last entries of all branches that somebody said or did, the latest first. */
 export const branchEnds = computed(() => {
   const { ids = [], parents = [] } = page.value?.rows ?? {};

@@ -13,6 +13,7 @@ import {
   type SessionHeader,
   UsageCounter,
 } from "@bonsai-agent/session";
+import { importedFrom } from "@bonsai-agent/transcripts";
 import { type AskedCall, entryBody } from "./bodies.ts";
 import { type ChunkPlace, type EntryBody, type PageData, type PageRows, rowKinds } from "./page-data.ts";
 import { Redaction } from "./redaction.ts";
@@ -27,7 +28,7 @@ export interface PageOptions extends RequestOptions {
   secrets?: readonly string[] | undefined;
   /** Tells of a `provider/model` whether it is known to be free. Default: of none. */
   isFree?: ((model: string) => boolean) | undefined;
-  /** Whose session it was. Default: Bonsai's or pi's, where the session itself tells. */
+  /** The program that wrote the session. Default: the program that the session itself names, if any. */
   program?: string | undefined;
 }
 
@@ -232,7 +233,7 @@ class ReadRows {
     this.#requests.add(session, entry, row);
     this.#compactions.add(entry, row, tokensAfter);
     this.#chunks.add(index.record(number).lengthBytes);
-    if (isOwn(entry)) this.#program ||= "Bonsai";
+    this.#program ||= importedFrom(entry) ?? (isOwn(entry) ? "Bonsai" : "");
   }
 }
 

@@ -10,7 +10,7 @@ import {
 import type { Step, Transcript } from "./step.ts";
 
 /** `customType` of the first entry of an imported session; says where it comes from. */
-const IMPORT_CUSTOM_TYPE = "bonsai.import";
+export const IMPORT_CUSTOM_TYPE = "bonsai.import";
 
 const EPOCH = "1970-01-01T00:00:00.000Z";
 

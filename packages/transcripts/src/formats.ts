@@ -1,8 +1,10 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
+import type { Entry } from "@bonsai-agent/session";
 import { readClaudeCode } from "./claude-code.ts";
 import { readCodex } from "./codex.ts";
+import { IMPORT_CUSTOM_TYPE } from "./entries.ts";
 import { readGemini } from "./gemini.ts";
 import {
   type Fields,
@@ -111,6 +113,14 @@ const ROWS: readonly FormatRow[] = Object.entries(FORMATS).map(([format, row]) =
   format: format as TranscriptFormat,
   ...row,
 }));
+
+/** The program that wrote the transcript of an imported session, told by the record of its import. */
+export function importedFrom(entry: Entry): string | undefined {
+  if (entry.type !== "custom" || entry.customType !== IMPORT_CUSTOM_TYPE || !isRecord(entry.data))
+    return undefined;
+  const { format } = entry.data;
+  return ROWS.find((row) => row.format === format)?.program;
+}
 
 /** Reads a transcript of a format that `detectTranscript` found. */
 export function readTranscript(format: TranscriptFormat, source: TranscriptSource): Transcript {

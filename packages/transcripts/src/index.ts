@@ -1,5 +1,5 @@
 export { type ExportedSession, exportMarkdown, type MarkdownOptions } from "./export-markdown.ts";
-export { type DetectedTranscript, detectTranscript, type TranscriptFormat } from "./formats.ts";
+export { type DetectedTranscript, detectTranscript, importedFrom, type TranscriptFormat } from "./formats.ts";
 export {
   type ImportedSession,
   type ImportOptions,

@@ -1,5 +1,6 @@
 import {
   askedText,
+  lineText,
   redactSecrets,
   typedLine,
   typedText,
@@ -7,7 +8,6 @@ import {
   withoutRedactionMarks,
   withoutTerminalControls,
 } from "@bonsai-agent/messages";
-import { lineText } from "@bonsai-agent/session";
 
 /** About as much as fits one line of a list. */
 const TITLE_CHARS = 80;

@@ -1,3 +1,4 @@
+import { count, counted } from "@bonsai-agent/messages/numbers";
 import { computed } from "@preact/signals";
 import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { type MapRun, rowKinds, type SummaryBody } from "../../src/page-data.ts";
@@ -5,9 +6,9 @@ import { address, linkTo } from "../address.ts";
 import { isOnBranch, isUndoneHere } from "../context/requests.ts";
 import { TextInLine } from "../long-text.tsx";
 import { Markdown } from "../markdown.tsx";
-import { counted, digits, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { kindName, kindTitle, rowOf } from "../session-tree.ts";
+import { timeText } from "../time.ts";
 import { Facts } from "../transcript/part.tsx";
 import { useBody } from "../use-body.ts";
 import { type SummaryBlock, summaryBlocks } from "./summary-blocks.ts";
@@ -70,7 +71,7 @@ function showIn(list: HTMLElement, element: HTMLElement): void {
 function SummaryLink({ row, isShown }: { row: number; isShown: boolean }) {
   const { rows } = page.value!;
   const facts = compactionAt.value.get(row);
-  const after = facts?.tokensAfter === undefined ? "" : ` to ${digits(facts.tokensAfter)}`;
+  const after = facts?.tokensAfter === undefined ? "" : ` to ${count(facts.tokensAfter)}`;
   return (
     <li>
       <a
@@ -78,7 +79,7 @@ function SummaryLink({ row, isShown }: { row: number; isShown: boolean }) {
         aria-current={isShown ? "true" : undefined}
       >
         {kindTitle(row)}, {timeText(rows.times[row]!)}
-        {facts === undefined ? "" : `: ${digits(facts.tokensBefore)}${after} tokens`}
+        {facts === undefined ? "" : `: ${count(facts.tokensBefore)}${after} tokens`}
         {facts !== undefined && isUndoneHere(facts) ? " (undone)" : ""}
         {isOnBranch(row) ? "" : " (on another branch)"}
       </a>
@@ -99,7 +100,7 @@ function Neighbours({ at }: { at: number }) {
     <nav class="neighbours" aria-label="Other compactions">
       {link(summaries[at - 1], "Previous")}
       <span>
-        {digits(at + 1)} of {digits(summaries.length)}
+        {count(at + 1)} of {count(summaries.length)}
       </span>
       {link(summaries[at + 1], "Next")}
     </nav>
@@ -162,7 +163,7 @@ function Strip({ name, runs, widest, chosen, onChoose }: StripProps) {
   return (
     <div class="strip">
       <h4>
-        {name}: {digits(total(runs))} tokens in messages
+        {name}: {count(total(runs))} tokens in messages
       </h4>
       <ol>
         {runs.map((run, at) => (
@@ -205,8 +206,8 @@ function FateTable({ before, after }: { before: readonly MapRun[]; after: readon
             <th scope="row">
               <span class={`swatch ${fate}`} /> {fate}
             </th>
-            {[was.messages, is.messages, was.tokens, is.tokens].map((count, column) => (
-              <td key={column}>{digits(count)}</td>
+            {[was.messages, is.messages, was.tokens, is.tokens].map((number, column) => (
+              <td key={column}>{count(number)}</td>
             ))}
           </tr>
         ))}
@@ -237,7 +238,7 @@ function RunRows({ run }: { run: MapRun }) {
       </ul>
       {left > 0 && (
         <button type="button" onClick={() => showMost(most + 5 * ROWS_SHOWN)}>
-          Show {digits(Math.min(left, 5 * ROWS_SHOWN))} more of {digits(left)}
+          Show {count(Math.min(left, 5 * ROWS_SHOWN))} more of {count(left)}
         </button>
       )}
     </div>
@@ -306,7 +307,7 @@ function Sources({ summary: { lines } }: { summary: SummaryBody }) {
       </ol>
       {left > 0 && (
         <button type="button" onClick={() => showMost(most + LINES_SHOWN)}>
-          Show {digits(Math.min(left, LINES_SHOWN))} more of {digits(left)} lines
+          Show {count(Math.min(left, LINES_SHOWN))} more of {count(left)} lines
         </button>
       )}
     </>
@@ -336,7 +337,7 @@ function Rows({ rows, isMatched = false }: { rows: readonly number[]; isMatched?
           {kindName(row)} {ids[row]!.slice(0, 8)}
         </a>
       ))}
-      {rows.length > MOST_NAMED && <span> and {digits(rows.length - MOST_NAMED)} more</span>}
+      {rows.length > MOST_NAMED && <span> and {count(rows.length - MOST_NAMED)} more</span>}
       {isMatched && <span class="quiet"> (matched by wording)</span>}
     </span>
   );

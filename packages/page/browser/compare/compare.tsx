@@ -1,18 +1,18 @@
 import { lineText } from "@bonsai-agent/messages/line-text";
+import { count, counted, usdText } from "@bonsai-agent/messages/numbers";
 import { useEffect, useState } from "preact/hooks";
 import { type ComparedSide, type Comparison, compareRows, sidesOf } from "../../src/compare.ts";
 import { address, go, linkTo } from "../address.ts";
-import { counted, digits, dollars } from "../numbers.ts";
 import { body, page } from "../page-store.ts";
-import { branchEnds, kindName, labelOf, rowOf, spokenAt } from "../session-tree.ts";
+import { branchEnds, hereRow, kindName, labelOf, rowOf, spokenAt } from "../session-tree.ts";
 
 /** Two entries side by side: what was done on the way to each since they parted. */
 export function Compare() {
   const to = address.value;
   const [idA, idB] = to.view === "compare" ? [to.a, to.b] : [];
-  const { rows, leaf } = page.value!;
+  const { rows } = page.value!;
   const ends = branchEnds.value;
-  const position = orNone(spokenAt(leaf));
+  const position = orNone(hereRow.value);
   const a = idA === undefined ? ends.find((row) => row !== position) : rowOf.value.get(idA);
   const b = idB === undefined ? position : rowOf.value.get(idB);
   const choose = (side: "a" | "b", row: number) => {
@@ -152,7 +152,7 @@ function Side({ name, row, side }: { name: string; row: number; side: ComparedSi
       <p>
         {counted(side.rows.length, "entry", "entries")}, {counted(side.turns, "turn")},{" "}
         {counted(side.compactions.length, "compaction")},{" "}
-        {side.isCostWhole ? dollars(side.costUsd) : `at least ${dollars(side.costUsd)}`}
+        {side.isCostWhole ? usdText(side.costUsd) : `at least ${usdText(side.costUsd)}`}
       </p>
       <Files name="Created" files={side.created} />
       <Files name="Modified" files={side.modified} />
@@ -186,7 +186,7 @@ function Files({ name, files }: { name: string; files: readonly string[] }) {
   return (
     <>
       <h4>
-        {name} <span class="quiet">{digits(files.length)}</span>
+        {name} <span class="quiet">{count(files.length)}</span>
       </h4>
       <ul>
         {files.slice(0, MOST_LISTED).map((file) => (
@@ -208,7 +208,7 @@ function RowList({ name, rows }: { name: string; rows: readonly number[] }) {
         {name}{" "}
         {rows.length > MOST_LISTED && (
           <span class="quiet">
-            the last {MOST_LISTED} of {digits(rows.length)}
+            the last {MOST_LISTED} of {count(rows.length)}
           </span>
         )}
       </h4>

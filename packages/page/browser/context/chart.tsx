@@ -1,7 +1,7 @@
+import { count, counted, shortTokens } from "@bonsai-agent/messages/numbers";
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { PageRequest } from "../../src/page-data.ts";
-import { counted, digits, short } from "../numbers.ts";
 import { theme } from "../theme.ts";
 import { ContextDrawing, LANES_PIXELS } from "./drawing.ts";
 import { Sign, type SignName } from "./legend-sign.tsx";
@@ -94,7 +94,7 @@ const steps: Readonly<Record<string, number | undefined>> = {
 
 function valueText(request: PageRequest | undefined): string {
   if (request === undefined) return "";
-  return request.isOverflow ? "rejected as too large" : `${digits(promptOf(request))} tokens`;
+  return request.isOverflow ? "rejected as too large" : `${count(promptOf(request))} tokens`;
 }
 
 function useDarkScheme(): boolean {
@@ -193,7 +193,7 @@ function limitText(
 ): string | undefined {
   const top = topTokens(runs);
   const drawn = runs.map((run) => run[field]).filter((tokens) => tokens !== undefined && tokens <= top);
-  const sizes = [...new Set(drawn as number[])].map(short);
+  const sizes = [...new Set(drawn as number[])].map(shortTokens);
   return sizes.length === 0 ? undefined : `${noun}${sizes.length > 1 ? "s" : ""} ${sizes.join(", ")}`;
 }
 
@@ -245,7 +245,7 @@ function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn
     ...{ ...axis, scale: "usd", side: 1, size: 56, grid: { show: false } },
     values: (_, values) => {
       const places = (values.at(-1) ?? 0) < 0.1 ? 3 : 2;
-      return values.map((value) => (value < 10 ? `$${value.toFixed(places)}` : `$${short(value)}`));
+      return values.map((value) => (value < 10 ? `$${value.toFixed(places)}` : `$${shortTokens(value)}`));
     },
   };
   return {
@@ -262,9 +262,9 @@ function optionsOf(element: HTMLElement, { requests, marks, runs, spent }: Drawn
         ...axis,
         incrs: requestSteps,
         values: (_, values) =>
-          values.map((value) => (value >= 1 && value <= requests.length ? digits(value) : "")),
+          values.map((value) => (value >= 1 && value <= requests.length ? count(value) : "")),
       },
-      { ...axis, size: 56, values: (_, values) => values.map(short) },
+      { ...axis, size: 56, values: (_, values) => values.map(shortTokens) },
       ...(spent === undefined ? [] : [dollarAxis]),
     ],
     series: [

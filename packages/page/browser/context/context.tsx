@@ -1,9 +1,10 @@
+import { count, counted, usdText } from "@bonsai-agent/messages/numbers";
 import { useState } from "preact/hooks";
 import type { PageRequest } from "../../src/page-data.ts";
 import { address, linkTo } from "../address.ts";
-import { counted, digits, dollars, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { rowOf } from "../session-tree.ts";
+import { timeText } from "../time.ts";
 import { Chart } from "./chart.tsx";
 import { Happened, RequestTable } from "./request-table.tsx";
 import { branchRequests, classTotals, promptOf, spentUsd, unpriced } from "./requests.ts";
@@ -31,7 +32,7 @@ export function Context() {
         the arrow keys to see its details below.
       </p>
       <Chart requests={requests} chosen={chosen} onChoose={(to) => stepTo(requests, to)} onPoint={point} />
-      <Step request={request} at={at} count={requests.length} onStep={(to) => stepTo(requests, to)} />
+      <Step request={request} at={at} requestCount={requests.length} onStep={(to) => stepTo(requests, to)} />
       <RequestTable requests={requests} chosen={chosen} />
       <Seen request={request} />
       <Totals />
@@ -57,11 +58,11 @@ function stepTo(requests: readonly PageRequest[], at: number): void {
 interface StepProps {
   request: PageRequest;
   at: number;
-  count: number;
+  requestCount: number;
   onStep: (index: number) => void;
 }
 
-function Step({ request, at, count, onStep }: StepProps) {
+function Step({ request, at, requestCount, onStep }: StepProps) {
   const { rows, models } = page.value!;
   const model = models[request.model];
   const spent = spentUsd.value?.[at];
@@ -70,19 +71,19 @@ function Step({ request, at, count, onStep }: StepProps) {
       <button type="button" onClick={() => onStep(at - 1)} disabled={at === 0}>
         Previous request
       </button>
-      <button type="button" onClick={() => onStep(at + 1)} disabled={at === count - 1}>
+      <button type="button" onClick={() => onStep(at + 1)} disabled={at === requestCount - 1}>
         Next request
       </button>
       <p>
-        Request {digits(at + 1)} of {digits(count)}, {timeText(rows.times[request.row]!)},{" "}
-        {model === undefined ? "" : `${model.provider}/${model.id}`}: {digits(promptOf(request))} tokens sent
-        ({digits(request.input)} uncached, {digits(request.cacheWrite)} cache write,{" "}
-        {digits(request.cacheRead)} cache read), {digits(request.output)} output
-        {request.costUsd === null ? "" : `, ${dollars(request.costUsd)}`}
-        {spent === undefined ? "" : `, ${dollars(spent)} in total`}.{" "}
+        Request {count(at + 1)} of {count(requestCount)}, {timeText(rows.times[request.row]!)},{" "}
+        {model === undefined ? "" : `${model.provider}/${model.id}`}: {count(promptOf(request))} tokens sent (
+        {count(request.input)} uncached, {count(request.cacheWrite)} cache write, {count(request.cacheRead)}{" "}
+        cache read), {count(request.output)} output
+        {request.costUsd === null ? "" : `, ${usdText(request.costUsd)}`}
+        {spent === undefined ? "" : `, ${usdText(spent)} in total`}.{" "}
         {request.isOverflow && "The provider rejected it as too large. "}
         <Happened at={at} before="Before this request: " after=". " />
-        {at === count - 1 && <Happened at={count} before="After this request: " after=". " />}
+        {at === requestCount - 1 && <Happened at={requestCount} before="After this request: " after=". " />}
         <a href={linkTo({ view: "entry", id: rows.ids[request.row]! })}>Show the answer</a>
       </p>
     </div>
@@ -100,7 +101,7 @@ function Totals() {
       <table class="totals figures">
         <caption>
           {counted(number, "request")} on this branch
-          {all > number && `, ${digits(all)} on all branches`}
+          {all > number && `, ${count(all)} on all branches`}
           {unpriced.value > 0 && `; cost unknown for ${counted(unpriced.value, "request")}`}
         </caption>
         <thead>
@@ -116,15 +117,15 @@ function Totals() {
               <th scope="row">
                 {name !== "output" && <span class={`swatch ${name}`} />} {label}
               </th>
-              <td>{digits(tokens)}</td>
-              {spent !== undefined && <td>{dollars(costUsd)}</td>}
+              <td>{count(tokens)}</td>
+              {spent !== undefined && <td>{usdText(costUsd)}</td>}
             </tr>
           ))}
           {spent !== undefined && (
             <tr>
               <th scope="row">Total</th>
-              <td>{digits(totals.reduce((sum, { tokens }) => sum + tokens, 0))}</td>
-              <td>{dollars(spent)}</td>
+              <td>{count(totals.reduce((sum, { tokens }) => sum + tokens, 0))}</td>
+              <td>{usdText(spent)}</td>
             </tr>
           )}
         </tbody>

@@ -1,8 +1,9 @@
+import { count, counted, usdText } from "@bonsai-agent/messages/numbers";
 import { useEffect, useState } from "preact/hooks";
 import type { PageRequest } from "../../src/page-data.ts";
 import { linkTo } from "../address.ts";
-import { counted, digits, dollars, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
+import { timeText } from "../time.ts";
 import { type ContextMark, marksAt, promptOf, spentUsd } from "./requests.ts";
 
 const PAGE_ROWS = 25;
@@ -37,7 +38,7 @@ function Pages({ requests, chosen }: RequestTableProps) {
           Earlier requests
         </button>
         <span aria-live="polite">
-          {digits(from + 1)} to {digits(from + shown.length)} of {digits(requests.length)}
+          {count(from + 1)} to {count(from + shown.length)} of {count(requests.length)}
         </span>
         <button type="button" disabled={number >= last} onClick={() => turnTo(number + 1)}>
           Later requests
@@ -94,17 +95,17 @@ function RequestRow({ request, at, isChosen, isLast }: RequestRowProps) {
         <a
           href={linkTo({ view: "context", id: ids[row]! })}
           aria-current={isChosen ? "true" : undefined}
-          aria-label={`Request ${digits(at + 1)}`}
+          aria-label={`Request ${count(at + 1)}`}
         >
-          {digits(at + 1)}
+          {count(at + 1)}
         </a>
       </th>
       <td>{timeText(times[row]!)}</td>
       {[promptOf(request), input, cacheWrite, cacheRead, output].map((tokens, column) => (
-        <td key={column}>{digits(tokens)}</td>
+        <td key={column}>{count(tokens)}</td>
       ))}
-      <td>{costUsd === null ? "unknown" : dollars(costUsd)}</td>
-      <td>{spent === undefined ? "unknown" : dollars(spent)}</td>
+      <td>{costUsd === null ? "unknown" : usdText(costUsd)}</td>
+      <td>{spent === undefined ? "unknown" : usdText(spent)}</td>
       <td class="happened">
         {request.isOverflow && "rejected as too large "}
         <Happened at={at} />

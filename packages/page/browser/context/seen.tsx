@@ -1,8 +1,8 @@
+import { count, counted, percent } from "@bonsai-agent/messages/numbers";
 import { useState } from "preact/hooks";
 import type { PageRequest } from "../../src/page-data.ts";
 import { type ViewRow, viewRows } from "../../src/view.ts";
 import { linkTo } from "../address.ts";
-import { counted, digits, percent } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { kindName, kindOf } from "../session-tree.ts";
 
@@ -29,8 +29,8 @@ export function Seen({ request }: { request: PageRequest }) {
     <>
       <h3>Context of this request</h3>
       <p class="quiet">
-        {counted(seen.length, "message")}, about {digits(tokens)} tokens
-        {masked > 0 && `, ${digits(masked)} masked`}. Counts are estimates without instructions and tools.
+        {counted(seen.length, "message")}, about {count(tokens)} tokens
+        {masked > 0 && `, ${count(masked)} masked`}. Counts are estimates without instructions and tools.
       </p>
       <p class="order">
         <button type="button" aria-pressed={isBySize} onClick={() => sortBySize(true)}>
@@ -47,7 +47,7 @@ export function Seen({ request }: { request: PageRequest }) {
       </ol>
       {left > 0 && (
         <button type="button" onClick={() => showMore({ request, rows: most - ROWS_SHOWN + MORE_ROWS })}>
-          Show {digits(Math.min(left, MORE_ROWS))} more of {digits(left)}
+          Show {count(Math.min(left, MORE_ROWS))} more of {count(left)}
         </button>
       )}
     </>
@@ -80,7 +80,7 @@ function SeenLine({ seen, all, highest }: { seen: SeenRow; all: number; highest:
       <span class="share" aria-hidden="true">
         {tokens > 0 && <span style={{ width: `${((100 * tokens) / highest).toFixed(1)}%` }} />}
       </span>
-      <span class="size">{isMasked ? "masked" : `${digits(tokens)} · ${percent(tokens, all)}`}</span>
+      <span class="size">{isMasked ? "masked" : `${count(tokens)} · ${percent(tokens, all)}`}</span>
       <a href={linkTo(kind === "compaction" ? { view: "compaction", id } : { view: "entry", id })}>
         <span class="kind">{kindName(row)}</span> {previews[row]}
       </a>

@@ -1,10 +1,11 @@
+import { counted, shortTokens, usdText } from "@bonsai-agent/messages/numbers";
 import { memo } from "preact/compat";
 import { useState } from "preact/hooks";
 import type { BodyPart } from "../../src/page-data.ts";
 import { address, goInstead, linkTo } from "../address.ts";
-import { counted, dollars, short, timeIso, timeText } from "../numbers.ts";
 import { page } from "../page-store.ts";
 import { hasFlag, kindOf, kindTitle, labelOf, maskOf, requestOf } from "../session-tree.ts";
+import { timeIso, timeText } from "../time.ts";
 import { useBody } from "../use-body.ts";
 import { hits, query } from "./find.ts";
 import { Facts, Folded, Part } from "./part.tsx";
@@ -41,8 +42,8 @@ function Head({ row }: { row: number }) {
       {hasFlag(row, "failed") && <span class="failed">failed</span>}
       {request !== undefined && (
         <a class="quiet" href={linkTo({ view: "context", id })}>
-          {short(request.input + request.cacheRead + request.cacheWrite)} tokens
-          {request.costUsd === null ? "" : `, ${dollars(request.costUsd)}`}
+          {shortTokens(request.input + request.cacheRead + request.cacheWrite)} tokens
+          {request.costUsd === null ? "" : `, ${usdText(request.costUsd)}`}
         </a>
       )}
       <Masked row={row} />

@@ -1,5 +1,5 @@
+import { count, counted } from "@bonsai-agent/messages/numbers";
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { counted, digits } from "../numbers.ts";
 import { type Hit, hitCount, hits, isFinding, place, progress, query, step } from "./find.ts";
 import { isBehindMore } from "./marks.ts";
 
@@ -72,7 +72,7 @@ function found(): string {
   const reading = progress.value < 1 ? `, ${Math.floor(progress.value * 100)}% searched` : "";
   const total = counted(hitCount.value, "hit");
   const entries = counted(hits.value.size, "entry", "entries");
-  const at = place.value === 0 ? "" : `${digits(place.value)} of `;
+  const at = place.value === 0 ? "" : `${count(place.value)} of `;
   const behind = isBehindMore.value ? ", the current hit is in a part that is not shown yet" : "";
   return `${at}${total} in ${entries}${reading}${behind}`;
 }

@@ -1,10 +1,10 @@
 import { lineText } from "@bonsai-agent/messages/line-text";
+import { bytes, counted } from "@bonsai-agent/messages/numbers";
 import { useState } from "preact/hooks";
 import { type BodyPart, isPicture } from "../../src/page-data.ts";
 import { Code, Diff } from "../code.tsx";
 import { PlainText, TextInLine, useLineCount } from "../long-text.tsx";
 import { Markdown } from "../markdown.tsx";
-import { bytes, counted } from "../numbers.ts";
 import { foldOf, setFold } from "./folds.ts";
 
 /** So long a text of a tool is shown without being opened. */

@@ -37,13 +37,13 @@ export function Transcript() {
     const index = drawnRows.peek().indexOf(row);
     if (index >= 0) control.current?.scrollTo(index);
   };
-  const bringHit = useMarks(section, control);
+  const followHit = useMarks(section, control);
   useEffect(() => {
     if (to.view !== "entry") return;
     const row = rowOf.peek().get(to.id);
     if (row !== undefined) scrollTo(row);
-    // What is looked at may stand far below the beginning of its entry.
-    if (row !== undefined && row === current.peek()?.row) bringHit.current();
+    // A hit may be far below the beginning of its entry.
+    if (row !== undefined) followHit.current(row === current.peek()?.row);
   }, [arrival.value]);
   if (to.view === "entry" && rowOf.value.get(to.id) === undefined)
     return (
@@ -103,27 +103,28 @@ export function Transcript() {
   );
 }
 
-/** So long, in milliseconds, what surrounds a hit may grow while it is read. */
-const SETTLED_MS = 1_000;
+/** What a reader does to look elsewhere. */
+const moves = ["wheel", "touchstart", "pointerdown", "keydown"] as const;
 
 /**
- * Marks the hits in all that is drawn and opened, and brings the one that is looked at into view.
- * @returns does so again, when its entry was gone to
+ * Marks the hits in all that is drawn and opened. Keeps the current hit in view while texts around it are read and grow,
+ * until the reader looks elsewhere.
+ * @returns true brings the current hit into view again, false lets it go
  */
 function useMarks(
   section: { current: HTMLElement | null },
   control: { current: ListControl | null },
-): { current: () => void } {
-  const again = useRef(() => {});
+): { current: (isWanted: boolean) => void } {
+  const follow = useRef((_isWanted: boolean) => {});
   useEffect(() => {
     const element = section.current;
     if (element === null) return;
     let frame = 0;
-    let wanted: Hit | undefined;
-    let wantedUntil = 0;
+    let shown: Hit | undefined;
+    let isFollowed = false;
     const mark = () => {
       const at = markHits(element);
-      if (at === undefined || wanted === undefined || performance.now() >= wantedUntil) return;
+      if (at === undefined || !isFollowed) return;
       control.current?.letGo();
       bringIntoView(at);
     };
@@ -131,18 +132,22 @@ function useMarks(
       cancelAnimationFrame(frame);
       frame = requestAnimationFrame(mark);
     };
-    again.current = () => {
-      wantedUntil = performance.now() + SETTLED_MS;
+    const letGo = () => {
+      isFollowed = false;
+    };
+    follow.current = (isWanted) => {
+      isFollowed = isWanted;
       soon();
     };
+    for (const move of moves) element.addEventListener(move, letGo, { passive: true });
     const drawn = new MutationObserver(soon);
     drawn.observe(element, { childList: true, subtree: true, characterData: true });
     const stop = effect(() => {
       query.value;
       hits.value;
-      if (current.value !== wanted) {
-        wanted = current.value;
-        wantedUntil = performance.now() + SETTLED_MS;
+      if (current.value !== shown) {
+        shown = current.value;
+        isFollowed = shown !== undefined;
       }
       soon();
     });
@@ -150,10 +155,11 @@ function useMarks(
       stop();
       drawn.disconnect();
       cancelAnimationFrame(frame);
-      again.current = () => {};
+      for (const move of moves) element.removeEventListener(move, letGo);
+      follow.current = () => {};
     };
   }, [section, control]);
-  return again;
+  return follow;
 }
 
 /** In each of the boxes that scroll around it, and in the window. */

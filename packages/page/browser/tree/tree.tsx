@@ -1,9 +1,9 @@
+import { counted } from "@bonsai-agent/messages/numbers";
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { address, go, linkTo } from "../address.ts";
-import { counted } from "../numbers.ts";
 import { page } from "../page-store.ts";
-import { kindName, kindOf, labelOf, rowOf } from "../session-tree.ts";
+import { hereRow, kindName, kindOf, labelOf, rowOf } from "../session-tree.ts";
 import { type ListControl, VirtualList } from "../virtual-list.tsx";
 import { type Filter, filter, filters, type OutlineLine, outline, wanted } from "./outline.ts";
 
@@ -101,8 +101,7 @@ function Line({
         aria-current={id === isShown ? "true" : undefined}
         class={`to ${kind.replace(" ", "-")}`}
       >
-        <span class="kind">{kindName(row)}</span>{" "}
-        {row === page.value!.leaf && <span class="label">here</span>}{" "}
+        <span class="kind">{kindName(row)}</span> {row === hereRow.value && <span class="label">here</span>}{" "}
         {label !== undefined && <span class="label">{label}</span>}{" "}
         <span class="preview">{previews[row]}</span>
         {isActive && <span class="hidden"> (on this branch)</span>}
