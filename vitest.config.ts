@@ -47,11 +47,7 @@ export default defineConfig(({ mode }) => ({
     // A browser, or a process, beside other tests takes its time.
     expect: { poll: { timeout: 15_000 } },
     // Crash and big-file tests start processes of their own; on two cores they need room.
-<<<<<<< HEAD
     testTimeout: mode === "laws" ? 900_000 : 60_000,
-=======
-    testTimeout: 60_000,
     hookTimeout: 60_000,
->>>>>>> 0c423597 (messages, session, transcripts: reference pages; hooks of tests have as much time as tests)
   },
 }));
