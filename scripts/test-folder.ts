@@ -1,5 +1,5 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** Gives a run of the tests a temporary folder of its own, and takes it away with all that the tests left in it. */
@@ -8,6 +8,14 @@ export default function setup(): () => void {
   // Some tests go on as another user.
   chmodSync(folder, 0o755);
   process.env.TMPDIR = folder;
+  // Nothing is read from the user's home or written there, except what npm needs to reach its registry.
+  process.env.npm_config_userconfig ??= join(homedir(), ".npmrc");
+  process.env.npm_config_cache ??= join(homedir(), ".npm");
+  const home = join(folder, "home");
+  mkdirSync(home);
+  process.env.HOME = home;
+  process.env.USERPROFILE = home;
+  delete process.env.BONSAI_HOME;
   // Programs that tests start are read and compiled once, not for each start.
   process.env.NODE_COMPILE_CACHE = join(folder, "compiled");
   return () => rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
