@@ -6,6 +6,7 @@ import { bonsaiModel, type GivenModel } from "./models/model.ts";
 import { bonsaiProvider, type PiProvider } from "./models/provider.ts";
 import { keyHint, keyText } from "./modules/drawing.ts";
 import { onceFor, overlay, type PiExtension, PromptEvents, sendingAsUser } from "./pi-extension.ts";
+import { offerPi } from "./pi-program.ts";
 import { piTheme } from "./theme.ts";
 import { writtenForPi } from "./written-for-pi.ts";
 
@@ -20,6 +21,7 @@ export function piAdapter({ isAllForPi = false }: { isAllForPi?: boolean } = {})
   return {
     api(api, extension) {
       const isForPi = isAllForPi || writtenForPi(extension.path);
+      if (isForPi) offerPi();
       const pi = { api, extension, isForPi, prompts, notifyOnce: onceFor(extension) };
       known.set(extension.path, pi);
       return piApi(pi);
