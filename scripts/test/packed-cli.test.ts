@@ -1,10 +1,14 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { builtinModules } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { spawn } from "@lydell/node-pty";
 import { generateWorkday } from "@bonsai-agent/testkit";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { HeadlessTerminal } from "../../packages/interactive/test/headless-terminal.ts";
+import { packedExtensions } from "./packed-extensions.ts";
 
 const cli = fileURLToPath(new URL("../../packages/cli", import.meta.url));
 let folder: string;
@@ -15,16 +19,43 @@ beforeAll(() => {
   execFileSync("pnpm", ["pack", "--pack-destination", folder], { cwd: cli });
   const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz"))!);
   execFileSync("npm", ["install", "--global", "--offline", "--prefix", join(folder, "prefix"), tarball]);
-}, 60_000);
+  mkdirSync(join(folder, "own"));
+  for (const [name, text] of Object.entries(packedExtensions)) writeFileSync(join(folder, name), text);
+}, 120_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
+const installed = () => join(folder, "prefix/lib/node_modules/bonsai-agent");
+const program = () => join(folder, "prefix/bin/bonsai");
+const environment = () => {
+  const { CI: _ci, NODE_OPTIONS: _options, ...inherited } = process.env as Record<string, string>;
+  return { ...inherited, HOME: folder, BONSAI_HOME: join(folder, "home"), TERM: "xterm-256color" };
+};
+
 function bonsai(...args: string[]) {
-  return spawnSync(process.execPath, [join(folder, "prefix/bin/bonsai"), ...args], {
-    cwd: folder,
-    encoding: "utf8",
-    input: "",
-    env: { ...process.env, BONSAI_HOME: join(folder, "home") },
+  const options = { cwd: folder, encoding: "utf8", input: "", env: environment() } as const;
+  return spawnSync(process.execPath, [program(), ...args], options);
+}
+
+/** The command on a pseudo terminal, until the end of the test. */
+function terminalOf(...args: string[]): HeadlessTerminal {
+  const [columns, rows] = [100, 30];
+  const terminal = new HeadlessTerminal({ columns, rows });
+  const pty = spawn(process.execPath, [program(), ...args], {
+    ...{ cols: columns, rows, cwd: folder },
+    env: environment(),
   });
+  terminal.start(
+    (data) => pty.write(data),
+    () => {},
+  );
+  pty.onData((data) => terminal.write(data));
+  const gone = new Promise<void>((resolve) => pty.onExit(() => resolve()));
+  onTestFinished(async () => {
+    terminal.stop();
+    pty.kill("SIGHUP");
+    await gone;
+  });
+  return terminal;
 }
 
 test("the installed command has one package and tells its version", () => {
@@ -48,40 +79,7 @@ test("the installed command compacts a session", () => {
   expect(context[1].entryId).toBe(result.firstKeptEntryId);
 });
 
-/** One with syntax that Node does not strip, a file of its own, and zod; another as people write them for pi. */
-const extensions = {
-  "own/index.ts": `
-    import type { ExtensionAPI } from "@bonsai-agent/extension";
-    import { z } from "zod";
-    import { sides, Sides } from "./sides.ts";
-    export default function (bonsai: ExtensionAPI) {
-      bonsai.registerTool({
-        name: "dice", description: "throws a die", parameters: z.object({ kind: z.enum(["small", "large"]) }),
-        execute: async (_id, { kind }) => ({ content: [{ type: "text", text: kind + ": " + sides(Sides[kind]) }], details: {} }),
-      });
-      bonsai.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) =>
-        ({ compaction: { summary: "Much was done.", firstKeptEntryId, tokensBefore } }));
-    }`,
-  "own/sides.ts": `
-    export enum Sides { small = 6, large = 20 }
-    export const sides = (count: Sides): string => count + " sides";`,
-  "pi.ts": `
-    import { StringEnum } from "@earendil-works/pi-ai";
-    import { convertToLlm, type ExtensionAPI } from "@earendil-works/pi-coding-agent";
-    import { Type } from "typebox";
-    export default function (pi: ExtensionAPI) {
-      pi.registerTool({
-        name: "greet", label: "Greet", description: "greets",
-        parameters: Type.Object({ tone: StringEnum(["warm", "cool"] as const), name: Type.String() }),
-        execute: async (_id, { tone, name }) =>
-          ({ content: [{ type: "text", text: [tone, name, convertToLlm([]).length].join(" ") }], details: {} }),
-      });
-    }`,
-};
-
 test("the installed command runs extensions in an empty folder, its own kind and pi's", () => {
-  mkdirSync(join(folder, "own"));
-  for (const [name, text] of Object.entries(extensions)) writeFileSync(join(folder, name), text);
   const calls = [
     { name: "dice", arguments: { kind: "large" } },
     { name: "greet", arguments: { tone: "warm", name: "Ada" } },
@@ -111,4 +109,86 @@ test("the installed command runs extensions in an empty folder, its own kind and
   const compacted = bonsai("compact", file, ...loaded, "--json");
   expect([compacted.status, compacted.stderr]).toEqual([0, ""]);
   expect(JSON.parse(compacted.stdout)).toMatchObject({ status: "compacted", rung: "extension" });
+});
+
+/** A theme has to name all colours. */
+function themeFile(): string {
+  const { properties } = JSON.parse(readFileSync(join(installed(), "theme.schema.json"), "utf8"));
+  const names: string[] = properties.colors.required;
+  return JSON.stringify({ name: "Paint", colors: Object.fromEntries(names.map((name) => [name, "#ff0000"])) });
+}
+
+test("an extension of pi draws, asks models and starts programs in the installed command", async () => {
+  const turn = [
+    { calls: [{ name: "shout", arguments: { text: "loud" } }] },
+    { calls: [{ name: "facts" }] },
+    { text: "That is all." },
+  ];
+  writeFileSync(join(folder, "draw.json"), JSON.stringify({ contextWindow: 100_000, turn }));
+  writeFileSync(join(folder, "paint.json"), themeFile());
+  const terminal = terminalOf("-e", "drawn.ts", "--session-dir", "drawn", "--model", "scripted/draw.json");
+  await terminal.until("[ editor of an extension ]");
+  terminal.type("Shout.");
+  terminal.press("enter");
+  await terminal.until("shouting loud");
+  await terminal.until("That is all.");
+  terminal.send("\x1bo");
+  await terminal.until("overlay 24");
+  terminal.press("esc");
+  await terminal.until((screen) => !screen.includes("overlay 24"));
+  const { version } = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"));
+  const sessions = join(folder, "drawn");
+  const [file = ""] = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+  const lines = readFileSync(join(sessions, file), "utf8").trim().split("\n");
+  const results = lines.map((line) => JSON.parse(line).message).filter((message) => message?.role === "toolResult");
+  expect(results.map(({ isError }) => isError)).toEqual([false, false]);
+  expect(JSON.parse(results[1].content[0].text)).toEqual({
+    complete: 'echo of "hi"',
+    agent: 'echo of [{"type":"text","text":"there"}]',
+    child: expect.stringContaining("child"),
+    image: "1x1",
+    pi: version,
+    skill: true,
+    theme: "Paint",
+  });
+});
+
+test("the installed command loads all the extensions that come with it", () => {
+  const shipped = readdirSync(join(installed(), "dist/extensions"));
+  expect(shipped).toContain("mcp");
+  writeFileSync(join(folder, "hello.json"), JSON.stringify({ turn: [{ text: "Hello." }] }));
+  const named = shipped.flatMap((name) => ["-e", join(installed(), "dist/extensions", name)]);
+  const run = bonsai("-p", ...named, "--no-session", "--model", "scripted/hello.json", "Go.");
+  expect(run.stdout.trim()).toBe("Hello.");
+  expect([run.status, run.stderr]).toEqual([0, expect.not.stringMatching(/✗|cannot|failed/i)]);
+});
+
+test("the installed command searches sessions and writes pages", () => {
+  const file = join(folder, "page.jsonl");
+  generateWorkday({ file, seed: 5, entries: 60 });
+  expect(bonsai("search", "the", file).stderr).toBe("");
+  const page = join(folder, "page.html");
+  expect(bonsai("export", file, "-o", page).status).toBe(0);
+  expect(readFileSync(page, "utf8")).toContain("<script");
+});
+
+/** Libraries ask for these only to use them if they are there. */
+const optional = ["supports-color", "kerberos"];
+
+// A name that is looked up at run time is in node_modules of the sources, and nowhere in the bundle.
+test("the bundle looks up no package by its name", () => {
+  const lookups = /(?:__require|createRequire\([^()]*(?:\([^()]*\))?[^()]*\)|(?<!\{)\bimport)\(\s*"([^"]+)"\s*\)|^import[^"\n]*"([^"]+)";/gm;
+  const files = readdirSync(join(installed(), "dist"), { recursive: true, encoding: "utf8" });
+  const names = files
+    .filter((name) => /\.m?js$/.test(name) && !name.startsWith("photon"))
+    .flatMap((name) => {
+      const text = readFileSync(join(installed(), "dist", name), "utf8");
+      const found = [...text.matchAll(lookups)].map(([, called, imported]) => called ?? imported!);
+      return found.map((each) => ({ name, each, isShipped: name.startsWith("extensions") }));
+    })
+    .filter(({ each }) => !/^[./]/.test(each) && !each.startsWith("node:") && !builtinModules.includes(each))
+    // Shipped extensions get these from the command.
+    .filter(({ each, isShipped }) => !(isShipped && /^(@bonsai-agent\/|zod(\/|$))/.test(each)))
+    .filter(({ each }) => !optional.includes(each));
+  expect(names).toEqual([]);
 });
