@@ -266,7 +266,7 @@ test("what is done in vain is one notice, with the reason", async () => {
     ["pi_not_supported", expect.stringContaining("requests another turn without a message")],
   ]);
   await expect(session.command("/provider")).rejects.toMatchObject({
-    cause: { code: "pi_method_missing", hint: expect.stringContaining("ctx.modelRegistry") },
+    cause: { code: "pi_method_missing", hint: expect.stringContaining("registerProvider") },
   });
 });
 

@@ -6,13 +6,8 @@ import { bonsaiModel, type GivenModel, piModel } from "./model.ts";
 import { bonsaiContext, bonsaiOptions, type PiAskOptions, type PiContext } from "./requests.ts";
 import { piStream } from "./streams.ts";
 
-/** pi's methods that log a user in or change what the program is set up with. */
+/** pi's methods that change what the program is set up with. */
 const unavailable = {
-  getProvider: "Use find, getAll or complete of ctx.modelRegistry.",
-  getProviderAuth: "Use ctx.modelRegistry.getApiKeyAndHeaders(model).",
-  getRegisteredProviderConfig: "Keep the options that you pass to registerProvider.",
-  getRegisteredNativeProvider: "Keep the options that you pass to registerProvider.",
-  getRegisteredProviderIds: "Keep the names that you pass to registerProvider.",
   registerProvider: "Use registerProvider of the API object.",
   unregisterProvider: "Use unregisterProvider of the API object.",
 } as const;
@@ -23,6 +18,11 @@ export function piRegistry(registry: ModelRegistry): ModelRegistry {
     registry.stream(bonsaiModel(model), bonsaiContext(context), bonsaiOptions(options));
   const streamed = (model: GivenModel, context: PiContext, options?: PiAskOptions) =>
     piStream(ask(model, context, options));
+  const modelsOf = (id: string) =>
+    registry
+      .getAll()
+      .filter(({ provider }) => provider === id)
+      .map(piModel);
   return overlay(registry, {
     getAll: () => registry.getAll().map(piModel),
     getAvailable: () => registry.getAvailable().map(piModel),
@@ -41,6 +41,19 @@ export function piRegistry(registry: ModelRegistry): ModelRegistry {
     refresh: async () => ({ aborted: false, errors: new Map<string, Error>() }),
     getError: () => undefined,
     isUsingOAuth: () => false,
+    getProvider(id: string) {
+      const models = modelsOf(id);
+      return models.length === 0 ? undefined : { id, name: id, getModels: () => models };
+    },
+    async getProviderAuth(id: string) {
+      const [model] = modelsOf(id);
+      const auth = model && (await registry.getApiKeyAndHeaders(bonsaiModel(model)));
+      return auth?.ok === true ? { auth } : undefined;
+    },
+    // The options that an extension registered are its own.
+    getRegisteredProviderConfig: () => undefined,
+    getRegisteredNativeProvider: () => undefined,
+    getRegisteredProviderIds: () => [],
     getProviderDisplayName: (provider: string) => provider,
     getProviderAuthStatus: (provider: string) => ({
       configured: registry
