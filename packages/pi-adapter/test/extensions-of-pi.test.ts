@@ -290,7 +290,7 @@ test("an export that Bonsai has no place for is named, with what to use instead"
     {
       error: {
         code: "extension_export_missing",
-        message: expect.stringContaining("no export named createAgentSession"),
+        message: expect.stringContaining("no export named createAgentSessionRuntime"),
         hint: expect.stringContaining("--mode rpc"),
       },
     },
