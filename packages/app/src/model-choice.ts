@@ -154,6 +154,8 @@ export function lendKey(models: ModelRegistry, options: Invocation["options"]): 
     keys.lend(found.provider, apiKey);
     return;
   }
+  // With a provider that is not known, finding the model names the known ones.
+  if (reference.includes("/")) return;
   throw new BonsaiError({
     code: "wrong_usage",
     message: `--api-key needs a provider, but ${JSON.stringify(wanted)} does not name one.`,

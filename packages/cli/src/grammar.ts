@@ -11,7 +11,7 @@ type Section = (typeof sections)[number];
 export interface CommandGrammar {
   /** One word, or two for a command of a group: `session tree`. */
   readonly name: string;
-  /** Section of `bonsai --help`; commands of a group have none. */
+  /** Section of `bonsai --help`; commands of a group and commands for one occasion have none. */
   readonly section?: Section;
   /** One line for lists of commands. */
   readonly summary: string;
@@ -589,6 +589,13 @@ export const grammar: readonly CommandGrammar[] = [
       ["bonsai login corp -e ./corp.ts", "log in to a provider of an extension"],
     ],
     load: async () => (await import("./commands/login.ts")).run,
+  },
+  {
+    name: "import-settings",
+    summary: "Take over the models, keys and settings of pi",
+    args: [["<program>", "pi"]],
+    examples: [["bonsai import-settings pi", "read ~/.pi/agent, or the folder in PI_CODING_AGENT_DIR"]],
+    load: async () => (await import("./commands/import-settings.ts")).run,
   },
   {
     name: "trust",

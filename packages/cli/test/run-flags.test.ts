@@ -78,6 +78,7 @@ describe("--api-key", () => {
   test.each([
     [["--api-key", key], "--api-key needs --model"],
     [["--api-key", key, "--model", "nothing"], "does not name one"],
+    [["--api-key", key, "--model", "nope/m1"], 'Unknown provider "nope"'],
     [["--api-key", "", "--model", "box/m"], "must not be empty"],
   ])("%j is wrong usage", async (flags, words) => {
     const { run } = await keyProject();

@@ -1,10 +1,10 @@
 import { mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { agentSettings } from "@bonsai-agent/agent";
+import { valueAt, withValue, writeSetting } from "@bonsai-agent/app/settings-file";
 import { expect, test } from "vitest";
 import { testFolder } from "../../app/test/sample-session.ts";
 import { commonSettings, settingName } from "../src/panels/common-settings.ts";
-import { valueAt, withValue, writeSetting } from "../src/panels/settings-file.ts";
 
 test("a setting is written beside the others: their order and the indentation stay, mode 0600", () => {
   const home = testFolder();

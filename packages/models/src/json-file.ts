@@ -14,6 +14,14 @@ export function textFile(path: string): string | undefined {
   }
 }
 
+/** Parses JSON that people write: with comments, and with commas at the end of lists. */
+export function parseJson(text: string): unknown {
+  const kept = (pattern: RegExp) => (from: string) =>
+    from.replaceAll(pattern, (_, quoted: string | undefined) => quoted ?? "");
+  const withoutComments = kept(/("(?:\\.|[^"\\])*")|\/\/[^\n]*|\/\*[\s\S]*?\*\//g)(text);
+  return JSON.parse(kept(/("(?:\\.|[^"\\])*")|,(?=\s*[}\]])/g)(withoutComments));
+}
+
 interface JsonProblemOptions {
   error: z.ZodError;
   /** What was validated. */

@@ -1,10 +1,13 @@
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type AuthEntry, AuthFile, exposure } from "./auth-file.ts";
+import { configValue } from "./catalogue/config-value.ts";
+import { piKeys } from "./catalogue/pi-models-file.ts";
 import { credentialsOf } from "./login/credentials.ts";
 import { Logins } from "./login/logins.ts";
 import { isLoopback, type ProviderConfig } from "./model.ts";
-import { hasLiteralKeys, knownSecrets, type NamedSecret } from "./secrets.ts";
+import { hasLiteralKeys, isPlaceholder, knownSecrets, type NamedSecret } from "./secrets.ts";
 
 /** Where keys come from. */
 export interface KeySource {
@@ -27,8 +30,8 @@ export interface FreshKeyOptions {
   signal?: AbortSignal | undefined;
 }
 
-/** Where a key was found; `login`: of a login whose provider is known. */
-export type KeyOrigin = "lent" | "environment" | "file" | "login";
+/** Where a key was found; `login`: of a login whose provider is known; `models`: in a `models.json` of pi. */
+export type KeyOrigin = "lent" | "environment" | "file" | "login" | "models";
 
 /** Keys that were lent, then those of the environment, then keys and logins of a file that can be changed. */
 export interface KeyFile extends KeySource {
@@ -83,6 +86,7 @@ export interface FileKeysOptions {
 export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
   const file = new AuthFile(join(home, "auth.json"));
   const logins = new Logins(file);
+  const configuredKeys = new ConfiguredKeys(join(home, "models.json"), env);
   let isChecked = onNotice === undefined;
   /** Whichever key is used: the others are exposed all the same. */
   const checkExposure = () => {
@@ -101,7 +105,7 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
   const used = new Map<string, NamedSecret>();
   const found = (provider: ProviderConfig): FoundKey | undefined => {
     const key = search(provider);
-    if (key !== undefined) {
+    if (key !== undefined && !(key.origin === "models" && isPlaceholder(key.key))) {
       const name = provider.apiKeyEnv ?? `key of ${provider.provider}`;
       used.set(key.key, { name, value: key.key });
     }
@@ -118,13 +122,16 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
     const key = storedKey(entry, provider.provider, file.path);
     if (key !== undefined) return { key, origin: "file" };
     const loginKey = logins.keyOf(provider.provider, entry);
-    return loginKey === undefined ? undefined : { key: loginKey, origin: "login" };
+    if (loginKey !== undefined) return { key: loginKey, origin: "login" };
+    const configured = configuredKeys.of(provider.provider);
+    return configured === undefined ? undefined : { key: configured, origin: "models" };
   };
   return {
     logins,
     key: (provider) => found(provider)?.key,
     freshKey: async (provider, options) => {
       const { key, origin } = found(provider) ?? {};
+      if (origin === "models" && key === options?.refused) return configuredKeys.again(provider.provider);
       return origin === "login" ? logins.freshKey(provider.provider, options) : key;
     },
     source: (provider) => found(provider)?.origin,
@@ -163,6 +170,50 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
 interface FoundKey {
   key: string;
   origin: KeyOrigin;
+}
+
+/** Owner of the keys that a `models.json` in pi's form gives: a text, a variable or the output of a command. */
+class ConfiguredKeys {
+  readonly #file: string;
+  readonly #env: FileKeysOptions["env"];
+  #stamp = "";
+  #values: ReadonlyMap<string, string> = new Map();
+  /** The resolved keys, by provider. A command runs once, until its key is refused. */
+  readonly #keys = new Map<string, string | undefined>();
+
+  constructor(file: string, env: FileKeysOptions["env"]) {
+    this.#file = file;
+    this.#env = env;
+  }
+
+  of(provider: string): string | undefined {
+    this.#read();
+    const value = this.#values.get(provider);
+    if (value === undefined) return undefined;
+    if (!this.#keys.has(provider)) this.#keys.set(provider, this.#resolve(provider, value));
+    return this.#keys.get(provider);
+  }
+
+  /** Resolves a refused key again. */
+  again(provider: string): string | undefined {
+    this.#keys.delete(provider);
+    return this.of(provider);
+  }
+
+  #resolve(provider: string, value: string): string | undefined {
+    const key = configValue(value, this.#env)?.trim();
+    return key === undefined ? undefined : sendable(key, `${this.#file}: providers.${provider}.apiKey`);
+  }
+
+  /** The catalogue reports a file that cannot be read. */
+  #read(): void {
+    const { mtimeMs = 0, size = 0 } = statSync(this.#file, { throwIfNoEntry: false }) ?? {};
+    const stamp = `${mtimeMs} ${size}`;
+    if (stamp === this.#stamp) return;
+    this.#stamp = stamp;
+    this.#keys.clear();
+    this.#values = size === 0 ? new Map() : piKeys(this.#file);
+  }
 }
 
 /** Entries of other kinds (a login, what another program stored) are no keys, and no errors. */

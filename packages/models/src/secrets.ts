@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { textFile } from "./json-file.ts";
+import { parseJson, textFile } from "./json-file.ts";
 
 /** Something that must not be shown, with what is shown instead. */
 export interface NamedSecret {
@@ -27,10 +27,13 @@ export function knownSecrets(
   );
   const file = jsonFile(join(home, "models.json"));
   // A key can be the name of a variable too.
-  const variables = textsOf(file, ({ field }) => /^apiKey(?:Env)?$/i.test(field)).flatMap((name) => {
-    const value = env[name.replace(/^\$\{?|\}$/g, "")]?.trim();
-    return value ? [{ name, value }] : [];
-  });
+  const named = textsOf(file, ({ field, above }) => /^apiKey(?:Env)?$/i.test(field) || above === "headers");
+  const variables = named.flatMap((text) =>
+    [text, ...Array.from(text.matchAll(/\$\{?(\w+)/g), ([, name]) => name!)].flatMap((name) => {
+      const value = env[name]?.trim();
+      return value ? [{ name, value }] : [];
+    }),
+  );
   const models = literalKeys(file);
   // A header can have a word before the key.
   const headers = models.flatMap((text) => [text, ...text.split(/\s+/).slice(1)]);
@@ -48,12 +51,17 @@ function literalKeys(models: unknown): string[] {
   return textsOf(models, ({ field, above }, value) =>
     above === "headers"
       ? secretField.test(field) || !isPlace(value)
-      : secretField.test(field) && field !== "apiKeyEnv",
+      : secretField.test(field) && field !== "apiKeyEnv" && !(field === "apiKey" && isPlaceholder(value)),
   );
 }
 
 function isStoredSecret({ field }: Place, value: string): boolean {
   return field !== "type" && (secretField.test(field) || !isPlace(value));
+}
+
+/** A variable, a command, or a word for servers without keys, such as `ollama`: masking it would hide plain words. */
+export function isPlaceholder(value: string): boolean {
+  return /^[$!]|^[A-Z][A-Z0-9_]*$/.test(value) || (/^[a-z-]*$/i.test(value) && value.length < 20);
 }
 
 /** An address or a path, where its name does not say otherwise: keys in base 64 have slashes as well. */
@@ -90,7 +98,7 @@ function entriesOf(value: unknown): [string, unknown][] {
 
 function jsonFile(path: string): unknown {
   try {
-    return JSON.parse(textFile(path) ?? "null");
+    return parseJson(textFile(path) ?? "null");
   } catch {
     // Whoever needs a key of it says what is wrong with the file.
     return undefined;

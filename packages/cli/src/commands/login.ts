@@ -89,6 +89,8 @@ function stateOf({ origin, variable, expires }: LoginRow, nowMs: number): string
       return `key from ${variable}`;
     case "file":
       return "key stored";
+    case "models":
+      return "key from models.json";
     case "lent":
       return "key of an extension";
     case "login":

@@ -28,7 +28,7 @@ async function print(invocation: Invocation, { keys, catalogue }: ModelRegistry)
   const home = bonsaiHome(io.env);
   const settings = agentCallSettings(invocation);
   const rows = await withProgress(io, "Asking local servers", () =>
-    modelRows({ catalogue, keys, usual: settings.model, authFile: join(home, "auth.json") }),
+    modelRows({ catalogue, keys, usual: settings.model, home }),
   );
   const all = options.all === true;
   const [search] = args;
@@ -47,18 +47,19 @@ interface KnownModels {
   keys: KeyFile;
   /** `provider/id` that the settings name. */
   usual: string | undefined;
-  authFile: string;
+  home: string;
 }
 
 /** Usable models where they stand in the catalogue, and what only a server knows behind its provider's others. */
-async function modelRows({ catalogue, keys, usual, authFile }: KnownModels): Promise<ModelRow[]> {
+async function modelRows({ catalogue, keys, usual, home }: KnownModels): Promise<ModelRow[]> {
   const usable = await usableModels({ catalogue, keys });
   const chosen = usual ?? referenceOf((await defaultModel({ catalogue, keys }))?.model);
   const known = new Set(usable.map(({ model }) => referenceOf(model)));
   const keyOf = (model: CatalogueModel) => {
     const origin = keys.source(model);
     if (origin === "environment") return model.apiKeyEnv ?? null;
-    return origin === "file" || origin === "login" ? authFile : null;
+    if (origin === "models") return join(home, "models.json");
+    return origin === "file" || origin === "login" ? join(home, "auth.json") : null;
   };
   const row = (model: CatalogueModel, isUsable: boolean) =>
     rowOf({ model, usable: isUsable, key: keyOf(model), isDefault: referenceOf(model) === chosen });

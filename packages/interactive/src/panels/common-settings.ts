@@ -1,6 +1,6 @@
 import { agentSettingDescription } from "@bonsai-agent/agent";
+import type { SettingPath } from "@bonsai-agent/app/settings-file";
 import { thinkingLevels } from "@bonsai-agent/models";
-import type { SettingPath } from "./settings-file.ts";
 
 /** How a value is chosen or typed. */
 type SettingKind =

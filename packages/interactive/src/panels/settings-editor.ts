@@ -1,6 +1,13 @@
 import { agentSettings } from "@bonsai-agent/agent";
 import type { ModelRegistry } from "@bonsai-agent/app/model-choice";
 import type { SettingsLayer } from "@bonsai-agent/app/settings";
+import {
+  readSettings,
+  settingsFile,
+  valueAt,
+  withValue,
+  writeSetting,
+} from "@bonsai-agent/app/settings-file";
 import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { ThemeControl } from "../terminal/theme-control.ts";
@@ -9,7 +16,6 @@ import { type CommonSetting, commonSettings, settingName } from "./common-settin
 import { pickModel } from "./model-picker.ts";
 import { textLines, wholePath } from "./panel-frame.ts";
 import { PickList, type PickRow } from "./pick-list.ts";
-import { readSettings, settingsFile, valueAt, withValue, writeSetting } from "./settings-file.ts";
 import { pickTheme, themeChoices } from "./theme-picker.ts";
 
 interface EditSettingsOptions {

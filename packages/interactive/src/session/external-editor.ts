@@ -2,11 +2,11 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { programPath, startProcess } from "@bonsai-agent/agent/host";
+import { settingsFile, writeSetting } from "@bonsai-agent/app/settings-file";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { askPick, askYesOrNo } from "../panels/ask.ts";
-import { settingsFile, writeSetting } from "../panels/settings-file.ts";
 
 /** The text of the editor in the user's own one. What was typed stays, unless that one ends well. */
 export async function writeOutside(context: InteractiveContext): Promise<void> {

@@ -29,6 +29,7 @@ import { panelReview } from "./compaction-review.ts";
 import type { FirstFrame } from "./first-frame.ts";
 import { GracePeriod } from "./grace-period.ts";
 import { KeyHandler } from "./key-handler.ts";
+import { offerPiImport } from "./pi-offer.ts";
 import { readAhead } from "./read-ahead.ts";
 import { Submitting } from "./submitting.ts";
 import { welcome } from "./welcome.ts";
@@ -107,6 +108,7 @@ function makeParts(firstFrame: FirstFrame) {
 async function openSession(parts: Parts): Promise<void> {
   const { call, home, opened, ui, chat, status, gracePeriod, quitting, screen, themes } = parts;
   const userHome = userHomeFolder(call.io.env);
+  await offerPiImport({ screen, home, env: call.io.env, notify: chat.notify });
   if (call.options.approve !== true) await askAtStart({ screen, home, userHome, cwd: call.io.cwd });
   const app = await status.during(
     "Loading extensions…",

@@ -113,6 +113,8 @@ function stateWords(config: ProviderConfig, keys: KeyFile): string {
       return `key from ${apiKeyEnv}`;
     case "file":
       return "key stored";
+    case "models":
+      return "key from models.json";
     case "lent":
       return "key from an extension";
     case "login":

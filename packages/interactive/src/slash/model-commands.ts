@@ -1,5 +1,6 @@
 import { findChoice, type ModelRegistry } from "@bonsai-agent/app/model-choice";
 import { count, sizeText } from "@bonsai-agent/app/numbers";
+import { writeSetting } from "@bonsai-agent/app/settings-file";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
@@ -12,7 +13,6 @@ import { errorText } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 import { missing, pickModel } from "../panels/model-picker.ts";
-import { writeSetting } from "../panels/settings-file.ts";
 import { keys } from "../terminal/keys.ts";
 import type { AutocompleteItem } from "../terminal/tui.ts";
 import { passedThreshold } from "./compaction-commands.ts";

@@ -1,7 +1,7 @@
 import type { AppContext } from "@bonsai-agent/app/app-context";
 import { didYouMean, fewOf } from "@bonsai-agent/app/nearest-word";
+import { writeSetting } from "@bonsai-agent/app/settings-file";
 import type { InteractiveContext } from "../interactive-context.ts";
-import { writeSetting } from "../panels/settings-file.ts";
 import { themeChoices } from "../panels/theme-picker.ts";
 import { useSettings } from "./settings-commands.ts";
 

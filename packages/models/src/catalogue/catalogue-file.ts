@@ -1,7 +1,7 @@
 import { dirname, join, resolve } from "node:path";
 import { BonsaiError, isTooDeep, MAX_LEVELS, usualCacheRules } from "@bonsai-agent/messages";
 import { z } from "zod";
-import { jsonProblem, shownValue, textFile } from "../json-file.ts";
+import { jsonProblem, parseJson, shownValue, textFile } from "../json-file.ts";
 import {
   type CatalogueModel,
   canThink,
@@ -13,6 +13,7 @@ import {
 } from "../model.ts";
 import { withThinkingField } from "../thinking.ts";
 import type { CatalogueData } from "./catalogue-data.ts";
+import { piModelsSchema, piProviders } from "./pi-models-file.ts";
 
 const pricePerMillion = z.number().nonnegative();
 const tokens = z.int().positive();
@@ -71,10 +72,22 @@ const catalogueSchema = z.strictObject({
 });
 
 /** A provider of `models.json`, with its models. */
-type ProviderOverride = z.infer<typeof providerSchema>;
+type ProviderOverride = Omit<z.infer<typeof providerSchema>, "models"> &
+  Pick<Partial<ProviderConfig>, "authHeader" | "missing"> & {
+    /** Its place in the file, for errors. */
+    place?: string;
+    /** True: a provider that Bonsai does not know is left out. */
+    mayBeUnknown?: boolean;
+    models?: readonly ModelOverride[] | undefined;
+  };
 
-/** A model of `models.json`; what it leaves out stays as it is built in. */
-type ModelOverride = z.infer<typeof modelSchema>;
+/** A model of `models.json`; missing fields keep their built-in values. */
+type ModelOverride = z.infer<typeof modelSchema> & {
+  /** Differences from its provider. */
+  reached?: Partial<ProviderConfig>;
+  /** True: it changes a known model and adds none. */
+  isKnownOnly?: boolean;
+};
 
 interface Overrides {
   /** Where they stand; scenario files are looked for beside it. */
@@ -86,19 +99,33 @@ interface Overrides {
  * What `<home>/models.json` says; nothing when there is no such file.
  * @throws BonsaiError `models_unreadable`, `models_invalid`
  */
-export function catalogueOverrides(home: string): Overrides {
+export function catalogueOverrides(
+  home: string,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Overrides {
   const file = join(home, "models.json");
   let value: unknown;
   try {
     const text = textFile(file);
     if (text === undefined) return { file, providers: [] };
-    value = JSON.parse(text);
+    value = parseJson(text);
   } catch (cause) {
     throw unreadable(file, cause);
   }
   if (isTooDeep(value))
     throw unreadable(file, new SyntaxError(`it has more than ${MAX_LEVELS} nested levels`));
+  if (isOfPi(value)) {
+    const { data, error } = piModelsSchema.safeParse(value);
+    if (data === undefined) throw invalid({ error, input: value, schema: piModelsSchema, file });
+    return { file, providers: piProviders(data, { file, env }) };
+  }
   return { file, providers: validated(value, file) };
+}
+
+/** In pi's `models.json`, the providers are an object. */
+function isOfPi(value: unknown): boolean {
+  const { providers } = (value ?? {}) as { providers?: unknown };
+  return typeof providers === "object" && providers !== null && !Array.isArray(providers);
 }
 
 /** Removes the parser's quotation from its message: it can contain a key. */
@@ -115,11 +142,15 @@ function unreadable(file: string, cause: unknown): BonsaiError {
 function validated(input: unknown, file: string): ProviderOverride[] {
   const parsed = catalogueSchema.safeParse(input);
   if (parsed.success) return parsed.data.providers;
-  throw new BonsaiError({
+  throw invalid({ error: parsed.error, input, schema: catalogueSchema, file });
+}
+
+function invalid(problem: Parameters<typeof jsonProblem>[0]): BonsaiError {
+  return new BonsaiError({
     code: "models_invalid",
-    message: jsonProblem({ error: parsed.error, input, schema: catalogueSchema, file }),
+    message: jsonProblem(problem),
     hint: 'Example: {"providers": [{"provider": "box", "baseUrl": "http://127.0.0.1:8000/v1", "models": [{"id": "coder", "contextWindow": 32768}]}]}',
-    cause: parsed.error,
+    cause: problem.error,
   });
 }
 
@@ -133,21 +164,29 @@ export function mergedCatalogue(
 ): CatalogueData {
   const providers = new Map(base.providers.map((provider) => [provider.provider, provider]));
   const models = new Map(base.models.map((model) => [keyOf(model), model]));
+  const reached = new Map<string, Partial<ProviderConfig>>();
   for (const [at, override] of overrides.entries()) {
-    const place = `providers[${at}]`;
+    if (override.mayBeUnknown === true && !providers.has(override.provider)) continue;
+    const place = override.place ?? `providers[${at}]`;
     const provider = mergedProvider(override, providers.get(override.provider), { file, place });
     refuseForeignStyle(override.compat, provider.api, `${file}: ${place}`);
     providers.set(provider.provider, provider);
     for (const [modelAt, model] of (override.models ?? []).entries()) {
       refuseForeignStyle(model.compat, provider.api, `${file}: ${place}.models[${modelAt}]`);
       const key = keyOf({ ...provider, id: model.id });
-      models.set(key, mergedModel(model, provider, models.get(key)));
+      if (model.isKnownOnly === true && !models.has(key)) continue;
+      const { isKnownOnly: _, reached: own, ...given } = model;
+      models.set(key, mergedModel(given, provider, models.get(key)));
+      if (own !== undefined) reached.set(key, own);
     }
   }
   return {
     asOf: base.asOf,
     providers: [...providers.values()],
-    models: served(models.values(), providers, base.models),
+    models: served(models.values(), providers, base.models).map((model) => ({
+      ...model,
+      ...reached.get(keyOf(model)),
+    })),
   };
 }
 
@@ -195,7 +234,7 @@ function mergedProvider(
   below: ProviderConfig | undefined,
   { file, place }: { file: string; place: string },
 ): ProviderConfig {
-  const { models: _models, ...given } = override;
+  const { models: _models, place: _place, mayBeUnknown: _may, ...given } = override;
   const merged = { api: "openai-chat" as const, ...below, ...given };
   const { api, baseUrl } = merged;
   if (baseUrl === undefined || (api !== "scripted" && !isWebAddress(baseUrl))) {

@@ -93,7 +93,7 @@ export async function loadCatalogue({ home, env, onUnusable }: LoadCatalogueOpti
   const base = { ...builtIn, providers: [...builtIn.providers, ...localProviders(env), scenarios] };
   const merged = () => {
     try {
-      return mergedCatalogue(base, catalogueOverrides(home));
+      return mergedCatalogue(base, catalogueOverrides(home, env));
     } catch (error) {
       if (onUnusable === undefined || !BonsaiError.is(error)) throw error;
       onUnusable(error);

@@ -10,8 +10,8 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { agentSettings } from "@bonsai-agent/agent";
-import { readJsonFile } from "@bonsai-agent/app/json-file";
 import { isRecord } from "@bonsai-agent/messages";
+import { readJsonFile } from "./json-file.ts";
 
 export type SettingPath = readonly string[];
 type Section = Readonly<Record<string, unknown>>;
