@@ -78,12 +78,18 @@ describe("--api-key", () => {
   test.each([
     [["--api-key", key], "--api-key needs --model"],
     [["--api-key", key, "--model", "nothing"], "does not name one"],
-    [["--api-key", key, "--model", "nope/m1"], 'Unknown provider "nope"'],
     [["--api-key", "", "--model", "box/m"], "must not be empty"],
   ])("%j is wrong usage", async (flags, words) => {
     const { run } = await keyProject();
     const { code, stderr } = await run("-p", "hi", ...flags);
     expect([code, stderr.replaceAll(/\s+/g, " ")]).toEqual([2, expect.stringContaining(words)]);
+    expect(stderr).not.toContain(key);
+  });
+
+  test("an unknown provider is named, also with --api-key", async () => {
+    const { run } = await keyProject();
+    const { code, stderr } = await run("-p", "hi", "--model", "nope/m1", "--api-key", key);
+    expect([code, stderr]).toEqual([1, expect.stringContaining('Unknown provider "nope".')]);
     expect(stderr).not.toContain(key);
   });
 

@@ -131,7 +131,10 @@ export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
     key: (provider) => found(provider)?.key,
     freshKey: async (provider, options) => {
       const { key, origin } = found(provider) ?? {};
-      if (origin === "models" && key === options?.refused) return configuredKeys.again(provider.provider);
+      if (origin === "models" && key === options?.refused) {
+        configuredKeys.forget(provider.provider);
+        return found(provider)?.key;
+      }
       return origin === "login" ? logins.freshKey(provider.provider, options) : key;
     },
     source: (provider) => found(provider)?.origin,
@@ -194,10 +197,9 @@ class ConfiguredKeys {
     return this.#keys.get(provider);
   }
 
-  /** Resolves a refused key again. */
-  again(provider: string): string | undefined {
+  /** Makes `of` resolve the key again, after a refusal. */
+  forget(provider: string): void {
     this.#keys.delete(provider);
-    return this.of(provider);
   }
 
   #resolve(provider: string, value: string): string | undefined {
