@@ -1,7 +1,7 @@
 import { byScript } from "@bonsai-agent/messages";
 import { failingLine, irreversibleLine, newestLines, todoLine } from "./digest.ts";
 import type { SpanRecord } from "./record.ts";
-import { contentWords, termsIn } from "./sentence.ts";
+import { contentWords, isMeasure, termsIn } from "./sentence.ts";
 import { type TermUse, termLines } from "./terms.ts";
 
 /** Of the things of one kind, how many the context still shows. */
@@ -54,7 +54,7 @@ export function checkLoss(
   const lostFailing = failing.filter(({ key, line }) => !context.hasCommand(key) && !context.hasLine(line));
   const lostIrreversible = irreversible.filter(({ command }) => !context.hasCommand(command));
   const lostTodos = openTodos.filter(({ text }) => !context.hasLine(text));
-  const used = record.terms.uses.slice(0, CHECKED_TERMS);
+  const used = record.terms.uses.filter(({ term }) => !isMeasure(term)).slice(0, CHECKED_TERMS);
   const lostTerms = used.filter(({ term }) => !indexed.has(term) && !context.hasTerm(term));
 
   const back = new PutBack(putBackTokens);

@@ -108,6 +108,23 @@ export function isNumber(term: string): boolean {
   return /^#?(?:\d{3,}|\d+[/.]\d+|(?=.*\d)[0-9a-fA-F]{6,})$/.test(term);
 }
 
+/** True for a bare amount, time or line number: it identifies nothing by itself, as a version or an error code does. */
+export function isMeasure(term: string): boolean {
+  return MEASURES.some((measure) => measure.test(term));
+}
+
+const MEASURES: readonly RegExp[] = [
+  // Numbers, fractions, times, ranges; `1.2.3` and addresses have more dots.
+  /^\d+(?:[.,:/_-]\d+)?(?:[:_/-]\d+)*%?$/,
+  // Dates, with a time or without.
+  /^\d{4}-\d{2}-\d{2}(?:[T_ ][\d:.,]+(?:Z|[+-]\d{2}:?\d{2})?)?$/,
+  // Durations and sizes.
+  /^(?:\d+(?:[.,]\d+)?(?:[nuµm]?s|sec|m(?:in)?|[hdx]|k|[kKMGT]i?B|px|r?em|fps|Hz))+$/,
+  // Line numbers and addresses in memory.
+  /^L\d+(?:-L?\d+)?$/,
+  /^0x[0-9a-fA-F]+$/,
+];
+
 /** The texts in the arguments of a call, at whatever depth. */
 export function textsIn(value: unknown, levels = 4): string[] {
   if (typeof value === "string") return [value];

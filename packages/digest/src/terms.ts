@@ -1,5 +1,5 @@
 import { byScript, contentText, RECALL_TOOL, recalledIds, toolCalls } from "@bonsai-agent/messages";
-import { isNumber, termsIn, textsIn } from "./sentence.ts";
+import { isMeasure, isNumber, termsIn, textsIn } from "./sentence.ts";
 import { ranCommand, type SourceMessage, typedText } from "./source.ts";
 
 /** A term of the session, and where it stands. */
@@ -120,8 +120,8 @@ export function termLines(index: TermIndex, maxTokens: number, isShown: (term: s
   const chosen: ShownTerm[] = [];
   const entries = new Set<string | undefined>();
   let tokens = byScript(INTRODUCTION);
-  for (const { term, weight, entries: candidates } of index.uses) {
-    if (/^[\d/.]+$/.test(term) && weight <= NUMBER_WEIGHT) continue;
+  for (const { term, entries: candidates } of index.uses) {
+    if (isMeasure(term)) continue;
     if (isShown(term) || chosen.some((other) => other.term.includes(term))) continue;
     const entryId = candidates.find((each) => entries.has(each)) ?? candidates[0];
     const size = byScript(`, ${term}`) + (entries.has(entryId) ? 0 : byScript(`\n[${entryId}] `));
@@ -139,8 +139,6 @@ export function termLines(index: TermIndex, maxTokens: number, isShown: (term: s
 const INTRODUCTION =
   "Exact terms from the conversation that appear nowhere else here, each with an entry that contains it:";
 const MINIMUM_TERM_TOKENS = 4;
-/** A bare number that both have named once is no term of the session yet. */
-const NUMBER_WEIGHT = 6;
 
 function linesByEntry(chosen: readonly ShownTerm[]): string[] {
   const byEntry = new Map<string | undefined, string[]>();

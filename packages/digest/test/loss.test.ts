@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { checkLoss } from "../src/loss.ts";
 import { recordAfter, type SpanRecord } from "../src/record.ts";
+import { isMeasure } from "../src/sentence.ts";
 import type { SourceMessage } from "../src/source.ts";
 import { ran, said } from "./run-messages.ts";
 
@@ -145,4 +146,19 @@ test("law: counts add up, and what is put back is found when the check is run ag
     },
   );
   fc.assert(law);
+});
+
+test.each([
+  ...["1001", "165.967097", "12/40", "14:02:11", "2026-11-26", "2026-11-26T14:02:11.120Z", "99.5%", "250ms"],
+  ..."3h20m 4.6kB 1_000 10-20 L42 L42-L60 0x7ffee3b0".split(" "),
+])("%s is a measure, no term that can be lost", (term) => {
+  expect(isMeasure(term)).toBe(true);
+});
+
+test.each([
+  ..."1.2.3 v2.0 #1204 E1234 127.0.0.1 localhost:8080 src/a.ts:42 a1b2c3d db-12 utf8 i18n s3 HTTP2".split(
+    " ",
+  ),
+])("%s identifies something", (term) => {
+  expect(isMeasure(term)).toBe(false);
 });
