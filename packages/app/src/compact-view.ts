@@ -1,5 +1,11 @@
 import { type CompactionResult, lossLines, type SummaryLoss } from "@bonsai-agent/compaction";
-import { costPhrase, type KnownCost, type Model, type ModelPrices } from "@bonsai-agent/messages";
+import {
+  costPhrase,
+  type KnownCost,
+  type Model,
+  type ModelPrices,
+  readableSummary,
+} from "@bonsai-agent/messages";
 import { type Line, paragraph, quoted, span } from "./line.ts";
 import { counted, sizeChange, tokensText } from "./numbers.ts";
 import { type PlanPicture, planView } from "./plan-view.ts";
@@ -103,7 +109,9 @@ function* written({ result, decidedBy, file, width }: CompactViewOptions): Gener
   if (decidedBy !== undefined) {
     yield ["Summary by ", span(decidedBy, "cyan")];
     // A summary that somebody else made is shown: nobody knows what it is like.
-    const lines = (result.summary ?? "").split("\n").flatMap((text) => wrap(printable(text), width - 4));
+    const lines = readableSummary(result.summary ?? "")
+      .split("\n")
+      .flatMap((text) => wrap(printable(text), width - 4));
     yield* quoted(lines, "cyan");
     yield [];
   }
@@ -122,7 +130,7 @@ const EXCERPT_LINES = 24;
 
 /** The beginning of a summary, where `--json` has all of it. */
 export function* summaryExcerpt(summary: string, width: number): Generator<Line> {
-  const lines = printableLines(summary).flatMap((line) => wrap(line, width - 4));
+  const lines = printableLines(readableSummary(summary)).flatMap((line) => wrap(line, width - 4));
   yield* quoted(lines.slice(0, EXCERPT_LINES), "magenta");
   const left = lines.length - EXCERPT_LINES;
   if (left > 0) yield [span(`  │ … ${counted(left, "more line")} (--json shows all)`, "gray")];

@@ -1,5 +1,5 @@
 import type { CompactionDraft, ReviewDecision } from "@bonsai-agent/compaction";
-import type { Model } from "@bonsai-agent/messages";
+import { type Model, readableSummary } from "@bonsai-agent/messages";
 import {
   type CompactionReport,
   compactionReport,
@@ -108,9 +108,9 @@ export function* draftView(draft: CompactionDraft, model: Model, width: number):
   yield* planView({ picture: planPicture(result, before), width });
   yield [];
   yield* lossView(result, { width, isPlan: stage === "plan" });
-  const shown = result.summary ?? userWords.join("\n");
+  const shown = result.summary === undefined ? userWords.join("\n") : readableSummary(result.summary);
   if (shown === "") return;
-  yield [span(result.summary === undefined ? "Copied from your messages" : "The model will see", "bold")];
+  yield [span(result.summary === undefined ? "Copied from your messages" : "Summary", "bold")];
   const lines = shown.split("\n").flatMap((text) => wrap(printable(text), width - 4));
   yield* quoted(lines, "cyan");
 }

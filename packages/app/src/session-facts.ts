@@ -9,12 +9,15 @@ import {
   UsageCounter,
 } from "@bonsai-agent/session";
 import type { CliIo } from "./io.ts";
+import { kindOf } from "./preview.ts";
 
 /** What the entries of a session add up to, over all its branches. */
 interface SessionFacts {
   entryCount: number;
   /** Messages by role, other entries by type; only what occurs. */
   counts: Record<string, number>;
+  /** The same by the words of a screen, most first. */
+  kinds: [word: string, count: number][];
   /** All that was asked of models: answers, compactions, branch summaries, side requests. */
   usage: Usage;
   /** What that cost, as far as it is known. */
@@ -32,6 +35,7 @@ interface SessionFacts {
 export class FactCounter {
   readonly #startMs: number;
   readonly #counts = new Map<string, number>();
+  readonly #kinds = new Map<string, number>();
   readonly #models = new Map<string, number>();
   readonly #activity = noTimes();
   readonly #writes = noTimes();
@@ -47,6 +51,7 @@ export class FactCounter {
   add(entry: Entry): void {
     this.#entryCount += 1;
     increment(this.#counts, kind(entry));
+    increment(this.#kinds, kindOf(entry));
     const model = answeringModel(entry);
     if (model !== undefined) increment(this.#models, model);
     this.#usage.add(entry);
@@ -59,6 +64,7 @@ export class FactCounter {
     return {
       entryCount: this.#entryCount,
       counts: Object.fromEntries(mostFirst(this.#counts)),
+      kinds: mostFirst(this.#kinds),
       usage: this.#usage.usage,
       cost: this.#usage.cost,
       models: mostFirst(this.#models).map(([model, answers]) => ({ model, answers })),

@@ -1,5 +1,5 @@
-import type { SummaryEntry } from "@bonsai-agent/compaction";
-import { BonsaiError, SecretFilter } from "@bonsai-agent/messages";
+import type { SummaryEntry, SummaryLine } from "@bonsai-agent/compaction";
+import { BonsaiError, readableLines, SecretFilter } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import { liveCompactions } from "./compaction-record.ts";
 import { moment } from "./numbers.ts";
@@ -27,6 +27,12 @@ export function sourceEntry(
   const { timestamp = null } = entry as { timestamp?: string };
   const preview = previewOf(secrets.value(entry), secrets.value(callIn(session, entry)));
   return { entryId, kind: kindOf(entry), timestamp, preview };
+}
+
+/** The lines of a summary as a person reads them, with the sources of the stored lines. */
+export function readableSources<Line extends Pick<SummaryLine, "text">>(stored: readonly Line[]): Line[] {
+  const summary = stored.map(({ text }) => text).join("\n");
+  return readableLines(summary).map(({ text, at }) => ({ ...stored[at]!, text }));
 }
 
 const SHORT_ID = 8;

@@ -101,8 +101,8 @@ test("Tab shows the previous summary; a line without entries opens nothing", asy
   await terminal.until(", 2 of 2:");
   await terminal.until(READ);
   expect(terminal.screen()).not.toContain("The printer is ported.");
-  terminal.type("Kept word for word");
-  await terminal.until("› Kept word for word");
+  terminal.type("User messages");
+  await terminal.until("› User messages");
   terminal.press("enter");
   await terminal.until("This line has no known source.");
 });

@@ -15,9 +15,30 @@ const MOST_OPENINGS = 200;
 /** Tells what was typed from the files behind it; what only looks like one stays where it stands. */
 export function quotedFiles(sent: string): QuotedFiles {
   const skill = skillCallIn(sent);
-  if (skill === undefined) return mentionedFiles(sent);
-  const { text, files } = mentionedFiles(withoutSkill(sent));
-  return { text, files: [{ path: skill.path, content: skill.body }, ...files] };
+  const said = attachedTexts(skill === undefined ? sent : withoutSkill(sent));
+  const { text, files } = mentionedFiles(said.text);
+  const skills = skill === undefined ? [] : [{ path: skill.path, content: skill.body }];
+  return { text, files: [...skills, ...files, ...said.files] };
+}
+
+/** The tags of piped input, and of resources of MCP servers; both follow the typed text and its files. */
+const attachment =
+  /\n\n<(stdin|mcp-resource)(?: server=("(?:[^"\\]|\\.)*") uri=("(?:[^"\\]|\\.)*")[^\n]*)?>\n/g;
+
+function attachedTexts(sent: string): QuotedFiles {
+  if (!/<\/(?:stdin|mcp-resource)>$/.test(sent)) return { text: sent, files: [] };
+  const begun = [...sent.matchAll(attachment)].slice(0, MOST_OPENINGS);
+  const files: QuotedFiles["files"] = [];
+  let text = sent;
+  for (const { 0: tag, 1: name = "", 2: server, 3: uri, index } of begun.toReversed()) {
+    const end = `\n</${name}>`;
+    const isNamed = name === "stdin" || (uri !== undefined && sent.slice(0, index).includes(pathOf(uri)));
+    if (!text.endsWith(end) || !isNamed || sent.slice(0, index).trim() === "") break;
+    const path = server === undefined || uri === undefined ? name : `${pathOf(server)}:${pathOf(uri)}`;
+    files.unshift({ path, content: text.slice(index + tag.length, -end.length) });
+    text = text.slice(0, index);
+  }
+  return { text, files };
 }
 
 function mentionedFiles(sent: string): QuotedFiles {

@@ -6,6 +6,8 @@ export interface ReadableLine {
   text: string;
   /** True for a heading; its text has no `#`. */
   isHeading: boolean;
+  /** Of a heading that the summary has itself: its number of `#`. */
+  level?: number;
   /** Position among the stored lines. */
   at: number;
 }
@@ -38,11 +40,14 @@ export function readableLines(summary: string, tags: readonly string[] = []): Re
   for (const [at, { text, place }] of placed.entries()) {
     const shown = restored[at]!;
     if (/^ {0,3}(?:```|~~~)/.test(shown)) isCode = !isCode;
-    const [, heading] = isProse(at) && !isCode ? (/^#{1,6} +(.+?) *$/.exec(shown) ?? []) : [];
+    const isText = isProse(at) && !isCode;
+    const [, marks, heading] = isText ? (/^(#{1,6}) +(.+?) *$/.exec(shown) ?? []) : [];
     const block = placed[at + 1]?.place;
     if (wrappers.has(at)) continue;
     if (isProse(at) && shown === SPLIT_TURN) beginTurn(lines, at);
-    else if (place !== "mark") lines.push({ text: heading ?? shown, isHeading: heading !== undefined, at });
+    else if (heading !== undefined && marks !== undefined)
+      lines.push({ text: heading, isHeading: true, level: marks.length, at });
+    else if (place !== "mark") lines.push({ text: shown, isHeading: false, at });
     else if (block !== undefined && text === `<${block}>`)
       lines.push({ text: blockName(block), isHeading: true, at });
     else if (text.trim() === "") lines.push({ text: "", isHeading: false, at });
@@ -53,14 +58,13 @@ export function readableLines(summary: string, tags: readonly string[] = []): Re
 /** A stored summary as Markdown for a person, see `readableLines`. */
 export function readableSummary(summary: string, tags?: readonly string[]): string {
   const shown: string[] = [];
-  let isBelowHeading = false;
-  for (const { text, isHeading } of readableLines(summary, tags)) {
-    const isBlank = text.trim() === "";
-    while (isHeading && shown.at(-1)?.trim() === "") shown.pop();
-    if ((isHeading && shown.length > 0) || (isBelowHeading && !isBlank)) shown.push("");
-    if (isHeading) shown.push(`## ${text}`);
-    else shown.push(text);
-    isBelowHeading = isHeading;
+  let isBelowOwn = false;
+  for (const { text, isHeading, level } of readableLines(summary, tags)) {
+    const isOwn = isHeading && level === undefined;
+    while (isOwn && shown.at(-1)?.trim() === "") shown.pop();
+    if ((isOwn && shown.length > 0) || (isBelowOwn && text.trim() !== "")) shown.push("");
+    shown.push(isHeading ? `${"#".repeat(level ?? 2)} ${text}` : text);
+    isBelowOwn = isOwn;
   }
   return shown.join("\n");
 }

@@ -28,7 +28,7 @@ const stored = [
 
 test("shows headings instead of the tags and sentences for models", () => {
   expect(readableLines(stored.join("\n")).filter(({ text }) => text !== "")).toEqual([
-    { text: "Goal", isHeading: true, at: 2 },
+    { text: "Goal", isHeading: true, level: 2, at: 2 },
     { text: "Keep <pinned> as text, [Record of the earlier conversation] too.", isHeading: false, at: 3 },
     { text: "Pinned", isHeading: true, at: 7 },
     { text: "Use pnpm.", isHeading: false, at: 8 },
@@ -47,7 +47,7 @@ test("shows the summary of the current turn below a heading", () => {
       "## Current turn\n\nFixed it.",
     );
     expect(readableSummary(`## Goal\nShip.\n\n---\n\n${mark}\n\nFixed it.`)).toBe(
-      "## Goal\n\nShip.\n\n## Current turn\n\nFixed it.",
+      "## Goal\nShip.\n\n## Current turn\n\nFixed it.",
     );
   }
 });

@@ -36,7 +36,7 @@ export {
   type OpenSessionOptions,
   openSession,
 } from "./open-session.ts";
-export { ownEntryWords, type PinChange, pinChange } from "./own-entries.ts";
+export { ownEntryWords, ownTypeWords, type PinChange, pinChange } from "./own-entries.ts";
 export type { Problem, ProblemKind, SessionNotice } from "./problems.ts";
 export {
   type Projection,

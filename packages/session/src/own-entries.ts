@@ -96,12 +96,13 @@ export function ownEntryWords(entry: Entry): string | undefined {
   const change = compactionChange(entry);
   if (change !== undefined)
     return `${change.isUndone ? "undo" : "redo"} of compaction ${change.compactionId}`;
-  const { customType } = entry;
+  return pinChange(entry) === undefined ? ownTypeWords(entry.customType) : undefined;
+}
+
+/** The same for the `customType` of an entry. */
+export function ownTypeWords(customType: unknown): string | undefined {
   const isOwn = typeof customType === "string" && customType.startsWith("bonsai.");
-  return (
-    OWN_ENTRY_WORDS.get(customType) ??
-    (isOwn && pinChange(entry) === undefined ? "note of Bonsai" : undefined)
-  );
+  return OWN_ENTRY_WORDS.get(customType) ?? (isOwn ? "note of Bonsai" : undefined);
 }
 
 /** What an entry says of a pinned text. */

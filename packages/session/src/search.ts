@@ -1,4 +1,10 @@
-import { BonsaiError, contentBlocks, SecretFilter } from "@bonsai-agent/messages";
+import {
+  BonsaiError,
+  contentBlocks,
+  quotedFiles,
+  readableSummary,
+  SecretFilter,
+} from "@bonsai-agent/messages";
 import type { Entry } from "./entry.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { forEachLine, type Line } from "./line-reader.ts";
@@ -244,15 +250,26 @@ export function* entryTexts(entry: Entry): Generator<string> {
 
 function* namedTexts(entry: Entry): Generator<string> {
   const { summary, label, name, modelId } = entry as unknown as Record<string, unknown>;
-  for (const text of [summary, label, name, modelId]) if (typeof text === "string") yield text;
+  if (typeof summary === "string") yield readableSummary(summary);
+  for (const text of [label, name, modelId]) if (typeof text === "string") yield text;
 }
 
 function* messageTexts(message: unknown): Generator<string> {
   if (typeof message !== "object" || message === null) return;
-  const { content, typed, command, output, errorMessage } = message as Record<string, unknown>;
+  const { role, content, typed, command, output, errorMessage } = message as Record<string, unknown>;
   if (typeof typed === "string") yield typed;
-  yield* contentTexts(content);
+  for (const text of contentTexts(content)) {
+    if (role === "user") yield* sentTexts(text);
+    else yield text;
+  }
   for (const text of [command, output, errorMessage]) if (typeof text === "string") yield text;
+}
+
+/** What was typed, and each file that was sent with it, without the tags between them. */
+function* sentTexts(sent: string): Generator<string> {
+  const { text, files } = quotedFiles(sent);
+  yield text;
+  for (const { path, content } of files) yield* [path, content];
 }
 
 function* contentTexts(content: unknown): Generator<string> {

@@ -1,9 +1,9 @@
 import { type SummaryLoss, summaryLoss } from "@bonsai-agent/compaction";
 import { BonsaiError, costText, type KnownCost, type Usage } from "@bonsai-agent/messages";
+import { counted, count as digits } from "@bonsai-agent/messages/numbers";
 import { type ContextEditEntry, type Entry, type SessionHeader, UsageCounter } from "@bonsai-agent/session";
 import { isLeafRecord, UndoneCompactions } from "@bonsai-agent/session/host";
-import { count, type EntryFate, entryMarkdown } from "./markdown-entry.ts";
-import { grouped } from "./markdown-text.ts";
+import { type EntryFate, entryMarkdown } from "./markdown-entry.ts";
 import { OutsideText } from "./outside-text.ts";
 
 /** What an export needs of a session; a `Session` is one. */
@@ -51,7 +51,7 @@ export function exportMarkdown(session: ExportedSession, options: MarkdownOption
       ...pathMarkdown({ path: branch.entries, labels, outside }),
     );
   }
-  if (outside.secrets > 0) parts.push(`*${count(outside.secrets, "secret")} redacted.*`);
+  if (outside.secrets > 0) parts.push(`*${counted(outside.secrets, "secret")} redacted.*`);
   return `${parts.join("\n\n")}\n`;
 }
 
@@ -153,7 +153,7 @@ function documentHead(
         .map((model) => outside.name(model))
         .join(", ") || "none",
     ],
-    ["Messages", grouped(entries.filter((entry) => entry.type === "message").length)],
+    ["Messages", digits(entries.filter((entry) => entry.type === "message").length)],
     ...usageRows(used.usage, used.cost.cost(isFree)),
   ];
   const table = rows.map(([label, value]) => `| ${label} | ${value} |`);
@@ -173,10 +173,10 @@ function modelNames(entries: readonly Entry[]): string[] {
 function usageRows(usage: Usage, cost: KnownCost): string[][] {
   const { input, output, cacheRead, cacheWrite } = usage;
   const tokens = [
-    `${grouped(input)} input`,
-    `${grouped(cacheRead)} cache read`,
-    `${grouped(cacheWrite)} cache write`,
-    `${grouped(output)} output`,
+    `${digits(input)} input`,
+    `${digits(cacheRead)} cache read`,
+    `${digits(cacheWrite)} cache write`,
+    `${digits(output)} output`,
   ];
   return [
     ["Tokens", tokens.join(", ")],

@@ -6,11 +6,13 @@ import {
   jsonText,
   type QuotedFiles,
   quotedFiles,
+  readableSummary,
   type ToolCall,
   type ToolResultMessage,
   typedLine,
   type UserMessage,
 } from "@bonsai-agent/messages";
+import { bytes, counted } from "@bonsai-agent/messages/numbers";
 import {
   type ContextEditEntry,
   type Entry,
@@ -18,7 +20,7 @@ import {
   ownEntryWords,
   pinChange,
 } from "@bonsai-agent/session";
-import { grouped, quoted } from "./markdown-text.ts";
+import { quoted } from "./markdown-text.ts";
 import type { OutsideText } from "./outside-text.ts";
 
 /** What later entries of the same path say about an entry. */
@@ -51,7 +53,7 @@ function bodyOf(entry: Entry, fate: EntryFate, outside: OutsideText): string {
     case "branch_summary":
       return summaryMarkdown(
         `Summary of ${branchWords({ ...entry, fromId: entry.fromId && outside.name(entry.fromId) })}`,
-        outside.markdown(entry.summary, "own"),
+        outside.markdown(readableSummary(entry.summary), "own"),
       );
     case "custom_message":
       return outside.folded(`${noteTitle(entry)}${editMark(fate)}`, contentMarkdown(entry.content, outside));
@@ -143,7 +145,7 @@ function callMarkdown(call: ToolCall, outside: OutsideText): string {
 /** The stored result in full, even where the model sees a placeholder for it. */
 function resultMarkdown(message: ToolResultMessage, fate: EntryFate, outside: OutsideText): string {
   const text = contentText(message.content);
-  const lines = text === "" ? "empty" : count(text.split("\n").length, "line");
+  const lines = text === "" ? "empty" : counted(text.split("\n").length, "line");
   const state = message.isError ? "failed, " : "";
   const body = [text === "" ? "" : outside.block(text), imageMarks(message.content, outside)].filter(
     (part) => part !== "",
@@ -168,7 +170,7 @@ function promptMarkdown(message: UserMessage, outside: OutsideText): string {
   const { content } = message;
   const { text, files } = sentParts(message);
   const folded = files.map((file) => {
-    const title = `${file.path} (${count(file.content.split("\n").length, "line")})`;
+    const title = `${file.path} (${counted(file.content.split("\n").length, "line")})`;
     return outside.folded(title, outside.block(file.content));
   });
   const parts = [outside.markdown(text), ...folded, imageMarks(content, outside)];
@@ -191,8 +193,7 @@ function imageMarks(content: unknown, outside: OutsideText): string {
 }
 
 function imageSize(data: unknown): string {
-  const bytes = typeof data === "string" ? Math.floor((data.length * 3) / 4) : 0;
-  return bytes < 1024 ? `${bytes} bytes` : `${grouped(bytes / 1024)} KB`;
+  return bytes(typeof data === "string" ? Math.floor((data.length * 3) / 4) : 0);
 }
 
 function compactionMarkdown(
@@ -208,14 +209,9 @@ function compactionMarkdown(
   const size = sizeBeforeText(entry);
   const title = `Compacted${size === undefined ? "" : ` from ${size}`}; ${kept}${undone}`;
   const known = lossLines(fate.loss ?? {}).map(({ text }) => `*${outside.plain(text)}*`);
-  return summaryMarkdown(title, outside.markdown(entry.summary, "own"), known);
+  return summaryMarkdown(title, outside.markdown(readableSummary(entry.summary), "own"), known);
 }
 
 function summaryMarkdown(title: string, summary: string, notes: readonly string[] = []): string {
   return ["---", `**${title}**`, ...notes, quoted(summary), "---"].join("\n\n");
-}
-
-/** A number with its unit in the right number. */
-export function count(amount: number, unit: string): string {
-  return `${grouped(amount)} ${unit}${amount === 1 ? "" : "s"}`;
 }

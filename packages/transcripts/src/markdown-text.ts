@@ -324,8 +324,3 @@ export function quoted(text: string): string {
     .map((line) => `> ${line}`.trimEnd())
     .join("\n");
 }
-
-/** `1234567` as `1,234,567`, whatever the machine's language. */
-export function grouped(count: number): string {
-  return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ",");
-}

@@ -1,7 +1,7 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { CompactionManifest, CompactionOutcome, CompactionReason } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { callParts, contentText, messageText } from "@bonsai-agent/messages";
+import { callParts, contentText, messageText, readableSummary } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { caveatOf } from "../compact-view.ts";
 import { type Line, marked, type Style, span } from "../line.ts";
@@ -128,7 +128,7 @@ export class DemoView implements DemoViewer {
 
   /** The first lines of a summary, so that one sees what the model sees now. */
   #headings(summary: string): Line[] {
-    const body = summary
+    const body = readableSummary(summary)
       .split("\n")
       .filter((line) => /^(?:##? |- |\d\. )/.test(line))
       .slice(0, 6);

@@ -3,7 +3,13 @@ import { type Line, quoted, span } from "@bonsai-agent/app/line";
 import { count } from "@bonsai-agent/app/numbers";
 import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { openNamedSession, resolveEntryId } from "@bonsai-agent/app/session-file";
-import { namedSummary, type SourceEntry, sourceEntry, sourceWords } from "@bonsai-agent/app/summary-sources";
+import {
+  namedSummary,
+  readableSources,
+  type SourceEntry,
+  sourceEntry,
+  sourceWords,
+} from "@bonsai-agent/app/summary-sources";
 import { printableLines, textWidth, wrap } from "@bonsai-agent/app/terminal-text";
 import { type SummaryLine, summarySources } from "@bonsai-agent/compaction";
 
@@ -48,14 +54,15 @@ function* sourcesView(
   const name = type === "compaction" ? "Summary of compaction" : "Summary of a branch, entry";
   yield [span(`${name} ${entryId}`, "bold")];
   yield [];
-  for (const [at, line] of lines.entries()) {
+  const shown = readableSources(lines);
+  for (const [at, line] of shown.entries()) {
     const wrapped = printableLines(line.text).flatMap((each) => wrap(each, width - 4));
     yield* quoted(wrapped, "magenta");
-    const next = lines[at + 1];
+    const next = shown[at + 1];
     // Said once, behind the last of the lines that rest on the same.
     if (next === undefined || !restsOnSame(line, next)) yield* restingOn(line, byId, { width, nowMs });
   }
-  yield* legend(lines, width);
+  yield* legend(shown, width);
 }
 
 function restsOnSame(line: SummaryLine, next: SummaryLine): boolean {

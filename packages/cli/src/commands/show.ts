@@ -28,7 +28,6 @@ import {
   sizeSource,
   sizeText,
 } from "@bonsai-agent/app/numbers";
-import { kindWord } from "@bonsai-agent/app/preview";
 import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { FactCounter, freeModels, type IsFree } from "@bonsai-agent/app/session-facts";
 import { openNamedSession } from "@bonsai-agent/app/session-file";
@@ -49,20 +48,19 @@ export async function run(invocation: Invocation): Promise<undefined> {
   if (invocation.options.sources === true) return (await import("./show-sources.ts")).showSources(invocation);
   const session = openNamedSession(invocation);
   const { output, io } = invocation;
-  const report = printedSecrets(invocation).value(
-    showReport(session, contextSize(session, invocation), await freeModels(io)),
-  );
-  output.result(report, () => showView({ report, width: output.width, nowMs: io.now() }));
+  const { kinds, ...shown } = showReport(session, contextSize(session, invocation), await freeModels(io));
+  const report = printedSecrets(invocation).value(shown);
+  output.result(report, () => showView({ report, kinds, width: output.width, nowMs: io.now() }));
 }
 
-function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowReport {
+function showReport(session: Session, size: ContextSize, isFree: IsFree) {
   const { header } = session;
   const { branchCount, files, facts } = readOnce(session);
-  const { entryCount, counts, usage, models, firstActivity, lastActivity, lastWrite } = facts;
+  const { entryCount, counts, kinds, usage, models, firstActivity, lastActivity, lastWrite } = facts;
   const { items, tokens, isEstimate, estimatedTokens } = size;
   const file = session.file!;
   const cost = facts.cost.cost(isFree);
-  return {
+  const report: ShowReport = {
     id: session.id,
     file,
     sizeBytes: statSync(file).size,
@@ -88,6 +86,7 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree): ShowRe
     problemCount: session.problems().length,
     compaction: compactionRecord(session, size),
   };
+  return { ...report, kinds };
 }
 
 /** What is wanted of all branches, from one reading of the file. */
@@ -141,16 +140,18 @@ export interface ShowReport {
 
 interface ShowViewOptions {
   report: ShowReport;
+  /** Entries by the words of a screen, most first. */
+  kinds: readonly (readonly [word: string, count: number])[];
   width: number;
   nowMs: number;
 }
 
 /** The facts of a session. */
 export function* showView(options: ShowViewOptions): Generator<Line> {
-  const { report, width } = options;
+  const { report, kinds, width } = options;
   yield [span(report.name ?? basename(report.file), ["bold", "green"])];
   yield* facts(options);
-  yield* section("Entries", entryRows(report, width), width);
+  yield* section("Entries", entryRows(kinds, width), width);
   if (report.usage.cost.total > 0 || contextTokens(report.usage) > 0)
     yield* section("Usage", usageRows(report), width);
   yield* fileListLines("Files modified", report.modifiedFiles, width);
@@ -220,20 +221,16 @@ function* section(title: string, rows: Line[][], width: number): Generator<Line>
 
 const maxGaugeWidth = 24;
 
-function entryRows(report: ShowReport, width: number): Line[][] {
-  const rows = Object.entries(report.counts);
+function entryRows(rows: ShowViewOptions["kinds"], width: number): Line[][] {
   const values = rows.map(([, value]) => value);
   const most = largest(values);
   const shares = percents(values);
-  return rows.map(([kind, value], at) => {
-    const word = kindWord(kind);
-    return [
-      [span(word, kindStyle(word))],
-      [count(value)],
-      [span(shares[at]!, "gray")],
-      gauge(value / most, Math.min(maxGaugeWidth, width - 28), kindStyle(word)),
-    ];
-  });
+  return rows.map(([word, value], at) => [
+    [span(word, kindStyle(word))],
+    [count(value)],
+    [span(shares[at]!, "gray")],
+    gauge(value / most, Math.min(maxGaugeWidth, width - 28), kindStyle(word)),
+  ]);
 }
 
 function gauge(share: number, maxWidth: number, style: Style | undefined): Line {

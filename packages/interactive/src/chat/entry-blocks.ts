@@ -1,10 +1,11 @@
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { branchWords, lossLines, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction";
-import { contentText } from "@bonsai-agent/messages";
+import { contentText, readableSummary } from "@bonsai-agent/messages";
 import {
   type BranchSummaryEntry,
   type CompactionEntry,
   type CustomEntry,
+  ownTypeWords,
   pinChange,
 } from "@bonsai-agent/session";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
@@ -53,7 +54,7 @@ export class SummaryBlock extends ChatBlock {
     return [
       ...wrapped([title, ...sources], width),
       "",
-      ...new MarkdownText(this.looks).lines(text, width),
+      ...new MarkdownText(this.looks).lines(readableSummary(text), width),
       ...this.#lossLines(width),
       ...fileLines("Skills read", skillPaths(readSkills)),
       ...fileLines("Files read", readFiles),
@@ -124,7 +125,8 @@ export class NoteBlock extends ImageBlock {
     }
     const drawn = this.looks.drawings?.message(this.#note, this.isExpanded, width);
     if (drawn !== undefined) return drawn;
-    const title = `[${typeof customType === "string" ? oneLine(customType, 60) : "extension"}]`;
+    const words = ownTypeWords(customType) ?? customType;
+    const title = `[${typeof words === "string" ? oneLine(words, 60) : "extension"}]`;
     return [
       ...wrapped([title], width, style.customMessageLabel),
       ...this.#body(new MarkdownText(this.looks).lines(contentText(content), width)),

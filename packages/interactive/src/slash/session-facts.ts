@@ -3,7 +3,6 @@ import type { AgentState } from "@bonsai-agent/agent";
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { liveCompactions } from "@bonsai-agent/app/compaction-record";
 import { age, bytes, count, percent, sizeText } from "@bonsai-agent/app/numbers";
-import { kindWord } from "@bonsai-agent/app/preview";
 import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
 import { costText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
@@ -29,9 +28,9 @@ function sessionRows({ agent: { session, state }, app }: AgentHost): [string, st
   const isFree = freeAmong([...app.models.catalogue.models, state.model]);
   const counter = new FactCounter(session.header);
   for (const { entry } of session.scan()) counter.add(entry);
-  const { counts, usage, cost, models, lastActivity } = counter.facts();
+  const { counts, kinds: words, usage, cost, models, lastActivity } = counter.facts();
   const entries = Object.values(counts).reduce((sum, each) => sum + each, 0);
-  const kinds = [...countsByWord(counts)].map(([word, many]) => `${word} ${count(many)}`);
+  const kinds = words.map(([word, many]) => `${word} ${count(many)}`);
   const { context, model, askedThinking: thinking } = state;
   const isNone = isNoModel(model);
   return [
@@ -60,16 +59,6 @@ function sessionRows({ agent: { session, state }, app }: AgentHost): [string, st
       ? []
       : [["fork of", wholePath(session.header.parentSession)] as [string, string]]),
   ];
-}
-
-/** Adds up the kinds that share a word, such as the entries of extensions. */
-function countsByWord(counts: Readonly<Record<string, number>>): Map<string, number> {
-  const sums = new Map<string, number>();
-  for (const [kind, many] of Object.entries(counts)) {
-    const word = kindWord(kind);
-    sums.set(word, (sums.get(word) ?? 0) + many);
-  }
-  return sums;
 }
 
 /** Some are undone or on another branch. */

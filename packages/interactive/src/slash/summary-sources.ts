@@ -1,5 +1,11 @@
 import { counted, moment } from "@bonsai-agent/app/numbers";
-import { type SourceEntry, sourceEntry, sourceWords, summariesOf } from "@bonsai-agent/app/summary-sources";
+import {
+  readableSources,
+  type SourceEntry,
+  sourceEntry,
+  sourceWords,
+  summariesOf,
+} from "@bonsai-agent/app/summary-sources";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { readSummarySources, type SummaryEntry, type SummaryLine } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
@@ -92,7 +98,7 @@ class SourcesWalk {
     const which = this.#summaries.length < 2 ? "" : `, ${at + 1} of ${this.#summaries.length}`;
     const title = `${kind} of ${moment(Date.parse(entry.timestamp), this.#now())}${which}: sources of each line`;
     const lines = String(entry.summary).split("\n");
-    this.list.setItems(shownLines(lines.map((text) => ({ text }))));
+    this.list.setItems(shownLines(readableSources(lines.map((text) => ({ text })))));
     this.#isPlaced = false;
     this.list.update({ title, status: "Reading the summarised entries…" });
     this.#stopReading = betweenKeys(this.#reading(entry));
@@ -106,7 +112,7 @@ class SourcesWalk {
         if (step.done === true) return this.#read(step.value);
         const { share, known } = step.value;
         const percent = Math.floor(share * 100);
-        if (shownPercent < 0) this.#showSources(known.map(withEntries));
+        if (shownPercent < 0) this.#showSources(readableSources(known).map(withEntries));
         if (percent > shownPercent)
           this.list.update({ status: `Reading the summarised entries… ${percent}%` });
         shownPercent = percent;
@@ -118,7 +124,7 @@ class SourcesWalk {
   }
 
   #read(sources: readonly SummaryLine[]): void {
-    this.#showSources(sources.map((source) => ({ text: source.text, source })));
+    this.#showSources(readableSources(sources).map((source) => ({ text: source.text, source })));
     this.list.update({ status: sources.some(({ isMatched }) => isMatched) ? LEGEND : undefined });
   }
 
@@ -136,7 +142,7 @@ class SourcesWalk {
 
   #row({ text, source }: ShownLine): PickRow {
     const { entryIds = [], isMatched = false } = source ?? {};
-    if (entryIds.length === 0) return { label: withoutHeadingMark(text), isDim: true };
+    if (entryIds.length === 0) return { label: text, isDim: true };
     const mark = isMatched ? `${MATCHED} ` : "";
     const [only] = entryIds;
     const detail =
@@ -155,7 +161,7 @@ class SourcesWalk {
     const entries = entryIds.flatMap((id) => this.#entry(id) ?? []);
     const mark = isMatched ? MATCHED : " ";
     return [
-      ...textLines(withoutHeadingMark(text.trim()), width).slice(0, 2),
+      ...textLines(text.trim(), width).slice(0, 2),
       ...entries.map((entry) =>
         truncateToWidth(
           ` ${mark} ${style.muted(sourceWords(entry, this.#now()))}  ${oneLine(entry.preview)}`,
@@ -218,11 +224,6 @@ class SourcesWalk {
       picks: "open in tree",
     });
   }
-}
-
-/** `## Open to-dos` without its `##`. */
-function withoutHeadingMark(text: string): string {
-  return text.replace(/^#{1,6} /, "");
 }
 
 /** What has no entry yet is still looked for. */
