@@ -68,7 +68,7 @@ const extensionsFolder = fileURLToPath(new URL("../../extensions", import.meta.u
 
 /**
  * One first-party extension as a package in `dist/extensions`, with its libraries inside. The command gives it Bonsai's
- * packages and zod when it loads it, as it does for every other extension. Its libraries share that zod.
+ * packages and zod when it loads it, as it does for every other extension.
  */
 function shippedExtension(name: string): UserConfig {
   const manifest = JSON.parse(readFileSync(join(extensionsFolder, name, "package.json"), "utf8"));
@@ -91,8 +91,7 @@ function shippedExtension(name: string): UserConfig {
         resolveId: {
           order: "pre" as const,
           handler: (source: string, importer: string | undefined) =>
-            /^zod(\/v4)?$/.test(source) ||
-            (isOwn(importer) && /^(@bonsai-agent\/(?!permission-gate\/)|zod\/)/.test(source))
+            isOwn(importer) && /^(@bonsai-agent\/(?!permission-gate\/)|zod(\/|$))/.test(source)
               ? { id: source, external: true }
               : null,
         },

@@ -1,11 +1,9 @@
 import {
   byScriptEstimator,
-  defineTool,
   type ExtensionAPI,
   type ExtensionTool,
   type ExtensionToolResult,
 } from "@bonsai-agent/extension";
-import { z } from "zod";
 import { plainLine } from "./foreign-text.ts";
 import type { ListedTool } from "./listing.ts";
 import { type OfferedTool, toolNames } from "./offered-tool.ts";
@@ -76,8 +74,7 @@ export class McpTools {
     }
     for (const tool of wanted) {
       const { name, label, description, parameters, executionMode } = tool;
-      const isOwn = "_zod" in parameters;
-      const mark = JSON.stringify([label, description, isOwn ? "" : parameters, executionMode]);
+      const mark = JSON.stringify([label, description, parameters, executionMode]);
       const known = this.#registered.get(name);
       if (known?.mark === mark) continue;
       known?.undo();
@@ -134,46 +131,62 @@ export class McpTools {
     const names = servers.all
       .filter(({ state }) => state !== "disabled")
       .map(({ name, config }) => (config.description ? `${name} (${plainLine(config.description)})` : name));
-    const search = defineTool({
+    const search: ExtensionTool = {
       name: "mcp_search",
       label: "Search MCP tools",
       description: `Searches the tools of the MCP servers ${names.join(", ")} by keywords. Returns names, descriptions and parameters. Call a tool with mcp_call.`,
       parameters: searchParameters,
-      execute: async (_id, { query, limit }, signal) => {
+      execute: async (_id, args, signal) => {
         await servers.settled(signal);
-        return { content: [{ type: "text", text: searched(this.#offered, query, limit) }] };
+        const { query, limit = DEFAULT_MATCHES } = args as { query: string; limit?: number };
+        return {
+          content: [{ type: "text", text: searched(this.#offered, query, limit) }],
+          details: undefined,
+        };
       },
-    });
-    const call = defineTool({
+    };
+    const call: ExtensionTool = {
       name: "mcp_call",
       label: "Call an MCP tool",
       description:
         "Calls a tool found by mcp_search. Takes its name and arguments that match its parameters.",
       parameters: callParameters,
       executionMode: "sequential",
-      execute: async (_id, { name, arguments: args }, signal, onUpdate) => {
+      execute: async (_id, given, signal, onUpdate) => {
         await servers.settled(signal);
+        const { name, arguments: args = {} } = given as { name: string; arguments?: Record<string, unknown> };
         if (!this.#offered.some((each) => each.name === name))
           throw new Error(`No tool is named ${name}.\n${searched(this.#offered, name, 3)}`);
         return this.#call(name, args, { signal, onUpdate });
       },
-    });
-    return [search, call] as unknown as ExtensionTool[];
+    };
+    return [search, call];
   }
 }
 
 /** Pause between two shown signs of progress. */
 const progressPauseMs = 100;
 
-const searchParameters = z.object({
-  query: z.string().describe("Keywords from the tool's name or purpose."),
-  limit: z.number().int().min(1).max(20).default(5),
-});
+const DEFAULT_MATCHES = 5;
 
-const callParameters = z.object({
-  name: z.string().describe("The tool's name from mcp_search."),
-  arguments: z.record(z.string(), z.unknown()).default({}),
-});
+// Plain schemas: zod would be loaded at each start, also without a server.
+const searchParameters = {
+  type: "object",
+  properties: {
+    query: { type: "string", description: "Keywords from the tool's name or purpose." },
+    limit: { type: "integer", minimum: 1, maximum: 20, default: DEFAULT_MATCHES },
+  },
+  required: ["query"],
+};
+
+const callParameters = {
+  type: "object",
+  properties: {
+    name: { type: "string", description: "The tool's name from mcp_search." },
+    arguments: { type: "object" },
+  },
+  required: ["name"],
+};
 
 function describe({ description, title, name }: ListedTool): string {
   return description || title || plainLine(name);
