@@ -47,7 +47,10 @@ const lines = [
     summary: `needle: ${content}`,
   }),
   message("aaaa0005", "aaaa0004", { role: "user", content: `Go on with ${TOKEN}\u202e\u{e0041}` }),
-  message("aaaa0006", "aaaa0001", { role: "user", content: `needle, another way with ${TOKEN}` }),
+  message("aaaa0006", "aaaa0001", {
+    role: "user",
+    content: `needle, another way with ${TOKEN} or ${PASSWORD}`,
+  }),
   entry("aaaa0007", "aaaa0005", { type: "session_info", name: `Deploy ${TOKEN}` }),
 ];
 

@@ -8,7 +8,7 @@ import {
   type UserWords,
   wordLines,
 } from "@bonsai-agent/digest";
-import { askedText, byScript, type SecretFilter, secretsOf } from "@bonsai-agent/messages";
+import { askedText, byScript, type SecretFilter } from "@bonsai-agent/messages";
 import { isOwnTag } from "@bonsai-agent/messages/marks";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
@@ -17,7 +17,7 @@ import type { CompactionPlan } from "./plan.ts";
 import { clip, paragraphs } from "./serialise.ts";
 import type { CompactionSettings } from "./settings.ts";
 import { type FileChange, type ReadSkill, readSkills, skillLines, storedSkills } from "./skills.ts";
-import { type RecordSource, spanRecord } from "./span-record.ts";
+import { type RecordSource, sessionSecrets, spanRecord } from "./span-record.ts";
 import { originalMessage, type ViewItem, viewTokens } from "./view.ts";
 
 /** What survives every compaction as data, outside the prose. */
@@ -61,7 +61,7 @@ export function carryOver(
   const span = [...plan.history, ...plan.turnPrefix];
   const earlier = [plan.previous, ...span.map((item) => item.entry)];
   const record = spanRecord(plan, run);
-  const secrets = secretsOf(run.session);
+  const secrets = sessionSecrets(run);
   const files = secrets.value(filesOf(span, earlier));
   const saying = new Set(record.words.said.map(({ entryId }) => entryId));
   return {

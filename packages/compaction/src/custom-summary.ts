@@ -1,4 +1,4 @@
-import { BonsaiError, jsonText, type Message, secretsOf } from "@bonsai-agent/messages";
+import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
 import { inert } from "@bonsai-agent/messages/marks";
 import type { Entry } from "@bonsai-agent/session";
 import {
@@ -31,7 +31,7 @@ import { checkedCarryOver } from "./loss-check.ts";
 import { pinsMissingIn } from "./pins.ts";
 import { type CompactionPlan, dividedAt } from "./plan.ts";
 import { paragraphs } from "./serialise.ts";
-import { spanRecord } from "./span-record.ts";
+import { sessionSecrets, spanRecord } from "./span-record.ts";
 import { plannedSummary } from "./summary-rungs.ts";
 import { givenBack, previousProse, withCarriedOver } from "./summary-text.ts";
 import { originalMessage } from "./view.ts";
@@ -45,7 +45,7 @@ export const extensionRung: Rung = {
     if (run.signal.aborted) throw new CompactionCancelled("");
     if (result.cancel)
       throw new CompactionCancelled(result.reason ?? "An extension cancelled it.", by.cancel);
-    const given = secretsOf(run.session).value(result.carryOver);
+    const given = sessionSecrets(run).value(result.carryOver);
     const carryOver = boundedCarryOver(given, run.budgets.windowTokens);
     const asked = Object.keys(carryOver).length === 0 ? state : { ...state, carryOver };
     if (result.compaction === undefined || run.isDigestWanted) return asked;
@@ -148,8 +148,9 @@ function customSummary(state: LadderState, compaction: CustomCompaction, run: Ru
 }
 
 /** Pins are word for word, also in an extension's summary. */
-function withoutSecrets(summary: string, { session, pinned }: Run): string {
-  const secrets = secretsOf(session);
+function withoutSecrets(summary: string, run: Run): string {
+  const secrets = sessionSecrets(run);
+  const { pinned } = run;
   return pinned.reduce(
     (text, pin) => text.replaceAll(secrets.text(inert(pin)), () => inert(pin)),
     secrets.text(summary),

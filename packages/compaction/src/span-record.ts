@@ -45,7 +45,7 @@ export function spanRecord(plan: CompactionPlan, source: RecordSource): SpanReco
     following: plan.kept.map(itemSource),
     settings: source.settings,
     focus: source.focus,
-    secrets: secretsOf(source.session),
+    secrets: sessionSecrets(source),
   });
   records.set(plan, { focus: source.focus, record });
   return record;
@@ -63,6 +63,19 @@ interface RecordOfItemsOptions {
   settings: CompactionSettings;
   focus?: string | undefined;
   secrets?: SecretFilter | undefined;
+}
+
+const learned = new WeakSet<Session>();
+/** A larger session is not read again for the names of its secrets. */
+const MAX_LEARNED_BYTES = 4_000_000;
+
+/** Redacts what a session's summaries keep. It also knows values whose names only earlier spans contain. */
+export function sessionSecrets({ session, leafId }: Pick<RecordSource, "session" | "leafId">): SecretFilter {
+  const secrets = secretsOf(session);
+  if (learned.has(session)) return secrets;
+  learned.add(session);
+  secrets.learn(session.sizeBytes <= MAX_LEARNED_BYTES ? session.path(leafId) : session.tail(leafId));
+  return secrets;
 }
 
 /** The record of some items of a context. */
@@ -117,8 +130,8 @@ function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSour
   // What was taken out of the context since then was meant.
   const edits = path.slice(before.length).filter(({ type }) => type === "context_edit");
   const { items } = project([...entries, ...edits]);
-  const { settings, session } = source;
-  return recordOfItems({ earlier: former.record, items, settings, secrets: secretsOf(session) });
+  const { settings } = source;
+  return recordOfItems({ earlier: former.record, items, settings, secrets: sessionSecrets(source) });
 }
 
 /** The latest record on a path that holds, and where that begins which it does not know. */

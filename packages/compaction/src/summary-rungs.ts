@@ -1,4 +1,4 @@
-import { byScript, secretsOf } from "@bonsai-agent/messages";
+import { byScript } from "@bonsai-agent/messages";
 import { inert } from "@bonsai-agent/messages/marks";
 import type { SummaryJob } from "./ask-summary.ts";
 import { type CarryOver, carriedTokens, carryOver, replacedTokens } from "./carry-over.ts";
@@ -15,7 +15,7 @@ import { type CheckedCarryOver, checkedCarryOver } from "./loss-check.ts";
 import { ownDetails } from "./outcome.ts";
 import type { CompactionPlan } from "./plan.ts";
 import { digestStandsIn } from "./settings.ts";
-import { otherClosings, spanRecord } from "./span-record.ts";
+import { otherClosings, sessionSecrets, spanRecord } from "./span-record.ts";
 import {
   fitsWhole,
   type SpanOptions,
@@ -135,7 +135,7 @@ async function summarised(
 ): Promise<LadderState> {
   const plan = state.plan!;
   const known = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
-  const prose = secretsOf(run.session).text(await summarise(spanOptions(state, run, summariser), known));
+  const prose = sessionSecrets(run).text(await summarise(spanOptions(state, run, summariser), known));
   const checked = checkedSummary(prose, known, { state, run, summariser });
   const { firstKeptEntryId } = plan;
   return summarisedState(state, { ...plannedSummary(prose, checked, { plan, run }), firstKeptEntryId });
@@ -150,7 +150,7 @@ export function plannedSummary(
   const { firstKeptEntryId } = by.plan;
   const withProse = (text: string) => {
     const tags = Object.keys(carried.extensions ?? {});
-    const redacted = secretsOf(by.run.session).text(text);
+    const redacted = sessionSecrets(by.run).text(text);
     const edited = by.plan.splitTurn ? safeProse(redacted, tags) : inert(redacted, tags);
     return plannedSummary(edited, checkedAgain(edited, carried, by), by);
   };
@@ -212,7 +212,7 @@ function spanOptions(state: LadderState, run: Run, summariser: Summariser): Span
     echoedTags: Object.keys(ownDetails(plan.previous).carryOver ?? {}),
     mayUseContext,
     record: spanRecord(plan, run),
-    secrets: secretsOf(run.session),
+    secrets: sessionSecrets(run),
     areWordsCarried: carriedTokens(plan, run).words > 0,
     onUsage,
   };

@@ -1,5 +1,5 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { Session } from "@bonsai-agent/session";
+import { MemoryStore, openSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -72,6 +72,18 @@ test.each([
   const asked = JSON.stringify(summariser?.requests.map(({ prompt }) => prompt) ?? []);
   expect(asked).not.toContain(TOKEN);
   expect(asked).not.toContain(PASSWORD);
+});
+
+test("a session opened again still knows the value that an earlier span gave away", async () => {
+  const { session: first } = history("U:400 A:400");
+  callsBash(first, "cat .env", ENV);
+  history("U:400 A:900 | U:100 A:200", first);
+  await runCompaction({ session: first, settings });
+  const lines = [first.header, ...first.entries()].map((line) => `${JSON.stringify(line)}\n`);
+  const again = openSession({ store: new MemoryStore(lines.join("")) });
+  history(`U"Now use ${PASSWORD}." A:900 | U:100 A:200`, again);
+  expect((await runCompaction({ session: again, settings })).status).toBe("compacted");
+  expect(stored(again)).toContain("Now use [redacted: secret].");
 });
 
 test("a compaction heals what an older version stored", async () => {

@@ -35,6 +35,7 @@ const MIN_SECRET_CHARS = 8;
 const MIN_WORD_CHARS = 16;
 /** Maximum number of values that are remembered because of their names: each is looked for in every text. */
 const MAX_LEARNED = 200;
+const MAX_LEARNING_CHARS = 16_000_000;
 
 /**
  * Redacts the texts of one document or session. It knows the stored keys. A value that its name gave away once is redacted
@@ -46,6 +47,7 @@ export class SecretFilter {
   readonly #known: readonly string[];
   readonly #isOn: boolean;
   #learned: string[] = [];
+  #readChars = 0;
 
   /**
    * @param known keys that are stored somewhere: they are redacted whatever they look like. Default: none
@@ -86,6 +88,17 @@ export class SecretFilter {
     return this.#isOn ? (this.#value(value, name, 0) as Value) : value;
   }
 
+  /** Remembers the values whose names give them away, without redacting anything. Reads at most 16 million characters. */
+  learn(values: Iterable<unknown>): void {
+    const { count } = this;
+    const until = this.#readChars + MAX_LEARNING_CHARS;
+    for (const value of values) {
+      this.value(value);
+      if (this.#readChars > until) break;
+    }
+    this.count = count;
+  }
+
   /** Several values of one document: a later one can give away a secret of an earlier one. */
   values<Value>(values: readonly Value[]): Value[] {
     const learned = this.#learned;
@@ -94,6 +107,7 @@ export class SecretFilter {
   }
 
   #redacted(text: string): string {
+    this.#readChars += text.length;
     let redacted = this.#without(text, this.#known, "stored key");
     if (HINT.test(redacted)) for (const rule of RULES) redacted = this.#apply(rule, redacted);
     return this.#without(redacted, this.#learned, "secret");

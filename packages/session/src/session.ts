@@ -175,6 +175,11 @@ export class Session {
     return view?.entry(id) ?? this.#reader.entry(id);
   }
 
+  /** Size of what is stored. */
+  get sizeBytes(): number {
+    return this.#reader.store.size();
+  }
+
   /** All entries in file order, those of other processes included. Reads the whole file. */
   entries(): readonly Entry[] {
     this.#lookForForeign();

@@ -16,7 +16,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
     a: resolveEntryId(session, a!),
     b: b === undefined ? session.leafId : resolveEntryId(session, b),
     isFree: await freeModels(io),
-    secrets: printedSecrets(invocation),
+    secrets: printedSecrets(invocation, session),
   });
   output.result(report, () => branchDiffView({ report, width: output.width, nowMs: io.now() }));
 }

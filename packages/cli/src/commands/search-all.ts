@@ -1,3 +1,4 @@
+import { existsSync, statSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { kindStyle, type Line, span, table } from "@bonsai-agent/app/line";
@@ -7,7 +8,8 @@ import { kindWord } from "@bonsai-agent/app/preview";
 import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { agentCallSettings } from "@bonsai-agent/app/settings";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { bonsaiHome } from "@bonsai-agent/session";
+import type { SecretFilter } from "@bonsai-agent/messages";
+import { bonsaiHome, openSession } from "@bonsai-agent/session";
 import {
   parseSearchQuery,
   type SearchFindings,
@@ -22,7 +24,7 @@ const INDEXING_MS = 1500;
 
 /** Prints the hits of all sessions, or of those of a folder, best first. */
 export async function searchAll(invocation: Invocation, query: string): Promise<ExitCode | undefined> {
-  const { io, output } = invocation;
+  const { io, options, output } = invocation;
   const found = await io.interruptible((signal) =>
     withProgress(io, "Searching sessions", () => findings(invocation, { query, signal })),
   );
@@ -32,12 +34,28 @@ export async function searchAll(invocation: Invocation, query: string): Promise<
       code: "sessions_unread",
       message: `Skipped ${counted(found.unread.length, "damaged file")}. Run \`bonsai session list\` to see which.`,
     });
-  const hits = printedSecrets(invocation).value(found.hits);
+  const secrets = printedSecrets(invocation);
+  if (options.redact !== false) learnFrom(secrets, found.hits);
+  const hits = secrets.value(found.hits);
   await output.list(
     () => hits,
     () => hitsView({ ...found, hits }, query, { width: output.width, nowMs: io.now() }),
   );
   return undefined;
+}
+
+/** Larger sessions would keep the user waiting. */
+const MAX_LEARNED_BYTES = 32_000_000;
+
+/** A hit can contain a value that only another entry of its session gives away. */
+function learnFrom(secrets: SecretFilter, hits: readonly SessionHit[]): void {
+  let bytes = 0;
+  for (const file of new Set(hits.map((hit) => hit.file))) {
+    bytes += statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes > MAX_LEARNED_BYTES) return;
+    // It was read for the hit a moment ago, but can be gone.
+    if (existsSync(file)) secrets.learn(openSession(file).entries());
+  }
 }
 
 /** Undefined where the user ends it. */

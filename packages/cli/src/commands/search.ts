@@ -27,7 +27,7 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
   if (name === undefined) return (await import("./search-all.ts")).searchAll(invocation, query);
   const limit = typeof options.limit === "number" ? options.limit : defaultLimit;
   const session = openSessionFile(sessionPath(name, invocation), invocation);
-  const secrets = printedSecrets(invocation);
+  const secrets = printedSecrets(invocation, session);
   const found =
     options.regex === true
       ? await io.interruptible((signal) =>

@@ -29,7 +29,7 @@ export function showSources(invocation: Invocation): undefined {
   const { options, output, io } = invocation;
   const session = openNamedSession(invocation);
   const named = typeof options.entry === "string" ? resolveEntryId(session, options.entry) : undefined;
-  const secrets = printedSecrets(invocation);
+  const secrets = printedSecrets(invocation, session);
   const summary = secrets.value(namedSummary(session, named));
   const lines = summarySources(session, summary);
   const entryIds = new Set(lines.flatMap((line) => line.entryIds));

@@ -49,7 +49,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const session = openNamedSession(invocation);
   const { output, io } = invocation;
   const { kinds, ...shown } = showReport(session, contextSize(session, invocation), await freeModels(io));
-  const report = printedSecrets(invocation).value(shown);
+  const report = printedSecrets(invocation, session).value(shown);
   output.result(report, () => showView({ report, kinds, width: output.width, nowMs: io.now() }));
 }
 

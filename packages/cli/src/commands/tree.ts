@@ -9,7 +9,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const tree = session.tree({ isParsed: true });
   const { output, options } = invocation;
   const { leafId } = session;
-  const secrets = printedSecrets(invocation);
+  const secrets = printedSecrets(invocation, session);
   await output.list(
     () => treeRows(tree, secrets),
     () => treeView({ tree, leafId, width: output.width, all: options.all === true, secrets }),
