@@ -254,7 +254,7 @@ const RULES: readonly Rule[] = [
   ...secretShapes.map(({ kind, pattern }) => ({ kind, pattern })),
   {
     kind: "authorization",
-    pattern: /\b(?<before>(?:Bearer|Basic)\s+["'`]?)(?!(?:Bearer|Basic)\b)(?<value>[^\s"'`,;}]+)/gi,
+    pattern: /\b(?<before>(?:Bearer|Basic)\s+["'`]?)(?!(?:Bearer|Basic|HTTP)\b)(?<value>[^\s"'`,;}]+)/gi,
     secretOf: (value) => {
       const token = /^[A-Za-z0-9._~+/=-]{8,}/.exec(value)?.[0] ?? "";
       return isMixed(token) && !isPlaceholder(token) ? token : undefined;
@@ -342,7 +342,7 @@ interface NamedValue {
 /** The value without its punctuation, if its name and its look make it a secret. */
 function namedSecret({ notation, value, before, next }: NamedValue): string | undefined {
   const bare = value.replace(ENDS[notation], "");
-  if (next === "(" || isPlaceholder(bare) || isCode(bare)) return undefined;
+  if (next === "(" || isPlaceholder(bare) || isCode(bare) || TYPE_WORD.test(bare)) return undefined;
   const [, name = ""] = NAME_AT_END.exec(before.slice(-2 * MAX_NAME_CHARS)) ?? [];
   const isConstant = /[A-Z]/.test(name) && !/[a-z]/.test(name);
   const isSaid = notation === "prose" || isSecretName(name);
@@ -366,7 +366,7 @@ interface PhraseAt {
 
 /** A secret without digits, or of digits alone, is told by the way it is written. */
 function isPhrase(value: string, { notation, name, before, isConstant, isPassword }: PhraseAt): boolean {
-  if (isWordForSecret(value) || TYPE_WORD.test(value)) return false;
+  if (isWordForSecret(value)) return false;
   if (!/(?:secret|passw(?:or)?[dt]|passphrase|passcode|pass|pwd|token|key)[-_\d]*$/i.test(name)) return false;
   if (/^\d+$/.test(value)) return isPassword;
   if (value.length < 6) return false;
@@ -398,7 +398,7 @@ function isWordForSecret(value: string): boolean {
 }
 
 const TYPE_WORD =
-  /^(?:string|number|boolean|undefined|required|optional|object|null|none|true|false|any|unknown|never|bytes)\b/i;
+  /^(?:string|number|boolean|undefined|required|optional|object|null|none|true|false|any|unknown|never|bytes|(?:u?int|float|utf|base|big(?:u?int)?)-?\d+\w*)\b/i;
 
 /** A path through objects, or a call. */
 function isCode(value: string): boolean {

@@ -128,6 +128,8 @@ const CLEAN = [
   "password: ********",
   "cookie: string",
   "pass the test 12 times",
+  "a basic HTTP/1.1 client",
+  "function pbkdf2(password: Uint8Array, salt: Uint8Array): Uint8Array;",
   "PWD=/home/me/project1",
   "monkey=patch123 turkey: abc12345",
   "| API key | `ANTHROPIC_API_KEY` |",
