@@ -1,5 +1,6 @@
 import { Console } from "node:console";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
 import type { AgentNotice } from "@bonsai-agent/agent";
 import {
   type ExtensionHost,
@@ -15,6 +16,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { piAdapter, piModules } from "@bonsai-agent/pi-adapter";
 import { type ExtensionChoice, isNamedByFlag } from "./extension-choice.ts";
 import { ExitCode } from "./invocation.ts";
+import { nearestWord } from "./nearest-word.ts";
 import { printableLines } from "./terminal-text.ts";
 
 export { lifecycleNotice } from "@bonsai-agent/extension/host";
@@ -38,7 +40,7 @@ export async function startExtensions(options: StartExtensionsOptions): Promise<
   const { host, first } = options;
   const found = findExtensions(first);
   const missing = found.problems.find(({ path }) => isNamedByFlag(first, path));
-  if (missing !== undefined) throw notFound(missing);
+  if (missing !== undefined) throw notFound(missing, await meantName(missing.path));
   // Until it is known which of them an error repeats.
   let held: AgentNotice[] | undefined = [];
   const onNotice = (notice: AgentNotice) => {
@@ -92,12 +94,25 @@ function withNotices(host: ExtensionHost, onNotice: ExtensionHost["onNotice"]): 
   return Object.create(host, { onNotice: { value: onNotice, enumerable: true } }) as ExtensionHost;
 }
 
-function notFound({ path, message, hint }: FoundExtensions["problems"][number]): BonsaiError {
+/** Extensions that come with Bonsai are added by name, not by path. */
+async function meantName(path: string): Promise<string> {
+  const { firstPartyExtensions } = await import("@bonsai-agent/extension/install");
+  const names = firstPartyExtensions.map(({ name }) => name);
+  const meant = existsSync(path) ? undefined : nearestWord(basename(path), names);
+  return meant === undefined
+    ? ""
+    : `${meant} comes with Bonsai: run \`bonsai extension add ${meant}\` once, without -e. `;
+}
+
+function notFound(
+  { path, message, hint }: FoundExtensions["problems"][number],
+  meant: string,
+): BonsaiError {
   return new BonsaiError({
     /** `-e` names a path that is missing or is no extension. */
     code: "extension_not_found",
     message: message.includes(path) ? message : `${path}: ${message}`,
-    hint,
+    hint: `${meant}${hint}`,
   });
 }
 
@@ -138,7 +153,7 @@ function keepOutputApart(): void {
 }
 
 /** What extensions import by name and get from the command itself: there may be no `node_modules` beside them. */
-function virtualModules(): VirtualModules {
+export function virtualModules(): VirtualModules {
   return {
     ...piModules(),
     ...hostModules(),

@@ -31,6 +31,12 @@ describe("extensions that nobody names", () => {
     expect(await here(project, "--no-extensions", "-e", "flagged.ts")).toEqual(["flagged"]);
   });
 
+  test("-e with the name of an extension that comes with Bonsai says how to add it", async () => {
+    const { code, stderr } = await agentProject(says("ok")).run(["-p", "hi", "-e", "todo"]);
+    expect(code).not.toBe(0);
+    expect(stderr.replaceAll(/\s+/g, " ")).toContain("run `bonsai extension add todo` once, without -e");
+  });
+
   test("one that cannot be loaded is told of; the others load, and the call goes on", async () => {
     const project = agentProject(says("ok"));
     put(join(project.home, "extensions"), "sound");

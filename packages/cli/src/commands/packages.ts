@@ -1,13 +1,17 @@
+import { realpathSync } from "node:fs";
+import { basename, relative } from "node:path";
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { isInteractiveTerminal } from "@bonsai-agent/app/io";
 import { type Line, marked, paragraph, span, table } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { shownPath } from "@bonsai-agent/app/paths";
+import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import type { FindProblem } from "@bonsai-agent/extension/host";
 import {
   allPackageResources,
+  firstPartyExtensions,
   type Installation,
   type InstalledPackage,
   installedPackages,
@@ -16,6 +20,7 @@ import {
   removePackage,
   updatePackages,
 } from "@bonsai-agent/extension/install";
+import { BonsaiError } from "@bonsai-agent/messages";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { knownError } from "../failure.ts";
 import { bonsaiVersion } from "../version.ts";
@@ -71,13 +76,47 @@ function installFrom(source: string, { io, output }: Invocation): Promise<ExitCo
       );
       const report = installReport(installed);
       output.result(report, () => installView(report, { width: output.width, cwd: io.cwd }));
+      for (const message of await importWarnings(report))
+        output.notify({
+          /** An added extension imports a name or a module that it will not get. */
+          code: "extension_import_missing",
+          message,
+        });
       return ExitCode.done;
     } catch (error) {
-      if (!signal.aborted) throw error;
+      if (!signal.aborted) throw withMeantName(source, error);
       output.notify({ code: "cancelled", message: `Cancelled. ${source} was not added.` });
       return ExitCode.cancelled;
     }
   });
+}
+
+/** Names of packages that come with Bonsai are written without a path, so a typo looks like a missing path. */
+function withMeantName(source: string, error: unknown): unknown {
+  const names = firstPartyExtensions.map(({ name }) => name);
+  const meant = didYouMean(source, names, "`bonsai extension add ").replace(/\?$/, "`?");
+  if (!BonsaiError.is(error) || error.code !== "package_not_found" || meant === "") return error;
+  return new BonsaiError({
+    code: error.code,
+    message: error.message,
+    hint: `${meant.trimStart()} ${error.hint}`,
+    cause: error,
+  });
+}
+
+/** What a package imports in vain: without it, the extension does not load. */
+async function importWarnings({ name, folder, extensions }: InstallReport): Promise<string[]> {
+  const { failingImports } = await import("@bonsai-agent/extension/host");
+  const { virtualModules } = await import("@bonsai-agent/app/start-extensions");
+  const found = await Promise.all(extensions.map((entry) => failingImports(entry, virtualModules())));
+  const warnings = found.flat().map(({ path, line, specifier, name: wanted, instead }) => {
+    const place = `${name}: ${relative(realpathSync(folder), path) || basename(path)}:${line}`;
+    if (wanted !== undefined)
+      return `${place} imports ${wanted} from ${specifier}, but Bonsai's ${specifier} does not export it. The extension will not load.${instead === undefined ? "" : ` ${instead}`}`;
+    const missing = specifier.startsWith(".") ? "that file does not exist" : "it is not installed";
+    return `${place} imports ${specifier}, but ${missing}. The extension will not load.`;
+  });
+  return [...new Set(warnings)];
 }
 
 function installReport({ package: installed, entries, replaced }: Installation): InstallReport {

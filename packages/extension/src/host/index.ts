@@ -33,6 +33,7 @@ export type {
   WorkingIndicator,
 } from "../api/extension-ui.ts";
 export type { ProviderModelOptions } from "../api/provider-options.ts";
+export { type FailingImport, failingImports } from "../load/failing-imports.ts";
 export { hostModules } from "../load/host-modules.ts";
 export { type ImportExtensionOptions, importExtension } from "../load/import-extension.ts";
 export type { FindProblem } from "../load/package-manifest.ts";

@@ -73,7 +73,7 @@ function exportMissing({ entry, modules }: Generation, missing: MissingExport, c
 }
 
 /** What a module of the host says about a name that it does not have. */
-function insteadOf(host: ModuleExports, name: string): string | undefined {
+export function insteadOf(host: ModuleExports, name: string): string | undefined {
   const sentences = Reflect.get(host, INSTEAD) as Readonly<Record<string, string>> | undefined;
   return sentences !== undefined && Object.hasOwn(sentences, name) ? sentences[name] : undefined;
 }

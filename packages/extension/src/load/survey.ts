@@ -4,44 +4,39 @@ import { hostPeers, packageOf } from "./host-peers.ts";
 import { NotForNode, type RunnableSource } from "./runnable-source.ts";
 import type { VirtualModules } from "./virtual-modules.ts";
 
-/** An import of a module of the host by a file of an extension. */
-export interface HostImport {
-  path: string;
-  specifier: string;
-}
-
 /** An extension's own files, read before it runs: what it needs of the host, and whether Node can run it. */
 export interface Survey {
   /** Names of host modules that its files may import. */
   wanted: ReadonlySet<string>;
   /** True if Node cannot run one of the files that it imports, now or later. */
   isForJiti: boolean;
-  imports: readonly HostImport[];
+  /** The files that Node can run, by path. */
+  files: ReadonlyMap<string, RunnableSource>;
 }
 
 /** Follows the local imports of an extension. Files that cannot be read are left to Node, which says why. */
-export function survey(entry: string, files: ExtensionFiles, modules: VirtualModules): Survey {
+export function survey(entry: string, reader: ExtensionFiles, modules: VirtualModules): Survey {
   const wanted = new Set<string>();
-  const imports: HostImport[] = [];
+  const files = new Map<string, RunnableSource>();
   let isForJiti = false;
   const found = new Set([entry]);
   for (const path of found) {
     let source: RunnableSource;
     try {
-      source = files.read(path);
+      source = reader.read(path);
+      files.set(path, source);
     } catch (error) {
       isForJiti ||= error instanceof NotForNode;
       continue;
     }
     for (const specifier of source.imports) {
-      if (Object.hasOwn(modules, specifier)) imports.push({ path, specifier });
       const file = localFile(specifier, path);
       if (file !== undefined && /\.[mc]?[jt]s$/.test(file)) found.add(realpathSync(file));
       for (const name of hostNames(specifier, path, modules)) wanted.add(name);
     }
     if (source.isOpen) for (const name of quotedNames(source.text, modules)) wanted.add(name);
   }
-  return { wanted, isForJiti, imports };
+  return { wanted, isForJiti, files };
 }
 
 function hostNames(specifier: string, importer: string, modules: VirtualModules): readonly string[] {
