@@ -19,6 +19,8 @@ export interface SourcePlace {
 export class ExtensionFiles {
   readonly #kept: Map<string, KeptFile>;
   readonly #cacheFile: string | undefined;
+  /** Files that this reading of the extension has read: it sees no later edits. */
+  readonly #read = new Map<string, RunnableSource>();
   #isChanged = false;
 
   /** @param cacheFolder without it, nothing is kept between starts */
@@ -29,6 +31,14 @@ export class ExtensionFiles {
 
   /** @throws NotForNode, SourceFailure */
   read(path: string): RunnableSource {
+    const known = this.#read.get(path);
+    if (known !== undefined) return known;
+    const runnable = this.#readAgain(path);
+    this.#read.set(path, runnable);
+    return runnable;
+  }
+
+  #readAgain(path: string): RunnableSource {
     const source = readFileSync(path, "utf8");
     if (!isTypeScript(path)) return runnableSource(path, source);
     const key = hash(source);

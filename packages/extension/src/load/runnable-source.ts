@@ -1,5 +1,5 @@
 import { stripTypeScriptTypes } from "node:module";
-import { parse } from "es-module-lexer/js";
+import { initSync, parse } from "es-module-lexer";
 
 /** A file of an extension as Node can run it. */
 export interface RunnableSource {
@@ -110,6 +110,7 @@ type Lexed = ReturnType<typeof parse>;
 
 function lex(text: string): Lexed | undefined {
   try {
+    initSync();
     return parse(text);
   } catch {
     // Node reports the syntax error.
