@@ -104,10 +104,7 @@ async function meantName(path: string): Promise<string> {
     : `${meant} comes with Bonsai: run \`bonsai extension add ${meant}\` once, without -e. `;
 }
 
-function notFound(
-  { path, message, hint }: FoundExtensions["problems"][number],
-  meant: string,
-): BonsaiError {
+function notFound({ path, message, hint }: FoundExtensions["problems"][number], meant: string): BonsaiError {
   return new BonsaiError({
     /** `-e` names a path that is missing or is no extension. */
     code: "extension_not_found",

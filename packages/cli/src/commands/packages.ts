@@ -3,10 +3,10 @@ import { basename, relative } from "node:path";
 import { ExitCode, type Invocation } from "@bonsai-agent/app/invocation";
 import { isInteractiveTerminal } from "@bonsai-agent/app/io";
 import { type Line, marked, paragraph, span, table } from "@bonsai-agent/app/line";
+import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { shownPath } from "@bonsai-agent/app/paths";
-import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
 import type { FindProblem } from "@bonsai-agent/extension/host";
 import {

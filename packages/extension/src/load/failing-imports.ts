@@ -6,7 +6,7 @@ import { insteadOf } from "./load-failure.ts";
 import { type StaticImport, staticImports } from "./runnable-source.ts";
 import { survey } from "./survey.ts";
 import { placeOfImport } from "./thrown-error.ts";
-import { loadVirtualModule, virtualExports, type VirtualModules } from "./virtual-modules.ts";
+import { loadVirtualModule, type VirtualModules, virtualExports } from "./virtual-modules.ts";
 
 /** An import that will fail when its file is loaded. */
 export interface FailingImport {
@@ -54,7 +54,12 @@ async function missingNames(
 /** True for a file or a package that is not there. */
 function isMissing({ path, specifier }: FoundImport): boolean {
   if (specifier.startsWith(".")) return localFile(specifier, path) === undefined;
-  return /^[@\w]/.test(specifier) && !specifier.includes(":") && !isBuiltin(specifier) && packageOf(specifier, path) === undefined;
+  return (
+    /^[@\w]/.test(specifier) &&
+    !specifier.includes(":") &&
+    !isBuiltin(specifier) &&
+    packageOf(specifier, path) === undefined
+  );
 }
 
 function placed({ path, specifier }: Pick<FoundImport, "path" | "specifier">, name?: string) {
