@@ -21,7 +21,7 @@ const PLAIN_OPTION =
 const NAME_OPTION = /^(?:-t|-g|--grep|--testNamePattern)$/;
 
 const NOT_LISTED = "it is not on the list of read-only programs";
-const WITH_ARGUMENTS = "the arguments of the script are not plain options or files";
+const WITH_ARGUMENTS = "the arguments of the script are not plain options or files of the project";
 
 interface Project {
   /** The project's folder. */
@@ -108,7 +108,10 @@ export class OwnScripts {
     if (real === undefined || !isFile(real) || !this.#isInside(real)) return NOT_LISTED;
     if (FOREIGN.test(relative(this.#root, real).replaceAll("\\", "/"))) return NOT_LISTED;
     if (!this.#arePlain(args, folder)) return WITH_ARGUMENTS;
-    const changed = this.#configuration([this.#root]) ?? this.#changed([real], folder);
+    const changed =
+      this.#configuration([this.#root]) ??
+      this.#changed([real], folder) ??
+      this.#changedIn(args.join(" "), folder);
     return this.#changedReason(changed);
   }
 
@@ -120,7 +123,8 @@ export class OwnScripts {
         NAME_OPTION.test(arg) ||
         PLAIN_OPTION.test(arg) ||
         (!arg.startsWith("-") &&
-          (/\.(?:test|spec)\.\w+$/.test(arg) || realPath(resolve(folder, arg)) !== undefined)),
+          (/^(?![/~]|.*\.\.).*\.(?:test|spec)\.\w+$/.test(arg) ||
+            this.#isInside(realPath(resolve(folder, arg)) ?? ""))),
     );
   }
 

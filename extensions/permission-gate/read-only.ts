@@ -128,12 +128,12 @@ function isReadingAwk(args: readonly string[]): boolean {
 const GIT_READERS =
   "status log diff show blame shortlog describe rev-parse rev-list ls-files ls-tree cat-file merge-base name-rev grep count-objects for-each-ref show-ref cherry range-diff diff-tree diff-index diff-files check-ignore check-attr whatchanged version";
 /** `--output=FILE` writes a file; `-O` and `--open-files-in-pager` run a program. */
-const GIT_WRITES = without(/^--(?:ou|op|ext)|^-[^-]*O/);
+const GIT_WRITES_NOTHING = without(/^--(?:ou|op|ext)|^-[^-]*O/);
 const LISTING =
   /^(?:-[arv]+|-vv|--list|--all|--remotes|--show-current|--(?:no-)?(?:merged|contains)(?:=.*)?|--points-at(?:=.*)?|--(?:sort|format)=.*|--(?:no-)?column|-n\d*)$/;
 
 const GIT_RULES: Readonly<Record<string, Rule>> = {
-  ...Object.fromEntries(GIT_READERS.split(" ").map((name) => [name, GIT_WRITES])),
+  ...Object.fromEntries(GIT_READERS.split(" ").map((name) => [name, GIT_WRITES_NOTHING])),
   branch: (args) => onlyFlags(LISTING)(args) && listsOnly(args),
   tag: (args) =>
     onlyFlags(/^-l$|^-n\d*$|^--(?:list|sort=.*|format=.*|(?:no-)?(?:merged|contains))$/)(args) &&
@@ -143,8 +143,8 @@ const GIT_RULES: Readonly<Record<string, Rule>> = {
     onlyFlags(
       /^--?(?:l|list|get|get-all|get-regexp|global|local|system|worktree|show-origin|show-scope|name-only|null|z)$/,
     )(args) && operands(args).every((arg, at) => at === 0 && /\.|^list$/.test(arg)),
-  stash: ([verb, ...rest]) => verb === "list" || (verb === "show" && GIT_WRITES(rest)),
-  reflog: ([verb = "show", ...rest]) => verb === "show" && GIT_WRITES(rest),
+  stash: ([verb, ...rest]) => (verb === "list" || verb === "show") && GIT_WRITES_NOTHING(rest),
+  reflog: ([verb = "show", ...rest]) => verb === "show" && GIT_WRITES_NOTHING(rest),
   worktree: ([verb]) => verb === "list",
   submodule: isExactly("", "status"),
 };

@@ -247,6 +247,7 @@ const CHANGING = [
   "git config edit",
   "git stash",
   "git stash pop",
+  "git stash list --output=src/a.ts",
   "git reflog expire --all --expire=now",
   "git worktree add ../x",
   "git checkout -- src/a.ts",

@@ -107,6 +107,10 @@ test.each([
   "node /etc/hosts",
   "bash -x scripts/types.sh",
   "npm test > out.txt",
+  "npm test -- /etc/hosts",
+  "npm test -- /tmp/x.test.js",
+  "npm test -- ../x.test.js",
+  "node scripts/lint.mjs /etc/hosts",
   "cat package.json | npm test | sh",
 ])("asks before %j", (line) => {
   expect(reasons(line)).toBeDefined();
@@ -118,6 +122,7 @@ test.each([
   ["npm test", "vitest.config.ts"],
   ["npm test", "node_modules/vitest/index.js"],
   ["npm test -- src/a.test.ts", "src/a.test.ts"],
+  ["node scripts/lint.mjs src/a.test.ts", "src/a.test.ts"],
   ["npm run lint", "scripts/lint.mjs"],
   ["npm run lint", "scripts/types.sh"],
   ["npm run types", "scripts/before.mjs"],
