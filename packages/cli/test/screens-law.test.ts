@@ -32,6 +32,7 @@ const frames = [
   ..."previous-summary focus summary system-reminder".split(" ").flatMap((tag) => [`<${tag}>`, `</${tag}>`]),
   ...FRAME_SENTENCES.map((sentence) => `[${sentence}`),
   ...["## Kept word for word", "## Carried Over", SPLIT_TURN, "No earlier history.", "*&#42;Turn"],
+  ...["The user pinned this text", "The user unpinned this text", "[End of the pinned text"],
   ...["bonsai.", "custom_message", "&lt;", "&#"],
 ];
 

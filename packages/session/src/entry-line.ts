@@ -47,6 +47,8 @@ export function messageParts(message: Message, call?: ToolCall): LinePart[] {
     case "branchSummary":
     case "compactionSummary":
       return [{ text: flat(summaryLine(message.summary)) }];
+    case "custom":
+      return [{ text: flat(pinText(message) ?? contentLine(message.content)) }];
     default:
       return [{ text: flat(contentLine(message.content)) }];
   }
@@ -80,8 +82,8 @@ function entryText(entry: Exclude<Entry, { type: "message" }>): string {
   }
 }
 
-function pinText(entry: Entry): string | undefined {
-  const change = pinChange(entry);
+function pinText(source: Parameters<typeof pinChange>[0]): string | undefined {
+  const change = pinChange(source);
   return change && `${change.isPinned ? "" : "unpinned: "}${change.text}`;
 }
 

@@ -8,6 +8,7 @@ import {
 import type { Entry } from "./entry.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { forEachLine, type Line } from "./line-reader.ts";
+import { pinChange } from "./own-entries.ts";
 import type { Session } from "./session.ts";
 
 /** One entry that holds the query. */
@@ -226,9 +227,12 @@ export function* entryTexts(entry: Entry): Generator<string> {
     case "message":
       yield* messageTexts(entry.message as unknown);
       break;
-    case "custom_message":
-      yield* contentTexts(entry.content);
+    case "custom_message": {
+      const pin = pinChange(entry);
+      if (pin === undefined) yield* contentTexts(entry.content);
+      else yield pin.text;
       break;
+    }
     case "context_edit":
       yield* contentTexts(entry.replacement?.content);
       break;
