@@ -7,6 +7,7 @@ import {
 } from "@bonsai-agent/messages";
 import { count as digits, duration } from "@bonsai-agent/messages/numbers";
 import type { CatalogueModel } from "./model.ts";
+import { namesFullContext } from "./overflow/judge-refusal.ts";
 
 /** The six outcomes of a refused request. Only `inputTooLong` calls for compaction. */
 export type FailureKind =
@@ -87,6 +88,8 @@ export function emptyAnswer(
 
 /** An input of this part of the window that leaves not a single token has filled it. */
 const FULL = 0.99;
+/** Without a token of an answer, the server's own window may be smaller than the known one. */
+const LIKELY_FULL = 0.5;
 
 interface SilentOverflowOptions {
   model: CatalogueModel;
@@ -116,7 +119,7 @@ export function silentOverflow(options: SilentOverflowOptions): ModelFailure | u
 
 function reasonOf({ model, answer, cutOffTokens }: SilentOverflowOptions): string | undefined {
   const { usage, stopReason, rawStopReason } = answer;
-  if (rawStopReason === "model_context_window_exceeded")
+  if (rawStopReason !== undefined && namesFullContext(rawStopReason))
     return "The answer ended because the context window was full.";
   const windowTokens = model.contextWindow ?? 0;
   if (windowTokens <= 0) return undefined;
@@ -124,7 +127,10 @@ function reasonOf({ model, answer, cutOffTokens }: SilentOverflowOptions): strin
   if (cutOffTokens !== undefined)
     return `The request had ${tokensText(cutOffTokens, true)}, but the provider cut it to its context window of ${window} tokens.`;
   const inputTokens = promptTokens(usage);
-  const isFull = stopReason === "length" && usage.output === 0 && inputTokens >= windowTokens * FULL;
+  const isCut = stopReason === "length" && usage.output === 0;
+  if (isCut && answer.content.length === 0 && inputTokens >= windowTokens * LIKELY_FULL)
+    return "The server stopped for length before the first token: the request fills its context window.";
+  const isFull = isCut && inputTokens >= windowTokens * FULL;
   if (inputTokens <= windowTokens && !isFull) return undefined;
   return `The provider answered, but the request of ${digits(inputTokens)} tokens fills the model's context window of ${window} tokens.`;
 }

@@ -7,7 +7,7 @@ import type {
   RawMessageStreamEvent,
   Usage,
 } from "@anthropic-ai/sdk/resources/messages";
-import { jsonText, type StopReason } from "@bonsai-agent/messages";
+import { isRecord, jsonText, type StopReason } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import type { StreamEvent, TokenCounts } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
@@ -249,6 +249,9 @@ function noEvent(body: unknown): ProviderError {
   });
 }
 
+/** Other servers send an error without a type, as an object or as a sentence. */
 function isError(body: unknown): boolean {
-  return typeof body === "object" && body !== null && "type" in body && body.type === "error";
+  if (!isRecord(body)) return false;
+  const { type, error, message } = body;
+  return type === "error" || (typeof type !== "string" && Boolean(error ?? message));
 }

@@ -87,6 +87,7 @@ export class ChatAnswer {
   *end(isDone: boolean): Iterable<StreamEvent> {
     const reason = this.#finishReason;
     if (reason !== undefined) finishAnswer(this.#answer, reason, this.#error);
+    else if (this.#error) throw refusal({ body: { error: this.#error } });
     else finishWithoutReason(this.#answer, isDone);
     yield* this.#calls.end();
     this.#signThinking();
@@ -129,6 +130,8 @@ export class ChatAnswer {
   }
 }
 
+const ERROR_TEXTS = ["message", "msg", "detail", "error", "error_message", "error_msg", "error_description"];
+
 /** A chunk has choices, or at least a usage; what has neither and speaks of an error is one. */
 function soundChunk(event: unknown): Chunk {
   if (typeof event !== "object" || event === null) {
@@ -144,7 +147,7 @@ function soundChunk(event: unknown): Chunk {
   // Google's refusals are lists.
   const isError =
     (Array.isArray(event) && isRecord(event[0])) || chunk.object === "error" || chunk.type === "error";
-  const speaks = ["message", "msg", "detail", "error"].some((field) => isText(chunk[field]));
+  const speaks = ERROR_TEXTS.some((field) => isText(chunk[field])) || chunk.errors || chunk.promptFeedback;
   if (!Array.isArray(chunk.choices) && (isError || speaks)) throw refusal({ body: event });
   const { choices } = chunk;
   const isSound =

@@ -1,4 +1,4 @@
-import { jsonText, type TextContent, type ThinkingContent } from "@bonsai-agent/messages";
+import { isRecord, jsonText, type TextContent, type ThinkingContent } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
@@ -203,7 +203,8 @@ export class ResponsesAnswer {
   }
 
   #finish({ status, error, incomplete_details: details }: ResponseObject): void {
-    if (status === "failed") throw refusal({ body: { error: error ?? { message: "The response failed." } } });
+    if (status === "failed" || isRecord(error))
+      throw refusal({ body: { error: error ?? { message: "The response failed." } } });
     if (status === "cancelled") {
       throw new ProviderError({
         kind: "cut",

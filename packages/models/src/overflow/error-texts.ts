@@ -27,7 +27,17 @@ const MAX_DEPTH = 8;
 const SPEAKING_KEYS: ReadonlySet<string> = new Set(
   "error errors message msg detail details description reason title code type status metadata raw cause innererror response body fault faultstring"
     .split(" ")
-    .concat("error_message", "error_description", "error_msg", "errormessage", "finish_reason", "stop_reason")
+    .concat(
+      "promptfeedback",
+      "blockreason",
+      "blockreasonmessage",
+      "error_message",
+      "error_description",
+      "error_msg",
+      "errormessage",
+      "finish_reason",
+      "stop_reason",
+    )
     .concat("__type", "error_code", "errorcode", "errortype", "error_type"),
 );
 /** What stands there names the kind of failure; AWS writes `__type`, with a namespace before a `#`. */

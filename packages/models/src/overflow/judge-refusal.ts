@@ -77,6 +77,16 @@ function meaningOf(statement: Statement): "input" | "inputOrCap" | "cap" | "name
   return isOfOther(statement) ? "named" : "input";
 }
 
+/** True for the reason of an ended answer that names the limit of the input: `context_length_exceeded`, `max_prompt_tokens`. */
+export function namesFullContext(reason: string): boolean {
+  return statementsOf(reason).some(
+    (statement) =>
+      has(statement, "context", "input") &&
+      has(statement, "over", "reached", "limit", "length") &&
+      !has(statement, "cap", "policy", "media"),
+  );
+}
+
 function isOfBytes(statement: Statement): boolean {
   return (
     has(statement, "bytes") &&
@@ -179,7 +189,7 @@ function capNumbers({ numbers }: Statement): Judgement["numbers"] {
 }
 
 const BOUND =
-  /^(?:max|maximum|limit|window|context|ctx|most|only|than|beyond|above|exceeds?|exceeded|exceeding|not|within|up|supports?|supported|allowed|allows|accepts|takes|permitted)$/;
+  /^(?:max|maximum|limit|window|context|ctx|most|only|than|beyond|above|exceeds?|exceeded|exceeding|not|within|up|supports?|supported|allowed|allows|accepts|takes|permitted|kontexts?|kontextfensters?|contexte|contexto|contesto|контекста?)$/;
 
 /** Right before a number, these make it a bound whatever is said behind it. */
 const BOUND_BEFORE = /^(?:max|maximum|limit|most|only|than|beyond|above|exceeds?|exceeding|up)$/;

@@ -59,8 +59,7 @@ const VOCABULARY: Record<Concept, string> = {
     "exceed, exceeds, exceeded, exceeding, surpass, surpasses, surpassed, surpassing, overflow, " +
     "overflows, overflowed, overflowing, oversized, over, above, beyond, outgrown, outgrows, " +
     "too long, too large, too big, too much, too lengthy, too high, overlong, longer than, " +
-    "larger than, greater than, bigger than, higher than, more than, more tokens than, not fit, " +
-    "doesnt fit, dont fit, wont fit, cannot fit, not hold, cannot hold, cannot handle, grown beyond, " +
+    "larger than, greater than, bigger than, higher than, more than, more tokens than, not hold, cannot hold, cannot handle, grown beyond, " +
     "überschreitet, überschritten, übersteigt, zu lang, zu groß, dépasse, dépassée, dépassé, " +
     "trop long, trop longue, supera, superado, excede, excedido, excedió, demasiado largo, " +
     "demasiado larga, muito longo, muito longa, troppo lungo, troppo lunga, превышает, превышен, " +
@@ -69,7 +68,7 @@ const VOCABULARY: Record<Concept, string> = {
   tooMany: "too many, too frequent, slow down, zu viele, trop de, demasiados",
   reached:
     "reached, out of context, context length error, context size error, context window error, hit, " +
-    "full, exhausted, run out, ran out, not enough, no room, insufficient, used up, no space, " +
+    "full, at capacity, too little, voll, plein, pleine, lleno, llena, pieno, cheio, переполнен, exhausted, run out, ran out, not enough, no room, insufficient, used up, no space, " +
     "out of range, outof",
   limit:
     "maximum, max, limit, limits, limited, allowed, allowable, allows, permitted, permits, supports, " +
@@ -131,7 +130,10 @@ const UNSPACED: readonly [RegExp, string][] = [
   [/令牌|トークン|토큰/g, " tokens "],
   [/超长|过长|太长|过大|太大|過長|長すぎ|大きすぎ|너무 길|너무 깁|너무 긴/g, " too long "],
   [/过多|太多|多すぎ|너무 많/g, " too many "],
-  [/超过|超出|超限|超え|超過|超|过高|초과|収まり|넘/g, " exceeds "],
+  [
+    /超过|超出|超限|超え|超過|超|过高|초과|収まり|収まら|入りきら|넘|无法放入|放不下|装不下|들어가지 (?:않|못)/g,
+    " exceeds ",
+  ],
   [/最大|上限|限制|最长|至多|최대|제한|한도|まで/g, " maximum "],
   [/长度|長度|長さ|길이/g, " length "],
   [/速率|频率|每分钟|每秒|每天|并发|限流|频繁|レート/g, " rate "],
@@ -162,6 +164,15 @@ export interface Statement {
   hasPath: boolean;
   numbers: readonly NumberToken[];
 }
+
+/** Words for fitting. With a denial they say "too large": "no longer fits", "passt nicht mehr", "ne tient plus". */
+const FITS =
+  /^(?:fit|fits|fitted|fitting|passt|passen|passte|fassen|tient|tiennent|contenir|cabe|caben|cabem|contener|conter|entra|entrano|contenere|помещается|помещаются|умещается|влезает|вместить)$/;
+const DENIES =
+  /^(?:not|no|never|cannot|\p{L}+nt|unable|impossible|fail|fails|failed|stopped|nicht|kein|keine|ne|non|não|nao|не)$/u;
+/** "not going to fit", "no longer fits", "passt nicht": a denial stands this near. */
+const DENIAL_BEFORE = 4;
+const DENIAL_AFTER = 2;
 
 /** Smaller is the number of something else. */
 export const MIN_TOKENS = 256;
@@ -237,7 +248,22 @@ function conceptsOf(words: readonly string[]): Set<Concept> {
     if (!isNone) for (const concept of found) concepts.add(concept);
     at += count;
   }
+  if (isUnfit(words, concepts)) concepts.add("over");
   return concepts;
+}
+
+/** Names, formats and permissions have something else to fit. */
+function isUnfit(words: readonly string[], concepts: ReadonlySet<Concept>): boolean {
+  if (["field", "syntax", "access"].some((concept) => concepts.has(concept as Concept))) return false;
+  const isSized = concepts.has("context") || concepts.has("tokens");
+  // "Passt nicht zu" says that two things do not suit each other.
+  return words.some((word, at) => FITS.test(word) && (isSized || /^fit/.test(word)) && isDenied(words, at));
+}
+
+function isDenied(words: readonly string[], at: number): boolean {
+  return words
+    .slice(Math.max(0, at - DENIAL_BEFORE), at + 1 + DENIAL_AFTER)
+    .some((word) => DENIES.test(word));
 }
 
 let phrases: ReadonlyMap<string, readonly Concept[]> | undefined;
