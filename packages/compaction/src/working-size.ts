@@ -163,7 +163,8 @@ function requestCost(cycle: number, { a, b }: Way, { prefix, baseTokens, growthT
 
 /**
  * The requests up to the limit as they grow, all later ones as they are on average: what a compaction costs is shared by the
- * requests that follow it, some of which may come another day.
+ * requests that follow it, some of which may come another day. What a request adds makes the next compaction dearer by b a
+ * token, also where that comes another day: without it, a request just below the limit would seem cheaper than one above it.
  */
 function costOver(
   { requests, limitTokens, fromTokens }: { requests: number; limitTokens: number; fromTokens: number },
@@ -172,7 +173,7 @@ function costOver(
 ): number {
   const { prefix, baseTokens, growthTokens } = rates;
   const growing = Math.min(requests, Math.max(0, (limitTokens - fromTokens) / growthTokens));
-  const grown = prefix * growing * (fromTokens + (growing * growthTokens) / 2);
+  const grown = growing * (prefix * (fromTokens + (growing * growthTokens) / 2) + growthTokens * way.b);
   const cycle = Math.max(growthTokens, limitTokens - baseTokens);
   return grown + (requests - growing) * requestCost(cycle, way, rates);
 }
