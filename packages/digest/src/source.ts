@@ -1,5 +1,6 @@
 import {
   type BashExecutionMessage,
+  isOfProgram,
   type Message,
   saidText,
   type UserMessage,
@@ -18,7 +19,8 @@ export type PersonMessage = UserMessage | BashExecutionMessage;
 
 /** True for what a person said to the agent: it begins a turn. */
 export function isSaid(message: Message): message is PersonMessage {
-  return message?.role === "user" || (message?.role === "bashExecution" && !message.excludeFromContext);
+  if (message?.role === "user") return !isOfProgram(message);
+  return message?.role === "bashExecution" && !message.excludeFromContext;
 }
 
 /** What a person ran; a field that is damaged counts as empty, and as no failure. */

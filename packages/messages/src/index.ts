@@ -52,6 +52,7 @@ export type {
   UserMessage,
 } from "./message.ts";
 export { tokenDigits, tokensText, usdColumn, usdText } from "./numbers.ts";
+export { isOfProgram, isProgramText } from "./program-text.ts";
 export { type QuotedFiles, quotedFiles } from "./quoted-files.ts";
 export { type ReadableLine, readableLines, readableSummary } from "./readable-summary.ts";
 export { type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";

@@ -24,11 +24,11 @@ export function saidText(message: SaidMessage): string {
 
 /** What the agent was asked: as it was said, and below it what a template made of it. */
 export function askedText(message: SaidMessage): string {
-  const typed = typedLine(message);
-  return [typed, withoutSkill(ownText(message))].filter(Boolean).join("\n\n");
+  const asked = new Set([typedLine(message), withoutSkill(ownText(message))]);
+  return [...asked].filter(Boolean).join("\n\n");
 }
 
-/** What was typed, where something else was sent for it. */
+/** What was typed, where something else was sent for it, or where it reads like a program's text. */
 export function typedLine({ typed }: SaidMessage): string | undefined {
   return typeof typed === "string" && typed.trim() !== "" ? typed : undefined;
 }

@@ -303,6 +303,7 @@ function userNode({ content, line, endLine, record }: QueuedMessage, parent: str
       uuid,
       timestamp: isoTime(record.timestamp),
       sessionId: record.sessionId,
+      origin: record.origin,
       message: { role: "user", content },
     },
   };

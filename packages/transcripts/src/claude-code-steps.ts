@@ -14,7 +14,7 @@ import {
   userContent,
 } from "./claude-code-records.ts";
 import { userDrafts } from "./injected.ts";
-import { fieldsAt, isoTime, stringAt, stringsAt } from "./json-lines.ts";
+import { type Fields, fieldsAt, isoTime, stringAt, stringsAt } from "./json-lines.ts";
 import type { NoticeLog } from "./notices.ts";
 import {
   assistantDraft,
@@ -200,7 +200,7 @@ export class ClaudeCodeSteps {
       content: userContent(blocks, this.#notices, line),
       customType: record.isMeta === true ? "claude-code.meta" : "claude-code.injected",
       at: isoTime(record.timestamp),
-      injected: record.isMeta === true || record.isVisibleInTranscriptOnly === true,
+      injected: record.isVisibleInTranscriptOnly === true || isFromProgram(record),
     });
     if (drafts.length === 0 && head === parent) this.#notices.add("empty_messages", line);
     const isAmong = blocks.some((block) => block.type === "tool_result");
@@ -229,9 +229,7 @@ export class ClaudeCodeSteps {
   /** Text that the user queued while the model worked is the user's; the rest was put in by the program. */
   #placeAttachment(node: UuidNode, parent: string | null): string | null {
     const attachment = fieldsAt(node.record, "attachment") ?? {};
-    if (attachment.type === "queued_command" && attachment.commandMode !== "task-notification") {
-      return this.#placeQueued(node, attachment.prompt, parent);
-    }
+    if (attachment.type === "queued_command") return this.#placeQueued(node, attachment, parent);
     const content = attachmentText(attachment);
     if (content === undefined) {
       countSkipped(this.#skipped, `attachment/${stringAt(attachment, "type") ?? "untyped"}`);
@@ -240,13 +238,16 @@ export class ClaudeCodeSteps {
     return this.#answers.addAside(node, [injectedDraft("claude-code.attachment", content)], parent);
   }
 
-  #placeQueued(node: UuidNode, prompt: unknown, parent: string | null): string | null {
+  #placeQueued(node: UuidNode, attachment: Fields, parent: string | null): string | null {
+    const { prompt, commandMode = "prompt" } = attachment;
+    const isTyped = commandMode === "prompt" || commandMode === "bash";
     const blocks =
       typeof prompt === "string" ? [{ type: "text", text: prompt }] : Array.isArray(prompt) ? prompt : [];
     const drafts = userDrafts({
       content: userContent(blocks.filter(isRecord), this.#notices, node.line),
       customType: "claude-code.injected",
       at: isoTime(node.record.timestamp),
+      injected: !isTyped || isFromProgram(attachment),
     });
     return drafts.length === 0 ? parent : this.#answers.addAside(node, drafts, parent);
   }
@@ -284,6 +285,13 @@ export class ClaudeCodeSteps {
   #add(node: UuidNode, draft: EntryDraft, parent: string | null): string {
     return this.trail.add({ key: node.uuid, at: isoTime(node.record.timestamp), draft, parent }).key;
   }
+}
+
+/** The record's own word: a person's message comes from a keyboard or through a channel. */
+function isFromProgram(record: Fields): boolean {
+  const origin = stringAt(fieldsAt(record, "origin"), "kind");
+  if (record.isMeta === true || record.isSynthetic === true) return true;
+  return origin !== undefined && origin !== "human" && origin !== "channel";
 }
 
 const PROVIDER = "anthropic";

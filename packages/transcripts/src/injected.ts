@@ -1,4 +1,4 @@
-import type { UserContent } from "@bonsai-agent/messages";
+import { isProgramText, type UserContent } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
 import { injectedDraft, text, userDraft } from "./step.ts";
 
@@ -96,7 +96,8 @@ function withoutReminders(value: string): { kept: string; reminders: string[] } 
 /** True for a text that begins with what a program wrote in the user's name. */
 export function isInjectedText(value: string): boolean {
   const start = value.trimStart();
-  return openingTag.test(start) || INJECTED_OPENINGS.some((opening) => start.startsWith(opening));
+  if (openingTag.test(start) || isProgramText(start)) return true;
+  return INJECTED_OPENINGS.some((opening) => start.startsWith(opening));
 }
 
 /**

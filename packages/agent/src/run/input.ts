@@ -2,6 +2,7 @@ import {
   type AssistantMessage,
   BonsaiError,
   type ImageContent,
+  isProgramText,
   type Message,
   type UserContent,
   type UserMessage,
@@ -117,9 +118,12 @@ function invalid(problem: string, cause?: unknown): BonsaiError {
 
 /** What a user typed, as a message. */
 export function userMessage(
-  { text, images = [], typed }: Pick<SaidInput, "text" | "images" | "typed">,
+  { text, images = [], source, typed }: Pick<SaidInput, "text" | "images" | "source" | "typed">,
   timestamp: number,
 ): UserMessage {
+  // A person may type what reads like a program's text: then the message says who wrote it.
+  if (typed === undefined && source !== "extension" && isProgramText(text))
+    return userMessage({ text, images, source, typed: text }, timestamp);
   const content = images.length === 0 ? text : [{ type: "text" as const, text }, ...images];
   return { role: "user", content, ...(typed !== undefined && { typed }), timestamp };
 }

@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { askedText, isOfProgram, isProgramText } from "../src/index.ts";
+
+describe("a program's text is known by its form", () => {
+  test.each([
+    "<agent-notification>\n<agent-id>7</agent-id>\nDone.\n</agent-notification>",
+    "<local-command-caveat>Caveat: these messages come from a command.</local-command-caveat>",
+    "<command-name>/clear</command-name>\n<command-message>clear</command-message>",
+    '<build_report status="ok">12 passed</build_report>',
+    "Operation stopped by hook: tests must pass first",
+    "PreToolUse operation blocked by hook: no pushes",
+    "Execution stopped by PostToolUse hook",
+    "System: Please continue.",
+  ])("%s", (text) => expect(isProgramText(` ${text}\n`)).toBe(true));
+});
+
+describe("a person's text stays a person's", () => {
+  test.each([
+    "",
+    "please fix <my-widget></my-widget>",
+    "<my-widget></my-widget> does not show",
+    "<div>hello</div>",
+    "<task>write tests</task>",
+    "<agent-notification> is shown as text, why?",
+    "why was the operation stopped by hook?",
+    "The hook stopped it: fix that",
+    "System: restart it.\nThen look at the log.",
+    "the system: please continue",
+  ])("%s", (text) => expect(isProgramText(text)).toBe(false));
+
+  test("a message that says what was typed", () => {
+    const text = "System: please continue";
+    expect(isOfProgram({ content: text })).toBe(true);
+    expect(isOfProgram({ content: text, typed: text })).toBe(false);
+    expect(askedText({ role: "user", content: text, typed: text })).toBe(text);
+  });
+});
+
+test("a megabyte of open tags takes no time", () => {
+  expect(isProgramText("<a-b>".repeat(200_000))).toBe(false);
+  expect(isProgramText("<a-b></a-b>".repeat(100_000))).toBe(true);
+});
