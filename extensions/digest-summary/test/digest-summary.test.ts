@@ -14,6 +14,8 @@ afterEach(async () => {
 });
 
 const words = "Words and words. ".repeat(6_000);
+/** Enough for a digest to be shorter. */
+const LONG = Array.from({ length: 400 }, (_, at) => `Plank ${at} is loose.`).join(" ");
 
 /** A session whose model must not be asked for a summary. */
 async function stage(options: OpenTestSessionOptions = {}): Promise<TestSession> {
@@ -40,7 +42,7 @@ function contextOf({ session }: TestSession): string {
 
 test("compactions are the digest's, the first and the second, and cost nothing", async () => {
   const session = await stage();
-  await say(session, "Mend the oak door.", words, "Go on.");
+  await say(session, `Mend the oak door. ${LONG}`, words, "Go on.");
   for (const times of [1, 2]) {
     expect((await session.agent.compact()).status).toBe("compacted");
     expect(session.session.projection().compaction?.usage).toBeUndefined();
@@ -61,7 +63,7 @@ test("carries over what other extensions ask for", async () => {
       },
     ],
   });
-  await say(session, "Mend the oak door.", words, "Two.");
+  await say(session, `Mend the oak door. ${LONG}`, words, "Two.");
   await session.agent.compact();
   expect(contextOf(session).includes("Ring twice.")).toBe(true);
 });
@@ -98,7 +100,7 @@ test("an overflow is recovered from, also where the span is so short that its di
 
 test("where the digest finds few words to quote, it says what there is, and no model is asked", async () => {
   const session = await stage();
-  await say(session, "Hi.", words);
+  await say(session, `Hi. ${LONG}`, words);
   expect((await session.agent.compact()).status).toBe("compacted");
   expect(contextOf(session)).toContain("## Last answer\\n1. agent");
   expect([asked(session), session.notices]).toEqual([0, []]);

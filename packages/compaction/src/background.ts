@@ -262,14 +262,12 @@ function withLater({ run, state }: Reached, later: readonly ViewItem[], request:
   const startItems = [...run.start.view.items, ...later];
   const tokens = viewTokens(startItems);
   const items = [...state.view.items, ...later];
-  const size = contextSizeOf({ reading, estimatedTokens: tokens });
   return {
     run: {
       ...run,
       leafId: reading.leafId,
       reason: request.reason ?? "manual",
-      size,
-      readSize: size,
+      size: contextSizeOf({ reading, estimatedTokens: tokens }),
       overheadTokens: reading.overheadTokens(),
       calibration: reading.calibration(),
       start: { ...run.start, view: { ...run.start.view, items: startItems }, tokens },

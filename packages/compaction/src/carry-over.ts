@@ -8,7 +8,7 @@ import {
   type UserWords,
   wordLines,
 } from "@bonsai-agent/digest";
-import { askedText, byScript, type SecretFilter } from "@bonsai-agent/messages";
+import { askedText, byScript, isOfProgram, type SecretFilter } from "@bonsai-agent/messages";
 import { isOwnTag } from "@bonsai-agent/messages/marks";
 import { type Budgets, highTokens } from "./budget.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
@@ -40,6 +40,8 @@ export interface CarryOver extends FileLists {
   putBack: readonly string[];
   /** Skills whose text was before the model, the latest first. */
   readSkills: readonly ReadSkill[];
+  /** The summary of a short span shows nothing but pins, the latest request and the user's words. */
+  isBrief?: boolean | undefined;
   /** What extensions asked for at this compaction; the next one asks anew. */
   extensions?: ExtensionCarryOver | undefined;
 }
@@ -78,7 +80,17 @@ export function carryOver(
     closings: [],
     terms: [],
     putBack: [],
+    ...(isShort(plan) && { isBrief: true }),
   };
+}
+
+/** Beside a shorter span, a whole carry-over takes more than the summary saves. */
+const BRIEF_SPAN_TOKENS = 4_000;
+
+/** True for a span so short that its summary carries the least. */
+function isShort(plan: SummarisedPlan): boolean {
+  const { previousTokens, newTokens } = replacedTokens(plan);
+  return previousTokens + newTokens < BRIEF_SPAN_TOKENS;
 }
 
 /** What a part of the carry-over may take: of the window, and of what the summary stands for, but for so much. */
@@ -106,6 +118,7 @@ export function carriedTokens(
 ): Record<keyof typeof MOST, number> {
   const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
   const { previousTokens, newTokens } = replacedTokens({ previous, history, turnPrefix });
+  const isBrief = isShort({ previous, history, turnPrefix });
   const ofSpan = (part: keyof typeof MOST, shownTokens = 0) => {
     const { leastTokens, span } = MOST[part];
     return Math.max(leastTokens, (previousTokens + newTokens) * span, shownTokens + newTokens * span);
@@ -115,8 +128,8 @@ export function carriedTokens(
   return {
     // What the previous summary showed goes on being shown: short spans must not wear the words away.
     words: most("words", settings.words.maxTokens, shownWordsTokens(previous)),
-    terms: most("terms", settings.terms.maxTokens),
-    putBack: settings.lossCheck === "putBack" ? most("putBack", PUT_BACK_TOKENS) : 0,
+    terms: isBrief ? 0 : most("terms", settings.terms.maxTokens),
+    putBack: settings.lossCheck === "putBack" && !isBrief ? most("putBack", PUT_BACK_TOKENS) : 0,
   };
 }
 
@@ -175,7 +188,7 @@ const LEAST_REQUEST_CHARS = 1_000;
 /** What a person asked for; undefined for anything else. */
 function requestText(item: ViewItem): string | undefined {
   const message = originalMessage(item);
-  if (message.role !== "user") return undefined;
+  if (message.role !== "user" || isOfProgram(message)) return undefined;
   const text = askedText(message);
   return text.trim() === "" ? undefined : text;
 }
@@ -188,11 +201,11 @@ function earlierRequest(value: unknown): LatestRequest | undefined {
 
 /** The blocks of the carry-over as they stand in the summary, those of files and of extensions as one each. */
 export function carriedBlocks(carried: CarryOver): string[] {
-  const { latestRequest: request } = carried;
+  const { latestRequest: request, isBrief } = carried;
   return [
     block("pinned", carried.pinned),
-    ...recordBlocks(carried),
-    renderFiles(carried),
+    ...(isBrief ? [block("user-words", carriedWords(carried))] : recordBlocks(carried)),
+    isBrief ? "" : renderFiles(carried),
     block("latest-request", request === undefined ? [] : [request.text]),
     renderExtensionCarryOver(carried.extensions),
   ].filter((text) => text !== "");
@@ -234,7 +247,7 @@ type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "focus" | "latest
 /** What a summary's details hold beside the manifest: what it carries over, and its prose. */
 export function summaryDetails(carried: CarryOver, prose: string) {
   const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
-  const { record, wordsTokens, focus, closings, terms, putBack, readSkills } = carried;
+  const { record, wordsTokens, focus, closings, terms, putBack, readSkills, isBrief } = carried;
   return {
     readFiles,
     modifiedFiles,
@@ -250,6 +263,7 @@ export function summaryDetails(carried: CarryOver, prose: string) {
     terms,
     putBack,
     ...(readSkills.length === 0 ? {} : { readSkills }),
+    ...(isBrief && { isBrief }),
   };
 }
 
@@ -272,6 +286,7 @@ export function summaryOfDetails(details: unknown): { prose: string; carried: Ca
       terms: texts(stored.terms),
       putBack: texts(stored.putBack),
       readSkills: storedSkills(stored.readSkills),
+      ...(stored.isBrief === true && { isBrief: true }),
     },
   };
 }

@@ -4,7 +4,7 @@ import { type CompactionEntry, type Entry, pinChange, type Session } from "@bons
 import type { Aims, Budgets } from "./budget.ts";
 import type { CarryOver, ExtensionCarryOver } from "./carry-over.ts";
 import type { CompactionLifecycle } from "./events.ts";
-import { type CompactionReason, messageOf, type RungName } from "./outcome.ts";
+import { type CompactionReason, isModelRung, messageOf, type RungName } from "./outcome.ts";
 import { type CompactionPlan, type PlanOptions, planSpan } from "./plan.ts";
 import type { CompactionSettings } from "./settings.ts";
 import type { FileChange } from "./skills.ts";
@@ -33,8 +33,6 @@ export interface Run extends Aims {
   readonly budgets: Budgets;
   /** The context before it, and what its tokens are of. */
   readonly size: ContextSize;
-  /** The same by usage and estimates alone. Nothing that only a refusal claimed is stored. */
-  readonly readSize: ContextSize;
   /** System prompt and tools, as learned from usage, else by estimate. */
   readonly overheadTokens: number;
   readonly calibration: Calibration | undefined;
@@ -221,7 +219,8 @@ async function tryRung({ rung, state }: LadderStep, run: Run): Promise<LadderSta
     if (next.summary !== undefined && saysNothing(next.summary.prose))
       throw new SummaryFailure("empty", "The summary is empty.");
     const summarisedBy = next.summary === state.summary ? state.summarisedBy : rung.name;
-    if (next.tokens < state.tokens || mayGrow(next, run)) return { ...next, rung: rung.name, summarisedBy };
+    const made = { ...next, rung: rung.name, summarisedBy };
+    if (next.tokens < state.tokens || mayGrow(state, made, run)) return made;
     throw new SummaryFailure("no-shorter", noShorterText(run, state, next));
   } catch (error) {
     if (error instanceof CompactionCancelled || BonsaiError.is(error)) throw error;
@@ -236,16 +235,19 @@ export function noShorterText({ size }: Run, before: LadderState, after: LadderS
   return `It would not shrink the context: ${from} tokens before, ${to} after.`;
 }
 
-/** An extension's summary, or a short one that the user asked for, is taken as it is. */
-export function mayGrow({ summary, view }: LadderState, { reason }: Run): boolean {
+/** An extension's summary is taken as it is; a model's that the user asked for may be a little longer than the messages. */
+export function mayGrow(
+  before: LadderState,
+  { summary, summarisedBy, tokens }: LadderState,
+  run: Run,
+): boolean {
   if (summary === undefined) return false;
-  return (
-    summary.fromHook || (reason === "manual" && view.estimator.text(summary.summary) <= SHORT_SUMMARY_TOKENS)
-  );
+  if (summary.fromHook) return true;
+  return run.reason === "manual" && isModelRung(summarisedBy) && tokens - before.tokens <= MAX_EXTRA_TOKENS;
 }
 
-/** A summary of a few messages can be longer than they are by its headings alone; no one is harmed by that. */
-const SHORT_SUMMARY_TOKENS = 500;
+/** The headings alone make a summary of a few messages longer than they are. */
+const MAX_EXTRA_TOKENS = 500;
 
 function failureOf(rung: Rung, error: unknown): RungFailure {
   const overflow = error instanceof SummaryFailure && (error.overflow || error.kind === "does-not-fit");

@@ -109,6 +109,8 @@ export interface CompactionManifest {
   costUsd?: number | undefined;
   /** What the session's usage had taught about its tokens; a compaction takes the evidence away. */
   calibration?: Calibration | undefined;
+  /** True where the calibration holds nothing that only a refusal claimed; absent in older records. */
+  isMeasured?: boolean;
   /** What was asked for: a later compaction that asks for less may go on from here. */
   settings: ManifestSettings;
   /** What was in force where the context was cut, for an opening that reads only the tail. */

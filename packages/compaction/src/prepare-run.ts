@@ -154,7 +154,8 @@ function refusedTotal(
   windowTokens: number | undefined,
 ): Decision["total"] {
   const tokens = refusedTokens(refusal, reading, windowTokens);
-  if (tokens === refusal.inputTokens) return { tokens, estimatedTokens: 0, isCounted: true };
+  if (tokens === refusal.inputTokens)
+    return { tokens, estimatedTokens: 0, isCounted: reading.source === "usage" };
   return tokens === reading.tokens ? readTotal(reading) : { tokens, estimatedTokens: tokens };
 }
 
@@ -169,7 +170,6 @@ export function prepareRun(request: CompactionRequest): Run {
   const start = startOf(originals?.view ?? viewOf(projection, reading.estimator));
   const cutId = request.firstKeptEntryId;
   if (cutId !== undefined) checkChosenCut({ session, leafId, items: besideSummary(start.view.items) }, cutId);
-  const readSize = contextSizeOf({ reading, estimatedTokens: start.tokens });
   const refusedSize = contextSizeOf({ reading, estimatedTokens: start.tokens, total });
   const aims = aimsOf(refusedSize, { ...budgets, ...decision });
   const lowBy = total.tokens / Math.max(1, reading.tokens);
@@ -186,9 +186,8 @@ export function prepareRun(request: CompactionRequest): Run {
     isEconomic: reason === "threshold" && isBelowThreshold(decision),
     settings,
     budgets,
-    // A size that only follows from the refusal itself is an aim, not a report.
-    size: total.isCounted ? refusedSize : readSize,
-    readSize,
+    // A count that no usage supports is an aim. It is neither reported nor stored.
+    size: total.isCounted ? refusedSize : contextSizeOf({ reading, estimatedTokens: start.tokens }),
     ...aims,
     overheadTokens: reading.overheadTokens(),
     calibration: reading.calibration(),

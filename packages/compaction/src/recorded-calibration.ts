@@ -69,7 +69,7 @@ function contradicts(session: Session, record: Entry, isInViewOnly: boolean): bo
   if (calibration === undefined) return false;
   const { ratio, overheadTokens } = calibration;
   if (ratio > MAX_ESTIMATE_ERROR || ratio < 1 / MAX_ESTIMATE_ERROR) return true;
-  let sinceTokens = 0;
+  let sinceTokens = record.type === "compaction" ? byScriptEstimator.text(String(record.summary)) : 0;
   let claimedTokens = Math.max(overheadTokens, sizeBefore(record));
   for (const entry of olderEntries(session, record, isInViewOnly)) {
     const message = projectEntry(entry)?.message;
@@ -83,7 +83,10 @@ function contradicts(session: Session, record: Entry, isInViewOnly: boolean): bo
     if (changesContext(entry)) claimedTokens = overheadTokens;
     else if (message !== undefined) sinceTokens += byScriptEstimator.message(message);
   }
-  return overheadTokens > UNSEEN_TOKENS;
+  // No answer tells. Older versions stored claims after an overflow.
+  const manifest = record.type === "compaction" ? manifestOf(record) : undefined;
+  const mayBeClaimed = manifest?.reason === "overflow" && manifest.isMeasured !== true;
+  return mayBeClaimed && overheadTokens > UNSEEN_TOKENS + sinceTokens * MAX_ESTIMATE_ERROR;
 }
 
 function sizeBefore(record: Entry): number {

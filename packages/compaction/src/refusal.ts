@@ -22,9 +22,10 @@ export function believedRefusal({ inputTokens }: Refusal, reading: ContextReadin
 function countBounds(reading: ContextReading): { least: number; most: number } {
   const { source, tokens, trailingTokens, usageIndex = -1 } = reading;
   const least = tokens / MAX_ESTIMATE_ERROR;
-  const estimated = Math.max(trailingTokens, estimatedTokens(reading, usageIndex + 1)) * MAX_ESTIMATE_ERROR;
-  if (source === "estimate") return { least, most: estimated + UNSEEN_TOKENS };
-  return { least, most: (tokens - trailingTokens) * MAX_COUNT_ERROR + estimated };
+  // What was learned earlier does not raise the bound: else two wrong counts could raise each other.
+  const estimated = estimatedTokens(reading, usageIndex + 1) * MAX_ESTIMATE_ERROR;
+  if (source === "estimate") return { least, most: Math.max(tokens, estimated + UNSEEN_TOKENS) };
+  return { least, most: Math.max(tokens, (tokens - trailingTokens) * MAX_COUNT_ERROR + estimated) };
 }
 
 /** By script, whatever estimator the settings name. */

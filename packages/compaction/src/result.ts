@@ -23,6 +23,7 @@ import {
   editedIds,
   totalAfter,
   type ViewItem,
+  viewTokens,
 } from "./view.ts";
 
 export type CompactionStatus =
@@ -95,6 +96,8 @@ export interface CompactionResult {
   costUsd: number | null;
   /** One sentence for people. */
   detail: string;
+  /** With the status `nothing-to-compact`, where keeping less would leave something to summarise. */
+  isAllRecent?: true;
   /** The extension that did not let it happen, or whose summary stands; absent where none had a say. */
   decidedBy?: string;
   /** With the status `cancelled`, where the user has looked at it and said no. */
@@ -119,7 +122,7 @@ export function outcomeOf(result: CompactionResult): CompactionOutcome {
     tokensAfter,
     ...(isDone && steps && { steps }),
     ...(decidedBy && { decidedBy }),
-    ...(status === "nothing-to-compact" && { isAllRecent: true }),
+    ...(result.isAllRecent && { isAllRecent: true }),
     ...(isDeclined && { isDeclined }),
     ...(isDigestUntried(result) && { digestIsUntried: true }),
     ...(status === "failed" && result.failures.length === 0 && { isAtMinimum: true }),
@@ -160,17 +163,17 @@ export function resultOf(run: Run, state: LadderState, status: CompactionStatus)
     ...(changed && { steps }),
     requests: cost.requests,
     costUsd: costUsdOf(run, summary),
+    ...(status === "nothing-to-compact" && isAllRecent(run, state) && { isAllRecent: true }),
     detail: detailOf(run, state, { status, steps }),
     ...(summary?.fromHook === true && state.madeBy !== undefined && { decidedBy: state.madeBy }),
     failures: state.failures,
   };
 }
 
-const details: Record<CompactionStatus, string> = {
+const details: Record<Exclude<CompactionStatus, "nothing-to-compact">, string> = {
   planned: "Nothing was written.",
   compacted: "Compacted the context.",
   masked: "No summary was needed.",
-  "nothing-to-compact": "Nothing to compact: the whole context is recent.",
   "already-compacted": "Nothing to compact: no message came after the latest compaction.",
   cancelled: "Compaction cancelled.",
   failed: "Compaction failed.",
@@ -181,8 +184,25 @@ function detailOf(
   state: LadderState,
   { status, steps }: { status: CompactionStatus; steps: CompactionSteps },
 ): string {
+  if (status === "nothing-to-compact") return whyNothing(run, state);
   if (status !== "compacted" && status !== "masked") return details[status];
   return [doneText(run, steps, status), ...caveatsOf(run, state)].join(" ");
+}
+
+/** The frame of a summary takes this much by itself. */
+const MIN_SUMMARY_TOKENS = 200;
+
+function isAllRecent({ start }: Run, { plan }: LadderState): boolean {
+  return plan?.status !== "planned" && start.tokens > MIN_SUMMARY_TOKENS;
+}
+
+function whyNothing(run: Run, state: LadderState): string {
+  const { plan } = state;
+  if (isAllRecent(run, state)) return "Nothing to compact: the whole context is recent.";
+  if (run.start.view.items.length === 0) return "Nothing to compact: the session has no messages.";
+  const replaced =
+    plan?.status === "planned" ? viewTokens([...plan.history, ...plan.turnPrefix]) : run.start.tokens;
+  return `Nothing to compact: a summary would be larger than the ${tokensText(replaced, true)} that it replaces.`;
 }
 
 /** What is to be known beside what was done, or would be: a sentence each. */

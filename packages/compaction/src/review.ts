@@ -178,7 +178,7 @@ class DraftReview {
     if (saysNothing(text)) return refuse("The edited summary is empty. The previous one stays.");
     const summary = { ...state.summary!.withProse(text), isEdited: true };
     const edited = await climb(run, ladderRungs, summarisedState(state, summary));
-    if (edited.tokens >= run.start.tokens && !mayGrow(edited, run))
+    if (edited.tokens >= run.start.tokens && !mayGrow(run.start, edited, run))
       return refuse(noShorterText(run, run.start, edited));
     this.#show({ run, state: edited });
   }

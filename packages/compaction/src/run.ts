@@ -12,6 +12,7 @@ import {
   type LadderState,
   type PlannedSummary,
   type Run,
+  type RungFailure,
   usageOf,
 } from "./ladder.ts";
 import { type CompactionManifest, type EntryRange, manifestOf } from "./outcome.ts";
@@ -22,6 +23,7 @@ import { type Reached, reviewedClimb } from "./review.ts";
 import { ladderRungs } from "./rungs.ts";
 import { isReviewed } from "./settings.ts";
 import { recordDrafts } from "./span-record.ts";
+import { SummaryFailure } from "./summariser.ts";
 import { calibrationDrafts } from "./tokens.ts";
 import { type ContextView, editedIds, totalAfter, type ViewItem } from "./view.ts";
 
@@ -172,8 +174,19 @@ function commitCompaction(run: Run, state: LadderState): CompactionResult {
   if (state.summary !== undefined) return commitSummary(run, state, state.summary);
   if (isWorthWriting(run, state)) return commitEdits(run, state);
   const status = state.plan?.status ?? "nothing-to-compact";
+  if (run.reason === "manual" && isTooShort(state)) return resultOf(run, state, "nothing-to-compact");
   if (status === "planned" || run.reason === "overflow") return failedResult(run, state);
   return resultOf(run, { ...state, view: run.start.view, tokens: run.start.tokens }, status);
+}
+
+/** True where every summary would have been larger than the messages, the digest too, which takes what room there is. */
+function isTooShort({ plan, failures }: LadderState): boolean {
+  const isLarger = ({ rung, cause }: RungFailure) =>
+    cause instanceof SummaryFailure &&
+    (cause.kind === "no-shorter" || (rung === "digest" && cause.kind === "too-large"));
+  return (
+    plan?.status === "planned" && failures.every(isLarger) && failures.some(({ rung }) => rung === "digest")
+  );
 }
 
 function commitSummary(run: Run, state: LadderState, summary: PlannedSummary): CompactionResult {
@@ -267,6 +280,7 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
     requests: cost.requests,
     costUsd: costUsdOf(run, state.summary) ?? undefined,
     calibration: calibrationAfter(run, state),
+    isMeasured: true,
     settings: {
       preset: settings.preset,
       estimator: settings.estimator,
@@ -290,7 +304,7 @@ function range(items: readonly ViewItem[]): EntryRange {
  * next, before an answer has reported its size, finds what the compaction said.
  */
 function calibrationAfter(run: Run, { tokens }: LadderState): Calibration | undefined {
-  const overheadTokens = totalAfter(run.readSize, tokens) - tokens;
+  const overheadTokens = totalAfter(run.size, tokens) - tokens;
   if (overheadTokens === run.overheadTokens) return run.calibration;
   const { ratio = 1, samples = 0 } = run.calibration ?? {};
   return { ratio, overheadTokens, samples: Math.max(1, samples) };

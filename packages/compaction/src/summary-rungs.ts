@@ -63,7 +63,7 @@ export const digestRung: Rung = {
  */
 const DIGEST = { tokens: 5_750, free: 4, perCompaction: 390, mostTokens: 7_300, leastTokens: 600 };
 /** Of a window, and of what is summarised anew: a digest has to shrink the context. */
-const DIGEST_SHARE = { window: 0.15, span: 0.6 };
+const DIGEST_SHARE = { window: 0.15, span: 0.6, shortSpan: 0.8 };
 /** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
 const RECORDS_SHARE = 0.6;
 const MINIMUM_PROSE_TOKENS = 1_300;
@@ -77,7 +77,8 @@ function digestTokens({ record }: CarryOver, { plan }: LadderState, { budgets }:
   const most = Math.min(tokens + perCompaction * Math.max(0, record.spans - free), mostTokens);
   const window = Math.floor(windowTokens * DIGEST_SHARE.window);
   const span = Math.floor(previousTokens + newTokens * DIGEST_SHARE.span);
-  return Math.min(most, Math.max(leastTokens, window), Math.max(leastTokens, span));
+  const least = Math.min(leastTokens, Math.floor((previousTokens + newTokens) * DIGEST_SHARE.shortSpan));
+  return Math.min(most, Math.max(least, window), Math.max(least, span));
 }
 
 /** What is left for the prose beside all that we put around it. */
@@ -136,9 +137,15 @@ async function summarised(
   const plan = state.plan!;
   const known = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
   const prose = sessionSecrets(run).text(await summarise(spanOptions(state, run, summariser), known));
-  const checked = checkedSummary(prose, known, { state, run, summariser });
   const { firstKeptEntryId } = plan;
-  return summarisedState(state, { ...plannedSummary(prose, checked, { plan, run }), firstKeptEntryId });
+  const withCarryOver = (carried: CarryOver) => {
+    const checked = checkedSummary(prose, carried, { state, run, summariser });
+    return summarisedState(state, { ...plannedSummary(prose, checked, { plan, run }), firstKeptEntryId });
+  };
+  const next = withCarryOver(known);
+  // Beside a short span, the user's words stay only if they fit.
+  if (!known.isBrief || next.tokens < state.tokens) return next;
+  return withCarryOver({ ...known, wordsTokens: 0 });
 }
 
 /** A summary of ours, which can be edited: what it carries is data, and what it left out is looked for anew. */

@@ -145,11 +145,11 @@ test("case 6: the last entry is a compaction: already compacted, no request", as
 
 test("case 7: files over two compactions; an extension's own details are not merged", async () => {
   const { session } = history(
-    "U:900 A(t1=read:a.ts) T1 A(t2=edit:a.ts) T2 A(t3=read:a.ts) T3 A:100 U:50 A:50",
+    "U:5000 A(t1=read:a.ts) T1 A(t2=edit:a.ts) T2 A(t3=read:a.ts) T3 A:100 U:50 A:50",
   );
   const first = await runCompaction({ session, settings: keeping(100), summariser: scriptedSummariser() });
   expect(first).toMatchObject({ readFiles: [], modifiedFiles: ["a.ts"] });
-  history("U:900 A(t4=read:b.ts) T4 A:100 U:50 A:50", session);
+  history("U:5000 A(t4=read:b.ts) T4 A:100 U:50 A:50", session);
   const second = await runCompaction({ session, settings: keeping(100), summariser: scriptedSummariser() });
   expect(second).toMatchObject({ readFiles: ["b.ts"], modifiedFiles: ["a.ts"] });
   expect(second.summary).toContain(

@@ -159,7 +159,7 @@ test("files that pi's compactions list are kept, from their details or else from
       summary: text,
     };
     session.append({ ...compaction, ...(details && { details }) });
-    history("A:900 U:100 A:300", session);
+    history("A:5000 U:100 A:300", session);
     const result = await runCompaction({ session, settings, model, summariser: scriptedSummariser() });
     expect(result).toMatchObject({ status: "compacted", readFiles: ["r.ts"], modifiedFiles: ["m.ts"] });
     expect(result.summary?.match(/<read-files>/g)).toHaveLength(1);

@@ -51,13 +51,13 @@ test.each([
     ["pdf: /home/u/skills/pdf/SKILL.md"],
   ],
 ])("a compaction names the skills that were read: %s", async (_, notation, expected) => {
-  const { session } = history(`U:900 ${notation} A:100 U:50 A:50`);
+  const { session } = history(`U:5000 ${notation} A:100 U:50 A:50`);
   expect((await compact(session)).status).toBe("compacted");
   expect(skillsOf(session)).toEqual(expected);
 });
 
 test("a skill that the user called stands there by its name, and nowhere is its text", async () => {
-  const { session } = history("U:400 A:100");
+  const { session } = history("U:5000 A:100");
   session.append({ type: "message", message: { role: "user", content: call("report.pdf"), timestamp: 1 } });
   history("A:900", session);
   const summariser = scriptedSummariser();
@@ -72,11 +72,11 @@ test("a skill that the user called stands there by its name, and nowhere is its 
 test("what they hold is carried over compactions, an undo and a reload", async () => {
   const file = join(folder, "carried.jsonl");
   const { session } = history(
-    "U:900 A(t1=read:/s/pdf/SKILL.md) T1 A:100 U:50 A:50",
+    "U:5000 A(t1=read:/s/pdf/SKILL.md) T1 A:100 U:50 A:50",
     createSession({ cwd: "/p", file }),
   );
   await compact(session);
-  history("U:900 A(t2=read:/s/xls/SKILL.md) T2 A:100 U:50 A:50", session);
+  history("U:5000 A(t2=read:/s/xls/SKILL.md) T2 A:100 U:50 A:50", session);
   await compact(session);
   expect(skillsOf(session)).toEqual(["xls: /s/xls/SKILL.md", "pdf: /s/pdf/SKILL.md"]);
   expect(String(session.projection().compaction?.summary).match(/<read-skills>/g)).toHaveLength(1);
@@ -89,7 +89,7 @@ test("what they hold is carried over compactions, an undo and a reload", async (
     data: { compactionId: reopened.projection().compaction!.id },
   });
   expect(skillsOf(reopened)).toEqual(["pdf: /s/pdf/SKILL.md"]);
-  history("U:900 A:100 U:50 A:50", reopened);
+  history("U:5000 A:100 U:50 A:50", reopened);
   await compact(reopened);
   expect(skillsOf(reopened)).toEqual(["xls: /s/xls/SKILL.md", "pdf: /s/pdf/SKILL.md"]);
   reopened.close();
@@ -102,7 +102,7 @@ test("a branch that is left or merged brings them along, into the next compactio
   expect(shownIn(summaryEntry?.summary)).toEqual(["pdf: /s/pdf/SKILL.md"]);
   const moved = await navigateTree({ session, targetId: id("a1"), summarise: true, settings });
   expect(shownIn(moved.summaryEntry?.summary)).toEqual(["xls: /s/xls/SKILL.md", "pdf: /s/pdf/SKILL.md"]);
-  history("U:900 A:100 U:50 A:50", session);
+  history("U:5000 A:100 U:50 A:50", session);
   await compact(session);
   expect(skillsOf(session)).toEqual(["xls: /s/xls/SKILL.md", "pdf: /s/pdf/SKILL.md"]);
 });
@@ -110,7 +110,7 @@ test("a branch that is left or merged brings them along, into the next compactio
 test("one that is gone, or has changed since, says so; later compactions look again", async () => {
   const names = ["same", "changed", "gone"];
   const reads = names.map((name, at) => `A(t${at}=read:/s/${name}/SKILL.md) T${at}`).join(" ");
-  const { session } = history(`U:900 ${reads} A:100 U:50 A:50`);
+  const { session } = history(`U:5000 ${reads} A:100 U:50 A:50`);
   const later = Date.now() + 1e12;
   await compact(session, (path) =>
     path.includes("gone") ? undefined : path.includes("changed") ? later : 1,
@@ -120,14 +120,14 @@ test("one that is gone, or has changed since, says so; later compactions look ag
     "changed: /s/changed/SKILL.md (changed since)",
     "same: /s/same/SKILL.md",
   ]);
-  history("U:900 A:100 U:50 A:50", session);
+  history("U:5000 A:100 U:50 A:50", session);
   await compact(session, () => 1);
   expect(skillsOf(session)).toEqual(names.toReversed().map((name) => `${name}: /s/${name}/SKILL.md`));
 });
 
 test("many are bounded: the latest are shown, the others counted, and none is forgotten", async () => {
   const reads = Array.from({ length: 60 }, (_, at) => `A(t${at}=read:/s/skill-${at}/SKILL.md) T${at}`);
-  const { session } = history(`U:900 ${reads.join(" ")} A:100 U:50 A:50`);
+  const { session } = history(`U:5000 ${reads.join(" ")} A:100 U:50 A:50`);
   await compact(session);
   const lines = skillsOf(session);
   expect(lines[0]).toBe("skill-59: /s/skill-59/SKILL.md");
@@ -142,12 +142,12 @@ test.each([
   [1, null, { name: 2 }, { name: "a" }, { name: "ok", path: "/ok/SKILL.md", readMs: "x" }],
   { a: 1 },
 ])("details that are damaged harm nothing: %j", async (readSkills) => {
-  const { session } = history("U:900 A(t1=read:/s/pdf/SKILL.md) T1 A:100 U:50 A:50");
+  const { session } = history("U:5000 A(t1=read:/s/pdf/SKILL.md) T1 A:100 U:50 A:50");
   await compact(session);
   const { type: _, ...entry } = session.projection().compaction!;
   const details = { ...(entry.details as object), readSkills };
   session.append({ ...entry, type: "compaction", id: undefined, details } as never);
-  history("U:900 A:100 U:50 A:50", session);
+  history("U:5000 A:100 U:50 A:50", session);
   expect((await compact(session)).status).toBe("compacted");
   expect(skillsOf(session)).toEqual(Array.isArray(readSkills) ? ["ok: /ok/SKILL.md"] : []);
 });
@@ -159,12 +159,12 @@ const steps = fc.array(
 
 test("law: whatever is compacted when, the skills that were summarised are those that are named, each once", async () => {
   const law = fc.asyncProperty(steps, async (all) => {
-    const { session } = history("U:300 A:50");
+    const { session } = history("U:5000 A:50");
     let calls = 0;
     for (const { read, compacts } of all) {
       const reads = read.map((skill, at) => `A(t${calls + at}=read:/s/k${skill}/SKILL.md) T${calls + at}`);
       calls += read.length;
-      history(`U:300 ${reads.join(" ")} A:100`, session);
+      history(`U:5000 ${reads.join(" ")} A:100`, session);
       if (compacts) await compact(session);
     }
     const left = session.projection().items.map(({ entryId }) => entryId);

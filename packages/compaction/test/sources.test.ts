@@ -114,7 +114,7 @@ test("each line of data knows its entries", async () => {
   const { session, id } = history(
     `U"Take port 8413.\nAnd nothing else." A(r1=read:src/a.ts e1=edit:src/a.ts) Tr1:300 Te1 A"Port 8413 is set in src/a.ts." |
      U"Publish it, then look at src/b.ts." A(p1=bash:make_release r2=read:src/b.ts) Tp1"ok" Tr2:300 A"Both done."
-     | U"- [ ] write the changelog" A:400 | U:100 A:150`,
+     | U"- [ ] write the changelog" A:5000 | U:100 A:150`,
   );
   await compacted(session);
   expect(line(session, "1. [")).toEqual(known(id("u1")));
@@ -131,7 +131,7 @@ test("each line of data knows its entries", async () => {
 
 test("read in steps, data is known at the first one; files and prose follow", async () => {
   const { session, id } = history(
-    `U"Move parseHeader into src/http/header.ts." A(e1=edit:src/http/header.ts) Te1 A:900 | U:100 A:150`,
+    `U"Move parseHeader into src/http/header.ts." A(e1=edit:src/http/header.ts) Te1 A:5000 | U:100 A:150`,
   );
   await compacted(session, writing("- parseHeader was moved"));
   const reading = readSummarySources(session, latest(session));
@@ -205,7 +205,7 @@ test("the latest request and pins know their entries, every line of them", async
 test("a model's prose is matched by what is specific in it, and not at all where nothing is", async () => {
   const { session, id } = history(
     `U"Move parseHeader into src/http/header.ts." A"Moved." | U"The budget of the garden fence is seven hundred." A:400
-     | U"Good, go on." A:900 | U:100 A:150`,
+     | U"Good, go on." A:5000 | U:100 A:150`,
   );
   const prose = [
     "- `parseHeader` was moved to header.ts",
@@ -234,10 +234,10 @@ test("what a model names in brackets is a match, where it is an entry that was s
 
 test("the second compaction's lines lead to the original entries, not to the first summary", async () => {
   const { session, id } = history(
-    `U"Keep parseHeader in src/http/header.ts." A(e1=edit:src/http/header.ts) Te1 A:600 | U:100 A:150`,
+    `U"Keep parseHeader in src/http/header.ts." A(e1=edit:src/http/header.ts) Te1 A:5000 | U:100 A:150`,
   );
   await compacted(session);
-  history("U:900 A:900 | U:100 A:150", session);
+  history("U:5000 A:900 | U:100 A:150", session);
   await compacted(session, writing("- parseHeader stays where it is"));
   expect(line(session, "- parseHeader stays")).toEqual(matched(id("u1")));
   expect(line(session, "1. [")).toEqual(known(id("u1")));

@@ -29,3 +29,19 @@ test.each([
     expect(RULES.filter((rule) => !summary.includes(rule))).toEqual([]);
   }
 });
+
+test("a program's text is carried neither as the user's words nor as the latest request, unless it was typed here", async () => {
+  const notification = "<agent-notification>\nAgent 7 has finished.\n</agent-notification>";
+  const summaryOf = async (more: object) => {
+    const { session } = history("U:2000 A:4000");
+    session.append({
+      type: "message",
+      message: { role: "user", content: notification, timestamp: 0, ...more },
+    });
+    history("A:4000", session);
+    const keeping = compactionSettings({ keepRecentTokens: 0 });
+    return (await runCompaction({ session, settings: keeping })).summary;
+  };
+  expect(await summaryOf({})).not.toMatch(/<latest-request>\n[^\n]*agent-notification/);
+  expect(await summaryOf({ typed: notification })).toMatch(/<latest-request>\n[^\n]*agent-notification/);
+});

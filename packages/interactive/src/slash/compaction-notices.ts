@@ -107,12 +107,11 @@ function caveat(outcome: CompactionOutcome): string[] {
     : more;
 }
 
-type Skipped = Pick<CompactionOutcome, "detail" | "isAllRecent"> & { status: string };
+type Skipped = Pick<CompactionOutcome, "detail" | "isAllRecent">;
 
 /** Why there was nothing to do for the user's own `/compact`, and what would change that. */
-export function skippedNotice({ status, detail, isAllRecent }: Skipped): Notice {
-  const isTooShort = isAllRecent || status === "nothing-to-compact";
-  const more = isTooShort
+export function skippedNotice({ detail, isAllRecent }: Skipped): Notice {
+  const more = isAllRecent
     ? " To keep less, lower keepRecentTokens in /settings. A focus only changes the summary."
     : "";
   return { level: "info", message: `${detail}${more}` };
