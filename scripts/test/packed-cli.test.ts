@@ -1,31 +1,29 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { builtinModules } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { generateWorkday, type InstalledCommand, installCommand } from "@bonsai-agent/testkit";
 import { spawn } from "@lydell/node-pty";
-import { generateWorkday } from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { HeadlessTerminal } from "../../packages/interactive/test/headless-terminal.ts";
 import { packedExtensions } from "./packed-extensions.ts";
 
 const cli = fileURLToPath(new URL("../../packages/cli", import.meta.url));
 let folder: string;
+let command: InstalledCommand;
 
 // What a user does: one tarball, one install, and the command is there.
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "bonsai-pack-"));
-  execFileSync("pnpm", ["pack", "--pack-destination", folder], { cwd: cli });
-  const tarball = join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz"))!);
-  execFileSync("npm", ["install", "--global", "--offline", "--prefix", join(folder, "prefix"), tarball]);
+  command = installCommand(folder);
   mkdirSync(join(folder, "own"));
   for (const [name, text] of Object.entries(packedExtensions)) writeFileSync(join(folder, name), text);
 }, 120_000);
 afterAll(() => rmSync(folder, { recursive: true }));
 
-const installed = () => join(folder, "prefix/lib/node_modules/bonsai-agent");
-const program = () => join(folder, "prefix/bin/bonsai");
+const installed = () => command.package;
 const environment = () => {
   const { CI: _ci, NODE_OPTIONS: _options, ...inherited } = process.env as Record<string, string>;
   return { ...inherited, HOME: folder, BONSAI_HOME: join(folder, "home"), TERM: "xterm-256color" };
@@ -33,14 +31,14 @@ const environment = () => {
 
 function bonsai(...args: string[]) {
   const options = { cwd: folder, encoding: "utf8", input: "", env: environment() } as const;
-  return spawnSync(process.execPath, [program(), ...args], options);
+  return spawnSync(process.execPath, [command.program, ...args], options);
 }
 
 /** The command on a pseudo terminal, until the end of the test. */
 function terminalOf(...args: string[]): HeadlessTerminal {
   const [columns, rows] = [100, 30];
   const terminal = new HeadlessTerminal({ columns, rows });
-  const pty = spawn(process.execPath, [program(), ...args], {
+  const pty = spawn(process.execPath, [command.program, ...args], {
     ...{ cols: columns, rows, cwd: folder },
     env: environment(),
   });
@@ -59,7 +57,7 @@ function terminalOf(...args: string[]): HeadlessTerminal {
 }
 
 test("the installed command has one package and tells its version", () => {
-  expect(readdirSync(join(folder, "prefix/lib/node_modules"))).toEqual(["bonsai-agent"]);
+  expect(readdirSync(join(installed(), ".."))).toEqual(["bonsai-agent"]);
   const { version } = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"));
   expect(bonsai("--version").stdout.trim()).toBe(version);
 });
@@ -115,7 +113,10 @@ test("the installed command runs extensions in an empty folder, its own kind and
 function themeFile(): string {
   const { properties } = JSON.parse(readFileSync(join(installed(), "theme.schema.json"), "utf8"));
   const names: string[] = properties.colors.required;
-  return JSON.stringify({ name: "Paint", colors: Object.fromEntries(names.map((name) => [name, "#ff0000"])) });
+  return JSON.stringify({
+    name: "Paint",
+    colors: Object.fromEntries(names.map((name) => [name, "#ff0000"])),
+  });
 }
 
 test("an extension of pi draws, asks models and starts programs in the installed command", async () => {
@@ -138,9 +139,13 @@ test("an extension of pi draws, asks models and starts programs in the installed
   await terminal.until((screen) => !screen.includes("overlay 24"));
   const { version } = JSON.parse(readFileSync(join(cli, "package.json"), "utf8"));
   const sessions = join(folder, "drawn");
-  const [file = ""] = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".jsonl"));
+  const [file = ""] = readdirSync(sessions, { recursive: true, encoding: "utf8" }).filter((name) =>
+    name.endsWith(".jsonl"),
+  );
   const lines = readFileSync(join(sessions, file), "utf8").trim().split("\n");
-  const results = lines.map((line) => JSON.parse(line).message).filter((message) => message?.role === "toolResult");
+  const results = lines
+    .map((line) => JSON.parse(line).message)
+    .filter((message) => message?.role === "toolResult");
   expect(results.map(({ isError }) => isError)).toEqual([false, false]);
   expect(JSON.parse(results[1].content[0].text)).toEqual({
     complete: 'echo of "hi"',
@@ -177,7 +182,8 @@ const optional = ["supports-color", "kerberos"];
 
 // A name that is looked up at run time is in node_modules of the sources, and nowhere in the bundle.
 test("the bundle looks up no package by its name", () => {
-  const lookups = /(?:__require|createRequire\([^()]*(?:\([^()]*\))?[^()]*\)|(?<!\{)\bimport)\(\s*"([^"]+)"\s*\)|^import[^"\n]*"([^"]+)";/gm;
+  const lookups =
+    /(?:__require|createRequire\([^()]*(?:\([^()]*\))?[^()]*\)|(?<!\{)\bimport)\(\s*"([^"]+)"\s*\)|^import[^"\n]*"([^"]+)";/gm;
   const files = readdirSync(join(installed(), "dist"), { recursive: true, encoding: "utf8" });
   const names = files
     .filter((name) => /\.m?js$/.test(name) && !name.startsWith("photon"))

@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import type { BenchTable } from "@bonsai-agent/testkit";
+import { type BenchTable, installCommand } from "@bonsai-agent/testkit";
 import { rowsOfSessions } from "./examples/rows-of-sessions.ts";
 import { rowsOfTools } from "./examples/rows-of-tools.ts";
 import { rowsOfViews } from "./examples/rows-of-views.ts";
@@ -16,15 +16,17 @@ const only = process.env.PI_EXAMPLES?.split(",");
 const rows = [...rowsOfViews, ...rowsOfTools, ...rowsOfSessions];
 
 /**
- * Drives each example of pi's package in the command, on a pseudo terminal, with a model that says what its row has for
- * it. Packages come from the registry, or from `PI_PACKAGES/VERSION/package`. `PI_COMMAND=bin/bonsai.js` drives the
- * command as it was built.
+ * Drives each example of pi's package in the installed command, on a pseudo terminal, with a model that says what its row has for
+ * it. Packages come from the registry, or from `PI_PACKAGES/VERSION/package`. The command is the one that `pnpm build`
+ * built, packed and installed.
  */
 export default async function bench(): Promise<BenchTable[]> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-pi-"));
   try {
     const tables: BenchTable[] = [];
-    for (const version of versions) tables.push(await drivenTable(version, examplesOf(version, folder)));
+    const { program } = installCommand(folder);
+    for (const version of versions)
+      tables.push(await drivenTable(version, { folder: examplesOf(version, folder), program }));
     return tables;
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -53,7 +55,10 @@ function fetched(version: string, folder: string): string {
 
 type Outcome = "does its job" | "missing" | "not driven";
 
-async function drivenTable(version: string, folder: string): Promise<BenchTable> {
+async function drivenTable(
+  version: string,
+  { folder, program }: { folder: string; program: string },
+): Promise<BenchTable> {
   const names = readdirSync(folder)
     .filter((name) => name.endsWith(".ts") || statSync(join(folder, name)).isDirectory())
     .map((name) => basename(name, ".ts"))
@@ -61,7 +66,7 @@ async function drivenTable(version: string, folder: string): Promise<BenchTable>
   const counts = new Map<Outcome, number>();
   const lines: string[][] = [];
   for (const name of names) {
-    const [outcome, ...cells] = await driven(version, join(folder, name));
+    const [outcome, ...cells] = await driven(version, { path: join(folder, name), program });
     counts.set(outcome, (counts.get(outcome) ?? 0) + 1);
     lines.push([name, outcome, ...cells]);
     console.error(`${version} ${name}: ${[outcome, ...cells].join(" · ")}`);
@@ -77,13 +82,16 @@ async function drivenTable(version: string, folder: string): Promise<BenchTable>
   };
 }
 
-async function driven(version: string, path: string): Promise<[Outcome, string]> {
+async function driven(
+  version: string,
+  { path, program }: { path: string; program: string },
+): Promise<[Outcome, string]> {
   const name = basename(path);
   const row = rows.find(({ example }) => example === name);
   if (row === undefined) return ["missing", "no row says how it is driven"];
   if (row.needs !== undefined && spawnSync("sh", ["-c", row.needs]).status !== 0)
     return ["not driven", `needs ${row.needs}`];
-  const stage = await openStage(path, row);
+  const stage = await openStage(program, path, row);
   try {
     const failure = await firstFailure([opened, ...row.steps, ...(row.more?.[version] ?? [])], stage);
     if (failure === undefined) return ["does its job", row.job];

@@ -12,7 +12,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { spawn } from "@lydell/node-pty";
 import { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
 import { type ModelServer, modelServer, type ScriptedAnswer } from "./model-server.ts";
@@ -47,15 +46,13 @@ export interface Stage {
   close(): Promise<void>;
 }
 
-/** What is driven: the sources, or with `PI_COMMAND=bin/bonsai.js`, below packages/cli, the command as it was built. */
-const main = fileURLToPath(
-  new URL(`../../../cli/${process.env.PI_COMMAND ?? "src/main.ts"}`, import.meta.url),
-);
-const condition = process.env.PI_COMMAND === undefined ? "--conditions=@bonsai-agent/source " : "";
 const reroute = new URL("reroute.mjs", import.meta.url).href;
 
-/** @param example a file or folder: a copy of it is loaded */
-export async function openStage(example: string, options: StageOptions): Promise<Stage> {
+/**
+ * @param program the installed command
+ * @param example a file or folder: a copy of it is loaded
+ */
+export async function openStage(program: string, example: string, options: StageOptions): Promise<Stage> {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-examples-"));
   const server = await modelServer(options.answers ?? []);
   const [project, home, bonsai, bin] = ["project", "home", "bonsai", "bin"].map((name) => join(folder, name));
@@ -90,7 +87,7 @@ export async function openStage(example: string, options: StageOptions): Promise
     folder,
     project: project!,
     server,
-    ...run(argv, { project: project!, env, bonsai: bonsai!, folder, server }),
+    ...run([program, ...argv], { project: project!, env, bonsai: bonsai!, folder, server }),
   };
 }
 
@@ -106,7 +103,7 @@ function run(
 ): Pick<Stage, "terminal" | "stored" | "ended" | "close"> {
   const [columns, rows] = [120, 40];
   const terminal = new HeadlessTerminal({ columns, rows });
-  const pty = spawn(process.execPath, [main, ...argv], { cols: columns, rows, cwd: project, env });
+  const pty = spawn(process.execPath, [...argv], { cols: columns, rows, cwd: project, env });
   terminal.start(
     (data) => pty.write(data),
     () => {},
@@ -183,7 +180,7 @@ function environment({
     GOOGLE_API_KEY: "key",
     BENCH_SERVER: server.url,
     // Also for a `bonsai` that an example starts.
-    NODE_OPTIONS: `${condition}--no-warnings --import=${reroute}`,
+    NODE_OPTIONS: `--no-warnings --import=${reroute}`,
     ...options.env,
   };
 }

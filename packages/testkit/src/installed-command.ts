@@ -1,0 +1,26 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+const cli = fileURLToPath(new URL("../../cli", import.meta.url));
+
+/** The command as a user has it after `npm install --global`. */
+export interface InstalledCommand {
+  /** Its program, for Node. */
+  program: string;
+  /** The folder of its package. */
+  package: string;
+}
+
+/** Packs the built command and installs it below a folder. @throws Error if it is not built */
+export function installCommand(folder: string): InstalledCommand {
+  if (!existsSync(join(cli, "dist/main.mjs")))
+    throw new Error("The command is not built. Run `pnpm build` first.");
+  const [tarballs, prefix] = [join(folder, "tarballs"), join(folder, "prefix")];
+  for (const made of [tarballs, prefix]) mkdirSync(made, { recursive: true });
+  execFileSync("pnpm", ["pack", "--pack-destination", tarballs], { cwd: cli, stdio: "pipe" });
+  const tarball = join(tarballs, readdirSync(tarballs)[0]!);
+  execFileSync("npm", ["install", "--global", "--offline", "--prefix", prefix, tarball], { stdio: "pipe" });
+  return { program: join(prefix, "bin/bonsai"), package: join(prefix, "lib/node_modules/bonsai-agent") };
+}
