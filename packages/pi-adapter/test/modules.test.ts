@@ -119,7 +119,7 @@ test("an editor can be derived, and gives the keys of the program to it", () => 
   const tui = { requestRender() {}, terminal: { columns: 20, rows: 10 } };
   const actions: Record<string, string> = { "\u001b": "app.interrupt", "\u0004": "app.exit" };
   const keybindings = { matches: (data: string, action: string) => actions[data] === action };
-  const editor = new Shouting(tui, { borderColor: plain, selectList }, keybindings);
+  const editor = new Shouting(tui as never, { borderColor: plain, selectList }, keybindings);
   const escaped = vi.fn();
   const exited = vi.fn();
   editor.onAction("app.interrupt", escaped);

@@ -298,6 +298,7 @@ export class AgentSession {
       return { summary, firstKeptEntryId, tokensBefore, estimatedTokensAfter: tokensAfter, details };
     }
     throw new BonsaiError({
+      /** `compact` of a session that an extension created did not compact. The message says why. */
       code: "pi_not_compacted",
       message: outcome.detail,
       hint: "Nothing changed. Try again, or choose another model.",
