@@ -11,7 +11,7 @@ import {
 } from "./workspace.ts";
 
 /** Modules that a first-party extension may import beside its own dependencies. */
-const ALLOWED = /^(?:@bonsai-agent\/extension(?:\/(?:login|providers|shell))?|zod|node:[a-z/_]+|\.\.?\/.*)$/;
+const ALLOWED = /^(?:@bonsai-agent\/extension(?:\/(?:login|providers))?|zod|node:[a-z/_]+|\.\.?\/.*)$/;
 
 interface ExtensionManifest extends Manifest {
   bonsai?: { extensions?: string[] };
@@ -22,30 +22,42 @@ interface ExtensionManifest extends Manifest {
 
 /** Checks that each first-party extension is a complete package and imports only the extension API. */
 export function checkFirstParty(root: string): Findings {
-  return { errors: readExtensions(root).flatMap((each) => checkExtension(root, each)), warnings: [] };
+  const extensions = readExtensions(root);
+  const names = new Set(extensions.map(({ manifest }) => manifest.name));
+  return { errors: extensions.flatMap((each) => checkExtension(root, each, names)), warnings: [] };
 }
 
-function checkExtension(root: string, { directory: name, folder, manifest }: Package): string[] {
+function checkExtension(
+  root: string,
+  { directory: name, folder, manifest }: Package,
+  extensions: ReadonlySet<string>,
+): string[] {
   const { dependencies = {} } = manifest as ExtensionManifest;
   const missing = ["index.ts", "README.md", `test/${name}.test.ts`].filter(
     (file) => !existsSync(join(folder, file)),
   );
   return [
     ...missing.map((file) => `extensions/${name} has no ${file}`),
-    ...wrongManifest(name, manifest),
+    ...wrongManifest(name, manifest, extensions),
     ...filesBelow(folder, [".ts"])
       .filter((file) => !file.includes("/test/"))
       .flatMap((file) => foreignImports(root, file, Object.keys(dependencies))),
   ];
 }
 
-function wrongManifest(name: string, manifest: ExtensionManifest): string[] {
+function wrongManifest(
+  name: string,
+  { dependencies = {}, ...manifest }: ExtensionManifest,
+  extensions: ReadonlySet<string>,
+): string[] {
+  // What an extension shares with another one comes with that one.
+  const foreign = Object.entries(dependencies).filter(([each]) => !extensions.has(each));
   const here = `extensions/${name}/package.json`;
   const rules: [isKept: boolean, rule: string][] = [
     [manifest.name === `@bonsai-agent/${name}`, `must be named @bonsai-agent/${name}`],
     [manifest.bonsai?.extensions?.join() === "./index.ts", "must name ./index.ts in bonsai.extensions"],
-    [isPinned(manifest), "must pin each dependency to one version"],
-    [!isOfHost(manifest), "must not depend on zod or on our packages: the host provides them"],
+    [foreign.every(isPinned), "must pin each dependency to one version"],
+    [!foreign.some(isOfHost), "must not depend on zod or on our packages: the host provides them"],
     [
       manifest.peerDependencies?.["@bonsai-agent/extension"] !== undefined,
       "must name @bonsai-agent/extension as a peer dependency",
@@ -54,12 +66,12 @@ function wrongManifest(name: string, manifest: ExtensionManifest): string[] {
   return rules.filter(([isKept]) => !isKept).map(([, rule]) => `${here} ${rule}`);
 }
 
-function isPinned({ dependencies = {} }: ExtensionManifest): boolean {
-  return Object.values(dependencies).every((version) => /^\d+\.\d+\.\d+$/.test(version));
+function isPinned([, version]: [string, string]): boolean {
+  return /^\d+\.\d+\.\d+$/.test(version);
 }
 
-function isOfHost({ dependencies = {} }: ExtensionManifest): boolean {
-  return Object.keys(dependencies).some((name) => name === "zod" || name.startsWith("@bonsai-agent/"));
+function isOfHost([name]: [string, string]): boolean {
+  return name === "zod" || name.startsWith("@bonsai-agent/");
 }
 
 function foreignImports(root: string, file: string, dependencies: readonly string[]): string[] {

@@ -116,6 +116,12 @@ const SHARED_WITH_BROWSER: Readonly<Record<string, readonly string[]>> = {
   page: ["page-data.ts", "view.ts", "compare.ts", "columns.ts"],
 };
 
+/** Modules of other packages that need nothing of Node. They import only each other. */
+const BROWSER_MODULES: ReadonlySet<string> = new Set([
+  "@bonsai-agent/messages/line-text",
+  "@bonsai-agent/messages/numbers",
+]);
+
 /** Checks that a browser program imports nothing that needs Node. */
 function checkBrowser(root: string, pkg: Package): string[] {
   const source = join(pkg.folder, "src");
@@ -128,7 +134,7 @@ function checkBrowser(root: string, pkg: Package): string[] {
       const isBelow =
         name.startsWith(".") && (shared.includes(target) || (!isShared && !target.startsWith(source)));
       const isLibrary = !name.startsWith(".") && !isShared && !/^(?:node:|@bonsai-agent\/)/.test(name);
-      return isBelow || isLibrary
+      return isBelow || isLibrary || BROWSER_MODULES.has(name)
         ? []
         : [`${shown(root, file)} imports ${name}, which does not run in a browser`];
     }),

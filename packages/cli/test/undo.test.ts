@@ -4,7 +4,14 @@ import { sampleLines, writeLines } from "../../app/test/sample-session.ts";
 import type { ContextItem } from "../src/commands/context.ts";
 import { jsonOf, runCli } from "./run-cli.ts";
 
-const reported = ["compactionId", "entryId", "tokensBefore", "estimatedTokensBefore", "tokensAfter", "estimatedTokensAfter"];
+const reported = [
+  "compactionId",
+  "entryId",
+  "tokensBefore",
+  "estimatedTokensBefore",
+  "tokensAfter",
+  "estimatedTokensAfter",
+];
 
 test("bonsai undo brings the whole history back into view", async () => {
   const file = writeLines(sampleLines());

@@ -7,9 +7,9 @@ import {
   type ToolCall,
   toolCalls,
 } from "@bonsai-agent/messages";
+import { inert, type OwnTag, readSummary } from "@bonsai-agent/messages/marks";
 import type { Entry } from "@bonsai-agent/session";
 import { highTokens } from "./budget.ts";
-import { inert, type OwnTag, readSummary } from "@bonsai-agent/messages/marks";
 import { isMadeHere, ownDetails, texts } from "./outcome.ts";
 import { paragraphs } from "./serialise.ts";
 import { originalMessage, type ViewItem } from "./view.ts";

@@ -1,5 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Frame, PIN, UNPIN } from "@bonsai-agent/messages/frames";
+import { inert } from "@bonsai-agent/messages/marks";
 import {
   type CustomMessageEntry,
   type Entry,
@@ -12,7 +13,6 @@ import {
   UNPIN_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import { inert } from "@bonsai-agent/messages/marks";
 import { digits, ownDetails, texts } from "./outcome.ts";
 
 /** A message of the session that pins or unpins a text: append it, or have the agent send it. */

@@ -1,7 +1,7 @@
 import { isDigest, outcomeLines, type SpanRecord, storedRecord } from "@bonsai-agent/digest";
+import { inert, type PlacedLine, placedLines } from "@bonsai-agent/messages/marks";
 import type { Session } from "@bonsai-agent/session";
 import { fileIn } from "./files.ts";
-import { inert, type PlacedLine, placedLines } from "@bonsai-agent/messages/marks";
 import { ownDetails, texts } from "./outcome.ts";
 import { SummarisedOriginals } from "./summarised-originals.ts";
 import { SummarisedSpan, type SummaryEntry } from "./summarised-span.ts";

@@ -1,9 +1,9 @@
 import { withoutReminders } from "@bonsai-agent/messages";
+import { inert, readSummary, strippedSummary } from "@bonsai-agent/messages/marks";
 import { adversarialTexts, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { patchedFiles, redirectedFiles } from "../src/files.ts";
 import { compactionSettings, digestSummariser, runCompaction } from "../src/index.ts";
-import { inert, readSummary, strippedSummary } from "@bonsai-agent/messages/marks";
 import { joinedProse, saysNothing } from "../src/summary-text.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 

@@ -51,7 +51,9 @@ describe("a reload", () => {
       fc.asyncProperty(
         fc.array(fc.array(edit, { maxLength: 3 }), { minLength: 1, maxLength: 5 }),
         async (rounds) => {
-          const latest = new Map<Name, Edit>(names.map((name) => [name, { name, value: 100, isDecorated: false }]));
+          const latest = new Map<Name, Edit>(
+            names.map((name) => [name, { name, value: 100, isDecorated: false }]),
+          );
           const folder = folderWith(
             Object.fromEntries([...latest].map(([name, each]) => [name, text(each)])),
           );

@@ -34,7 +34,9 @@ test("/compact: the compaction stands at the end of the chat, and below it what 
   terminal.type("/undo\n");
   await terminal.until("nothing_to_undo");
   terminal.type("/redo\n");
-  await terminal.until(/Redid the compaction of [^(]*\d\d:\d\d\s+\(focus:\s+the\s+tests\)\.\s+Context:\s+~107,364\s+→\s+~[\d,]+/);
+  await terminal.until(
+    /Redid the compaction of [^(]*\d\d:\d\d\s+\(focus:\s+the\s+tests\)\.\s+Context:\s+~107,364\s+→\s+~[\d,]+/,
+  );
   terminal.type("/redo\n");
   await terminal.until("nothing_to_redo");
 });

@@ -150,7 +150,11 @@ describe("calibrate", () => {
     const texts = Array.from({ length: 8 }, () => text(4000));
     const messages = simulatedSession({ texts, counts: chars4, overheadTokens: 0 });
     const bad = [answer(7, "m", "error"), answer(7, "m", "aborted"), answer(0)];
-    const found = calibrate({ messages: [...messages, ...bad], base: chars4Estimator, isStale: (index) => index < 6 });
+    const found = calibrate({
+      messages: [...messages, ...bad],
+      base: chars4Estimator,
+      isStale: (index) => index < 6,
+    });
     expect(found).toMatchObject({ ratio: 1, samples: 5 });
   });
 

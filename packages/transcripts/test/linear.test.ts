@@ -1,7 +1,7 @@
+import { redactSecrets } from "@bonsai-agent/messages";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { userDrafts } from "../src/injected.ts";
-import { redactSecrets } from "../src/secret-filter.ts";
 
 // A reader that starts over at each place takes minutes for a megabyte.
 

@@ -2,7 +2,6 @@ import type { Agent, AgentNotice, ConfirmPath, LifecycleEvents } from "@bonsai-a
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { Catalogue, CatalogueModel, KeyFile, ModelClient } from "@bonsai-agent/models";
 import type { CustomEntry, Session } from "@bonsai-agent/session";
-import type { VirtualModules } from "../load/virtual-modules.ts";
 import type { Component, ComponentKeybindings, ComponentTui, Theme } from "../api/drawing.ts";
 import type { ExtensionAPI, FlagValue, ResourceCommandInfo } from "../api/extension-api.ts";
 import type {
@@ -22,6 +21,7 @@ import type {
   WidgetOptions,
   WorkingIndicator,
 } from "../api/extension-ui.ts";
+import type { VirtualModules } from "../load/virtual-modules.ts";
 
 /** The models of the host, and who asks them. */
 export interface ExtensionModels {

@@ -199,7 +199,11 @@ class RunningExtensions implements Extensions {
     host.lifecycle.addSource(scope.source);
     try {
       const shared = { scope, host, registry: this.#registry, models: this.#models };
-      await startExtension(scope, extension, apiOf({ ...shared, reload: () => this.reload() }, this.#options));
+      await startExtension(
+        scope,
+        extension,
+        apiOf({ ...shared, reload: () => this.reload() }, this.#options),
+      );
       if (!scope.isUnloaded) this.#loaded.push({ ...found, loadMs: performance.now() - startedMs });
     } catch (error) {
       if (!scope.isUnloaded) this.#drop(scope, error as BonsaiError);
