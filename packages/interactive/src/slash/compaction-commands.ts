@@ -133,7 +133,7 @@ interface LittlePlan extends ReturnType<typeof compactionPreview> {
 
 /** Undefined where `/compact` does what was asked, and where there is nothing to offer. */
 function littlePlan(asked: CompactOptions, context: InteractiveContext): LittlePlan | undefined {
-  if (previewOf(asked, context).result.status !== "nothing-to-compact") return undefined;
+  if (!previewOf(asked, context).result.isAllRecent) return undefined;
   const firstKeptEntryId = lastTurnPlace(context);
   if (firstKeptEntryId === undefined) return undefined;
   const anyway = { ...asked, firstKeptEntryId };
