@@ -64,13 +64,13 @@ test("/compact of what is small says that there is nothing to compact", async ()
   expect(times(terminal.scrollback(), "Nothing to compact")).toBe(1);
 });
 
-/** Two short turns. */
+/** Two turns that are recent, and long enough for a summary to be worth it. */
 async function openLittle() {
   const opened = openInteractive({ scenario: play });
   await opened.terminal.until("/100k");
-  for (const text of ["first", "second"]) {
-    opened.terminal.type(`${text}\n`);
-    await opened.terminal.until(new RegExp(`${text}[\\s\\S]*Well\\.`));
+  for (const count of [1, 2]) {
+    opened.terminal.type(`${"many words ".repeat(200)}\n`);
+    await opened.terminal.until(() => times(opened.terminal.scrollback(), "Well.") === count);
   }
   return opened;
 }
@@ -85,7 +85,22 @@ test("/compact of little offers to do it all the same, and says what that would 
   expect(said).toMatch(/Context: ~?[\d,]+ → ~[\d,]+ tokens/);
   terminal.type("y");
   terminal.press("enter");
+  await terminal.until("Compacted: ");
+  expect(flatScreen(opened)).toMatch(/with the built-in digest/);
+  expect(flatScreen(opened)).not.toContain("Nothing to compact");
+});
+
+test("/compact of so little that a summary would be larger says that, and asks nothing", async () => {
+  const opened = openInteractive({ scenario: play });
+  const { terminal } = opened;
+  await terminal.until("/100k");
+  for (const count of [1, 2]) {
+    terminal.type("short\n");
+    await terminal.until(() => times(terminal.scrollback(), "Well.") === count);
+  }
+  terminal.type("/compact\n");
   await terminal.until(/Nothing\s+to\s+compact:\s+a\s+summary\s+would\s+be\s+larger/);
+  expect(terminal.screen()).not.toContain("anyway");
 });
 
 test("/compact preview of little shows what /compact offers: the same cut and the same sizes", async () => {
@@ -115,7 +130,7 @@ test("a summary request that is refused as busy: the line says when it is sent a
   const error = { status: 529, message: "overloaded today" };
   const { terminal } = await openLong({ ...play, summary: [{ error }] }, { BONSAI_DISABLE_MASK: "1" });
   terminal.type("go on\n");
-  await terminal.until(/Auto-compacting\.\.\. retry 1 of \d+ in \d+s \(Esc to cancel\) · .*overl/);
+  await terminal.until(/Auto-compacting\.\.\. retry 1 of \d+ in \d+ s \(Esc to cancel\) · .*overl/);
   terminal.press("esc");
   await terminal.until("Compaction cancelled. Nothing changed.");
   await terminal.until("Well.");

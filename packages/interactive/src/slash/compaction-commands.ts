@@ -138,7 +138,8 @@ function littlePlan(asked: CompactOptions, context: InteractiveContext): LittleP
   if (firstKeptEntryId === undefined) return undefined;
   const anyway = { ...asked, firstKeptEntryId };
   const preview = previewOf({ ...anyway, isLittle: true }, context);
-  return preview.result.status === "planned" ? { ...preview, asked: anyway } : undefined;
+  const { status, tokensBefore, tokensAfter } = preview.result;
+  return status === "planned" && tokensAfter < tokensBefore ? { ...preview, asked: anyway } : undefined;
 }
 
 const LITTLE = "All messages are recent. Compact anyway?";
@@ -155,11 +156,10 @@ function lastTurnPlace({ host: { agent, app } }: InteractiveContext): string | u
 }
 
 function littleWords({ result, asked }: LittlePlan, { host: { agent } }: InteractiveContext): string {
-  const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds, tokensBefore, tokensAfter } = result;
+  const { summarizedEntryIds, turnPrefixEntryIds, keptEntryIds } = result;
   const gone = counted(summarizedEntryIds.length + turnPrefixEntryIds.length, "message");
   const by = asked.useDigest === true || isNoModel(agent.model) ? "The built-in digest" : agent.model.name;
-  const use = tokensAfter < tokensBefore ? "" : " The context would not get smaller.";
-  return `${by} would summarise ${gone} and keep the last ${counted(keptEntryIds.length, "message")}. Context: ${sizeChange(result)}.${use}`;
+  return `${by} would summarise ${gone} and keep the last ${counted(keptEntryIds.length, "message")}. Context: ${sizeChange(result)}.`;
 }
 
 async function requested(asked: CompactOptions, context: InteractiveContext): Promise<CompactionOutcome> {
