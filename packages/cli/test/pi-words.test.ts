@@ -3,6 +3,7 @@ import { agentCall } from "../src/agent-call.ts";
 import { runCli } from "./run-cli.ts";
 
 const io = {
+  stdin: undefined,
   stdout: { write: () => {} },
   stderr: { write: () => {} },
   env: {},

@@ -5,7 +5,7 @@ import type { ExtensionAPI, ExtensionFactory } from "../api/extension-api.ts";
 import type { ExtensionContext } from "../api/extension-context.ts";
 import { importExtension, withinTime } from "../load/import-extension.ts";
 import { commandFailure, extensionFailure, refusalNotice } from "./extension-errors.ts";
-import type { AdaptedExtension, ExtensionAdapter, ExtensionHost } from "./extension-host.ts";
+import type { AdaptedExtension, ExtensionHost } from "./extension-host.ts";
 import { commandIn, type ExtensionRuntime } from "./extension-registry.ts";
 import { type ExtensionScope, runOf } from "./extension-scope.ts";
 import type { LoadExtensionsOptions, LoadedExtension } from "./extensions.ts";
