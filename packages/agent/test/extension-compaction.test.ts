@@ -329,7 +329,7 @@ test.each([
 
 test.each([
   ["threshold", "done", false, [calls({ tokens: 4_500 }), done]],
-  ["overflow", "failed", true, [overflow, done]],
+  ["overflow", "failed", true, [overflow, overflow]],
 ] as const)(
   "a summary that fails by %s: the run is %s, and willRetry was %s",
   async (reason, status, willRetry, turn) => {

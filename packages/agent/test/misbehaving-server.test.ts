@@ -93,8 +93,9 @@ const endings: Readonly<Record<FaultName, Endings>> = {
   "a blank answer": empty,
   "thinking and nothing else": empty,
   "a refusal in new words": refused,
-  "an overflow in new words": ["context_overflow", 1],
-  "413 without a body": refused,
+  // Nothing can be made smaller, so the request is sent once more: what a server claims once can be wrong.
+  "an overflow in new words": ["context_overflow", 2],
+  "413 without a body": ["model_failed", 2],
   "429 without a body": broken,
   "500 with a page": broken,
   "503 without a body": broken,

@@ -221,7 +221,7 @@ test("a skill that was read and compacted away is named, and read again", async 
   const base = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-skills-")));
   mkdirSync(join(base, "pdf"));
   const file = join(base, "pdf", "SKILL.md");
-  writeFileSync(file, "Read every page twice.");
+  writeFileSync(file, `Read every page twice.\n${"Then the next one.\n".repeat(1_500)}`);
   const read = { calls: [{ name: "read", arguments: { path: file } }] };
   const asked = await opened(
     ({ messages }, count) => {

@@ -197,7 +197,9 @@ describe("what is piped in", () => {
     expect((await run(["-p"], { stdin: "explain this\n" })).code).toBe(0);
     expect(words()).toEqual(["explain this"]);
     await run(["-p", "what is wrong?"], { stdin: "line 1\nline 2\n" });
-    expect(words()).toContain("what is wrong? <stdin> line 1 line 2 </stdin>");
+    expect(words()).toContain("what is wrong?");
+    const sessions = listSessions({ cwd, home }).sessions.map(({ file }) => readFileSync(file, "utf8"));
+    expect(sessions.join()).toContain("what is wrong?\\n\\n<stdin>\\nline 1\\nline 2\\n</stdin>");
   });
 
   test.each([

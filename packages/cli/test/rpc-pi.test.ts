@@ -90,7 +90,7 @@ describe("a client of pi's drives --mode rpc", () => {
 
   test("compact gives the summary and what it keeps, and is told as events", async () => {
     const rpc = new PiRpc({ ...says("yes"), summary: [] });
-    for (const message of ["one", "lorem ipsum dolor ".repeat(9_000)]) await rpc.say(message);
+    for (const message of ["one ".repeat(900), "lorem ipsum dolor ".repeat(9_000)]) await rpc.say(message);
     const before = await entriesOf(rpc);
     expect(await rpc.data("compact", { customInstructions: "the ipsum" })).toMatchObject({
       summary: expect.any(String),

@@ -28,7 +28,10 @@ test("a skill of the user's is read without asking, compacted away, named, and r
   const own = agentProject(says("ok"));
   const user = own.env.HOME;
   writeFiles(user, {
-    ".claude/skills/pdf/SKILL.md": skill("pdf", "Read every page twice."),
+    ".claude/skills/pdf/SKILL.md": skill(
+      "pdf",
+      `Read every page twice.\n${"Then the next one.\n".repeat(1_500)}`,
+    ),
     ".claude/secret.md": "Not for the model.",
   });
   const file = join(user, ".claude/skills/pdf/SKILL.md");

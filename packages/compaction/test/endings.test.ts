@@ -142,7 +142,9 @@ test("one extension cannot change what the next one is shown", async () => {
 test("an overflow by system prompt and tools alone says that no compaction can help", async () => {
   const { session } = history("U:10");
   const refusal = { inputTokens: 1_833 };
-  const run = { session, settings, model: { contextWindow: 1_500 }, reason: "overflow" as const, refusal };
+  const fixedTexts = () => ["x".repeat(4 * 1_823)];
+  const model = { contextWindow: 1_500 };
+  const run = { session, settings, model, reason: "overflow" as const, refusal, fixedTexts };
   const { error } = await runCompaction(run);
   expect(error?.message).toContain(
     "Cause: the system prompt and the tools alone take ~1,823 tokens; the model's window is 1,500.",

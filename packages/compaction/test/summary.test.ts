@@ -228,6 +228,7 @@ test("the manifest records what was kept, masked, summarised and lost, and what 
   expect(manifest).toEqual({
     reason: "manual",
     rung: "summarise",
+    isMeasured: true,
     tokensBefore: 3_800,
     estimatedTokensBefore: 3_800,
     tokensAfter,

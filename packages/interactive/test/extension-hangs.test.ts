@@ -157,7 +157,7 @@ describe("what the line of activity says of a handler", () => {
     await asked;
     status.onWait({ source: "quick.ts", event: "input" })();
     vi.advanceTimersByTime(1_000);
-    expect(said()).toContain("Waiting for ask.ts in input… (Esc to stop)  1s");
+    expect(said()).toContain("Waiting for ask.ts in input… (Esc to stop)  1 s");
     end();
     expect(said()).toBe("");
     status.stop();

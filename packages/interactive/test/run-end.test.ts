@@ -107,7 +107,7 @@ test("a stop that takes its time says so", async () => {
   await terminal.until("Begun word");
   terminal.press("esc");
   await terminal.until("lingering");
-  await terminal.until(/Stopping… {2}\d+s/);
+  await terminal.until(/Stopping… {2}\d+ s/);
   letRunsEnd();
   await terminal.until((seen) => !seen.includes("Stopping"));
 });

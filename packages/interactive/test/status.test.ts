@@ -77,7 +77,7 @@ test("while the model is asked, one line says so and for how long; then it is go
   await terminal.until("scripted");
   terminal.type("Go on\n");
   await terminal.until("Waiting for the model…");
-  expect(terminal.screen()).toMatch(/Waiting for the model… {2}\d+s/);
+  expect(terminal.screen()).toMatch(/Waiting for the model… {2}\d+ s/);
   terminal.press("escape");
   await terminal.until((screen) => !screen.includes("Waiting"));
 });

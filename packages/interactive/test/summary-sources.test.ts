@@ -19,7 +19,7 @@ async function compactedFile(): Promise<string> {
   const work = (name: string) =>
     `U"Port the ${name}." A(r${name}=read:src/${name}.ts) Tr${name} A(e${name}=edit:src/shared.ts) Te${name} A"The ${name} is ported."`;
   for (const name of ["parser", "printer"]) {
-    history(`${work(name)} | U:900 A:900 | U"Go on with the next." A:150`, session);
+    history(`${work(name)} | U:3000 A:3000 | U"Go on with the next." A:150`, session);
     const result = await runCompaction({ session, settings, summariser: digestSummariser() });
     expect(result.status).toBe("compacted");
   }

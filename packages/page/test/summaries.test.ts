@@ -20,7 +20,7 @@ function opened(session: Session): SummaryBody {
 
 test("the words that a summary carries are the user's messages, each whole, without what the agent said", async () => {
   const { session } = history(
-    `U"Take port 8413.\n2. And nothing else." A"Port 8413 is set." | U"Publish it." A:400 | U:300 A:150`,
+    `U"Take port 8413.\n2. And nothing else." A"Port 8413 is set." | U"Publish it." A:6000 | U:300 A:150`,
   );
   await runCompaction({ session, settings, summariser: digestSummariser() });
   const { words, lines } = opened(session);
