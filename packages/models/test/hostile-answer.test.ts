@@ -196,17 +196,15 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
     expect(fits).toMatchObject([{ arguments: JSON.parse(within) }]);
   });
 
-  test.each([20_000, 1_000_000])(
-    "arguments of %i levels are malformed, in pieces or at once",
-    async (levels) => {
-      const deep = `${"[".repeat(levels)}${"]".repeat(levels)}`;
-      const args = `{"path":${deep}}`;
-      const inPieces = calls(await ask(wire, wire.calls([{ id: "t1", name: "read", args }])));
-      expect(inPieces[0]?.arguments[MALFORMED_ARGUMENTS] === args).toBe(true);
-      const atOnce = calls(await ask(wire, withDeep(wire.whole({ path: "DEEP" }), deep)));
-      expect(Object.keys(atOnce[0]?.arguments ?? {})).toEqual([MALFORMED_ARGUMENTS]);
-    },
-  );
+  test("arguments of 200,000 levels are malformed, in pieces or at once", async () => {
+    const levels = 200_000;
+    const deep = `${"[".repeat(levels)}${"]".repeat(levels)}`;
+    const args = `{"path":${deep}}`;
+    const inPieces = calls(await ask(wire, wire.calls([{ id: "t1", name: "read", args }])));
+    expect(inPieces[0]?.arguments[MALFORMED_ARGUMENTS] === args).toBe(true);
+    const atOnce = calls(await ask(wire, withDeep(wire.whole({ path: "DEEP" }), deep)));
+    expect(Object.keys(atOnce[0]?.arguments ?? {})).toEqual([MALFORMED_ARGUMENTS]);
+  });
 
   test("a refusal that is nested without end is a refusal like any other", async () => {
     const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;

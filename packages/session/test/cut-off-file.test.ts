@@ -309,31 +309,35 @@ test("Invariant: whatever is cut off, what was acknowledged is there once, on it
 
 const both: [string, (file: string) => void][] = [...damages, ["away", (file) => rmSync(file)]];
 
-test.each(both)(
-  "two processes that find a file cut off %s at the same moment write each entry once",
-  async (_name, damage) => {
-    const file = newFile();
-    const session = createSession({ cwd: "/home/dev/shop", file });
-    const said = Array.from({ length: 3_000 }, (_, at) => `said ${at}`);
-    for (const text of said) say(session, text);
-    session.close();
-    const processes = ["one", "other"].map((name) => appendingProcess(["restore", file, name]));
-    await Promise.all(processes.map(({ reached }) => reached(1)));
+test("two processes that find a file cut off at the same moment write each entry once", async () => {
+  const whole = newFile();
+  const session = createSession({ cwd: "/home/dev/shop", file: whole });
+  const said = Array.from({ length: 3_000 }, (_, at) => `said ${at}`);
+  for (const text of said) say(session, text);
+  session.close();
+  const files = both.map(() => newFile());
+  for (const file of files) copyFileSync(whole, file);
+  const processes = ["one", "other"].map((name) => appendingProcess(["restore", files.join("\n"), name]));
+  for (const [at, [where, damage]] of both.entries()) {
+    const file = files[at]!;
+    await Promise.all(processes.map(({ reached }) => reached(2 * at + 1)));
     damage(file);
     writeFileSync(`${file}.go`, "");
-    await Promise.all(processes.map(({ ended }) => ended));
-    expect(processes.map(({ acknowledged }) => acknowledged)).toEqual([
-      ["ready", file],
-      ["ready", file],
-    ]);
-    const appended = ["one", "other"].flatMap((name) => [0, 1, 2, 3, 4].map((at) => `${name} ${at}`));
-    expect(textsOf(file).toSorted()).toEqual([...said, ...appended].toSorted());
-    // What was cut off in the middle stays where it was.
+    await Promise.all(processes.map(({ reached }) => reached(2 * at + 2)));
+    for (const { acknowledged } of processes)
+      expect(acknowledged.slice(2 * at, 2 * at + 2), where).toEqual(["ready", file]);
+    const appended = ["one", "other"].flatMap((name) => [0, 1, 2, 3, 4].map((each) => `${name} ${each}`));
+    expect(textsOf(file).toSorted(), where).toEqual([...said, ...appended].toSorted());
+    // A line cut off in the middle stays in the file.
     const cut = ["torn_line", "damaged_line", "nul_bytes"];
-    expect(diagnoseSession(file).filter(({ kind }) => !cut.includes(kind))).toEqual([]);
-    expect(readdirSync(dirname(file)).toSorted()).toEqual(["day.jsonl", "day.jsonl.go"]);
-  },
-);
+    expect(
+      diagnoseSession(file).filter(({ kind }) => !cut.includes(kind)),
+      where,
+    ).toEqual([]);
+    expect(readdirSync(dirname(file)).toSorted(), where).toEqual(["day.jsonl", "day.jsonl.go"]);
+  }
+  await Promise.all(processes.map(({ ended }) => ended));
+});
 
 test("what a killed process left of its own restoring stops nobody", () => {
   const { session, file, said } = atWork();
