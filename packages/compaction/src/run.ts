@@ -1,4 +1,4 @@
-import type { Calibration } from "@bonsai-agent/messages";
+import { type Calibration, redactSecrets } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
 import { carriedCounts, summaryDetails } from "./carry-over.ts";
 import { isCustomSummaryError } from "./custom-summary.ts";
@@ -260,7 +260,7 @@ function runManifest(run: Run, state: LadderState): CompactionManifest {
   const plan = state.plan!;
   return {
     reason,
-    focus: run.focus,
+    focus: run.focus && redactSecrets(run.focus),
     rung: state.rung!,
     tokensBefore: size.totalTokens,
     estimatedTokensBefore: size.estimatedTokens,

@@ -290,3 +290,13 @@ test("planning a context of 10,000 messages is linear in its length", async () =
   };
   expect(await counted(200)).toBeLessThanOrEqual(2.2 * (await counted(100)));
 });
+
+test("the record of a compaction has the focus, without its secrets", async () => {
+  const { session } = history("U:900 A:900 | U:900 A:900 | U:100 A:100");
+  const token = `ghp_${"a1B2".repeat(9)}`;
+  const focus = `the parser, ${token}`;
+  const run = { session, settings: keeping(200), summariser: scriptedSummariser(), focus };
+  const { entry } = await runCompaction(run);
+  const { manifest } = entry!.details as { manifest: CompactionManifest };
+  expect(manifest.focus).toMatch(/^the parser, \[redacted: /);
+});
