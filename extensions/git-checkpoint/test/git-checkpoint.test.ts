@@ -1,5 +1,6 @@
 import { execFileSync } from "node:child_process";
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -15,10 +16,11 @@ import {
   openTestSession,
   type TestSession,
 } from "@bonsai-agent/extension/testing";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import gitCheckpoint from "../index.ts";
 
 let folder: string;
+let template: string | undefined;
 const opened: TestSession[] = [];
 
 beforeEach(() => {
@@ -40,6 +42,10 @@ afterEach(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
+afterAll(() => {
+  if (template !== undefined) rmSync(template, { recursive: true });
+});
+
 function git(...args: string[]): string {
   return execFileSync("git", args, {
     cwd: folder,
@@ -55,12 +61,17 @@ function put(files: Record<string, string>): void {
   }
 }
 
-/** A repository with one commit. */
-function repository(files: Record<string, string> = { "a.txt": "a0\n", ".gitignore": "ignored\n" }): void {
-  git("init", "-q", "-b", "main");
-  put(files);
-  git("add", "-A");
-  git("commit", "-qm", "begin");
+/** A repository with one commit. Made once; each test has a copy. */
+function repository(): void {
+  if (template === undefined) {
+    // Without Git's sample hooks, which are most of its files.
+    git("init", "-q", "-b", "main", "--template=");
+    put({ "a.txt": "a0\n", ".gitignore": "ignored\n" });
+    git("add", "-A");
+    git("commit", "-qm", "begin");
+    template = mkdtempSync(join(tmpdir(), "bonsai-checkpoint-template-"));
+    cpSync(folder, template, { recursive: true });
+  } else cpSync(template, folder, { recursive: true });
 }
 
 function files(): Record<string, string> {
@@ -76,15 +87,22 @@ function refs(): string[] {
 
 /** What is the user's in git, and must stay as it is. */
 function ownState(): string[] {
-  return [git("symbolic-ref", "HEAD"), git("ls-files", "--stage"), git("stash", "list"), git("branch", "-a")];
+  const others = git("for-each-ref", "refs/heads", "refs/remotes", "refs/tags", "refs/stash");
+  return [readFileSync(join(folder, ".git/HEAD"), "utf8"), git("ls-files", "--stage"), others];
 }
 
-/** A session in which each prompt runs one command of shell. */
-async function session(commands: string[], options: OpenTestSessionOptions = {}): Promise<TestSession> {
-  const answers = commands.flatMap((command) => [
-    { calls: [{ name: "bash", arguments: { command } }] },
-    "Done.",
-  ]);
+/** A command of the shell, or the files to write: that starts no process. */
+type Step = string | Record<string, string>;
+
+function callsOf(step: Step): { calls: { name: string; arguments: Record<string, string> }[] } {
+  if (typeof step === "string") return { calls: [{ name: "bash", arguments: { command: step } }] };
+  const files = Object.entries(step);
+  return { calls: files.map(([path, content]) => ({ name: "write", arguments: { path, content } })) };
+}
+
+/** A session in which each prompt does one step. */
+async function session(steps: Step[], options: OpenTestSessionOptions = {}): Promise<TestSession> {
+  const answers = steps.flatMap((step) => [callsOf(step), "Done."]);
   const open = await openTestSession({
     extensions: gitCheckpoint,
     ui: { confirm: true },
@@ -93,7 +111,7 @@ async function session(commands: string[], options: OpenTestSessionOptions = {})
     ...options,
   });
   opened.push(open);
-  for (const [at] of commands.entries()) await open.prompt(`Step ${at + 1}`);
+  for (const at of steps.keys()) await open.prompt(`Step ${at + 1}`);
   return open;
 }
 
@@ -117,7 +135,7 @@ describe("snapshots", () => {
     git("add", "a.txt");
     put({ "a.txt": "not staged\n", "new.txt": "untracked\n", ignored: "left out\n" });
     const before = [...ownState(), git("status", "--porcelain")];
-    const open = await session(["true", "echo b > b.txt", "cat b.txt", "rm new.txt"]);
+    const open = await session(["true", { "b.txt": "b\n" }, "cat b.txt", "rm new.txt"]);
     const listed = await list(open);
     expect(listed.map((line) => line.replace(/^\S+ +\S+ +/, ""))).toEqual([
       'turn 1 of "Step 4"',
@@ -140,7 +158,7 @@ describe("snapshots", () => {
   test("in a repository without commits, and from a folder within it", async () => {
     git("init", "-q");
     put({ "sub/x.txt": "x\n", "top.txt": "t\n" });
-    const open = await session(["echo y > y.txt"], { cwd: join(folder, "sub") });
+    const open = await session([{ "y.txt": "y\n" }], { cwd: join(folder, "sub") });
     expect(git("ls-tree", "-r", "--name-only", (await list(open))[0]!.slice(0, 7)).split("\n")).toEqual([
       "sub/x.txt",
       "sub/y.txt",
@@ -151,7 +169,7 @@ describe("snapshots", () => {
 
   test("of what the user changed between two prompts too", async () => {
     repository();
-    const open = await session(["echo 1 > one"]);
+    const open = await session([{ one: "1\n" }]);
     put({ mine: "m" });
     await open.prompt("And now?").catch(() => {});
     expect((await list(open))[0]).toContain('before "And now?"');
@@ -159,16 +177,16 @@ describe("snapshots", () => {
 
   test("beyond those to keep the oldest go, also those of other sessions", async () => {
     repository();
-    await session(["echo 1 > a", "echo 2 > a", "echo 3 > a"], { flags: { "checkpoint-keep": "2" } });
+    await session([{ a: "1\n" }, { a: "2\n" }, { a: "3\n" }], { flags: { "checkpoint-keep": "2" } });
     expect(refs()).toHaveLength(2);
     const before = refs();
-    await session(["echo 4 > a"], { flags: { "checkpoint-keep": "2" } });
+    await session([{ a: "4\n" }], { flags: { "checkpoint-keep": "2" } });
     expect(refs().filter((ref) => before.includes(ref))).toHaveLength(0);
   });
 
   test("of two sessions at once do not disturb each other", async () => {
     repository();
-    const [one, other] = await Promise.all([session(["echo 1 > one"]), session(["echo 2 > other"])]);
+    const [one, other] = await Promise.all([session([{ one: "1\n" }]), session([{ other: "2\n" }])]);
     expect(new Set(refs().map((ref) => ref.split("/")[3]))).toEqual(
       new Set([one.session.id, other.session.id]),
     );
@@ -178,7 +196,7 @@ describe("snapshots", () => {
   test("leave nothing behind but refs", async () => {
     repository();
     vi.stubEnv("TMPDIR", join(folder, ".git"));
-    const open = await session(["echo 1 > a"]);
+    const open = await session([{ a: "1\n" }]);
     const mine = () =>
       readdirSync(join(folder, ".git")).filter((name) => name.startsWith("bonsai-checkpoint-"));
     expect(mine()).toHaveLength(1);
@@ -190,10 +208,7 @@ describe("snapshots", () => {
 describe("/tree", () => {
   test("brings the files back, asks first, and loses nothing", async () => {
     repository();
-    const open = await session([
-      "echo a1 > a.txt; mkdir d; echo n > d/new",
-      "rm .gitignore; echo a2 > a.txt",
-    ]);
+    const open = await session([{ "a.txt": "a1\n", "d/new": "n\n" }, "rm .gitignore; echo a2 > a.txt"]);
     put({ mine: "by hand\n", ignored: "i\n" });
     const atEnd = files();
     const leaf = open.session.leafId!;
@@ -217,7 +232,7 @@ describe("/tree", () => {
 
   test("leaves the files alone when it brings a branch here: a merge goes nowhere", async () => {
     repository();
-    const open = await session(["echo 1 > one"]);
+    const open = await session([{ one: "1\n" }]);
     const branchId = open.session.leafId!;
     await open.agent.navigate(userEntry(open, "Step 1"));
     const [atBegin, refsBefore, asked] = [files(), refs(), open.ui.length];
@@ -228,10 +243,8 @@ describe("/tree", () => {
 
   test("goes to the middle of a run: the files are as after that turn", async () => {
     repository();
-    const calls = ["echo 1 > n", "echo 2 > n"].map((command) => ({
-      calls: [{ name: "bash", arguments: { command } }],
-    }));
-    const open = await session([], { answers: [...calls, "Done."] });
+    const answers = [callsOf({ n: "1\n" }), callsOf({ n: "2\n" }), "Done."];
+    const open = await session([], { answers });
     await open.prompt("Go on.");
     const [first] = open.session.projection().items.filter(({ message }) => message.role === "toolResult");
     await open.agent.navigate(first!.entryId);
@@ -240,7 +253,7 @@ describe("/tree", () => {
 
   test("changes nothing where the user says no, and asks nothing where nothing would change", async () => {
     repository();
-    const open = await session(["echo 1 > n", "cat n"], { ui: { confirm: false } });
+    const open = await session([{ n: "1\n" }, "cat n"], { ui: { confirm: false } });
     await open.agent.navigate(userEntry(open, "Step 2"));
     expect(open.ui).toEqual([]);
     await open.agent.navigate(userEntry(open, "Step 1"));
@@ -250,11 +263,11 @@ describe("/tree", () => {
 
   test("changes nothing where nobody can be asked, unless a flag says so", async () => {
     repository();
-    const open = await session(["echo 1 > n"], { ui: undefined as never });
+    const open = await session([{ n: "1\n" }], { ui: undefined as never });
     await open.agent.navigate(userEntry(open, "Step 1"));
     expect(files().n).toBe("1\n");
     expect(open.notices.map(({ message }) => message).join()).toContain("--checkpoint-restore");
-    const other = await session(["echo 2 > n"], {
+    const other = await session([{ n: "2\n" }], {
       ui: undefined as never,
       flags: { "checkpoint-restore": true },
     });
@@ -264,7 +277,7 @@ describe("/tree", () => {
 
   test("leaves the files alone in the middle of a merge, whose state is kept in the snapshots", async () => {
     repository();
-    const open = await session(["echo 1 > n"]);
+    const open = await session([{ n: "1\n" }]);
     git("checkout", "-qb", "other");
     put({ "a.txt": "theirs\n" });
     git("commit", "-qam", "theirs");
@@ -313,7 +326,7 @@ describe("/tree", () => {
 
   test("says so where a checkpoint is gone", async () => {
     repository();
-    const open = await session(["echo 1 > n"]);
+    const open = await session([{ n: "1\n" }]);
     for (const ref of refs()) git("update-ref", "-d", ref);
     git("-c", "gc.pruneExpire=now", "gc", "-q", "--prune=now");
     await open.agent.navigate(userEntry(open, "Step 1"));
@@ -324,7 +337,7 @@ describe("/tree", () => {
 
 test("in a fork too the files are brought back", async () => {
   repository();
-  const open = await session(["echo 1 > n"]);
+  const open = await session([{ n: "1\n" }]);
   open.session.moveTo(open.session.entries().find((entry) => entry.type === "message")!.parentId);
   await open.lifecycle.notify("session_start", { type: "session_start", reason: "fork" });
   expect(open.ui[0]!.method).toBe("confirm");
@@ -333,7 +346,7 @@ test("in a fork too the files are brought back", async () => {
 
 describe("where there is nothing to do", () => {
   test("outside of git: no files, no notices, and /checkpoints says why", async () => {
-    const open = await session(["echo 1 > n"]);
+    const open = await session([{ n: "1\n" }]);
     expect(await list(open)).toEqual(["Checkpoints are not available: this folder is not a git repository."]);
     expect(open.notices).toEqual([]);
     await open.agent.navigate(userEntry(open, "Step 1"));
@@ -355,10 +368,10 @@ describe("where there is nothing to do", () => {
 
 describe("what stands in the way", () => {
   test("a repository too big for the time limit: notified once, and no more checkpoints in this session", async () => {
-    repository({ "a.txt": "a\n" });
+    repository();
     git("config", "filter.slow.clean", "sleep 20");
     put({ ".gitattributes": "*.slow filter=slow\n", "x.slow": "x\n" });
-    const open = await session(["echo 1 > n", "echo 2 > n"], { flags: { "checkpoint-seconds": "0.5" } });
+    const open = await session([{ n: "1\n" }, { n: "2\n" }], { flags: { "checkpoint-seconds": "0.5" } });
     expect(notes(open)).toEqual(["Checkpoints are off for this session: git add took longer than 0.5 s"]);
     expect(await list(open)).toEqual(["Checkpoints are not available: git add took longer than 0.5 s."]);
     expect(files().n).toBe("2\n");
@@ -368,7 +381,7 @@ describe("what stands in the way", () => {
     repository();
     git("config", "filter.fatal.clean", "test -e done && cat || { touch done; kill -9 $PPID; }");
     put({ ".gitattributes": "*.fatal filter=fatal\n", "x.fatal": "x\n" });
-    const open = await session(["echo 1 > n"]);
+    const open = await session([{ n: "1\n" }]);
     expect(notes(open)).toEqual(["Could not save a file checkpoint: git add was stopped"]);
     expect((await list(open)).map((line) => line.replace(/^\S+ +\S+ +/, ""))).toEqual(['turn 1 of "Step 1"']);
   });
@@ -389,7 +402,7 @@ describe("what stands in the way", () => {
   test("refs that cannot be written: notified once, and the work goes on", async () => {
     repository();
     git("update-ref", "refs/bonsai/checkpoints", "HEAD");
-    const open = await session(["echo 1 > n", "echo 2 > n"]);
+    const open = await session([{ n: "1\n" }, { n: "2\n" }]);
     expect(notes(open)).toHaveLength(1);
     expect(notes(open)[0]).toMatch(/^Could not save a file checkpoint: git update-ref failed/);
     expect(files().n).toBe("2\n");
