@@ -7,6 +7,7 @@ import { type Installation, installedPackages, installPackage } from "../src/ins
 import {
   extensionPackage,
   npmEnvironment,
+  npmInstalling,
   npmRegistry,
   type PackageFixture,
   packedPackage,
@@ -36,8 +37,20 @@ function kept(home: string): string[] {
 }
 
 describe("a package of npm", () => {
-  test("is copied to where Node strips its types, and recorded for its user alone", async () => {
-    const { env } = await npmRegistry([extensionPackage("1.0.0", { name: "@acme/notes" })]);
+  test("is copied to where Node strips its types, and recorded for its user alone; no peer is fetched and no script run", async () => {
+    const peerDependencies = {
+      "@bonsai-agent/extension": "*",
+      "@earendil-works/pi-coding-agent": "*",
+      typebox: "*",
+    };
+    const manifest = {
+      peerDependencies,
+      devDependencies: { vitest: "*" },
+      scripts: { preinstall: "touch ran", install: "touch ran", postinstall: "touch ran" },
+    };
+    const { env, requests } = await npmRegistry([
+      extensionPackage("1.0.0", { name: "@acme/notes", manifest }),
+    ]);
     const { home, install } = installer(env);
     const { package: installed, entries, replaced } = await install("npm:@acme/notes");
     const { folder } = installed;
@@ -49,6 +62,11 @@ describe("a package of npm", () => {
     expect(kept(home).toSorted()).toEqual(["@acme+notes.json", "@acme+notes/1.0.0"]);
     expect(statSync(join(home, "packages", "@acme+notes.json")).mode & 0o777).toBe(0o600);
     expect(statSync(join(home, "packages")).mode & 0o777).toBe(0o700);
+    expect(requests.map(({ path }) => decodeURIComponent(path))).toEqual([
+      "/@acme/notes",
+      "/@acme/notes/-/1.0.0.tgz",
+    ]);
+    expect(existsSync(join(folder, "ran"))).toBe(false);
   });
 
   test("finds what it depends on, each dependency in the version that it asked for", async () => {
@@ -102,38 +120,12 @@ describe("a package of npm", () => {
     expect(execFileSync(program, { encoding: "utf8" })).toBe("bundled\n");
   });
 
-  test("gets the host's modules from the host: what it names as peers is not fetched, nor its scripts run", async () => {
-    const { env, requests } = await npmRegistry([
-      extensionPackage("1.0.0", {
-        manifest: {
-          peerDependencies: {
-            "@bonsai-agent/extension": "*",
-            "@earendil-works/pi-coding-agent": "*",
-            typebox: "*",
-          },
-          devDependencies: { vitest: "*" },
-          scripts: { preinstall: "touch ran", install: "touch ran", postinstall: "touch ran" },
-        },
-      }),
-    ]);
-    const { install } = installer(env);
-    const { package: installed } = await install("npm:bonsai-notes");
-    expect(requests.map(({ path }) => path)).toEqual(["/bonsai-notes", "/bonsai-notes/-/1.0.0.tgz"]);
-    expect(existsSync(join(installed.folder, "ran"))).toBe(false);
-  });
-
   test("can be named with a version, a range or a tag", async () => {
     const { env } = await npmRegistry(
       ["1.0.0", "1.2.0", "2.0.0"].map((version) => extensionPackage(version)),
     );
     const { home, install } = installer(env);
-    const wanted = {
-      "": "2.0.0",
-      "@1.0.0": "1.0.0",
-      "@^1": "1.2.0",
-      "@>=1 <2 || 9": "1.2.0",
-      "@first": "1.0.0",
-    };
+    const wanted = { "@1.0.0": "1.0.0", "@>=1 <2 || 9": "1.2.0", "@first": "1.0.0" };
     for (const [asked, version] of Object.entries(wanted)) {
       const { package: installed } = await install(`npm:bonsai-notes${asked}`);
       expect(installed).toMatchObject({ version, source: `npm:bonsai-notes${asked}` });
@@ -142,11 +134,10 @@ describe("a package of npm", () => {
   });
 
   test("is updated by being installed again, also where its version stayed", async () => {
-    const old = extensionPackage("1.0.0");
-    const first = installer((await npmRegistry([old])).env);
+    const first = installer(npmInstalling(extensionPackage("1.0.0")));
     const before = await first.install("npm:bonsai-notes");
     const changed = extensionPackage("1.0.0", { files: { "index.ts": "export default () => 2;\n" } });
-    const { install, home } = installer((await npmRegistry([changed])).env, first.home);
+    const { install, home } = installer(npmInstalling(changed), first.home);
     const after = await install("npm:bonsai-notes");
     expect(after.replaced).toEqual(before.package);
     expect(after.package.folder).not.toBe(before.package.folder);
@@ -157,22 +148,20 @@ describe("a package of npm", () => {
 
   test("keeps its place in the order when it is updated", async () => {
     const home = testFolder();
-    const { env } = await npmRegistry([extensionPackage("1.0.0")]);
+    const folder = writePackage(extensionPackage("1.0.0"), testFolder());
     const at = (minute: number, source: string) =>
-      installPackage({ home, source, cwd: home, env, now: () => nowMs + minute * 60_000 });
-    await at(0, "npm:bonsai-notes");
+      installPackage({ home, source, cwd: home, env: {}, now: () => nowMs + minute * 60_000 });
+    await at(0, folder);
     const lone = join(home, "lone.ts");
     writeFileSync(lone, "export default () => {};\n");
     await at(1, lone);
-    await at(2, "npm:bonsai-notes");
+    await at(2, folder);
     expect(installedPackages(home).packages.map(({ name }) => name)).toEqual(["bonsai-notes", lone]);
   });
 
   test("cannot choose where its files go", async () => {
-    const { env } = await npmRegistry([extensionPackage("1.0.0")]);
-    const { home, install } = installer(env);
-    const tarball = packedPackage(extensionPackage("../../../elsewhere"));
-    const { package: installed } = await install(tarball);
+    const { home, install } = installer(npmInstalling(extensionPackage("../../../elsewhere")));
+    const { package: installed } = await install("npm:bonsai-notes");
     expect(relative(home, installed.folder)).toMatch(/^packages\/bonsai-notes\/0-[0-9a-f]{8}\/package$/);
     expect(installed).not.toHaveProperty("version");
   });
@@ -194,7 +183,7 @@ describe("a tarball", () => {
     expect(execFileSync(program, { encoding: "utf8" })).toBe("said\n");
   });
 
-  test.each(["", "../up", "UP/../../x"])("with the name %j is refused", async (name) => {
+  test.each(["", "UP/../../x"])("with the name %j is refused", async (name) => {
     const { home, install } = installer(npmEnvironment("http://127.0.0.1:9"));
     await expect(install(packedPackage(extensionPackage("1.0.0", { name })))).rejects.toMatchObject({
       code: expect.stringMatching(/^package_(invalid|install_failed)$/),
@@ -223,8 +212,7 @@ describe("a folder or a module", () => {
   });
 
   test("takes the place of the copy of the same name, and the other way round", async () => {
-    const { env } = await npmRegistry([extensionPackage("1.0.0")]);
-    const { home, install } = installer(env);
+    const { home, install } = installer(npmInstalling(extensionPackage("1.0.0")));
     const { package: copy } = await install("npm:bonsai-notes");
     const folder = writePackage(extensionPackage("1.1.0"), testFolder());
     expect((await install(folder)).replaced).toEqual(copy);

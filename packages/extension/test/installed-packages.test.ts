@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "n
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { installedPackages, installPackage, removePackage } from "../src/install/index.ts";
-import { extensionPackage, npmRegistry, testFolder, writePackage } from "./npm-registry.ts";
+import { extensionPackage, npmInstalling, npmRegistry, testFolder, writePackage } from "./npm-registry.ts";
 
 interface Attempt {
   home: string;
@@ -24,20 +24,22 @@ function left(home: string): string[] {
 }
 
 describe("several at once", () => {
-  test("different packages are all there", async () => {
+  test("different packages are all there, and a removed one takes its copy along", async () => {
     const home = testFolder();
-    const names = ["one", "two", "three"];
+    const names = ["one", "@acme/notes"];
     const { env } = await npmRegistry(names.map((name) => extensionPackage("1.0.0", { name })));
     await Promise.all(names.map((name) => attempt(`npm:${name}`, env, { home })));
     const { packages, problems } = installedPackages(home);
     expect([packages.map(({ name }) => name).toSorted(), problems]).toEqual([names.toSorted(), []]);
     for (const { folder } of packages) expect(existsSync(join(folder, "index.ts"))).toBe(true);
+    for (const each of packages) expect(removePackage({ home, cwd: home, package: each.name })).toEqual(each);
+    expect([left(home), installedPackages(home).packages]).toEqual([[], []]);
   });
 
   test("the same package is there once, and whole", async () => {
     const home = testFolder();
     const { env } = await npmRegistry([extensionPackage("1.0.0"), extensionPackage("2.0.0")]);
-    const asked = ["npm:bonsai-notes", "npm:bonsai-notes@1.0.0", "npm:bonsai-notes"];
+    const asked = ["npm:bonsai-notes", "npm:bonsai-notes@1.0.0"];
     await Promise.all(asked.map((source) => attempt(source, env, { home })));
     const { packages, problems } = installedPackages(home);
     expect([packages.length, problems]).toEqual([1, []]);
@@ -51,7 +53,7 @@ describe("what a killed installation left", () => {
     ["just now", 60_000, [".staging-abc"]],
   ])("%s", async (_when, ageMs, remaining) => {
     const home = testFolder();
-    const { env } = await npmRegistry([extensionPackage("1.0.0")]);
+    const env = npmInstalling(extensionPackage("1.0.0"));
     const staging = join(home, "packages", ".staging-abc");
     const version = join(home, "packages", "bonsai-notes", "0.9.0");
     for (const folder of [staging, version]) {
@@ -95,14 +97,6 @@ describe("a damaged record", () => {
 });
 
 describe("removing", () => {
-  test("takes the copy along", async () => {
-    const home = testFolder();
-    const { env } = await npmRegistry([extensionPackage("1.0.0", { name: "@acme/notes" })]);
-    const { package: installed } = await attempt("npm:@acme/notes", env, { home });
-    expect(removePackage({ home, cwd: home, package: "@acme/notes" })).toEqual(installed);
-    expect([left(home), installedPackages(home).packages]).toEqual([[], []]);
-  });
-
   test.each(["bonsai-notes", "npm:bonsai-notes", "npm:bonsai-notes@1.0.0", "notes", "./notes/"])(
     "of %j finds a folder that stays where it is",
     async (asked) => {

@@ -86,6 +86,19 @@ export async function npmRegistry(
   return { requests: server.requests, env: npmEnvironment(server.url) };
 }
 
+/** A program that replaces npm. */
+export function stubNpm(script: string): NpmRegistry["env"] {
+  const folder = testFolder();
+  writeFileSync(join(folder, "npm"), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return { PATH: `${folder}:${process.env.PATH}` };
+}
+
+/** A program that installs one package as npm does, without npm's start. */
+export function npmInstalling(fixture: PackageFixture): NpmRegistry["env"] {
+  const folder = writePackage(fixture, testFolder());
+  return stubNpm(`mkdir -p node_modules && cp -r '${folder}' 'node_modules/${fixture.name}'`);
+}
+
 /** npm with nothing of the user who runs the tests, and without waiting for long. */
 export function npmEnvironment(registry: string): NpmRegistry["env"] {
   const folder = testFolder();

@@ -89,7 +89,7 @@ test.skipIf(process.platform === "win32")(
 
 test("what a program says that ends at once is not lost", async () => {
   const said = await Promise.all(
-    Array.from({ length: 20 }, async () => {
+    Array.from({ length: 6 }, async () => {
       const program = await startProgram({ command: "/bin/sh", args: ["-c", "echo no"], cwd: "/", env: {} });
       const text = program.stdout.toArray();
       await program.ended;
