@@ -31,7 +31,10 @@ async function killedAfter(lines: number, file: string): Promise<string[]> {
 }
 
 const random = seededRandom(20);
-const points = Array.from({ length: 8 }, (_, at) => 1 + at * 14 + random.int(14));
+/** `pnpm laws` kills at more points than the check. */
+const kills = process.env.LAW_RUNS ? 8 : 4;
+const stride = 112 / kills;
+const points = Array.from({ length: kills }, (_, at) => 1 + at * stride + random.int(stride));
 
 test.each(points)(
   "a process that is killed after it told %i things has lost nothing of them",

@@ -71,7 +71,8 @@ test.each([
   },
 );
 
-test.each(plantedLanguages)(
+// One language of each script: the bound is one of tokens.
+test.each(plantedLanguages.filter((language) => !["en", "fr"].includes(language)))(
   "eight compactions of a session in %s: each summary has at most 6,000 tokens in all, after the fourth 7,500",
   async (language) => {
     const { messages, stretches } = plantedSession({ seed: 5, language });

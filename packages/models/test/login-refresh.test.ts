@@ -348,38 +348,32 @@ describe("the lock of a refresh", () => {
 
 const PROGRAM = fileURLToPath(new URL("login-process.ts", import.meta.url));
 
-/** Processes of their own, which begin to refresh together. */
-async function inProcesses(lab: LoginLab, count: number): Promise<string[]> {
+/** Processes of their own, which begin to refresh together, in one place after the other. @returns their keys, by place */
+async function inProcesses(labs: readonly LoginLab[], count: number): Promise<string[][]> {
+  const places = labs.flatMap(({ home, server }) => [home, server.url]);
   const children = Array.from({ length: count }, () =>
-    spawn(
-      process.execPath,
-      ["--conditions=@bonsai-agent/source", "--no-warnings", PROGRAM, lab.home, lab.server.url],
-      {
-        stdio: ["pipe", "pipe", "inherit"],
-      },
-    ),
+    spawn(process.execPath, ["--conditions=@bonsai-agent/source", "--no-warnings", PROGRAM, ...places], {
+      stdio: ["pipe", "pipe", "inherit"],
+    }),
   );
   await Promise.all(children.map((child) => once(child.stdout, "data")));
-  const outputs = children.map(async (child) => (await child.stdout.toArray()).join(""));
+  const outputs = children.map(async (child) => (await child.stdout.toArray()).join("").split("\n"));
   for (const child of children) child.stdin.end("go");
-  return Promise.all(outputs);
+  const keys = await Promise.all(outputs);
+  return labs.map((_, at) => keys.map((lines) => lines[at]!));
 }
 
-test("several processes refresh once, and what each of them writes is there", async () => {
-  const lab = await openLoggedIn(-1);
-  const keys = await inProcesses(lab, 3);
-  expect(refreshes(lab)).toBe(1);
-  expect(Object.keys(lab.stored())).toHaveLength(2 + 3 * 20);
-  expect(new Set(keys)).toEqual(new Set([lab.stored().lab!.access]));
-  expect(readdirSync(lab.home)).toEqual(["auth.json"]);
-});
-
-test("several processes that find a lock of the dead refresh once", async () => {
-  const lab = await openLoggedIn(-1);
+test("several processes refresh once, also where they find a lock of the dead, and what each of them writes is there", async () => {
+  const [lab, locked] = [await openLoggedIn(-1), await openLoggedIn(-1)];
   const left = { token: "t", pid: 2 ** 22 + 1, host: hostname(), at: Date.now() };
-  writeFileSync(join(lab.home, "auth.json.lab.lock"), JSON.stringify(left));
-  await inProcesses(lab, 3);
-  expect(refreshes(lab)).toBe(1);
+  writeFileSync(join(locked.home, "auth.json.lab.lock"), JSON.stringify(left));
+  const keys = await inProcesses([lab, locked], 3);
+  for (const [at, each] of [lab, locked].entries()) {
+    expect(refreshes(each)).toBe(1);
+    expect(Object.keys(each.stored())).toHaveLength(2 + 3 * 10);
+    expect(new Set(keys[at])).toEqual(new Set([each.stored().lab!.access]));
+    expect(readdirSync(each.home)).toEqual(["auth.json"]);
+  }
 });
 
 test("a login that is added later is used at once", async () => {

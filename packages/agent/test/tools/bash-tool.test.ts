@@ -207,8 +207,8 @@ describe("a long output", () => {
     const megabyte = `${"0123456789".repeat(104_857)}01234\n`;
     for (let at = 0; at < 102; at++) output.append(megabyte);
     output.close();
-    const run = async () =>
-      ({ end: "exit", exitCode: 0, output, isBinary: false, background: [], elapsedMs: 1 }) as const;
+    const outcome = { exitCode: 0, output, isBinary: false, background: [], elapsedMs: 1 };
+    const run = async () => ({ ...outcome, end: "exit" as const });
     const tool = bashTool({ cwd: "/", env: {}, timeoutSeconds: 1, run });
     const result = await tool.execute({
       toolCallId: "1",
