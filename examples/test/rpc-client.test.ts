@@ -9,7 +9,7 @@ test("09 asks, follows the events, prints the answer, and ends the program", () 
   const turn = [{ calls: [{ name: "ls" }] }, { text: "Two\u2028files." }];
   writeFileSync(scenario, JSON.stringify({ contextWindow: 100_000, turn }));
   for (const name of ["a.md", "b.md"]) writeFileSync(join(cwd, name), "");
-  const bonsai = [...bonsaiCommand, "--mode", "rpc", "--model", `scripted/${scenario}`];
+  const bonsai = [...bonsaiCommand(), "--mode", "rpc", "--model", `scripted/${scenario}`];
   const args = ["list the files", "--", ...bonsai];
   const env = { BONSAI_HOME: emptyFolder() };
   const { stdout, stderr } = runExample("09-rpc-client.ts", { args, cwd, env });

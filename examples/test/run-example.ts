@@ -3,15 +3,11 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { builtCommand } from "@bonsai-agent/testkit";
 
 export const examplesFolder: string = fileURLToPath(new URL("..", import.meta.url));
-/** The command from its sources, for who starts it as a program. */
-export const bonsaiCommand: readonly string[] = [
-  process.execPath,
-  "--conditions=@bonsai-agent/source",
-  "--no-warnings",
-  fileURLToPath(new URL("../../packages/cli/src/main.ts", import.meta.url)),
-];
+/** Starts the built command as a program. */
+export const bonsaiCommand = (): string[] => [process.execPath, builtCommand()];
 
 export interface ExampleRun {
   status: number | null;

@@ -10,7 +10,7 @@ import {
   openTestSession,
   type TestSession,
 } from "@bonsai-agent/extension/testing";
-import { history } from "@bonsai-agent/testkit";
+import { builtCommand, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { EVENT_ORDER } from "../reference/events.ts";
 
@@ -133,8 +133,6 @@ test.each([
   expect(refused).toEqual([...opened, name, "session_shutdown"]);
 });
 
-const main = `${root}/packages/cli/src/main.ts`;
-
 /** Sends one command to `bonsai --mode rpc` and returns its events. */
 function orderOfCommand(command: object, extension: string): string[] {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-events-"));
@@ -148,10 +146,9 @@ function orderOfCommand(command: object, extension: string): string[] {
   writeFileSync(session, `${JSON.stringify(header)}\n${JSON.stringify(entry)}\n`);
   const handlers = join(folder, "handlers.ts");
   writeFileSync(handlers, extension);
-  const argv = ["--conditions=@bonsai-agent/source", "--no-warnings", main];
   const { stdout } = spawnSync(
     process.execPath,
-    [...argv, "--mode", "rpc", "--session", session, "-e", handlers],
+    [builtCommand(), "--mode", "rpc", "--session", session, "-e", handlers],
     {
       cwd: folder,
       env: { ...process.env, BONSAI_HOME: folder },

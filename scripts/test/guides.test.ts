@@ -9,7 +9,7 @@ import {
   openTestSession,
   type TestSession,
 } from "@bonsai-agent/extension/testing";
-import { history } from "@bonsai-agent/testkit";
+import { builtCommand, history } from "@bonsai-agent/testkit";
 import { beforeAll, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -44,8 +44,7 @@ const work = join(folder, "work");
 /** Makes an empty folder, with the command on the PATH and a scripted model. */
 beforeAll(() => {
   for (const made of [home, work, join(folder, "bin"), join(home, ".bonsai")]) mkdirSync(made);
-  const main = join(root, "packages/cli/src/main.ts");
-  const command = `exec "${process.execPath}" --conditions=@bonsai-agent/source --no-warnings "${main}" "$@"`;
+  const command = `exec "${process.execPath}" "${builtCommand()}" "$@"`;
   writeFileSync(join(folder, "bin/bonsai"), `#!/bin/sh\n${command}\n`);
   chmodSync(join(folder, "bin/bonsai"), 0o755);
   const scenario = join(folder, "scenario.json");
@@ -141,7 +140,6 @@ test("the code of the extension guide compiles in strict mode", () => {
       allowImportingTsExtensions: true,
       skipLibCheck: true,
     },
-    customConditions: ["@bonsai-agent/source"],
     typeRoots: [join(root, "node_modules/@types")],
     types: ["node"],
   };

@@ -10,17 +10,20 @@ vi.setConfig({ testTimeout: 180_000 });
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Runs the script of `npm start -- WORDS`. */
-function start(...words: string[]) {
+/** Runs the script of `npm start -- WORDS`, without the build before it. */
+const start = (...words: string[]) => runScript("scripts/story/start.ts", words);
+
+function runScript(script: string, words: string[]) {
   const folder = mkdtempSync(join(tmpdir(), "bonsai-start-"));
-  const argv = ["--conditions=@bonsai-agent/source", join(root, "scripts/story.ts"), ...words];
+  const argv = [join(root, script), ...words];
   const env = { ...process.env, INIT_CWD: root, BONSAI_HOME: folder, TMPDIR: folder };
   return spawnSync(process.execPath, argv, { cwd: root, encoding: "utf8", input: "", env });
 }
 
-test("`npm start -- ARGS` runs `bonsai ARGS`", () => {
+test("`npm start -- ARGS` builds, then runs `bonsai ARGS`", () => {
   const { version } = JSON.parse(readFileSync(join(root, "packages/cli/package.json"), "utf8"));
-  expect(start("--version")).toMatchObject({ status: 0, stdout: `${version}\n` });
+  const { status, stdout } = runScript("scripts/story.ts", ["--version"]);
+  expect([status, stdout]).toEqual([0, `${version}\n`]);
   expect(start("tree", "--help").stdout).toMatch(/^Usage: bonsai session tree /);
   expect(start("--nope")).toMatchObject({ status: 2, stderr: expect.stringContaining("--nope") });
 });

@@ -4,7 +4,7 @@ export { type DamageName, damagedSessions, damageFindings } from "./damaged-sess
 export { type GeneratedSession, type GenerateSessionOptions, generateSession } from "./generate-session.ts";
 export { type GenerateWorkdayOptions, generateWorkday } from "./generate-workday.ts";
 export { type History, history } from "./history-notation.ts";
-export { type InstalledCommand, installCommand } from "./installed-command.ts";
+export { builtCommand, type InstalledCommand, installCommand } from "./installed-command.ts";
 export {
   type LoopbackReply,
   type LoopbackRequest,

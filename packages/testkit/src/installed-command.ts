@@ -13,10 +13,16 @@ export interface InstalledCommand {
   package: string;
 }
 
-/** Packs the built command and installs it below a folder. @throws Error if it is not built */
-export function installCommand(folder: string): InstalledCommand {
+/** Path of the built command, for Node. It starts in half the time of the sources. @throws Error if it is not built */
+export function builtCommand(): string {
   if (!existsSync(join(cli, "dist/main.mjs")))
     throw new Error("The command is not built. Run `pnpm build` first.");
+  return join(cli, "bin/bonsai.js");
+}
+
+/** Packs the built command and installs it below a folder. @throws Error if it is not built */
+export function installCommand(folder: string): InstalledCommand {
+  builtCommand();
   const [tarballs, prefix] = [join(folder, "tarballs"), join(folder, "prefix")];
   for (const made of [tarballs, prefix]) mkdirSync(made, { recursive: true });
   execFileSync("pnpm", ["pack", "--pack-destination", tarballs], { cwd: cli, stdio: "pipe" });
