@@ -1,15 +1,12 @@
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { listSessions, openSession, type Session } from "@bonsai-agent/session";
 import { type LoopbackReply, type LoopbackRequest, loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
+import { commandWords } from "./command-words.ts";
 import { runCli } from "./run-cli.ts";
-
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-const node = ["--conditions=@bonsai-agent/source", "--no-warnings", main];
 
 interface Ended {
   code: number | null;
@@ -27,7 +24,7 @@ class Bonsai {
 
   constructor(project: AgentProject, argv: readonly string[], env: Record<string, string> = {}) {
     const { cwd } = project;
-    this.child = spawn(process.execPath, [...node, ...argv], {
+    this.child = spawn(process.execPath, [...commandWords, ...argv], {
       cwd,
       env: { ...process.env, NO_COLOR: "1", ...project.env, ...env },
     });
@@ -279,7 +276,7 @@ describe("over the wire", () => {
 
 describe("pipes", () => {
   const shell = (project: AgentProject, command: string) =>
-    spawnSync("sh", ["-c", command, process.execPath, ...node], {
+    spawnSync("sh", ["-c", command, process.execPath, ...commandWords], {
       cwd: project.cwd,
       env: { ...process.env, NO_COLOR: "1", ...project.env },
       encoding: "utf8",

@@ -126,9 +126,9 @@ describe("every command ends well or with a clear error", () => {
   test.each(places)("with 20,000 arrays in %s", (...place) => useDeep(place, 20_000));
 
   // The mechanism is the same one: a second each is what reading such a line takes.
-  test("with 1,000,000 arrays in arguments", () => {
+  test("with 200,000 arrays in arguments", () => {
     const used = commands.filter(([name]) => ["doctor --repair", "compact"].includes(name));
-    return useDeep(places.find(([name]) => name === "arguments")!, 1_000_000, used);
+    return useDeep(places.find(([name]) => name === "arguments")!, 200_000, used);
   }, 60_000);
 });
 
@@ -196,7 +196,7 @@ describe("20,000 arrays in what is read beside a session", () => {
     expect((await rpc.end()).code).toBe(0);
   });
 
-  test.each([20_000, 1_000_000])(
+  test.each([20_000, 200_000])(
     "%i arrays in the arguments of a call are told to the model, and the session goes on",
     async (depth) => {
       const argumentsText = `{"path": ${nested(depth)}}`;

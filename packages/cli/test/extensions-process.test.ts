@@ -1,11 +1,9 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { longSession } from "../../app/test/sample-session.ts";
 import { type AgentProject, agentProject, jsonLines, says } from "./agent-project.ts";
-
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+import { commandWords } from "./command-words.ts";
 
 interface Ended {
   code: number | null;
@@ -20,8 +18,7 @@ function bonsai(source: string, ...argv: string[]) {
 }
 
 function started({ cwd, env }: AgentProject, argv: readonly string[]) {
-  const flags = ["--conditions=@bonsai-agent/source", "--no-warnings", main];
-  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [...flags, ...argv], {
+  const child: ChildProcessWithoutNullStreams = spawn(process.execPath, [...commandWords, ...argv], {
     cwd,
     env: { ...process.env, NO_COLOR: "1", ...env },
   });

