@@ -105,12 +105,12 @@ test("two at once stand one over the other; each gives its own value", async () 
 test("a component that is open while extensions are loaded anew is gone", async () => {
   const { terminal, command } = await withExtension(`
     bonsai.registerCommand("show", { async handler(_args, ctx) {
-      const shown = ctx.ui.custom(() => ({ render: () => ["Open"] }));
-      setTimeout(() => ctx.reload(), 0);
-      await shown;
+      globalThis.reloadNow = () => void ctx.reload();
+      await ctx.ui.custom(() => ({ render: () => ["Open"] }));
     } });`);
   command("/show");
   await terminal.until("Open");
+  (globalThis as unknown as { reloadNow(): void }).reloadNow();
   await terminal.until((screen) => !screen.includes("Open"));
   terminal.type("typed");
   await terminal.until("typed");
