@@ -5,9 +5,9 @@ import type { ChangedPath } from "./changed-by-command.ts";
 import { type Rule, ruleFor } from "./rules.ts";
 
 /** As many as Linux follows. */
-const MOST_LINKS = 40;
+const MAX_LINKS = 40;
 /** Of a folder that goes as a whole, so many are looked at. */
-const MOST_ENTRIES = 20_000;
+const MAX_ENTRIES = 20_000;
 
 export interface ProtectedPlace {
   /** As it was said, or where it leads. */
@@ -37,7 +37,7 @@ export class Places {
     if (counts(rule)) return { path, rule: rule! };
     const realRule = this.#ruleAt(real);
     if (counts(realRule)) return { path: real, rule: realRule! };
-    return isWhole ? this.#inside(said, { left: MOST_ENTRIES, isMeant }) : undefined;
+    return isWhole ? this.#inside(said, { left: MAX_ENTRIES, isMeant }) : undefined;
   }
 
   #ruleAt(path: string): Rule | undefined {
@@ -81,7 +81,7 @@ function entriesOf(folder: string) {
 }
 
 /** Links resolved as far as the path exists; the rest as it is written. */
-function realPath(path: string, linksLeft: number = MOST_LINKS): string {
+function realPath(path: string, linksLeft: number = MAX_LINKS): string {
   try {
     return realpathSync(path);
   } catch {

@@ -15,7 +15,7 @@ class LoginNeeded extends BonsaiError {
   }
 }
 
-/** What the server asked for when it refused. */
+/** A server's refusal of a request: the access it asks for. */
 export interface Challenge {
   scope?: string | undefined;
   resourceMetadataUrl?: URL | undefined;

@@ -133,7 +133,7 @@ class LoginClient implements OAuthClientProvider {
     return this.#registered;
   }
 
-  /** None: each login starts from nothing. */
+  /** Returns no stored tokens, so that each login asks the user. */
   tokens(): undefined {}
 
   saveCodeVerifier(verifier: string): void {

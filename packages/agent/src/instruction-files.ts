@@ -11,7 +11,7 @@ import {
 import { instructionSection, type PromptChange } from "./system-prompt.ts";
 
 /** Each is looked at before every request; of more, the first. */
-const MOST_NAMED = 100;
+const MAX_NAMED = 100;
 
 /**
  * Owner of the instructions of a session: they stand in the system prompt, which no compaction touches, and are read from
@@ -62,7 +62,7 @@ export class InstructionFiles {
   async #read(seen: ReadonlyMap<string, string>): Promise<void> {
     this.#current = await projectInstructions(this.#options);
     const named = this.#current.flatMap(({ text, path }) => importsIn(text, path));
-    this.#named = named.slice(0, MOST_NAMED);
+    this.#named = named.slice(0, MAX_NAMED);
     // Files that others name are known only now.
     const later = [...this.#current.map(({ path }) => path), ...this.#named].filter(
       (path) => !seen.has(path),

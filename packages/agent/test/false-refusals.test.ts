@@ -75,7 +75,7 @@ test.each(Object.entries(claims))("one refusal with %s does not end a session", 
     const before = compactions();
     for (let turn = 0; turn < 3; turn++) expect(await say(agent, `and ${turn}`)).toBe("done");
     expect(await say(agentOn(server, session, "other"), "with another model")).toBe("done");
-    // What the server claimed calls for no further compaction.
+    // The wrong number of the refusal starts no further compaction.
     expect(compactions()).toBe(before);
   }
 });

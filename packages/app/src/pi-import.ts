@@ -23,7 +23,7 @@ export interface LeftBehind {
   why: string;
 }
 
-/** What an import from pi took over, and what it left. */
+/** The result of an import from pi: the values that were taken over and those that were not. */
 export interface PiImport {
   /** Pi's folder. */
   folder: string;

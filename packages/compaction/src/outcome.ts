@@ -76,7 +76,7 @@ export function messageOf(thrown: unknown): string {
 /** The record inside a compaction entry of what was kept, masked, summarised and lost, and what it cost. */
 export interface CompactionManifest {
   reason: CompactionReason;
-  /** What the summary was asked to keep; absent if nothing was named. */
+  /** The focus that the user gave for the summary. Absent without one. */
   focus?: string | undefined;
   rung: RungName;
   tokensBefore: number;

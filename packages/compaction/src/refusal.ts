@@ -3,7 +3,7 @@ import type { Budgets, ModelSizes } from "./budget.ts";
 import { MAX_COUNT_ERROR, MAX_ESTIMATE_ERROR } from "./recorded-calibration.ts";
 import type { ContextReading } from "./tokens.ts";
 
-/** What the provider reported when it refused a request as too long. */
+/** A provider's refusal of a request as too long, with the numbers that it reported. */
 export interface Refusal {
   /** Its own count of the request; absent where it gave none. */
   inputTokens?: number | undefined;
@@ -22,7 +22,7 @@ export function believedRefusal({ inputTokens }: Refusal, reading: ContextReadin
 function countBounds(reading: ContextReading): { least: number; most: number } {
   const { source, tokens, trailingTokens, usageIndex = -1 } = reading;
   const least = tokens / MAX_ESTIMATE_ERROR;
-  // What was learned earlier does not raise the bound: else two wrong counts could raise each other.
+  // Learned ratios do not raise the bound: two wrong counts could otherwise raise each other.
   const estimated = estimatedTokens(reading, usageIndex + 1) * MAX_ESTIMATE_ERROR;
   if (source === "estimate") return { least, most: Math.max(tokens, estimated + UNSEEN_TOKENS) };
   return { least, most: Math.max(tokens, (tokens - trailingTokens) * MAX_COUNT_ERROR + estimated) };

@@ -161,7 +161,7 @@ test("an undo gives back the size that was reported before the compaction, and a
   expect(size().tokens).toBe(tokensAfter);
 });
 
-test("what an answer reported counts only where the model sees what it saw for that answer", async () => {
+test("the usage of an answer counts only while the model sees the context of that answer", async () => {
   const { session } = history("U:1000 A:1000 | U:1000 A:1000@148000");
   const settings = compactionSettings({ keepRecentTokens: 500 });
   const size = () => readContext({ session, settings });

@@ -70,7 +70,7 @@ test("a small session never grows by more than a model's headings, and a digest 
   );
 });
 
-describe("what the summary of a short span carries", () => {
+describe("the carry-over of a short span", () => {
   const blocks = (summary: string) => [...summary.matchAll(/^<([a-z-]+)>$/gm)].map(([, tag]) => tag);
 
   test("pins, the latest request and the user's words, and nothing else", async () => {

@@ -5,7 +5,7 @@ import type { ExtensionAPI, ExtensionFactory, ExtensionTool } from "../src/index
 import { openTestSession } from "../src/testing/index.ts";
 import { saying } from "./test-tool.ts";
 
-test("of two extensions with one tool or flag the first counts, with one command or key the later, each with a notice", async () => {
+test("the first extension keeps a tool or flag, the later one takes a command or key, and a notice names the conflict", async () => {
   const undosOfFirst: (() => void)[] = [];
   const undos: (() => void)[] = [];
   const first: ExtensionFactory = (bonsai) => {

@@ -10,7 +10,7 @@ export interface QuotedFiles {
 const opening = /\n\n<file path=("(?:[^"\\]|\\.)*")>\n/g;
 const closing = "\n</file>";
 /** Of more, the first: nobody names so many files in one message, and each is looked for in the text. */
-const MOST_OPENINGS = 200;
+const MAX_OPENINGS = 200;
 
 /** Tells what was typed from the files behind it; what only looks like one stays where it stands. */
 export function quotedFiles(sent: string): QuotedFiles {
@@ -27,7 +27,7 @@ const attachment =
 
 function attachedTexts(sent: string): QuotedFiles {
   if (!/<\/(?:stdin|mcp-resource)>$/.test(sent)) return { text: sent, files: [] };
-  const begun = [...sent.matchAll(attachment)].slice(0, MOST_OPENINGS);
+  const begun = [...sent.matchAll(attachment)].slice(0, MAX_OPENINGS);
   const files: QuotedFiles["files"] = [];
   let text = sent;
   for (const { 0: tag, 1: name = "", 2: server, 3: uri, index } of begun.toReversed()) {
@@ -45,7 +45,7 @@ function mentionedFiles(sent: string): QuotedFiles {
   if (!sent.endsWith(closing)) return { text: sent, files: [] };
   let typed: string | undefined;
   const begun: { path: string; at: number; from: number }[] = [];
-  for (const { 0: tag, 1: quoted = '""', index: at } of [...sent.matchAll(opening)].slice(0, MOST_OPENINGS)) {
+  for (const { 0: tag, 1: quoted = '""', index: at } of [...sent.matchAll(opening)].slice(0, MAX_OPENINGS)) {
     const path = pathOf(quoted);
     const text = typed ?? sent.slice(0, at);
     if (!text.includes(`@${path}`) && !text.includes(`@"${path}"`)) continue;

@@ -23,7 +23,7 @@ export interface FrontmatterParts {
 export type ParseYaml = (text: string, options: { logLevel: "error" }) => unknown;
 
 /** Fields describe a file; what is longer is none, and would take a parser long. */
-const MOST_YAML_CHARS = 64 * 1024;
+const MAX_YAML_CHARS = 64 * 1024;
 
 const fence = /^---[ \t]*$/;
 
@@ -59,7 +59,7 @@ export async function parseFrontmatter(content: string): Promise<Frontmatter> {
 export function readFrontmatter({ yaml, body, problem }: FrontmatterParts, parse: ParseYaml): Frontmatter {
   if (yaml === undefined) return { fields: {}, body, ...(problem !== undefined && { problem }) };
   const text = body.replace(/^\n+/, "");
-  if (yaml.length > MOST_YAML_CHARS) return { fields: {}, body: text, problem: tooLong(yaml.length) };
+  if (yaml.length > MAX_YAML_CHARS) return { fields: {}, body: text, problem: tooLong(yaml.length) };
   try {
     return { ...fieldsOf(parsed(yaml, parse)), body: text };
   } catch (error) {
@@ -69,7 +69,7 @@ export function readFrontmatter({ yaml, body, problem }: FrontmatterParts, parse
 }
 
 function tooLong(characters: number): string {
-  const most = count(MOST_YAML_CHARS);
+  const most = count(MAX_YAML_CHARS);
   return `its front matter has ${count(characters)} characters; the maximum is ${most}`;
 }
 

@@ -40,9 +40,9 @@ export interface PromptTemplates<Place = unknown> {
 }
 
 /** What a template may hold; a longer text is no prompt that somebody wrote. */
-const MOST_BYTES = 256 * 1024;
-const MOST_FOLDERS_DEEP = 8;
-const MOST_FILES = 2_000;
+const MAX_BYTES = 256 * 1024;
+const MAX_FOLDERS_DEEP = 8;
+const MAX_FILES = 2_000;
 const DESCRIPTION_CHARS = 100;
 
 /** Can be typed behind a slash. */
@@ -94,11 +94,11 @@ async function filesBelow(root: string, onProblem: OnProblem): Promise<TemplateF
   for (let next = open.shift(); next !== undefined; next = open.shift()) {
     const { folder, prefix } = next;
     for (const { path, name, isFolder } of await entriesOf(folder, seen, onProblem)) {
-      if (isFolder && prefix.length < MOST_FOLDERS_DEEP)
+      if (isFolder && prefix.length < MAX_FOLDERS_DEEP)
         open.push({ folder: path, prefix: [...prefix, name] });
       if (isFolder || !name.endsWith(".md")) continue;
-      if (files.length >= MOST_FILES) {
-        onProblem(root, `It contains more than ${count(MOST_FILES)} prompt templates. The rest are ignored.`);
+      if (files.length >= MAX_FILES) {
+        onProblem(root, `It contains more than ${count(MAX_FILES)} prompt templates. The rest are ignored.`);
         return files;
       }
       files.push({ path, name: [...prefix, name.slice(0, -".md".length)].join(":") });
@@ -186,7 +186,7 @@ async function readBytes(path: string, fail: (message: string) => undefined): Pr
       const stats = await file.stat();
       if (!stats.isFile()) return fail("It is not a regular file.");
       const { size } = stats;
-      if (size > MOST_BYTES) return fail(`It has ${count(size)} bytes; the maximum is ${count(MOST_BYTES)}.`);
+      if (size > MAX_BYTES) return fail(`It has ${count(size)} bytes; the maximum is ${count(MAX_BYTES)}.`);
       return await file.readFile();
     } finally {
       await file.close();

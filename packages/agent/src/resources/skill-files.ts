@@ -4,7 +4,7 @@ import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 
 /** In all places together: a search of more was begun in the wrong place. */
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 /** Below a place. */
 const DEEPEST = 8;
 
@@ -55,12 +55,12 @@ class SkillSearch {
   /** Counted where it is looked at: what a large folder lists must not leave the folders in it without their turn. */
   #mayLook(folder: string): boolean {
     this.#seen += 1;
-    if (this.#seen === MOST_ENTRIES + 1) {
-      const most = count(MOST_ENTRIES);
+    if (this.#seen === MAX_ENTRIES + 1) {
+      const most = count(MAX_ENTRIES);
       const message = `The search for skills stopped here after ${most} files and folders. Keep skills in a folder of their own.`;
       this.problems.push({ path: folder, message });
     }
-    return this.#seen <= MOST_ENTRIES;
+    return this.#seen <= MAX_ENTRIES;
   }
 
   #enters(folder: string): boolean {

@@ -64,10 +64,10 @@ export interface ReadSkillsOptions {
 /** The fields stand at the head. */
 const HEAD_BYTES = 128 * 1024;
 /** A text for a model. */
-const MOST_BODY_BYTES = 1_000_000;
+const MAX_BODY_BYTES = 1_000_000;
 
-const MOST_NAME_CHARACTERS = 64;
-const MOST_DESCRIPTION_CHARACTERS = 1_024;
+const MAX_NAME_CHARACTERS = 64;
+const MAX_DESCRIPTION_CHARACTERS = 1_024;
 
 /**
  * The skills of some places: of a folder, each SKILL.md below it, which makes its folder a skill, and the Markdown files in
@@ -161,9 +161,9 @@ function readSkill<Place extends SkillPlace>(
         { path, message: `The name "${name}" does not work as a command: use at most ${nameRule}.` },
       ],
     };
-  if (description.length > MOST_DESCRIPTION_CHARACTERS)
+  if (description.length > MAX_DESCRIPTION_CHARACTERS)
     warn(
-      `The description has ${description.length} characters; the maximum is ${MOST_DESCRIPTION_CHARACTERS}.`,
+      `The description has ${description.length} characters; the maximum is ${MAX_DESCRIPTION_CHARACTERS}.`,
     );
   const hint = fields["argument-hint"];
   const skill = {
@@ -180,15 +180,15 @@ function readSkill<Place extends SkillPlace>(
   return { skill, problems };
 }
 
-const nameRule = `${MOST_NAME_CHARACTERS} characters: a to z, 0 to 9 and single hyphens`;
+const nameRule = `${MAX_NAME_CHARACTERS} characters: a to z, 0 to 9 and single hyphens`;
 
 function isStandardName(name: string): boolean {
-  return name.length <= MOST_NAME_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name);
+  return name.length <= MAX_NAME_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name);
 }
 
 /** What can be typed behind `/skill:` and stands in a frame; spaces are typed as they are. */
 function isCallable(name: string): boolean {
-  return name.length <= 4 * MOST_NAME_CHARACTERS && !/[\p{Cc}"<>]/u.test(name);
+  return name.length <= 4 * MAX_NAME_CHARACTERS && !/[\p{Cc}"<>]/u.test(name);
 }
 
 function isSaid(value: unknown): value is string {
@@ -253,8 +253,8 @@ export function skillMessage(
 ): string {
   let text: string;
   try {
-    text = textOf(path, MOST_BODY_BYTES + 1);
-    if (text.length > MOST_BODY_BYTES) throw new Error(`it has more than ${count(MOST_BODY_BYTES)} bytes`);
+    text = textOf(path, MAX_BODY_BYTES + 1);
+    if (text.length > MAX_BODY_BYTES) throw new Error(`it has more than ${count(MAX_BODY_BYTES)} bytes`);
   } catch (error) {
     throw new BonsaiError({
       code: "skill_unreadable",

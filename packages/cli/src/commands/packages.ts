@@ -104,7 +104,7 @@ function withMeantName(source: string, error: unknown): unknown {
   });
 }
 
-/** What a package imports in vain: without it, the extension does not load. */
+/** A warning for each import of the package that does not exist: its extension will not load. */
 async function importWarnings({ name, folder, extensions }: InstallReport): Promise<string[]> {
   const { failingImports } = await import("@bonsai-agent/extension/host");
   const { virtualModules } = await import("@bonsai-agent/app/start-extensions");

@@ -82,7 +82,7 @@ export interface AdaptedExtension {
   readonly name: string;
   /** The program that runs it. */
   readonly host: ExtensionHost;
-  /** What it may import of the program. */
+  /** The modules of the program that the extension can import. */
   readonly modules: VirtualModules;
   /** Keeps an undo until the extension is unloaded; the function returned undoes at once. */
   keep(undo: () => void): () => void;

@@ -17,7 +17,7 @@ export interface FailingImport {
   specifier: string;
   /** The name that the module does not export. Undefined if the module itself is missing. */
   name?: string;
-  /** What to use in its place. */
+  /** The replacement to suggest to the author. */
   instead?: string;
 }
 
