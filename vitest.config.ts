@@ -7,6 +7,8 @@ const include = [
   "examples/test/*.test.ts",
   "scripts/**/*.test.ts",
 ];
+/** Claims about 100 MB, a million items or many killed processes; the check has a small version of each. */
+const slow = ["packages/*/test/**/*.slow.ts", "extensions/*/test/**/*.slow.ts"];
 // What an extension's module keeps between calls is the module's, as for the extensions of one process; and who measures
 // memory wants no rubbish of others.
 const alone = ["packages/pi-adapter/test/**/*.test.ts", "packages/agent/test/tools/bash-tool.test.ts"];
@@ -24,13 +26,21 @@ export default defineConfig(({ mode }) => ({
     env: { TZ: "UTC", LAW_RUNS: mode === "laws" ? "200" : "" },
     // Files share a worker's modules: to load them for each file would take longer than the tests.
     projects: [
-      { extends: true, test: { name: "shared", include, exclude: [...alone, ...browser], isolate: false } },
-      { extends: true, test: { name: "alone", include: alone } },
+      {
+        extends: true,
+        test: {
+          name: "shared",
+          include: mode === "slow" ? slow : include,
+          exclude: [...alone, ...browser],
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: "alone", include: mode === "slow" ? [] : alone } },
       {
         extends: true,
         test: {
           name: "browser",
-          include: browser,
+          include: mode === "slow" ? [] : browser,
           isolate: false,
           globalSetup: ["packages/page/test/browser/setup.ts"],
         },
@@ -47,7 +57,7 @@ export default defineConfig(({ mode }) => ({
     // A browser, or a process, beside other tests takes its time.
     expect: { poll: { timeout: 15_000 } },
     // Crash and big-file tests start processes of their own; on two cores they need room.
-    testTimeout: mode === "laws" ? 900_000 : 60_000,
+    testTimeout: mode === "laws" || mode === "slow" ? 900_000 : 60_000,
     hookTimeout: 60_000,
   },
 }));

@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { shown, withExtension } from "./extension-setup.ts";
 
 test("a component stands in the place of the editor, has the keys, and gives a value", async () => {
@@ -137,7 +137,7 @@ test("a component that comes by itself waits until its user rests from typing", 
       }));
     } });`);
   command("/later");
-  await terminal.until((screen) => !screen.includes("/later"));
+  await vi.waitFor(() => expect(globalThis).toHaveProperty("openNow"));
   terminal.type("half");
   (globalThis as unknown as { openNow: () => void }).openNow();
   await new Promise((resolve) => setImmediate(resolve));

@@ -45,7 +45,7 @@ test("an answer that comes while the terminal changes its size, again and again,
   const { terminal } = openInteractive({ before, scenario: { contextWindow: 100_000, turn } });
   await terminal.until("scripted");
   terminal.type("Tell me\n");
-  await terminal.until("Paragraph 3.");
+  await terminal.until(() => times(terminal, "Paragraph 3.") === 1);
   for (const [columns, rows] of sizes) {
     terminal.resize(columns, rows);
     await terminal.until((screen) => screen.match(new RegExp(`^─{${columns}}$`, "gm"))?.length === 2);
