@@ -55,9 +55,9 @@ export { tokenDigits, tokensText, usdColumn, usdText } from "./numbers.ts";
 export { isOfProgram, isProgramText } from "./program-text.ts";
 export { type QuotedFiles, quotedFiles } from "./quoted-files.ts";
 export { type ReadableLine, readableLines, readableSummary } from "./readable-summary.ts";
+export { isSecretName } from "./secret-rules.ts";
 export { type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
 export {
-  isSecretName,
   type RedactOptions,
   redactSecrets,
   SecretFilter,

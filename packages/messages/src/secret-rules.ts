@@ -1,0 +1,221 @@
+import { secretShapes } from "./secret-shapes.ts";
+
+/** Shorter values occur in too many words. */
+export const MIN_SECRET_CHARS = 8;
+/** A value without digits is looked for elsewhere only from this length on. */
+export const MIN_WORD_CHARS = 16;
+/** Maximum length of the name before a value. */
+export const MAX_NAME_CHARS = 99;
+
+/** Words in the names of secrets. */
+const WORDS =
+  "secret|passw(?:or)?[dt]|passphrase|passcode|[-_]pass(?![a-z])|[-_]pwd|(?:api|access|private|client|signing|encryption|master|auth)[-_]?key|credential|token|_auth(?![a-z])|contraseña|密码|密碼|パスワード|пароль";
+const SECRET_WORD = new RegExp(WORDS, "i");
+/** Ends of names that describe a secret: `token_type`, `passwordPolicy`, `secretName`. */
+const ABOUT_A_SECRET =
+  /(?:[-_]|(?<=[a-z]))(?:names?|ids?|type|kind|file|path|dir|ur[li]|env|header|prefix|suffix|length|count|limit|budget|size|min|max|policy|rules?|field|label|hint|placeholder|prompt|message|error|version|format|pattern|schema|ttl|expir\w{0,9}|expires[-_]?(?:in|at)|ref|arn|host|provider|source|manager|store|service|endpoint|algorithm|required|enabled|usage|rate)$/i;
+/** True for the name of a variable, a field or a header whose value is a secret. */
+export function isSecretName(name: string): boolean {
+  const bare = name.replaceAll(/^[-_]+|[-_\d]+$/g, "");
+  if (!SECRET_WORD.test(bare) || ABOUT_A_SECRET.test(bare)) return false;
+  // A count of tokens is no secret.
+  return !/token/i.test(bare) || /token(?:[-_][A-Z]+)?$|secret|passw|key/i.test(bare);
+}
+
+/** Alternatives of a pattern: how keys of issuers begin. */
+export function beginnings(isCommon: boolean): string {
+  const shapes = secretShapes.filter(({ isCommonBeginning = false }) => isCommonBeginning === isCommon);
+  return shapes.flatMap(({ beginning = [] }) => beginning).join("|");
+}
+
+/** A text without a match of it has no secret. */
+export const HINT = new RegExp(
+  `${beginnings(false)}|${beginnings(true)}|${WORDS}|_KEY|-----(?:BEGIN|END)|hooks\\.slack|authorization|cookie|bearer|basic|@|[?&]|-u`,
+  "i",
+);
+
+export interface Rule {
+  kind: string;
+  /** Its group `before` is the text before the value, its group `value` follows. */
+  pattern: RegExp;
+  /** The part of the value, from its beginning, that is the secret; undefined if none is. Default: the whole match. */
+  secretOf?: (value: string, before: string, next: string) => string | undefined;
+}
+
+/** How a value is written after its name. */
+type Notation = "line" | "quoted" | "bare" | "prose";
+
+/** From the word on; a callback finds the beginning of the name. */
+const NAME = String.raw`(?:${WORDS}|_KEY(?!\w))[\p{L}\d_-]{0,60}`;
+
+function named(notation: Notation, pattern: string): Rule {
+  const secretOf: Rule["secretOf"] = (value, before, next) => namedSecret({ notation, value, before, next });
+  return { kind: "secret", pattern: new RegExp(pattern, "gimu"), secretOf };
+}
+
+/**
+ * Secrets by their own form, or by the text before them.
+ *
+ * Invariant: time is linear. A pattern takes what it walks over, or nothing can begin within it, or it is bounded.
+ */
+export const RULES: readonly Rule[] = [
+  ...secretShapes.map(({ kind, pattern }) => ({ kind, pattern })),
+  {
+    kind: "authorization",
+    pattern: /\b(?<before>(?:Bearer|Basic)\s+["'`]?)(?!(?:Bearer|Basic|HTTP)\b)(?<value>[^\s"'`,;}]+)/gi,
+    secretOf: (value) => {
+      const token = /^[A-Za-z0-9._~+/=-]{8,}/.exec(value)?.[0] ?? "";
+      return isMixed(token) && !isPlaceholder(token) ? token : undefined;
+    },
+  },
+  {
+    kind: "authorization",
+    pattern:
+      /(?<before>\bauthorization\\?["']?[ \t]{0,9}[:=][ \t]{0,9}\\?["'`]?(?:[A-Za-z-]{3,20} {1,9})?)(?<value>[^\s"'`,;}\\]{8,4000})/gi,
+    secretOf: (value) =>
+      isPlaceholder(value) || !(isMixed(value) || isMixedCase(value)) ? undefined : value,
+  },
+  {
+    kind: "cookie",
+    pattern:
+      /(?<before>\bcookie\\?["']?[ \t]{0,9}[:=][ \t]{0,9}\\?["'`]?[\w.-]{1,99}=)(?<value>[^\n"'`\\]{4,4000})/gi,
+    secretOf: (value) => (isPlaceholder(value) ? undefined : value),
+  },
+  {
+    kind: "password",
+    pattern: /(?<before>:\/\/[^\s:@/"'`<>]{0,100}:)(?<value>[^\s/"'`<>]{1,200})(?=@)/g,
+    secretOf: (value) => (isPlaceholder(value) || isWordForSecret(value) ? undefined : value),
+  },
+  {
+    kind: "token",
+    pattern: /(?<before>:\/\/)(?<value>[\w-]{16,200})(?=@)/g,
+    secretOf: (value) => (isMixed(value) ? value : undefined),
+  },
+  {
+    kind: "secret",
+    pattern:
+      /(?<before>[?&](?:[\w.-]{0,40}(?:key|token|secret|passw(?:or)?d|pwd|credential|signature)|sig|auth)=)(?<value>[^\s&#"'`<>\\)\]]{6,4000})/gi,
+    secretOf: (value) =>
+      !isPlaceholder(value) && (isMixed(value) || value.length >= MIN_WORD_CHARS) ? value : undefined,
+  },
+  {
+    kind: "password",
+    pattern: /(?<before>(?<!\S)(?:-u|--user)[= ]["']?[^\s:"'@/]{1,64}:)(?<value>[^\s"'@/]{4,200})/g,
+    secretOf: (value) => (isMixed(value) && !isPlaceholder(value) ? value : undefined),
+  },
+  {
+    kind: "password",
+    pattern: /(?<before>\blogin[ \t]\S{1,100}\s{1,9}password[ \t])(?<value>\S{4,200})/g,
+    secretOf: (value) => (isPlaceholder(value) ? undefined : value),
+  },
+  // `NAME=value`, `export NAME=value`, `name: value`: the value ends with its line. The line can be part of a patch.
+  named(
+    "line",
+    String.raw`(?<before>^[ \t]{0,40}(?:[-+>|][ \t]{0,9}|\d{1,6}[ \t]{0,9}[|:→\t][ \t]{0,9})?(?:(?:export|set|declare -x|ENV|ARG)[ \t]{1,9})?(?:(?!${WORDS}|_KEY)[\w./:@-]){0,99}${NAME}(?:=|:[ \t]{1,9}(?=\S{1,4000}$)))(?<value>(?!["'\x60])\S{4,4000})`,
+  ),
+  named(
+    "quoted",
+    String.raw`(?<before>${NAME}(?:\\?["']?\]?\s{0,9}(?::=|=>|[:=：])\s{0,9}|["'],\s{0,9}(?=\S{0,9}\d))\\?(?<quote>["'\x60]))(?<value>(?:(?!\k<quote>)[^\s\\]|\\[^\s"'\x60n]){4,4000})(?=\\?\k<quote>)`,
+  ),
+  named(
+    "bare",
+    String.raw`(?<before>${NAME}(?:\\?["']?\s{0,9}(?::=|=>|[:=：])\s{0,9}|>(?=[^\s<]{4,200}</)))(?<value>[^\s"'\x60,;()<>{}[\]|\\]{4,4000})`,
+  ),
+  named(
+    "prose",
+    String.raw`(?<before>(?:\b(?:password|passphrase|passcode|secret|token|(?:api|access|private|secret) key)(?:\s{1,9}(?:is|ist|es|est)\s{1,9}|\s{0,9}[:=]\s{0,9})|(?<![\w-])--(?:[\w-]{0,40}-)?(?:password|passphrase|secret|token|(?:api|access|secret)-?key)[= ]|(?:密码|密碼|パスワード)\s{0,9}(?:是|は|[:：])\s{0,9})["'\x60]?)(?<value>[^\s"'\x60,;()<>{}|\\]{6,4000})`,
+  ),
+];
+
+/** The last name, without the escaped line end before it. */
+const NAME_AT_END = /(?:\\[nrt])?([\p{L}\d_-]*[\p{L}\d_])(?=[^\p{L}\d_-]*$)/u;
+
+/** Punctuation directly after a value. */
+const ENDS: Record<Notation, RegExp> = {
+  line: /["'`][,;)}\]]{0,3}$/,
+  quoted: /$^/,
+  bare: /[.:]+$/,
+  prose: /[.?!:]+$/,
+};
+
+interface NamedValue {
+  notation: Notation;
+  value: string;
+  /** Ends with the name and the separator. */
+  before: string;
+  /** The character after the value. */
+  next: string;
+}
+
+/** The value without its punctuation, if its name and its look make it a secret. */
+function namedSecret({ notation, value, before, next }: NamedValue): string | undefined {
+  const bare = value.replace(ENDS[notation], "");
+  if (next === "(" || isPlaceholder(bare) || isCode(bare) || TYPE_WORD.test(bare)) return undefined;
+  const [, name = ""] = NAME_AT_END.exec(before.slice(-2 * MAX_NAME_CHARS)) ?? [];
+  const isConstant = /[A-Z]/.test(name) && !/[a-z]/.test(name);
+  const isSaid = notation === "prose" || isSecretName(name);
+  if (!isSaid) return isConstant && bare.length >= MIN_WORD_CHARS && isMixed(bare) ? bare : undefined;
+  const isPassword = /pass|pwd|密|パス|пароль|contra/i.test(notation === "prose" ? before : name);
+  const isAssigned = notation === "quoted" || (notation === "line" && before.endsWith("="));
+  const isSecret = isMixed(bare)
+    ? bare.length >= (isPassword || isConstant ? 6 : MIN_SECRET_CHARS) &&
+      (isPassword || isConstant || isAssigned || !isNameInCode(bare))
+    : notation !== "prose" && isPhrase(bare, { notation, name, before, isConstant, isPassword });
+  return isSecret ? bare : undefined;
+}
+
+interface PhraseAt {
+  notation: Notation;
+  name: string;
+  before: string;
+  isConstant: boolean;
+  isPassword: boolean;
+}
+
+/** A secret without digits, or of digits alone, is told by the way it is written. */
+function isPhrase(value: string, { notation, name, before, isConstant, isPassword }: PhraseAt): boolean {
+  if (isWordForSecret(value)) return false;
+  if (!/(?:secret|passw(?:or)?[dt]|passphrase|passcode|pass|pwd|token|key)[-_\d]*$/i.test(name)) return false;
+  if (/^\d+$/.test(value)) return isPassword;
+  if (value.length < 6) return false;
+  if (notation === "quoted" || (isConstant && /[=:]$/.test(before.trimEnd()) && notation === "line"))
+    return true;
+  if (isConstant && before.endsWith("=")) return true;
+  // In a file of settings; code ends its lines with a comma or a semicolon, and names what it assigns.
+  if (notation === "line" && isPassword && before.endsWith("="))
+    return !/[,;]$/.test(value) && !SECRET_WORD.test(value);
+  return value.length >= MIN_SECRET_CHARS && /[A-Za-z][-!@#%^&*+~][A-Za-z]/.test(value);
+}
+
+export function isMixed(value: string): boolean {
+  return /\d/.test(value) && /[A-Za-z]/.test(value);
+}
+
+function isMixedCase(value: string): boolean {
+  return /[a-z]/.test(value) && /[A-Z]/.test(value);
+}
+
+/** `$TOKEN`, `<your-key>`, `%KEY%`, `{{ key }}`, `***`, `process.env.KEY`, `your-api-key-1`, and our own marks. */
+function isPlaceholder(value: string): boolean {
+  return /^(?:[$%<>{[*=&.…:^]|\/\^|process\.|import\.|env[.[]|os\.|your|x{3,}|(.)\1*$)/i.test(value);
+}
+
+/** The word for a secret instead of one: `user:password@`. */
+function isWordForSecret(value: string): boolean {
+  return /^(?:my[-_]?)?(?:user|pass(?:w(?:or)?d)?|pwd|secret|token|(?:api[-_]?)?key|changeme)$/i.test(value);
+}
+
+const TYPE_WORD =
+  /^(?:string|number|boolean|undefined|required|optional|object|null|none|true|false|any|unknown|never|bytes|(?:u?int|float|utf|base|big(?:u?int)?)-?\d+\w*)\b/i;
+
+/** A path through objects, or a call. */
+function isCode(value: string): boolean {
+  return /^[A-Za-z_$][\w$]*(?:(?:\?*\.[A-Za-z_$][\w$]*){1,9}[,;]?|[\w$.]*\((?:.*\)[,;]?)?)$|^(?:new|await|typeof)$/.test(
+    value,
+  );
+}
+
+/** Letters with at most one number in them: `base64Secret`. */
+function isNameInCode(value: string): boolean {
+  return value.length < 24 && /^[A-Za-z_$]+\d{0,4}[A-Za-z_$]*[,;]?$/.test(value);
+}
