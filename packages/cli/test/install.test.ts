@@ -166,6 +166,7 @@ describe("bonsai update", () => {
       grep -q "\\"$name\\"" package.json || continue
       version=$(cat "${registry}/$name") || { echo '{"error": {"code": "E404", "summary": "gone"}}' | tr -d '\\n'; exit 1; }
       mkdir -p "node_modules/$name" && cd "node_modules/$name" && touch index.ts
+      test "$version" = 1.3.0 && echo 'import { noSuchName } from "@earendil-works/pi-ai"; noSuchName();' > index.ts
       echo "{\\"name\\": \\"$name\\", \\"version\\": \\"$version\\", \\"bonsai\\": {\\"extensions\\": [\\"./index.ts\\"]}}" > package.json
     done`;
     mkdirSync(registry);
@@ -201,6 +202,16 @@ describe("bonsai update", () => {
     expect(packages.find(({ name }) => name === "behind")?.version).toBe("1.2.0");
     const again = await runCli(["update", "behind"], options);
     expect(again.stdout).toMatch(/^behind +1\.2\.0 is the newest version\nUpdated 0 packages\./);
+  });
+
+  test("names imports of the new version that will fail", async () => {
+    const { options, publish } = await installed();
+    publish("behind", "1.3.0");
+    const { code, stderr } = await runCli(["extension", "update"], options);
+    const said = stderr.replaceAll(/\s+/g, " ");
+    expect(code).toBe(0);
+    expect(said).toContain("behind: index.ts:1 imports noSuchName from @earendil-works/pi-ai");
+    expect(said).not.toContain("ahead");
   });
 
   test("a record that is damaged is named, and the others are updated", async () => {

@@ -5,10 +5,10 @@ import { isInteractiveTerminal } from "@bonsai-agent/app/io";
 import { type Line, marked, paragraph, span, table } from "@bonsai-agent/app/line";
 import { didYouMean } from "@bonsai-agent/app/nearest-word";
 import { counted } from "@bonsai-agent/app/numbers";
-import { withProgress } from "@bonsai-agent/app/output";
+import { type Output, withProgress } from "@bonsai-agent/app/output";
 import { shownPath } from "@bonsai-agent/app/paths";
 import { oneLine, wrap } from "@bonsai-agent/app/terminal-text";
-import type { FindProblem } from "@bonsai-agent/extension/host";
+import type { FailingImport, FindProblem } from "@bonsai-agent/extension/host";
 import {
   allPackageResources,
   firstPartyExtensions,
@@ -76,12 +76,7 @@ function installFrom(source: string, { io, output }: Invocation): Promise<ExitCo
       );
       const report = installReport(installed);
       output.result(report, () => installView(report, { width: output.width, cwd: io.cwd }));
-      for (const message of await importWarnings(report))
-        output.notify({
-          /** An added extension imports a name or a module that it will not get. */
-          code: "extension_import_missing",
-          message,
-        });
+      await warnOfImports(output, installed.package, installed.entries);
       return ExitCode.done;
     } catch (error) {
       if (!signal.aborted) throw withMeantName(source, error);
@@ -104,19 +99,30 @@ function withMeantName(source: string, error: unknown): unknown {
   });
 }
 
-/** A warning for each import of the package that does not exist: its extension will not load. */
-async function importWarnings({ name, folder, extensions }: InstallReport): Promise<string[]> {
+/** Warns of each import of a package that does not exist: its extension will not load. */
+async function warnOfImports(
+  output: Output,
+  { name, folder }: InstalledPackage,
+  entries: readonly string[],
+): Promise<void> {
   const { failingImports } = await import("@bonsai-agent/extension/host");
   const { virtualModules } = await import("@bonsai-agent/app/start-extensions");
-  const found = await Promise.all(extensions.map((entry) => failingImports(entry, virtualModules())));
-  const warnings = found.flat().map(({ path, line, specifier, name: wanted, instead }) => {
-    const place = `${name}: ${relative(realpathSync(folder), path) || basename(path)}:${line}`;
-    if (wanted !== undefined)
-      return `${place} imports ${wanted} from ${specifier}, but Bonsai's ${specifier} does not export it. The extension will not load.${instead === undefined ? "" : ` ${instead}`}`;
-    const missing = specifier.startsWith(".") ? "that file does not exist" : "it is not installed";
-    return `${place} imports ${specifier}, but ${missing}. The extension will not load.`;
+  const found = await Promise.all(entries.map((entry) => failingImports(entry, virtualModules())));
+  const warnings = found.flat().map((failing) => {
+    const path = relative(realpathSync(folder), failing.path) || basename(failing.path);
+    return `${name}: ${path}:${failing.line} imports ${problemOf(failing)} The extension will not load.${failing.instead === undefined ? "" : ` ${failing.instead}`}`;
   });
-  return [...new Set(warnings)];
+  for (const message of new Set(warnings))
+    output.notify({
+      /** An added or updated extension imports a name or a module that it will not get. */
+      code: "extension_import_missing",
+      message,
+    });
+}
+
+function problemOf({ specifier, name }: FailingImport): string {
+  if (name !== undefined) return `${name} from ${specifier}, but Bonsai's ${specifier} does not export it.`;
+  return `${specifier}, but ${specifier.startsWith(".") ? "that file does not exist" : "it is not installed"}.`;
 }
 
 function installReport({ package: installed, entries, replaced }: Installation): InstallReport {
@@ -208,6 +214,7 @@ export function update({ args, io, output }: Invocation): Promise<ExitCode> {
       const problems = name === undefined ? installedPackages(place.home).problems : [];
       const report: UpdateReport = { command, packages: updates.map(packageUpdate), problems };
       output.result(report, () => updateView(report, output.width));
+      for (const { after, entries = [] } of updates) await warnOfImports(output, after, entries);
       const isDone = problems.length === 0 && updates.every(({ status }) => status !== "failed");
       return isDone ? ExitCode.done : ExitCode.failed;
     } catch (error) {

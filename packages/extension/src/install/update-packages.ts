@@ -21,6 +21,8 @@ export interface PackageUpdate {
    * command. `failed`: it is as before.
    */
   status: "updated" | "current" | "pinned" | "local" | "shipped" | "failed";
+  /** Absolute paths of its extensions, if it was installed anew. */
+  entries?: readonly string[];
   /** Of what failed. */
   error?: unknown;
 }
@@ -54,8 +56,8 @@ function keptStatus({ source }: InstalledPackage): "pinned" | "local" | "shipped
 
 async function updated(before: InstalledPackage, options: UpdatePackagesOptions): Promise<PackageUpdate> {
   try {
-    const { package: after } = await installPackage({ ...options, source: before.source });
-    return { before, after, status: after.version === before.version ? "current" : "updated" };
+    const { package: after, entries } = await installPackage({ ...options, source: before.source });
+    return { before, after, entries, status: after.version === before.version ? "current" : "updated" };
   } catch (error) {
     options.signal?.throwIfAborted();
     return { before, after: before, status: "failed", error };
