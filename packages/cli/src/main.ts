@@ -13,12 +13,15 @@ function printVersion(): void {
 }
 
 async function runProgram(): Promise<void> {
-  const [{ run, wantsJson }, { interruptRunning, processIo }] = await Promise.all([
+  const [{ run, wantsJson }, { interruptRunning, processIo }, { hasProxy }] = await Promise.all([
     import("./program.ts"),
     import("@bonsai-agent/app/io"),
+    import("@bonsai-agent/app/proxy"),
   ]);
   const unwritten = firstWriteError(() => interruptRunning("The program that reads the output closed it."));
   const io = processIo();
+  // Loaded only when needed: the library would cost a tenth of the start.
+  if (hasProxy(io.env)) (await import("@bonsai-agent/app/proxy-dispatcher")).dispatchThroughProxies(io.env);
   process.exitCode = await run(argv, io);
   if (process.exitCode === ExitCode.cancelled) setTimeout(() => process.exit(), endGraceMs).unref();
   const error = await unwritten();

@@ -1,0 +1,77 @@
+import { ProviderError } from "@bonsai-agent/models";
+import { Agent, Dispatcher, ProxyAgent, setGlobalDispatcher } from "undici";
+import { type ChosenProxy, type Environment, proxyFor } from "./proxy.ts";
+
+/**
+ * Sends every fetch of this process through the proxies of the environment: undici registers a dispatcher for Node's own
+ * fetch too. Programs that run on Node's `http` module, and child processes, are not concerned.
+ */
+export function dispatchThroughProxies(env: Environment): void {
+  setGlobalDispatcher(new ProxyDispatcher(env));
+}
+
+/** Sends each request directly or through its proxy. Errors of a proxied request name the proxy, without its password. */
+export class ProxyDispatcher extends Dispatcher {
+  readonly #env: Environment;
+  readonly #direct = new Agent();
+  readonly #proxies = new Map<string, ProxyAgent>();
+
+  constructor(env: Environment) {
+    super();
+    this.#env = env;
+  }
+
+  override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
+    const target = new URL(String(options.origin));
+    const proxy = proxyFor(target, this.#env);
+    if (proxy === undefined) return this.#direct.dispatch(options, handler);
+    const agent = this.#agent(proxy);
+    const { onResponseError } = handler;
+    handler.onResponseError = (controller, error) =>
+      onResponseError?.call(handler, controller, withProxy(error, proxy, target));
+    return agent.dispatch(options, handler);
+  }
+
+  override async close(): Promise<void> {
+    await Promise.all([this.#direct, ...this.#proxies.values()].map((agent) => agent.close()));
+  }
+
+  #agent(proxy: ChosenProxy): ProxyAgent {
+    const known = this.#proxies.get(proxy.address);
+    if (known !== undefined) return known;
+    const url = URL.parse(proxy.address.replace(/^socks5h:/, "socks5:"));
+    if (url === null || !/^(?:https?|socks5?):$/.test(url.protocol))
+      throw refusal(
+        `${proxy.variable} does not contain the address of a proxy. Write it as http://HOST:PORT or socks5://HOST:PORT.`,
+      );
+    const agent = new ProxyAgent({ uri: url.href });
+    this.#proxies.set(proxy.address, agent);
+    return agent;
+  }
+}
+
+function withProxy(error: Error, proxy: ChosenProxy, target: URL): Error {
+  const named = `the proxy ${URL.parse(proxy.address)?.origin ?? ""} (${proxy.variable})`;
+  const status = /Proxy response \((\d+)\)/.exec(error.message)?.[1] ?? /\((407)\)/.exec(error.message)?.[1];
+  if (status === "407")
+    return refusal(
+      `${capital(named)} asks for a user and a password, or refuses the given ones. Write ${proxy.variable} as http://USER:PASSWORD@HOST:PORT.`,
+    );
+  if (status !== undefined) {
+    const message = `${capital(named)} does not connect to ${target.host} (status ${status}).`;
+    return status.startsWith("4") ? refusal(message) : new Error(message);
+  }
+  // An abort is the caller's own; undici throws one for a refused tunnel too.
+  if (error.name === "AbortError" || error.name === "TimeoutError") return error;
+  // Without the code: a refused connection would be taken for the model's server.
+  return new Error(`${error.message} (through ${named})`);
+}
+
+/** The same request would be refused again. */
+function refusal(message: string): ProviderError {
+  return new ProviderError({ kind: "refused", code: "proxy_refused", message });
+}
+
+function capital(text: string): string {
+  return `${text[0]!.toUpperCase()}${text.slice(1)}`;
+}
