@@ -1,4 +1,4 @@
-import { digestText, recordAfter, type SpanRecord } from "@bonsai-agent/digest";
+import { digestText, recordAfter, type SpanRecord, summaryProse } from "@bonsai-agent/digest";
 import type { Message, Usage } from "@bonsai-agent/messages";
 
 /** What a summary is of: the history before the cut, the early part of a split turn, or a branch that was left. */
@@ -145,9 +145,14 @@ function digestOf(request: SummaryRequest): string {
   const maxTokens = Math.floor(Math.min(DIGEST_TOKENS, request.maxSummaryTokens) * KIND_SHARE[kind]);
   return digestText({
     record,
-    earlierSummary: previousSummary,
+    earlierSummary: [previousSummary, ...prosesOf(messages, "compactionSummary")].join("\n"),
+    branchSummaries: prosesOf(messages, "branchSummary"),
     focus,
     areWordsCarried,
     maxTokens,
   });
+}
+
+function prosesOf(messages: readonly Message[], role: "branchSummary" | "compactionSummary"): string[] {
+  return messages.flatMap((message) => (message.role === role ? [summaryProse(message)] : []));
 }

@@ -68,7 +68,7 @@ export function editedIds({ edits }: ContextView, kind: PlannedEdit["kind"]): st
 
 /** All but the summary of an earlier compaction. */
 export function besideSummary(items: readonly ViewItem[]): readonly ViewItem[] {
-  return items.filter(({ message }) => message.role !== "compactionSummary");
+  return items.filter(({ entry }) => entry.type !== "compaction");
 }
 
 /** The view's estimated tokens. */

@@ -3,13 +3,15 @@ import { clippedTexts, rareTerms } from "./clip.ts";
 import { PASTED } from "./paste-lines.ts";
 import { ownWords } from "./pasted.ts";
 import { reportShape, routineShape, sentencesOf, termsIn, textsIn } from "./sentence.ts";
-import { isSaid, type SourceMessage } from "./source.ts";
+import { isSaid, programText, type SourceMessage } from "./source.ts";
 
-/** Something that the agent said. */
+/** Something that the agent, an extension or another program said. */
 export interface Closing {
   /** The number of the user's message that it came after. */
   turn: number;
   entryId?: string | undefined;
+  /** The author. Default: the agent. */
+  by?: string | undefined;
   text: string;
   /** True for what it said on the way, not at the end of its turn. */
   isInterim?: boolean | undefined;
@@ -24,30 +26,30 @@ export interface Closing {
 export function closingsIn(messages: readonly SourceMessage[], turn: number, isLastOpen: boolean): Closing[] {
   const closings: Closing[] = [];
   let number = turn;
-  let isOpen = false;
+  let open: Closing | undefined;
   let isAnnounced = false;
   for (const { message, entryId } of messages) {
     if (isSaid(message)) {
       number += 1;
-      isOpen = false;
+      open = undefined;
     }
+    const told = programText(message);
+    if (told !== undefined) closings.push({ turn: number, entryId, ...told, isInterim: true });
     if (message?.role !== "assistant") continue;
     const text = spoken(contentText(message.content));
     if (text === "") continue;
-    const before = closings.at(-1);
-    if (isOpen && before !== undefined) {
-      before.isInterim = true;
-      if (isAnnounced) closings.pop();
+    if (open !== undefined) {
+      open.isInterim = true;
+      if (isAnnounced) closings.splice(closings.indexOf(open), 1);
     }
-    closings.push({ turn: number, entryId, text });
-    isOpen = true;
+    open = { turn: number, entryId, text };
+    closings.push(open);
     isAnnounced = announces(
       text,
       toolCalls(message).flatMap((call) => textsIn(call.arguments)),
     );
   }
-  const last = closings.at(-1);
-  if (isLastOpen && isOpen && last !== undefined) last.isInterim = true;
+  if (isLastOpen && open !== undefined) open.isInterim = true;
   return closings;
 }
 
@@ -121,10 +123,10 @@ function withoutRepeats(closings: readonly Closing[]): Closing[] {
 }
 
 /** A line of its own, with the number of the user's message that it came after. */
-export function closingLine({ turn, entryId, text, isOnBranch }: Closing): string {
+export function closingLine({ turn, entryId, by = "agent", text, isOnBranch }: Closing): string {
   const address = entryId === undefined ? "" : ` [${entryId}]`;
   const branch = isOnBranch ? " (on another branch)" : "";
-  return `${turn}. agent${address}${branch}: ${onOneLine(text)}`;
+  return `${turn}. ${by}${address}${branch}: ${onOneLine(text)}`;
 }
 
 /** Without a pattern: one with blanks around the break would take the square of a run of blanks. */

@@ -10,6 +10,8 @@ export interface DigestOptions {
   record: SpanRecord;
   /** The summary that stood first before, of whoever made it. Default: none. */
   earlierSummary?: string | undefined;
+  /** Summaries of branches that the span contains, oldest first. Default: none. */
+  branchSummaries?: readonly string[] | undefined;
   /** What the user asked to dwell on. */
   focus?: string | undefined;
   /** True where the user's words stand beside the digest; else they are in it. Default false. */
@@ -21,6 +23,9 @@ export interface DigestOptions {
 const INTRODUCTION =
   "[This extract was made without a model. It quotes the session, oldest first, and draws no conclusions. Brackets name the entry of a line.]";
 const EARLIER = "## Earlier summary";
+const BRANCH = "# Summary of another branch";
+/** Below every heading. */
+const TEXT_LEVEL = 7;
 
 /** What each part may take of what is left when it is its turn. */
 const SHARES = { irreversible: 0.3, failing: 0.5, todos: 0.6, standing: 0.6, earlier: 0.6, words: 0.7 };
@@ -39,15 +44,16 @@ export function digestText(options: DigestOptions): string {
 
 /** @returns about so many tokens at most */
 function textWithin(options: DigestOptions): string {
-  const { record, earlierSummary = "", areWordsCarried = false, maxTokens, focus } = options;
+  const { record, earlierSummary = "", branchSummaries = [], maxTokens, focus } = options;
   const { failing, irreversible, openTodos } = record.outcomes;
   const budget = new Budget(maxTokens - byScript(INTRODUCTION) - HEADINGS_TOKENS);
   const undone = budget.newest(irreversible.map(irreversibleLine), SHARES.irreversible);
   const failed = budget.newest(failing.map(failingLine), SHARES.failing);
   const todos = budget.newest(openTodos.map(todoLine), SHARES.todos);
   const standing = budget.take(standingLines(record, budget.left * SHARES.standing, focus));
-  const earlier = budget.take(earlierNotes(earlierSummary, budget.left * SHARES.earlier));
-  const said = areWordsCarried ? [] : conversationLines(record, budget.left, focus);
+  const notes = [notesOf(earlierSummary), ...branchSummaries.map((summary) => branchNotes(summary, record))];
+  const earlier = budget.take(clippedNotes(notes.join("\n"), budget.left * SHARES.earlier));
+  const said = options.areWordsCarried ? [] : conversationLines(record, budget.left, focus);
   const parts = [
     section(EARLIER, earlier),
     section("## Conversation", said),
@@ -76,7 +82,7 @@ function standingLines({ closings }: SpanRecord, maxTokens: number, focus?: stri
 
 /** Where things stand, in the agent's words. */
 export function lastAnswer(closings: readonly Closing[]): Closing | undefined {
-  const own = closings.filter(({ isOnBranch }) => !isOnBranch);
+  const own = closings.filter(({ by, isOnBranch }) => by === undefined && !isOnBranch);
   return own.findLast(({ isInterim }) => !isInterim) ?? own.at(-1);
 }
 
@@ -160,26 +166,33 @@ function countsOf({ turns, terms }: SpanRecord): string {
   return `Summarised: ${terms.messages} ${terms.messages === 1 ? "message" : "messages"}, ${turns} of them from the user.`;
 }
 
-/** What is kept of a former summary; of a digest, the notes that it was made with: the rest is in the record. */
-function earlierNotes(summary: string, maxTokens: number): string[] {
-  const notes = isDigest(summary) ? notesIn(summary) : summary;
+/** The notes of an earlier summary. Those of a digest are its own earlier notes: the record contains the rest. */
+function notesOf(summary: string): string {
+  return isDigest(summary) ? notesIn(summary) : summary;
+}
+
+/** The same of a branch; all of a digest that the record does not know. */
+function branchNotes(summary: string, { words, closings }: SpanRecord): string {
+  const isRecorded = [...words.said, ...closings].some(({ isOnBranch }) => isOnBranch);
+  const notes = isRecorded ? notesOf(summary) : summary.replace(INTRODUCTION, "");
+  return notes.trim() === "" ? "" : `${BRANCH}\n${notes}`;
+}
+
+/** The lines that fit, below those headings that still have a line below them. */
+function clippedNotes(notes: string, maxTokens: number): string[] {
   const lines = notes.split("\n").filter((line) => line.trim() !== "");
   const said = lines.map((line) => (isHeading(line) ? "" : line));
   const options = { maxTokens, tokensBeside: () => 1, recency: 0, shapeOf: reportShape };
   const kept = clippedTexts(said, options);
-  // A heading stands where something of what is below it does.
   const shown: string[] = [];
-  let isFollowed = false;
+  let levelBelow = 0;
   for (let at = lines.length - 1; at >= 0; at--) {
     const line = lines[at]!;
-    if (!isHeading(line)) {
-      const text = kept[at];
-      if (text !== undefined) shown.push(text);
-      isFollowed ||= text !== undefined;
-      continue;
-    }
-    if (isFollowed) shown.push(`**${line.replace(/^#+\s*/, "")}**`);
-    isFollowed = false;
+    const text = isHeading(line) ? `**${line.replace(/^#+\s*/, "")}**` : kept[at];
+    const level = isHeading(line) ? line.search(/[^#]/) : TEXT_LEVEL;
+    if (text === undefined || (level < TEXT_LEVEL && level >= levelBelow)) continue;
+    shown.push(text);
+    levelBelow = level;
   }
   return shown.reverse();
 }

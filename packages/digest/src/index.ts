@@ -11,6 +11,6 @@ export {
   storedRecord,
 } from "./record.ts";
 export { contentWords, termsIn, textsIn } from "./sentence.ts";
-export type { SourceMessage } from "./source.ts";
+export { type SourceMessage, summaryProse } from "./source.ts";
 export { termLines } from "./terms.ts";
 export { clippedWords, type SaidMessage, type UserWords, wordLines } from "./words.ts";

@@ -62,7 +62,7 @@ export function recordAfter(options: RecordOptions): SpanRecord {
   messages.forEach(({ record: branch }, at) => {
     if (branch === undefined) return;
     record = withBranch(withMessages(record, messages.slice(from, at)), branch);
-    from = at + 1;
+    from = at;
   });
   const whole = withMessages(record, messages.slice(from), following);
   return {
@@ -154,7 +154,7 @@ function listOf<Item>(item: z.ZodType<Item>) {
 }
 
 const closingsSchema = listOf(
-  z.object({ turn: count, entryId: optionalText, text, isInterim: flag, isOnBranch: flag }),
+  z.object({ turn: count, entryId: optionalText, by: optionalText, text, isInterim: flag, isOnBranch: flag }),
 );
 
 const recordSchema = z.object({

@@ -1,11 +1,16 @@
 import {
   type BashExecutionMessage,
+  type CustomMessage,
+  contentText,
   isOfProgram,
   type Message,
   saidText,
+  shortened,
   type UserMessage,
   withoutReminders,
 } from "@bonsai-agent/messages";
+import { CONTINUE_CUSTOM_TYPE, PIN_CUSTOM_TYPE, UNPIN_CUSTOM_TYPE } from "@bonsai-agent/messages/frames";
+import { readSummary } from "@bonsai-agent/messages/marks";
 import { ownWords } from "./pasted.ts";
 
 /** A message, and the entry that it comes from where there is one. */
@@ -42,3 +47,33 @@ export function typedText(message: UserMessage): string {
   typed.set(message, text);
   return text;
 }
+
+/** The notes of a summary in the context, without the frame and the carried data. */
+export function summaryProse({ summary }: { summary?: unknown }): string {
+  return typeof summary === "string" ? readSummary(summary).prose.trim() : "";
+}
+
+/** Text that an extension or another program put into the context, and its author; undefined for any other message. */
+export function programText(message: Message): { by: string; text: string } | undefined {
+  const type = programType(message);
+  if (type === undefined || CARRIED_TYPES.has(type)) return undefined;
+  const { content } = message as CustomMessage | UserMessage;
+  const text = withoutReminders(contentText(content)).trim();
+  const by = type === "" || type.startsWith("bonsai.") ? "program" : `extension ${type}`;
+  return { by, text: shortened(ownWords(text), MAX_PROGRAM_CHARS) || "(no text)" };
+}
+
+/** The type of an extension's message; empty for a user message of a program. */
+function programType(message: Message): string | undefined {
+  if (message?.role === "custom") return String(message.customType);
+  return message?.role === "user" && isOfProgram(message) ? "" : undefined;
+}
+
+/** Pins are carried as data, and a request to continue says nothing. */
+const CARRIED_TYPES: ReadonlySet<string> = new Set([
+  PIN_CUSTOM_TYPE,
+  UNPIN_CUSTOM_TYPE,
+  CONTINUE_CUSTOM_TYPE,
+]);
+/** About 250 tokens: the beginning identifies a longer text. */
+const MAX_PROGRAM_CHARS = 1_000;

@@ -1,6 +1,6 @@
 import { byScript, contentText, RECALL_TOOL, recalledIds, toolCalls } from "@bonsai-agent/messages";
 import { isMeasure, isNumber, termsIn, textsIn } from "./sentence.ts";
-import { ranCommand, type SourceMessage, typedText } from "./source.ts";
+import { ranCommand, type SourceMessage, summaryProse, typedText } from "./source.ts";
 
 /** A term of the session, and where it stands. */
 export interface TermUse {
@@ -100,6 +100,10 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
       add(command, SPEAKER_WEIGHT.user);
       break;
     }
+    case "branchSummary":
+    case "compactionSummary":
+      add(summaryProse(message), SPEAKER_WEIGHT.assistant);
+      break;
     default:
   }
   return found;

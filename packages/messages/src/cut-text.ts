@@ -1,0 +1,50 @@
+// Shortens texts between characters. Imports nothing, so that a browser can use it too.
+
+/** The first `maxChars` UTF-16 units of a text, without a character that the cut would split. */
+export function textHead(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text : text.slice(0, characterStart(text, Math.max(0, maxChars)));
+}
+
+/** The last `maxChars` UTF-16 units of a text, without a character that the cut would split. */
+export function textTail(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  return text.slice(characterEnd(text, text.length - Math.max(0, maxChars)));
+}
+
+/** The text in at most `maxChars` UTF-16 units: a longer one ends in `…`. */
+export function shortened(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text : `${textHead(text, maxChars - 1).trimEnd()}…`;
+}
+
+/** Marks, joiners, selectors and skin tones belong to the character before them. */
+const JOINED = /^(?:\p{M}|\p{Emoji_Modifier}|\u200d)/u;
+const JOINER = "\u200d";
+/** A longer run of marks is no character. */
+const MAX_CHARACTER_UNITS = 32;
+
+/** The latest start of a character that is not after this place. */
+function characterStart(text: string, at: number): number {
+  let start = at;
+  while (start > 0 && at - start < MAX_CHARACTER_UNITS && splits(text, start)) start -= 1;
+  return splitsPair(text, start) ? start - 1 : start;
+}
+
+/** The earliest start of a character that is not before this place. */
+function characterEnd(text: string, at: number): number {
+  let end = at;
+  while (end < text.length && end - at < MAX_CHARACTER_UNITS && splits(text, end)) end += 1;
+  return splitsPair(text, end) ? end + 1 : end;
+}
+
+function splits(text: string, at: number): boolean {
+  if (splitsPair(text, at)) return true;
+  return text[at - 1] === JOINER || JOINED.test(text.slice(at, at + 2));
+}
+
+function splitsPair(text: string, at: number): boolean {
+  return isBetween(text.charCodeAt(at - 1), 0xd800, 0xdbff) && isBetween(text.charCodeAt(at), 0xdc00, 0xdfff);
+}
+
+function isBetween(code: number, from: number, to: number): boolean {
+  return code >= from && code <= to;
+}

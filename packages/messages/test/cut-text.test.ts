@@ -1,0 +1,53 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { shortened, textHead, textTail } from "../src/index.ts";
+
+test.each([
+  ["an emoji", "ab😀cd", 3, "ab"],
+  ["a family", "ab👩‍👩‍👧cd", 6, "ab"],
+  ["a skin tone", "ab👍🏽cd", 4, "ab"],
+  ["an accent", "abe\u0301cd", 3, "ab"],
+  ["a cut between characters", "ab😀cd", 4, "ab😀"],
+  ["a text that fits", "ab😀", 4, "ab😀"],
+  ["no room", "😀", 0, ""],
+])("the head of a text never ends inside a character: %s", (_, text, maxChars, head) => {
+  expect(textHead(text, maxChars)).toBe(head);
+});
+
+test.each([
+  ["an emoji", "ab😀cd", 3, "cd"],
+  ["a family", "ab👩‍👩‍👧cd", 6, "cd"],
+  ["an accent", "abe\u0301cd", 3, "cd"],
+  ["a cut between characters", "ab😀cd", 4, "😀cd"],
+  ["no room", "😀", 0, ""],
+])("the tail of a text never begins inside a character: %s", (_, text, maxChars, tail) => {
+  expect(textTail(text, maxChars)).toBe(tail);
+});
+
+test("every cut of a well-formed text is well-formed, fits, and is a part of it", () => {
+  const units = fc.constantFrom(
+    "a",
+    " ",
+    "\n",
+    "😀",
+    "👩‍👩‍👧",
+    "é",
+    "e\u0301",
+    "\u0301".repeat(40),
+    "🇩🇪",
+    "漢",
+  );
+  const texts = fc.array(units, { maxLength: 30 }).map((parts) => parts.join(""));
+  fc.assert(
+    fc.property(texts, fc.integer({ min: 0, max: 60 }), (text, maxChars) => {
+      const [head, tail, short] = [
+        textHead(text, maxChars),
+        textTail(text, maxChars),
+        shortened(text, maxChars + 1),
+      ];
+      expect([head, tail, short].every((each) => each.isWellFormed())).toBe(true);
+      expect(Math.max(head.length, tail.length, short.length - 1)).toBeLessThanOrEqual(maxChars);
+      expect(text.startsWith(head) && text.endsWith(tail)).toBe(true);
+    }),
+  );
+});
