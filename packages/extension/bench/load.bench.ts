@@ -95,7 +95,8 @@ function install(folder: string): void {
     if (existsSync(join(cwd, "node_modules"))) return;
     mkdirSync(cwd, { recursive: true });
     writeFileSync(join(cwd, "package.json"), "{}");
-    const flags = ["--omit=peer", "--ignore-scripts", "--no-audit", "--no-fund"];
+    // Peers are pi's own packages, which both commands supply.
+    const flags = ["--legacy-peer-deps", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"];
     execFileSync("npm", ["install", "--silent", ...flags, ...what], { ...options, cwd });
   };
   if (!existsSync(join(folder, "bonsai/node_modules"))) {

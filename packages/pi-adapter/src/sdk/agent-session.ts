@@ -1,20 +1,14 @@
 import type { Agent, AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
 import type { ExtensionMode, Extensions } from "@bonsai-agent/extension/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import {
-  type AssistantMessage,
-  BonsaiError,
-  type ImageContent,
-  type Message,
-  messageText,
-  type UserContent,
-} from "@bonsai-agent/messages";
-import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
-import { levelOf, withBlocks } from "../models/requests.ts";
+import { BonsaiError, type ImageContent, type UserContent } from "@bonsai-agent/messages";
+import { bonsaiModel, type GivenModel } from "../models/model.ts";
+import { levelOf } from "../models/requests.ts";
 import type { PiSessionManager } from "../modules/session-manager.ts";
 import type { ModelRuntime } from "./model-runtime.ts";
 import type { DefaultResourceLoader } from "./resource-loader.ts";
 import { type SessionEvent, sendPiEvents } from "./session-events.ts";
+import { SessionReads } from "./session-reads.ts";
 
 /** What a program binds the extensions of a session to. Read when needed. */
 export interface Bound {
@@ -60,7 +54,7 @@ interface PromptOptions {
 type Listener = (event: SessionEvent) => void;
 
 /** pi's session: an agent at work, with its extensions. */
-export class AgentSession {
+export class AgentSession extends SessionReads {
   readonly #parts: SessionParts;
   readonly #agent: Agent;
   readonly #listeners = new Set<Listener>();
@@ -75,6 +69,7 @@ export class AgentSession {
   readonly extensionRunner: ReturnType<typeof runnerView>;
 
   constructor(parts: SessionParts) {
+    super(parts.agent);
     this.#parts = parts;
     this.#agent = parts.agent;
     this.sessionManager = parts.manager;
@@ -168,22 +163,10 @@ export class AgentSession {
     };
   }
 
-  getSteeringMessages(): string[] {
-    return this.#agent.state.steering.map(({ text }) => text);
-  }
-
-  getFollowUpMessages(): string[] {
-    return this.#agent.state.followUps.map(({ text }) => text);
-  }
-
   clearQueue(): { steering: string[]; followUp: string[] } {
     const texts = this.#agent.clearQueue();
     const of = (wanted: string) => texts.flatMap(({ behavior, text }) => (behavior === wanted ? [text] : []));
     return { steering: of("steer"), followUp: of("followUp") };
-  }
-
-  get pendingMessageCount(): number {
-    return this.getSteeringMessages().length + this.getFollowUpMessages().length;
   }
 
   abort(): Promise<void> {
@@ -208,80 +191,20 @@ export class AgentSession {
     this.#parts.onDispose();
   }
 
-  get model(): PiModel {
-    return piModel(this.#agent.model);
-  }
-
   setModel(model: GivenModel): Promise<void> {
     return this.#agent.setModel(bonsaiModel(model));
-  }
-
-  get thinkingLevel(): string {
-    return this.#agent.state.thinking;
   }
 
   setThinkingLevel(level: string): Promise<void> {
     return this.#agent.setThinking(levelOf(level));
   }
 
-  get messages(): Message[] {
-    return this.#agent.session.projection().items.map(({ message }) => withBlocks(message));
-  }
-
-  get state(): ReturnType<typeof stateView> {
-    return stateView(this, this.#agent);
-  }
-
-  get isStreaming(): boolean {
-    return this.#agent.isBusy;
-  }
-
-  get isIdle(): boolean {
-    return !this.#agent.isBusy;
-  }
-
-  get isCompacting(): boolean {
-    return this.#agent.isCompacting;
-  }
-
-  get isRetrying(): boolean {
-    return false;
-  }
-
-  get systemPrompt(): string {
-    return this.#agent.systemPrompt;
-  }
-
-  get sessionFile(): string | undefined {
-    return this.#agent.session.file;
-  }
-
-  get sessionId(): string {
-    return this.#agent.session.id;
-  }
-
-  get sessionName(): string | undefined {
-    return this.#agent.session.name;
-  }
-
   setSessionName(name: string): void {
     this.#agent.session.append({ type: "session_info", name });
   }
 
-  getActiveToolNames(): string[] {
-    return [...this.#agent.tools.active];
-  }
-
   setActiveToolsByName(names: string[]): void {
     this.#agent.tools.setActive(names);
-  }
-
-  getAllTools(): { name: string; description: string; parameters: object }[] {
-    return this.#agent.tools.allTools().map(({ declaration }) => ({ ...declaration }));
-  }
-
-  getToolDefinition(name: string) {
-    return this.getAllTools().find((tool) => tool.name === name);
   }
 
   get promptTemplates(): object[] {
@@ -307,10 +230,6 @@ export class AgentSession {
 
   abortCompaction(): void {
     this.#agent.cancelCompaction();
-  }
-
-  get autoCompactionEnabled(): boolean {
-    return this.#agent.settings.compaction.enabled;
   }
 
   setAutoCompactionEnabled(enabled: boolean): void {
@@ -366,54 +285,6 @@ export class AgentSession {
     return { ...moved, cancelled: moved.status === "cancelled" };
   }
 
-  getContextUsage(): { tokens: number; contextWindow: number; percent: number | null } {
-    const { tokens, windowTokens = 0, percent = null } = this.#agent.state.context;
-    return { tokens, contextWindow: windowTokens, percent };
-  }
-
-  getSessionStats(): object {
-    const all = this.#agent.session
-      .entries()
-      .flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
-    const of = (role: string) => all.filter((message) => message.role === role);
-    const answers = of("assistant") as AssistantMessage[];
-    const sum = (read: (answer: AssistantMessage) => number | undefined) =>
-      answers.reduce((total, answer) => total + (read(answer) ?? 0), 0);
-    return {
-      sessionFile: this.sessionFile,
-      sessionId: this.sessionId,
-      userMessages: of("user").length,
-      assistantMessages: answers.length,
-      toolCalls: answers.flatMap(({ content }) => content).filter(({ type }) => type === "toolCall").length,
-      toolResults: of("toolResult").length,
-      totalMessages: all.length,
-      tokens: {
-        input: sum(({ usage }) => usage.input),
-        output: sum(({ usage }) => usage.output),
-        cacheRead: sum(({ usage }) => usage.cacheRead),
-        cacheWrite: sum(({ usage }) => usage.cacheWrite),
-        total: sum(({ usage }) => usage.totalTokens),
-      },
-      cost: sum(({ usage }) => usage.cost?.total),
-      contextUsage: this.getContextUsage(),
-    };
-  }
-
-  getUserMessagesForForking(): { entryId: string; text: string }[] {
-    return this.#agent.session
-      .entries()
-      .flatMap((entry) =>
-        entry.type === "message" && entry.message.role === "user"
-          ? [{ entryId: entry.id, text: messageText(entry.message as Message) }]
-          : [],
-      );
-  }
-
-  getLastAssistantText(): string | undefined {
-    const answer = this.messages.findLast(({ role }) => role === "assistant");
-    return answer === undefined ? undefined : messageText(answer);
-  }
-
   hasExtensionHandlers(event: string): boolean {
     return this.extensionRunner.hasHandlers(event);
   }
@@ -444,22 +315,6 @@ function agentView(session: AgentSession, agent: Agent) {
     abort: () => void session.abort(),
     waitForIdle: () => session.waitForIdle(),
     clearAllQueues: () => void session.clearQueue(),
-  };
-}
-
-function stateView(session: AgentSession, agent: Agent) {
-  const { messages } = session;
-  const last = messages.at(-1);
-  return {
-    messages,
-    model: session.model,
-    thinkingLevel: session.thinkingLevel,
-    systemPrompt: session.systemPrompt,
-    tools: agent.tools
-      .activeTools()
-      .map(({ name, description, parameters }) => ({ name, description, parameters })),
-    isStreaming: session.isStreaming,
-    errorMessage: last?.role === "assistant" ? last.errorMessage : undefined,
   };
 }
 
