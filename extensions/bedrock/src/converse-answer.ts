@@ -40,7 +40,8 @@ export class ConverseAnswer {
     const stop = stopReasons[reason];
     if (stop === undefined)
       throw new ProviderError({
-        kind: "refused",
+        // A malformed answer may come out well at the next try; a filter stops the next one too.
+        kind: reason.startsWith("malformed") ? "garbled" : "refused",
         code: reason,
         message: refusals[reason] ?? `Bedrock ended the answer with ${reason}.`,
       });

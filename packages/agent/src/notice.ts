@@ -44,6 +44,8 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
         code: "window_learned",
         message: `The server's window is ${count(notice.toTokens)} tokens${notice.fromTokens === undefined ? "" : `, not ${count(notice.fromTokens)}`}. This session uses the new size.`,
       };
+    case "odd_end":
+      return oddEnd(notice);
     case "usage_ignored":
       return {
         level: "warning",
@@ -51,6 +53,28 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
         message: `${notice.provider}/${notice.modelId} reported an impossible token count (${shownCount(notice)}). Bonsai ignores this count in sizes and costs.`,
       };
   }
+}
+
+function oddEnd({
+  provider,
+  modelId,
+  reason,
+  isWithheld,
+}: Extract<ModelNotice, { type: "odd_end" }>): AgentNotice {
+  const from = `${provider}/${modelId}`;
+  if (isWithheld)
+    return {
+      level: "warning",
+      /** A content filter of the provider ended the answer. */
+      code: "answer_withheld",
+      message: `${from} withheld the rest of the answer (${reason}). Rephrase the request, or choose another model.`,
+    };
+  return {
+    level: "warning",
+    /** The provider ended an answer for an unknown reason. */
+    code: "answer_end_unknown",
+    message: `${from} ended the answer for an unknown reason (${reason}). If the answer is incomplete, ask the agent to continue.`,
+  };
 }
 
 function shownCount({

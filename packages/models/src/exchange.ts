@@ -1,5 +1,6 @@
 import { type AssistantMessage, BonsaiError, promptTokens, type Usage } from "@bonsai-agent/messages";
 import { AnswerBuilder } from "./answer-builder.ts";
+import { answerEnd } from "./answer-end.ts";
 import { attempt } from "./attempt.ts";
 import {
   emptyAnswer,
@@ -72,6 +73,7 @@ export class Exchange {
       this.#notifyIgnoredUsage(answer.ignoredUsage);
       if (failure === undefined) {
         if (this.#sent?.hasDroppedThinking) this.#host.refusedThinking.add(this.#request);
+        this.#notifyOddEnd(message.rawStopReason);
         yield { type: "done", message };
         return;
       }
@@ -253,6 +255,23 @@ export class Exchange {
       provider,
       modelId,
       ...usage,
+    });
+  }
+
+  #notifyOddEnd(reason: string | undefined): void {
+    const end = reason === undefined ? "done" : answerEnd(reason);
+    const { provider, id: modelId } = this.#model;
+    const isWithheld = end === "withheld";
+    if (reason === undefined || (!isWithheld && end !== "unknown")) return;
+    // A server with a word of its own for a plain end says it with every answer.
+    if (!isWithheld && !this.#isFirst(`${provider}/${modelId} ${reason}`)) return;
+    this.#notify({
+      /** The provider ended an answer for an unusual reason, or withheld a part of it. */
+      type: "odd_end",
+      provider,
+      modelId,
+      reason,
+      isWithheld,
     });
   }
 

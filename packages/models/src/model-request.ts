@@ -118,6 +118,8 @@ export type ModelNotice =
   | { type: "repair"; repairs: readonly Repair[] }
   | { type: "output_cap_lowered"; fromTokens: number; toTokens: number }
   | { type: "window_learned"; fromTokens: number | undefined; toTokens: number }
+  /** `isWithheld`: a content filter ended the answer. Otherwise the reason is unknown, and is notified once for each model. */
+  | { type: "odd_end"; provider: string; modelId: string; reason: string; isWithheld: boolean }
   /** Once for each model of a client. */
   | ({ type: "usage_ignored"; provider: string; modelId: string } & IgnoredUsage);
 

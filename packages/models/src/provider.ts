@@ -97,6 +97,10 @@ export interface ProviderErrorOptions {
   body?: unknown;
   /** What the server asked to wait. */
   retryAfterMs?: number | undefined;
+  /** True for an error inside an answer that began with a status of success. Default false. */
+  isInStream?: boolean | undefined;
+  /** What the user can do, as one or more sentences; the failure's message ends with it. */
+  advice?: string | undefined;
   /** What was thrown. */
   cause?: unknown;
 }
@@ -113,6 +117,10 @@ export class ProviderError extends Error {
   readonly body: unknown;
   /** What the server asked to wait. */
   readonly retryAfterMs: number | undefined;
+  /** True for an error inside an answer that began with a status of success. */
+  readonly isInStream: boolean;
+  /** What the user can do. */
+  readonly advice: string | undefined;
 
   constructor(options: ProviderErrorOptions) {
     super(options.message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -122,5 +130,7 @@ export class ProviderError extends Error {
     this.code = options.code;
     this.body = options.body;
     this.retryAfterMs = options.retryAfterMs;
+    this.isInStream = options.isInStream ?? false;
+    this.advice = options.advice;
   }
 }

@@ -47,6 +47,19 @@ export function awsErrorType(headers: Headers | undefined): string | undefined {
   return headers?.get("x-amzn-errortype")?.split(":")[0]?.trim() || undefined;
 }
 
+/** An error inside a stream came after a status of success; its own fields name the status that it would have had. */
+export function statusInBody(error: Record<string, unknown>): number | undefined {
+  const named = [
+    error.status_code,
+    error.code,
+    error.error_code,
+    error.status,
+    error.statusCode,
+    error.http_status,
+  ];
+  return named.map(Number).find((status) => Number.isInteger(status) && status >= 400 && status < 600);
+}
+
 /** What a server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date. Undefined where it does not. */
 export function retryAfterMs(headers: Headers | undefined, nowMs: number = Date.now()): number | undefined {
   const ms = headers?.get("retry-after-ms")?.trim();

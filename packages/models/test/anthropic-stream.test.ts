@@ -80,7 +80,7 @@ describe("why an answer stopped", () => {
     ["stop_sequence", "stop"],
     ["pause_turn", "stop"],
     ["max_tokens", "length"],
-    ["tool_use", "toolUse"],
+    ["tool_use", "stop"],
     ["a_reason_of_tomorrow", "stop"],
   ])("%s is %s", async (raw, stopReason) => {
     const { url } = await served(streamOf([messageStart(), ...textBlock(0, "x"), ...messageEnd(raw)]));

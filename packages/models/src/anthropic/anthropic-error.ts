@@ -1,12 +1,22 @@
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
-import { jsonText } from "@bonsai-agent/messages";
+import { isRecord, jsonText } from "@bonsai-agent/messages";
 import { ProviderError } from "../provider.ts";
-import { awsErrorType, brokenOff, jsonOrText, notSent, retryAfterMs, unanswered } from "../wire.ts";
+import {
+  awsErrorType,
+  brokenOff,
+  jsonOrText,
+  notSent,
+  retryAfterMs,
+  statusInBody,
+  unanswered,
+} from "../wire.ts";
 
 /** What an error object of the API says; proxies and other servers leave out some of it. */
 interface ErrorFields {
   message: string | undefined;
   type: string | undefined;
+  /** The object with these fields. */
+  error: Record<string, unknown>;
 }
 
 /** The status that the API gives to each type of error: inside a stream it is not told. */
@@ -81,10 +91,11 @@ interface RefusedBody {
 }
 
 function refusedBody({ body, fields, status, headers, cause }: RefusedBody): ProviderError {
-  const { message, type } = fields;
+  const { message, type, error } = fields;
   return new ProviderError({
     kind: "refused",
-    status: status ?? (type === undefined ? undefined : statusOfType[type]),
+    status: status ?? (type === undefined ? undefined : statusOfType[type]) ?? statusInBody(error),
+    isInStream: status === undefined,
     code: type ?? awsErrorType(headers),
     message: message ?? textMessage(status, body),
     body,
@@ -113,6 +124,7 @@ function errorFields(body: unknown): ErrorFields {
       | string
       | undefined,
     type: typeof type === "string" ? type : undefined,
+    error: isRecord(error) ? error : record(body),
   };
 }
 

@@ -7,8 +7,9 @@ import type {
   RawMessageStreamEvent,
   Usage,
 } from "@anthropic-ai/sdk/resources/messages";
-import { isRecord, jsonText, type StopReason } from "@bonsai-agent/messages";
+import { isRecord, jsonText } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
+import { finishAnswer } from "../answer-end.ts";
 import type { StreamEvent, TokenCounts } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { idIn, jsonOrText, textIn } from "../wire.ts";
@@ -180,23 +181,13 @@ export class AnthropicStream {
       this.#answer.stop(hasCalls ? "toolUse" : "stop");
       return;
     }
-    const raw = textIn(reason);
-    this.#answer.stop((Object.hasOwn(stopReasons, raw) && stopReasons[raw]) || "stop", raw);
+    const isFailure = reason === "model_context_window_exceeded" || reason === "refusal";
+    if (isFailure) this.#answer.stop("error", reason);
     if (reason === "model_context_window_exceeded") throw windowExceeded();
     if (reason === "refusal") throw refused(textIn(details?.explanation), details);
+    finishAnswer(this.#answer, textIn(reason));
   }
 }
-
-/** What a stop reason means here; `pause_turn` comes with tools that run on the server, which are never asked for. */
-const stopReasons: Partial<Record<string, StopReason>> = {
-  end_turn: "stop",
-  stop_sequence: "stop",
-  pause_turn: "stop",
-  max_tokens: "length",
-  tool_use: "toolUse",
-  refusal: "error",
-  model_context_window_exceeded: "error",
-};
 
 function windowExceeded(): ProviderError {
   return new ProviderError({

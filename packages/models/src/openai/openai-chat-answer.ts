@@ -1,9 +1,10 @@
 import { isRecord, jsonText, type ThinkingContent, type ToolCall } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
+import { finishAnswer } from "../answer-end.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { idIn } from "../wire.ts";
-import { finishAnswer, finishWithoutReason, openAiUsage } from "./openai-finish.ts";
+import { finishWithoutReason, openAiUsage } from "./openai-finish.ts";
 import { refusal } from "./openai-wire.ts";
 
 /** A chunk of a stream, or a whole completion; nothing in it can be relied on. */
@@ -86,8 +87,8 @@ export class ChatAnswer {
   /** Ends the answer; throws ProviderError where it is not complete. */
   *end(isDone: boolean): Iterable<StreamEvent> {
     const reason = this.#finishReason;
-    if (reason !== undefined) finishAnswer(this.#answer, reason, this.#error);
-    else if (this.#error) throw refusal({ body: { error: this.#error } });
+    if (saysSomething(this.#error)) throw refusal({ body: { error: this.#error } });
+    if (reason !== undefined) finishAnswer(this.#answer, reason);
     else finishWithoutReason(this.#answer, isDone);
     yield* this.#calls.end();
     this.#signThinking();
@@ -128,6 +129,10 @@ export class ChatAnswer {
     if (block !== undefined) block.thinkingSignature = thinkingSignature;
     else this.#answer.add({ type: "thinking", thinking: "", thinkingSignature, redacted: true });
   }
+}
+
+function saysSomething(error: unknown): boolean {
+  return isRecord(error) ? Object.keys(error).length > 0 : Boolean(error);
 }
 
 const ERROR_TEXTS = ["message", "msg", "detail", "error", "error_message", "error_msg", "error_description"];

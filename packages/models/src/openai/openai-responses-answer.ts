@@ -1,9 +1,10 @@
 import { isRecord, jsonText, type TextContent, type ThinkingContent } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
+import { finishAnswer } from "../answer-end.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { idIn, textIn } from "../wire.ts";
-import { finishAnswer, finishWithoutReason, openAiUsage } from "./openai-finish.ts";
+import { finishWithoutReason, openAiUsage } from "./openai-finish.ts";
 import { refusal } from "./openai-wire.ts";
 
 /** What of an event is read; which of it is there depends on the type. */

@@ -13,6 +13,7 @@ import {
   notSent,
   providerFetch,
   retryAfterMs,
+  statusInBody,
   unanswered,
   withoutCustomHeaders,
 } from "../wire.ts";
@@ -158,10 +159,11 @@ export function refusal({ body, status, headers, cause }: RefusalOptions): Provi
   return new ProviderError({
     kind: "refused",
     message: messageOf(error) ?? `${status ?? ""} ${shown(body) ?? "status code (no body)"}`.trim(),
-    status: status ?? httpStatus(error),
+    status: status ?? statusInBody(error),
     code: codeText(error) ?? awsErrorType(headers),
     body,
     retryAfterMs: retryAfterMs(headers) ?? retryDelayMs(error),
+    isInStream: status === undefined,
     cause,
   });
 }
@@ -193,12 +195,6 @@ function codeText({ code, type, status }: Record<string, unknown>): string | und
   if (own !== undefined && !/^[45]\d\d$/.test(own)) return own;
   const kind = text(type);
   return (kind === "None" ? undefined : kind) ?? (typeof status === "string" ? status : undefined) ?? own;
-}
-
-/** An error inside a stream came after a status of success; what would have been the status stands in its code. */
-function httpStatus({ code, status_code: statusCode }: Record<string, unknown>): number | undefined {
-  const status = Number(statusCode ?? code);
-  return Number.isInteger(status) && status >= 400 && status < 600 ? status : undefined;
 }
 
 /** Google's way to say it: `details: [{retryDelay: "34s"}]`. */

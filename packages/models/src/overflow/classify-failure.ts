@@ -3,7 +3,7 @@ import type { FailureKind, ModelFailure } from "../failure.ts";
 import { type CatalogueModel, isLoopback, shownAddress } from "../model.ts";
 import { ProviderError } from "../provider.ts";
 import { type ErrorTexts, errorTexts } from "./error-texts.ts";
-import { judgeRefusal } from "./judge-refusal.ts";
+import { isPassing, judgeRefusal } from "./judge-refusal.ts";
 import { matchRow, type RowNumber, type RowOutcome } from "./overflow-rows.ts";
 
 interface RequestFailureOptions {
@@ -116,7 +116,6 @@ export interface ClassifyOptions {
 const MAX_MESSAGE_CHARS = 2_000;
 /** An estimate can be a third too low: an input that fits even then is not what was too long. */
 const ESTIMATE_FACTOR = 1.5;
-const RETRYABLE_CODES = /overloaded|server_error|api_error|timeout|unavailable/i;
 /** Waiting does not fill an account. */
 const BILLING = /insufficient[_ ]quota|billing|credit balance|out of credits|payment/i;
 
@@ -131,7 +130,7 @@ export function classifyFailure(options: ClassifyOptions): ModelFailure {
   return {
     kind: isPresumed ? "inputTooLong" : kind,
     ...(isPresumed && { presumed: true }),
-    message: shown(texts, apiKey),
+    message: [shown(texts, apiKey), error.advice].filter(Boolean).join(" "),
     provider,
     modelId,
     status: texts.status,
@@ -310,7 +309,7 @@ function isRetryable(kind: FailureKind, error: ProviderError, texts: ErrorTexts)
   if (error.kind !== "refused") return error.kind !== "excess";
   const { status } = texts;
   if (status !== undefined && status >= 400) return status >= 500 || status === 408;
-  return RETRYABLE_CODES.test(texts.code ?? "");
+  return isPassing(texts.all, error.isInStream);
 }
 
 /** "Limit 30000, Requested 40000": one request above a whole minute's allowance never gets through. */

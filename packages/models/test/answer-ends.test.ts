@@ -1,0 +1,148 @@
+import { type LoopbackReply, loopbackServer, sseChunks, type WireName } from "@bonsai-agent/testkit";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type AnswerEnd, answerEnd } from "../src/answer-end.ts";
+import { type CatalogueModel, finalEvent, ModelClient, type ModelNotice } from "../src/index.ts";
+import { local, user } from "./openai-exchange.ts";
+
+let reply: LoopbackReply = {};
+let requests = 0;
+let server: Awaited<ReturnType<typeof loopbackServer>>;
+beforeAll(async () => {
+  server = await loopbackServer(() => {
+    requests += 1;
+    return reply;
+  });
+});
+afterAll(() => server.close());
+
+type Events = readonly { event?: string | undefined; data: unknown }[];
+
+async function ask(api: WireName, events: Events) {
+  reply = { headers: { "content-type": "text/event-stream" }, chunks: sseChunks(events) };
+  return sent(api);
+}
+
+async function sent(api: WireName) {
+  requests = 0;
+  const model: CatalogueModel = { ...local, api, baseUrl: server.url };
+  const client = new ModelClient({ retry: { maxRetries: 1 }, sleep: async () => {} });
+  const notices: ModelNotice[] = [];
+  const final = await finalEvent(
+    client.stream({
+      model,
+      purpose: "turn",
+      systemPrompt: "",
+      tools: [],
+      messages: [user("Hello")],
+      onNotice: (notice) => notices.push(notice),
+    }),
+  );
+  return { final, notices, requests };
+}
+
+/** The reasons that servers document, by what is to be done. */
+const reasons: Record<AnswerEnd, string> = {
+  done: "stop end_turn stop_sequence tool_calls tool_use function_call completed eos eos_token COMPLETE STOP",
+  limit: "length max_tokens max_output_tokens MAX_TOKENS model_length model_context_window_exceeded",
+  retry:
+    "insufficient_system_resource network_error error abort cancelled timeout MALFORMED_FUNCTION_CALL UNEXPECTED_TOOL_CALL malformed_tool_use malformed_model_output ERROR out_of_memory",
+  withheld:
+    "content_filter content_filtered sensitive safety SAFETY refusal RECITATION PROHIBITED_CONTENT BLOCKLIST SPII guardrail_intervened IMAGE_SAFETY ERROR_TOXIC",
+  unknown: "pause_turn OTHER LANGUAGE load zebra",
+};
+
+test.each(Object.entries(reasons))("a reason of the row %s is read so in every spelling", (end, words) => {
+  for (const word of words.split(" ")) {
+    expect([word, answerEnd(word)]).toEqual([word, end]);
+    expect(answerEnd(word.toUpperCase().replaceAll("_", "-"))).toBe(end);
+  }
+});
+
+/** An answer of each protocol that ends with a reason. */
+const endings: Record<WireName, (reason: string, text: string) => Events> = {
+  "openai-chat": (reason, text) => [
+    { data: { choices: [{ index: 0, delta: { content: text } }] } },
+    { data: { choices: [{ index: 0, delta: {}, finish_reason: reason }] } },
+    { data: "[DONE]" },
+  ],
+  "openai-responses": (reason, text) => [
+    { data: { type: "response.output_text.delta", output_index: 0, delta: text } },
+    {
+      data: {
+        type: "response.incomplete",
+        response: { status: "incomplete", incomplete_details: { reason } },
+      },
+    },
+  ],
+  "anthropic-messages": (reason, text) => [
+    { data: { type: "message_start", message: { id: "a", model: "m" } } },
+    { data: { type: "content_block_start", index: 0, content_block: { type: "text", text } } },
+    { data: { type: "content_block_stop", index: 0 } },
+    { data: { type: "message_delta", delta: { stop_reason: reason } } },
+    { data: { type: "message_stop" } },
+  ],
+};
+
+describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
+  test("an answer that a lack of resources ended is asked for again, and no output limit is lowered", async () => {
+    const asked = await ask(api, endings[api]("insufficient_system_resource", "Half"));
+    expect(asked.requests).toBe(2);
+    expect(asked.notices.map(({ type }) => type)).toEqual(["retry"]);
+    expect(asked.final).toMatchObject({ failure: { kind: "other", retryable: true } });
+  });
+
+  test.each(["content_filter", "zebra"])(
+    "a part of an answer that ended with %s is kept, with a notice",
+    async (reason) => {
+      const asked = await ask(api, endings[api](reason, "Half"));
+      expect(asked.final).toMatchObject({
+        type: "done",
+        message: { stopReason: "stop", rawStopReason: reason },
+      });
+      expect(asked.notices).toEqual([
+        {
+          type: "odd_end",
+          reason,
+          isWithheld: reason === "content_filter",
+          provider: "local",
+          modelId: "qwen3",
+        },
+      ]);
+    },
+  );
+
+  test.each([
+    '{"error":"overloaded"}',
+    '{"error":{"message":"Internal server error"}}',
+    '{"error":{"message":"Something odd happened"}}',
+    '{"error":{"status":"503","message":"x"}}',
+    '{"message":"unexpected EOF"}',
+    '{"error":"context deadline exceeded"}',
+    '{"error":"max concurrent answers reached"}',
+  ])("a stream error %s is asked for again", async (data) => {
+    for (const event of [undefined, "error"]) {
+      const asked = await ask(api, [{ event, data: JSON.parse(data) }]);
+      expect([event, asked.requests]).toEqual([event, 2]);
+    }
+  });
+
+  test.each([
+    "Internal server error",
+    "unexpected EOF",
+    "overloaded",
+    "connection reset by peer",
+    "502 Bad Gateway",
+  ])("an error event with the text %s is asked for again", async (data) => {
+    expect((await ask(api, [{ event: "error", data }])).requests).toBe(2);
+  });
+
+  test.each([
+    "Invalid API key",
+    "401 Unauthorized",
+    "model not found",
+    "insufficient credits",
+    "invalid_request_error: bad tool",
+  ])("an error event with the text %s ends the request", async (data) => {
+    expect((await ask(api, [{ event: "error", data }])).requests).toBe(1);
+  });
+});
