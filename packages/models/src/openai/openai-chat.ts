@@ -14,9 +14,9 @@ import type {
   ChatCompletionMessageParam,
 } from "openai/resources/chat/completions";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { type CatalogueModel, isOwnAnswer, type ModelCompat } from "../model.ts";
+import { isOwnAnswer } from "../model.ts";
 import type { StreamEvent } from "../model-request.ts";
-import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
+import type { Provider, ProviderCall } from "../provider.ts";
 import { wireToolName } from "../wire.ts";
 import { ChatAnswer } from "./openai-chat-answer.ts";
 import {
@@ -32,6 +32,7 @@ import {
 import { type OpenAiServer, openAiServer } from "./openai-servers.ts";
 import { openAiStream } from "./openai-stream.ts";
 import { chatThinking } from "./openai-thinking.ts";
+import { RefusedFields } from "./refused-fields.ts";
 
 /** Speaks OpenAI's Chat Completions: with OpenAI, and with every server that understands it. */
 export function openaiChatProvider(): Provider {
@@ -42,8 +43,8 @@ export function openaiChatProvider(): Provider {
         try {
           return yield* asked({ ...call, model: fields.taught(call.model) }, answer);
         } catch (error) {
-          // A refusal teaches something at most twice.
-          if (answer.message.content.length > 0 || !fields.learn(call.model, error)) throw error;
+          if (answer.message.content.length > 0 || !fields.learn(call.model, error))
+            throw fields.advised(call.model, error);
         }
       }
     },
@@ -177,7 +178,8 @@ function thinkingBackFields(
     return details === undefined ? {} : { reasoning_details: details };
   }
   const thinking = own.map((block) => block.thinking ?? "").join("\n\n");
-  const text = thinking.trim() === "" && model.reasoning ? server.thinkingPlaceholder : thinking;
+  const isThinker = model.reasoning || model.compat?.thinkingBack !== undefined;
+  const text = thinking.trim() === "" && isThinker ? server.thinkingPlaceholder : thinking;
   return text ? { reasoning_content: text } : {};
 }
 
@@ -200,36 +202,4 @@ function wireCalls(message: AssistantMessage, calls: readonly ToolCall[], { mode
       ...(signature !== undefined && { extra_content: { google: { thought_signature: signature } } }),
     };
   });
-}
-
-/** Which fields of a Chat Completions request servers refused, for one client: each costs one refusal. */
-class RefusedFields {
-  readonly #learned = new Map<string, ModelCompat>();
-
-  /** The model with what its server has taught. */
-  taught(model: CatalogueModel): CatalogueModel {
-    const learned = this.#learned.get(keyOf(model));
-    return learned === undefined ? model : { ...model, compat: { ...model.compat, ...learned } };
-  }
-
-  /** True where the refusal names a field that can be left out, or called otherwise, and was not yet. */
-  learn(model: CatalogueModel, error: unknown): boolean {
-    if (!(error instanceof ProviderError) || (error.status !== 400 && error.status !== 422)) return false;
-    const text = `${error.message} ${jsonText(error.body)}`;
-    const known = this.#learned.get(keyOf(model)) ?? {};
-    const learned: ModelCompat = {
-      ...(/stream_options/.test(text) && { streamOptions: false }),
-      ...(/(?:unsupported|not supported).{0,80}max_completion_tokens/is.test(text) && {
-        maxTokensField: "max_completion_tokens" as const,
-      }),
-    };
-    const all = { ...known, ...learned };
-    if (Object.keys(all).length === Object.keys(known).length) return false;
-    this.#learned.set(keyOf(model), all);
-    return true;
-  }
-}
-
-function keyOf({ baseUrl, id }: CatalogueModel): string {
-  return `${baseUrl} ${id}`;
 }

@@ -341,6 +341,7 @@ function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
       thinkingSwitch: thinking === "switch" ? /./ : undefined,
       reasoningSwitch: undefined,
     }),
+    ...(thinkingBack === "reasoning_content" && { thinkingPlaceholder: server.thinkingPlaceholder ?? "." }),
     ...(thinkingBack !== undefined && { wantsThinking: thinkingBack === "none" ? undefined : thinkingBack }),
     ...(maxTokensField !== undefined && { maxTokensField }),
     ...(streamOptions !== undefined && { takesStreamOptions: streamOptions }),

@@ -77,6 +77,10 @@ const overflowRows: readonly OverflowRow[] = [
     "no tool call found for function call output",
     "was provided without its required",
     "not the same number of function calls and responses",
+    "reasoning_content is missing",
+    "missing reasoning_content",
+    "reasoning_content … must be passed back",
+    "thinking … must be passed back",
   ),
   row(
     "Anthropic, input and cap",

@@ -1,0 +1,110 @@
+import { jsonText } from "@bonsai-agent/messages";
+import { type CatalogueModel, type ModelCompat, referenceOf } from "../model.ts";
+import { errorTexts } from "../overflow/error-texts.ts";
+import { ProviderError } from "../provider.ts";
+import { openAiServer } from "./openai-servers.ts";
+
+/** These statuses blame the key, the address or the rate, whatever else the text names. */
+const OTHER_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429]);
+/** Servers echo the request under these keys. */
+const ECHO_KEYS: ReadonlySet<string> = new Set(["input", "ctx", "messages", "request", "params"]);
+
+/** Learns from refusals which fields of a Chat Completions request a server takes, for one client. */
+export class RefusedFields {
+  readonly #learned = new Map<string, ModelCompat>();
+
+  /** The model with what its server has taught. */
+  taught(model: CatalogueModel): CatalogueModel {
+    const learned = this.#learned.get(keyOf(model));
+    return learned === undefined ? model : { ...model, compat: { ...model.compat, ...learned } };
+  }
+
+  /** True where the refusal names a field that can be sent, left out or named otherwise, and was not yet. */
+  learn(model: CatalogueModel, error: unknown): boolean {
+    if (!(error instanceof ProviderError) || error.kind !== "refused") return false;
+    if (OTHER_STATUSES.has(error.status ?? 0)) return false;
+    const known = this.#learned.get(keyOf(model)) ?? {};
+    const isInvalid = error.status === 400 || error.status === 422;
+    const all = {
+      ...known,
+      ...(isInvalid && optionFields(`${error.message} ${jsonText(error.body)}`)),
+      ...(known.thinkingBack !== "none" && thinkingField(this.taught(model), error)),
+    };
+    if (jsonText(all) === jsonText(known)) return false;
+    this.#learned.set(keyOf(model), all);
+    return true;
+  }
+
+  /** The refusal with the setting that may help, where it speaks of thinking that is sent back. */
+  advised(model: CatalogueModel, error: unknown): unknown {
+    if (!(error instanceof ProviderError) || namedField(wordsOf(error)) === undefined) return error;
+    const { message, kind, status, code, body, retryAfterMs, isInStream, cause } = error;
+    const advice = `To choose the field for earlier thinking, set compat.thinkingBack of ${referenceOf(model)} in models.json to "reasoning_content", "reasoning_details" or "none".`;
+    return new ProviderError({ message, kind, status, code, body, retryAfterMs, isInStream, cause, advice });
+  }
+}
+
+function keyOf({ baseUrl, id }: CatalogueModel): string {
+  return `${baseUrl} ${id}`;
+}
+
+function optionFields(text: string): ModelCompat {
+  return {
+    ...(/stream_options/.test(text) && { streamOptions: false }),
+    ...(/(?:unsupported|not supported).{0,80}max_completion_tokens/is.test(text) && {
+      maxTokensField: "max_completion_tokens" as const,
+    }),
+  };
+}
+
+const NOT_TAKEN =
+  /unsupported|not (?:supported|permitted|allowed|accepted|expected)|unknown|unexpected|unrecogni[sz]ed|additional|extra|remove|(?:must|should|can) ?not (?:be (?:sent|set|included|present|provided|passed)|contain|include|have)/i;
+
+/** A field that was not sent is sent from now on; one that the server does not take is left out. */
+function thinkingField(model: CatalogueModel, error: ProviderError): ModelCompat {
+  const words = wordsOf(error);
+  const named = namedField(words);
+  const { wantsThinking, thinkingPlaceholder } = openAiServer(model);
+  if (wantsThinking === undefined) {
+    const isAsked = asksForThinking(words) && !NOT_TAKEN.test(words);
+    const field = named ?? (isAsked ? "reasoning_content" : undefined);
+    return field === undefined ? {} : { thinkingBack: field };
+  }
+  if (named === undefined) return {};
+  if (named === wantsThinking && NOT_TAKEN.test(words)) return { thinkingBack: "none" };
+  // Messages without thinking get a placeholder where the setting names the field.
+  const isComplete =
+    named === wantsThinking && (named !== "reasoning_content" || thinkingPlaceholder !== undefined);
+  return isComplete ? {} : { thinkingBack: named };
+}
+
+function namedField(words: string): "reasoning_content" | "reasoning_details" | undefined {
+  const [field] = /reasoning_(?:content|details)/.exec(words) ?? [];
+  return field as ReturnType<typeof namedField>;
+}
+
+/** A gateway may name the field in words of its own. */
+function asksForThinking(words: string): boolean {
+  if (/effort|budget|enable_thinking/i.test(words)) return false;
+  return (
+    /\b(?:thinking|reasoning)\b/i.test(words) &&
+    /missing|without|must|required|requires?|pass(?:ed)? back|sen[dt] back|includ|preserv|provide|previous|earlier/i.test(
+      words,
+    ) &&
+    /message|assistant|tool|turn|content|back/i.test(words)
+  );
+}
+
+/** All that the server says, without the request that it repeats. */
+function wordsOf(error: ProviderError): string {
+  return `${errorTexts(error).all} ${withoutEcho(error.body)}`;
+}
+
+function withoutEcho(body: unknown): string {
+  try {
+    return JSON.stringify(body, (key, value) => (ECHO_KEYS.has(key) ? undefined : value)) ?? "";
+  } catch {
+    // Too deep to be written: the texts are enough.
+    return "";
+  }
+}
