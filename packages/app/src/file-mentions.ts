@@ -129,23 +129,76 @@ interface Mention {
 }
 
 /** At the beginning of a word only: an `@` inside one belongs to an address. */
-const mention = /(?<=^|[\s([{<"'`])@(?:"([^"]+)"|([^\s"'`<>()[\]{}]+))/g;
-const punctuation = /(?<![.,;:!?])[.,;:!?]+$/;
+const beginning = /(?<=^|[\s([{<"'`])@(?=\S)/g;
+/** The text behind an `@` that is looked at, and the part of it beyond the first word. */
+const MAX_PATH_CHARS = 1_024;
+const MAX_MORE_CHARS = 120;
+/** The files that are looked for at one `@`. */
+const MAX_NAMES = 40;
 
 /**
- * The mentions in one argument of the command line, as they stand.
- * @param exists whether a path is there: punctuation behind one belongs to the sentence only where it is not
+ * The mentions in one argument of the command line. The longest existing name wins; text that names nothing ends at a
+ * blank, a quote or a bracket without its partner.
  */
 export function mentionsIn(word: string, exists: (path: string) => boolean): Mention[] {
   // An argument of the shell's own quoting is one path, spaces and all.
   if (word.startsWith("@") && exists(word.slice(1))) return [{ path: word.slice(1), isQuoted: false }];
-  return [...word.matchAll(mention)]
-    .map(([, quoted, bare = ""]) => {
-      if (quoted !== undefined) return { path: quoted, isQuoted: true };
-      return { path: exists(bare) ? bare : bare.replace(punctuation, ""), isQuoted: false };
-    })
-    .filter(({ path }) => path !== "");
+  const found: Mention[] = [];
+  let end = 0;
+  for (const { index } of word.matchAll(beginning)) {
+    if (index < end) continue;
+    const mention = mentionAt(word.slice(index + 1, index + 1 + MAX_PATH_CHARS), exists);
+    if (mention === undefined) continue;
+    found.push(mention);
+    end = index + 1 + mention.path.length;
+  }
+  return found;
 }
+
+function mentionAt(text: string, exists: (path: string) => boolean): Mention | undefined {
+  const quoted = text.startsWith('"') ? quotedPath(text, exists) : undefined;
+  if (quoted !== undefined && exists(quoted)) return { path: quoted, isQuoted: true };
+  const existing = possibleNames(text).find(({ name, rest }) => exists(name) && !goesOn(name, rest));
+  if (existing !== undefined) return { path: existing.name, isQuoted: false };
+  if (quoted !== undefined) return { path: quoted, isQuoted: true };
+  const path = unknownName.exec(text)?.[0].replace(punctuation, "") ?? "";
+  return path === "" ? undefined : { path, isQuoted: false };
+}
+
+/** Up to the quote that makes it an existing path, else up to the next one. */
+function quotedPath(text: string, exists: (path: string) => boolean): string | undefined {
+  const [line = ""] = text.slice(1).split("\n", 1);
+  const paths = beginningsOf(line, /"/g);
+  return paths.toReversed().find(exists) ?? (paths[0] || undefined);
+}
+
+/** A name ends before such a text: a blank, punctuation, a quote, a bracket, a character of another script. */
+const nameEnd = /\s|\.+(?![.\p{L}\p{N}_])|[^\p{Script=Latin}\p{M}\p{N}\s._~+=%@$&/\\-]/gu;
+
+/** The beginnings of a text that can be a name, longest first. */
+function possibleNames(text: string): { name: string; rest: string }[] {
+  const wordEnd = text.search(/\s|$/);
+  const [longest = ""] = text.slice(0, wordEnd + MAX_MORE_CHARS).split("\n", 1);
+  const names = [...beginningsOf(longest, nameEnd), longest].filter((name) => name !== "");
+  return names.toReversed().map((name) => ({ name, rest: text.slice(name.length) }));
+}
+
+/** The text up to each match of an expression, shortest first. */
+function beginningsOf(text: string, end: RegExp): string[] {
+  const beginnings: string[] = [];
+  for (const { index } of text.matchAll(end)) if (beginnings.push(text.slice(0, index)) >= MAX_NAMES) break;
+  return beginnings;
+}
+
+/** `app/` of `app/[id]/gone.ts` is no name of its own. */
+function goesOn(name: string, rest: string): boolean {
+  return name.endsWith("/") && /^[([{]/.test(rest);
+}
+
+const plain = "[^\\s\"'`<>()[\\]{}]";
+/** Text that names nothing: its brackets belong to it where they are in pairs. */
+const unknownName = new RegExp(`^(?:${plain}|\\(${plain}*\\)|\\[\\[?${plain}*\\]?\\]|\\{${plain}*\\})+`);
+const punctuation = /(?<![.,;:!?])[.,;:!?]+$/;
 
 /** The media type of an image that models take, by its first bytes; undefined for anything else. */
 export function imageType(bytes: Buffer): string | undefined {

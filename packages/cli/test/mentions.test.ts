@@ -1,4 +1,4 @@
-import { mkdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { mentionsIn } from "@bonsai-agent/app/file-mentions";
 import { listSessions, openSession } from "@bonsai-agent/session";
@@ -18,8 +18,11 @@ function project(): AgentProject {
     "data.bin": Buffer.from([1, 0, 2]),
     "latin.txt": Buffer.from([0xe9, 0x74, 0xe9]),
     "huge.log": "x".repeat(1_000_001),
+    "it's.md": "Its.\n",
   });
   mkdirSync(join(made.cwd, "src"));
+  mkdirSync(join(made.cwd, "app", "[id]"), { recursive: true });
+  writeFileSync(join(made.cwd, "app", "[id]", "page.tsx"), "A page.\n");
   symlinkSync("round", join(made.cwd, "round"));
   return made;
 }
@@ -48,6 +51,12 @@ describe("@path in a prompt", () => {
     ["see @docs:file:///a/b.md and @docs:test://y.txt", "see @docs:file:///a/b.md and @docs:test://y.txt"],
     ['see @"docs:test://with blanks"', 'see @"docs:test://with blanks"'],
     ["an @ alone", "an @ alone"],
+    [
+      "compare (@app/[id]/page.tsx) with @it's.md.",
+      `compare (@app/[id]/page.tsx) with @it's.md.\n\n<file path="app/[id]/page.tsx">\nA page.\n</file>\n\n<file path="it's.md">\nIts.\n</file>`,
+    ],
+    ["@notes.md's first line", `@notes.md's first line\n\n${milk}`],
+    ["see @Component({selector: 'x.ts'})", "see @Component({selector: 'x.ts'})"],
     [`mail @${"x".repeat(5_000)}`, `mail @${"x".repeat(5_000)}`],
     ["what is in @round", "what is in @round"],
   ])("%s", async (words, content) => {
@@ -70,6 +79,8 @@ describe("@path in a prompt", () => {
     ["@./gone", "file_not_found"],
     ["@src/gone", "file_not_found"],
     ['@"no such"', "file_not_found"],
+    ["@app/[id]/gone.tsx", "file_not_found"],
+    ["@[slug].tsx", "file_not_found"],
     ["@data.bin", "file_not_text"],
     ["@latin.txt", "file_not_text"],
     ["@huge.log", "file_too_large"],
@@ -85,4 +96,61 @@ describe("@path in a prompt", () => {
 test("punctuation behind a path belongs to the sentence, unless such a file is there", () => {
   const there = (path: string) => path === "a.md" || path === "odd.";
   expect(mentionsIn("@a.md, @odd. @b.md!", there).map(({ path }) => path)).toEqual(["a.md", "odd.", "b.md"]);
+});
+
+test.each([
+  "app/[id]/page.tsx",
+  "[id].tsx",
+  "[[...slug]].tsx",
+  "[...rest]/x.ts",
+  "app/(group)/page.tsx",
+  "(group)",
+  "{x}",
+  "src/{a,b}.ts",
+  "it's.md",
+  'say"hi".md',
+  '"whole".md',
+  "back`tick.md",
+  "a<b>.md",
+  "a, b; c!.md",
+  "what?.md",
+  "a&b #1 100%.md",
+  "*star*.md",
+  "$HOME.md",
+  "back\\slash.md",
+  "Copy of notes (2) [final].md",
+  "文档（新）.md",
+  "naïve – ‘quoted’.md",
+  "e\u0301te\u0301.md",
+  "Shot at 3.00\u202fPM.png",
+  "a]b[c.md",
+  "--flag.md",
+])("@%s is found alone, in a sentence, in brackets and in quotes", (name) => {
+  const exists = (path: string) => path === name;
+  const written = [
+    `@${name}`,
+    `look at @${name}, please`,
+    `(see @${name})`,
+    `[@${name}]: read it`,
+    `is it in @${name}?`,
+    `@"${name}" is quoted`,
+    `first\n@${name}\nlast`,
+    `\`@${name}\`'s text`,
+  ];
+  for (const text of written) expect(mentionsIn(text, exists).map(({ path }) => path)).toEqual([name]);
+});
+
+test.each([
+  ["@a b.md and more", ["a", "a b.md"], ["a b.md"]],
+  ["@a.md b.md", ["a.md"], ["a.md"]],
+  ["@a.md,@b.md (@c.md)", ["a.md", "c.md"], ["a.md", "c.md"]],
+  ["@a.md:12 @b.md#L3", ["a.md", "b.md"], ["a.md", "b.md"]],
+  ["@README.md를 읽어", ["README.md"], ["README.md"]],
+  ["@a.md.bak @a.mdx", ["a.md"], ["a.md.bak", "a.mdx"]],
+  ["@app/[id]/gone.ts", ["app/", "app/[id]", "app/[id]/"], ["app/[id]/gone.ts"]],
+  ["@app/(x)/gone.ts", ["app", "app/"], ["app/(x)/gone.ts"]],
+  ["[@link](http://a.b/c.md)", [], ["link"]],
+  ['@Input("a.ts") @app.route(\'/x.js\')', [], ["Input", "app.route"]],
+])("%s with the files %j mentions %j", (text, files, mentioned) => {
+  expect(mentionsIn(text, (path) => files.includes(path)).map(({ path }) => path)).toEqual(mentioned);
 });
