@@ -150,7 +150,7 @@ test.each([
   ["@app/[id]/gone.ts", ["app/", "app/[id]", "app/[id]/"], ["app/[id]/gone.ts"]],
   ["@app/(x)/gone.ts", ["app", "app/"], ["app/(x)/gone.ts"]],
   ["[@link](http://a.b/c.md)", [], ["link"]],
-  ['@Input("a.ts") @app.route(\'/x.js\')', [], ["Input", "app.route"]],
+  ["@Input(\"a.ts\") @app.route('/x.js')", [], ["Input", "app.route"]],
 ])("%s with the files %j mentions %j", (text, files, mentioned) => {
   expect(mentionsIn(text, (path) => files.includes(path)).map(({ path }) => path)).toEqual(mentioned);
 });

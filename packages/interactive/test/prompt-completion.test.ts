@@ -143,3 +143,21 @@ function extension({ home }: AgentProject, code: string): void {
   mkdirSync(join(home, "extensions"), { recursive: true });
   writeFileSync(join(home, "extensions", "slow.ts"), code);
 }
+
+test("a mention with brackets and quotes in it is completed as it is typed", async () => {
+  const { terminal, project } = openInteractive({ files: { 'it\'s "mine".md': "", 'say"hi".md': "" } });
+  mkdirSync(join(project.cwd, "app", "[id]"), { recursive: true });
+  writeFileSync(join(project.cwd, "app", "[id]", "page.tsx"), "");
+  await terminal.until("/100k");
+  for (const [typed, offered, completed] of [
+    ["see @app/[id]/p", /→ app\/\[id\]\/page\.tsx/, "see @app/[id]/page.tsx"],
+    ["see @it's", /→ it's/, 'see @"it\'s "mine".md"'],
+    ['see @say"h', /→ say/, 'see @say"hi".md'],
+  ] as const) {
+    terminal.type(typed);
+    await terminal.until(offered);
+    terminal.press("tab");
+    await terminal.until(completed);
+    terminal.press("ctrl+u");
+  }
+});

@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
 import { PromptEditor } from "../src/prompt/prompt-editor.ts";
@@ -71,6 +71,11 @@ test("a dropped image is named, however the terminal writes its path", () => {
   expect(named(`'${spaced}'`)).toBe(`@"${spaced}" `);
   expect(named(spaced.replaceAll(" ", "\\ "))).toBe(`@"${spaced}" `);
   expect(named(pathToFileURL(spaced).href)).toBe(`@"${spaced}" `);
+  const odd = join(dirname(plain), `it's [1] "x".png`);
+  copyFileSync(plain, odd);
+  expect(named(`'${odd.replaceAll("'", "'\\''")}'`)).toBe(`@"${odd}" `);
+  expect(named(`"${odd.replaceAll('"', '\\"')}"`)).toBe(`@"${odd}" `);
+  expect(named(odd.replaceAll(/[ '"[\]]/g, "\\$&"))).toBe(`@"${odd}" `);
 });
 
 test.for([

@@ -2,7 +2,7 @@ import { stat } from "node:fs/promises";
 import { isAbsolute, join, sep } from "node:path";
 import { z } from "zod";
 import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
-import { FolderWalk, gapNotes } from "./folder-walk.ts";
+import { FolderWalk, gapNotes, withLiteralSegments } from "./folder-walk.ts";
 import { globMatcher } from "./glob-matcher.ts";
 import { existingPath, type PathGuard } from "./path-guard.ts";
 import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "./result-text.ts";
@@ -30,7 +30,7 @@ export function findTool(guard: PathGuard): Tool {
       const folder = await existingPath(guard, { toolName: "find", path, access: "read", signal });
       if (!(await stat(folder.real)).isDirectory())
         throw new Error(`${folder.shown} is a file. find needs a folder.`);
-      const wanted = relativePattern(pattern, folder.real);
+      const wanted = await withLiteralSegments(relativePattern(pattern, folder.real), folder.real);
       const walk = new FolderWalk({ folder: folder.real, signal });
       const found = await collect(walk, { pattern: wanted, shown: folder.shown, limit });
       const text = [...listing({ ...found, pattern, shown: folder.shown }), ...gapNotes(walk.gaps)].join(

@@ -94,6 +94,21 @@ export function gapNotes({ unreadableFolders, isCut }: WalkGaps): string[] {
   return notes;
 }
 
+/**
+ * Escapes the first segments of a glob that exist as they are written: `app/[id]/*` means the folder `[id]`, not `i` and
+ * `d`. Choices in braces keep their meaning.
+ */
+export async function withLiteralSegments(glob: string, folder: string): Promise<string> {
+  const segments = glob.split("/");
+  let path = folder;
+  for (const [at, segment] of segments.entries()) {
+    path = join(path, segment);
+    if (/[*?\\{}]/.test(segment) || !(await exists(path))) break;
+    segments[at] = segment.replace(/^!|\[/g, "\\$&");
+  }
+  return segments.join("/");
+}
+
 /** The later stands above the earlier, as in ripgrep. */
 const ruleFiles = [".gitignore", ".ignore"];
 /** No list that somebody wrote is longer. */
@@ -195,7 +210,7 @@ function ruleOf(line: string): Rule[] {
   const isForFolders = said.endsWith("/");
   const path = isForFolders ? said.slice(0, -1) : said;
   if (path === "" || path.length > MAX_RULE_CHARS) return [];
-  const pattern = new GlobPattern(path.replace(/^\//, ""), { braces: false });
+  const pattern = new GlobPattern(path.replace(/^\//, ""), { isGitignore: true });
   return [{ pattern, isException, isForFolders, isNameOnly: !path.includes("/") }];
 }
 

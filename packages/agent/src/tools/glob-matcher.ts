@@ -9,7 +9,8 @@ const MAX_STEPS = 10_000;
 
 /**
  * Whether a path, relative with `/`, is meant by a glob: `*`, `?`, `**`, `[a-z]`, `{a,b}`, `{1..9}`. As in .gitignore, one
- * without a slash is for the name at any depth; a leading `!` means all others.
+ * without a slash is for the name at any depth; a leading `!` means all others. Brackets and braces also match themselves:
+ * `[id]` finds a folder of that name.
  * @throws Error for a glob that is too long, as a sentence for who wrote it
  */
 export function globMatcher(glob: string): (path: string) => boolean {
@@ -48,11 +49,11 @@ export class GlobPattern {
   readonly #reached: Float64Array;
   #round = 0;
 
-  /** @param options braces: false takes `{` as it is, as .gitignore does */
-  constructor(glob: string, { braces = true }: { braces?: boolean } = {}) {
+  /** @param options isGitignore: `{` has no meaning, and `[id]` does not match itself */
+  constructor(glob: string, { isGitignore = false }: { isGitignore?: boolean } = {}) {
     const characters = Array.from(glob);
     if (characters.length > MAX_GLOB_CHARS) throw tooLong(characters.length);
-    this.#steps = new GlobParser(characters, braces).steps();
+    this.#steps = new GlobParser(characters, isGitignore).steps();
     this.#reached = new Float64Array(this.#steps.length + 1);
     const plain = this.#steps.map((step) =>
       step.kind === "character" ? String.fromCodePoint(step.code) : undefined,
@@ -121,6 +122,8 @@ function tooLong(characters: number): Error {
   );
 }
 
+type BraceRole = "open" | "next" | "close";
+
 /** An open `{`: where its choice stands, and what leads on behind its `}`. */
 interface OpenBrace {
   split: { kind: "split"; to: number[] };
@@ -129,16 +132,16 @@ interface OpenBrace {
 
 class GlobParser {
   readonly #characters: readonly string[];
-  readonly #hasBraces: boolean;
-  readonly #braces: ReadonlyMap<number, "open" | "next" | "close">;
+  readonly #isGitignore: boolean;
+  readonly #braces: ReadonlyMap<number, BraceRole>;
   readonly #steps: Step[] = [];
   readonly #open: OpenBrace[] = [];
   #at = 0;
 
-  constructor(characters: readonly string[], hasBraces: boolean) {
+  constructor(characters: readonly string[], isGitignore: boolean) {
     this.#characters = characters;
-    this.#hasBraces = hasBraces;
-    this.#braces = hasBraces ? bracesOf(characters) : new Map();
+    this.#isGitignore = isGitignore;
+    this.#braces = isGitignore ? new Map() : bracesOf(characters);
   }
 
   steps(): Step[] {
@@ -153,7 +156,7 @@ class GlobParser {
     else if (character === "?") this.#one(() => true, 1);
     else if (character === "[" && classEnd(this.#characters, this.#at) > 0) this.#class();
     else if (character === "\\" && this.#at + 1 < this.#characters.length) this.#plain(1);
-    else if (character === "{" && this.#hasBraces && this.#range()) return;
+    else if (character === "{" && !this.#isGitignore && this.#range()) return;
     else this.#plain(0);
   }
 
@@ -193,7 +196,10 @@ class GlobParser {
     if (role === "open") {
       const split = { kind: "split" as const, to: [this.#steps.length + 1] };
       this.#steps.push(split);
-      this.#open.push({ split, jumps: [] });
+      const itself = this.#innermostBraces();
+      const jumps = itself === undefined ? [] : [this.#textThenJump(itself)];
+      if (jumps.length > 0) split.to.push(this.#steps.length);
+      this.#open.push({ split, jumps });
       return;
     }
     const open = this.#open.at(-1)!;
@@ -202,6 +208,16 @@ class GlobParser {
     open.jumps.push(jump);
     if (role === "next") open.split.to.push(this.#steps.length);
     else for (const each of this.#open.pop()!.jumps) each.to = this.#steps.length;
+  }
+
+  /** The text of the choice that begins before this place, unless it has another one inside. */
+  #innermostBraces(): readonly string[] | undefined {
+    let at = this.#at;
+    while (this.#braces.get(at) !== "close") {
+      if (this.#braces.get(at) === "open") return undefined;
+      at += 1;
+    }
+    return this.#characters.slice(this.#at - 1, at + 1);
   }
 
   /** `{1..9}`: one of these numbers. */
@@ -218,7 +234,7 @@ class GlobParser {
     }
     const width = /^-?0\d/.test(first) ? first.length : 0;
     const numbers = Array.from({ length: to - from + 1 }, (_, at) => String(from + at).padStart(width, "0"));
-    this.#numbers(numbers);
+    this.#oneOf([...numbers, text]);
     if (this.#steps.length > MAX_STEPS) {
       throw new Error(
         "The number ranges of the glob cover too many numbers together. Use * for some of them.",
@@ -228,32 +244,47 @@ class GlobParser {
     return true;
   }
 
-  #numbers(numbers: readonly string[]): void {
+  #oneOf(texts: readonly string[]): void {
     const split = { kind: "split" as const, to: [] as number[] };
     const jumps: { kind: "jump"; to: number }[] = [];
     this.#steps.push(split);
-    for (const number of numbers) {
-      const jump = { kind: "jump" as const, to: 0 };
+    for (const text of texts) {
       split.to.push(this.#steps.length);
-      for (const digit of number) this.#steps.push({ kind: "character", code: digit.charCodeAt(0) });
-      jumps.push(jump);
-      this.#steps.push(jump);
+      jumps.push(this.#textThenJump(text));
     }
     for (const jump of jumps) jump.to = this.#steps.length;
   }
 
+  #textThenJump(text: Iterable<string>): { kind: "jump"; to: number } {
+    for (const character of text) this.#steps.push({ kind: "character", code: character.codePointAt(0)! });
+    const jump = { kind: "jump" as const, to: 0 };
+    this.#steps.push(jump);
+    return jump;
+  }
+
   #class(): void {
-    const end = classEnd(this.#characters, this.#at);
-    const first = this.#characters[this.#at + 1];
+    const start = this.#at;
+    const end = classEnd(this.#characters, start);
+    const first = this.#characters[start + 1];
     const isNegated = first === "!" || first === "^";
-    const takes = classOf(this.#characters.slice(this.#at + (isNegated ? 2 : 1), end));
-    this.#one((code) => takes(code) !== isNegated, end + 1 - this.#at);
+    const takes = classOf(this.#characters.slice(start + (isNegated ? 2 : 1), end));
+    const one = () => this.#one((code) => takes(code) !== isNegated, end + 1 - start);
+    if (this.#isGitignore) {
+      one();
+      return;
+    }
+    const split = { kind: "split" as const, to: [this.#steps.length + 1] };
+    this.#steps.push(split);
+    const itself = this.#textThenJump(this.#characters.slice(start, end + 1));
+    split.to.push(this.#steps.length);
+    one();
+    itself.to = this.#steps.length;
   }
 }
 
 /** What belongs to choices: braces that close and have a comma of their own. All else is as it stands. */
-function bracesOf(characters: readonly string[]): ReadonlyMap<number, "open" | "next" | "close"> {
-  const roles = new Map<number, "open" | "next" | "close">();
+function bracesOf(characters: readonly string[]): ReadonlyMap<number, BraceRole> {
+  const roles = new Map<number, BraceRole>();
   const open: { at: number; commas: number[] }[] = [];
   for (let at = 0; at < characters.length; at += 1) {
     const character = characters[at];

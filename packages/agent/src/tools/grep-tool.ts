@@ -2,6 +2,7 @@ import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
+import { withLiteralSegments } from "./folder-walk.ts";
 import { type LineSearch, type SearchedLine, scriptSearch } from "./line-search.ts";
 import { existingPath, type GuardedPath, type PathGuard } from "./path-guard.ts";
 import { programPath } from "./process.ts";
@@ -54,13 +55,14 @@ export function grepTool(guard: PathGuard, env: NodeJS.ProcessEnv): Tool {
       if (!stats.isDirectory() && !stats.isFile())
         throw new Error(`${root.shown} is neither a file nor a folder.`);
       const notes: string[] = [];
+      const { glob } = input;
       const lines = searchFor(env)({
         root: root.real,
         isFolder: stats.isDirectory(),
         pattern: input.pattern,
         isLiteral: input.literal ?? false,
         ignoresCase: input.ignoreCase ?? false,
-        glob: input.glob,
+        glob: glob === undefined ? undefined : await withLiteralSegments(glob, root.real),
         contextLines: input.context ?? 0,
         signal,
         onNote: (note) => notes.push(note),

@@ -78,20 +78,22 @@ function argumentsFor({
 }
 
 /**
- * Names go in as a file type: as a glob they would bring back what .gitignore leaves out. Folders are looked at in what
- * comes out.
+ * Names go in as a file type: as a glob they would bring back what .gitignore leaves out. The type only rules files out
+ * early, with wildcards for all that ripgrep reads in another way; what comes out is looked at again.
  */
 function globArguments(glob: string): string[] {
-  const name = glob.slice(glob.lastIndexOf("/") + 1);
-  const isWhole = name === glob || !/[{}]/.test(name);
-  if (glob.startsWith("!") || !isWhole || name === "" || name === "**") return [];
-  return [`--type-add=wanted:${name}`, "--type=wanted"];
+  const name = glob.slice(glob.lastIndexOf("/") + 1).replaceAll(/\\./g, "?");
+  if (glob.startsWith("!") || name === "" || name === "**") return [];
+  if (name !== glob && /[{}]/.test(name)) return [];
+  const classes = name.replace(/\[.*\]|[[\]]/, "*");
+  const isChoice = /^[^{}]*(?:\{[^{},]*,[^{}]*\}[^{}]*)*$/.test(classes);
+  const wide = isChoice ? classes : classes.replace(/\{.*\}|[{}]/, "*");
+  const itself = name.replaceAll(/[[\]{}]/g, "?");
+  return [...new Set([wide, itself])].map((each) => `--type-add=wanted:${each}`).concat("--type=wanted");
 }
 
 function pathFilter({ glob, isFolder }: LineSearchOptions): (path: string) => boolean {
-  if (glob === undefined) return () => true;
-  const isWanted = globMatcher(glob);
-  return isFolder && (glob.includes("/") || glob.startsWith("!")) ? isWanted : () => true;
+  return isFolder && glob !== undefined ? globMatcher(glob) : () => true;
 }
 
 type Text = { text: string } | { bytes: string };

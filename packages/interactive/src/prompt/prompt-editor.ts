@@ -265,13 +265,13 @@ const imageEnding = /\.(png|jpe?g|gif|webp)$/i;
  */
 function droppedImage(pasted: string): string | undefined {
   const path = pathIn(pasted.trim());
-  if (path === undefined || !imageEnding.test(path) || /["\n]/.test(path) || !isFile(path)) return undefined;
-  return /[\s'`<>()[\]{}]/.test(path) ? `@"${path}"` : `@${path}`;
+  if (path === undefined || !imageEnding.test(path) || path.includes("\n") || !isFile(path)) return undefined;
+  return /\s/.test(path) ? `@"${path}"` : `@${path}`;
 }
 
 function pathIn(text: string): string | undefined {
-  const [, , quoted] = /^(['"])(\/[^'"]*)\1$/.exec(text) ?? [];
-  if (quoted !== undefined) return quoted;
+  if (/^'\/.*'$/.test(text)) return text.slice(1, -1).replaceAll("'\\''", "'");
+  if (/^"\/.*"$/.test(text)) return text.slice(1, -1).replace(/\\(["\\$`])/g, "$1");
   if (text.startsWith("file:///")) return pathOfUrl(text);
   return /^~?\//.test(text) ? text.replace(/\\([ -~])/g, "$1") : undefined;
 }

@@ -21,7 +21,7 @@ interface PromptCompletionOptions {
 type Position = Parameters<AutocompleteProvider["getSuggestions"]>;
 
 /** A mention at the cursor, whole or begun; `@"` begins one with blanks in it. */
-const mention = /(?:^|[\s([{<'`])(@(?:"([^"]*)|([^\s"'`<>()[\]{}]*)))$/;
+const mention = /(?:^|[\s([{<"'`])(@(?:"([^"]*)|((?!")\S*)))$/;
 
 /**
  * Completes commands and their arguments, files behind `@`, and paths by the key for it. What only the session knows,
@@ -87,8 +87,7 @@ export class PromptCompletion implements AutocompleteProvider {
     const matching =
       known.length > 0 ? known : await matchFiles(await this.#files.whole(signal), { query, signal });
     return suggestions(
-      // A path with a quote in it cannot be quoted.
-      matching.filter(({ path }) => !path.includes('"')).map(({ path }) => mentionOf(path, path)),
+      matching.map(({ path }) => mentionOf(path, path)),
       prefix,
     );
   }
@@ -192,7 +191,7 @@ function itemOf({
 }
 
 function mentionOf(path: string, label: string): AutocompleteItem {
-  return { value: /[\s"'`<>()[\]{}]/.test(path) ? `@"${path}"` : `@${path}`, label };
+  return { value: /\s/.test(path) ? `@"${path}"` : `@${path}`, label };
 }
 
 function suggestions(items: AutocompleteItem[], prefix: string): AutocompleteSuggestions | null {
