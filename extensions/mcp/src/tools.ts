@@ -3,6 +3,7 @@ import {
   type ExtensionAPI,
   type ExtensionTool,
   type ExtensionToolResult,
+  fitArguments,
 } from "@bonsai-agent/extension";
 import { plainLine } from "./foreign-text.ts";
 import type { ListedTool } from "./listing.ts";
@@ -152,6 +153,7 @@ export class McpTools {
         "Calls a tool found by mcp_search. Takes its name and arguments that match its parameters.",
       parameters: callParameters,
       executionMode: "sequential",
+      prepareArguments: (given) => this.#fitCall(given as Record<string, unknown>),
       execute: async (_id, given, signal, onUpdate) => {
         await servers.settled(signal);
         const { name, arguments: args = {} } = given as { name: string; arguments?: Record<string, unknown> };
@@ -161,6 +163,15 @@ export class McpTools {
       },
     };
     return [search, call];
+  }
+
+  /** Guards see the inner arguments as the tool's own schema wants them. */
+  #fitCall(given: Record<string, unknown>): Record<string, unknown> {
+    const call = fitArguments(given, callParameters);
+    const schema = this.#offered.find(({ name }) => name === call.name)?.listed.inputSchema;
+    const { arguments: args } = call;
+    if (schema === undefined || typeof args !== "object" || args === null) return call;
+    return { ...call, arguments: fitArguments(args as Record<string, unknown>, schema) };
   }
 }
 

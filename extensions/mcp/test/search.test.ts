@@ -22,7 +22,7 @@ test("tools that cost more than a tenth of the window are found by search, and e
       answers: [
         calling(["mcp_search", { query: "add two numbers", limit: 2 }]),
         calling(
-          ["mcp_call", { name: "mcp__everything__get-sum", arguments: { a: 2, b: 3 } }],
+          ["mcp_call", { name: "mcp__everything__get-sum", arguments: { a: "2", b: "3" } }],
           ["mcp_call", { name: "mcp__everything__sum", arguments: {} }],
           ["mcp_search", { query: "hologram" }],
         ),

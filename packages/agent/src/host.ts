@@ -6,6 +6,7 @@ export {
   readClipboard,
   writeClipboard,
 } from "./clipboard.ts";
+export { fitArguments } from "./fit-arguments.ts";
 export {
   type Frontmatter,
   type FrontmatterParts,

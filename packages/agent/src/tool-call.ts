@@ -1,13 +1,8 @@
-import {
-  deepCopy,
-  isRecord,
-  MAX_LEVELS,
-  type ToolCall,
-  type ToolResultMessage,
-} from "@bonsai-agent/messages";
-import { MALFORMED_ARGUMENTS } from "@bonsai-agent/models";
+import { deepCopy, isRecord, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
+import { argumentsProblem, MALFORMED_ARGUMENTS } from "@bonsai-agent/models";
 import { z } from "zod";
 import type { AgentParts } from "./agent-parts.ts";
+import { fitArguments } from "./fit-arguments.ts";
 import { messageOf } from "./notice.ts";
 import { untilAborted, withLinkedSignal } from "./run/activity.ts";
 import {
@@ -205,35 +200,22 @@ type CheckedInput = { ok: true; input: unknown } | { ok: false; problem: string 
 
 /** The arguments of a call as its tool takes them, or what is wrong with them, in words for the model. */
 export function checkedInput(tool: Tool, input: Record<string, unknown>): CheckedInput {
-  if (MALFORMED_ARGUMENTS in input) return { ok: false, problem: malformed(input[MALFORMED_ARGUMENTS]) };
+  if (MALFORMED_ARGUMENTS in input)
+    return { ok: false, problem: argumentsProblem(String(input[MALFORMED_ARGUMENTS])) };
   const result = readParameters(tool).schema.safeParse(input);
   if (result.success) return { ok: true, input: result.data };
   return { ok: false, problem: `Wrong arguments for ${tool.name}: ${z.prettifyError(result.error)}` };
 }
 
-/** Whole JSON objects are malformed only where they are nested too deep. */
-function malformed(text: unknown): string {
-  if (isJsonObject(text))
-    return `The arguments are nested deeper than ${MAX_LEVELS} levels. Repeat the call with flatter arguments; send nested data as a text.`;
-  return "The arguments are not a JSON object, or they were cut off. Repeat the call with complete arguments. Send long contents in smaller parts.";
-}
-
-function isJsonObject(text: unknown): boolean {
-  try {
-    return isRecord(JSON.parse(String(text)));
-  } catch {
-    return false;
-  }
-}
-
 /**
- * The arguments as a guard is to see them: what the tool made of what the model said, as a copy.
+ * The arguments for the guards: a copy that the tool prepared, converted to the types of its schema.
  * @throws what `prepareArguments` throws.
  */
-function preparedInput({ name, prepareArguments }: Tool, args: unknown): Record<string, unknown> {
+function preparedInput(tool: Tool, args: unknown): Record<string, unknown> {
+  const { name, prepareArguments } = tool;
   const input = deepCopy(args) as Record<string, unknown>;
-  if (prepareArguments === undefined || MALFORMED_ARGUMENTS in input) return input;
-  const prepared: unknown = prepareArguments(input);
-  if (isRecord(prepared)) return prepared;
+  if (MALFORMED_ARGUMENTS in input) return input;
+  const prepared: unknown = prepareArguments === undefined ? input : prepareArguments(input);
+  if (isRecord(prepared)) return fitArguments(prepared, readParameters(tool).declared);
   throw new TypeError(`prepareArguments of the tool ${name} returned no object.`);
 }

@@ -116,3 +116,34 @@ test("a result says how long the call took, where that is a second or more", asy
   const results = run.session.projection().items.filter(({ message }) => message.role === "toolResult");
   expect(results.map(({ message }) => "durationMs" in message && message.durationMs)).toEqual([false, 1_000]);
 });
+
+test("guards and the tool get arguments converted to the schema, of zod and of JSON Schema", async () => {
+  const seen: unknown[] = [];
+  const tool = (name: string, parameters: z.ZodType | Record<string, unknown>, checksArguments = false) => ({
+    name,
+    description: "Notes its input.",
+    parameters,
+    checksArguments,
+    execute: async ({ input }: { input: unknown }) => {
+      seen.push(input);
+      return { content: [{ type: "text" as const, text: name }] };
+    },
+  });
+  const json = {
+    type: "object",
+    properties: { limit: { type: "integer" }, all: { type: "boolean" }, paths: { type: "array", items: {} } },
+    required: ["limit"],
+  };
+  const zod = z.object({ limit: z.number(), all: z.boolean(), paths: z.array(z.string()) });
+  const args = { limit: "30", all: "true", paths: "a.ts" };
+  const run = scriptedAgent({
+    tools: [tool("zod", zod), tool("json", json), tool("own", json, true)],
+    turn: [{ calls: ["zod", "json", "own"].map((name) => ({ name, arguments: args })) }, done],
+  });
+  const guarded: unknown[] = [];
+  run.lifecycle.on("tool_call", ({ input }) => void guarded.push(structuredClone(input)));
+  await run.agent.prompt("go");
+  const fitted = { limit: 30, all: true, paths: ["a.ts"] };
+  expect(guarded).toEqual([fitted, fitted, fitted]);
+  expect(seen).toEqual([fitted, fitted, fitted]);
+});

@@ -1,6 +1,7 @@
 export type { LifecycleEvents } from "@bonsai-agent/agent";
 export {
   environmentKeys,
+  fitArguments,
   globMatcher,
   MAX_RESULT_BYTES,
   MAX_RESULT_LINES,

@@ -3,11 +3,10 @@ import {
   type AssistantContent,
   type AssistantMessage,
   emptyUsage,
-  isRecord,
-  isTooDeep,
   type StopReason,
   type ToolCall,
 } from "@bonsai-agent/messages";
+import { MALFORMED_ARGUMENTS, parseArguments } from "./call-arguments.ts";
 import type { CatalogueModel } from "./model.ts";
 import {
   type IgnoredUsage,
@@ -99,13 +98,15 @@ export class AnswerBuilder {
   /**
    * Ends a call. Arguments that are no JSON object, or nested too deep to be stored, stand under `MALFORMED_ARGUMENTS` as
    * text. A call without an id, or with that of an earlier one, gets its own: results belong to it.
+   * @param whole the arguments once more in one piece, which count instead of the parts if they can be read
    */
-  endCall(contentIndex: number): StreamEvent {
-    const text = this.#argumentTexts.get(contentIndex) ?? "";
+  endCall(contentIndex: number, whole = ""): StreamEvent {
+    const parts = this.#argumentTexts.get(contentIndex) ?? "";
+    const text = whole !== "" && parseArguments(whole) !== undefined ? whole : parts;
     this.#argumentTexts.delete(contentIndex);
     const toolCall = this.message.content[contentIndex] as ToolCall;
     if (!this.#hasOwnId(contentIndex)) toolCall.id = `call_${randomUUID().replaceAll("-", "").slice(0, 24)}`;
-    const parsed = parsedArguments(text);
+    const parsed = parseArguments(text);
     if (parsed === undefined) toolCall.arguments = { [MALFORMED_ARGUMENTS]: text };
     else toolCall.arguments = parsed;
     return { type: "tool_call", contentIndex, delta: "", toolCall, message: this.message };
@@ -116,6 +117,11 @@ export class AnswerBuilder {
     const { id } = content[contentIndex] as ToolCall;
     const earlier = content.slice(0, contentIndex);
     return id !== "" && !earlier.some((block) => block.type === "toolCall" && block.id === id);
+  }
+
+  /** True if the parts of a call's arguments so far can be read. */
+  hasReadableArguments(contentIndex: number): boolean {
+    return parseArguments(this.#argumentTexts.get(contentIndex) ?? "") !== undefined;
   }
 
   /** True while a call's arguments are still coming. */
@@ -159,19 +165,5 @@ export class AnswerBuilder {
   stop(reason: StopReason, rawReason?: string): void {
     this.message.stopReason = reason;
     if (rawReason !== undefined) this.message.rawStopReason = rawReason;
-  }
-}
-
-/** The key under which arguments stand that are no JSON object: the tool is not run, and the model gets an error. */
-export const MALFORMED_ARGUMENTS = "bonsai.malformedArguments";
-
-/** Providers send no text at all for a call without arguments. */
-function parsedArguments(text: string): Record<string, unknown> | undefined {
-  if (text.trim() === "") return {};
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) && !isTooDeep(value) ? value : undefined;
-  } catch {
-    return undefined;
   }
 }

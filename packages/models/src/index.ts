@@ -1,5 +1,6 @@
-export { AnswerBuilder, MALFORMED_ARGUMENTS } from "./answer-builder.ts";
+export { AnswerBuilder } from "./answer-builder.ts";
 export { anthropicThinking } from "./anthropic/anthropic-thinking.ts";
+export { argumentsProblem, MALFORMED_ARGUMENTS } from "./call-arguments.ts";
 export {
   type Catalogue,
   type DividedReference,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { AnswerBuilder, MALFORMED_ARGUMENTS } from "../src/answer-builder.ts";
+import { AnswerBuilder } from "../src/answer-builder.ts";
+import { MALFORMED_ARGUMENTS } from "../src/call-arguments.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../src/provider.ts";
 import type { ScenarioAnswer } from "../src/scenario.ts";
 import { scriptedProvider } from "../src/scripted.ts";

@@ -27,6 +27,8 @@ interface OpenBlock {
 export class AnthropicStream {
   readonly #answer: AnswerBuilder;
   readonly #blocks = new Map<number, OpenBlock>();
+  /** Parts of blocks that have not begun, by index. */
+  readonly #early = new Map<number, RawContentBlockDelta[]>();
   #counts: TokenCounts = {};
   #isStarted = false;
   #isDone = false;
@@ -58,7 +60,7 @@ export class AnthropicStream {
         yield* this.#add(event.index, event.delta);
         break;
       case "content_block_stop":
-        yield* this.#close(event.index);
+        if (!this.#isCallCutOff(event.index)) yield* this.#close(event.index);
         break;
       case "message_delta":
         this.#count(event.usage);
@@ -80,6 +82,10 @@ export class AnthropicStream {
   }
 
   *#open(index: number, block: ContentBlock): Iterable<StreamEvent> {
+    const known = this.#blocks.get(index)?.block;
+    if (known?.type === "tool_use" && block.type === "tool_use" && known.id === block.id) return;
+    // Some servers count every block as 0, and end none.
+    if (known !== undefined) yield* this.#close(index);
     const open: OpenBlock = { block, hasArguments: false };
     this.#blocks.set(index, open);
     switch (block.type) {
@@ -104,11 +110,19 @@ export class AnthropicStream {
         yield this.#answer.callArguments(open.contentIndex, "");
         break;
     }
+    const early = this.#early.get(index) ?? [];
+    this.#early.delete(index);
+    for (const delta of early) yield* this.#add(index, delta);
   }
 
   *#add(index: number, delta: RawContentBlockDelta): Iterable<StreamEvent> {
     const open = this.#blocks.get(index);
-    if (open === undefined) return;
+    if (open === undefined) {
+      const early = this.#early.get(index);
+      if (early === undefined) this.#early.set(index, [delta]);
+      else early.push(delta);
+      return;
+    }
     switch (delta.type) {
       case "text_delta":
         if (textIn(delta.text)) yield this.#text(open, delta.text);
@@ -123,6 +137,14 @@ export class AnthropicStream {
         if (textIn(delta.partial_json)) yield* this.#arguments(open, delta.partial_json);
         break;
     }
+  }
+
+  /** The rest of a call's arguments may come after its end; the end of the answer ends it. */
+  #isCallCutOff(index: number): boolean {
+    const { contentIndex, hasArguments } = this.#blocks.get(index) ?? {};
+    return contentIndex !== undefined && hasArguments === true
+      ? !this.#answer.hasReadableArguments(contentIndex)
+      : false;
   }
 
   *#close(index: number): Iterable<StreamEvent> {

@@ -223,8 +223,9 @@ class ChatCalls {
    */
   #callOf(part: CallPart, id: string, name: string): OpenCall | undefined {
     const last = this.#open.at(-1);
-    if (typeof part.index === "number") {
-      const known = this.#open.findLast(({ index }) => index === part.index);
+    const at = indexOf(part);
+    if (at !== undefined) {
+      const known = this.#open.findLast(({ index }) => index === at);
       const isOther =
         known !== undefined && name !== "" && id !== "" && known.call.id !== "" && known.call.id !== id;
       return isOther ? undefined : known;
@@ -237,7 +238,7 @@ class ChatCalls {
   #begin(part: CallPart): OpenCall {
     const contentIndex = this.#answer.beginCall({ id: "", name: "" });
     const open: OpenCall = {
-      index: typeof part.index === "number" ? part.index : undefined,
+      index: indexOf(part),
       contentIndex,
       call: this.#answer.message.content[contentIndex] as ToolCall,
       hasArguments: false,
@@ -245,6 +246,12 @@ class ChatCalls {
     this.#open.push(open);
     return open;
   }
+}
+
+/** Some servers send the index as text. */
+function indexOf({ index }: CallPart): number | undefined {
+  if (typeof index === "number") return index;
+  return typeof index === "string" && /^\d+$/.test(index) ? Number(index) : undefined;
 }
 
 /** Names come whole, in pieces, growing, or again with each part. */

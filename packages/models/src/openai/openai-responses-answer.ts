@@ -46,6 +46,8 @@ type ItemKind = "text" | "thinking" | "call";
 /** An item of the answer; `contentIndex` is absent until something of it is there to show. */
 interface OpenItem {
   contentIndex?: number;
+  /** Arguments that came before their call. */
+  early?: string;
   /** Characters that came in pieces. */
   chars: number;
 }
@@ -115,7 +117,9 @@ export class ResponsesAnswer {
       name: textIn(item.name),
       ...(typeof namespace === "string" && { namespace }),
     });
-    yield this.#answer.callArguments(open.contentIndex, "");
+    const { early = "" } = open;
+    delete open.early;
+    yield this.#answer.callArguments(open.contentIndex, early);
   }
 
   *#thinking(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
@@ -136,9 +140,10 @@ export class ResponsesAnswer {
 
   *#arguments(event: ResponsesEvent, delta: unknown): Iterable<StreamEvent> {
     const open = this.#item(event, "call");
-    if (typeof delta !== "string" || open.contentIndex === undefined) return;
+    if (typeof delta !== "string") return;
     open.chars += delta.length;
-    yield this.#answer.callArguments(open.contentIndex, delta);
+    if (open.contentIndex === undefined) open.early = (open.early ?? "") + delta;
+    else yield this.#answer.callArguments(open.contentIndex, delta);
   }
 
   /** An item is complete: what did not come in pieces is taken from it. */
@@ -165,9 +170,11 @@ export class ResponsesAnswer {
     if (open.contentIndex === undefined && this.#endedCalls.has(ended)) return;
     this.#endedCalls.add(ended);
     if (open.contentIndex === undefined) yield* this.#added(event);
-    if (open.chars === 0) yield* this.#arguments(event, argumentsText(item.arguments));
+    const whole = argumentsText(item.arguments);
+    if (open.chars === 0) yield* this.#arguments(event, whole);
     this.#items.delete(key);
-    yield this.#answer.endCall(open.contentIndex as number);
+    // The parts count where the item brings none.
+    yield this.#answer.endCall(open.contentIndex as number, item.arguments ? whole : "");
   }
 
   #signText({ contentIndex }: OpenItem, { id, phase }: OutputItem): void {
@@ -197,10 +204,15 @@ export class ResponsesAnswer {
     this.#isFinished = true;
   }
 
-  /** A server that sent its answer in one piece sent no events for its items. */
+  /** The items of an answer that came in one piece, and calls that are still open. */
   *#rest(output: readonly OutputItem[]): Iterable<StreamEvent> {
-    if (this.#answer.message.content.length > 0) return;
-    for (const [index, item] of output.entries()) yield* this.#done({ item, output_index: `rest ${index}` });
+    const hasContent = this.#answer.message.content.length > 0;
+    for (const [index, item] of output.entries()) {
+      if (!hasContent) yield* this.#done({ item, output_index: `rest ${index}` });
+      // Some servers send no event for the end of a call.
+      else if (this.#items.has(keyOf({ item, output_index: index }, "call")))
+        yield* this.#done({ item, output_index: index });
+    }
   }
 
   #finish({ status, error, incomplete_details: details }: ResponseObject): void {
