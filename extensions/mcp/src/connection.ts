@@ -61,7 +61,7 @@ export class Connection {
     // Bonsai checks results itself: an expression of a schema could keep this program busy for ever.
     const jsonSchemaValidator = { getValidator: () => acceptAll };
     const client = new Client({ name: "bonsai", version: "1" }, { jsonSchemaValidator });
-    const transport = await this.#openTransport(auth);
+    const transport = inTurn(await this.#openTransport(auth));
     if (this.#isClosed) throw new Error("The connection was closed.");
     this.client = client;
     this.#transport = transport;
@@ -195,4 +195,22 @@ function acceptAll<Data>(data: unknown): JsonSchemaValidatorResult<Data> {
 
 function endSession(transport: { terminateSession(): Promise<void> }): Promise<void> {
   return transport.terminateSession().catch(() => {});
+}
+
+/**
+ * Makes a transport deliver its messages one by one. The SDK would lose progress that comes in one piece with the
+ * result.
+ */
+function inTurn(transport: Transport): Transport {
+  let deliver: Transport["onmessage"];
+  let delivered: Promise<void> = Promise.resolve();
+  const onmessage: Transport["onmessage"] = (message, extra) => {
+    delivered = delivered.then(() => deliver?.(message, extra)).catch((error) => transport.onerror?.(error));
+  };
+  return Object.defineProperty(transport, "onmessage", {
+    get: () => deliver && onmessage,
+    set: (given) => {
+      deliver = given;
+    },
+  });
 }

@@ -33,8 +33,6 @@ export class StdioTransport implements Transport {
   /** Pieces of the line that has not ended. */
   #pieces: Buffer[] = [];
   #bytes = 0;
-  /** The SDK would lose progress that comes in one piece with the result, so messages are delivered one by one. */
-  #delivered: Promise<void> = Promise.resolve();
   #stderr = "";
   readonly #messagePace = new Pace();
   readonly #errorPace = new Pace(MAX_ERROR_BYTES_AT_ONCE);
@@ -119,10 +117,7 @@ export class StdioTransport implements Transport {
   #read(line: string): void {
     const message = messageIn(line);
     if (message === undefined) this.onerror?.(new NoMessage(line));
-    else
-      this.#delivered = this.#delivered
-        .then(() => this.onmessage?.(message))
-        .catch((error) => this.onerror?.(error));
+    else this.onmessage?.(message);
   }
 }
 

@@ -1,10 +1,14 @@
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { resourceCompletion } from "../src/completion.ts";
 import { McpServers } from "../src/servers.ts";
-import { script } from "./mcp-session.ts";
+import { offeringOverHttp } from "./http-servers.ts";
 
-const offers = script(join(import.meta.dirname, "offering-server.ts"));
+let offers: Awaited<ReturnType<typeof offeringOverHttp>>;
+beforeAll(async () => {
+  offers = await offeringOverHttp();
+});
+afterAll(() => offers[Symbol.asyncDispose]());
+
 type Provider = Parameters<typeof resourceCompletion>[0];
 
 /** The program's own: one file for every mention. */
@@ -23,8 +27,8 @@ async function completing() {
     timeoutMs: 10_000,
     hasRoots: true,
   } as const;
-  const stdio = { type: "stdio", env: {}, cwd: process.cwd(), ...offers } as const;
-  await servers.use({ servers: [{ ...config, ...stdio }], problems: [] });
+  const http = { type: "http", url: offers.url, headers: {} } as const;
+  await servers.use({ servers: [{ ...config, ...http }], problems: [] });
   await servers.settled(AbortSignal.timeout(20_000));
   const provider = resourceCompletion(files, servers);
   const { signal } = new AbortController();

@@ -42,12 +42,16 @@ afterEach(() => {
 });
 
 test("servers that do not connect are named, each once, and keep nobody waiting", async () => {
+  await using old = await hostileOverHttp("old", "application/json");
   await using mcp = await openMcpSession(
     {
       mute: over("mute", 0.1),
-      dead: over("dead"),
+      dead: {
+        command: "/bin/sh",
+        args: ["-c", "printf '\\033[31mNo licence was found.\\033[0m\\n' >&2; exit 3"],
+      },
       crashed: { command: process.execPath, args: ["-e", "throw new TypeError('No licence.')"] },
-      old: over("old"),
+      old: { url: old.url },
       gone: { command: "bonsai-no-such-program" },
       nowhere: { url: "http://127.0.0.1:9/mcp" },
       lost: { ...script(hostile, "liar"), cwd: "/bonsai/no/such/folder" },
@@ -176,6 +180,12 @@ test.each(["stdio", "HTTP"])(
     });
     expect(again!.text).toBe("All is fine.");
     expect(mcp.notices.filter((notice) => notice.includes("larger than 32 MB"))).toHaveLength(1);
+    if (transport === "stdio")
+      expect(mcp.notices).toContain(
+        "MCP: liar disconnected: The server was stopped by a signal. The next call reconnects.",
+      );
+    await mcp.session.close();
+    expect(startedWith(hostile)).toEqual([]);
   },
 );
 

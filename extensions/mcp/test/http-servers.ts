@@ -1,8 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { buffer } from "node:stream/consumers";
+import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { everything } from "./mcp-session.ts";
+import { offeringServer } from "./offering-server.ts";
 
 interface HttpTestServer extends AsyncDisposable {
   readonly url: string;
@@ -21,6 +25,28 @@ export async function serve(
       server.close();
     },
   };
+}
+
+/** The offering server, in this process. Each connection has one of its own. It sends only during a request. */
+export function offeringOverHttp(): Promise<HttpTestServer> {
+  const connections = new Map<string, WebStandardStreamableHTTPServerTransport>();
+  return serve(async (request, response) => {
+    if (request.method !== "POST") return void response.writeHead(405).end();
+    const connection =
+      connections.get(String(request.headers["mcp-session-id"])) ??
+      new WebStandardStreamableHTTPServerTransport({
+        sessionIdGenerator: randomUUID,
+        enableJsonResponse: true,
+        onsessioninitialized: (id) => void connections.set(id, connection),
+      });
+    if (connection.sessionId === undefined) await offeringServer().connect(connection);
+    const headers = request.headers as Record<string, string>;
+    const body = await buffer(request);
+    const answer = await connection.handleRequest(
+      new Request("http://127.0.0.1/mcp", { method: "POST", headers, body }),
+    );
+    response.writeHead(answer.status, Object.fromEntries(answer.headers)).end(await answer.text());
+  });
 }
 
 async function listening(server: Server): Promise<number> {

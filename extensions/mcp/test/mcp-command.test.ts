@@ -2,10 +2,15 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/extension";
-import { expect, test } from "vitest";
-import { type McpSession, openMcpSession, script } from "./mcp-session.ts";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { offeringOverHttp } from "./http-servers.ts";
+import { type McpSession, offeringProgram, openMcpSession } from "./mcp-session.ts";
 
-const offers = script(join(import.meta.dirname, "offering-server.ts"));
+let offers: Awaited<ReturnType<typeof offeringOverHttp>>;
+beforeAll(async () => {
+  offers = await offeringOverHttp();
+});
+afterAll(() => offers[Symbol.asyncDispose]());
 const broken = {
   command: process.execPath,
   args: ["-e", "console.error('\u001b[31mno database'); process.exit(3)"],
@@ -39,7 +44,7 @@ test("reports that large tools are found by search", async () => {
 });
 
 test("a server is switched off and on for the session, and connected anew", async () => {
-  await using open = await openMcpSession({ offers });
+  await using open = await openMcpSession({ offers: offeringProgram });
   await open.session.command("/mcp off offers");
   expect(last(open)).toBe("Turned offers off for this session.");
   await open.session.command("/mcp on offers");
@@ -48,15 +53,17 @@ test("a server is switched off and on for the session, and connected anew", asyn
   expect(last(open)).toBe("offers: ready, 2 tools.");
 });
 
-test.each([
-  ["/mcp nothing", "No MCP server is named nothing."],
-  ["/mcp login", "Unknown command: /mcp login."],
-  ["/mcp offers please", "Unknown command: /mcp offers please."],
-  ["/mcp login offers", "The MCP server offers needs no login: it runs as a local program."],
-])("%s is refused", async (text, message) => {
-  await using open = await openMcpSession({ offers });
-  const error = await open.session.command(text).catch((thrown: unknown) => thrown);
-  expect(BonsaiError.is(error) && error.message).toContain(message);
+test("a command that cannot be carried out is refused", async () => {
+  await using open = await openMcpSession({ offers, local: { ...offeringProgram, enabled: false } });
+  for (const [text, message] of [
+    ["/mcp nothing", "No MCP server is named nothing."],
+    ["/mcp login", "Unknown command: /mcp login."],
+    ["/mcp offers please", "Unknown command: /mcp offers please."],
+    ["/mcp login local", "The MCP server local needs no login: it runs as a local program."],
+  ] as const) {
+    const error = await open.session.command(text).catch((thrown: unknown) => thrown);
+    expect(BonsaiError.is(error) && error.message).toContain(message);
+  }
 });
 
 test("shows a refused command with its hint on a screen", async () => {
@@ -89,7 +96,7 @@ async function openTerminal(servers: object, ...wanted: string[]) {
 }
 
 test("in the terminal: a list of servers leads to the actions of one", async () => {
-  await using open = await openTerminal({ offers, broken }, "offers", "Reconnect");
+  await using open = await openTerminal({ offers: offeringProgram, broken }, "offers", "Reconnect");
   await open.session.command("/mcp");
   const [servers, actions] = open.asked;
   expect(servers!.title).toMatch(
@@ -128,7 +135,10 @@ test("in the terminal: shows everything of one server", async () => {
 test("switching off in the file leaves all else in it as it was", async () => {
   const home = mkdtempSync(join(tmpdir(), "mcp-switch-"));
   const file = join(home, "mcp.json");
-  const before = { note: "mine", mcpServers: { other: { url: "https://a.example", enabled: true }, offers } };
+  const before = {
+    note: "mine",
+    mcpServers: { other: { url: "https://a.example", enabled: true }, offers: offeringProgram },
+  };
   writeFileSync(file, JSON.stringify(before, null, 4));
   const { switchInFile } = await import("../src/server-switch.ts");
   const config = { name: "offers", file } as Parameters<typeof switchInFile>[0];
@@ -136,7 +146,7 @@ test("switching off in the file leaves all else in it as it was", async () => {
   const off = readFileSync(file, "utf8");
   expect(JSON.parse(off)).toEqual({
     ...before,
-    mcpServers: { ...before.mcpServers, offers: { ...offers, enabled: false } },
+    mcpServers: { ...before.mcpServers, offers: { ...offeringProgram, enabled: false } },
   });
   expect(off).toContain('\n    "note"');
   await switchInFile(config, true);

@@ -21,6 +21,9 @@ export function script(path: string, ...args: string[]): { command: string; args
   return { command: process.execPath, args: [path, ...args] };
 }
 
+/** The offering server as a program. */
+export const offeringProgram = script(join(import.meta.dirname, "offering-server.ts"));
+
 export interface McpSession extends AsyncDisposable {
   readonly session: TestSession;
   /** What the user was told beside the conversation. */

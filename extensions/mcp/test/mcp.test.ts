@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { everythingOverHttp } from "./http-servers.ts";
-import { calling, everything, filesystem, openMcpSession, script, startedWith } from "./mcp-session.ts";
+import { calling, everything, filesystem, openMcpSession, script } from "./mcp-session.ts";
 
 const transports = {
   stdio: async () => ({ entry: script(everything, "stdio"), [Symbol.asyncDispose]: async () => {} }),
@@ -86,39 +86,6 @@ describe.each(Object.entries(transports))("server-everything over %s", (_transpo
     expect(later!.text).toBe("Echo: still here");
     expect(mcp.notices).toEqual([]);
   });
-});
-
-test("a server that is killed in the middle of a call is named, and comes back at the next", async () => {
-  await using mcp = await openMcpSession(
-    { everything: script(everything, "stdio") },
-    {
-      answers: [
-        calling(["mcp__everything__trigger-long-running-operation", { duration: 600, steps: 6_000 }]),
-        calling(["mcp__everything__echo", { message: "again" }]),
-        "Done.",
-      ],
-    },
-  );
-  const undo = mcp.session.lifecycle.on(
-    "tool_execution_update",
-    () => {
-      undo();
-      for (const pid of startedWith(everything)) process.kill(pid, "SIGKILL");
-    },
-    { source: "test" },
-  );
-  await mcp.session.prompt("Go.");
-  const [killed, echo] = mcp.results();
-  expect(killed).toMatchObject({
-    isError: true,
-    text: expect.stringContaining("disconnected during the call"),
-  });
-  expect(echo!.text).toBe("Echo: again");
-  expect(mcp.notices).toEqual([
-    "MCP: everything disconnected: The server was stopped by a signal. The next call reconnects.",
-  ]);
-  await mcp.session.close();
-  expect(startedWith(everything)).toEqual([]);
 });
 
 test("server-filesystem writes, reads and refuses", async () => {

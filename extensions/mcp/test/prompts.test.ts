@@ -1,9 +1,14 @@
-import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { begunArgument, readArguments } from "../src/prompt-arguments.ts";
-import { calling, type McpSession, openMcpSession, script } from "./mcp-session.ts";
+import { offeringOverHttp } from "./http-servers.ts";
+import { calling, type McpSession, offeringProgram, openMcpSession } from "./mcp-session.ts";
 
-const offers = script(join(import.meta.dirname, "offering-server.ts"));
+let offers: Awaited<ReturnType<typeof offeringOverHttp>>;
+beforeAll(async () => {
+  offers = await offeringOverHttp();
+});
+afterAll(() => offers[Symbol.asyncDispose]());
+
 const commands = ({ session }: McpSession) => session.extensions.commands.map(({ name }) => name);
 
 /** Once the servers are connected. */
@@ -55,7 +60,10 @@ test("one that fails is named, in the server's words", async () => {
 
 test("commands come and go with the server's list", async () => {
   await using open = await ready(
-    await openMcpSession({ offers }, { answers: [calling(["mcp__offers__show-later"]), "Fine."] }),
+    await openMcpSession(
+      { offers: offeringProgram },
+      { answers: [calling(["mcp__offers__show-later"]), "Fine."] },
+    ),
   );
   expect(commands(open)).not.toContain("offers:later");
   await open.session.prompt("Show it.");
@@ -65,9 +73,8 @@ test("commands come and go with the server's list", async () => {
 });
 
 test("arguments are completed by the server", async () => {
-  const { everything } = await import("./mcp-session.ts");
-  await using open = await ready(await openMcpSession({ all: script(everything, "stdio") }));
-  const complete = (text: string) => open.session.extensions.completeCommand("all:completable-prompt", text);
+  await using open = await ready(await openMcpSession({ offers }));
+  const complete = (text: string) => open.session.extensions.completeCommand("offers:promote", text);
   expect((await complete("Eng")).map(({ value }) => value)).toEqual(["Engineering"]);
   expect((await complete("Engineering ")).map(({ label }) => label)).toContain("Alice");
   expect((await complete("Engineering name=B")).map(({ value }) => value)).toEqual(["Engineering name=Bob"]);

@@ -1,9 +1,13 @@
-import { join } from "node:path";
 import { messageText } from "@bonsai-agent/extension";
-import { expect, test, vi } from "vitest";
-import { calling, type McpSession, openMcpSession, script } from "./mcp-session.ts";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
+import { offeringOverHttp } from "./http-servers.ts";
+import { calling, type McpSession, offeringProgram, openMcpSession } from "./mcp-session.ts";
 
-const offers = script(join(import.meta.dirname, "offering-server.ts"));
+let offers: Awaited<ReturnType<typeof offeringOverHttp>>;
+beforeAll(async () => {
+  offers = await offeringOverHttp();
+});
+afterAll(() => offers[Symbol.asyncDispose]());
 
 /** What the model was sent behind the user's words, as blocks. */
 function behindPrompt({ session }: McpSession) {
@@ -52,7 +56,7 @@ test("one that cannot be read is a notice, and the prompt still goes", async () 
 });
 
 test("where the server ends over it, the notice says what ended it", async () => {
-  await using open = await openMcpSession({ offers }, { answers: ["Fine."] });
+  await using open = await openMcpSession({ offers: offeringProgram }, { answers: ["Fine."] });
   await open.session.prompt("Look at @offers:test://deadly");
   expect(open.notices).toContain("MCP: Cannot read @offers:test://deadly: The server exited with code 4.");
 });
@@ -73,7 +77,7 @@ test("goes with a text that is typed while the agent works", async () => {
 
 test("one that changes after it was read is named once", async () => {
   await using open = await openMcpSession(
-    { offers },
+    { offers: offeringProgram },
     {
       answers: ["Fine.", calling(["mcp__offers__change-text"]), "Done.", "Ah."],
     },
@@ -91,7 +95,8 @@ test("keys that the entry of a server gives it are masked in all that it says", 
   const key = "sk-0123456789abcdef01";
   vi.stubEnv("OFFERS_TOKEN", "token-0123456789abcdef");
   // biome-ignore lint/suspicious/noTemplateCurlyInString: that is how files name variables
-  const offering = { ...offers, args: [...offers.args, "${OFFERS_TOKEN}"], env: { OFFERS_API_KEY: key } };
+  const args = [...offeringProgram.args, "${OFFERS_TOKEN}"];
+  const offering = { ...offeringProgram, args, env: { OFFERS_API_KEY: key } };
   await using open = await openMcpSession({ offers: offering }, { answers: ["Fine."] });
   await open.session.prompt("See @offers:test://key and @offers:test://refused");
   expect(JSON.stringify(open.session.requests)).toContain("The key is [OFFERS_API_KEY].");

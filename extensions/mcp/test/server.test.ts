@@ -64,6 +64,15 @@ test("keys of a server are masked wherever they come back", () => {
   expect(details).toMatchObject({ structuredContent: { said: "it is [API_KEY]" } });
 });
 
+const results: Readonly<Record<string, object>> = {
+  initialize: {
+    protocolVersion: "2025-06-18",
+    capabilities: { tools: {} },
+    serverInfo: { name: "it", version: "1" },
+  },
+  "tools/list": { tools: [{ name: "t", inputSchema: { type: "object" } }] },
+};
+
 /** A server at an address that is written out request by request. */
 function answering(
   handle: (
@@ -72,14 +81,6 @@ function answering(
     response: ServerResponse,
   ) => void,
 ) {
-  const results: Record<string, object> = {
-    initialize: {
-      protocolVersion: "2025-06-18",
-      capabilities: { tools: {} },
-      serverInfo: { name: "it", version: "1" },
-    },
-    "tools/list": { tools: [{ name: "t", inputSchema: { type: "object" } }] },
-  };
   return serve(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
@@ -184,8 +185,33 @@ test("a server over HTTP that answers nothing after its greeting fails to connec
 });
 
 test("progress that comes in one piece with the result is shown", async () => {
-  await using one = server(script(hostile, "liar"));
-  const shown: number[] = [];
-  await one.callTool("hurried", {}, { signal, onProgress: ({ progress }) => void shown.push(progress) });
-  expect(shown).toEqual([1, 2]);
+  await using program = server(script(hostile, "liar"));
+  await using sse = await hurriedOverSse();
+  await using remote = server({ url: sse.url, isSse: true });
+  for (const one of [program, remote]) {
+    const shown: number[] = [];
+    await one.callTool("hurried", {}, { signal, onProgress: ({ progress }) => void shown.push(progress) });
+    expect(shown).toEqual([1, 2]);
+  }
 });
+
+/** A server over SSE whose call gives progress and its result in one piece. */
+function hurriedOverSse() {
+  let events: ServerResponse | undefined;
+  return answering(({ id, method }, request, response) => {
+    if (request.method === "GET") {
+      events = response.writeHead(200, { "content-type": "text/event-stream" });
+      events.write("event: endpoint\ndata: /mcp\n\n");
+      return;
+    }
+    response.writeHead(202).end();
+    const progress = (progress: number) => ({
+      method: "notifications/progress",
+      params: { progressToken: id, progress },
+    });
+    const result = { id, result: results[method] ?? { content: [] } };
+    const messages = method === "tools/call" ? [progress(1), progress(2), result] : [result];
+    const sent = messages.map((message) => `data: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`);
+    if (id !== undefined) events?.write(sent.join(""));
+  });
+}

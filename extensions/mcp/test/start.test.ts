@@ -7,8 +7,9 @@ import { readConfig } from "../src/config.ts";
 
 const folder = join(import.meta.dirname, "..");
 
-/** Which modules of the SDK a process has asked for that opened a session with these servers. */
+/** Prints the SDK's modules that this process has asked for after sessions with each list of servers in turn. */
 const program = `
+  import { writeFileSync } from "node:fs";
   import { registerHooks } from "node:module";
   const asked = new Set();
   registerHooks({
@@ -19,27 +20,39 @@ const program = `
   });
   const { default: mcp } = await import("./index.ts");
   const { openTestSession } = await import("@bonsai-agent/extension/testing");
-  const session = await openTestSession({ extensions: mcp, answers: ["Hello."] });
-  await session.prompt("Hello.");
-  await session.close();
-  console.log(JSON.stringify([...asked]));
+  const [file, ...lists] = process.argv.slice(1);
+  for (const servers of lists) {
+    writeFileSync(file, servers);
+    const session = await openTestSession({ extensions: mcp, answers: ["Hello."] });
+    await session.prompt("Hello.");
+    await session.close();
+    console.log(JSON.stringify([...asked]));
+  }
 `;
 
-function asked(servers: object): string[] {
+function askedAfter(...lists: object[]): string[][] {
   const home = mkdtempSync(join(tmpdir(), "bonsai-mcp-start-"));
   try {
-    writeFileSync(join(home, "mcp.json"), JSON.stringify({ mcpServers: servers }));
-    const args = ["--no-warnings", "--conditions=@bonsai-agent/source", "--input-type=module", "-e", program];
+    const servers = lists.map((mcpServers) => JSON.stringify({ mcpServers }));
+    const node = ["--no-warnings", "--conditions=@bonsai-agent/source", "--input-type=module", "-e", program];
+    const args = [...node, join(home, "mcp.json"), ...servers];
     const env = { ...process.env, BONSAI_HOME: home };
-    return JSON.parse(execFileSync(process.execPath, args, { cwd: folder, env, encoding: "utf8" }));
+    const printed = execFileSync(process.execPath, args, { cwd: folder, env, encoding: "utf8" });
+    return printed
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
   } finally {
     rmSync(home, { recursive: true, force: true });
   }
 }
 
 test("the SDK is loaded for a server that is enabled, and for nothing else", () => {
-  expect(asked({ off: { command: "off", enabled: false } })).toEqual([]);
-  expect(asked({ on: { command: "bonsai-no-such-program" } })).toContain("@modelcontextprotocol/client");
+  const off = { off: { command: "off", enabled: false } };
+  const on = { on: { command: "bonsai-no-such-program" } };
+  const [before, after] = askedAfter(off, on);
+  expect(before).toEqual([]);
+  expect(after).toContain("@modelcontextprotocol/client");
 });
 
 test("the file in the README is one that is read", () => {
