@@ -33,11 +33,12 @@ export class Checkpoints {
   take(ctx: ExtensionContext, { entryId, label }: Pick<Checkpoint, "entryId" | "label">): Promise<void> {
     const onFailure = (why: string) => this.#tellOnce(ctx, "Could not save a file checkpoint", why);
     return this.#guarded(ctx, onFailure, async (repository) => {
-      const { problem, ...snapshot } = await repository.snapshot(message(ctx, entryId));
+      const { tree, problem } = await repository.tree();
       if (problem !== undefined) this.#tellOnce(ctx, "A file checkpoint is not complete", problem);
-      if (snapshot.tree === this.#latestTree) return;
-      await this.#remember(repository, ctx, { ...snapshot, entryId, label });
-      this.#latestTree = snapshot.tree;
+      if (tree === this.#latestTree) return;
+      const { commit } = await repository.commit(tree, message(ctx, entryId));
+      await this.#remember(repository, ctx, { commit, tree, entryId, label });
+      this.#latestTree = tree;
     });
   }
 
@@ -53,15 +54,16 @@ export class Checkpoints {
       if (wanted === undefined) return;
       if (!(await repository.has(wanted.commit)))
         throw new Error(`the checkpoint ${wanted.commit.slice(0, 7)} no longer exists`);
-      const { commit, tree } = await repository.snapshot(message(ctx, oldLeafId));
-      const changes = await repository.changes({ commit, tree }, wanted);
+      const { tree } = await repository.tree();
+      const changes = await repository.changes(tree, wanted.tree);
       if (changes.length === 0) return;
       const why = await refusal(repository, ctx, { changes, ...this.#settings() });
       if (why !== undefined) return ctx.ui.notify(why);
+      const { commit } = await repository.commit(tree, message(ctx, oldLeafId));
       // Nothing is lost: what is here now can be gone back to.
       const [entryId, label] = [messageAt(ctx, oldLeafId), "before restoring files"];
       await this.#remember(repository, ctx, { commit, tree, entryId, label, isElsewhere: true });
-      await repository.exchange({ commit, tree }, wanted);
+      await repository.exchange(tree, wanted.tree);
       this.#latestTree = wanted.tree;
       ctx.ui.notify(
         `Restored the files. ${counted(changes)}. Checkpoint of the previous state: ${commit.slice(0, 7)}`,

@@ -69,8 +69,8 @@ export class Repository {
       : firstLine(stderr) || "this folder is not a git work tree";
   }
 
-  /** Of everything but what is ignored; `problem` where a file could not be read. */
-  async snapshot(message: string): Promise<Snapshot & { problem?: string }> {
+  /** A tree of everything but ignored files; `problem` if a file could not be read. */
+  async tree(): Promise<{ tree: string; problem?: string }> {
     if (!existsSync(this.#index)) await this.#copyIndex();
     // Nobody else uses this index: a lock is of a git that was ended.
     rmSync(`${this.#index}.lock`, { force: true });
@@ -79,10 +79,15 @@ export class Repository {
     // It was ended from outside: what it had added by then is no snapshot.
     if (problem === "") throw new Error("git add was stopped");
     const tree = await this.#git(["write-tree"]);
-    const head = await this.#run(["rev-parse", "--quiet", "--verify", "HEAD^{commit}"]);
-    const parent = head.code === 0 ? ["-p", head.stdout.trim()] : [];
-    const commit = await this.#git(["commit-tree", tree, ...parent, "-m", message]);
-    return { commit, tree, ...(problem === undefined ? {} : { problem }) };
+    return { tree, ...(problem === undefined ? {} : { problem }) };
+  }
+
+  async commit(tree: string, message: string): Promise<Snapshot> {
+    const [command, ...rest] = ["commit-tree", tree, "-m", message];
+    const onHead = await this.#run([command!, "-p", "HEAD", ...rest]);
+    // A repository without commits has no HEAD.
+    const commit = onHead.code === 0 ? onHead.stdout.trim() : await this.#git([command!, ...rest]);
+    return { commit, tree };
   }
 
   /** Keeps a snapshot from being collected, and lets go of the oldest beyond `keep`. */
@@ -99,16 +104,9 @@ export class Repository {
     return (await this.#run(["cat-file", "-e", `${commit}^{tree}`])).code === 0;
   }
 
-  async changes(from: Snapshot, to: Snapshot): Promise<Change[]> {
-    const output = await this.#git([
-      "diff-tree",
-      "-r",
-      "-z",
-      "--no-renames",
-      "--name-status",
-      from.tree,
-      to.tree,
-    ]);
+  /** Changes from one tree to the other. */
+  async changes(from: string, to: string): Promise<Change[]> {
+    const output = await this.#git(["diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to]);
     const fields = output.split("\0");
     const kinds: Record<string, Change["kind"]> = { A: "added", D: "deleted" };
     return Array.from({ length: Math.floor(fields.length / 2) }, (_, at) => ({
@@ -129,13 +127,13 @@ export class Repository {
   }
 
   /**
-   * Files go from one snapshot to the other: all, or none. What is ignored stays.
+   * Files go from one tree to the other: all, or none. What is ignored stays.
    * @throws Error where a file is no longer as in `from`, or an ignored one stands in the way
    */
-  async exchange(from: Snapshot, to: Snapshot): Promise<void> {
+  async exchange(from: string, to: string): Promise<void> {
     const inTheWay = obstacle(this.#root, await this.changes(from, to));
     if (inTheWay !== undefined) throw new Error(`git ignores ${inTheWay}, and restoring would overwrite it`);
-    await this.#git(["read-tree", "-m", "-u", from.tree, to.tree]);
+    await this.#git(["read-tree", "-m", "-u", from, to]);
   }
 
   close(): void {

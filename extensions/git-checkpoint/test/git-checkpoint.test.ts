@@ -85,10 +85,16 @@ function refs(): string[] {
   return git("for-each-ref", "--format=%(refname)", "refs/bonsai").split("\n").filter(Boolean);
 }
 
-/** What is the user's in git, and must stay as it is. */
-function ownState(): string[] {
-  const others = git("for-each-ref", "refs/heads", "refs/remotes", "refs/tags", "refs/stash");
-  return [readFileSync(join(folder, ".git/HEAD"), "utf8"), git("ls-files", "--stage"), others];
+/** Runs many commands in one shell: each process that the tests themselves start is dear. */
+function shell(script: string): string {
+  return execFileSync("/bin/sh", ["-c", script], { cwd: folder, encoding: "utf8" });
+}
+
+/** The user's own state in git, which must stay as it is. */
+function ownState(): string {
+  return shell(
+    "cat .git/HEAD; git ls-files --stage; git for-each-ref refs/heads refs/remotes refs/tags refs/stash",
+  );
 }
 
 /** A command of the shell, or the files to write: that starts no process. */
@@ -129,30 +135,36 @@ async function list(open: TestSession): Promise<string[]> {
 }
 
 describe("snapshots", () => {
-  test("one before the first change, one for each turn that changed something; the user's git stays as it is", async () => {
+  test("one before the first change, one for each turn and each pause that changed something; the user's git stays as it is", async () => {
     repository();
     put({ "a.txt": "staged\n" });
     git("add", "a.txt");
     put({ "a.txt": "not staged\n", "new.txt": "untracked\n", ignored: "left out\n" });
-    const before = [...ownState(), git("status", "--porcelain")];
-    const open = await session(["true", { "b.txt": "b\n" }, "cat b.txt", "rm new.txt"]);
+    const before = ownState();
+    const status = git("status", "--porcelain");
+    const open = await session([{ "b.txt": "b\n" }, "cat b.txt", "rm new.txt"]);
+    put({ mine: "m" });
+    await open.prompt("And now?").catch(() => {});
     const listed = await list(open);
     expect(listed.map((line) => line.replace(/^\S+ +\S+ +/, ""))).toEqual([
-      'turn 1 of "Step 4"',
-      'turn 1 of "Step 2"',
+      'before "And now?"',
+      'turn 1 of "Step 3"',
+      'turn 1 of "Step 1"',
       'before "Step 1"',
     ]);
-    expect(refs()).toHaveLength(3);
-    const [last, second, first] = listed.map((line) =>
-      git("ls-tree", "-r", "--name-only", line.slice(0, 7)).split("\n"),
-    );
+    expect(refs()).toHaveLength(4);
+    const commits = listed.map((line) => line.slice(0, 7));
+    const trees = shell(
+      commits.map((commit) => `git ls-tree -r --name-only ${commit} | xargs; `).join(""),
+    ).split("\n");
+    const [, last, second, first] = trees.map((names) => names.split(" "));
     expect(first).toEqual([".gitignore", "a.txt", "new.txt"]);
     expect(second).toEqual([".gitignore", "a.txt", "b.txt", "new.txt"]);
     expect(last).toEqual([".gitignore", "a.txt", "b.txt"]);
-    expect(git("show", `${listed[2]!.slice(0, 7)}:a.txt`)).toBe("not staged");
-    rmSync(join(folder, "b.txt"));
+    expect(git("show", `${commits[3]}:a.txt`)).toBe("not staged");
+    for (const name of ["b.txt", "mine"]) rmSync(join(folder, name));
     put({ "new.txt": "untracked\n" });
-    expect([...ownState(), git("status", "--porcelain")]).toEqual(before);
+    expect([ownState(), git("status", "--porcelain")]).toEqual([before, status]);
   });
 
   test("in a repository without commits, and from a folder within it", async () => {
@@ -167,40 +179,27 @@ describe("snapshots", () => {
     expect(git("for-each-ref", "refs/heads")).toBe("");
   });
 
-  test("of what the user changed between two prompts too", async () => {
-    repository();
-    const open = await session([{ one: "1\n" }]);
-    put({ mine: "m" });
-    await open.prompt("And now?").catch(() => {});
-    expect((await list(open))[0]).toContain('before "And now?"');
-  });
-
   test("beyond those to keep the oldest go, also those of other sessions", async () => {
     repository();
-    await session([{ a: "1\n" }, { a: "2\n" }, { a: "3\n" }], { flags: { "checkpoint-keep": "2" } });
+    await session([{ a: "1\n" }, { a: "2\n" }], { flags: { "checkpoint-keep": "2" } });
     expect(refs()).toHaveLength(2);
     const before = refs();
-    await session([{ a: "4\n" }], { flags: { "checkpoint-keep": "2" } });
+    await session([{ a: "3\n" }], { flags: { "checkpoint-keep": "2" } });
     expect(refs().filter((ref) => before.includes(ref))).toHaveLength(0);
   });
 
-  test("of two sessions at once do not disturb each other", async () => {
+  test("of two sessions at once do not disturb each other, and leave nothing behind but refs", async () => {
     repository();
+    vi.stubEnv("TMPDIR", join(folder, ".git"));
     const [one, other] = await Promise.all([session([{ one: "1\n" }]), session([{ other: "2\n" }])]);
     expect(new Set(refs().map((ref) => ref.split("/")[3]))).toEqual(
       new Set([one.session.id, other.session.id]),
     );
     expect([...notes(one), ...notes(other), ...one.notices, ...other.notices]).toEqual([]);
-  });
-
-  test("leave nothing behind but refs", async () => {
-    repository();
-    vi.stubEnv("TMPDIR", join(folder, ".git"));
-    const open = await session([{ a: "1\n" }]);
     const mine = () =>
       readdirSync(join(folder, ".git")).filter((name) => name.startsWith("bonsai-checkpoint-"));
-    expect(mine()).toHaveLength(1);
-    await open.close();
+    expect(mine()).toHaveLength(2);
+    await Promise.all([one.close(), other.close()]);
     expect(mine()).toEqual([]);
   });
 });
@@ -230,35 +229,41 @@ describe("/tree", () => {
     );
   });
 
-  test("leaves the files alone when it brings a branch here: a merge goes nowhere", async () => {
-    repository();
-    const open = await session([{ one: "1\n" }]);
-    const branchId = open.session.leafId!;
-    await open.agent.navigate(userEntry(open, "Step 1"));
-    const [atBegin, refsBefore, asked] = [files(), refs(), open.ui.length];
-    expect(atBegin.one).toBeUndefined();
-    expect(await open.agent.merge(branchId, { useDigest: true })).toMatchObject({ status: "merged" });
-    expect([files(), refs(), open.ui.length]).toEqual([atBegin, refsBefore, asked]);
-  });
-
-  test("goes to the middle of a run: the files are as after that turn", async () => {
+  test("goes to the middle of a run; leaves the files alone when it brings a branch here, for a merge goes nowhere", async () => {
     repository();
     const answers = [callsOf({ n: "1\n" }), callsOf({ n: "2\n" }), "Done."];
     const open = await session([], { answers });
     await open.prompt("Go on.");
+    const branchId = open.session.leafId!;
     const [first] = open.session.projection().items.filter(({ message }) => message.role === "toolResult");
     await open.agent.navigate(first!.entryId);
     expect(files().n).toBe("1\n");
+    await open.agent.navigate(userEntry(open, "Go on."));
+    const [atBegin, refsBefore, asked] = [files(), refs(), open.ui.length];
+    expect(atBegin.n).toBeUndefined();
+    expect(await open.agent.merge(branchId, { useDigest: true })).toMatchObject({ status: "merged" });
+    expect([files(), refs(), open.ui.length]).toEqual([atBegin, refsBefore, asked]);
   });
 
-  test("changes nothing where the user says no, and asks nothing where nothing would change", async () => {
+  test("changes nothing where the user says no or a merge is in progress, and asks nothing where nothing would change", async () => {
     repository();
     const open = await session([{ n: "1\n" }, "cat n"], { ui: { confirm: false } });
-    await open.agent.navigate(userEntry(open, "Step 2"));
+    const [first, second] = ["Step 1", "Step 2"].map((text) => userEntry(open, text));
+    await open.agent.navigate(second!);
     expect(open.ui).toEqual([]);
-    await open.agent.navigate(userEntry(open, "Step 1"));
+    await open.agent.navigate(first!);
     expect(files().n).toBe("1\n");
     expect(notes(open)).toEqual(["Did not restore the files."]);
+    shell(`
+      git checkout -qb other; echo theirs > a.txt; git commit -qam theirs
+      git checkout -q main; echo ours > a.txt; git commit -qam ours
+      ! git merge other
+    `);
+    const before = git("ls-files", "--stage");
+    await open.agent.navigate(second!);
+    expect(notes(open).at(-1)).toBe("Did not restore the files: a git merge is in progress.");
+    expect([files().n, git("ls-files", "--stage")]).toEqual(["1\n", before]);
+    expect(files()["a.txt"]).toContain("<<<<<<<");
   });
 
   test("changes nothing where nobody can be asked, unless a flag says so", async () => {
@@ -273,23 +278,6 @@ describe("/tree", () => {
     });
     await other.agent.navigate(userEntry(other, "Step 1"));
     expect(files().n).toBe("1\n");
-  });
-
-  test("leaves the files alone in the middle of a merge, whose state is kept in the snapshots", async () => {
-    repository();
-    const open = await session([{ n: "1\n" }]);
-    git("checkout", "-qb", "other");
-    put({ "a.txt": "theirs\n" });
-    git("commit", "-qam", "theirs");
-    git("checkout", "-q", "main");
-    put({ "a.txt": "ours\n" });
-    git("commit", "-qam", "ours");
-    expect(() => git("merge", "other")).toThrow();
-    const before = git("ls-files", "--stage");
-    await open.agent.navigate(userEntry(open, "Step 1"));
-    expect(notes(open)).toEqual(["Did not restore the files: a git merge is in progress."]);
-    expect([files().n, git("ls-files", "--stage")]).toEqual(["1\n", before]);
-    expect(files()["a.txt"]).toContain("<<<<<<<");
   });
 
   test("stops where an ignored file stands in the way: nothing is changed", async () => {
@@ -323,24 +311,22 @@ describe("/tree", () => {
     expect(files()).toEqual({ ...before, d: "ignored now\n" });
     expect(notes(open).at(-1)).toMatch(/git ignores .*, and restoring would overwrite it$/);
   });
-
-  test("says so where a checkpoint is gone", async () => {
-    repository();
-    const open = await session([{ n: "1\n" }]);
-    for (const ref of refs()) git("update-ref", "-d", ref);
-    git("-c", "gc.pruneExpire=now", "gc", "-q", "--prune=now");
-    await open.agent.navigate(userEntry(open, "Step 1"));
-    expect(notes(open)[0]).toMatch(/^Could not restore the files: the checkpoint \w{7} no longer exists$/);
-    expect(files().n).toBe("1\n");
-  });
 });
 
-test("in a fork too the files are brought back", async () => {
+test("in a fork too the files are brought back; a checkpoint that is gone is named, and changes nothing", async () => {
   repository();
   const open = await session([{ n: "1\n" }]);
+  const leafId = open.session.leafId!;
   open.session.moveTo(open.session.entries().find((entry) => entry.type === "message")!.parentId);
   await open.lifecycle.notify("session_start", { type: "session_start", reason: "fork" });
   expect(open.ui[0]!.method).toBe("confirm");
+  expect(existsSync(join(folder, "n"))).toBe(false);
+  shell(`
+    for ref in $(git for-each-ref --format='%(refname)' refs/bonsai); do git update-ref -d $ref; done
+    git prune --expire=now
+  `);
+  await open.agent.navigate(leafId);
+  expect(notes(open).at(-1)).toMatch(/^Could not restore the files: the checkpoint \w{7} no longer exists$/);
   expect(existsSync(join(folder, "n"))).toBe(false);
 });
 
@@ -371,10 +357,10 @@ describe("what stands in the way", () => {
     repository();
     git("config", "filter.slow.clean", "sleep 20");
     put({ ".gitattributes": "*.slow filter=slow\n", "x.slow": "x\n" });
-    const open = await session([{ n: "1\n" }, { n: "2\n" }], { flags: { "checkpoint-seconds": "0.5" } });
+    const open = await session([{ n: "1\n" }], { flags: { "checkpoint-seconds": "0.5" } });
     expect(notes(open)).toEqual(["Checkpoints are off for this session: git add took longer than 0.5 s"]);
     expect(await list(open)).toEqual(["Checkpoints are not available: git add took longer than 0.5 s."]);
-    expect(files().n).toBe("2\n");
+    expect(files().n).toBe("1\n");
   });
 
   test("git that is ended from outside: no snapshot, and the next is taken", async () => {
@@ -388,11 +374,8 @@ describe("what stands in the way", () => {
 
   test("a repository within the repository, with and without commits, stays as it is", async () => {
     repository();
-    git("init", "-q", "empty");
-    git("init", "-q", "inner");
     put({ "inner/x": "x\n", "empty/y": "y\n" });
-    execFileSync("git", ["add", "."], { cwd: join(folder, "inner") });
-    execFileSync("git", ["commit", "-qm", "inner"], { cwd: join(folder, "inner") });
+    shell("git init -q empty; git init -q inner; cd inner; git add .; git commit -qm inner");
     const open = await session(["echo 1 > n; echo 2 > inner/x; rm -r inner/.git/hooks"]);
     await open.agent.navigate(userEntry(open, "Step 1"));
     expect(files()).toMatchObject({ "inner/x": "2\n", "empty/y": "y\n" });
@@ -402,10 +385,10 @@ describe("what stands in the way", () => {
   test("refs that cannot be written: notified once, and the work goes on", async () => {
     repository();
     git("update-ref", "refs/bonsai/checkpoints", "HEAD");
-    const open = await session([{ n: "1\n" }, { n: "2\n" }]);
+    const open = await session([{ n: "1\n" }]);
     expect(notes(open)).toHaveLength(1);
     expect(notes(open)[0]).toMatch(/^Could not save a file checkpoint: git update-ref failed/);
-    expect(files().n).toBe("2\n");
+    expect(files().n).toBe("1\n");
   });
 
   test("an entry that is damaged is passed over", async () => {
