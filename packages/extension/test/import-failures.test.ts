@@ -161,10 +161,10 @@ describe("what is wrong is named with its place", () => {
     ],
     [
       "a package.json beside it that is no JSON",
-      "index.ts",
-      { "index.ts": "export default () => {};", "package.json": `{ "type": "module", }` },
+      "index.js",
+      { "index.js": "export default () => {};", "package.json": `{ "type": "module", }` },
       "extension_package_invalid",
-      /Cannot read .*package\.json: .*JSON.*\. Node needs it to load .*index\.ts\.$/,
+      /Cannot read .*package\.json: .*JSON.*\. Node needs it to load .*index\.js\.$/,
     ],
     [
       "a package.json beside it that is no object",
@@ -176,7 +176,7 @@ describe("what is wrong is named with its place", () => {
     [
       "a package.json above a local file that is no JSON",
       "index.ts",
-      { "index.ts": `import "./lib/a.ts"; export default () => {};`, "lib/a.ts": "", "lib/package.json": "" },
+      { "index.ts": `import "./lib/a.js"; export default () => {};`, "lib/a.js": "", "lib/package.json": "" },
       "extension_package_invalid",
       /Cannot read .*lib\/package\.json/,
     ],

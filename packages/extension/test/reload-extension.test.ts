@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -103,9 +103,10 @@ describe("a reload", () => {
     expect(list).toEqual([1, 2]);
   });
 
-  test("uses the texts it keeps on disk only for files that did not change", async () => {
+  test("uses the results it keeps on disk only for files that did not change", async () => {
     const folder = folderWith({
-      "index.ts": `import { one } from "./one.ts"; export default () => one;`,
+      "index.ts": `import { sign } from "./sign.mjs"; import { one } from "./one.ts"; const and = "ünd"; export default () => sign + and + one;`,
+      "sign.mjs": `import { z } from "zod"; export const sign = z.string().parse("é");`,
       "one.ts": "export enum E { a = 1 } export const one: number = E.a;",
       "cache/other.txt": "",
     });
@@ -115,12 +116,20 @@ describe("a reload", () => {
       cacheFolder: join(folder, "cache"),
     };
     const value = async () => ((await importExtension(options)) as unknown as () => unknown)();
-    expect(await value()).toBe(1);
-    expect(await value()).toBe(1);
+    expect(await value()).toBe("éünd1");
+    expect(await value()).toBe("éünd1");
     writeIn(folder, "one.ts", "export const one: number = 2;");
-    expect(await value()).toBe(2);
-    for (const name of readdirSync(options.cacheFolder)) writeIn(options.cacheFolder, name, "{");
-    expect(await value()).toBe(2);
+    writeIn(folder, "sign.mjs", `import "./empty.ts"; export const sign = "è";`);
+    writeIn(folder, "empty.ts", "");
+    expect(await value()).toBe("èünd2");
+    const damage = (change: (text: string) => string) => {
+      for (const path of readdirSync(options.cacheFolder).map((name) => join(options.cacheFolder, name)))
+        writeFileSync(path, change(readFileSync(path, "utf8")));
+    };
+    damage((text) => text.slice(0, -3));
+    expect(await value()).toBe("èünd2");
+    damage(() => "{");
+    expect(await value()).toBe("èünd2");
   });
 
   test("sees files come and go", async () => {

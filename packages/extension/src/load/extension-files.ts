@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { readFileSync, realpathSync, statSync } from "node:fs";
 import { SourceMap } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isTypeScript, NotForNode, type RunnableSource, runnableSource } from "./runnable-source.ts";
+import { type KeptFile, readCache, writeCache } from "./source-cache.ts";
 
 /** A place in a file of an extension; line and column count from 1. */
 export interface SourcePlace {
@@ -13,19 +14,20 @@ export interface SourcePlace {
 }
 
 /**
- * Owner of the texts of one extension's TypeScript files. A file is stripped once; between starts the texts are kept in
- * one file on disk.
+ * Owner of one extension's files: their places, imports and texts. A file is stripped and searched for imports once;
+ * between starts the results are kept in one file on disk.
  */
 export class ExtensionFiles {
   readonly #kept: Map<string, KeptFile>;
   readonly #cacheFile: string | undefined;
   /** Files that this reading of the extension has read: it sees no later edits. */
   readonly #read = new Map<string, RunnableSource>();
+  readonly #found = new Map<string, string>();
   #isChanged = false;
 
   /** @param cacheFolder without it, nothing is kept between starts */
   constructor(entry: string, cacheFolder: string | undefined) {
-    this.#cacheFile = cacheFolder && join(cacheFolder, `${hash(entry)}.json`);
+    this.#cacheFile = cacheFolder && join(cacheFolder, `${sha256(entry)}.cache`);
     this.#kept = new Map(this.#cacheFile === undefined ? [] : readCache(this.#cacheFile));
   }
 
@@ -39,13 +41,24 @@ export class ExtensionFiles {
   }
 
   #readAgain(path: string): RunnableSource {
-    const source = readFileSync(path, "utf8");
-    if (!isTypeScript(path)) return runnableSource(path, source);
-    const key = hash(source);
+    const source = readFileSync(path);
+    const key = sha256(source);
     const kept = this.#kept.get(path);
-    if (kept?.key !== key) return this.#strip(path, source, key);
+    if (kept?.key !== key) return this.#convert(path, source.toString(), key);
     if (kept.runnable === undefined) throw new NotForNode(kept.refusal);
-    return kept.runnable;
+    return isTypeScript(path) ? kept.runnable : { ...kept.runnable, text: source.toString() };
+  }
+
+  /** The real path of `localFile`. */
+  find(specifier: string, importer: string): string | undefined {
+    const key = `${dirname(importer)}\n${specifier}`;
+    const known = this.#found.get(key);
+    if (known !== undefined) return known;
+    const file = localFile(specifier, importer);
+    if (file === undefined) return undefined;
+    const path = realpathSync.native(file);
+    this.#found.set(key, path);
+    return path;
   }
 
   /** The place in a file that a place in its text comes from. Line and column count from 1. */
@@ -57,7 +70,7 @@ export class ExtensionFiles {
     return { path: place.path, line: origin.lineNumber, column: origin.columnNumber };
   }
 
-  #strip(path: string, source: string, key: string): RunnableSource {
+  #convert(path: string, source: string, key: string): RunnableSource {
     this.#isChanged = true;
     this.#kept.delete(path);
     try {
@@ -70,45 +83,16 @@ export class ExtensionFiles {
     }
   }
 
-  /** Writes the texts to disk if one is new. A disk that cannot be written to costs time only. */
+  /** Writes the results to disk if one is new. */
   save(): void {
     if (this.#cacheFile === undefined || !this.#isChanged) return;
     this.#isChanged = false;
-    try {
-      mkdirSync(dirname(this.#cacheFile), { recursive: true, mode: 0o700 });
-      const unfinished = `${this.#cacheFile}.${process.pid}`;
-      writeFileSync(unfinished, JSON.stringify({ version: CACHE_VERSION, files: [...this.#kept] }), {
-        mode: 0o600,
-      });
-      renameSync(unfinished, this.#cacheFile);
-    } catch {
-      // The next start strips the files again.
-    }
+    writeCache(this.#cacheFile, this.#kept);
   }
 }
 
-interface KeptFile {
-  /** Hash of the source. */
-  key: string;
-  /** Undefined for a file that Node cannot run. */
-  runnable?: RunnableSource;
-  refusal?: string;
-}
-
-/** The number changes whenever the same source gives another text. */
-const CACHE_VERSION = `1 ${process.version}`;
-
-function readCache(file: string): [string, KeptFile][] {
-  try {
-    const { version, files } = JSON.parse(readFileSync(file, "utf8"));
-    return version === CACHE_VERSION ? files : [];
-  } catch {
-    return [];
-  }
-}
-
-function hash(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
+function sha256(data: string | Buffer): string {
+  return createHash("sha256").update(data).digest("hex");
 }
 
 /** Endings of a path, in the order in which they are tried. */

@@ -6,7 +6,6 @@ import {
   registerHooks,
 } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { localFile } from "./extension-files.ts";
 import {
   type Generation,
   generationOf,
@@ -79,7 +78,10 @@ function resolveFile(
   const importer = withoutMarkers(context.parentURL ?? "");
   const from = { ...context, parentURL: importer || undefined };
   const path = importer.startsWith("file:") ? fileURLToPath(importer) : "";
-  const file = localFile(specifier, path);
+  const file = generation.files.find(specifier, path);
+  // Node would look at the file system again.
+  if (file !== undefined && !isRequired && isTypeScript(file))
+    return { url: pathToFileURL(file).href, format: "module", shortCircuit: true };
   try {
     if (file === undefined) return next(specifier, from);
     return next(isRequired ? file : pathToFileURL(file).href, from);

@@ -1,5 +1,4 @@
-import { realpathSync } from "node:fs";
-import { type ExtensionFiles, localFile } from "./extension-files.ts";
+import type { ExtensionFiles } from "./extension-files.ts";
 import { hostPeers, packageOf } from "./host-peers.ts";
 import { NotForNode, type RunnableSource } from "./runnable-source.ts";
 import type { VirtualModules } from "./virtual-modules.ts";
@@ -30,8 +29,8 @@ export function survey(entry: string, reader: ExtensionFiles, modules: VirtualMo
       continue;
     }
     for (const specifier of source.imports) {
-      const file = localFile(specifier, path);
-      if (file !== undefined && /\.[mc]?[jt]s$/.test(file)) found.add(realpathSync(file));
+      const file = reader.find(specifier, path);
+      if (file !== undefined && /\.[mc]?[jt]s$/.test(file)) found.add(file);
       for (const name of hostNames(specifier, path, modules)) wanted.add(name);
     }
     if (source.isOpen) for (const name of quotedNames(source.text, modules)) wanted.add(name);
