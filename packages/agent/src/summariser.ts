@@ -16,6 +16,7 @@ import {
   type CatalogueModel,
   type FinalEvent,
   finalEvent,
+  isWithheld,
   type ModelClient,
   type ModelNotice,
   type ModelRequest,
@@ -180,7 +181,7 @@ async function answerTo(models: ModelClient, request: ModelRequest): Promise<Sum
     text: messageText(message),
     stopReason: stopReasonOf(message),
     usage,
-    ...(message.errorMessage === undefined ? {} : { errorMessage: message.errorMessage }),
+    ...errorOf(message),
     ...(isOverflow(final) ? { overflow: true } : {}),
   };
 }
@@ -204,8 +205,16 @@ const KNOWN_REASONS = ["stop", "length", "toolUse", "aborted"] as const;
 /** A call is a call, whatever the stop reason; a reason that nobody knows is no answer. */
 function stopReasonOf(message: AssistantMessage): SummaryAnswer["stopReason"] {
   if (toolCalls(message).length > 0) return "toolUse";
+  if (isWithheld(message)) return "error";
   const known = KNOWN_REASONS.find((reason) => reason === message.stopReason);
   return known ?? "error";
+}
+
+function errorOf(message: AssistantMessage): Pick<SummaryAnswer, "errorMessage"> {
+  const { errorMessage, rawStopReason } = message;
+  if (errorMessage !== undefined) return { errorMessage };
+  if (!isWithheld(message)) return {};
+  return { errorMessage: `The provider withheld a part of the summary (${rawStopReason}).` };
 }
 
 /** False where the same question as text may get a better answer. */

@@ -6,6 +6,7 @@ import {
 } from "@bonsai-agent/compaction";
 import type { AssistantMessage, Message, ModelPrices } from "@bonsai-agent/messages";
 import {
+  type AnswerBuilder,
   type CatalogueModel,
   finalEvent,
   ModelClient,
@@ -344,3 +345,24 @@ type WireBody = Record<string, unknown[] | undefined>;
 function withoutBreakpoints(body: unknown): unknown {
   return JSON.parse(JSON.stringify(body, (key, value) => (key === "cache_control" ? undefined : value)));
 }
+
+test("a summary that a content filter ended is a failure", async () => {
+  const provider = {
+    async *stream(_call: ProviderCall, built: AnswerBuilder) {
+      yield built.text(summary("history"));
+      built.stop("stop", "content_filter");
+    },
+  };
+  const models = new ModelClient();
+  models.serve("box", provider);
+  const own: CatalogueModel = { ...model, provider: "box", api: "extension" };
+  const answered = await summariserFor({ models, model: own }).summarise({
+    kind: "history",
+    messages: [],
+    prompt: { system: "S", user: "U" },
+    maxSummaryTokens: 2_000,
+    signal: new AbortController().signal,
+  });
+  expect(answered).toMatchObject({ stopReason: "error" });
+  expect(answered.errorMessage).toContain("withheld a part of the summary (content_filter)");
+});

@@ -11,6 +11,7 @@ import {
   toolCalls,
   type Usage,
   withoutReminders,
+  withoutThinking,
 } from "@bonsai-agent/messages";
 import { frameTags, inertTags, strippedSummary } from "@bonsai-agent/messages/marks";
 import { requestCapacity } from "./budget.ts";
@@ -74,7 +75,8 @@ export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<st
   const answer = await answerOf(job, request);
   if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was cancelled.");
   const expectSections = job.instructions === undefined && job.summariser.isExtract !== true;
-  const prose = checkedAnswer({ request, answer, estimator: job.estimator, expectSections });
+  const { isExtract } = job.summariser;
+  const prose = checkedAnswer({ request, answer, estimator: job.estimator, expectSections, isExtract });
   return redactSecrets(strippedSummary(prose, job.echoedTags));
 }
 
@@ -147,6 +149,8 @@ interface CheckAnswerOptions {
   estimator: TokenEstimator;
   /** False where own instructions took the place of ours. Default true. */
   expectSections?: boolean;
+  /** True for quotes of the conversation, which may contain any tag. Default false. */
+  isExtract?: boolean | undefined;
 }
 
 /**
@@ -156,8 +160,9 @@ interface CheckAnswerOptions {
 export function checkedAnswer(options: CheckAnswerOptions): string {
   const { answer, request } = options;
   checkStop(answer);
-  const text = answer.text.trim();
-  if (text === "") throw new SummaryFailure("empty", "The summariser sent an empty answer.");
+  const isExtract = options.isExtract ?? false;
+  const text = isExtract ? answer.text.trim() : withoutThinking(answer.text);
+  if (text === "") throw new SummaryFailure("empty", emptyMessage(answer));
   if (options.expectSections ?? true) checkSections(text, request);
   const tokens = options.estimator.text(text);
   if (tokens > request.maxSummaryTokens * LENGTH_TOLERANCE) {
@@ -168,6 +173,13 @@ export function checkedAnswer(options: CheckAnswerOptions): string {
     );
   }
   return text;
+}
+
+function emptyMessage({ text }: SummaryAnswer): string {
+  const isEmpty = text.trim() === "";
+  return isEmpty
+    ? "The summariser sent an empty answer."
+    : "The summariser sent only its thinking and no summary.";
 }
 
 function checkStop({ stopReason, errorMessage, overflow }: SummaryAnswer): void {

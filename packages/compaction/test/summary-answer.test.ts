@@ -53,3 +53,18 @@ test.each([
   else
     expect(() => check(filled)).toThrow("The summary is too long: ~1,501 tokens instead of at most 1,000.");
 });
+
+const tags = ["think", "thinking", "analysis", "tool_call"];
+
+test.each(tags)("a draft in <%s> is no part of the summary and has no sections", (tag) => {
+  const sound = headed(asked);
+  expect(check(`<${tag}>\n${headed(asked)}\n</${tag}>\n\n${sound}`)).toBe(sound);
+  expect(() => check(`<${tag}>\n${sound}\n</${tag}>\n\nThe work goes on.`)).toThrow("Sections are missing");
+  expect(() => check(`<${tag}>\n${sound}\n</${tag}>`)).toThrow("only its thinking");
+});
+
+test("a draft before a closing tag alone is no part of the summary", () => {
+  const sound = headed(asked);
+  expect(check(`${headed(asked)}\n</think>\n\n${sound}`)).toBe(sound);
+  expect(() => check(`${sound}\n</think>\n`)).toThrow("only its thinking");
+});

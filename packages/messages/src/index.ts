@@ -81,6 +81,14 @@ export {
   withoutReminders,
   withoutTerminalControls,
 } from "./text.ts";
+export {
+  LeadingThinking,
+  splitThinking,
+  TAG_CHARS,
+  type TextPiece,
+  untaggedThinking,
+  withoutThinking,
+} from "./thinking-tags.ts";
 export { askedText, saidText, typedLine, typedText } from "./typed-text.ts";
 export {
   addUsage,

@@ -3,8 +3,11 @@ import {
   type AssistantContent,
   type AssistantMessage,
   emptyUsage,
+  LeadingThinking,
   type StopReason,
+  TAG_CHARS,
   type ToolCall,
+  untaggedThinking,
 } from "@bonsai-agent/messages";
 import { MALFORMED_ARGUMENTS, parseArguments } from "./call-arguments.ts";
 import type { CatalogueModel } from "./model.ts";
@@ -27,6 +30,7 @@ export class AnswerBuilder {
   readonly #model: CatalogueModel;
   /** Arguments of calls that are not complete, by content index. */
   readonly #argumentTexts = new Map<number, string>();
+  #leading = new LeadingThinking();
   #request: RequestSize | undefined;
   #ignoredUsage: IgnoredUsage | undefined;
 
@@ -59,13 +63,56 @@ export class AnswerBuilder {
     return { type: "start", message: this.message };
   }
 
-  /** Adds text to the last block, or begins one where that is no text. */
+  /**
+   * Adds text to the last block, or begins one where that is no text. Thinking before the answer, in tags, becomes
+   * thinking. Returns the event of the last part; the first event of the attempt again while a tag may be incomplete.
+   */
   text(delta: string): StreamEvent {
+    let event: StreamEvent | undefined;
+    for (const piece of this.#leading.take(delta))
+      event = piece.isThinking ? this.#thinkingInText(piece.text) : this.#appendText(piece.text);
+    return event ?? this.start();
+  }
+
+  #thinkingInText(delta: string): StreamEvent {
+    const { content } = this.message;
+    const last = content.at(-1);
+    // A block that was begun for the text has none yet.
+    if (last?.type === "text" && last.text === "")
+      content[content.length - 1] = { type: "thinking", thinking: "" };
+    return this.thinking(delta);
+  }
+
+  #appendText(delta: string): StreamEvent {
     const { message } = this;
     const last = message.content.at(-1);
     if (last?.type === "text") last.text += delta;
     else message.content.push({ type: "text", text: delta });
+    this.#separateUntagged(delta);
     return { type: "text", contentIndex: message.content.length - 1, delta, message };
+  }
+
+  /** The first text turns out to be thinking where its end comes without a beginning. */
+  #separateUntagged(delta: string): void {
+    const { content } = this.message;
+    const [block] = content;
+    if (content.length !== 1 || block?.type !== "text") return;
+    const found = untaggedThinking(block.text, Math.max(0, block.text.length - delta.length - TAG_CHARS));
+    if (found === undefined) return;
+    const { thinking, rest } = found;
+    this.message.content = [
+      { type: "thinking", thinking },
+      ...(rest === "" ? [] : [{ ...block, text: rest }]),
+    ];
+    if (rest === "") this.#leading = new LeadingThinking({ isBehind: true });
+  }
+
+  /** No more text comes: adds the characters that could have become a tag. Undefined where there are none. */
+  endText(): StreamEvent | undefined {
+    let event: StreamEvent | undefined;
+    for (const piece of this.#leading.end())
+      event = piece.isThinking ? this.thinking(piece.text) : this.#appendText(piece.text);
+    return event;
   }
 
   /** Adds to the thinking at the end, or begins a block where the last one is none; `add` begins another one. */
@@ -84,6 +131,7 @@ export class AnswerBuilder {
 
   /** Begins a call whose arguments stream in; returns its content index. */
   beginCall({ id, name, ...rest }: Pick<ToolCall, "id" | "name"> & Partial<ToolCall>): number {
+    this.endText();
     const index = this.add({ type: "toolCall", arguments: {}, ...rest, id: id ?? "", name: name ?? "" });
     this.#argumentTexts.set(index, "");
     return index;

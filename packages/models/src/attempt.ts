@@ -50,6 +50,8 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<Delta, v
       refuseTooMuch(chars, answer.message.content.length);
       yield next.value;
     }
+    const rest = answer.endText();
+    if (rest !== undefined) yield rest as Delta;
     if (answer.hasOpenCall) {
       throw new ProviderError({ kind: "cut", message: "The answer stopped in the middle of a tool call." });
     }

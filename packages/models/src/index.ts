@@ -1,4 +1,5 @@
 export { AnswerBuilder } from "./answer-builder.ts";
+export { isWithheld } from "./answer-end.ts";
 export { anthropicThinking } from "./anthropic/anthropic-thinking.ts";
 export { argumentsProblem, MALFORMED_ARGUMENTS } from "./call-arguments.ts";
 export {

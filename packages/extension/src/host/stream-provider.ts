@@ -1,4 +1,10 @@
-import { type AssistantMessage, emptyUsage, jsonText } from "@bonsai-agent/messages";
+import {
+  type AssistantMessage,
+  emptyUsage,
+  jsonText,
+  splitThinking,
+  type TextContent,
+} from "@bonsai-agent/messages";
 import { textContentSchema, thinkingContentSchema, usageSchema } from "@bonsai-agent/messages/schemas";
 import {
   type AnswerBuilder,
@@ -125,6 +131,7 @@ function* taken(
       yield answer.callArguments(at, jsonText(block.arguments ?? {}));
       yield answer.endCall(at);
     } else if (isNew && block.type === "text") yield answer.text(block.text);
+    else if (block.type === "text" && answer.message.content.length === 0) addText(block, answer);
     else answer.add({ ...block });
   }
   const { cost, totalTokens: _total, ...counts } = { ...emptyUsage(), ...message.usage };
@@ -134,6 +141,13 @@ function* taken(
   const given = usageSchema.shape.cost.safeParse(cost);
   if (given.success && given.data.total > 0) answer.message.usage.cost = { ...given.data };
   answer.stop(message.stopReason, message.rawStopReason);
+}
+
+/** The first text, without the thinking that a server left in it. */
+function addText(block: TextContent, answer: AnswerBuilder): void {
+  const { thinking, text } = splitThinking(block.text);
+  if (thinking !== "") answer.add({ type: "thinking", thinking });
+  if (text !== "") answer.add({ ...block, text });
 }
 
 /** What is no text says nothing. */

@@ -1,4 +1,4 @@
-import { isRecord, jsonText, type TextContent, type ThinkingContent } from "@bonsai-agent/messages";
+import { isRecord, jsonText, type ThinkingContent } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import { finishAnswer } from "../answer-end.ts";
 import type { StreamEvent } from "../model-request.ts";
@@ -179,8 +179,8 @@ export class ResponsesAnswer {
 
   #signText({ contentIndex }: OpenItem, { id, phase }: OutputItem): void {
     if (contentIndex === undefined || typeof phase !== "string") return;
-    const block = this.#answer.message.content[contentIndex] as TextContent;
-    block.textSignature = JSON.stringify({ v: 1, id, phase });
+    const block = this.#answer.message.content[contentIndex];
+    if (block?.type === "text") block.textSignature = JSON.stringify({ v: 1, id, phase });
   }
 
   #signThinking({ contentIndex }: OpenItem, item: OutputItem): void {

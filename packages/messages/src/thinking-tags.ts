@@ -1,0 +1,161 @@
+// Thinking that a server without a reasoning parser leaves in the text of an answer.
+
+/** Tags of thinking, in any answer: a pair of brackets, and names. */
+const TAGS: readonly (readonly [open: string, close: string, names: readonly string[]])[] = [
+  ["<", ">", ["think", "thinking", "thought", "thoughts", "seed:think"]],
+  ["[", "]", ["think"]],
+  ["◁", "▷", ["think"]],
+];
+
+const pairs = TAGS.flatMap(([open, close, names]) =>
+  names.map((name) => ({ opener: `${open}${name}${close}`, closer: `${open}/${name}${close}` })),
+);
+
+/** A part of an answer's text. */
+export interface TextPiece {
+  isThinking: boolean;
+  text: string;
+}
+
+/**
+ * Separates the thinking before an answer from the answer, while the text comes in pieces of any size. Owner of the
+ * characters that may still become a tag.
+ */
+export class LeadingThinking {
+  #held = "";
+  /** The closing tag of the thinking that has begun. */
+  #closer: string | undefined;
+  #isOver = false;
+  #hasThought: boolean;
+
+  /** @param isBehind true where the thinking has just ended: blank lines before the answer are no part of it */
+  constructor({ isBehind = false } = {}) {
+    this.#hasThought = isBehind;
+  }
+
+  /** Takes the next piece of the text; returns the parts that are certain by now. */
+  take(delta: string): TextPiece[] {
+    if (this.#isOver) return [{ isThinking: false, text: delta }];
+    this.#held += delta;
+    const pieces: TextPiece[] = [];
+    for (let isCertain = true; isCertain; )
+      isCertain = this.#closer === undefined ? this.#begin(pieces) : this.#think(this.#closer, pieces);
+    return pieces;
+  }
+
+  /** The text goes on as an answer: returns the rest that was held back. */
+  end(): TextPiece[] {
+    const isThinking = this.#closer !== undefined;
+    const text = this.#held;
+    this.#isOver = true;
+    this.#held = "";
+    this.#closer = undefined;
+    return text.trim() === "" ? [] : [{ isThinking, text }];
+  }
+
+  /** Looks for a tag at the beginning. Returns true where there is more to read. */
+  #begin(pieces: TextPiece[]): boolean {
+    const text = this.#held.trimStart();
+    const start = text.toLowerCase();
+    for (const { opener, closer } of pairs) {
+      const tag = [opener, closer].find((each) => start.startsWith(each));
+      if (tag === undefined) continue;
+      this.#hasThought = true;
+      this.#held = text.slice(tag.length);
+      // A closing tag alone: the server took the thinking out and left its end.
+      if (tag === opener) this.#closer = closer;
+      return true;
+    }
+    if (pairs.some(({ opener, closer }) => opener.startsWith(start) || closer.startsWith(start)))
+      return false;
+    pieces.push({ isThinking: false, text: this.#hasThought ? text : this.#held });
+    this.#held = "";
+    this.#isOver = true;
+    return false;
+  }
+
+  /** Looks for the end of the thinking. Returns true where it was found. */
+  #think(closer: string, pieces: TextPiece[]): boolean {
+    const lower = this.#held.toLowerCase();
+    const at = lower.indexOf(closer);
+    const end = at < 0 ? this.#held.length - partAtEnd(lower, closer) : at;
+    if (end > 0) pieces.push({ isThinking: true, text: this.#held.slice(0, end) });
+    this.#held = this.#held.slice(at < 0 ? end : at + closer.length);
+    if (at < 0) return false;
+    this.#closer = undefined;
+    return true;
+  }
+}
+
+/** Length of the longest beginning of a tag at the end of a text. */
+function partAtEnd(text: string, tag: string): number {
+  for (let length = Math.min(tag.length - 1, text.length); length > 0; length -= 1)
+    if (text.endsWith(tag.slice(0, length))) return length;
+  return 0;
+}
+
+/** Longer than any tag with the line break behind it. */
+export const TAG_CHARS = 24;
+
+const anyOpener = /<(?:seed:)?(?:think|thinking|thoughts?)>|\[think\]|◁think▷/i;
+const loneEnd = /(?:^|\n)[ \t]*(CLOSER)|(CLOSER)[ \t]*(?:\n|$)/;
+const closers = "<\\/(?:seed:)?(?:think|thinking|thoughts?)>|\\[\\/think\\]|◁\\/think▷";
+const loneCloser = new RegExp(loneEnd.source.replaceAll("CLOSER", closers), "i");
+
+/**
+ * Finds the end of thinking that began without a tag, as where a server's template wrote the opening tag. The end stands
+ * at the start or the end of a line; a tag inside a sentence is text.
+ * @param from a place before which there is no such end
+ */
+export function untaggedThinking(text: string, from = 0): { thinking: string; rest: string } | undefined {
+  const found = loneCloser.exec(text.slice(from));
+  if (found === null) return undefined;
+  const tag = found[1] ?? found[2] ?? "";
+  const at = from + found.index + found[0].indexOf(tag);
+  const thinking = text.slice(0, at);
+  const isCode = (thinking.match(/^ {0,3}(?:```|~~~)/gm) ?? []).length % 2 === 1;
+  if (isCode || anyOpener.test(thinking)) return undefined;
+  return { thinking: thinking.trim(), rest: text.slice(at + tag.length).trimStart() };
+}
+
+/** A whole answer: its thinking in tags, and the rest. */
+export function splitThinking(answer: string): { thinking: string; text: string } {
+  const reader = new LeadingThinking();
+  const pieces = [...reader.take(answer), ...reader.end()];
+  const joined = (isThinking: boolean) =>
+    pieces.map((piece) => (piece.isThinking === isThinking ? piece.text : "")).join("");
+  const thinking = joined(true);
+  const text = joined(false);
+  const untagged = thinking === "" ? untaggedThinking(text) : undefined;
+  return untagged === undefined ? { thinking, text } : { thinking: untagged.thinking, text: untagged.rest };
+}
+
+/** In notes, a model's analysis and its attempts to call tools are no content either. */
+const noteTags =
+  "(?:seed:)?think(?:ing)?|thoughts?|analysis|reasoning|reflection|scratchpad|tool_calls?|function_calls?|tool_use|invoke";
+const leadingBlock = new RegExp(
+  `^\\s*(?:<(${noteTags})\\b[^>]{0,200}>[\\s\\S]*?(?:<\\/\\1>|$)|\\[think\\][\\s\\S]*?(?:\\[\\/think\\]|$)|◁think▷[\\s\\S]*?(?:◁\\/think▷|$)|<\\/(?:${noteTags})>)`,
+  "i",
+);
+const blockInside = new RegExp(
+  `^[ \\t]*<(${noteTags})\\b[^>\\n]{0,200}>[\\s\\S]*?(?:<\\/\\1>|(?![\\s\\S]))[ \\t]*\\n?`,
+  "gim",
+);
+const noteEnd = new RegExp(
+  `(?:^|\\n)[ \\t]*(?:<\\/(?:${noteTags})>|\\[\\/think\\]|◁\\/think▷)|(?:<\\/(?:${noteTags})>|\\[\\/think\\]|◁\\/think▷)[ \\t]*(?:\\n|$|(?=#))`,
+  "gi",
+);
+
+const noteOpener = new RegExp(`<(?:${noteTags})\\b|\\[think\\]|◁think▷`, "i");
+
+/** Notes that a model was asked for, without its thinking and its calls of tools. May be empty. */
+export function withoutThinking(notes: string): string {
+  let text = notes;
+  for (let block = leadingBlock.exec(text); block !== null; block = leadingBlock.exec(text))
+    text = text.slice(block[0].length);
+  // Inside a block of code the tags are quoted.
+  if (!/^ {0,3}(?:```|~~~)/m.test(text)) text = text.replaceAll(blockInside, "");
+  const opener = text.search(noteOpener);
+  const last = [...text.matchAll(noteEnd)].findLast(({ index }) => opener < 0 || index < opener);
+  return (last === undefined ? text : text.slice(last.index + last[0].length)).trim();
+}

@@ -1,0 +1,86 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import { LeadingThinking, splitThinking, untaggedThinking, withoutThinking } from "../src/index.ts";
+
+function read(pieces: readonly string[]): { thinking: string; text: string } {
+  const reader = new LeadingThinking();
+  const parts = [...pieces.flatMap((piece) => reader.take(piece)), ...reader.end()];
+  const joined = (wanted: boolean) =>
+    parts
+      .filter(({ isThinking }) => isThinking === wanted)
+      .map(({ text }) => text)
+      .join("");
+  return { thinking: joined(true), text: joined(false) };
+}
+
+const cases: readonly (readonly [answer: string, thinking: string, text: string])[] = [
+  ["<think>hm</think>\n\nYes.", "hm", "Yes."],
+  ["\n <THINK>\nhm\n</think>Yes.", "\nhm\n", "Yes."],
+  ["<thinking>a < b</thinking><think>c</think> Yes.", "a < bc", "Yes."],
+  ["[THINK]hm[/THINK]Yes.", "hm", "Yes."],
+  ["◁think▷hm◁/think▷Yes.", "hm", "Yes."],
+  ["<seed:think>hm</seed:think>Yes.", "hm", "Yes."],
+  ["</think>\n\nYes.", "", "Yes."],
+  ["<think>never closed", "never closed", ""],
+  ["<think></think>Yes.", "", "Yes."],
+  ["<thin ice", "", "<thin ice"],
+  ["<", "", "<"],
+  ["  Yes.", "", "  Yes."],
+  ["The tag <think>x</think> is text.", "", "The tag <think>x</think> is text."],
+  ["`<think>` opens", "", "`<think>` opens"],
+];
+
+test.each(cases)("the thinking of %j is separated, however the text is cut", (answer, thinking, text) => {
+  expect(read([answer])).toEqual({ thinking, text });
+  expect(read([...answer])).toEqual({ thinking, text });
+  expect(splitThinking(answer)).toEqual({ thinking, text });
+  fc.assert(
+    fc.property(fc.array(fc.nat({ max: answer.length }), { maxLength: 6 }), (cuts) => {
+      const places = [0, ...cuts.toSorted((a, b) => a - b), answer.length];
+      const pieces = places.slice(1).map((end, at) => answer.slice(places[at], end));
+      expect(read(pieces)).toEqual({ thinking, text });
+    }),
+    { numRuns: 20 },
+  );
+});
+
+test("thinking without an opening tag ends at a closing tag beside a line break", () => {
+  expect(untaggedThinking("hm\n</think>\n\nYes.")).toEqual({ thinking: "hm", rest: "Yes." });
+  expect(untaggedThinking("hm</think>\nYes.")).toEqual({ thinking: "hm", rest: "Yes." });
+  expect(untaggedThinking("The tag </think> closes it.")).toBeUndefined();
+  expect(untaggedThinking("Use `</think>`\nalways.")).toBeUndefined();
+  expect(untaggedThinking("```\n</think>\n```")).toBeUndefined();
+  expect(untaggedThinking("Write <think> and\n</think>\n")).toBeUndefined();
+});
+
+describe("notes", () => {
+  const notes = "## Goal\nShip it.";
+  test.each([
+    `<think>## Goal\nA draft</think>\n${notes}`,
+    `## Goal\nA draft\n</think>\n\n${notes}`,
+    `A draft</think>${notes}`,
+    `<thinking>x</thinking>${notes}`,
+    `<analysis>\nx\n</analysis>\n\n${notes}`,
+    `x\n</analysis>\n${notes}`,
+    `${notes}\n<tool_call>\n{"name":"read"}\n</tool_call>`,
+    `<tool_call>{"name":"read"}</tool_call>\n${notes}`,
+    `${notes}\n<tool_call>{"name":"read"}`,
+    `<think>a</think><analysis>b</analysis>${notes}`,
+    `[THINK]a[/THINK]${notes}`,
+    `<scratchpad class="x">a</scratchpad>${notes}`,
+  ])("%j loses its thinking", (text) => {
+    expect(withoutThinking(text)).toBe(notes);
+  });
+
+  test.each(["<think>all", "<tool_call>{}</tool_call>", "draft\n</think>\n", "<analysis>x</analysis>"])(
+    "nothing is left of %j",
+    (text) => expect(withoutThinking(text)).toBe(""),
+  );
+
+  test.each([
+    "## Goal\nRepair the parser of `<think>` and `</think>` tags.",
+    "## Goal\nThe tag </think> is cut.\n```\n<think>\nx\n</think>\n```\nDone.",
+  ])("%j keeps the tags that it speaks of", (text) => {
+    expect(withoutThinking(text)).toBe(text);
+  });
+});

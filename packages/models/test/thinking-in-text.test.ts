@@ -1,0 +1,83 @@
+import { type LoopbackReply, loopbackServer, sseChunks, type WireName, wires } from "@bonsai-agent/testkit";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type CatalogueModel, ModelClient, type StreamEvent } from "../src/index.ts";
+import { local, sent, user } from "./openai-exchange.ts";
+
+let reply: LoopbackReply = {};
+let server: Awaited<ReturnType<typeof loopbackServer>>;
+beforeAll(async () => {
+  server = await loopbackServer(() => reply);
+});
+afterAll(() => server.close());
+
+async function ask(
+  api: WireName,
+  pieces: readonly string[],
+  calls?: { id: string; name: string; arguments: string }[],
+) {
+  const wire = wires[api];
+  const end = calls === undefined ? wire.answer({}) : wire.answer({ calls });
+  const start = wire.opening("text");
+  const events = [
+    ...start,
+    ...pieces.map((piece) => wire.piece("text", piece)),
+    ...(api === "openai-chat" ? end : end.slice(1)),
+  ];
+  reply = { headers: { "content-type": "text/event-stream" }, chunks: sseChunks(events) };
+  const model: CatalogueModel = { ...local, api, baseUrl: server.url };
+  const request = { model, purpose: "turn", systemPrompt: "", tools: [], messages: [user("Hello")] } as const;
+  const client = new ModelClient({ retry: { maxRetries: 0 }, sleep: async () => {} });
+  let shown = "";
+  let last: StreamEvent | undefined;
+  for await (const event of client.stream(request)) {
+    if (event.type === "text") shown += event.delta;
+    last = event;
+  }
+  return { shown, last: last!, model };
+}
+
+const thinking = { type: "thinking", thinking: "hm" };
+const yes = { type: "text", text: "Yes." };
+
+describe.each(Object.keys(wires) as WireName[])("%s", (api) => {
+  test.each(["<think>hm</think>\n\nYes.", "\n<thinking>hm</thinking>Yes.", "[THINK]hm[/THINK]\nYes."])(
+    "the thinking in %j is not shown as text, however it is cut",
+    async (answer) => {
+      for (const pieces of [[answer], [...answer]]) {
+        const { shown, last } = await ask(api, pieces);
+        expect(last).toMatchObject({ type: "done", message: { content: [thinking, yes] } });
+        expect(shown).toBe("Yes.");
+      }
+    },
+  );
+
+  test("thinking without an opening tag is thinking once its end comes", async () => {
+    const { last } = await ask(api, [..."hm\n</think>\n\nYes."]);
+    expect(last.message.content).toEqual([thinking, yes]);
+  });
+
+  test("an answer that only begins like a tag is text", async () => {
+    expect(await ask(api, ["<", "thi"])).toMatchObject({ shown: "<thi", last: { type: "done" } });
+  });
+
+  test("thinking without an end is no answer", async () => {
+    const { last } = await ask(api, ["<think>", "hm"]);
+    expect(last).toMatchObject({ type: "error", failure: { code: "answer_empty" } });
+  });
+
+  test("a call after thinking without an end is a call", async () => {
+    const { last } = await ask(api, ["<think>", "hm"], [{ id: "c", name: "ls", arguments: "{}" }]);
+    expect(last).toMatchObject({
+      type: "done",
+      message: { content: [thinking, { type: "toolCall", id: "c" }] },
+    });
+  });
+});
+
+test("thinking from a text is not sent back as text", async () => {
+  const { last, model } = await ask("openai-chat", ["<think>hm</think>Yes."]);
+  expect(sent([user("a"), last.message, user("b")], model)[1]).toEqual({
+    role: "assistant",
+    content: "Yes.",
+  });
+});
