@@ -24,9 +24,8 @@ import { bonsaiVersion } from "./version.ts";
  */
 export function agentCall(words: readonly string[], io: CliIo): AgentCall {
   const argv = withoutShortFlags(words);
-  const command = agentCommand(io).allowUnknownOption();
-  parseArguments(command, argv);
-  const unknownFlags = unknownFlagsOf(command, argv);
+  const command = agentCommand(io);
+  const { prompt, unknownFlags } = readWords(command, argv);
   const { json, ...given } = command.opts();
   // A flag with --no that was not given is true; what nobody said is no option.
   const said = Object.keys(given).filter((name) => command.getOptionValueSource(name) !== "default");
@@ -35,7 +34,7 @@ export function agentCall(words: readonly string[], io: CliIo): AgentCall {
   const options = { ...canonical(others, io), mode };
   const output = new Output(io, mode !== "text", others.quiet === true);
   return {
-    words: command.args,
+    words: prompt,
     options,
     io,
     output,
@@ -80,9 +79,10 @@ function withFlags(call: AgentCall, flags: ExtensionFlags): FlaggedCall {
   if (call.unknownFlags.length === 0) return { call, values: new Map() };
   const command = agentCommand(call.io);
   const added = addExtensionOptions(command, flags);
-  parseArguments(command, call.argv);
+  const { prompt, unknownFlags } = readWords(command, call.argv);
+  if (unknownFlags.length > 0) parseArguments(agentCommandWith(flags, call.io), unknownFlags);
   const values = extensionFlagValues(command, added);
-  return { call: { ...call, words: command.args, unknownFlags: [] }, values };
+  return { call: { ...call, words: prompt, unknownFlags: [] }, values };
 }
 
 function takenFlags(flags: ExtensionFlags, io: CliIo): readonly string[] {
@@ -99,13 +99,34 @@ function agentCommand(io: CliIo): Command {
   return command;
 }
 
-/** Words behind `--` are no flags. */
-function unknownFlagsOf(command: Command, argv: readonly string[]): readonly string[] {
-  const end = argv.indexOf("--");
-  const behind = end === -1 ? 0 : argv.length - end - 1;
-  return command.args
-    .slice(0, command.args.length - behind)
-    .filter((word) => /^-./.test(word) && word !== "--");
+function agentCommandWith(flags: ExtensionFlags, io: CliIo): Command {
+  const command = agentCommand(io);
+  addExtensionOptions(command, flags);
+  return command;
+}
+
+/** A blank comes before any `=` or `/`, which separate a flag from its value: `--- title`, `- fix this`. */
+const promptLike = /^-[^\s=/]*\s/;
+
+/** Words after `--` are no flags, and neither is a word with a blank in it, unless it is the value of a flag. */
+function readWords(
+  command: Command,
+  argv: readonly string[],
+): { prompt: readonly string[]; unknownFlags: readonly string[] } {
+  const isValue = (at: number) =>
+    command.options.some(({ short, long, required }) => required && [short, long].includes(argv[at - 1]));
+  const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
+  // Commander sees a flag that nobody can type, and keeps it at its place.
+  const shown = argv.map((word, at) =>
+    at < end && promptLike.test(word) && !isValue(at) ? `-\0${at}` : word,
+  );
+  parseArguments(command.allowUnknownOption(), shown);
+  const after = Math.max(0, argv.length - end - 1);
+  const mayBeFlags = command.args.slice(0, command.args.length - after);
+  return {
+    prompt: command.args.map((word) => (word.startsWith("-\0") ? argv[Number(word.slice(2))]! : word)),
+    unknownFlags: mayBeFlags.filter((word) => /^-[^\0]/.test(word) && word !== "--"),
+  };
 }
 
 /** @throws BonsaiError `wrong_usage` for words on the command line where prompts come as lines */

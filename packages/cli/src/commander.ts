@@ -88,12 +88,19 @@ export function usageError(error: CommanderError, form?: CommandGrammar): Bonsai
   const hint =
     error.code === "commander.excessArguments"
       ? " To send these words to the model, run `bonsai -p WORDS`."
-      : "";
+      : error.code === "commander.unknownOption"
+        ? afterDashes(form)
+        : "";
   const [, flag = ""] = /unknown option '(-[^'=]+)/.exec(error.message) ?? [];
   const instead = form === undefined ? insteadOfFlag(flag) : undefined;
   if (instead !== undefined) return wrongUsage(`The flag ${flag} is not one of Bonsai's.`, instead, error);
   const help = form === undefined ? "bonsai help flags" : `bonsai ${form.name} --help`;
   return wrongUsage(message, `Run \`${help}\` for the usage.${hint}`, error);
+}
+
+function afterDashes(form: CommandGrammar | undefined): string {
+  if (form === undefined) return " If it begins your prompt, write `bonsai -p -- PROMPT`.";
+  return form.args.length === 0 ? "" : " If it is no flag, write `--` before it.";
 }
 
 /** Commander's longer texts about values, in plain words. */

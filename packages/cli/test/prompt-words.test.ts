@@ -1,0 +1,51 @@
+import { listSessions, openSession } from "@bonsai-agent/session";
+import { describe, expect, test } from "vitest";
+import { agentProject, says } from "./agent-project.ts";
+import { runCli } from "./run-cli.ts";
+
+async function sent(words: readonly string[]): Promise<unknown> {
+  const { run, cwd, home } = agentProject(says("ok"));
+  const { code, stderr } = await run(words);
+  if (code !== 0) return stderr;
+  const { items } = openSession(listSessions({ cwd, home }).sessions[0]!.file).projection();
+  const [{ message }] = items as [(typeof items)[number]];
+  return message.role === "user" ? message.content : undefined;
+}
+
+describe("a word with a blank in it is a prompt, whatever it begins with", () => {
+  test.each([
+    "---\ntitle: a=b\n---\nSummarise this.",
+    "- fix the test\n- run it",
+    "--- a/file.ts",
+    "-- then stop",
+    "-p is broken",
+    "-explain this",
+    "--help is unclear, say more",
+    "--json in words",
+    "-\tindented",
+  ])("%j", async (prompt) => {
+    expect(await sent(["-p", prompt])).toBe(prompt);
+  });
+
+  test("words before and after it keep their places, and so do flags", async () => {
+    expect(await sent(["-p", "first", "- a list", "--quiet", "last"])).toBe("first - a list last");
+  });
+
+  test("after a flag that takes a value, it is the value", async () => {
+    const { run } = agentProject(says("ok"));
+    const { stderr } = await run(["-p", "x", "--thinking", "- no level"]);
+    expect(stderr).toContain("- no level");
+  });
+});
+
+test.each([
+  [["-p", "---"], "`bonsai -p -- PROMPT`"],
+  [["-p", "--frobnicate", "- a list"], "Unknown option '--frobnicate'"],
+  [["-p", "--quiett"], "--quiet"],
+  [["-p", "--name=a b", "--frob=a b"], "Unknown option '--frob=a b'"],
+  [["search", "--- a b"], "write `--` before it"],
+])("%j is refused, and the message says %s", async (argv, words) => {
+  const { code, stderr } = await runCli(argv, { cwd: import.meta.dirname });
+  expect(code).toBe(2);
+  expect(stderr.replaceAll(/\s+/g, " ")).toContain(words);
+});
