@@ -1,4 +1,4 @@
-import { isSecretName, redactSecrets } from "@bonsai-agent/extension";
+import { isSecretName, redactSecrets, textHead, textTail } from "@bonsai-agent/extension";
 
 /** Of a longer text, head and tail are kept. */
 const MOST_CHARACTERS = 20_000;
@@ -34,5 +34,6 @@ function redactedField(
 function shortened(text: string): string {
   if (text.length <= MOST_CHARACTERS) return text;
   const half = MOST_CHARACTERS / 2;
-  return `${text.slice(0, half)}[${text.length - MOST_CHARACTERS} characters omitted]${text.slice(-half)}`;
+  const [head, tail] = [textHead(text, half), textTail(text, half)];
+  return `${head}[${text.length - head.length - tail.length} characters omitted]${tail}`;
 }

@@ -5,6 +5,7 @@ import {
   type ExtensionAPI,
   type Message,
   messageText,
+  shortened,
 } from "@bonsai-agent/extension";
 
 /** Asks before a compaction, and shows its effect. Without a terminal, compactions run as usual. */
@@ -73,7 +74,7 @@ function listed(heading: string, lines: readonly string[], total: number): strin
 
 function firstLine(message: Message): string {
   const line = messageText(message).trim().split("\n", 1)[0] || "(no text)";
-  return line.length > 70 ? `${line.slice(0, 69).trimEnd()}…` : line;
+  return shortened(line, 70);
 }
 
 function counted(number: number, noun: string): string {

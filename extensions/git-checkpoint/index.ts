@@ -1,4 +1,5 @@
 import type { ExtensionAPI } from "@bonsai-agent/extension";
+import { textHead } from "@bonsai-agent/extension";
 import { Checkpoints } from "./checkpoints.ts";
 import { messageAt, rememberedCheckpoints } from "./remembered.ts";
 
@@ -34,7 +35,7 @@ export default function gitCheckpoint(bonsai: ExtensionAPI): void {
   });
   bonsai.on("session_shutdown", () => checkpoints.close());
   bonsai.on("before_agent_start", async (event, ctx) => {
-    [prompt, turn] = [event.prompt.replaceAll(/\s+/g, " ").slice(0, 60), 0];
+    [prompt, turn] = [textHead(event.prompt.replaceAll(/\s+/g, " "), 60), 0];
     const entryId = messageAt(ctx, ctx.sessionManager.getLeafId());
     await checkpoints.take(ctx, { entryId, label: `before "${prompt}"` });
   });

@@ -1,5 +1,6 @@
 import { closeSync, openSync, writeSync } from "node:fs";
 import type { ExtensionAPI, ExtensionContext } from "@bonsai-agent/extension";
+import { textHead } from "@bonsai-agent/extension";
 
 const STYLES = ["auto", "bell", "osc9", "osc777", "off"];
 
@@ -58,7 +59,7 @@ async function run(bonsai: ExtensionAPI, command: string, text: string): Promise
   if (killed) return `${command} took longer than 10 s`;
   return code === 0
     ? undefined
-    : `${command} failed with exit code ${code} ${stderr.trim().slice(0, 200)}`.trim();
+    : `${command} failed with exit code ${code} ${textHead(stderr.trim(), 200)}`.trim();
 }
 
 /** On the terminal that the program was started from, never on its output. Programs that drive Bonsai notify their users themselves. */
@@ -100,8 +101,5 @@ function sequence(style: string, text: string): string {
 
 /** One short line that no terminal takes for a command. */
 function clean(text: string): string {
-  return text
-    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ")
-    .trim()
-    .slice(0, 200);
+  return textHead(text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, " ").trim(), 200);
 }

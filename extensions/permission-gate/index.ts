@@ -5,6 +5,7 @@ import {
   type ExtensionContext,
   fileOperations,
   type Message,
+  textHead,
 } from "@bonsai-agent/extension";
 import { OwnScripts } from "./own-scripts.ts";
 import { type Objection, objections } from "./verdict.ts";
@@ -137,5 +138,5 @@ function refusal(reasons: string, why: string): Refusal {
 /** On a terminal: without what would move its cursor. */
 function shown(text: string, length = 200): string {
   const clean = text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (char) => (char === "\n" || char === "\t" ? char : "�"));
-  return clean.length <= length ? clean : `${clean.slice(0, length)} … (${clean.length} characters)`;
+  return clean.length <= length ? clean : `${textHead(clean, length)} … (${clean.length} characters)`;
 }

@@ -6,6 +6,7 @@ import {
   type ExtensionContext,
   fileOperations,
   type Message,
+  textHead,
 } from "@bonsai-agent/extension";
 import { type ChangedPath, changedByCommand } from "./changed-by-command.ts";
 import { Places } from "./places.ts";
@@ -69,7 +70,7 @@ function lineOf(command: unknown): string | undefined {
 /** Without characters that move a terminal's cursor. */
 function shown(text: string): string {
   const clean = text.replaceAll(/[\p{Cc}\p{Cf}]/gu, (char) => (char === "\n" || char === "\t" ? char : "�"));
-  return clean.length <= 2_000 ? clean : `${clean.slice(0, 2_000)} … (${clean.length} characters)`;
+  return clean.length <= 2_000 ? clean : `${textHead(clean, 2_000)} … (${clean.length} characters)`;
 }
 
 interface Call {

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { environmentKeys } from "@bonsai-agent/extension";
+import { environmentKeys, shortened } from "@bonsai-agent/extension";
 
 /** Fields of every configured server. */
 interface ConfiguredServer {
@@ -159,8 +159,7 @@ function isObject(value: unknown): value is Entry {
 }
 
 function shown(value: unknown): string {
-  const text = JSON.stringify(value) ?? "nothing";
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
+  return shortened(JSON.stringify(value) ?? "nothing", 80);
 }
 
 const isText = (value: unknown) => typeof value === "string" && value !== "";

@@ -1,3 +1,4 @@
+import { textHead } from "@bonsai-agent/extension";
 import type { StandardSchemaV1 } from "@modelcontextprotocol/client";
 
 /** Why a connection is over. */
@@ -6,7 +7,7 @@ export class ServerFault extends Error {}
 /** A text on a server's standard output that is not a message. */
 export class NoMessage extends Error {
   constructor(line: string) {
-    super(`The server wrote text to standard output that is not an MCP message: ${line.slice(0, 80)}`);
+    super(`The server wrote text to standard output that is not an MCP message: ${textHead(line, 80)}`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { withoutTerminalControls } from "@bonsai-agent/extension";
+import { shortened, textHead, withoutTerminalControls } from "@bonsai-agent/extension";
 
 /** Control characters but for line breaks and tabs, and marks that turn the direction of a text around. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -11,15 +11,15 @@ export function plainText(text: string): string {
 
 /** The same on one line, for names and messages. */
 export function plainLine(text: string, maxChars = 300): string {
-  const line = plainText(text.slice(0, 4 * maxChars))
+  const line = plainText(textHead(text, 4 * maxChars))
     .replaceAll(/\s+/g, " ")
     .trim();
-  return line.length > maxChars ? `${line.slice(0, maxChars - 1).trimEnd()}…` : line;
+  return shortened(line, maxChars);
 }
 
 /** A long text for somebody to read: its beginning, and how much there is more. */
 export function plainPart(text: string, maxChars: number): string {
   if (text.length <= maxChars) return plainText(text).trim();
   const left = (text.length - maxChars).toLocaleString("en-US");
-  return `${plainText(text.slice(0, maxChars)).trim()}\n… ${left} more characters`;
+  return `${plainText(textHead(text, maxChars)).trim()}\n… ${left} more characters`;
 }

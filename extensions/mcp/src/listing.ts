@@ -1,3 +1,4 @@
+import { shortened } from "@bonsai-agent/extension";
 import type { Client } from "@modelcontextprotocol/client";
 import { anyResult } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
@@ -115,7 +116,10 @@ function toolOf(item: unknown): ListedTool | string {
   return {
     name,
     ...(found !== undefined && { title: plainLine(found, 80) }),
-    description: cut(typeof description === "string" ? plainText(description) : "", MAX_DESCRIPTION_CHARS),
+    description: shortened(
+      typeof description === "string" ? plainText(description) : "",
+      MAX_DESCRIPTION_CHARS,
+    ),
     inputSchema: schema,
     ...(isObject(outputSchema) && { outputSchema }),
     annotations: isObject(annotations) ? annotations : {},
@@ -199,8 +203,4 @@ function isNamed(value: unknown): value is { name: string; description?: unknown
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function cut(text: string, maxChars: number): string {
-  return text.length > maxChars ? `${text.slice(0, maxChars - 1)}…` : text;
 }

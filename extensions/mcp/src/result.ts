@@ -7,6 +7,8 @@ import {
   MAX_RESULT_LINES,
   maskKeys,
   outputFolder,
+  textHead,
+  textTail,
 } from "@bonsai-agent/extension";
 import { type ServerConfig, serverKeys } from "./config.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
@@ -191,7 +193,7 @@ function shortened(all: string): string {
 /** One end of a long text, in whole lines if possible: half of the limits of a result. */
 function part(all: string, end: "head" | "tail"): string {
   const half = MAX_RESULT_BYTES / 2;
-  const near = end === "head" ? all.slice(0, half) : all.slice(-half);
+  const near = end === "head" ? textHead(all, half) : textTail(all, half);
   const lines = near.split("\n");
   const most = MAX_RESULT_LINES / 2;
   const few = (end === "head" ? lines.slice(0, most) : lines.slice(-most)).join("\n");

@@ -1,3 +1,4 @@
+import { textHead } from "@bonsai-agent/extension";
 import type { OfferedTool } from "./offered-tool.ts";
 
 /** Characters of what a search gives, schemas included. */
@@ -31,10 +32,7 @@ function described({ name, listed }: OfferedTool): string {
 }
 
 function names(tools: readonly OfferedTool[]): string {
-  return tools
-    .map(({ name }) => name)
-    .join("\n")
-    .slice(0, MAX_CHARS);
+  return textHead(tools.map(({ name }) => name).join("\n"), MAX_CHARS);
 }
 
 /** By how many of the query's words stand in name and description; rare words weigh more, names more than descriptions. */

@@ -1,4 +1,4 @@
-import { maskKeys } from "@bonsai-agent/extension";
+import { maskKeys, textHead } from "@bonsai-agent/extension";
 import type { AuthProvider, Client, Progress } from "@modelcontextprotocol/client";
 import { CallClock } from "./call-clock.ts";
 import { type ServerConfig, serverKeys } from "./config.ts";
@@ -115,7 +115,7 @@ export class McpServer {
 
   /** The same on one line, without control characters. */
   #line(text: string): string {
-    return plainLine(this.masked(plainText(text.slice(0, 2_000))));
+    return plainLine(this.masked(plainText(textHead(text, 2_000))));
   }
 
   /** Reason of a failed request, or of the end of the connection that made it fail. */

@@ -1,5 +1,5 @@
 import type { Readable } from "node:stream";
-import { type RunningProgram, startProgram } from "@bonsai-agent/extension";
+import { type RunningProgram, startProgram, textTail } from "@bonsai-agent/extension";
 import {
   deserializeMessage,
   type JSONRPCMessage,
@@ -90,7 +90,7 @@ export class StdioTransport implements Transport {
   }
 
   #keep(text: string): void {
-    this.#stderr = (this.#stderr + text.slice(-MAX_ERROR_CHARS)).slice(-MAX_ERROR_CHARS);
+    this.#stderr = textTail(this.#stderr + textTail(text, MAX_ERROR_CHARS), MAX_ERROR_CHARS);
     this.#onStderr(this.#stderr);
     rest(this.#program?.stderr, this.#errorPace.add(text.length));
   }

@@ -1,4 +1,4 @@
-import { SecretFilter } from "@bonsai-agent/messages";
+import { SecretFilter, textHead } from "@bonsai-agent/messages";
 import type { Entry, SessionTree } from "@bonsai-agent/session";
 import { callInTree, previewOf } from "./preview.ts";
 
@@ -33,7 +33,7 @@ function treeRow(tree: SessionTree, at: number, secrets: SecretFilter): TreeRow 
     parentId: entry.parentId,
     type: entry.type,
     ...(role === undefined ? {} : { role }),
-    preview: previewOf(secrets.value(entry), secrets.value(callInTree(tree, at, entry))).slice(0, 200),
+    preview: textHead(previewOf(secrets.value(entry), secrets.value(callInTree(tree, at, entry))), 200),
     ...(label === undefined ? {} : { label: secrets.text(label) }),
     active: tree.isActive(at),
   };

@@ -1,3 +1,5 @@
+import { textHead } from "@bonsai-agent/messages";
+
 // Session content is hostile: an escape sequence in it must never reach the terminal.
 
 const plain = /^[\x20-\x7e]*$/;
@@ -26,8 +28,8 @@ export function printableLines(text: string): string[] {
 
 /** One line of a longer text: runs of white space become one space. */
 export function oneLine(text: string, maxLength = 240): string {
-  const head = text.length > maxLength * 4 ? text.slice(0, maxLength * 4) : text;
-  return printable(head.replace(/\s+/g, " ").trim().slice(0, maxLength));
+  const head = textHead(text, maxLength * 4);
+  return printable(textHead(head.replace(/\s+/g, " ").trim(), maxLength));
 }
 
 function picture(character: string): string {

@@ -9,7 +9,7 @@ import {
   tokenFacts,
   withFallbacks,
 } from "@bonsai-agent/extension/themes";
-import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord, jsonText, shortened } from "@bonsai-agent/messages";
 import { clampChroma, converter, modeOkhsl, modeOklab, modeOklch, modeRgb, useMode } from "culori/fn";
 import { z } from "zod";
 import { didYouMean, fewOf } from "./nearest-word.ts";
@@ -137,7 +137,7 @@ function settle(key: string, value: string | number, given: Vars): ThemeColorVal
     if (way.has(name))
       throw invalid(
         given.file,
-        `${key} refers to itself in vars: ${fewOf([...way, name].map(shortened), " → ")}`,
+        `${key} refers to itself in vars: ${fewOf([...way, name].map(shownText), " → ")}`,
       );
     way.add(name);
     next = variable(key, name, given);
@@ -153,15 +153,15 @@ function written(key: string, value: string | number, { file }: Vars): ThemeColo
   if (!/^#|\(/.test(value)) return undefined;
   const color = mixed(value);
   if (color !== undefined) return color;
-  throw invalid(file, `${key} is ${shortened(jsonText(value))}, but must be ${allowedColors}`);
+  throw invalid(file, `${key} is ${shownText(jsonText(value))}, but must be ${allowedColors}`);
 }
 
 function variable(key: string, name: string, { vars, file }: Vars): string | number {
   const found = Object.hasOwn(vars, name) ? vars[name] : undefined;
   if (found !== undefined) return found;
   const names = Object.keys(vars);
-  const allowed = names.length === 0 ? "vars is empty" : `vars contains ${fewOf(names.map(shortened))}`;
-  const problem = `${key} is ${shortened(jsonText(name))}, but must be ${allowedColors}. ${allowed}`;
+  const allowed = names.length === 0 ? "vars is empty" : `vars contains ${fewOf(names.map(shownText))}`;
+  const problem = `${key} is ${shownText(jsonText(name))}, but must be ${allowedColors}. ${allowed}`;
   throw invalid(file, problem, { meant: didYouMean(name, names) });
 }
 
@@ -223,7 +223,7 @@ function problemOf(
   );
   if (missing.length > 0) return [`colors has no ${fewOf(missing.map(({ path }) => String(path[1])))}`];
   const key = issue.path.join(".");
-  const found = shortened(jsonText(at(issue.path)) || "missing");
+  const found = shownText(jsonText(at(issue.path)) || "missing");
   if (key === "") return [`the content is ${found}, but must be an object`];
   return [`${key} is ${found}, but must be ${allowedAt(issue.path)}`];
 }
@@ -231,7 +231,7 @@ function problemOf(
 function unknownKey(name: string, above: string): [problem: string, more: { meant: string }] {
   const allowed =
     above === "" ? Object.keys(themeFileSchema.shape) : above === "colors" ? themeTokenNames : pageKeys;
-  const key = shortened(above === "" ? name : `${above}.${name}`);
+  const key = shownText(above === "" ? name : `${above}.${name}`);
   const meant = didYouMean(name, allowed);
   // There are many: who is told the one that was meant need not read them all.
   return [
@@ -250,10 +250,6 @@ function allowedAt([first, second]: readonly PropertyKey[]): string {
   return second === undefined ? "an object" : allowedColors;
 }
 
-function shortened(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
-}
-
 function invalid(
   file: string,
   problem: string,
@@ -266,4 +262,8 @@ function invalid(
     hint: "Correct the file; `theme.schema.json` of bonsai-agent lists every key.",
     ...more,
   });
+}
+
+function shownText(text: string): string {
+  return shortened(text, 60);
 }

@@ -7,6 +7,7 @@ import {
   redactSecrets,
   type SecretFilter,
   type TokenEstimator,
+  textHead,
   tokensText,
   toolCalls,
   type Usage,
@@ -214,7 +215,7 @@ function checkSections(text: string, request: SummaryRequest): void {
   const enough = request.kind === "turnPrefix" ? headings.size > 0 : found.length >= 4 && found[0] === "Goal";
   if (enough) return;
   if (refusal.test(text))
-    throw new SummaryFailure("refused", `The summariser refused: ${text.slice(0, 200)}`);
+    throw new SummaryFailure("refused", `The summariser refused: ${textHead(text, 200)}`);
   const missing = asked.filter((heading) => !found.includes(heading));
   throw new SummaryFailure("no-sections", `Sections are missing from the summary: ${missing.join(", ")}.`);
 }

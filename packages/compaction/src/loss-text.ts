@@ -1,5 +1,5 @@
 import type { LossCount, LossReport } from "@bonsai-agent/digest";
-import { isRecord } from "@bonsai-agent/messages";
+import { isRecord, textHead } from "@bonsai-agent/messages";
 import { type CompactionEntry, type Entry, RECORD_CUSTOM_TYPE } from "@bonsai-agent/session";
 import { type CarriedCounts, digits, manifestOf } from "./outcome.ts";
 
@@ -122,7 +122,7 @@ const TERM_CHARS = 200;
 
 function storedTerm(value: unknown): { term: string; entryId?: string }[] {
   if (!isRecord(value) || typeof value.term !== "string") return [];
-  const term = value.term.slice(0, TERM_CHARS);
+  const term = textHead(value.term, TERM_CHARS);
   return [typeof value.entryId === "string" ? { term, entryId: value.entryId } : { term }];
 }
 

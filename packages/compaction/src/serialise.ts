@@ -7,6 +7,8 @@ import {
   recalledIds,
   SecretFilter,
   type ToolCall,
+  textHead,
+  textTail,
   toolCalls,
   withoutReminders,
 } from "@bonsai-agent/messages";
@@ -130,8 +132,8 @@ export function clip(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   const marker = (missing: number) => `\n[… ${missing} more characters …]\n`;
   const keptChars = Math.max(0, maxChars - marker(text.length).length - 1);
-  const head = text.slice(0, boundary(text, Math.ceil(keptChars / 2)));
-  const tail = text.slice(boundary(text, text.length - Math.floor(keptChars / 2)));
+  const head = textHead(text, Math.ceil(keptChars / 2));
+  const tail = textTail(text, Math.floor(keptChars / 2));
   return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
 }
 
@@ -153,10 +155,4 @@ export function clipUntil(text: string, fits: (text: string) => boolean): string
     clipped = clip(text, chars);
   }
   return clipped;
-}
-
-/** The place, or the one before it where it would split a surrogate pair. */
-function boundary(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  return code >= 0xdc00 && code <= 0xdfff && at > 0 ? at - 1 : at;
 }

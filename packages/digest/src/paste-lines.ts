@@ -1,3 +1,4 @@
+import { shortened, textHead, textTail } from "@bonsai-agent/messages";
 import { counted } from "@bonsai-agent/messages/numbers";
 import { measure } from "./line-shape.ts";
 
@@ -19,11 +20,9 @@ export function isBlockLine(line: string): boolean {
   return isLikely && /^\[(?:pasted: |file )[^\n]*, [\d,]+ characters?\b.*\]$/.test(line);
 }
 
-/** White space is one space; an ending that cuts a character in two is left off. */
+/** On one line, with single spaces. */
 function clipped(text: string): string {
-  const line = text.slice(0, 400).replace(/\s+/g, " ").trim();
-  if (line.length <= 80) return line;
-  return `${line.slice(0, 79).replace(/[\ud800-\udbff]$/, "")}…`;
+  return shortened(textHead(text, 400).replace(/\s+/g, " ").trim(), 80);
 }
 
 const errorLine =
@@ -66,8 +65,8 @@ export function withoutMass(line: string): string {
   if (line.length <= 800 || isWords(line)) {
     return line.replace(/\S{400,}/g, (token) => (isWords(token) ? token : mark(token)));
   }
-  const head = typedChars(line.slice(0, 300).match(/\S+\s*|\s+/g) ?? []);
-  const tail = typedChars((line.slice(-300).match(/\s*\S+|\s+$/g) ?? []).reverse());
+  const head = typedChars(textHead(line, 300).match(/\S+\s*|\s+/g) ?? []);
+  const tail = typedChars((textTail(line, 300).match(/\s*\S+|\s+$/g) ?? []).reverse());
   return line.slice(0, head) + mark(line.slice(head, line.length - tail)) + line.slice(line.length - tail);
 }
 

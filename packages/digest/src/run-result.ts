@@ -1,4 +1,4 @@
-import { contentText, isRecord, withoutTerminalControls } from "@bonsai-agent/messages";
+import { contentText, isRecord, shortened, textHead, withoutTerminalControls } from "@bonsai-agent/messages";
 
 /** What a command or a tool came back with. */
 export interface RunResult {
@@ -29,7 +29,7 @@ function linesOf(text: string): string[] {
   return text
     .split("\n")
     .slice(-maxLines)
-    .map((line) => withoutTerminalControls(line.slice(0, maxLineChars)).replace(/^[\s│╷╵┃]+|\s+$/gu, ""))
+    .map((line) => withoutTerminalControls(textHead(line, maxLineChars)).replace(/^[\s│╷╵┃]+|\s+$/gu, ""))
     .filter((line) => line !== "");
 }
 
@@ -110,10 +110,6 @@ export function decisiveLine({ lines, hasExitCode }: RunResult): string | undefi
 
 /** On one line, at most `chars` long, never cut within a character. */
 export function clipped(text: string, chars: number): string {
-  const line = text
-    .slice(0, chars * 8)
-    .replace(/[\r\n]+\s*/g, " ")
-    .trim();
-  if (line.length <= chars) return line;
-  return `${line.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+  const line = textHead(text, chars * 8).replace(/[\r\n]+\s*/g, " ");
+  return shortened(line.trim(), chars);
 }

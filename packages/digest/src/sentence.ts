@@ -1,3 +1,5 @@
+import { textHead, textTail } from "@bonsai-agent/messages";
+
 const LONGEST_SENTENCE_CHARS = 600;
 
 /** The sentences of a text, line by line; a list item is one or more of its own. Each ends as it was written. */
@@ -17,9 +19,8 @@ const SENTENCE_END =
 /** Head and tail of what is too long to be a sentence. */
 function clipSentence(sentence: string): string {
   if (sentence.length <= LONGEST_SENTENCE_CHARS) return sentence;
-  const characters = [...sentence.slice(0, LONGEST_SENTENCE_CHARS / 2)];
-  const tail = [...sentence.slice(-LONGEST_SENTENCE_CHARS / 3)].slice(1);
-  return `${characters.slice(0, -1).join("")} […] ${tail.join("")}`;
+  const head = textHead(sentence, LONGEST_SENTENCE_CHARS / 2);
+  return `${head} […] ${textTail(sentence, LONGEST_SENTENCE_CHARS / 3)}`;
 }
 
 /** The text in lower case, with single spaces and without punctuation: what makes two messages the same. */

@@ -1,3 +1,4 @@
+import { textHead } from "@bonsai-agent/messages";
 /** One program with its arguments, without redirections, variables set in front and shell keywords. */
 export interface SimpleCommand {
   /** The value of each argument, quotes resolved. */
@@ -34,7 +35,7 @@ const TOKEN =
 
 /** They are taken out first, also inside quotes: a message that is written as one may hold any quotes. */
 function withoutHereDocuments(written: string): string {
-  const lines = written.slice(0, 10 * maxChars).split("\n");
+  const lines = textHead(written, 10 * maxChars).split("\n");
   const lastAt = new Map(lines.map((line, at) => [line.trim(), at]));
   const kept: string[] = [];
   for (let at = 0; at < lines.length; at++) {
@@ -42,7 +43,7 @@ function withoutHereDocuments(written: string): string {
     for (const [, tag = ""] of lines[at]!.matchAll(/(?<!<)<<-?\s{0,3}["']?(\w{1,60})/g))
       if (lastAt.get(tag)! > at) while (lines[++at]!.trim() !== tag);
   }
-  return kept.join("\n").slice(0, maxChars);
+  return textHead(kept.join("\n"), maxChars);
 }
 
 const KEYWORD = /^(?:then|do|else|elif|if|while|until|!|\{|time|[A-Za-z_]\w*\+?=.*)$/s;

@@ -1,4 +1,4 @@
-import { byScript, contentText, RECALL_TOOL, recalledIds, toolCalls } from "@bonsai-agent/messages";
+import { byScript, contentText, RECALL_TOOL, recalledIds, textHead, toolCalls } from "@bonsai-agent/messages";
 import { isMeasure, isNumber, termsIn, textsIn } from "./sentence.ts";
 import { ranCommand, type SourceMessage, summaryProse, typedText } from "./source.ts";
 
@@ -78,11 +78,11 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
   };
   switch (message?.role) {
     case "user":
-      add(contentText(message.content).slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
+      add(textHead(contentText(message.content), RESULT_CHARS), SPEAKER_WEIGHT.result, true);
       add(typedText(message), SPEAKER_WEIGHT.user);
       break;
     case "custom":
-      add(contentText(message.content).slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result);
+      add(textHead(contentText(message.content), RESULT_CHARS), SPEAKER_WEIGHT.result);
       break;
     case "assistant":
       add(contentText(message.content), SPEAKER_WEIGHT.assistant);
@@ -92,11 +92,11 @@ function weightedTerms(message: SourceMessage["message"]): Map<string, number> {
       break;
     case "toolResult":
       if (recalledIds(message) !== undefined) break;
-      add(contentText(message.content).slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
+      add(textHead(contentText(message.content), RESULT_CHARS), SPEAKER_WEIGHT.result, true);
       break;
     case "bashExecution": {
       const { command, output } = ranCommand(message);
-      add(output.slice(0, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
+      add(textHead(output, RESULT_CHARS), SPEAKER_WEIGHT.result, true);
       add(command, SPEAKER_WEIGHT.user);
       break;
     }

@@ -1,4 +1,4 @@
-import { isRecord } from "@bonsai-agent/messages";
+import { isRecord, textHead } from "@bonsai-agent/messages";
 import { clipped } from "./run-result.ts";
 import { contentWords, normalForm, termsIn } from "./sentence.ts";
 
@@ -54,7 +54,7 @@ export function boxesOf(text: string): ListedTodo[] {
   const found = text.split("\n").flatMap((line): ListedTodo[] => {
     if (line === "") return [];
     if (/^[ \t]{0,8}(?:```|~~~)/.test(line)) isFenced = !isFenced;
-    const [, box, sign, task] = (isFenced ? null : BOX.exec(line.slice(0, 2_000))) ?? [];
+    const [, box, sign, task] = (isFenced ? null : BOX.exec(textHead(line, 2_000))) ?? [];
     if (task === undefined) return [];
     return [{ text: task, isDone: /[xX✓✔☑☒✅]/u.test(box ?? sign!) }];
   });

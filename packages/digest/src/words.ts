@@ -1,4 +1,11 @@
-import { type BashExecutionMessage, byScript, contentBlocks, contentText } from "@bonsai-agent/messages";
+import {
+  type BashExecutionMessage,
+  byScript,
+  contentBlocks,
+  contentText,
+  textHead,
+  textTail,
+} from "@bonsai-agent/messages";
 import { clippedTexts, counted } from "./clip.ts";
 import { type Closing, closingLine } from "./closings.ts";
 import { soundsLikeRule } from "./language.ts";
@@ -74,7 +81,7 @@ export function saidIn(
 function takenUp(said: readonly Utterance[], text: string): string {
   const last = said.at(-1);
   if (last?.isBare && sharesWords(last.text, text)) last.isBare = false;
-  return text.trim().slice(-UNANSWERED_CHARS);
+  return textTail(text.trim(), UNANSWERED_CHARS);
 }
 
 /** @param before what the agent said last, where nobody has answered it yet */
@@ -92,7 +99,8 @@ function isVeto(text: string): boolean {
 }
 
 function lastSentence(text: string): string | undefined {
-  return sentencesOf(text).at(-1)?.slice(-QUESTION_CHARS);
+  const last = sentencesOf(text).at(-1);
+  return last && textTail(last, QUESTION_CHARS);
 }
 
 function sharesWords(text: string, other: string): boolean {
@@ -115,7 +123,7 @@ const COMMAND_CHARS = 200;
 
 function commandLine(message: BashExecutionMessage): string {
   const { command, output, exitCode } = ranCommand(message);
-  const first = command.split("\n", 1)[0]!.slice(0, COMMAND_CHARS);
+  const first = textHead(command.split("\n", 1)[0]!, COMMAND_CHARS);
   const lines = output.split("\n").length;
   const code = exitCode === 0 ? "" : `, exit code ${exitCode}`;
   return `! ${first} [output, ${lines} ${lines === 1 ? "line" : "lines"}${code}]`;
@@ -158,8 +166,8 @@ const MOST_CHOICES = 6;
 function withChoices(question: string, choices: readonly string[]): string {
   const shown = choices
     .slice(-MOST_CHOICES)
-    .map((choice) => choice.trim().slice(0, choices.length === 1 ? QUESTION_CHARS : CHOICE_CHARS));
-  return [...shown, question.slice(-QUESTION_CHARS)].join(" / ");
+    .map((choice) => textHead(choice.trim(), choices.length === 1 ? QUESTION_CHARS : CHOICE_CHARS));
+  return [...shown, textTail(question, QUESTION_CHARS)].join(" / ");
 }
 
 /** A sentence that is written again and again in one message is written once. */

@@ -1,3 +1,4 @@
+import { shortened, textHead } from "./cut-text.ts";
 import { type LinePart, lineText } from "./line-text.ts";
 import { count as digits } from "./numbers.ts";
 import { isRecord } from "./text.ts";
@@ -158,13 +159,9 @@ function wordsOf(value: unknown): string {
     const words = value.slice(0, 200).filter((word) => typeof word === "string");
     return words.length === 0 ? "" : wordsOf(words.join(" "));
   }
-  return typeof value === "string"
-    ? value
-        .slice(0, MAX_TEXT * 2)
-        .trim()
-        .replaceAll(/\s+/g, " ")
-        .slice(0, MAX_TEXT)
-    : "";
+  if (typeof value !== "string") return "";
+  const head = textHead(value, MAX_TEXT * 2).trim();
+  return textHead(head.replaceAll(/\s+/g, " "), MAX_TEXT);
 }
 
 /** What else an argument says, in a few words; nothing where it says no. */
@@ -185,7 +182,7 @@ function restText(key: string, text: string): string[] {
   if (lines > 1) return [`${key} ${digits(lines)}${lines === 1_000 ? "+" : ""} lines`];
   const words = wordsOf(text);
   if (words === "") return [];
-  return [`${key} ${words.length > MAX_REST_TEXT ? `${words.slice(0, MAX_REST_TEXT - 1)}…` : words}`];
+  return [`${key} ${shortened(words, MAX_REST_TEXT)}`];
 }
 
 function listTexts(key: string, list: readonly unknown[]): string[] {

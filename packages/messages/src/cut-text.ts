@@ -11,6 +11,12 @@ export function textTail(text: string, maxChars: number): string {
   return text.slice(characterEnd(text, text.length - Math.max(0, maxChars)));
 }
 
+/** A part of a text, without the characters that its ends would split. */
+export function textPart(text: string, from: number, to: number): string {
+  const start = characterEnd(text, Math.max(0, from));
+  return text.slice(start, Math.max(start, to >= text.length ? text.length : characterStart(text, to)));
+}
+
 /** The text in at most `maxChars` UTF-16 units: a longer one ends in `…`. */
 export function shortened(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : `${textHead(text, maxChars - 1).trimEnd()}…`;

@@ -14,7 +14,7 @@ export {
   PATH_LIST_ARGUMENTS,
   SEARCH_ARGUMENTS,
 } from "./call-text.ts";
-export { shortened, textHead, textTail } from "./cut-text.ts";
+export { shortened, textHead, textPart, textTail } from "./cut-text.ts";
 export { BonsaiError, type BonsaiErrorOptions } from "./error.ts";
 export {
   type ContextTokens,

@@ -7,6 +7,7 @@ import {
   type StopReason,
   TAG_CHARS,
   type ToolCall,
+  textHead,
   untaggedThinking,
 } from "@bonsai-agent/messages";
 import { MALFORMED_ARGUMENTS, parseArguments } from "./call-arguments.ts";
@@ -202,10 +203,9 @@ export class AnswerBuilder {
       const available = left;
       left -= JSON.stringify(block).length;
       if (left >= 0) return [block];
-      if (block.type === "text")
-        return [{ type: "text", text: block.text.slice(0, available).toWellFormed() }];
+      if (block.type === "text") return [{ type: "text", text: textHead(block.text, available) }];
       if (block.type !== "thinking") return [];
-      return [{ type: "thinking", thinking: block.thinking.slice(0, available).toWellFormed() }];
+      return [{ type: "thinking", thinking: textHead(block.thinking, available) }];
     });
   }
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { isSecretName, jsonText, redactSecrets } from "@bonsai-agent/messages";
+import { isSecretName, jsonText, redactSecrets, shortened } from "@bonsai-agent/messages";
 import type { z } from "zod";
 
 /** The text of a file, without a byte-order mark; undefined when there is no such file. Throws what the system says else. */
@@ -55,7 +55,7 @@ export function shownValue(value: unknown): string {
     /(?<=:\/\/)[^\s/@]+(?=@)/g,
     "[redacted: user]",
   );
-  return text.length > longestValue ? `${text.slice(0, longestValue)}…` : text;
+  return shortened(text, longestValue);
 }
 
 function shownPath(path: readonly PropertyKey[]): string {

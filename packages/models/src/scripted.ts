@@ -4,6 +4,7 @@ import {
   jsonText,
   type Message,
   messageText,
+  textHead,
   toolCalls,
   type Usage,
 } from "@bonsai-agent/messages";
@@ -84,7 +85,7 @@ async function* spoken(
     await pause(delayMs, call.signal);
     yield answer.thinking(delta);
   }
-  const shown = cut && calls.length === 0 ? text.slice(0, text.length / 2) : text;
+  const shown = cut && calls.length === 0 ? textHead(text, Math.floor(text.length / 2)) : text;
   for (const delta of pieces(shown, chunkChars)) {
     await pause(delayMs, call.signal);
     yield answer.text(delta);
@@ -103,7 +104,7 @@ async function* called(
     const text = argumentsText ?? jsonText(args);
     const isCut = cut && at === calls.length - 1;
     const index = answer.beginCall({ id: nextCallId(stage, call), name });
-    yield answer.callArguments(index, isCut ? text.slice(0, text.length / 2) : text);
+    yield answer.callArguments(index, isCut ? textHead(text, Math.floor(text.length / 2)) : text);
     if (!isCut) yield answer.endCall(index);
   }
 }

@@ -9,6 +9,7 @@ import {
   readableLines,
   type ToolCall,
   type ToolResultMessage,
+  textHead,
   toolCalls,
   typedText,
 } from "@bonsai-agent/messages";
@@ -157,7 +158,7 @@ function imagesText(content: unknown): string {
 }
 
 function flat(text: string): string {
-  return text.trimStart().slice(0, READ_CHARS).replaceAll(/\s+/g, " ").trim();
+  return textHead(text.trimStart(), READ_CHARS).replaceAll(/\s+/g, " ").trim();
 }
 
 /** Damaged files hold anything where a word should be. */

@@ -4,6 +4,7 @@ import {
   quotedFiles,
   readableSummary,
   SecretFilter,
+  textPart,
 } from "@bonsai-agent/messages";
 import type { Entry } from "./entry.ts";
 import { JsonlStore } from "./jsonl-store.ts";
@@ -157,7 +158,7 @@ function redactedSnippet(text: string, found: TextRange, secrets: SecretFilter):
 export function snippet(text: string, { start, end }: TextRange): string {
   const from = Math.max(0, start - SNIPPET_CHARACTERS);
   const to = Math.min(text.length, Math.min(end, start + 2 * SNIPPET_CHARACTERS) + SNIPPET_CHARACTERS);
-  const line = text.slice(from, to).toWellFormed().replaceAll(/\s+/g, " ").trim();
+  const line = textPart(text, from, to).replaceAll(/\s+/g, " ").trim();
   return `${from > 0 ? "…" : ""}${line}${to < text.length ? "…" : ""}`;
 }
 

@@ -1,4 +1,5 @@
 import type { Usage, UserContent } from "@bonsai-agent/messages";
+import { textHead } from "@bonsai-agent/messages";
 import { codexRecord, isAnswerItem } from "./codex-items.ts";
 import { ownText } from "./injected.ts";
 import { type Fields, fieldsAt, type JsonLine, listAt, numberAt, stringAt, stringsAt } from "./json-lines.ts";
@@ -35,7 +36,7 @@ export function promptsInEvents(lines: readonly JsonLine[]): Set<number> {
 export function eventContent(event: Fields, notices = new NoticeLog()): UserContent[] {
   const said = stringAt(event, "message") || placeholders(event);
   const images = stringsAt(event, "images").map(
-    (url) => imageOfUrl(url) ?? text(`[image: ${url.slice(0, 500)}]`),
+    (url) => imageOfUrl(url) ?? text(`[image: ${textHead(url, 500)}]`),
   );
   const files = stringsAt(event, "local_images").map((path) => text(`[image: ${path}]`));
   const content = [...(said.trim() === "" ? [] : [text(said)]), ...images, ...files];

@@ -9,6 +9,7 @@ import {
   readableSummary,
   type ToolCall,
   type ToolResultMessage,
+  textHead,
   typedLine,
   type UserMessage,
 } from "@bonsai-agent/messages";
@@ -157,7 +158,7 @@ function resultMarkdown(message: ToolResultMessage, fate: EntryFate, outside: Ou
 
 function maskText(edit: ContextEditEntry): string {
   if (edit.replacement === null) return "hidden from the model";
-  return `the model sees: ${contentText(edit.replacement.content).slice(0, HEAD_CHARS)}`;
+  return `the model sees: ${textHead(contentText(edit.replacement.content), HEAD_CHARS)}`;
 }
 
 function contentMarkdown(content: unknown, outside: OutsideText): string {

@@ -1,4 +1,4 @@
-import { SecretFilter } from "@bonsai-agent/messages";
+import { SecretFilter, shortened } from "@bonsai-agent/messages";
 import { codeBlock, codeName, codeSpan, foreignMarkdown, htmlText, plainText } from "./markdown-text.ts";
 
 /**
@@ -31,7 +31,7 @@ export class OutsideText {
   /** Inline code, cut after `maxChars`. */
   code(value: unknown, maxChars = Number.POSITIVE_INFINITY): string {
     const text = this.#redacted(value);
-    return codeSpan(text.length <= maxChars ? text : `${text.slice(0, maxChars)}…`);
+    return codeSpan(shortened(text, maxChars));
   }
 
   /** Inline code in a table, or in a line that is set apart. */

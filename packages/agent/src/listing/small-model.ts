@@ -1,4 +1,4 @@
-import { type Message, messageText } from "@bonsai-agent/messages";
+import { type Message, messageText, textHead } from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { AgentNotice } from "../notice.ts";
@@ -63,5 +63,5 @@ const BEYOND_CUT_CHARACTERS = 1_000;
 
 /** How a text begins, as the model is shown it: without what may be a secret. */
 export function shownBeginning(text: string): string {
-  return withoutSecrets(text.slice(0, SHOWN_CHARACTERS + BEYOND_CUT_CHARACTERS)).slice(0, SHOWN_CHARACTERS);
+  return textHead(withoutSecrets(textHead(text, SHOWN_CHARACTERS + BEYOND_CUT_CHARACTERS)), SHOWN_CHARACTERS);
 }

@@ -2,6 +2,7 @@ import {
   askedText,
   lineText,
   redactSecrets,
+  textHead,
   typedLine,
   typedText,
   type UserMessage,
@@ -63,7 +64,7 @@ function title(text: string): string | undefined {
 
 /** The lines of a text, without blocks, secrets and Markdown's frames. */
 function linesOf(text: string): string[] {
-  const lines = withoutSecrets(withoutBlocks(plain(text.slice(0, READ_CHARS)))).split("\n");
+  const lines = withoutSecrets(withoutBlocks(plain(textHead(text, READ_CHARS)))).split("\n");
   return withoutListMarks(lines).map((line) => withoutFrames(line).replaceAll(/\s+/g, " ").trim());
 }
 

@@ -1,4 +1,4 @@
-import { byScript } from "@bonsai-agent/messages";
+import { byScript, textPart } from "@bonsai-agent/messages";
 import { shownCount, shownLines } from "../tools/result-text.ts";
 import { foldedText } from "./query-terms.ts";
 import type { RecalledEntry } from "./recalled-entry.ts";
@@ -155,7 +155,7 @@ function oneLongLine(
   let chars = Math.min(line.length, maxTokens * 4);
   const piece = () => {
     const from = Math.max(0, Math.min(place - Math.floor(chars / 2), line.length - chars));
-    return { from, text: line.slice(from, from + chars).toWellFormed() };
+    return { from, text: textPart(line, from, from + chars) };
   };
   while (chars > 1 && byScript(piece().text) > maxTokens) chars = Math.floor(chars * 0.7);
   const { from, text } = piece();

@@ -1,5 +1,5 @@
 import { hiddenLookup, hidesEntries } from "@bonsai-agent/compaction";
-import { type ImageContent, RECALL_TOOL, type UserContent } from "@bonsai-agent/messages";
+import { type ImageContent, RECALL_TOOL, textPart, type UserContent } from "@bonsai-agent/messages";
 import { framed, RECALLED } from "@bonsai-agent/messages/frames";
 import type { Session } from "@bonsai-agent/session";
 import { z } from "zod";
@@ -190,7 +190,7 @@ function clippedLine(text: string, query: string): string {
   );
   const place = places.find((at) => at >= 0) ?? 0;
   const from = Math.max(0, Math.min(place - MOST_LINE_CHARS / 3, text.length - MOST_LINE_CHARS));
-  const part = text.slice(from, from + MOST_LINE_CHARS).toWellFormed();
+  const part = textPart(text, from, from + MOST_LINE_CHARS);
   return `${from > 0 ? "…" : ""}${part}${from + MOST_LINE_CHARS < text.length ? "…" : ""}`;
 }
 

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { constants, type Dirent } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { shortened } from "@bonsai-agent/messages";
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { parseFrontmatter } from "./frontmatter.ts";
@@ -213,7 +214,7 @@ function descriptionOf(value: unknown, body: string): string {
   if (typeof value === "string" && value.trim() !== "") return value.trim();
   const first = body.split("\n").find((line) => line.trim() !== "") ?? "";
   const line = first.trim().replace(/^#+\s+/, "");
-  return line.length > DESCRIPTION_CHARS ? `${line.slice(0, DESCRIPTION_CHARS - 1)}…` : line;
+  return shortened(line, DESCRIPTION_CHARS);
 }
 
 /** A prompt that was made of a template. */

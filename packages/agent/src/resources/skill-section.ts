@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { sep } from "node:path";
-import { byScript } from "@bonsai-agent/messages";
+import { byScript, textHead } from "@bonsai-agent/messages";
 import type { Skill } from "./skills.ts";
 
 const HEADING = [
@@ -56,7 +56,7 @@ function lineOf({ name, description, path }: Skill, descriptionChars = 0): strin
   const place = `(${shownPath(path)})`;
   return descriptionChars === 0
     ? `- ${name} ${place}`
-    : `- ${name}: ${shortened(description, descriptionChars)} ${place}`;
+    : `- ${name}: ${clipped(description, descriptionChars)} ${place}`;
 }
 
 function moreLine(skills: readonly Skill[]): string {
@@ -66,9 +66,9 @@ function moreLine(skills: readonly Skill[]): string {
 }
 
 /** At the end of a word, where one is near. */
-function shortened(text: string, chars: number): string {
+function clipped(text: string, chars: number): string {
   if (text.length <= chars) return text;
-  const cut = text.slice(0, chars - 1).replace(/[\ud800-\udbff]$/, "");
+  const cut = textHead(text, chars - 1);
   const space = cut.lastIndexOf(" ");
   return `${(space > chars / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
 }

@@ -1,3 +1,4 @@
+import { shortened } from "@bonsai-agent/messages";
 import { diffArrays } from "diff";
 
 /** To find what two long passages share can take minutes; then all of the passage counts as touched. */
@@ -332,5 +333,5 @@ function shownLines(lines: readonly string[], start: number): string[] {
 }
 
 function short(line: string): string {
-  return line.length > MAX_SHOWN_CHARS ? `${line.slice(0, MAX_SHOWN_CHARS).toWellFormed()}…` : line;
+  return shortened(line, MAX_SHOWN_CHARS);
 }

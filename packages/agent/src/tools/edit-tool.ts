@@ -1,3 +1,4 @@
+import { textHead } from "@bonsai-agent/messages";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
 import { applyChanges, planEdits, type TextChange, type TextEdit, type Tolerance } from "./edit-plan.ts";
@@ -148,7 +149,7 @@ function report(
 
 function shownDiff(diff: string): string {
   const lines = diff.trimEnd().split("\n");
-  const short = lines.slice(0, MAX_SHOWN_DIFF_LINES).join("\n").slice(0, MAX_SHOWN_DIFF_CHARS).toWellFormed();
+  const short = textHead(lines.slice(0, MAX_SHOWN_DIFF_LINES).join("\n"), MAX_SHOWN_DIFF_CHARS);
   return short.length < diff.trimEnd().length ? `${short}\n… (the diff is cut here)` : short;
 }
 

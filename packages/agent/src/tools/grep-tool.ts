@@ -1,5 +1,6 @@
 import { stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { textPart } from "@bonsai-agent/messages";
 import { z } from "zod";
 import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
 import { withLiteralSegments } from "./folder-walk.ts";
@@ -176,5 +177,5 @@ function shortLine({ text, matchAt = 0 }: SearchedLine): string {
   if (text.length <= MAX_LINE_CHARS) return text;
   const start = matchAt + CHARS_BEFORE_MATCH > MAX_LINE_CHARS ? matchAt - CHARS_BEFORE_MATCH : 0;
   const end = start + MAX_LINE_CHARS;
-  return `${start > 0 ? "…" : ""}${text.slice(start, end)}${end < text.length ? "…" : ""}`.toWellFormed();
+  return `${start > 0 ? "…" : ""}${textPart(text, start, end)}${end < text.length ? "…" : ""}`;
 }

@@ -2,6 +2,7 @@ import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { basename, dirname, sep } from "node:path";
 import type { Readable } from "node:stream";
+import { textHead } from "@bonsai-agent/messages";
 import { globMatcher } from "./glob-matcher.ts";
 import type { LineSearch, LineSearchOptions, SearchedLine } from "./line-search.ts";
 import { startProcess } from "./process.ts";
@@ -138,7 +139,7 @@ function collected(child: ChildProcess): () => string {
   child.stderr!.setEncoding("utf8").on("data", (text: string) => {
     if (complaint.length < MAX_COMPLAINT_CHARS) complaint += text;
   });
-  return () => complaint.trim().slice(0, MAX_COMPLAINT_CHARS);
+  return () => textHead(complaint.trim(), MAX_COMPLAINT_CHARS);
 }
 
 /** A wrong pattern ends the search; a file that could not be read is only noted. */

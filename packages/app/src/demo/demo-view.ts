@@ -1,7 +1,7 @@
 import type { LifecycleEvents } from "@bonsai-agent/agent";
 import type { CompactionManifest, CompactionOutcome, CompactionReason } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import { callParts, contentText, messageText, readableSummary } from "@bonsai-agent/messages";
+import { callParts, contentText, messageText, readableSummary, shortened } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { caveatOf } from "../compact-view.ts";
 import { type Line, marked, type Style, span } from "../line.ts";
@@ -39,7 +39,7 @@ export class DemoView implements DemoViewer {
       this.#print(
         ...this.#paragraph(`back to the end of act ${backTo}, with a summary`, "  /tree  ", "cyan"),
       );
-    this.#print(...this.#paragraph(shortened(user), "you     ", "bold"));
+    this.#print(...this.#paragraph(foldedPaste(user), "you     ", "bold"));
     await this.#options.pause(3);
   }
 
@@ -160,7 +160,7 @@ function howSummarised({ details }: CompactionEntry): string {
 }
 
 /** Nobody reads a long paste twice. */
-function shortened(text: string): string {
+function foldedPaste(text: string): string {
   const lines = text.split("\n");
   const [first, ...rest] = lines;
   if (rest.length < 6) return text;
@@ -174,7 +174,7 @@ function subject(args: unknown): string {
 
 function oneLine(text: string, width: number): string {
   const flat = text.replaceAll(/\s+/g, " ").trim();
-  return flat.length > width ? `${flat.slice(0, Math.max(1, width - 1))}…` : flat;
+  return shortened(flat, Math.max(2, width));
 }
 
 const ROWS = 8;

@@ -1,6 +1,6 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import { describeNotice, type LifecycleNotice } from "@bonsai-agent/lifecycle";
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, shortened } from "@bonsai-agent/messages";
 import { tidyError, withoutMarkers } from "../load/generation.ts";
 import { codeFrame, placeText, placeThrown, readableError } from "../load/thrown-error.ts";
 import { type ExtensionScope, extensionAtWork } from "./extension-scope.ts";
@@ -148,8 +148,7 @@ export function badArgument(
 
 function shown(value: unknown): string {
   if (typeof value === "function") return "a function";
-  const text = textOf(value);
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  return shortened(textOf(value), 80);
 }
 
 /** What goes round in circles, or has a getter that throws, is shown by its type. */

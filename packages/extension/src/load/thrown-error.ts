@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { shortened } from "@bonsai-agent/messages";
 import type { SourcePlace } from "./extension-files.ts";
 import { generationOf, jitiGeneration, withoutMarkers } from "./generation.ts";
 
@@ -63,19 +64,20 @@ export function codeFrame({ path, line, column }: SourcePlace): string {
   const width = String(line).length;
   const shown = [line - 1, line]
     .filter((number) => number >= 1 && lines[number - 1] !== undefined)
-    .map((number) => `  ${String(number).padStart(width)} | ${shortened(lines[number - 1] as string)}`);
+    .map((number) => `  ${String(number).padStart(width)} | ${shownLine(lines[number - 1] as string)}`);
   if (shown.length === 0) return "";
   const mark =
-    column !== undefined && column <= LONGEST ? [`  ${" ".repeat(width)} | ${" ".repeat(column - 1)}^`] : [];
+    column !== undefined && column <= MAX_LINE_CHARS
+      ? [`  ${" ".repeat(width)} | ${" ".repeat(column - 1)}^`]
+      : [];
   return ["", ...shown, ...mark].join("\n");
 }
 
 /** Characters of a line that are shown. */
-const LONGEST = 120;
+const MAX_LINE_CHARS = 120;
 
-function shortened(line: string): string {
-  const text = line.replaceAll("\t", " ");
-  return text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
+function shownLine(line: string): string {
+  return shortened(line.replaceAll("\t", " "), MAX_LINE_CHARS);
 }
 
 function linesOf(path: string): string[] {

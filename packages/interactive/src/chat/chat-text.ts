@@ -1,6 +1,6 @@
 import { counted } from "@bonsai-agent/app/numbers";
 import { printableLines } from "@bonsai-agent/app/terminal-text";
-import { withoutTerminalControls } from "@bonsai-agent/messages";
+import { shortened, textHead, withoutTerminalControls } from "@bonsai-agent/messages";
 import type { Style } from "../terminal/theme.ts";
 import { wrapTextWithAnsi } from "../terminal/tui.ts";
 
@@ -89,9 +89,9 @@ export function outputLines(output: string): string[] {
 /** How such a line stands on a terminal in the end, without what would steer it. */
 export function shownLine(line: string): string {
   const { length } = line;
-  const cut = length > MAX_LINE_CHARS * 2 ? line.slice(0, MAX_LINE_CHARS * 2) : line;
+  const cut = textHead(line, MAX_LINE_CHARS * 2);
   // Each return began the line anew: of a progress bar, its last state is seen.
   const last = length === cut.length ? cut.slice(cut.lastIndexOf("\r") + 1) : cut;
   const text = printableLines(withoutTerminalControls(last)).join(" ");
-  return text.length > MAX_LINE_CHARS ? `${text.slice(0, MAX_LINE_CHARS)}…` : text;
+  return shortened(text, MAX_LINE_CHARS);
 }

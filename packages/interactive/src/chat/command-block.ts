@@ -1,5 +1,6 @@
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import type { BashExecutionMessage } from "@bonsai-agent/messages";
+import { textTail } from "@bonsai-agent/messages";
 import type { Screen } from "../terminal/screen.ts";
 import { type Component, truncateToWidth } from "../terminal/tui.ts";
 import { ChatBlock, type ChatLooks } from "./chat-block.ts";
@@ -75,7 +76,7 @@ class LiveOutput implements Component {
   }
 
   add(text: string): void {
-    this.#end = `${this.#end}${text}`.slice(-MOST_CHARS);
+    this.#end = textTail(`${this.#end}${text}`, MOST_CHARS);
     this.#shown = undefined;
   }
 

@@ -1,7 +1,7 @@
 import { writeClipboard } from "@bonsai-agent/agent/host";
 import { bytes, counted } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { BonsaiError, messageText } from "@bonsai-agent/messages";
+import { BonsaiError, messageText, textHead } from "@bonsai-agent/messages";
 import type { Entry, Session } from "@bonsai-agent/session";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { askPick } from "../panels/ask.ts";
@@ -66,7 +66,7 @@ async function chosenPart(
     text: ({ name, text }) => `${name} ${text}`,
     row: ({ name, text }) => ({ label: name, detail: counted(text.split("\n").length, "line") }),
     picks: "copy",
-    preview: ({ text }, width) => textLines(text.slice(0, 2_000), width),
+    preview: ({ text }, width) => textLines(textHead(text, 2_000), width),
   });
 }
 

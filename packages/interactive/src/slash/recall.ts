@@ -2,6 +2,7 @@ import { findRecalled, type RecallFindings } from "@bonsai-agent/agent";
 import { summariesOf } from "@bonsai-agent/app/summary-sources";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { hiddenEntry } from "@bonsai-agent/compaction";
+import { textHead } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
@@ -154,7 +155,7 @@ class RecallPanel {
       .join("\n");
     return [
       ...textLines(`${titleOf(hit)}, ${reason}`, width).map(style.muted),
-      ...textLines(around.slice(0, PREVIEW_CHARS), width),
+      ...textLines(textHead(around, PREVIEW_CHARS), width),
     ];
   }
 

@@ -1,7 +1,7 @@
 import { callInTree, fitPreview, type Preview, previewText } from "@bonsai-agent/app/preview";
 import { oneLine, truncate } from "@bonsai-agent/app/terminal-text";
 import { sizeBeforeText } from "@bonsai-agent/compaction";
-import { messageText } from "@bonsai-agent/messages";
+import { messageText, textPart } from "@bonsai-agent/messages";
 import { type Entry, entryParts, entryTexts, type SessionTree, type TreeEntry } from "@bonsai-agent/session";
 
 /** A tree, and owner of which of its entries are shown: by a filter, and by the words that are searched for. */
@@ -218,7 +218,7 @@ function excerptOf(text: string, words: readonly string[]): string {
   const found = Math.max(...words.map((word) => lower.indexOf(word)));
   // A change of case can change the length: the excerpt is then a little off, which does no harm.
   const from = Math.max(0, found - leadCharacters);
-  return `${from > 0 ? "…" : ""}${oneLine(text.slice(from, from + excerptCharacters))}`;
+  return `${from > 0 ? "…" : ""}${oneLine(textPart(text, from, from + excerptCharacters))}`;
 }
 
 /** What is known of an entry once it was read. */

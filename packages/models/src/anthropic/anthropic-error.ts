@@ -1,5 +1,5 @@
 import { APIConnectionError, APIError } from "@anthropic-ai/sdk";
-import { isRecord, jsonText } from "@bonsai-agent/messages";
+import { isRecord, jsonText, textHead } from "@bonsai-agent/messages";
 import { ProviderError } from "../provider.ts";
 import {
   awsErrorType,
@@ -106,7 +106,7 @@ function refusedBody({ body, fields, status, headers, cause }: RefusedBody): Pro
 
 function textMessage(status: number | undefined, body: unknown): string {
   const whole = typeof body === "string" ? body : jsonText(body);
-  const text = whole.slice(0, MAX_SHOWN_CHARS) || NO_BODY;
+  const text = textHead(whole, MAX_SHOWN_CHARS) || NO_BODY;
   return status === undefined ? text : `${status} ${text}`;
 }
 

@@ -1,4 +1,5 @@
 import { Anthropic, APIError } from "@anthropic-ai/sdk";
+import { textHead } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
@@ -64,7 +65,7 @@ function* taken(reading: AnthropicStream, event: AnthropicEvent): Iterable<Strea
 }
 
 function named({ type }: { type?: unknown }): string {
-  return typeof type === "string" ? type.slice(0, 100) : "no type";
+  return typeof type === "string" ? textHead(type, 100) : "no type";
 }
 
 function cut({ isStarted }: AnthropicStream): ProviderError {

@@ -1,4 +1,4 @@
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, shortened } from "@bonsai-agent/messages";
 
 /** What a provider answers a browser with: a code, or why there is none. */
 export type CallbackAnswer = { code: string } | { error: unknown };
@@ -14,7 +14,7 @@ export function answerOf(given: URLSearchParams): CallbackAnswer | undefined {
 
 /** A provider's word for a refused login as an error. */
 export function refusal(error: string, description?: string | null): BonsaiError {
-  const said = description ? `${shortened(error)}: ${shortened(description)}` : shortened(error);
+  const said = description ? `${shownLine(error)}: ${shownLine(description)}` : shownLine(error);
   if (error === "access_denied") {
     return new BonsaiError({
       code: "login_denied",
@@ -38,10 +38,9 @@ export function loginCancelled(): BonsaiError {
   });
 }
 
-const MOST_CHARS = 200;
+const MAX_CHARS = 200;
 
 /** On one line, and short: it comes from outside. */
-function shortened(text: string): string {
-  const line = text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim();
-  return line.length <= MOST_CHARS ? line : `${line.slice(0, MOST_CHARS).toWellFormed()}…`;
+function shownLine(text: string): string {
+  return shortened(text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim(), MAX_CHARS);
 }

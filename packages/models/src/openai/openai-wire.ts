@@ -1,4 +1,4 @@
-import { BonsaiError, isRecord, jsonText } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord, jsonText, shortened } from "@bonsai-agent/messages";
 import { type APIError, OpenAI } from "openai";
 import {
   type OpenAiClient,
@@ -207,5 +207,5 @@ function retryDelayMs({ details }: Record<string, unknown>): number | undefined 
 
 function shown(body: unknown): string | undefined {
   const whole = text(body)?.trim();
-  return whole !== undefined && whole.length > SHOWN_CHARS ? `${whole.slice(0, SHOWN_CHARS)}…` : whole;
+  return whole && shortened(whole, SHOWN_CHARS);
 }

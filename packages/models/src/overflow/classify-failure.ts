@@ -1,4 +1,4 @@
-import { BonsaiError, redactSecrets } from "@bonsai-agent/messages";
+import { BonsaiError, redactSecrets, shortened, textHead } from "@bonsai-agent/messages";
 import type { FailureKind, ModelFailure } from "../failure.ts";
 import { type CatalogueModel, isLoopback, shownAddress } from "../model.ts";
 import { ProviderError } from "../provider.ts";
@@ -321,9 +321,9 @@ function isAboveItsLimit(text: string): boolean {
 
 function shown(texts: ErrorTexts, apiKey: string | undefined): string {
   const text = texts.message.trim() || (texts.status === undefined ? "" : `HTTP ${texts.status}`);
-  const said = text.slice(0, 10 * MAX_MESSAGE_CHARS) || "The provider gave no reason.";
+  const said = textHead(text, 10 * MAX_MESSAGE_CHARS) || "The provider gave no reason.";
   const clean = withoutKeys(said, apiKey).toWellFormed();
-  return clean.length > MAX_MESSAGE_CHARS ? `${clean.slice(0, MAX_MESSAGE_CHARS).toWellFormed()}…` : clean;
+  return shortened(clean, MAX_MESSAGE_CHARS);
 }
 
 /** Providers repeat keys in their refusals, and a failure is stored in the session. */

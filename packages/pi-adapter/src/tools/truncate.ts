@@ -1,3 +1,4 @@
+import { textHead } from "@bonsai-agent/messages";
 /** Limits of a tool's output that goes to a model. */
 export const DEFAULT_MAX_LINES = 2_000;
 export const DEFAULT_MAX_BYTES = 50 * 1024;
@@ -50,7 +51,7 @@ export function truncateLine(
   maxChars = GREP_MAX_LINE_LENGTH,
 ): { text: string; wasTruncated: boolean } {
   if (line.length <= maxChars) return { text: line, wasTruncated: false };
-  return { text: `${line.slice(0, maxChars)}... [truncated]`, wasTruncated: true };
+  return { text: `${textHead(line, maxChars)}... [truncated]`, wasTruncated: true };
 }
 
 /** A size for people: `812B`, `4.2KB`, `1.5MB`. */
