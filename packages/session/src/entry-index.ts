@@ -1,5 +1,6 @@
 import type { EntryType } from "./entry.ts";
 import { EntryHead, type LineKind } from "./entry-head.ts";
+import { gluedEntries } from "./glued-entries.ts";
 import { forEachLine, type Line, readBytes } from "./line-reader.ts";
 import type { CompactionChange } from "./own-entries.ts";
 import { IdTable, RecordColumns, type Stray, StrayParents } from "./records.ts";
@@ -41,6 +42,8 @@ export interface DamagedLine {
   readonly ended: boolean;
   /** How many records come before it. */
   readonly before: number;
+  /** How many whole entries of the line are read all the same. Default: none. */
+  readonly keeps?: number;
 }
 
 /**
@@ -74,7 +77,7 @@ export class EntryIndex {
   /** Lines that are not blank, the header among them: what version 1 counts by. */
   #written = 0;
   /** Whether the last line scanned had no newline yet: then it is read again. */
-  #open: { record: boolean; offset: number } | undefined;
+  #open: { records: number; isDamaged: boolean; offset: number } | undefined;
 
   constructor(options: { store: SessionStore; version: number }) {
     this.#store = options.store;
@@ -216,6 +219,18 @@ export class EntryIndex {
     return this.#damagedLines;
   }
 
+  /** How many lines are known to be no whole entry, without a last line that is still open. */
+  get damageCount(): number {
+    let count = this.#damagedLines.filter(({ ended, kind }) => ended && kind !== "header").length;
+    for (let number = 0; number < this.settledCount; number += 1) if (this.isDamaged(number)) count += 1;
+    return count;
+  }
+
+  /** True where entries name a parent that is not in the file. */
+  get lacksEntries(): boolean {
+    return this.strays().some(({ kind, parentId }) => kind === "missing_parent" && parentId !== undefined);
+  }
+
   /** Numbers of the records whose line has no id: they are named after the line. */
   unnamed(): readonly number[] {
     return this.#unnamed;
@@ -227,7 +242,7 @@ export class EntryIndex {
 
   /** How many records will stay as they are: all but a last line that has no newline yet. */
   get settledCount(): number {
-    return this.#open?.record === true ? this.count - 1 : this.count;
+    return this.count - (this.#open?.records ?? 0);
   }
 
   /** True where the record is the file's last line and has no newline. */
@@ -238,18 +253,40 @@ export class EntryIndex {
   #visit(line: Line): void {
     const kind = this.#head.read(line, this.#store);
     if (kind === "blank") return;
+    const entries = gluedEntries(line, { kind, head: this.#head, store: this.#store });
+    if (entries === undefined) this.#visitOne(line, kind);
+    else this.#visitGlued(line, entries);
+  }
+
+  /** What stands before, between or after the entries is garbage. */
+  #visitGlued(line: Line, entries: readonly Line[]): void {
+    const damaged = { line: line.number, kind: "damaged_line", ended: true, keeps: entries.length } as const;
+    this.#damagedLines.push({ ...damaged, before: this.count });
+    if (!line.ended) this.#open = { records: entries.length, isDamaged: true, offset: line.offset };
+    for (const entry of entries) {
+      this.#prefixed.add(this.count);
+      this.#addRecord(entry, this.#head.read(entry, this.#store) as "entry");
+    }
+    this.#written += 1;
+  }
+
+  #visitOne(line: Line, kind: LineKind): void {
     if (kind === "entry" && this.#isSecondCopy(line)) {
       this.#written += 1;
       return;
     }
-    if (!line.ended) this.#open = { record: kind === "entry" || kind === "no_id", offset: line.offset };
-    if (kind === "entry" || kind === "no_id") this.#addRecord(line, kind);
-    else if (kind !== "header" || this.#written > 0) this.#addDamagedLine(line, kind);
+    const isRecord = kind === "entry" || kind === "no_id";
+    const isDamaged = !isRecord && (kind !== "header" || this.#written > 0);
+    if (!line.ended) this.#open = { records: isRecord ? 1 : 0, isDamaged, offset: line.offset };
+    if (isRecord) this.#addRecord(line, kind);
+    else if (isDamaged)
+      this.#damagedLines.push({
+        line: line.number,
+        kind: kind as DamagedLine["kind"],
+        ended: line.ended,
+        before: this.count,
+      });
     this.#written += 1;
-  }
-
-  #addDamagedLine(line: Line, kind: DamagedLine["kind"]): void {
-    this.#damagedLines.push({ line: line.number, kind, ended: line.ended, before: this.count });
   }
 
   #addRecord(line: Line, kind: "entry" | "no_id"): void {
@@ -271,8 +308,8 @@ export class EntryIndex {
   }
 
   /**
-   * True for a line that says word for word what an earlier one says behind zero bytes or spaces: its writer took those for
-   * a torn line, see `LineAppender`.
+   * True for a line that repeats word for word an entry behind zero bytes, spaces or garbage: its writer wrote it again on a
+   * line of its own, see `LineAppender`.
    */
   #isSecondCopy(line: Line): boolean {
     if (this.#prefixed.size === 0 || !line.ended) return false;
@@ -281,7 +318,9 @@ export class EntryIndex {
     if (!this.#prefixed.has(first)) return false;
     const { offset, lengthBytes } = this.place(first);
     const end = { offset: offset + lengthBytes - line.lengthBytes, lengthBytes: line.lengthBytes };
-    return line.lengthBytes < lengthBytes && readBytes(this.#store, end).equals(readBytes(this.#store, line));
+    return (
+      line.lengthBytes <= lengthBytes && readBytes(this.#store, end).equals(readBytes(this.#store, line))
+    );
   }
 
   #addUnnamed(line: Line): void {
@@ -321,13 +360,14 @@ export class EntryIndex {
     if (this.#open === undefined) return;
     this.#scannedTo = this.#open.offset;
     this.#written -= 1;
-    if (this.#open.record) {
+    for (let left = this.#open.records; left > 0; left -= 1) {
       this.#columns.count -= 1;
       this.#ids.dropNewest();
       this.#prefixed.delete(this.count);
       if (this.#unnamed.at(-1) === this.count) this.#unnamed.pop();
       this.#strays.dropFrom(this.count);
-    } else if (this.#damagedLines.at(-1)?.ended === false) this.#damagedLines.pop();
+    }
+    if (this.#open.isDamaged) this.#damagedLines.pop();
     this.#open = undefined;
   }
 

@@ -210,7 +210,7 @@ class Origin {
 
   #writeOne(number: number, writer: LineWriter): void {
     if (this.#lines !== undefined) {
-      writer.copy(this.#index.place(number));
+      writer.copy(this.#index.record(number));
       return;
     }
     const entry = this.#session.entryAt(number);

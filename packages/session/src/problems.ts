@@ -66,6 +66,8 @@ export interface SessionNotice {
     | "read_only"
     /** The last line was cut off; it stays, and the next append begins a line of its own. */
     | "torn_line"
+    /** Lines that the conversation passes are damaged, or entries that it names are not in the file. */
+    | "damaged_lines"
     /** Somebody else appends to the same file. Their entries are branches of their own. */
     | "foreign_entries"
     /** Somebody deleted or replaced the file while it was open. It is written anew where that can be. */
@@ -144,6 +146,15 @@ const lineMessages: Record<DamagedLine["kind"], string> = {
 };
 
 function lineProblem(damaged: DamagedLine): Problem {
+  if (damaged.keeps !== undefined) {
+    const entries = damaged.keeps === 1 ? "the entry" : `the ${damaged.keeps} entries`;
+    return {
+      line: damaged.line,
+      kind: "damaged_line",
+      message: `The line is not one JSON object. Bonsai reads ${entries} in it.`,
+      repair: "each entry gets a line of its own; the rest is removed",
+    };
+  }
   const torn = !damaged.ended && damaged.kind === "damaged_line";
   const kind = damaged.kind === "header" ? "not_an_entry" : damaged.kind;
   return {
@@ -238,4 +249,16 @@ function* compactionProblems(reader: SessionReader): Generator<Problem> {
 
 function problem(record: EntryRecord, kind: ProblemKind, message: string, repair: string): Problem {
   return { line: record.line, kind, entryId: record.id, message, repair };
+}
+
+/** @param count of damaged lines; 0 where only entries are missing */
+export function damageText(count: number): string {
+  const lines = `${count} ${count === 1 ? "line" : "lines"} of the session file ${count === 1 ? "is" : "are"} damaged.`;
+  const damage = count === 0 ? "The session file lacks entries that others continue." : lines;
+  return `${damage} Messages may be missing from the conversation.`;
+}
+
+/** A path as an argument of a command. */
+export function shownFile(file = "FILE"): string {
+  return /\s/.test(file) ? `"${file}"` : file;
 }

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { type CompactionEntry, type Entry, SESSION_VERSION } from "./entry.ts";
 import { parseBytes } from "./entry-head.ts";
 import { EntryIndex } from "./entry-index.ts";
+import { firstWholeEntry } from "./glued-entries.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { readBytes } from "./line-reader.ts";
 import { openSession } from "./open-session.ts";
@@ -89,14 +90,14 @@ class RepairedEntries {
   #lackingCompactions(): Iterable<number> {
     const kept = new Map<number, string>();
     for (const number of this.#index.numbersOf("compaction")) {
-      const entry = this.#placed(parseBytes(this.#bytes(number)), number);
+      const entry = this.#placed(wholeValue(this.#bytes(number)), number);
       if (entry.type === "compaction") kept.set(number, entry.firstKeptEntryId);
     }
     return withoutAncestor(this.#index, kept);
   }
 
   #isLost(number: number): boolean {
-    return !this.#index.isDamaged(number) && !isObject(parseBytes(this.#bytes(number)));
+    return !this.#index.isDamaged(number) && !isObject(wholeValue(this.#bytes(number)));
   }
 
   #writeWithParents(number: number, writer: LineWriter): void {
@@ -109,7 +110,7 @@ class RepairedEntries {
     this.#written[number] = 1;
     if (this.#index.isDamaged(number)) return;
     const bytes = this.#bytes(number);
-    const value = parseBytes(bytes);
+    const value = wholeValue(bytes);
     const odd: string[] = [];
     const entry = this.#placed(value, number, odd);
     const mended = entry.type === "compaction" ? this.#mendedCompaction(entry, number) : entry;
@@ -159,7 +160,7 @@ class RepairedEntries {
     let root = number;
     for (let at = this.#index.parent(number); at >= 0; at = this.#index.parent(at)) {
       root = at;
-      if (this.#index.type(at) === "custom") undone.older(this.#placed(parseBytes(this.#bytes(at)), at));
+      if (this.#index.type(at) === "custom") undone.older(this.#placed(wholeValue(this.#bytes(at)), at));
       const kept = this.#firstKept.get(at);
       if (kept !== undefined && !undone.has(this.#id(at))) return kept;
     }
@@ -181,9 +182,18 @@ class RepairedEntries {
   }
 }
 
+function wholeValue(bytes: Buffer): unknown {
+  return parseBytes(bytes) ?? firstWholeEntry(bytes);
+}
+
 /** Whether a line can be copied as it is. */
 function isSound(bytes: Buffer): boolean {
-  return bytes[0] === OPEN_BRACE && bytes.at(-1) === CLOSE_BRACE && isUtf8(bytes);
+  return (
+    bytes[0] === OPEN_BRACE &&
+    bytes.at(-1) === CLOSE_BRACE &&
+    isUtf8(bytes) &&
+    parseBytes(bytes) !== undefined
+  );
 }
 
 function isObject(value: unknown): boolean {

@@ -227,7 +227,7 @@ function copyEntries(store: SessionStore, writer: LineWriter): string | undefine
     until: store.size(),
     visit(line) {
       if (head.read(line, store) !== "entry" || !isWhole(line, { head, store })) return;
-      writer.copy(line);
+      writer.copy({ ...line, line: line.number });
       last = head.id;
     },
   });

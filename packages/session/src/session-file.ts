@@ -297,6 +297,7 @@ export class LineWriter {
   /** The lines that are yet to be copied: from here up to there, the last newline left out. */
   #from = 0;
   #until = 0;
+  #line = 0;
 
   /** @param store where lines are copied from. */
   constructor(fd: number, store?: SessionStore) {
@@ -304,10 +305,11 @@ export class LineWriter {
     this.#store = store;
   }
 
-  /** Copies the line at a range of the store that does not hold its newline. */
-  copy({ offset, lengthBytes }: { offset: number; lengthBytes: number }): void {
-    // Blank lines, which earlier versions left between entries, are not copied.
-    const isNeighbour = offset === this.#until + 1 && this.#until > this.#from;
+  /** Copies the line at a range of the store that does not hold its newline. @param line its number */
+  copy({ offset, lengthBytes, line }: { offset: number; lengthBytes: number; line: number }): void {
+    // Blank lines, which earlier versions left between entries, are not copied. Damaged lines can hold several entries.
+    const isNeighbour = offset === this.#until + 1 && this.#until > this.#from && line !== this.#line;
+    this.#line = line;
     if (!isNeighbour) {
       this.#copyPending();
       this.#from = offset;

@@ -2,6 +2,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry } from "./entry.ts";
 import { parseBytes } from "./entry-head.ts";
 import { EntryIndex } from "./entry-index.ts";
+import { firstWholeEntry } from "./glued-entries.ts";
 import { LineWindow, readBytes } from "./line-reader.ts";
 import { leafAfter } from "./own-entries.ts";
 import { entryFrom } from "./sound-entry.ts";
@@ -65,7 +66,11 @@ export class SessionReader {
   parse(number: number, line: Buffer, odd?: string[]): Entry | undefined {
     const index = this.#madeIndex();
     if (index.isDamaged(number)) return undefined;
-    const entry = entryFrom(parseBytes(line), { ...index.record(number), version: this.version }, odd);
+    const entry = entryFrom(
+      parseBytes(line) ?? firstWholeEntry(line),
+      { ...index.record(number), version: this.version },
+      odd,
+    );
     if (entry === undefined) index.markDamaged(number);
     return entry;
   }
@@ -166,7 +171,9 @@ export class SessionReader {
     const leaf = typeof leafId === "string" ? this.find(leafId) : leafId === null ? ROOT : this.#storedLeaf();
     if (leaf === ABSENT) return undefined;
     const entries = leaf === ROOT ? [] : this.#pathTo(leaf);
-    return { leafId: entries.at(-1)?.id ?? null, entries, reachesRoot: true };
+    const view = { leafId: entries.at(-1)?.id ?? null, entries, reachesRoot: true };
+    const { damageCount, lacksEntries } = this.index();
+    return lacksEntries || damageCount > 0 ? { ...view, damagedLines: damageCount } : view;
   }
 
   #madeIndex(): EntryIndex {

@@ -17,7 +17,7 @@ import {
 } from "./latest-entries.ts";
 import { earlierCopy, migratedCopy, migratedText } from "./migrated-copy.ts";
 import { compactionChange, isCompanion, LEAF_RECORD } from "./own-entries.ts";
-import { findProblems, type Problem, type SessionNotice } from "./problems.ts";
+import { damageText, findProblems, type Problem, type SessionNotice, shownFile } from "./problems.ts";
 import { type Projection, type ProjectOptions, project } from "./projection.ts";
 import { restoreLost } from "./restore-entries.ts";
 import { entryNotFound, type ScannedEntry, SessionReader } from "./session-reader.ts";
@@ -69,7 +69,7 @@ export class Session {
     this.#latest = new LatestEntries(this.#reader);
     const { leafId, tail } = this.#reader.leaf();
     this.#leafId = leafId;
-    if (tail !== undefined) this.#heldView = new LiveView(tail);
+    if (tail !== undefined) this.#heldView = this.#viewIn(tail);
     if (this.#readOnly !== undefined)
       this.notify({
         /** The file is read-only or of a newer version. An append throws `session_read_only`. */
@@ -408,7 +408,16 @@ export class Session {
   }
 
   #viewOf(leafId: string | null): LiveView {
-    return new LiveView(this.#tailOf(leafId));
+    return this.#viewIn(this.#tailOf(leafId));
+  }
+
+  #viewIn(tail: Tail): LiveView {
+    if (tail.damagedLines !== undefined) {
+      const damage = damageText(Math.max(tail.damagedLines, this.#reader.index().damageCount));
+      const message = `${damage} Run \`bonsai session doctor ${shownFile(this.file)}\` to list the damage.`;
+      this.notify({ code: "damaged_lines", message });
+    }
+    return new LiveView(tail);
   }
 
   /** For a move of the leaf: what the file has lost is written again first, so that all of the path is read. */

@@ -1,7 +1,8 @@
 import type { Entry } from "./entry.ts";
-import { EntryHead, parseLine } from "./entry-head.ts";
+import { EntryHead, type LineKind, parseBytes } from "./entry-head.ts";
 import { entryType } from "./entry-types.ts";
-import { BackwardLines, type Line } from "./line-reader.ts";
+import { firstWholeEntry, gluedEntries } from "./glued-entries.ts";
+import { BackwardLines, type Line, readBytes } from "./line-reader.ts";
 import { compactionChange, leafAfter } from "./own-entries.ts";
 import { type Projection, type ProjectionItem, project, projectEntry, ViewSeeker } from "./projection.ts";
 import { entryFrom } from "./sound-entry.ts";
@@ -14,6 +15,8 @@ export interface Tail {
   readonly entries: Entry[];
   /** True when the first entry is a root: then this is the whole path. */
   readonly reachesRoot: boolean;
+  /** How many damaged lines were met on the way; 0 where an entry is not in the file. Absent where all was sound. */
+  readonly damagedLines?: number;
 }
 
 /**
@@ -54,6 +57,8 @@ export function readLeaf(options: { store: SessionStore; version: number }): Sto
   return options.version === 1 ? undefined : new TailReader(options).readLeaf();
 }
 
+const DAMAGED_KINDS: ReadonlySet<LineKind> = new Set(["damaged_line", "nul_bytes", "not_an_entry"]);
+
 class TailReader {
   readonly #store: SessionStore;
   readonly #version: number;
@@ -69,6 +74,7 @@ class TailReader {
   #wanted: string | null | undefined;
   /** True once a line was met that only the index can place. */
   #unclear = false;
+  #damagedLines = 0;
 
   constructor(options: {
     store: SessionStore;
@@ -104,6 +110,7 @@ class TailReader {
       leafId: this.#leafId,
       entries: this.#newestFirst.reverse(),
       reachesRoot: this.#wanted === null,
+      ...(this.#damagedLines > 0 && { damagedLines: this.#damagedLines }),
     };
   }
 
@@ -117,16 +124,25 @@ class TailReader {
     return false;
   }
 
-  /** Takes the next older line; true when nothing older is needed. */
+  /** Takes the next older line, its newest entry first; true when nothing older is needed. */
   #older(line: Line): boolean {
     const head = this.#head;
     const kind = head.read(line, this.#store);
+    const entries = gluedEntries(line, { kind, head, store: this.#store });
+    if (entries !== undefined || (line.ended && DAMAGED_KINDS.has(kind))) this.#damagedLines += 1;
+    if (entries === undefined) return this.#olderEntry(line, kind);
+    return entries.toReversed().some((entry) => this.#olderEntry(entry, head.read(entry, this.#store)));
+  }
+
+  #olderEntry(line: Line, kind: LineKind): boolean {
+    const head = this.#head;
     // An id made from a line number is known only to who counted the lines.
     if (kind === "no_id" && this.#wanted === undefined) this.#unclear = true;
     if (kind !== "entry" || (head.torn && this.#mustBeWhole())) return false;
     const { id, parentId } = head;
     if (this.#wanted !== undefined && this.#wanted !== id) return false;
     const entry = head.torn ? undefined : this.#entry(line, { id, parentId });
+    if (entry === undefined && line.ended) this.#damagedLines += 1;
     if (entry === undefined && this.#mustBeWhole()) return false;
     if (parentId === undefined) {
       this.#unclear = true;
@@ -164,7 +180,8 @@ class TailReader {
 
   #entry(line: Line, head: { id: string; parentId: string | null | undefined }): Entry | undefined {
     const place = { id: head.id, parentId: head.parentId ?? null, version: this.#version };
-    return entryFrom(parseLine(line, this.#store), place);
+    const bytes = line.whole ? line.bytes.subarray(line.start, line.end) : readBytes(this.#store, line);
+    return entryFrom(parseBytes(bytes) ?? firstWholeEntry(bytes), place);
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Invocation } from "@bonsai-agent/app/invocation";
 import { type Line, paragraph, span } from "@bonsai-agent/app/line";
 import { count, counted } from "@bonsai-agent/app/numbers";
-import { openNamedSession, outputFile } from "@bonsai-agent/app/session-file";
+import { openSessionFile, outputFile, sessionFile } from "@bonsai-agent/app/session-file";
 import { printable } from "@bonsai-agent/app/terminal-text";
 import { contradictedSizes } from "@bonsai-agent/compaction";
 import { type Problem, repairSession, type Session } from "@bonsai-agent/session";
@@ -13,7 +13,9 @@ export async function run(invocation: Invocation): Promise<undefined> {
   if (options.output !== undefined && options.repair !== true)
     throw wrongUsage("-o needs --repair.", "Add --repair to write a repaired copy, or remove -o.");
   const named = outputFile(invocation);
-  const session = openNamedSession(invocation);
+  const session = openSessionFile(sessionFile(invocation), invocation, (notice) => {
+    if (notice.code !== "damaged_lines") output.notify(notice);
+  });
   const file = session.file!;
   const damages: ProblemRow[] = session
     .problems()
