@@ -1,4 +1,9 @@
-import { BonsaiError, type ExtensionAPI, type ExtensionCommandContext } from "@bonsai-agent/extension";
+import {
+  BonsaiError,
+  type ExtensionAPI,
+  type ExtensionCommandContext,
+  imageProblem,
+} from "@bonsai-agent/extension";
 import { serverCompletions } from "./completion.ts";
 import { anyResult } from "./faults.ts";
 import { plainLine, plainPart, plainText } from "./foreign-text.ts";
@@ -209,6 +214,8 @@ function imageBlock({ data }: Record<string, unknown>): Content[number] {
   const type = imageType(bytes);
   if (type === undefined)
     return { type: "text", text: "[omitted an image in a format that models do not accept]" };
+  const problem = imageProblem(bytes);
+  if (problem !== undefined) return { type: "text", text: `[omitted an image: ${problem}]` };
   return { type: "image", data: bytes.toString("base64"), mimeType: type };
 }
 

@@ -1,4 +1,4 @@
-import type { ExtensionAPI } from "@bonsai-agent/extension";
+import { type ExtensionAPI, imageProblem } from "@bonsai-agent/extension";
 import type { Client } from "@modelcontextprotocol/client";
 import { anyResult } from "./faults.ts";
 import { plainLine, plainText } from "./foreign-text.ts";
@@ -156,7 +156,8 @@ function partBlocks(server: string, named: string, { uri, text, blob, mimeType }
   if (typeof blob !== "string") return [textBlock(`[The resource ${name} of ${server} is empty.]`)];
   const bytes = Buffer.from(blob, "base64");
   const image = imageType(bytes);
-  if (image !== undefined && bytes.length <= MAX_IMAGE_BYTES)
+  const problem = image === undefined ? undefined : imageProblem(bytes);
+  if (image !== undefined && problem === undefined && bytes.length <= MAX_IMAGE_BYTES)
     return [
       textBlock(`[Resource ${name} of ${server}, an image:]`),
       { type: "image", data: bytes.toString("base64"), mimeType: image },
@@ -164,7 +165,7 @@ function partBlocks(server: string, named: string, { uri, text, blob, mimeType }
   const size = bytes.length.toLocaleString("en-US");
   return [
     textBlock(
-      `[The resource ${name} of ${server} is not shown: ${size} bytes of ${type ?? "unknown type"}.]`,
+      `[The resource ${name} of ${server} is not shown: ${size} bytes of ${type ?? "unknown type"}${problem === undefined ? "" : `, ${problem}`}.]`,
     ),
   ];
 }

@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import {
   type ExtensionToolResult,
+  imageProblem,
   MAX_RESULT_BYTES,
   MAX_RESULT_LINES,
   maskKeys,
@@ -106,10 +107,12 @@ function mediaOf(data: unknown, mimeType: unknown, kind: string): Block {
   const said = typeof mimeType === "string" ? plainLine(mimeType, 80) : "of unknown type";
   if (bytes.length === 0) return text(`[${kind}, ${said}: empty]`);
   const image = imageType(bytes);
-  if (image !== undefined && bytes.length <= MAX_IMAGE_BYTES)
+  const problem = image === undefined ? undefined : imageProblem(bytes);
+  if (image !== undefined && problem === undefined && bytes.length <= MAX_IMAGE_BYTES)
     return { type: "image", data: bytes.toString("base64"), mimeType: image };
+  const reason = problem === undefined ? "" : `not shown, ${problem}; `;
   return text(
-    `[${kind}, ${said}, ${bytes.length.toLocaleString("en-US")} bytes: ${kept(bytes, endings[said] ?? "bin")}]`,
+    `[${kind}, ${said}, ${bytes.length.toLocaleString("en-US")} bytes: ${reason}${kept(bytes, endings[said] ?? "bin")}]`,
   );
 }
 

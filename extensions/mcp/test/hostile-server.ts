@@ -77,7 +77,8 @@ const lies = [
   { name: "flood", inputSchema: object },
 ];
 
-const png = Buffer.from("89504e470d0a1a0a0000", "hex").toString("base64");
+const png =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 const text = (text: string) => ({ content: [{ type: "text", text }] });
 

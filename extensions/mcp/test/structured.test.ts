@@ -12,7 +12,8 @@ function seen(structuredContent: unknown, content: readonly unknown[]): string[]
 }
 
 const file = 'line "one"\n\tline <two> \\ three\n'.repeat(20);
-const png = Buffer.from("89504e470d0a1a0a0000", "hex").toString("base64");
+const png =
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const weather = { temperature: 36, conditions: "Light rain", humidity: 82 };
 
 describe("a structured result that the text repeats is not sent", () => {

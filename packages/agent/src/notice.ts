@@ -32,6 +32,13 @@ export function modelNotice(notice: ModelNotice): AgentNotice {
         code: "history_repaired",
         message: notice.repairs.map((repair) => sentence(repair.detail)).join(" "),
       };
+    case "image_refused":
+      return {
+        level: "warning",
+        /** The provider refused an image. Bonsai sent the request again without it. */
+        code: "image_refused",
+        message: `${notice.provider}/${notice.modelId} refused ${notice.count === 1 ? "an image" : `${count(notice.count)} images`}: ${sentence(notice.reason)} Bonsai sent the request again without ${notice.count === 1 ? "it" : "them"}. Use a smaller copy or another format, or choose another model.`,
+      };
     case "output_cap_lowered":
       return {
         level: "info",

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync, type Stats, statSync } from "node:fs";
 import { resolve } from "node:path";
-import { BonsaiError, type ImageContent } from "@bonsai-agent/messages";
+import { BonsaiError, type ImageContent, imageProblem } from "@bonsai-agent/messages";
 import { inertTag } from "@bonsai-agent/messages/frames";
 import { count } from "@bonsai-agent/messages/numbers";
 import type { CliIo } from "./io.ts";
@@ -28,7 +28,7 @@ interface MentionRules {
 
 /**
  * The files that the words of a prompt name with `@`, each once.
- * @throws BonsaiError `file_not_found`, `file_not_text`, `file_too_large`
+ * @throws BonsaiError `file_not_found`, `file_not_text`, `file_too_large`, `image_unusable`
  */
 export function mentionedFiles(
   words: readonly string[],
@@ -90,6 +90,8 @@ function readMention(mention: Mention, path: string, stats: Stats): string | Ima
   if (stats.size > mostImageBytes) throw tooLarge(mention, stats.size);
   const bytes = readFileSync(path);
   const mimeType = imageType(bytes);
+  const problem = mimeType === undefined ? undefined : imageProblem(bytes);
+  if (problem !== undefined) throw unusableImage(mention, problem);
   if (mimeType !== undefined) return { type: "image", data: bytes.toString("base64"), mimeType };
   if (bytes.length > mostTextBytes) throw tooLarge(mention, bytes.length);
   if (!isUtf8(bytes) || bytes.includes(0)) throw notText(mention);
@@ -110,6 +112,15 @@ function tooLarge({ path }: Mention, bytes: number): BonsaiError {
     code: "file_too_large",
     message: `@${path} has ${count(bytes)} bytes. The maximum is ${count(mostTextBytes)} for a text and ${count(mostImageBytes)} for an image.`,
     hint: "Write the path without the @. The model then reads only the parts that it needs.",
+  });
+}
+
+function unusableImage({ path }: Mention, problem: string): BonsaiError {
+  return new BonsaiError({
+    /** An image is incomplete, or has too many pixels for providers. */
+    code: "image_unusable",
+    message: `Cannot attach @${path}: ${problem}.`,
+    hint: "Attach a smaller or repaired copy, or write the path without the @.",
   });
 }
 

@@ -15,6 +15,7 @@ function project(): AgentProject {
     "notes.md": "\ufeffBuy milk.\n",
     "my notes.txt": "Spaces.\n",
     "shot.png": png,
+    "cut.png": png.subarray(0, 50),
     "data.bin": Buffer.from([1, 0, 2]),
     "latin.txt": Buffer.from([0xe9, 0x74, 0xe9]),
     "huge.log": "x".repeat(1_000_001),
@@ -84,6 +85,7 @@ describe("@path in a prompt", () => {
     ["@data.bin", "file_not_text"],
     ["@latin.txt", "file_not_text"],
     ["@huge.log", "file_too_large"],
+    ["@cut.png", "image_unusable"],
   ])("%s is %s, and nothing is sent", async (word, code) => {
     const { run, cwd, home } = project();
     const { code: exit, stderr } = await run(["-p", "see", word]);

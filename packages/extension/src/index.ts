@@ -22,6 +22,7 @@ export {
   type AssistantMessage,
   BonsaiError,
   byScriptEstimator,
+  imageProblem,
   isSecretName,
   type Message,
   messageText,

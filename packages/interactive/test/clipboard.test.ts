@@ -113,6 +113,12 @@ test.for([
   ["another format", holds("image/bmp"), "BM", /neither text nor[\s\S]*image\/bmp/],
   ["what is called an image and is none", holds("image/png"), "no image", /is not a\s+PNG/],
   [
+    "an image that is cut off",
+    holds("image/png"),
+    png.subarray(0, 50),
+    /cannot be used: the file is\s+incomplete/,
+  ],
+  [
     "an image that is too large",
     holds("image/png"),
     Buffer.concat([png, Buffer.alloc(6_000_000)]),

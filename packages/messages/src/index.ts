@@ -30,6 +30,7 @@ export {
   UNSEEN_TOKENS,
 } from "./estimate.ts";
 export { RECALL_TOOL, recalledIds, userContent } from "./frames.ts";
+export { imageProblem } from "./image-file.ts";
 export { fitPath, type LinePart, lineText } from "./line-text.ts";
 export type {
   AssistantContent,

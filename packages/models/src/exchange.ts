@@ -16,6 +16,7 @@ import type { IgnoredUsage, ModelNotice, ModelRequest, StreamEvent } from "./mod
 import { type LearnedWindow, type LearnedWindows, Outgoing, type RefusedThinking } from "./outgoing.ts";
 import { requestFailure } from "./overflow/classify-failure.ts";
 import type { OpenAiConnect, Provider, ProviderCall } from "./provider.ts";
+import type { RefusedImages } from "./repair/refused-images.ts";
 import type { Repair } from "./repair/repair.ts";
 
 /** An estimate can be a third too high. */
@@ -29,6 +30,7 @@ export interface RequestHost {
   connect: (provider: string) => OpenAiConnect | undefined;
   windows: LearnedWindows;
   refusedThinking: RefusedThinking;
+  refusedImages: RefusedImages;
   keys: KeySource | undefined;
   policy: RetryPolicy;
   bodyless429IsOverflow: boolean;
@@ -73,6 +75,7 @@ export class Exchange {
       this.#notifyIgnoredUsage(answer.ignoredUsage);
       if (failure === undefined) {
         if (this.#sent?.hasDroppedThinking) this.#host.refusedThinking.add(this.#request);
+        this.#rememberRefusedImages();
         this.#notifyOddEnd(message.rawStopReason);
         yield { type: "done", message };
         return;
@@ -120,6 +123,7 @@ export class Exchange {
       model: this.#model,
       apiKey,
       without: this.#host.refusedThinking.of(this.#request),
+      refusedImages: this.#host.refusedImages,
       onRepairs: (repairs) => this.#notifyRepairs(repairs),
     });
   }
@@ -177,12 +181,30 @@ export class Exchange {
       case "outputCapTooLarge":
         return this.#lowerCap(failure);
       case "damagedHistory":
-        return this.#sent?.repairHarder() ? "again" : failure;
+        return this.#sent?.repairHarder() || this.#sent?.omitRefusedImages(failure) ? "again" : failure;
       case "bytesTooLarge":
-        return this.#sent?.dropImages() ? "again" : failure;
+        return this.#sent?.dropImages() || this.#sent?.omitRefusedImages(failure) ? "again" : failure;
       default:
-        return await this.#retry(failure);
+        return this.#sent?.omitRefusedImages(failure) ? "again" : await this.#retry(failure);
     }
+  }
+
+  /** The request was accepted without the images: they were at fault. */
+  #rememberRefusedImages(): void {
+    const omitted = this.#sent?.omittedImages;
+    if (omitted === undefined) return;
+    const { images, reason, line } = omitted;
+    const { provider, id: modelId } = this.#model;
+    this.#host.refusedImages.add(this.#model, images, line);
+    this.#request.onRefusedImages?.(images, line);
+    this.#notify({
+      /** The provider refused an image. The request was sent again without it. */
+      type: "image_refused",
+      provider,
+      modelId,
+      count: images.length,
+      reason,
+    });
   }
 
   /** A login may have ended before its time: once, another key is asked for. */

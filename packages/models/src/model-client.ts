@@ -7,6 +7,7 @@ import type { CatalogueModel, ProviderApi } from "./model.ts";
 import type { ModelRequest, StreamEvent } from "./model-request.ts";
 import { LearnedWindows, RefusedThinking } from "./outgoing.ts";
 import type { OpenAiConnect, Provider } from "./provider.ts";
+import { RefusedImages } from "./repair/refused-images.ts";
 import type { NamedSecret } from "./secrets.ts";
 
 /** How models are asked. */
@@ -44,6 +45,7 @@ export class ModelClient {
       connect: (provider) => this.#connectors.findLast(({ name }) => name === provider)?.connect,
       windows: new LearnedWindows(),
       refusedThinking: new RefusedThinking(),
+      refusedImages: new RefusedImages(),
       keys,
       policy: this.#policy,
       bodyless429IsOverflow,

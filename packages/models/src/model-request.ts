@@ -1,6 +1,7 @@
 import {
   type AssistantMessage,
   byScriptEstimator,
+  type ImageContent,
   isPlausibleCount,
   MAX_REQUEST_TOKENS,
   type Message,
@@ -68,6 +69,11 @@ export interface ModelRequest {
    * stream's last message is that of the last attempt alone, and tells the size of the context.
    */
   onVoidedUsage?: ((usage: Usage) => void) | undefined;
+  /**
+   * Called with images that the provider refused, once the request was accepted without them, and with the text in place
+   * of each.
+   */
+  onRefusedImages?: ((images: readonly ImageContent[], line: string) => void) | undefined;
   /** Called with what happens on the way. */
   onNotice?: ((notice: ModelNotice) => void) | undefined;
 }
@@ -116,6 +122,7 @@ export type ModelNotice =
       failure: ModelFailure;
     }
   | { type: "repair"; repairs: readonly Repair[] }
+  | { type: "image_refused"; provider: string; modelId: string; count: number; reason: string }
   | { type: "output_cap_lowered"; fromTokens: number; toTokens: number }
   | { type: "window_learned"; fromTokens: number | undefined; toTokens: number }
   /** `isWithheld`: a content filter ended the answer. Otherwise the reason is unknown, and is notified once for each model. */

@@ -1,6 +1,7 @@
 import {
   type AssistantMessage,
   byScriptEstimator,
+  type ImageContent,
   jsonText,
   type Message,
   promptTokens,
@@ -9,7 +10,21 @@ import { loadedWindow } from "./catalogue/server-window.ts";
 import type { ModelFailure } from "./failure.ts";
 import { type CatalogueModel, isOllama, referenceOf, type ThinkingLevel, usualOutputCap } from "./model.ts";
 import type { ModelRequest } from "./model-request.ts";
-import { hasImages, type Repair, repairOf, withoutOlderImages } from "./repair/repair.ts";
+import {
+  mayBlameImages,
+  newImages,
+  type RefusedImages,
+  refusedImageLine,
+  suspectImages,
+} from "./repair/refused-images.ts";
+import {
+  hasImages,
+  imagesOf,
+  type Repair,
+  repairOf,
+  withoutImages,
+  withoutOlderImages,
+} from "./repair/repair.ts";
 import { repairMessages } from "./repair/repair-calls.ts";
 
 interface OutgoingOptions {
@@ -19,6 +34,7 @@ interface OutgoingOptions {
   apiKey: string | undefined;
   /** What the provider refused of this context before. */
   without: WithoutThinking | undefined;
+  refusedImages: RefusedImages;
   onRepairs: (repairs: readonly Repair[]) => void;
 }
 
@@ -32,10 +48,12 @@ export class Outgoing {
   thinking: ThinkingLevel;
   /** True when the provider refused the history and thinking was left out. */
   hasDroppedThinking = false;
+  /** Images that were left out after a refusal, which is the reason. Absent where there was none. */
+  omittedImages: OmittedImages | undefined;
   readonly #model: CatalogueModel;
   readonly #onRepairs: OutgoingOptions["onRepairs"];
 
-  constructor({ request, model, apiKey, without, onRepairs }: OutgoingOptions) {
+  constructor({ request, model, apiKey, without, refusedImages, onRepairs }: OutgoingOptions) {
     const { prefixChangedAtMs, maxOutputTokens: wantedTokens, thinking = "off" } = request;
     this.apiKey = apiKey;
     this.#model = model;
@@ -43,7 +61,7 @@ export class Outgoing {
     this.thinking = without?.isOff ? "off" : thinking;
     const dropThinkingUpToMs = without?.upToMs;
     const { messages, repairs } = repairMessages({
-      messages: request.messages,
+      messages: refusedImages.without(request.messages, model),
       model,
       prefixChangedAtMs,
       dropThinkingUpToMs,
@@ -101,6 +119,32 @@ export class Outgoing {
     if (count > 0) this.#onRepairs([repairOf("too_many_bytes", count)]);
     return count > 0;
   }
+
+  /**
+   * Leaves out the images that the refusal may be about: the suspects first, after another refusal the rest. Returns false
+   * where there are none.
+   */
+  omitRefusedImages(failure: ModelFailure): boolean {
+    const all = this.messages.flatMap(imagesOf);
+    const fresh = newImages(this.messages, (message) => isAnswerOf(message, this.#model));
+    if (all.length === 0 || !mayBlameImages(failure, fresh.length > 0)) return false;
+    const earlier = this.omittedImages;
+    const suspects = earlier === undefined ? suspectImages(all, fresh) : all;
+    const omitted = new Set(suspects);
+    const line = refusedImageLine(failure.message);
+    this.messages = withoutImages(this.messages, (image) => (omitted.has(image) ? line : undefined));
+    this.omittedImages = { images: [...(earlier?.images ?? []), ...suspects], reason: failure.message, line };
+    return true;
+  }
+}
+
+/** Images that were left out of a request. */
+interface OmittedImages {
+  images: readonly ImageContent[];
+  /** In the provider's words. */
+  reason: string;
+  /** The text in place of each. */
+  line: string;
 }
 
 /** An estimate can be this many times too high. */

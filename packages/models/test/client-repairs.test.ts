@@ -163,14 +163,13 @@ describe("repairs", () => {
     expect(JSON.stringify(calls[1]!.messages)).toMatch(/Image omitted.*"data":"new"/);
     expect(notices).toMatchObject([{ type: "repair", repairs: [{ kind: "too_many_bytes", count: 1 }] }]);
   });
-  test("fail where there is nothing to drop: with an image for its bytes, without one as too long", async () => {
+  test("leave the newest image out too, and fail as too long where only text is left", async () => {
     const refused = refuses("Request exceeds the maximum size", { status: 413 });
+    const tooLong = { failure: { kind: "inputTooLong", presumed: true } };
     const withImage = stage([refused]);
-    expect(await withImage.ask({ messages: [seen("new")] })).toMatchObject({
-      failure: { kind: "bytesTooLarge" },
-    });
+    expect(await withImage.ask({ messages: [seen("new")] })).toMatchObject(tooLong);
     const { calls, ask } = stage([refused]);
-    expect(await ask()).toMatchObject({ failure: { kind: "inputTooLong", presumed: true } });
-    expect([withImage.calls.length, calls.length]).toEqual([1, 1]);
+    expect(await ask()).toMatchObject(tooLong);
+    expect([withImage.calls.length, calls.length]).toEqual([2, 1]);
   });
 });

@@ -23,6 +23,7 @@ import { type AgentNotice, messageOf, modelNotice } from "../notice.ts";
 import { maskKeys } from "../tools/mask-keys.ts";
 import { withLinkedSignal } from "./activity.ts";
 import type { CustomInput, PromptInput, QueuedInput, QueuedMessage, SaidInput } from "./input.ts";
+import { isImageEdit, omitImages } from "./omitted-images.ts";
 
 /** An answer as it was stored. */
 export interface Answer {
@@ -150,6 +151,7 @@ async function buildRequest(
     onResponse: ({ status, headers }) =>
       events.notify("after_provider_response", { type: "after_provider_response", status, headers }),
     onVoidedUsage,
+    onRefusedImages: (images, line) => omitImages(session, images, line),
     onNotice: (notice) => parts.onNotice(modelNotice(notice)),
   };
 }
@@ -181,7 +183,9 @@ function prefixChangedAtMs(session: Session): number | undefined {
 function changesPrefix(session: Session, entry: Entry): boolean {
   if (compactionChange(entry) !== undefined) return true;
   if (pinChange(entry)?.isPinned === false) return true;
-  return entry.type === "context_edit" && !isBesideThinking(session.entry(entry.targetId));
+  if (entry.type !== "context_edit") return false;
+  const edited = session.entry(entry.targetId);
+  return !isBesideThinking(edited) && !isImageEdit(entry, edited);
 }
 
 /** A result's content, and an answer that failed: no request had it among what it was thought about. */

@@ -1,4 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
+import { imageProblem } from "@bonsai-agent/messages";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
 import { fileHead, fileKind, HEAD_BYTES, type OpenedFile, openFile, type TextFormat } from "./open-file.ts";
@@ -75,7 +76,13 @@ async function readImage(
       `The image ${shown} (${mimeType}) has ${shownBytes(size)}; at most ${shownBytes(MAX_IMAGE_BYTES)} can be shown. Make a smaller copy with bash and read the copy.`,
     );
   }
-  const data = (await handle.readFile()).toString("base64");
+  const bytes = await handle.readFile();
+  const problem = imageProblem(bytes);
+  if (problem !== undefined)
+    throw new Error(
+      `The image ${shown} (${mimeType}) cannot be shown: ${problem}. Make a smaller or repaired copy with bash and read the copy.`,
+    );
+  const data = bytes.toString("base64");
   return {
     content: [
       { type: "text", text: `Image ${shown}: ${mimeType}, ${shownBytes(size)}.` },

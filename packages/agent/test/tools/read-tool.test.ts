@@ -11,11 +11,11 @@ const png = Buffer.from(
   "base64",
 );
 const gif = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
-const jpeg = Buffer.from("ffd8ffe000104a46494600010100000100010000ffdb0043000302020302", "hex");
+const jpeg = Buffer.from("ffd8ffe000104a46494600010100000100010000ffda000801010000003f0005ffd9", "hex");
 const webp = Buffer.concat([
   Buffer.from("RIFF"),
   Buffer.from([26, 0, 0, 0]),
-  Buffer.from("WEBPVP8L\r\0\0\0/\0\0\0"),
+  Buffer.from("WEBPVP8L\r\0\0\0/\0\0\0\0\0\0\0\0\0\0\0\0\0"),
 ]);
 
 describe("text", () => {
@@ -157,6 +157,20 @@ describe("what is no text", () => {
     folder.write("picture.txt", bytes);
     const { content } = await folder.run("read", { path: "picture.txt" });
     expect(content[1]).toEqual({ type: "image", mimeType, data: bytes.toString("base64") });
+  });
+
+  test.each([
+    [
+      "a side that is too long",
+      Buffer.concat([png.subarray(0, 16), Buffer.from([0, 0, 0x23, 0x28]), png.subarray(20)]),
+      "9,000 x 1 pixels",
+    ],
+    ["a missing end", png.subarray(0, 50), "the file is incomplete"],
+    ["a missing end", jpeg.subarray(0, 25), "the file is incomplete"],
+  ])("an image with %s is refused", async (_name, bytes, words) => {
+    using folder = toolFolder();
+    folder.write("shot.png", bytes);
+    await expect(folder.run("read", { path: "shot.png" })).rejects.toThrow(words);
   });
 
   test("an image that is too large is refused with its size", async () => {

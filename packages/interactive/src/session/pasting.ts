@@ -2,6 +2,7 @@ import { type ClipboardContent, readClipboard } from "@bonsai-agent/agent/host";
 import { imageType, mostImageBytes } from "@bonsai-agent/app/file-mentions";
 import { bytes as size } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
+import { imageProblem } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
@@ -37,6 +38,8 @@ function refusalOf(content: ClipboardContent): string | undefined {
     case "image": {
       const { bytes } = content;
       if (imageType(bytes) === undefined) return `The image on the clipboard is not ${taken}.`;
+      const problem = imageProblem(bytes);
+      if (problem !== undefined) return `The image on the clipboard cannot be used: ${problem}.`;
       if (bytes.length <= mostImageBytes) return undefined;
       return `The image on the clipboard is too large (${size(bytes.length)}, limit ${size(mostImageBytes)}). Copy a part of it, or save a smaller file and name it with @.`;
     }

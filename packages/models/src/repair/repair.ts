@@ -176,7 +176,7 @@ function imageSizes(messages: readonly Message[]): number[] {
   return messages.flatMap((message) => imagesOf(message).map(({ data }) => data.length));
 }
 
-function imagesOf(message: Message): ImageContent[] {
+export function imagesOf(message: Message): ImageContent[] {
   switch (message.role) {
     case "user":
     case "custom":
@@ -190,7 +190,7 @@ function imagesOf(message: Message): ImageContent[] {
 }
 
 /** @param marker the text that stands for an image; undefined keeps it */
-function withoutImages(
+export function withoutImages(
   messages: readonly Message[],
   marker: (image: ImageContent) => string | undefined,
 ): readonly Message[] {

@@ -1,0 +1,30 @@
+import { type ImageContent, jsonText, type UserContent } from "@bonsai-agent/messages";
+import type { ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
+
+type Block = { type: string; data?: unknown; text?: unknown };
+
+/** Replaces images in the model's view by a line of text, for good: the provider refuses every request that holds them. */
+export function omitImages(session: Session, images: readonly ImageContent[], line: string): void {
+  const refused = new Set<unknown>(images.map(({ data }) => data));
+  const isRefused = ({ type, data }: Block) => type === "image" && refused.has(data);
+  for (const { entryId, message } of session.projection().items) {
+    const { content } = message as { content?: unknown };
+    if (!Array.isArray(content) || !content.some(isRefused)) continue;
+    const text: UserContent = { type: "text", text: line };
+    const replaced = content.map((block: UserContent) => (isRefused(block) ? text : block));
+    session.append({ type: "context_edit", targetId: entryId, replacement: { content: replaced } });
+  }
+}
+
+/** True for an edit that only puts text in place of images: the answers since were thought about the text. */
+export function isImageEdit({ replacement }: ContextEditEntry, edited: Entry | undefined): boolean {
+  const before = blocksOf(edited?.type === "message" ? edited.message : edited);
+  const after = blocksOf(replacement);
+  if (before === undefined || after === undefined || before.length !== after.length) return false;
+  return before.every((block, at) => block?.type === "image" || jsonText(block) === jsonText(after[at]));
+}
+
+function blocksOf(holder: unknown): Block[] | undefined {
+  const content = (holder as { content?: unknown } | null | undefined)?.content;
+  return Array.isArray(content) ? content : undefined;
+}

@@ -1,0 +1,67 @@
+import { type ImageContent, imageProblem, type Message, shortened } from "@bonsai-agent/messages";
+import type { ModelFailure } from "../failure.ts";
+import { type CatalogueModel, referenceOf } from "../model.ts";
+import { imagesOf, withoutImages } from "./repair.ts";
+
+/** A refusal with these statuses blames what was sent. */
+const BLAMES_CONTENT: ReadonlySet<number> = new Set([400, 413, 415, 422]);
+/** The key, the account or the rate is to blame, or the server is down. */
+const BLAMES_OTHERS: ReadonlySet<number> = new Set([401, 402, 403, 408, 429, 502, 503, 504, 529]);
+const NAMES_IMAGES =
+  /image|picture|photo|vision|multi-?modal|pixel|mmproj|\b(?:png|jpe?g|gif|webp)\b|media[ _]type|图[片像]|画像|이미지|imagen|imagem|\bbild(?:er)?\b/i;
+
+/**
+ * True where images may be why a request was refused: the refusal names them, or it blames the content, which holds images
+ * that this model has not accepted yet.
+ */
+export function mayBlameImages(failure: ModelFailure, hasNewImages: boolean): boolean {
+  const { kind, presumed = false, status, message, code } = failure;
+  if (kind === "rateLimit" || kind === "outputCapTooLarge" || BLAMES_OTHERS.has(status ?? 0)) return false;
+  if (kind === "inputTooLong" && !presumed) return false;
+  if (NAMES_IMAGES.test(`${message} ${code ?? ""}`)) return true;
+  return hasNewImages && !presumed && BLAMES_CONTENT.has(status ?? 0);
+}
+
+/** Images after the latest answer of the model: it has accepted the earlier ones. */
+export function newImages(
+  messages: readonly Message[],
+  isAnswer: (message: Message) => boolean,
+): ImageContent[] {
+  return messages.slice(messages.findLastIndex(isAnswer) + 1).flatMap(imagesOf);
+}
+
+/** The images to leave out first: those with a visible fault, else the new ones, else all. */
+export function suspectImages(
+  all: readonly ImageContent[],
+  fresh: readonly ImageContent[],
+): readonly ImageContent[] {
+  const candidates = fresh.length > 0 ? fresh : all;
+  const faulty = candidates.filter(({ data }) => imageProblem(Buffer.from(data, "base64")) !== undefined);
+  return faulty.length > 0 ? faulty : candidates;
+}
+
+const MAX_REASON_CHARS = 200;
+
+/** The line of text for a refused image. */
+export function refusedImageLine(reason: string): string {
+  const line = reason.replaceAll(/\s+/g, " ").trim();
+  return `[Image omitted: the provider refused it: ${shortened(line, MAX_REASON_CHARS)}]`;
+}
+
+/** Images that providers refused, for one client: with the text in place of each, by model and data. */
+export class RefusedImages {
+  readonly #lines = new Map<string, Map<string, string>>();
+
+  add(model: CatalogueModel, images: readonly ImageContent[], line: string): void {
+    const name = referenceOf(model);
+    const lines = this.#lines.get(name) ?? new Map<string, string>();
+    for (const { data } of images) lines.set(data, line);
+    this.#lines.set(name, lines);
+  }
+
+  /** The messages without the images that this model's provider refused; the same array where there are none. */
+  without(messages: readonly Message[], model: CatalogueModel): readonly Message[] {
+    const lines = this.#lines.get(referenceOf(model));
+    return lines === undefined ? messages : withoutImages(messages, ({ data }) => lines.get(data));
+  }
+}
