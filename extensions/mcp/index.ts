@@ -46,6 +46,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
     contextWindow: () => context?.model?.contextWindow,
     onNotice,
   });
+  let waitMs = 0;
   let waitUntilMs = 0;
 
   registerMcpCommand({ bonsai, parts: { servers, tools }, logins });
@@ -55,11 +56,14 @@ export default function mcp(bonsai: ExtensionAPI): void {
     prompts.update();
   });
   /** Waits for connecting servers, in the first seconds of a session. */
-  const settled = async (signal: AbortSignal | undefined) => {
+  const settled = async ({ signal, mode }: ExtensionContext) => {
     const leftMs = waitUntilMs - performance.now();
-    if (leftMs <= 0) return;
-    const limit = AbortSignal.timeout(Math.ceil(leftMs));
-    await servers.settled(signal === undefined ? limit : AbortSignal.any([limit, signal]));
+    if (leftMs > 0) {
+      const limit = AbortSignal.timeout(Math.ceil(leftMs));
+      await servers.settled(signal === undefined ? limit : AbortSignal.any([limit, signal]));
+    }
+    // On a screen, the tools come later. Here, the first prompt may be the only one.
+    if (mode !== "tui" && signal?.aborted !== true) servers.notifyLate(waitMs / 1_000);
   };
   bonsai.on("session_start", async (_event, ctx) => {
     // All sessions of this program share one editor.
@@ -69,10 +73,11 @@ export default function mcp(bonsai: ExtensionAPI): void {
     const isProjectTrusted = ctx.isProjectTrusted();
     const config = readConfig({ cwd: ctx.cwd, home: bonsaiHome(), isProjectTrusted, env: process.env });
     for (const problem of config.problems) onNotice(problem);
-    waitUntilMs = performance.now() + waitSeconds(bonsai.getFlag("mcp-wait")) * 1_000;
+    waitMs = waitSeconds(bonsai.getFlag("mcp-wait")) * 1_000;
+    waitUntilMs = performance.now() + waitMs;
     await servers.use(config);
     // Without a user, the first text can be the only one, and a command of a server.
-    if (ctx.mode === "print" || ctx.mode === "json") await settled(ctx.signal);
+    if (ctx.mode === "print" || ctx.mode === "json") await settled(ctx);
   });
   bonsai.on("input", async ({ text, images, streamingBehavior }, ctx) => {
     requests.newPrompt();
@@ -82,7 +87,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
       return { action: "transform", ...withResources(text, images, named) };
     resources.sendWithPrompt(named);
   });
-  bonsai.on("before_agent_start", async (_event, ctx) => settled(ctx.signal));
+  bonsai.on("before_agent_start", async (_event, ctx) => settled(ctx));
   bonsai.on("model_select", () => tools.update());
   bonsai.on("session_shutdown", async ({ reason }) => {
     // Another session of this program uses the same servers.

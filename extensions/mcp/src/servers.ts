@@ -57,6 +57,14 @@ export class McpServers {
     await Promise.race([Promise.all(connecting.map((server) => server.connect())), aborted]);
   }
 
+  /** Names the servers that are not ready after the first prompt's wait. */
+  notifyLate(waitSeconds: number): void {
+    for (const { name, state } of this.#servers.filter((server) => server.state === "connecting"))
+      this.#notify(
+        `${name} is still ${state} after ${waitSeconds} s, so its tools may be missing. To wait longer, add \`--mcp-wait ${longerWait(waitSeconds)}\`.`,
+      );
+  }
+
   async close(): Promise<void> {
     const servers = this.#servers;
     this.#servers = [];
@@ -80,4 +88,8 @@ export class McpServers {
     this.#named.add(message);
     this.#options.onNotice(message);
   }
+}
+
+function longerWait(seconds: number): number {
+  return Math.max(30, Math.ceil(seconds) * 4);
 }

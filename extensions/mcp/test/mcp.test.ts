@@ -120,3 +120,14 @@ test("server-filesystem writes, reads and refuses", async () => {
     rmSync(folder, { recursive: true, force: true });
   }
 });
+
+test("a server that is not ready after the wait is named once, with the flag to wait longer", async () => {
+  const mute = { command: process.execPath, args: ["-e", "process.stdin.resume()"] };
+  const options = { answers: ["Hello.", "Again."], flags: { "mcp-wait": "0" } };
+  await using mcp = await openMcpSession({ mute }, options);
+  await mcp.session.prompt("Hello.");
+  await mcp.session.prompt("Again.");
+  expect(mcp.notices).toEqual([
+    "MCP: mute is still connecting after 0 s, so its tools may be missing. To wait longer, add `--mcp-wait 30`.",
+  ]);
+});
