@@ -128,10 +128,11 @@ function toolOf(item: unknown): ListedTool | string {
 
 /** Returns a schema that a model can be given, or its problem. */
 function soundSchema(schema: unknown): Readonly<Record<string, unknown>> | string {
-  if (schema === undefined) return { type: "object" };
+  if (isNothing(schema)) return { type: "object" };
   if (!isObject(schema)) return "its schema is not an object";
   const { $schema: _dialect, $id: _id, ...rest } = schema;
-  if (rest.type !== undefined && rest.type !== "object")
+  if (isNothing(rest.properties)) delete rest.properties;
+  if (![rest.type ?? "object"].flat().includes("object"))
     return `its schema has type ${plainLine(JSON.stringify(rest.type) ?? "", 40)} instead of "object"`;
   if (rest.properties !== undefined && !isObject(rest.properties))
     return "the properties in its schema are not an object";
@@ -141,6 +142,11 @@ function soundSchema(schema: unknown): Readonly<Record<string, unknown>> | strin
     return `its schema has ${Math.ceil(text.length / 1_000)} kB, more than ${MAX_SCHEMA_CHARS / 1_000} kB`;
   const plain = JSON.parse(text, (_key, value) => (typeof value === "string" ? plainText(value) : value));
   return { ...plain, type: "object" };
+}
+
+/** PHP writes an empty object as a list. */
+function isNothing(value: unknown): boolean {
+  return value === undefined || value === null || (Array.isArray(value) && value.length === 0);
 }
 
 function isDeeper(value: unknown, levels: number): boolean {

@@ -79,7 +79,17 @@ export class McpTools {
       const known = this.#registered.get(name);
       if (known?.mark === mark) continue;
       known?.undo();
-      this.#registered.set(name, { mark, undo: this.#options.bonsai.registerTool(tool) });
+      this.#registered.set(name, { mark, undo: this.#registerOne(tool) });
+    }
+  }
+
+  /** One tool that cannot be offered does not take the others with it. */
+  #registerOne(tool: ExtensionTool): () => void {
+    try {
+      return this.#options.bonsai.registerTool(tool);
+    } catch (error) {
+      this.#options.onNotice(`Left out the tool ${tool.name}: ${(error as Error).message}`);
+      return () => {};
     }
   }
 

@@ -1,4 +1,5 @@
 import { isRecord } from "@bonsai-agent/messages";
+import { firstNamed, targetOf } from "./provider-schema.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -13,7 +14,7 @@ const MAX_STEPS = 100_000;
 /**
  * Arguments converted to the types of their JSON Schema, where that loses nothing: `"30"` to a number, `"true"` to a
  * boolean, a whole number or boolean to text, JSON text to its list or object, a single value to a list. A null for an
- * optional property is left out. A value that its schema allows stays as it is; so does one with two readings.
+ * optional property is left out, and properties get their own names back. A value that its schema allows stays as it is; so does one with two readings.
  */
 export function fitArguments(args: Record<string, unknown>, schema: Schema): Record<string, unknown> {
   try {
@@ -43,7 +44,10 @@ function fitInside(value: unknown, schema: Schema, root: Root): unknown {
   }
   if (!isRecord(value)) return value;
   const properties = isRecord(schema.properties) ? schema.properties : {};
-  const entries = Object.entries(value).map(([name, inner]) => {
+  const names = Object.keys(properties);
+  const entries = Object.entries(value).map(([given, inner]) => {
+    // The provider got another name for a property that it does not allow.
+    const name = firstNamed(given, names) ?? given;
     const property = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
     return [name, fit(inner, property, root)] as const;
   });
@@ -163,13 +167,5 @@ function resolved(given: unknown, root: Root): Schema | undefined {
   if (!isRecord(given)) return undefined;
   const { $ref } = given;
   if (typeof $ref !== "string") return given;
-  return $ref.startsWith("#") ? resolved(valueAt(root.schema, $ref.slice(1)), root) : undefined;
-}
-
-function valueAt(document: unknown, pointer: string): unknown {
-  const keys = pointer.split("/").slice(1);
-  return keys.reduce<unknown>((inner, key) => {
-    const name = key.replaceAll("~1", "/").replaceAll("~0", "~");
-    return isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined;
-  }, document);
+  return resolved(targetOf($ref, root.schema), root);
 }

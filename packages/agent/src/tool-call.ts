@@ -216,6 +216,6 @@ function preparedInput(tool: Tool, args: unknown): Record<string, unknown> {
   const input = deepCopy(args) as Record<string, unknown>;
   if (MALFORMED_ARGUMENTS in input) return input;
   const prepared: unknown = prepareArguments === undefined ? input : prepareArguments(input);
-  if (isRecord(prepared)) return fitArguments(prepared, readParameters(tool).declared);
+  if (isRecord(prepared)) return fitArguments(prepared, readParameters(tool).json);
   throw new TypeError(`prepareArguments of the tool ${name} returned no object.`);
 }

@@ -1,5 +1,6 @@
 import {
   BonsaiError,
+  isRecord,
   isTooDeep,
   MAX_LEVELS,
   type ToolCall,
@@ -11,6 +12,7 @@ import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import { z } from "zod";
 import { messageOf } from "./notice.ts";
+import { providerSchema } from "./provider-schema.ts";
 
 interface Registered {
   name: string;
@@ -135,7 +137,9 @@ function checkName(name: string): void {
 interface ReadParameters {
   /** Checks the arguments of a call. */
   schema: z.ZodType;
-  /** As the model is given them: plain JSON Schema. */
+  /** As the tool gives them, in JSON Schema. */
+  json: Readonly<Record<string, unknown>>;
+  /** As the model is given them: JSON Schema that every provider takes. */
   declared: Readonly<Record<string, unknown>>;
 }
 
@@ -163,18 +167,17 @@ export function readParameters({
   }
 }
 
-function ofZod(schema: z.ZodType): ReadParameters {
-  const { $schema: _dialect, ...declared } = z.toJSONSchema(schema, { io: "input" });
-  return { schema, declared };
+function ofZod(schema: z.ZodType): Omit<ReadParameters, "declared"> {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { io: "input" });
+  return { schema, json };
 }
 
-function ofJsonSchema(parameters: unknown, isUnchecked = false): ReadParameters {
+function ofJsonSchema(parameters: unknown, isUnchecked = false): Omit<ReadParameters, "declared"> {
   if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters))
     throw new TypeError(`they are ${Array.isArray(parameters) ? "an array" : String(parameters)}.`);
   if ("safeParse" in parameters) throw new TypeError("they are a schema from another zod version.");
-  const declared = JSON.parse(JSON.stringify(parameters, withoutMarks)) as Record<string, unknown>;
-  const schema = isUnchecked ? z.record(z.string(), z.unknown()) : z.fromJSONSchema(declared as never);
-  return { schema, declared };
+  const json = JSON.parse(JSON.stringify(parameters, withoutMarks)) as Record<string, unknown>;
+  return { schema: isUnchecked ? z.record(z.string(), z.unknown()) : z.fromJSONSchema(json as never), json };
 }
 
 /** TypeBox notes under such keys what its types are; no provider knows them. */
@@ -185,14 +188,13 @@ function withoutMarks(key: string, value: unknown): unknown {
 }
 
 /** Providers take objects alone. */
-function checked({ schema, declared }: ReadParameters): ReadParameters {
-  const { type, properties = {} } = declared;
-  if (type !== undefined && type !== "object")
+function checked({ schema, json }: Omit<ReadParameters, "declared">): ReadParameters {
+  const { type, properties } = json;
+  if (![type ?? "object"].flat().includes("object"))
     throw new TypeError(`their type is ${JSON.stringify(type)}, not an object.`);
-  if (typeof properties !== "object" || properties === null || Array.isArray(properties))
+  if (!isRecord(properties ?? {}))
     throw new TypeError(`their properties are ${JSON.stringify(properties)}, not an object.`);
-  const isBare = type === undefined && !("anyOf" in declared || "allOf" in declared || "oneOf" in declared);
-  return { schema, declared: isBare && !("$ref" in declared) ? { type: "object", ...declared } : declared };
+  return { schema, json, declared: providerSchema(json) };
 }
 
 function isZod(parameters: unknown): parameters is z.ZodType {

@@ -1,0 +1,261 @@
+import { isRecord } from "@bonsai-agent/messages";
+
+type Schema = Record<string, unknown>;
+
+/**
+ * The schema of a tool's parameters as every provider takes it: an object without `anyOf` and the like at the top,
+ * keywords with valid values only, references that lead somewhere, and names of properties that Anthropic allows.
+ * It may describe less than the original, never something else.
+ */
+export function providerSchema(parameters: Schema): Schema {
+  const flat = withoutChoices(parameters, parameters, { left: MAX_MERGED });
+  const { type: _type, properties, ...rest } = cleanSchema(flat, parameters);
+  return { type: "object", properties: isRecord(properties) ? properties : {}, ...rest };
+}
+
+/** Keywords that providers refuse at the top. */
+const REFUSED_AT_TOP = ["anyOf", "oneOf", "allOf", "not", "enum", "const", "$ref"];
+/** A schema can refer to itself. */
+const MAX_MERGED = 50;
+
+/** One object with the properties of all branches. A property is required if every branch requires it. */
+function withoutChoices(schema: Schema, root: Schema, budget: { left: number }): Schema {
+  const own = Object.fromEntries(Object.entries(schema).filter(([key]) => !REFUSED_AT_TOP.includes(key)));
+  const merged = (branch: unknown): Schema[] => {
+    if (!isRecord(branch) || ![branch.type ?? "object"].flat().includes("object")) return [];
+    budget.left -= 1;
+    return budget.left < 0 ? [] : [withoutChoices(branch, root, budget)];
+  };
+  const parts = [own, ...[targetOf(schema.$ref, root), ...listOf(schema.allOf)].flatMap(merged)];
+  const choices = [schema.anyOf, schema.oneOf].map((list) => listOf(list).flatMap(merged));
+  const required = new Set(parts.flatMap((part) => listOf(part.required)));
+  for (const branches of choices) for (const name of requiredByAll(branches)) required.add(name);
+  const properties = joinedProperties([...parts, ...choices.flat()]);
+  const description = [own.description, ...choices.map(choiceText)].filter(isText).join(" ");
+  return {
+    ...own,
+    ...(description !== "" && { description }),
+    ...(Object.keys(properties).length > 0 && { properties }),
+    ...(required.size > 0 && { required: [...required] }),
+  };
+}
+
+function requiredByAll(branches: readonly Schema[]): unknown[] {
+  const [first = [], ...others] = branches.map((branch) => listOf(branch.required));
+  return first.filter((name) => others.every((other) => other.includes(name)));
+}
+
+/** The choice in words, because the schema no longer says it. */
+function choiceText(branches: readonly Schema[]): string | undefined {
+  const sets = uniqueValues(branches.map(({ required }) => listOf(required).filter(isText)));
+  const names = sets.map((set) => listOf(set).join(" and "));
+  return names.length < 2 || names.includes("") ? undefined : `Give ${names.join(", or ")}.`;
+}
+
+/** A property that two parts describe in different ways has either form. */
+function joinedProperties(parts: readonly Schema[]): Schema {
+  const forms = new Map<string, unknown[]>();
+  for (const { properties } of parts)
+    for (const [name, form] of Object.entries(isRecord(properties) ? properties : {}))
+      forms.set(name, uniqueValues([...(forms.get(name) ?? []), form]));
+  return Object.fromEntries(
+    [...forms].map(([name, all]) => [name, all.length === 1 ? all[0] : { anyOf: all }]),
+  );
+}
+
+const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
+/** The names of other languages, and of protocols that write them in capitals. */
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  int: "integer",
+  float: "number",
+  double: "number",
+  str: "string",
+  text: "string",
+  bool: "boolean",
+  list: "array",
+  dict: "object",
+};
+
+function typeName(type: unknown): string | undefined {
+  if (typeof type !== "string") return undefined;
+  const name = type.toLowerCase();
+  return TYPES.includes(name) ? name : TYPE_NAMES[name];
+}
+
+const isText = (value: unknown) => typeof value === "string";
+const isNumber = (value: unknown) => typeof value === "number";
+const isBoolean = (value: unknown) => typeof value === "boolean";
+const isList = (value: unknown) => Array.isArray(value) && value.length > 0;
+
+/** Values of keywords that would make the whole request invalid are left out. */
+const VALID: Readonly<Record<string, (value: unknown) => boolean>> = {
+  title: isText,
+  description: isText,
+  format: isText,
+  pattern: (value) => isText(value) && isExpression(String(value)),
+  examples: Array.isArray,
+  uniqueItems: isBoolean,
+  minimum: isNumber,
+  maximum: isNumber,
+  exclusiveMinimum: isNumber,
+  exclusiveMaximum: isNumber,
+  multipleOf: isNumber,
+  minLength: isNumber,
+  maxLength: isNumber,
+  minItems: isNumber,
+  maxItems: isNumber,
+  minProperties: isNumber,
+  maxProperties: isNumber,
+};
+
+/** Keywords whose value may be null. */
+const NULLABLE = new Set(["default", "const", "example"]);
+
+function isExpression(pattern: string): boolean {
+  try {
+    new RegExp(pattern, "u");
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function cleanSchema(given: unknown, root: Schema): Schema {
+  // Some write the name of a type instead of a schema.
+  if (!isRecord(given)) return typeName(given) === undefined ? {} : { type: typeName(given) };
+  const clean: Schema = {};
+  for (const [key, value] of Object.entries(given)) {
+    const kept = cleanKeyword(key, { value, given, root });
+    if (kept !== undefined) clean[key] = kept;
+  }
+  const needed = requiredNames(given);
+  if (needed.length > 0) clean.required = needed;
+  if (given.exclusiveMinimum === true) asExclusive(clean, "minimum", "exclusiveMinimum");
+  if (given.exclusiveMaximum === true) asExclusive(clean, "maximum", "exclusiveMaximum");
+  if ([clean.type].flat().includes("array") && clean.items === undefined)
+    clean.items = itemsOf(clean.prefixItems);
+  return clean;
+}
+
+interface Keyword {
+  value: unknown;
+  /** The schema that contains it. */
+  given: Schema;
+  root: Schema;
+}
+
+/** Undefined leaves the keyword out. */
+function cleanKeyword(key: string, { value, given, root }: Keyword): unknown {
+  switch (key) {
+    case "type":
+      return cleanType(value);
+    case "$schema":
+    case "$id":
+      return undefined;
+    case "properties":
+      return isRecord(value) ? cleanProperties(value, root) : undefined;
+    case "required":
+      return requiredNames(given).length > 0 ? [] : undefined;
+    case "$ref":
+      return targetOf(value, root) === undefined ? undefined : value;
+    case "$defs":
+    case "definitions":
+    case "patternProperties":
+      return isRecord(value) ? mapValues(value, (schema) => cleanSchema(schema, root)) : undefined;
+    case "anyOf":
+    case "oneOf":
+    case "allOf":
+    case "prefixItems":
+      return isList(value) ? listOf(value).map((schema) => cleanSchema(schema, root)) : undefined;
+    case "items":
+      if (!Array.isArray(value)) return cleanSchema(value, root);
+      return itemsOf(value.map((schema) => cleanSchema(schema, root)));
+    case "enum":
+      return isList(value) ? uniqueValues(listOf(value)) : undefined;
+    case "additionalProperties":
+      return isRecord(value) ? cleanSchema(value, root) : isBoolean(value) ? value : undefined;
+  }
+  if (value === null && !NULLABLE.has(key)) return undefined;
+  return VALID[key]?.(value) === false ? undefined : value;
+}
+
+function cleanType(value: unknown): unknown {
+  const types = [...new Set([value].flat().map(typeName))].filter((type) => type !== undefined);
+  return Array.isArray(value) && types.length > 1 ? types : types[0];
+}
+
+/** Lists without a position: providers refuse the others, or read them in different ways. */
+function itemsOf(schemas: unknown): Schema {
+  const forms = uniqueValues(listOf(schemas));
+  if (forms.length > 1) return { anyOf: forms };
+  return isRecord(forms[0]) ? forms[0] : {};
+}
+
+/** `true` made a limit exclusive in an old draft. */
+function asExclusive(clean: Schema, limit: string, exclusive: string): void {
+  if (typeof clean[limit] !== "number") return;
+  clean[exclusive] = clean[limit];
+  delete clean[limit];
+}
+
+/** With names that Anthropic allows. A property without one of its own is left out. */
+function cleanProperties(properties: Schema, root: Schema): Schema {
+  const names = Object.keys(properties);
+  const kept = Object.entries(properties).filter(
+    ([name, schema]) => schema !== false && firstNamed(propertyName(name), names) === name,
+  );
+  return Object.fromEntries(kept.map(([name, schema]) => [propertyName(name), cleanSchema(schema, root)]));
+}
+
+/** The property that is called so for the provider. */
+export function firstNamed(wanted: string, names: readonly string[]): string | undefined {
+  return names.includes(wanted) ? wanted : names.find((name) => propertyName(name) === wanted);
+}
+
+/** Required properties that exist. An old draft writes `required: true` into the property. */
+function requiredNames({ properties, required }: Schema): string[] {
+  const listed = listOf(required).filter(isText).map(String);
+  if (!isRecord(properties)) return [...new Set(listed)];
+  const own = Object.entries(properties).flatMap(([name, schema]) =>
+    isRecord(schema) && schema.required === true ? [name] : [],
+  );
+  const known = [...listed, ...own].filter(
+    (name) => isRecord(properties[name]) && Object.hasOwn(properties, name),
+  );
+  return [...new Set(known.map(propertyName))];
+}
+
+/** The name of a property as every provider takes it. */
+export function propertyName(name: string): string {
+  return name.replace(/[^A-Za-z0-9_.-]/g, "_").slice(0, 64) || "_";
+}
+
+/** The part of the document that a reference names. */
+export function targetOf(reference: unknown, root: Schema): unknown {
+  if (typeof reference !== "string" || !reference.startsWith("#")) return undefined;
+  const keys = reference.slice(1).split("/").slice(1);
+  return keys.reduce<unknown>((inner, key) => {
+    const name = decodedKey(key).replaceAll("~1", "/").replaceAll("~0", "~");
+    return isRecord(inner) && Object.hasOwn(inner, name) ? inner[name] : undefined;
+  }, root);
+}
+
+function decodedKey(key: string): string {
+  try {
+    return decodeURIComponent(key);
+  } catch {
+    return key;
+  }
+}
+
+function uniqueValues(values: readonly unknown[]): unknown[] {
+  return [...new Map(values.map((value) => [JSON.stringify(value), value])).values()];
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
+function mapValues(record: Schema, change: (value: unknown) => unknown): Schema {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
+}
