@@ -34,7 +34,7 @@ export interface RunFaultOptions {
 }
 
 /** A person waits minutes for what these faults never bring. */
-const shortMs = 200;
+const shortMs = 40;
 const longMs = 60_000;
 
 /** Lets an agent with the built-in tools work with a server that misbehaves, then go on with one that does not. */

@@ -108,8 +108,13 @@ const endings: Readonly<Record<FaultName, Endings>> = {
 const BARE =
   /TypeError|RangeError|is not a function|is not iterable|Cannot (read|destructure|convert)|undefined/;
 
+/** Megabytes that the reader of events refuses, which all protocols share. */
+const once: ReadonlySet<FaultName> = new Set(["one line without end"]);
+
 describe.each(Object.keys(wires) as WireName[])("%s", (wire) => {
-  test.each(Object.keys(faults) as FaultName[])("%s", async (fault) => {
+  const isFirst = wire === Object.keys(wires)[0];
+  const those = (Object.keys(faults) as FaultName[]).filter((fault) => isFirst || !once.has(fault));
+  test.each(those)("%s", async (fault) => {
     const outcome = await runFault({ server, wire, fault, folder });
     const ending = endings[fault];
     const [ended, requests] =

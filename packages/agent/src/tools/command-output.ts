@@ -28,6 +28,11 @@ export class OutputRecord {
   #file: { path: string; descriptor: number } | undefined;
   #fileBytes = 0;
   #problem: string | undefined;
+  readonly #maxFileBytes: number;
+
+  constructor(maxFileBytes = MAX_FILE_BYTES) {
+    this.#maxFileBytes = maxFileBytes;
+  }
 
   append(text: string): void {
     if (text === "") return;
@@ -82,8 +87,8 @@ export class OutputRecord {
   #save(text: string): void {
     if (this.#problem !== undefined) return;
     const bytes = Buffer.from(text);
-    if (this.#fileBytes + bytes.length > MAX_FILE_BYTES) {
-      this.#problem = `only the first ${MAX_FILE_BYTES >> 20} MB were saved`;
+    if (this.#fileBytes + bytes.length > this.#maxFileBytes) {
+      this.#problem = `only the first ${this.#maxFileBytes >> 20} MB were saved`;
       return;
     }
     try {

@@ -42,10 +42,10 @@ test("a file keeps its group", async () => {
   expect([folder.text("a"), statSync(file).gid]).toEqual(["y", gid]);
 });
 
-test("a file that is too large to be compared, larger than any buffer too, is replaced", async () => {
+test("a file that is too large to be compared is replaced", async () => {
   using folder = toolFolder();
   const file = folder.write("log", "one\ntwo");
-  truncateSync(file, 2 ** 31 + 1);
+  truncateSync(file, (5 << 20) + 1);
   const result = await folder.run("write", { path: "log", content: "new\n" });
   expect(folder.text("log")).toBe("new\n");
   expect(result.details).toMatchObject({ created: false, added: 1, removed: 2 });
@@ -96,7 +96,7 @@ test("a write that was stopped before its turn changes nothing", async () => {
 
 test("a reader sees the old or the new, never a part", async () => {
   using folder = toolFolder();
-  const versions = ["a", "b"].map((letter) => letter.repeat(2_000_000));
+  const versions = ["a", "b"].map((letter) => letter.repeat(100_000));
   const file = folder.write("big", versions[0]!);
   const seen = new Set<string>();
   let isWriting = true;
