@@ -27,15 +27,19 @@ function expectWhole(file: string, acknowledged: readonly string[]): void {
 }
 
 describe("a process that is killed while it appends", () => {
-  test.each([1, 17, 130, 400])("after about %i appends loses nothing acknowledged", async (count) => {
-    const file = newFile(`killed-${count}`);
-    const writer = appendingProcess(["loop", file, "a"]);
-    await writer.reached(count);
-    await writer.kill();
-    expect(writer.acknowledged.length).toBeGreaterThanOrEqual(count);
-    expectWhole(file, writer.acknowledged);
-    expect(openSession(file).projection().items.length).toBeGreaterThan(writer.acknowledged.length);
-  });
+  // `pnpm laws` kills at more points than the check.
+  test.each(process.env.LAW_RUNS ? [1, 17, 130, 400] : [1, 130])(
+    "after about %i appends loses nothing acknowledged",
+    async (count) => {
+      const file = newFile(`killed-${count}`);
+      const writer = appendingProcess(["loop", file, "a"]);
+      await writer.reached(count);
+      await writer.kill();
+      expect(writer.acknowledged.length).toBeGreaterThanOrEqual(count);
+      expectWhole(file, writer.acknowledged);
+      expect(openSession(file).projection().items.length).toBeGreaterThan(writer.acknowledged.length);
+    },
+  );
 });
 
 describe("two processes on one file", () => {
@@ -61,11 +65,11 @@ describe("two processes on one file", () => {
   test("one dies in the middle of a line while the other goes on: its next line stands alone", async () => {
     const file = newFile("half");
     const dying = () => appendingProcess(["half", file]);
-    const staying = appendingProcess(["count", file, "3000"]);
-    await staying.reached(20);
-    const dead = [dying(), dying(), dying()];
-    await Promise.all([staying.ended, ...dead.map(({ ended }) => ended)]);
-    expect(staying.acknowledged).toHaveLength(3000);
+    const staying = appendingProcess(["loop", file, "a"]);
+    const dead = [dying(), dying()];
+    await Promise.all(dead.map(({ ended }) => ended));
+    await staying.reached(staying.acknowledged.length + 20);
+    await staying.kill();
     expectWhole(file, [...staying.acknowledged, ...dead.flatMap(({ acknowledged }) => acknowledged)]);
   });
 

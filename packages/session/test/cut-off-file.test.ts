@@ -312,7 +312,7 @@ const both: [string, (file: string) => void][] = [...damages, ["away", (file) =>
 test("two processes that find a file cut off at the same moment write each entry once", async () => {
   const whole = newFile();
   const session = createSession({ cwd: "/home/dev/shop", file: whole });
-  const said = Array.from({ length: 3_000 }, (_, at) => `said ${at}`);
+  const said = Array.from({ length: 500 }, (_, at) => `said ${at}`);
   for (const text of said) say(session, text);
   session.close();
   const files = both.map(() => newFile());

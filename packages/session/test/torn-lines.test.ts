@@ -228,19 +228,19 @@ test("a session has as many lines as entries, and its header", () => {
   for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
 });
 
-test("four writers killed while they append lose nothing acknowledged, and leave blank lines only at torn ones", async () => {
+test("three writers killed while they append lose nothing acknowledged, and leave blank lines only at torn ones", async () => {
   const file = pathOf("killed.jsonl");
   createSession({ cwd: "/", file }).close();
-  const staying = appendingProcess(["count", file, "1500"]);
-  const killed = Array.from({ length: 4 }, (_, at) => appendingProcess(["loop", file, `${at}`]));
+  const staying = appendingProcess(["loop", file, "staying"]);
+  const killed = Array.from({ length: 2 }, (_, at) => appendingProcess(["loop", file, `${at}`]));
   for (const writer of killed) {
     await writer.reached(30);
     await writer.kill();
   }
-  await staying.ended;
+  await staying.reached(staying.acknowledged.length + 30);
+  await staying.kill();
   const session = openSession(file);
   const writers = [staying, ...killed];
-  expect(staying.acknowledged).toHaveLength(1500);
   for (const { acknowledged } of writers) {
     const path = session.path(acknowledged.at(-1)).map(({ id }) => id);
     expect(path.slice(-acknowledged.length)).toEqual(acknowledged);
