@@ -1,6 +1,5 @@
 import { existsSync, readdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { LoopbackReply } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { installedPackages, installPackage } from "../src/install/index.ts";
 import {
@@ -35,29 +34,13 @@ function npmFailing(code: string, summary = "words of npm"): Environment {
 }
 
 describe("an installation that fails says why, and leaves nothing behind", () => {
-  test.each([
-    ["npm:bonsai-notes", undefined, "package_unknown"],
-    ["npm:bonsai-notes@9", extensionPackage("1.0.0"), "package_unknown"],
-  ] as const)("%s of %j: %s", async (source, fixture, code) => {
+  test("a name that the registry does not know", async () => {
     const home = testFolder();
-    const { env } = await npmRegistry(fixture === undefined ? [] : [fixture]);
-    await expect(attempt(source, env, { home })).rejects.toMatchObject({
-      code,
-      message: expect.stringContaining(source),
+    const { env } = await npmRegistry([]);
+    await expect(attempt("npm:bonsai-notes", env, { home })).rejects.toMatchObject({
+      code: "package_unknown",
+      message: expect.stringContaining("npm:bonsai-notes"),
     });
-    expect(left(home)).toEqual([]);
-  });
-
-  const replies: [LoopbackReply, string][] = [
-    [{ status: 401, chunks: ["{}"] }, "registry_refused"],
-    [{ status: 500, chunks: ["{}"] }, "package_install_failed"],
-    [{ chunks: ["<html>"] }, "package_install_failed"],
-    [{ end: "refuse" }, "registry_unreachable"],
-  ];
-  test.each(replies)("a registry that answers %j: %s", async (reply, code) => {
-    const home = testFolder();
-    const { env } = await npmRegistry([], () => reply);
-    await expect(attempt("npm:bonsai-notes", env, { home })).rejects.toMatchObject({ code });
     expect(left(home)).toEqual([]);
   });
 
@@ -86,7 +69,9 @@ describe("an installation that fails says why, and leaves nothing behind", () =>
     ["ETARGET", "package_unknown"],
     ["EAI_AGAIN", "registry_unreachable"],
     ["ECONNREFUSED", "registry_unreachable"],
+    ["E401", "registry_refused"],
     ["E403", "registry_refused"],
+    ["E500", "package_install_failed"],
     ["ENEEDAUTH", "registry_refused"],
     ["EBADENGINE", "package_install_failed"],
   ])("npm fails with %s: %s", async (npmCode, code) => {
@@ -200,17 +185,15 @@ describe("what was installed before stays", () => {
     const bare = npmInstalling(extensionPackage("2.0.0", { manifest: { bonsai: { extensions: [] } } }));
     await expect(attempt("npm:bonsai-notes@2.0.0", bare, { home })).rejects.toHaveProperty("code");
     expectUnchanged();
-    for (const slow of ["/bonsai-notes", "/bonsai-notes/-/2.0.0.tgz"]) {
-      const stop = new AbortController();
-      const hanging = await npmRegistry([extensionPackage("2.0.0")], (path) => {
-        if (path !== slow) return undefined;
-        stop.abort(new Error("stopped"));
-        return { end: "hang" };
-      });
-      const stopped = attempt("npm:bonsai-notes", hanging.env, { home, signal: stop.signal });
-      await expect(stopped).rejects.toThrow("stopped");
-      expectUnchanged();
-    }
+    const stop = new AbortController();
+    const hanging = await npmRegistry([extensionPackage("2.0.0")], (path) => {
+      if (!path.endsWith(".tgz")) return undefined;
+      stop.abort(new Error("stopped"));
+      return { end: "hang" };
+    });
+    const stopped = attempt("npm:bonsai-notes", hanging.env, { home, signal: stop.signal });
+    await expect(stopped).rejects.toThrow("stopped");
+    expectUnchanged();
   });
 
   test("when it was stopped before it began", async () => {

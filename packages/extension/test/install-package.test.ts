@@ -69,33 +69,19 @@ describe("a package of npm", () => {
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });
 
-  test("finds what it depends on, each dependency in the version that it asked for", async () => {
+  test("finds its dependencies, each in the version that it asked for, and what it bundles; they and its programs find it", async () => {
     const library = (name: string, version: string, dependencies = {}): PackageFixture => ({
       name,
       version,
       files: { "index.js": `module.exports = "${name} ${version}";` },
       manifest: { dependencies },
     });
+    const plugin = { "index.js": 'module.exports = require.resolve("bonsai-notes");' };
     const { env } = await npmRegistry([
       library("seed", "1.0.0"),
       library("seed", "2.0.0"),
       library("@acme/tree", "1.0.0", { seed: "^2.0.0" }),
-      extensionPackage("1.0.0", { manifest: { dependencies: { seed: "^1.0.0", "@acme/tree": "1.0.0" } } }),
-    ]);
-    const { install } = installer(env);
-    const { entries } = await install("npm:bonsai-notes");
-    const own = createRequire(entries[0]!);
-    expect([own("seed"), own("@acme/tree")]).toEqual(["seed 1.0.0", "@acme/tree 1.0.0"]);
-    expect(createRequire(own.resolve("@acme/tree"))("seed")).toBe("seed 2.0.0");
-  });
-
-  test("brings what it bundles, and is found by its dependencies and by its programs", async () => {
-    const { env } = await npmRegistry([
-      {
-        name: "plugin",
-        version: "1.0.0",
-        files: { "index.js": 'module.exports = require.resolve("bonsai-notes");' },
-      },
+      { name: "plugin", version: "1.0.0", files: plugin },
       extensionPackage("1.0.0", {
         files: {
           "index.js": "",
@@ -106,31 +92,32 @@ describe("a package of npm", () => {
         manifest: {
           main: "index.js",
           bin: { "notes-say": "say.js" },
-          dependencies: { plugin: "1.0.0", inner: "1.0.0" },
+          dependencies: { seed: "^1.0.0", "@acme/tree": "1.0.0", plugin: "1.0.0", inner: "1.0.0" },
           bundleDependencies: ["inner"],
         },
       }),
     ]);
     const { install } = installer(env);
-    const { package: installed } = await install("npm:bonsai-notes");
-    const own = createRequire(join(installed.folder, "index.ts"));
-    expect(own("inner")).toBe("bundled");
+    const { package: installed, entries } = await install("npm:bonsai-notes");
+    const own = createRequire(entries[0]!);
+    expect([own("seed"), own("@acme/tree"), own("inner")]).toEqual([
+      "seed 1.0.0",
+      "@acme/tree 1.0.0",
+      "bundled",
+    ]);
+    expect(createRequire(own.resolve("@acme/tree"))("seed")).toBe("seed 2.0.0");
     expect(own("plugin")).toBe(join(installed.folder, "index.js"));
     const program = join(installed.folder, "..", "node_modules", ".bin", "notes-say");
     expect(execFileSync(program, { encoding: "utf8" })).toBe("bundled\n");
   });
 
-  test("can be named with a version, a range or a tag", async () => {
+  test("can be named with a range", async () => {
     const { env } = await npmRegistry(
       ["1.0.0", "1.2.0", "2.0.0"].map((version) => extensionPackage(version)),
     );
-    const { home, install } = installer(env);
-    const wanted = { "@1.0.0": "1.0.0", "@>=1 <2 || 9": "1.2.0", "@first": "1.0.0" };
-    for (const [asked, version] of Object.entries(wanted)) {
-      const { package: installed } = await install(`npm:bonsai-notes${asked}`);
-      expect(installed).toMatchObject({ version, source: `npm:bonsai-notes${asked}` });
-    }
-    expect(installedPackages(home).packages).toHaveLength(1);
+    const { install } = installer(env);
+    const { package: installed } = await install("npm:bonsai-notes@>=1 <2 || 9");
+    expect(installed).toMatchObject({ version: "1.2.0", source: "npm:bonsai-notes@>=1 <2 || 9" });
   });
 
   test("is updated by being installed again, also where its version stayed", async () => {
@@ -183,9 +170,10 @@ describe("a tarball", () => {
     expect(execFileSync(program, { encoding: "utf8" })).toBe("said\n");
   });
 
-  test.each(["", "UP/../../x"])("with the name %j is refused", async (name) => {
+  test("whose name is a path is refused", async () => {
     const { home, install } = installer(npmEnvironment("http://127.0.0.1:9"));
-    await expect(install(packedPackage(extensionPackage("1.0.0", { name })))).rejects.toMatchObject({
+    const tarball = packedPackage(extensionPackage("1.0.0", { name: "UP/../../x" }));
+    await expect(install(tarball)).rejects.toMatchObject({
       code: expect.stringMatching(/^package_(invalid|install_failed)$/),
     });
     expect(kept(home)).toEqual([]);

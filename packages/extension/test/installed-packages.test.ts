@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "n
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { installedPackages, installPackage, removePackage } from "../src/install/index.ts";
-import { extensionPackage, npmInstalling, npmRegistry, testFolder, writePackage } from "./npm-registry.ts";
+import { extensionPackage, npmInstalling, testFolder, writePackage } from "./npm-registry.ts";
 
 interface Attempt {
   home: string;
@@ -27,8 +27,11 @@ describe("several at once", () => {
   test("different packages are all there, and a removed one takes its copy along", async () => {
     const home = testFolder();
     const names = ["one", "@acme/notes"];
-    const { env } = await npmRegistry(names.map((name) => extensionPackage("1.0.0", { name })));
-    await Promise.all(names.map((name) => attempt(`npm:${name}`, env, { home })));
+    await Promise.all(
+      names.map((name) =>
+        attempt(`npm:${name}`, npmInstalling(extensionPackage("1.0.0", { name })), { home }),
+      ),
+    );
     const { packages, problems } = installedPackages(home);
     expect([packages.map(({ name }) => name).toSorted(), problems]).toEqual([names.toSorted(), []]);
     for (const { folder } of packages) expect(existsSync(join(folder, "index.ts"))).toBe(true);
@@ -38,9 +41,12 @@ describe("several at once", () => {
 
   test("the same package is there once, and whole", async () => {
     const home = testFolder();
-    const { env } = await npmRegistry([extensionPackage("1.0.0"), extensionPackage("2.0.0")]);
-    const asked = ["npm:bonsai-notes", "npm:bonsai-notes@1.0.0"];
-    await Promise.all(asked.map((source) => attempt(source, env, { home })));
+    const asked = { "npm:bonsai-notes": "2.0.0", "npm:bonsai-notes@1.0.0": "1.0.0" };
+    await Promise.all(
+      Object.entries(asked).map(([source, version]) =>
+        attempt(source, npmInstalling(extensionPackage(version)), { home }),
+      ),
+    );
     const { packages, problems } = installedPackages(home);
     expect([packages.length, problems]).toEqual([1, []]);
     expect(existsSync(join(packages[0]!.folder, "index.ts"))).toBe(true);

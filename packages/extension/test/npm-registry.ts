@@ -96,7 +96,8 @@ export function stubNpm(script: string): NpmRegistry["env"] {
 /** A program that installs one package as npm does, without npm's start. */
 export function npmInstalling(fixture: PackageFixture): NpmRegistry["env"] {
   const folder = writePackage(fixture, testFolder());
-  return stubNpm(`mkdir -p node_modules && cp -r '${folder}' 'node_modules/${fixture.name}'`);
+  const target = `node_modules/${fixture.name}`;
+  return stubNpm(`mkdir -p "$(dirname '${target}')" && cp -r '${folder}' '${target}'`);
 }
 
 /** npm with nothing of the user who runs the tests, and without waiting for long. */

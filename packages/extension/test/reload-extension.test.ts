@@ -49,7 +49,7 @@ describe("a reload", () => {
     });
     await fc.assert(
       fc.asyncProperty(
-        fc.array(fc.array(edit, { maxLength: 3 }), { minLength: 1, maxLength: 5 }),
+        fc.array(fc.array(edit, { maxLength: 3 }), { minLength: 1, maxLength: 3 }),
         async (rounds) => {
           const latest = new Map<Name, Edit>(
             names.map((name) => [name, { name, value: 100, isDecorated: false }]),

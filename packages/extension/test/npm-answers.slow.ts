@@ -1,0 +1,49 @@
+import type { LoopbackReply } from "@bonsai-agent/testkit";
+import { expect, test } from "vitest";
+import { installedPackages, installPackage } from "../src/install/index.ts";
+import { extensionPackage, npmEnvironment, npmRegistry, packedPackage, testFolder } from "./npm-registry.ts";
+
+// npm itself at a registry. The check has most of its answers without npm.
+
+const replies: [LoopbackReply, string][] = [
+  [{ status: 401, chunks: ["{}"] }, "registry_refused"],
+  [{ status: 500, chunks: ["{}"] }, "package_install_failed"],
+  [{ chunks: ["<html>"] }, "package_install_failed"],
+  [{ end: "refuse" }, "registry_unreachable"],
+];
+test.each(replies)("a registry that answers %j: %s", async (reply, code) => {
+  const home = testFolder();
+  const { env } = await npmRegistry([], () => reply);
+  const installing = installPackage({ home, source: "npm:bonsai-notes", cwd: home, env });
+  await expect(installing).rejects.toMatchObject({ code });
+});
+
+test("a version that the registry does not have", async () => {
+  const home = testFolder();
+  const { env } = await npmRegistry([extensionPackage("1.0.0")]);
+  await expect(installPackage({ home, source: "npm:bonsai-notes@9", cwd: home, env })).rejects.toMatchObject({
+    code: "package_unknown",
+    message: expect.stringContaining("npm:bonsai-notes@9"),
+  });
+});
+
+test("a package can be named with a version, a range or a tag", async () => {
+  const home = testFolder();
+  const { env } = await npmRegistry(["1.0.0", "1.2.0", "2.0.0"].map((version) => extensionPackage(version)));
+  const wanted = { "@1.0.0": "1.0.0", "@>=1 <2 || 9": "1.2.0", "@first": "1.0.0" };
+  for (const [asked, version] of Object.entries(wanted)) {
+    const source = `npm:bonsai-notes${asked}`;
+    const { package: installed } = await installPackage({ home, source, cwd: home, env });
+    expect(installed).toMatchObject({ version, source });
+  }
+  expect(installedPackages(home).packages).toHaveLength(1);
+});
+
+test("a tarball without a name is refused", async () => {
+  const home = testFolder();
+  const source = packedPackage(extensionPackage("1.0.0", { name: "" }));
+  const env = npmEnvironment("http://127.0.0.1:9");
+  await expect(installPackage({ home, source, cwd: home, env })).rejects.toMatchObject({
+    code: expect.stringMatching(/^package_(invalid|install_failed)$/),
+  });
+});
