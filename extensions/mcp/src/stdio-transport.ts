@@ -1,4 +1,6 @@
 import type { Readable } from "node:stream";
+import { finished } from "node:stream/promises";
+import { setTimeout as delay } from "node:timers/promises";
 import { type RunningProgram, startProgram, textTail } from "@bonsai-agent/extension";
 import {
   deserializeMessage,
@@ -11,6 +13,8 @@ import { MAX_MESSAGE_BYTES, NoMessage, Pace, ServerFault, tooLong } from "./faul
 
 /** Kept end of the standard error. */
 const MAX_ERROR_CHARS = 8_000;
+/** Wait for the rest of the standard error of a program that has ended; its children may keep that open. */
+const LAST_ERROR_MS = 500;
 /** Bytes of standard error in one window of time. */
 const MAX_ERROR_BYTES_AT_ONCE = 1 << 20;
 
@@ -55,7 +59,11 @@ export class StdioTransport implements Transport {
     this.#program = program;
     program.stdout.on("data", (bytes: Buffer) => this.#take(bytes));
     program.stderr.setEncoding("utf8").on("data", (text: string) => this.#keep(text));
-    void program.ended.then((code) => this.#ended(code));
+    const isRead = finished(program.stderr).catch(() => {});
+    void program.ended.then(async (code) => {
+      await Promise.race([isRead, delay(LAST_ERROR_MS, undefined, { ref: false })]);
+      this.#ended(code);
+    });
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
