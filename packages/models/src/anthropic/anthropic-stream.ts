@@ -27,7 +27,7 @@ interface OpenBlock {
 export class AnthropicStream {
   readonly #answer: AnswerBuilder;
   readonly #blocks = new Map<number, OpenBlock>();
-  /** Parts of blocks that have not begun, by index. */
+  /** Arguments of calls that have not begun, by index. */
   readonly #early = new Map<number, RawContentBlockDelta[]>();
   #counts: TokenCounts = {};
   #isStarted = false;
@@ -118,6 +118,7 @@ export class AnthropicStream {
   *#add(index: number, delta: RawContentBlockDelta): Iterable<StreamEvent> {
     const open = this.#blocks.get(index);
     if (open === undefined) {
+      if (delta?.type !== "input_json_delta") return;
       const early = this.#early.get(index);
       if (early === undefined) this.#early.set(index, [delta]);
       else early.push(delta);
