@@ -30,22 +30,26 @@ function imagesIn({ messages }: ProviderCall): string[] {
   return [...JSON.stringify(messages).matchAll(/"data":"(\w+)"/g)].map(([, data]) => data!);
 }
 
-const refusals: readonly (readonly [words: string, options?: Partial<ProviderErrorOptions>])[] = [
-  ["Could not process image"],
-  ["messages.2.content.1.image.source.base64: image exceeds 5 MB maximum: 7340032 bytes > 5242880 bytes"],
+const refusals: [words: string, options: Partial<ProviderErrorOptions>][] = [
+  ["Could not process image", {}],
+  ["messages.2.content.1.image.source.base64: image exceeds 5 MB maximum: 7340032 bytes > 5242880 bytes", {}],
   [
     "messages.0.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels",
+    {},
   ],
   [
     "messages.0.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels",
+    {},
   ],
   ["Invalid image.", { code: "invalid_image" }],
   ["You uploaded an unsupported image. Please make sure your image is valid.", { code: "image_parse_error" }],
   [
     "The image data you provided does not represent a valid image. Please check your input and try again with one of the supported image formats: ['image/jpeg', 'image/png', 'image/gif', 'image/webp'].",
+    {},
   ],
   [
     "Invalid 'input[3].content[1].image_url'. Expected a base64-encoded data URL with an image MIME type, but got unsupported MIME type 'image/bmp'.",
+    {},
   ],
   [
     "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj",
@@ -56,35 +60,32 @@ const refusals: readonly (readonly [words: string, options?: Partial<ProviderErr
   ["No endpoints found that support image input", { status: 404 }],
   ["this model does not support vision", { status: 422 }],
   ["Unsupported media type", { status: 415 }],
-  ["unknown variant `image_url`, expected `text`"],
-  ["messages[1].content must be a string"],
-  ["Invalid request"],
+  ["unknown variant `image_url`, expected `text`", {}],
+  ["messages[1].content must be a string", {}],
+  ["Invalid request", {}],
   ["Bad Request", { status: 422 }],
-  ["图片格式不支持"],
+  ["图片格式不支持", {}],
   ["Unable to decode the picture", { status: undefined, isInStream: true }],
 ];
 
 describe("a refused image", () => {
-  test.each(refusals)(
-    "is left out after %j, and the request is sent again once",
-    async (words, options = {}) => {
-      const { calls, ask, notices } = stage([refuses(words, options), says("Fine.")]);
-      const told: unknown[] = [];
-      const messages = [shown(image("old")), said, shown(image("new"))];
-      const final = await ask({ messages, onRefusedImages: (images, line) => told.push([images, line]) });
-      expect(final).toMatchObject({ type: "done" });
-      expect(calls.map(imagesIn)).toEqual([["old", "new"], ["old"]]);
-      expect(types(notices)).toEqual(["image_refused"]);
-      expect(notices[0]).toMatchObject({
-        count: 1,
-        provider: "lab",
-        reason: expect.stringContaining(words.slice(0, 20)),
-      });
-      expect(told).toEqual([[[image("new")], expect.stringContaining(`refused it: ${words.slice(0, 20)}`)]]);
-      await ask({ messages });
-      expect(imagesIn(calls[2]!)).toEqual(["old"]);
-    },
-  );
+  test.each(refusals)("is left out after %j, and the request is sent again once", async (words, options) => {
+    const { calls, ask, notices } = stage([refuses(words, options), says("Fine.")]);
+    const told: unknown[] = [];
+    const messages = [shown(image("old")), said, shown(image("new"))];
+    const final = await ask({ messages, onRefusedImages: (images, line) => told.push([images, line]) });
+    expect(final).toMatchObject({ type: "done" });
+    expect(calls.map(imagesIn)).toEqual([["old", "new"], ["old"]]);
+    expect(types(notices)).toEqual(["image_refused"]);
+    expect(notices[0]).toMatchObject({
+      count: 1,
+      provider: "lab",
+      reason: expect.stringContaining(words.slice(0, 20)),
+    });
+    expect(told).toEqual([[[image("new")], expect.stringContaining(`refused it: ${words.slice(0, 20)}`)]]);
+    await ask({ messages });
+    expect(imagesIn(calls[2]!)).toEqual(["old"]);
+  });
 
   test("is all that is left out of several, if its fault can be seen", async () => {
     const cut = image(Buffer.from("\x89PNG\r\n\x1a\n", "latin1").toString("base64").replace(/=+$/, ""));
