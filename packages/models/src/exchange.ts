@@ -128,7 +128,8 @@ export class Exchange {
     });
   }
 
-  #call({ messages, thinking, cap, apiKey }: Outgoing): Omit<ProviderCall, "signal" | "onAlive"> {
+  #call(sent: Outgoing): Omit<ProviderCall, "signal" | "onAlive"> {
+    const { messages, thinking, cap, apiKey } = sent;
     const { purpose, systemPrompt, tools, cacheKey, onPayload, onResponse } = this.#request;
     return {
       model: withAuthHeader(this.#model, apiKey),
@@ -141,7 +142,10 @@ export class Exchange {
       thinking,
       cacheKey,
       connect: this.#host.connect(this.#model.provider),
-      onPayload: async (payload) => (await onPayload?.(payload)) ?? payload,
+      onPayload: async (payload) => {
+        sent.payload = (await onPayload?.(payload)) ?? payload;
+        return sent.payload;
+      },
       onResponse: async (response) => onResponse?.(response),
     };
   }

@@ -213,6 +213,6 @@ export class RetryBudget {
   }
 }
 
-function sentence(text: string): string {
+export function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }

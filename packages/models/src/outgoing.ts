@@ -12,6 +12,7 @@ import { type CatalogueModel, isOllama, referenceOf, type ThinkingLevel, usualOu
 import type { ModelRequest } from "./model-request.ts";
 import {
   mayBlameImages,
+  namedImages,
   newImages,
   type RefusedImages,
   refusedImageLine,
@@ -45,6 +46,8 @@ export class Outgoing {
   readonly inputTokens: number;
   readonly cap: OutputCap;
   messages: readonly Message[];
+  /** The latest attempt as it went over the wire. */
+  payload: unknown;
   thinking: ThinkingLevel;
   /** True when the provider refused the history and thinking was left out. */
   hasDroppedThinking = false;
@@ -129,7 +132,9 @@ export class Outgoing {
     const fresh = newImages(this.messages, (message) => isAnswerOf(message, this.#model));
     if (all.length === 0 || !mayBlameImages(failure, fresh.length > 0)) return false;
     const earlier = this.omittedImages;
-    const suspects = earlier === undefined ? suspectImages(all, fresh) : all;
+    const refused = { images: all, fresh, payload: this.payload ?? {}, refusal: failure.message };
+    const named = (earlier?.images.length ?? 0) < MAX_NAMED_IMAGES ? namedImages(refused) : [];
+    const suspects = earlier === undefined ? suspectImages(refused) : named.length > 0 ? named : all;
     const omitted = new Set(suspects);
     const line = refusedImageLine(failure.message);
     this.messages = withoutImages(this.messages, (image) => (omitted.has(image) ? line : undefined));
@@ -137,6 +142,9 @@ export class Outgoing {
     return true;
   }
 }
+
+/** Images that are left out one by one; after that, all others are. */
+const MAX_NAMED_IMAGES = 4;
 
 /** Images that were left out of a request. */
 interface OmittedImages {

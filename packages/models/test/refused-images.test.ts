@@ -1,7 +1,7 @@
 import type { ImageContent, Message } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
 import type { ProviderCall, ProviderErrorOptions } from "../src/provider.ts";
-import { model, refuses, says, stage, types } from "./staged-client.ts";
+import { model, refuses, type Step, says, stage, types } from "./staged-client.ts";
 
 const image = (data: string): ImageContent => ({ type: "image", data, mimeType: "image/png" });
 const shown = (...images: ImageContent[]): Message => ({
@@ -92,6 +92,24 @@ describe("a refused image", () => {
     const { calls, ask } = stage([refuses("Could not process image"), says("Fine.")]);
     await ask({ messages: [shown(image("one"), cut)] });
     expect(imagesIn(calls[1]!)).toEqual(["one"]);
+  });
+
+  test.each([
+    "messages.0.content.2.image.source.base64.data: Could not process image",
+    "Invalid 'messages[0].content[2].image_url'.",
+    "messages.[0].content.[2].source: unknown format",
+  ])("is all that is left out of several, if %j names its place", async (words) => {
+    const refusesPlace: Step = async function* (call, answer) {
+      await call.onPayload({ messages: call.messages });
+      yield* refuses(words)(call, answer);
+    };
+    const { calls, ask } = stage([refusesPlace, says("Fine.")]);
+    const messages = [shown(image("one"), image("two"), image("three"))];
+    expect((await ask({ messages })).type).toBe("done");
+    expect(calls.map(imagesIn)).toEqual([
+      ["one", "two", "three"],
+      ["one", "three"],
+    ]);
   });
 
   test("is left out with the earlier ones, if a second refusal names images", async () => {

@@ -1,5 +1,5 @@
 import { BonsaiError, redactSecrets, shortened, textHead } from "@bonsai-agent/messages";
-import type { FailureKind, ModelFailure } from "../failure.ts";
+import { type FailureKind, type ModelFailure, sentence } from "../failure.ts";
 import { type CatalogueModel, isLoopback, shownAddress } from "../model.ts";
 import { ProviderError } from "../provider.ts";
 import { type ErrorTexts, errorTexts } from "./error-texts.ts";
@@ -130,7 +130,7 @@ export function classifyFailure(options: ClassifyOptions): ModelFailure {
   return {
     kind: isPresumed ? "inputTooLong" : kind,
     ...(isPresumed && { presumed: true }),
-    message: [shown(texts, apiKey), error.advice].filter(Boolean).join(" "),
+    message: withAdvice(shown(texts, apiKey), error.advice),
     provider,
     modelId,
     status: texts.status,
@@ -317,6 +317,10 @@ function isAboveItsLimit(text: string): boolean {
   const [, limit, requested] = /limit:? (\d[\d,]*),.{0,40}?requested:? (\d[\d,]*)/i.exec(text) ?? [];
   if (limit === undefined || requested === undefined) return false;
   return Number(requested.replaceAll(",", "")) > Number(limit.replaceAll(",", ""));
+}
+
+function withAdvice(message: string, advice: string | undefined): string {
+  return advice === undefined ? message : `${sentence(message)} ${advice}`;
 }
 
 function shown(texts: ErrorTexts, apiKey: string | undefined): string {

@@ -1,4 +1,4 @@
-import { type ImageContent, imageProblem, type Message, shortened } from "@bonsai-agent/messages";
+import { type ImageContent, imageProblem, jsonText, type Message, shortened } from "@bonsai-agent/messages";
 import type { ModelFailure } from "../failure.ts";
 import { type CatalogueModel, referenceOf } from "../model.ts";
 import { imagesOf, withoutImages } from "./repair.ts";
@@ -30,14 +30,46 @@ export function newImages(
   return messages.slice(messages.findLastIndex(isAnswer) + 1).flatMap(imagesOf);
 }
 
-/** The images to leave out first: those with a visible fault, else the new ones, else all. */
-export function suspectImages(
-  all: readonly ImageContent[],
-  fresh: readonly ImageContent[],
-): readonly ImageContent[] {
-  const candidates = fresh.length > 0 ? fresh : all;
+/** The images of one request, and what is known of its refusal. */
+interface RefusedRequest {
+  images: readonly ImageContent[];
+  /** Those that this model has not accepted yet. */
+  fresh: readonly ImageContent[];
+  /** As it went over the wire. */
+  payload: unknown;
+  refusal: string;
+}
+
+/** The images to leave out first: those that the refusal names, else those with a visible fault, the new ones, or all. */
+export function suspectImages({ images, fresh, payload, refusal }: RefusedRequest): readonly ImageContent[] {
+  const named = namedImages({ images, payload, refusal });
+  if (named.length > 0) return named;
+  const candidates = fresh.length > 0 ? fresh : images;
   const faulty = candidates.filter(({ data }) => imageProblem(Buffer.from(data, "base64")) !== undefined);
   return faulty.length > 0 ? faulty : candidates;
+}
+
+/** A place in a request: `messages.0.content.1.image.source.base64`, `input[3].content[1].image_url`. */
+const PLACE = /\b(?:messages|input|contents)(?:\.?\[\d+\]|\.\w+)+/g;
+
+/** The images at the places in the request that a refusal names; none where it names none, or all images. */
+export function namedImages({
+  images,
+  payload,
+  refusal,
+}: Omit<RefusedRequest, "fresh">): readonly ImageContent[] {
+  for (const [place] of refusal.matchAll(PLACE)) {
+    let at = payload as Record<string, unknown>;
+    for (const key of place.match(/\w+/g) ?? []) {
+      // Some parts of a place name the type of a block, not a field.
+      const next = at[key];
+      if (typeof next === "object" && next !== null) at = next as Record<string, unknown>;
+    }
+    const found = jsonText(at);
+    const named = images.filter(({ data }) => found.includes(data));
+    if (named.length > 0 && named.length < images.length) return named;
+  }
+  return [];
 }
 
 const MAX_REASON_CHARS = 200;
