@@ -76,6 +76,7 @@ export function contextUsage({ session, settings, selection, fixedTexts }: Agent
     session,
     settings: settings.compaction,
     fixedTexts,
+    model: selection.model,
   });
   const windowTokens = selection.model.contextWindow || undefined;
   return {

@@ -9,7 +9,7 @@ export type {
   SessionEvents,
   SessionStartReason,
 } from "./events.ts";
-export { type LifecycleEvents, lifecycleEventRules } from "./lifecycle.ts";
+export { compactionEventNames, type LifecycleEvents, lifecycleEventRules } from "./lifecycle.ts";
 export { type AgentNotice, modelNotice } from "./notice.ts";
 export { type OpenAgentOptions, openAgent } from "./open-agent.ts";
 export {

@@ -148,6 +148,9 @@ export const lifecycleEventRules: EventRules<LifecycleEvents> = {
   ...runEventRules,
 };
 
+/** Events of compactions and of moves in the tree. */
+export const compactionEventNames: ReadonlySet<string> = new Set(Object.keys(compactionEventRules));
+
 /** A lifecycle without handlers whose notices go the way of all others. */
 export function defaultLifecycle(onNotice: (notice: AgentNotice) => void): Lifecycle<LifecycleEvents> {
   return new Lifecycle<LifecycleEvents>({

@@ -3,7 +3,7 @@ import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
-import type { Session } from "@bonsai-agent/session";
+import { rememberContinued, type Session } from "@bonsai-agent/session";
 import type { AppContext } from "./app-context.ts";
 import { givenPrompt } from "./given-prompt.ts";
 import {
@@ -17,6 +17,7 @@ import {
 import { type ModelCycle, modelCycle, nextChoice } from "./model-cycle.ts";
 import { shownPath } from "./paths.ts";
 import { chooseSession, type SessionChoice, sessionControl } from "./session-choice.ts";
+import { sessionPlace } from "./session-file.ts";
 import { excludedTools } from "./settings.ts";
 
 interface OpenHostOptions {
@@ -323,8 +324,9 @@ async function smallModelOf({ settings, models }: AppContext): Promise<Catalogue
 /** Never relative: what it would be relative to is the message. */
 const shownFolder = (folder: string) => shownPath(folder, folder);
 
-function noticeOtherFolder(session: Session, { cwd, onNotice }: AppContext): void {
+function noticeOtherFolder(session: Session, { call, cwd, onNotice }: AppContext): void {
   if (session.cwd === "" || session.cwd === cwd) return;
+  if (session.file !== undefined) rememberContinued(session.file, { ...sessionPlace(call), cwd });
   onNotice({
     level: "info",
     code: "other_folder",

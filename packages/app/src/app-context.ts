@@ -2,6 +2,7 @@ import {
   type Agent,
   type AgentNotice,
   type AgentSettings,
+  compactionEventNames,
   type LifecycleEvents,
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
@@ -123,6 +124,8 @@ async function makeParts(call: AgentCall, options: OpenAppContextOptions) {
     rules: lifecycleEventRules,
     setTimer,
     onWait: options.onWait,
+    // Without a user nobody can stop the waiting.
+    passesSlowHandlers: options.ui === undefined ? compactionEventNames : undefined,
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
   log?.listen(lifecycle);

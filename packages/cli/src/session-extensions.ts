@@ -1,4 +1,4 @@
-import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { compactionEventNames, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
 import { CallExtensions } from "@bonsai-agent/app/call-extensions";
 import { extensionChoice, mayHaveExtensions } from "@bonsai-agent/app/extension-choice";
 import type { Invocation } from "@bonsai-agent/app/invocation";
@@ -60,6 +60,7 @@ export async function openSessionExtensions({
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
+    passesSlowHandlers: compactionEventNames,
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });
   const models = once(() => openModels({ io, home, settings, onNotice: (notice) => output.notify(notice) }));

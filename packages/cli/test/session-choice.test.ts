@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, renameSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { listSessions, newSessionFile, openSession, type Session } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
@@ -24,6 +24,20 @@ describe("which session a prompt works in", () => {
       ["one", "·", "two", "·"],
       ["three", "·"],
     ]);
+  });
+
+  test("-c goes on with a session that -r continued in a renamed folder", async () => {
+    const project = agentProject(says("ok"));
+    await project.run(["one"]);
+    const [{ id }] = sessions(project) as [Session];
+    const renamed = `${project.cwd}-renamed`;
+    renameSync(project.cwd, renamed);
+    expect((await project.run(["-r", id, "two"], { cwd: renamed })).code).toBe(0);
+    expect((await project.run(["-c", "three"], { cwd: renamed })).code).toBe(0);
+    expect(sessions({ ...project, cwd: renamed }).map(texts)).toEqual([
+      ["one", "·", "two", "·", "three", "·"],
+    ]);
+    expect(listSessions({ home: project.home }).sessions).toHaveLength(1);
   });
 
   test("-c tells of a newer file that it passed over, once it is newer no more tells nothing", async () => {

@@ -116,7 +116,7 @@ export function branchSource(
   },
   { entries, leafId, projection, isMerge = false }: Branch,
 ): BranchSource {
-  const reading = readContext({ session, settings, leafId });
+  const reading = readContext({ session, settings, leafId, model });
   return {
     entries,
     projection: projection ?? reading.projection,

@@ -7,7 +7,7 @@ import type { ContextSize } from "./view.ts";
 /** Of the session's model, what compaction needs: its sizes, and for the economy what it costs. */
 export type ModelSizes = Pick<
   Model,
-  "contextWindow" | "maxOutputTokens" | "usdPerMillionTokens" | "cacheRules"
+  "contextWindow" | "maxOutputTokens" | "usdPerMillionTokens" | "cacheRules" | "input"
 > & {
   /** The window before a refusal named a smaller one. */
   declaredWindow?: number | undefined;

@@ -8,6 +8,7 @@ import {
   estimateContextTokens,
   IMAGE_TOKENS,
   type Message,
+  type Model,
   type TokenEstimator,
 } from "@bonsai-agent/messages";
 import {
@@ -33,9 +34,13 @@ export interface ReadContextOptions {
    * how much that is. Default: not known, and counted as nothing.
    */
   fixedTexts?: (() => readonly string[]) | undefined;
+  /** Images count only for a model that gets them. Default: one that does. */
+  model?: ModelInput | (() => ModelInput) | undefined;
   /** Default: as the settings say. */
   estimator?: TokenEstimator | undefined;
 }
+
+type ModelInput = Pick<Model, "input">;
 
 /** What the context at one place of a session holds, and how its tokens are counted. */
 export interface ContextReading extends ContextTokens {
@@ -56,7 +61,7 @@ export interface ContextReading extends ContextTokens {
 export function readContext(options: ReadContextOptions): ContextReading {
   const { session, settings, fixedTexts, leafId = session.leafId } = options;
   const place = { session, leafId, projection: session.projection(leafId) };
-  const counting = countingAt(place, settings);
+  const counting = countingAt(place, settings, getsImages(options.model));
   const { calibration } = counting;
   const overheadTokens = () => {
     const learned = calibration();
@@ -69,10 +74,11 @@ export function readContext(options: ReadContextOptions): ContextReading {
 }
 
 /** The context by its latest usage, else by estimate alone: nothing that was learned earlier. */
-export function plainTokens({ session, fixedTexts }: ReadContextOptions): number {
+export function plainTokens({ session, fixedTexts, model }: ReadContextOptions): number {
   const place = { session, leafId: session.leafId, projection: session.projection() };
   const overheadTokens = () => fixedTokens(fixedTexts?.() ?? [], byScriptEstimator);
-  return contextTokens(place, { estimator: byScriptEstimator, overheadTokens }).tokens;
+  const estimator = getsImages(model) ? byScriptEstimator : imagelessEstimator(byScriptEstimator);
+  return contextTokens(place, { estimator, overheadTokens }).tokens;
 }
 
 /** A leaf of a session, and what the model sees there. */
@@ -144,34 +150,65 @@ type Counting = Pick<ContextReading, "estimator" | "calibration">;
 
 /** What a context taught; its list of items is another one after every change. */
 const learned = new WeakMap<readonly ProjectionItem[], Counting>();
+const learnedWithoutImages = new WeakMap<readonly ProjectionItem[], Counting>();
 
 /**
  * The estimator that the settings name; the calibrated one learns from the session's usage. A plain one learns nothing,
  * but what a compaction found beside the messages is there still.
  */
-function countingAt(place: Place, { estimator }: CompactionSettings): Counting {
+function countingAt(place: Place, { estimator }: CompactionSettings, withImages: boolean): Counting {
   if (estimator !== "calibrated") {
     const plain = estimator === "chars4" ? chars4Estimator : chars4FloorEstimator;
-    return { estimator: plain, calibration: () => recordedCalibration(place) };
+    return {
+      estimator: withImages ? plain : imagelessEstimator(plain),
+      calibration: () => recordedCalibration(place),
+    };
   }
   const { items } = place.projection;
-  const counting = learned.get(items) ?? calibratedCounting(place);
-  learned.set(items, counting);
+  const known = withImages ? learned : learnedWithoutImages;
+  const counting =
+    known.get(items) ?? calibratedCounting(place, withImages ? imageful : imagelessEstimator(imageful));
+  known.set(items, counting);
   return counting;
 }
 
-function calibratedCounting(place: Place): Counting {
+function getsImages(model: ReadContextOptions["model"]): boolean {
+  const { input } = (typeof model === "function" ? model() : model) ?? {};
+  return input === undefined || input.includes("image");
+}
+
+/** About what stands in a request for an image that the model does not get. */
+const OMITTED_IMAGE_TOKENS = 12;
+const imageless = new WeakMap<TokenEstimator, TokenEstimator>();
+
+function imagelessEstimator(estimator: TokenEstimator): TokenEstimator {
+  const known = imageless.get(estimator) ?? {
+    ...estimator,
+    message: (each: Message) =>
+      estimator.message(each) - imageCount(each) * (IMAGE_TOKENS - OMITTED_IMAGE_TOKENS),
+  };
+  imageless.set(estimator, known);
+  return known;
+}
+
+function calibratedCounting(place: Place, base: TokenEstimator): Counting {
   let learnt: Calibration | undefined;
   const calibration = () => {
-    learnt ??= learnedCalibration(place);
+    learnt ??= learnedCalibration(place, base);
     return learnt;
   };
   const message = (each: Message) => {
-    const imageTokens = imageCount(each) * IMAGE_TOKENS;
+    const imageTokens = base === imageful ? imageCount(each) * IMAGE_TOKENS : 0;
     return imageTokens + Math.ceil((base.message(each) - imageTokens) * calibration().ratio);
   };
   const text = (each: string) => Math.ceil(base.text(each) * calibration().ratio);
   return { estimator: { name: "calibrated", text, message }, calibration };
+}
+
+function withoutImages(message: Message): Message {
+  if (imageCount(message) === 0) return message;
+  const { content } = message as { content: { type: string }[] };
+  return { ...message, content: content.filter(({ type }) => type !== "image") } as Message;
 }
 
 function imageCount(message: Message): number {
@@ -183,12 +220,12 @@ function imageCount(message: Message): number {
 const ENOUGH_SAMPLES = 4;
 
 /** From the usage after the latest change of the context; where that is too little, what was known then. */
-function learnedCalibration(place: Place): Calibration {
+function learnedCalibration(place: Place, base: TokenEstimator): Calibration {
   const { items } = place.projection;
   const prior = recordedCalibration(place);
   const found = calibrate({
-    messages: items.map((item) => item.message),
-    base,
+    messages: items.map(({ message }) => (base === imageful ? message : withoutImages(message))),
+    base: imageful,
     isStale: staleItems(place),
     prior,
   });
@@ -197,7 +234,7 @@ function learnedCalibration(place: Place): Calibration {
 
 /** The context is looked at before every request, and a message counts the same each time. */
 const counted = new WeakMap<Message, number>();
-const base: TokenEstimator = {
+const imageful: TokenEstimator = {
   ...byScriptEstimator,
   message(message) {
     const tokens = counted.get(message) ?? byScriptEstimator.message(message);
@@ -210,7 +247,7 @@ const base: TokenEstimator = {
 export function* countAhead(session: Session): Generator<void> {
   for (const { message } of session.projection().items) {
     if (counted.has(message)) continue;
-    base.message(message);
+    imageful.message(message);
     yield;
   }
 }

@@ -26,7 +26,8 @@ export const unrefTimer: SetTimer = (callback, delayMs) => {
 type HandlerOutcome =
   | { status: "returned"; value: unknown }
   | { status: "threw"; error: unknown }
-  | { status: "aborted" };
+  | { status: "aborted" }
+  | { status: "passed" };
 
 interface HandlerRun {
   event: string;
@@ -34,6 +35,8 @@ interface HandlerRun {
   payload: object;
   current?: unknown;
   signal: AbortSignal;
+  /** True where nobody waits for a slow handler. Default: false. */
+  isPassed?: boolean;
 }
 
 /** Runs handlers and gives notice of those that fail or are slow. */
@@ -70,31 +73,40 @@ export class HandlerRunner {
 
   async #settled(returned: PromiseLike<unknown>, run: HandlerRun): Promise<HandlerOutcome> {
     const { slowHandlerMs, setTimer, onWait } = this.#options;
-    const { event, signal } = run;
+    const { event, signal, isPassed = false } = run;
     const { source } = run.handler;
-    const stopTimer = setTimer(
-      () =>
-        this.notice({
-          /** A handler takes longer than `slowHandlerMs`. One notice per call. */
-          type: "slow_handler",
-          event,
-          source,
-          elapsedMs: slowHandlerMs,
-        }),
-      slowHandlerMs,
-    );
+    const { promise: passed, resolve: pass } = Promise.withResolvers<HandlerOutcome>();
+    const stopTimer = setTimer(() => {
+      this.notice({
+        /** A handler takes longer than `slowHandlerMs`. One notice per call. */
+        type: "slow_handler",
+        event,
+        source,
+        elapsedMs: slowHandlerMs,
+        ...(isPassed && { isPassed }),
+      });
+      if (isPassed) pass({ status: "passed" });
+    }, slowHandlerMs);
+    // The timer alone does not keep the process alive.
+    const stopKeeping = isPassed ? keepAlive() : () => {};
     const stopWait = onWait?.({ event, source });
     const abort = abortOf(signal);
     try {
       const value = Promise.resolve(returned).then(snapshot);
       const answer = value.then((value): HandlerOutcome => ({ status: "returned", value }));
-      return await Promise.race([answer, abort.outcome]);
+      return await Promise.race([answer, abort.outcome, passed]);
     } finally {
       stopTimer();
+      stopKeeping();
       stopWait?.();
       abort.forget();
     }
   }
+}
+
+function keepAlive(): () => void {
+  const timer = setInterval(() => {}, 60_000);
+  return () => clearInterval(timer);
 }
 
 /** Resolves when the signal aborts; `forget` takes the listener off a signal that outlives the call. */
@@ -118,7 +130,14 @@ function isThenable(value: unknown): value is PromiseLike<unknown> {
 /** Something about a handler that somebody should know and that did not stop the event. */
 export type LifecycleNotice =
   | { type: "handler_error"; event: string; source: string; error: unknown }
-  | { type: "slow_handler"; event: string; source: string; elapsedMs: number }
+  | {
+      type: "slow_handler";
+      event: string;
+      source: string;
+      elapsedMs: number;
+      /** True where it is waited for no longer; absent where it is. */
+      isPassed?: boolean;
+    }
   | { type: "conflict"; event: string; field: string; sources: [earlier: string, later: string] }
   | {
       type: "invalid_result";
@@ -137,7 +156,7 @@ export function describeNotice(notice: LifecycleNotice): string {
     case "handler_error":
       return `${notice.source} failed in ${event}: ${errorText(notice.error)}`;
     case "slow_handler":
-      return `${notice.source} has been handling ${event} for ${Math.round(notice.elapsedMs / 1000)} s`;
+      return `${notice.source} has been handling ${event} for ${Math.round(notice.elapsedMs / 1000)} s${notice.isPassed ? ". Bonsai continues without waiting for it" : ""}`;
     case "conflict": {
       const [earlier, later] = notice.sources;
       return `${earlier} and ${later} both set ${notice.field} in ${event}. Using the value of ${later}`;

@@ -30,6 +30,8 @@ export interface LifecycleOptions<Events> {
   onNotice?: (notice: LifecycleNotice) => void;
   /** A handler that takes longer is named in a notice, once; it goes on running. Default 30,000. */
   slowHandlerMs?: number;
+  /** Notify events that a slow handler does not hold up: it is named, and the next handler is called. Default: none. */
+  passesSlowHandlers?: ReadonlySet<string> | undefined;
   /** Default: a timer that does not keep the process alive. */
   setTimer?: SetTimer;
   /**
@@ -52,9 +54,11 @@ export class Lifecycle<Events> {
   readonly #registry = new HandlerRegistry();
   readonly #rules: EventRules<Events>;
   readonly #runner: HandlerRunner;
+  readonly #passesSlowHandlers: ReadonlySet<string>;
 
   constructor(options: LifecycleOptions<Events>) {
     this.#rules = options.rules;
+    this.#passesSlowHandlers = options.passesSlowHandlers ?? new Set();
     this.#runner = new HandlerRunner({
       onNotice: options.onNotice ?? warn,
       slowHandlerMs: options.slowHandlerMs ?? 30_000,
@@ -106,8 +110,9 @@ export class Lifecycle<Events> {
   ): Promise<void> {
     const signal = options.signal ?? new AbortController().signal;
     const frozen = frozenCopy(this.#prepared(name, payload));
+    const isPassed = this.#passesSlowHandlers.has(name);
     for (const handler of this.#registry.handlersOf(name)) {
-      const outcome = await this.#runner.run({ event: name, handler, payload: frozen, signal });
+      const outcome = await this.#runner.run({ event: name, handler, payload: frozen, signal, isPassed });
       if (outcome.status === "aborted") return;
     }
   }

@@ -1,3 +1,4 @@
+import { describeNotice } from "@bonsai-agent/lifecycle";
 import { describe, expect, it } from "vitest";
 import { sampleLifecycle } from "./sample-events.ts";
 
@@ -102,6 +103,33 @@ describe("a slow handler", () => {
     ]);
     gate.resolve();
     expect((await decision).result).toEqual({ compaction: "late" });
+  });
+
+  it("is left behind in an event that passes slow handlers, and the next handler is called", async () => {
+    const timer = manualTimer();
+    const { lifecycle, notices } = sampleLifecycle({
+      setTimer: timer.setTimer,
+      slowHandlerMs: 30_000,
+      passesSlowHandlers: new Set(["session_compact"]),
+    });
+    const called: string[] = [];
+    lifecycle.on("session_compact", () => new Promise<void>(() => {}), { source: "a" });
+    lifecycle.on("session_compact", () => void called.push("b"), { source: "b" });
+    const compactionEntry = { id: "k", details: { files: [] } };
+    const told = lifecycle.notify("session_compact", { compactionEntry });
+    timer.fire();
+    await told;
+    expect(called).toEqual(["b"]);
+    const notice = {
+      type: "slow_handler",
+      event: "session_compact",
+      source: "a",
+      elapsedMs: 30_000,
+    } as const;
+    expect(notices).toEqual([{ ...notice, isPassed: true }]);
+    expect(describeNotice({ ...notice, isPassed: true })).toBe(
+      "a has been handling session_compact for 30 s. Bonsai continues without waiting for it",
+    );
   });
 
   it("is timed on its own, and a quick one leaves no timer behind", async () => {

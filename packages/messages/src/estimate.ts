@@ -101,10 +101,8 @@ export const UNSEEN_TOKENS = 20_000;
  * files of other programs hold what their servers made up.
  */
 export function estimateContextTokens(options: ContextTokensOptions): ContextTokens {
-  const { messages, estimator, isStale } = options;
-  const usageIndex = messages.findLastIndex(
-    (message, index) => isGoodAnswer(message) && isStale?.(index) !== true && isPlausible(options, index),
-  );
+  const { messages, estimator } = options;
+  const usageIndex = trustedUsage(options);
   if (usageIndex < 0) {
     const trailingTokens = Math.max(0, (options.overheadTokens?.() ?? 0) + estimated(messages, estimator));
     return { tokens: trailingTokens, source: "estimate", trailingTokens };
@@ -112,6 +110,42 @@ export function estimateContextTokens(options: ContextTokensOptions): ContextTok
   const trailingTokens = estimated(messages.slice(usageIndex + 1), estimator);
   const { usage } = messages[usageIndex] as AssistantMessage;
   return { tokens: contextTokens(usage) + trailingTokens, source: "usage", usageIndex, trailingTokens };
+}
+
+/** The latest usage, or the one before it where the latest is a jump that no text explains; -1 for none. */
+function trustedUsage(options: ContextTokensOptions): number {
+  const latest = latestUsage(options, options.messages.length);
+  const before = latest < 0 ? -1 : latestUsage(options, latest);
+  return before >= 0 && isUnexplained(options, before, latest) ? before : latest;
+}
+
+function latestUsage(options: ContextTokensOptions, end: number): number {
+  const { messages, isStale } = options;
+  return messages.findLastIndex((message, index) => {
+    return index < end && isGoodAnswer(message) && isStale?.(index) !== true && isPlausible(options, index);
+  });
+}
+
+/** An estimate errs by less than this factor. Prompt and tools can grow by this share, or this much, unseen. */
+const EXPLAINED = { factor: 3, share: 0.3, leastTokens: 1_000 };
+
+/**
+ * True for a usage that is far above the one before it, though the messages between are short: some servers report a
+ * multiple once. The next report confirms a true one, for it is no jump.
+ */
+function isUnexplained(
+  { messages, estimator }: ContextTokensOptions,
+  before: number,
+  latest: number,
+): boolean {
+  const tokensAt = (index: number) => contextTokens((messages[index] as AssistantMessage).usage);
+  const unseen = Math.max(EXPLAINED.leastTokens, tokensAt(before) * EXPLAINED.share);
+  const unexplained = tokensAt(latest) - tokensAt(before) - unseen;
+  if (unexplained <= 0) return false;
+  if (unexplained <= EXPLAINED.factor * estimated(messages.slice(before + 1, latest + 1), estimator))
+    return false;
+  // The earlier usage may be the odd one: a count without what a cache held.
+  return tokensAt(latest) > EXPLAINED.factor * estimated(messages.slice(0, latest + 1), estimator);
 }
 
 /** Looks only as far back as it takes: mostly not at a single message. */

@@ -126,3 +126,34 @@ describe("a good answer", () => {
     expect(isGoodAnswer(null as never)).toBe(false);
   });
 });
+
+describe("a usage that is a multiple of the one before it", () => {
+  const talk = (...usages: number[]) =>
+    usages.flatMap((tokens) => [user("x".repeat(400)), answer(tokens), result("y".repeat(40))]);
+
+  it.each([
+    [[5_000, 5_100, 10_400], 5_100],
+    [[5_000, 5_100, 20_800], 5_100],
+    [[50_000, 50_100, 100_400], 50_100],
+  ])("does not count until the next report confirms it: %j", (usages, before) => {
+    const found = context(talk(...usages));
+    expect(found.tokens).toBe(before + 10 + 100 + 2 + 10);
+  });
+
+  it("counts once the next report confirms it", () => {
+    expect(context(talk(5_000, 20_400, 20_600)).tokens).toBe(20_610);
+  });
+
+  it("counts no longer once a lower report follows", () => {
+    expect(context(talk(5_000, 20_400, 5_300)).tokens).toBe(5_310);
+  });
+
+  it("counts where the messages between explain it", () => {
+    expect(context([user("x"), answer(5_000), user("y".repeat(60_000)), answer(25_000)]).tokens).toBe(25_000);
+  });
+
+  it("counts where the report before it left out what stood in a cache", () => {
+    const long = user("y".repeat(60_000));
+    expect(context([long, answer(300), user("x"), answer(15_400)]).tokens).toBe(15_400);
+  });
+});

@@ -29,6 +29,8 @@ const essential = (field: string, isSound: (value: unknown) => boolean = isText)
   safe: () => undefined,
 });
 const isReplacement = (value: unknown) => value === null || (isRecord(value) && isContent(value.content));
+/** An empty summary would hide everything before it and tell nothing. */
+const isFullText = (value: unknown) => isText(value) && value.trim() !== "";
 const unseen = () => undefined;
 const never = () => false;
 const always = () => true;
@@ -42,7 +44,7 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
   },
   compaction: {
     word: "compaction",
-    essential: [essential("summary")],
+    essential: [essential("summary", isFullText)],
     fields: [
       text("firstKeptEntryId"),
       amount("tokensBefore"),

@@ -67,6 +67,7 @@ export {
   findSession,
   type ListSessionsOptions,
   listSessions,
+  rememberContinued,
   type SessionList,
   type SkippedFile,
 } from "./session-list.ts";

@@ -1,6 +1,7 @@
-import { type Dirent, existsSync, readdirSync } from "node:fs";
+import { appendFileSync, type Dirent, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, resolve, sep } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { parseBytes } from "./entry-head.ts";
 import { JsonlStore } from "./jsonl-store.ts";
 import { WINDOW_BYTES } from "./line-reader.ts";
 import { sessionFolder, sessionsFolder } from "./session-file.ts";
@@ -34,13 +35,49 @@ export interface SessionList {
 export function listSessions(options: ListSessionsOptions = {}): SessionList {
   const window = Buffer.allocUnsafeSlow(WINDOW_BYTES);
   const list: SessionList = { sessions: [], skipped: [] };
-  for (const file of sessionFiles(options)) {
+  const here = sessionsContinuedHere(options);
+  for (const file of new Set([...sessionFiles(options), ...here])) {
     const seen = summarized(file, window);
     if ("reason" in seen) list.skipped.push(seen);
-    else if (belongs(seen, options)) list.sessions.push(seen);
+    else if (belongs(seen, options) || here.has(file)) list.sessions.push(seen);
   }
   list.sessions.sort((a, b) => b.lastActivityMs - a.lastActivityMs || (a.file < b.file ? -1 : 1));
   return list;
+}
+
+/** Names the sessions of other working directories that went on in this one, as lines of JSON. */
+const CONTINUED_FILE = "continued-here.txt";
+
+interface ContinuedSession {
+  cwd: string;
+  file: string;
+}
+
+/** Remembers that a session of another working directory goes on in this one: then it is listed here, too. */
+export function rememberContinued(file: string, options: ListSessionsOptions & { cwd: string }): void {
+  const { folder = sessionFolder(options) } = options;
+  const line: ContinuedSession = { cwd: resolve(options.cwd), file };
+  try {
+    if (sessionsContinuedHere(options).has(file)) return;
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    appendFileSync(join(folder, CONTINUED_FILE), `${JSON.stringify(line)}\n`, { mode: 0o600 });
+  } catch (error) {
+    // Where the folder cannot be written, the session goes on all the same.
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+  }
+}
+
+/** The files that are still there. */
+function sessionsContinuedHere({ folder, cwd, home }: ListSessionsOptions): ReadonlySet<string> {
+  if (cwd === undefined) return new Set();
+  const place = folder ?? sessionFolder(home === undefined ? { cwd } : { cwd, home });
+  const file = join(place, CONTINUED_FILE);
+  const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n") : [];
+  const continued = lines.map(
+    (line) => parseBytes(Buffer.from(line)) as Partial<ContinuedSession> | undefined,
+  );
+  const here = continued.filter((each) => each?.cwd === resolve(cwd) && typeof each.file === "string");
+  return new Set(here.map((each) => each!.file!).filter((each) => existsSync(each)));
 }
 
 /** The `.jsonl` files that the options ask for, in no particular order. */

@@ -99,3 +99,22 @@ test("damage that the model's view no longer reaches makes no notice", () => {
   session.projection();
   expect(session.notices).toEqual([]);
 });
+
+test.each(["", " \n"])("a compaction with the summary %j hides nothing, and doctor names it", (summary) => {
+  const compaction = JSON.stringify({
+    type: "compaction",
+    id: "k",
+    parentId: "c",
+    timestamp: "2026-01-05T09:00:00.000Z",
+    summary,
+    firstKeptEntryId: "c",
+    tokensBefore: 1,
+  });
+  const content = file(a, b, c, compaction, says("d", "k"));
+  expect(seen(content)).toEqual(["a", "b", "c", "d"]);
+  expect(
+    open(content)
+      .problems()
+      .map(({ line, kind }) => [line, kind]),
+  ).toEqual([[5, "missing_summary"]]);
+});

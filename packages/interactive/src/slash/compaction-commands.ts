@@ -270,7 +270,7 @@ export function passedThreshold(host: InteractiveContext["host"], tokens: number
   if (!settings.enabled) return undefined;
   const { session, model } = host.agent;
   const budgets = budgetsFor({ settings, model });
-  const reading = readContext({ session, settings });
+  const reading = readContext({ session, settings, model });
   const { limitTokens = Number.POSITIVE_INFINITY } =
     contextLimit({ settings, model, budgets, reading, nowMs: host.app.call.io.now() }) ?? {};
   return tokens > limitTokens ? limitTokens : undefined;

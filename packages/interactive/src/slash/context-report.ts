@@ -84,11 +84,11 @@ export interface ContextReportOptions {
 const LARGEST = 10;
 
 export function contextReport(options: ContextReportOptions): ContextReport {
-  const { session, settings } = options;
+  const { session, settings, model } = options;
   const { items } = session.projection();
   const fixed = fixedContext(options);
   const fixedTexts = () => [fixed.prompt, fixed.skills, ...fixed.instructions, ...fixed.tools];
-  const reading = readContext({ session, settings, fixedTexts });
+  const reading = readContext({ session, settings, fixedTexts, model });
   const { estimator, tokens, source, trailingTokens } = reading;
   const estimated = [...fixedParts(fixed, estimator), ...messageParts(items, estimator)];
   const size = contextSizeOf({ reading, estimatedTokens: sumOf(estimated) });
