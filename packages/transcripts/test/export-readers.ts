@@ -2,9 +2,9 @@ import { emptyUsage } from "@bonsai-agent/messages";
 import type { Entry, SessionHeader } from "@bonsai-agent/session";
 import { type ExportedSession, exportMarkdown } from "@bonsai-agent/transcripts";
 import { HtmlRenderer, Parser } from "commonmark";
-import { JSDOM } from "jsdom";
 import MarkdownIt from "markdown-it";
 import { Marked } from "marked";
+import { type DefaultTreeAdapterTypes, parse } from "parse5";
 import { expect } from "vitest";
 
 // Readers of Markdown that differ in their grammar, each with HTML on: by CommonMark, by GitHub's, and with all of
@@ -27,10 +27,28 @@ export const readers: Record<string, (text: string) => string> = {
   marked: (text) => patterns.parse(text, { async: false }),
 };
 
-export const { DOMParser } = new JSDOM("").window;
+type Node = DefaultTreeAdapterTypes.ChildNode;
+type Element = DefaultTreeAdapterTypes.Element;
 
-export function dom(html: string): Document {
-  return new DOMParser().parseFromString(`<body>${html}</body>`, "text/html");
+/** The body of a page, as a browser parses it. */
+export function bodyOf(html: string): Element {
+  const page = parse(`<body>${html}</body>`).childNodes.find((node) => node.nodeName === "html") as Element;
+  return page.childNodes.find((node) => node.nodeName === "body") as Element;
+}
+
+const isElement = (node: Node): node is Element => "tagName" in node;
+
+function* elementsIn(element: Element): Generator<Element> {
+  const inner = "content" in element ? element.content : element;
+  for (const child of inner.childNodes.filter(isElement)) {
+    yield child;
+    yield* elementsIn(child);
+  }
+}
+
+function textOf(node: Node): string {
+  if ("value" in node) return node.value;
+  return "childNodes" in node ? node.childNodes.map(textOf).join("") : "";
 }
 
 export const elements = new Set(
@@ -41,13 +59,13 @@ export const elements = new Set(
 
 export const attributes = new Set("href title class start align style type disabled checked".split(" "));
 
-/** What of a page is more than text, that no reader of an export may ever make of it. */
-export function live(page: Document): string[] {
-  return [...page.body.getElementsByTagName("*")].flatMap((element) => {
-    const tag = element.localName;
+/** Elements, attributes and addresses of a page that no export may contain. */
+export function live(body: Element): string[] {
+  return [...elementsIn(body)].flatMap(({ tagName: tag, attrs }) => {
     const found = elements.has(tag) ? [] : [`<${tag}>`];
-    if (tag === "input" && element.getAttribute("type") !== "checkbox") found.push("<input>");
-    for (const { name, value } of element.attributes) {
+    const isBox = attrs.some(({ name, value }) => name === "type" && value === "checkbox");
+    if (tag === "input" && !isBox) found.push("<input>");
+    for (const { name, value } of attrs) {
       if (!attributes.has(name)) found.push(`${tag} ${name}`);
       if (name === "style" && !/^text-align: ?\w+$/.test(value)) found.push(`${tag} style`);
       if (name === "href" && !harmless(value)) found.push(`href ${value}`);
@@ -63,13 +81,14 @@ export function harmless(address: string): boolean {
 }
 
 /** The document's own structure: its titles and what it folds. */
-export function skeleton(page: Document): string[] {
-  const own = [...page.body.children].filter(({ localName }) => /^(?:h1|h2|details)$/.test(localName));
+export function skeleton(body: Element): string[] {
+  const own = body.childNodes.filter(isElement).filter(({ tagName }) => /^(?:h1|h2|details)$/.test(tagName));
   const titles = own.map((element) =>
-    element.localName === "h2" ? `h2 ${element.textContent.trim()}` : element.localName,
+    element.tagName === "h2" ? `h2 ${textOf(element).trim()}` : element.tagName,
   );
-  const folds = page.getElementsByTagName("details").length;
-  return [...titles, `${folds} folds`, `${page.getElementsByTagName("sub").length} places`];
+  const names = [...elementsIn(body)].map(({ tagName }) => tagName);
+  const countOf = (tag: string) => names.filter((name) => name === tag).length;
+  return [...titles, `${countOf("details")} folds`, `${countOf("sub")} places`];
 }
 
 export const place = { timestamp: "2026-01-02T03:04:05.000Z" };
@@ -198,7 +217,7 @@ export const skeletons = new Map<string, string[]>();
 export function expectedSkeleton(reader: string, names: string[] | undefined): string[] {
   const key = `${reader} ${names?.join()}`;
   const known =
-    skeletons.get(key) ?? skeleton(dom(readers[reader]!(exportMarkdown(sessionWith("word", names)))));
+    skeletons.get(key) ?? skeleton(bodyOf(readers[reader]!(exportMarkdown(sessionWith("word", names)))));
   skeletons.set(key, known);
   return known;
 }
@@ -207,7 +226,7 @@ export function expectedSkeleton(reader: string, names: string[] | undefined): s
 export function expectHarmless(value: string, names?: string[]): void {
   const exported = exportMarkdown(sessionWith(value, names));
   for (const [reader, render] of Object.entries(readers)) {
-    const page = dom(render(exported));
+    const page = bodyOf(render(exported));
     const found = { live: live(page), skeleton: skeleton(page) };
     const expected = { live: [], skeleton: expectedSkeleton(reader, names) };
     expect(found, `${reader} of ${JSON.stringify(value)}`).toEqual(expected);

@@ -202,7 +202,7 @@ const cases = Object.entries(hostile).flatMap(([kind, values]) =>
   values.map((value) => [kind, value] as const),
 );
 
-describe("an export is only text for whoever reads it", () => {
+describe("an export is only text for every reader", () => {
   test("there are more than a hundred and fifty cases", () => {
     expect(cases.length).toBeGreaterThan(150);
   });
