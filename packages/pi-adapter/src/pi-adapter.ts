@@ -8,6 +8,7 @@ import { keyHint, keyText } from "./modules/drawing.ts";
 import { onceFor, overlay, type PiExtension, PromptEvents, sendingAsUser } from "./pi-extension.ts";
 import { offerPi } from "./pi-program.ts";
 import { piTheme } from "./theme.ts";
+import { withRemedy } from "./tools/remedy.ts";
 import { writtenForPi } from "./written-for-pi.ts";
 
 /**
@@ -132,7 +133,8 @@ function piRenderers(api: Renderers): Renderers {
           renderer(entry as never, withHints(options), piTheme(theme)),
         ),
       ),
-    registerTool: ((tool: ExtensionTool) => api.registerTool(withTheme(tool))) as Renderers["registerTool"],
+    registerTool: ((tool: ExtensionTool) =>
+      api.registerTool(withTheme(withRemedy(tool)))) as Renderers["registerTool"],
   };
 }
 

@@ -255,6 +255,18 @@ test("a text that calls a command runs it where templates are to be expanded, al
   expect(session.notices).toEqual([]);
 });
 
+test("a tool that misses pi's files says how to run without them", async () => {
+  const names = ["throws", "returns", "other", "mentions"];
+  const session = await openPiSession("background", {
+    answers: [...names.map((name) => ({ calls: [{ name, arguments: {} }] })), "Done."],
+  });
+  await session.prompt("Go.");
+  const results = session.requests
+    .at(-1)
+    ?.messages.flatMap((message) => (message.role === "toolResult" ? [messageText(message)] : []));
+  expect(results?.map((text) => text.includes("async: false"))).toEqual([true, true, false, false]);
+});
+
 test("what is done in vain is one notice, with the reason", async () => {
   const session = await openPiSession("in-vain", { ui: {}, answers: ["One.", "Two."] });
   await session.prompt("One?");

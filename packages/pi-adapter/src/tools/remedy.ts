@@ -1,0 +1,36 @@
+import type { ExtensionTool, ExtensionToolResult } from "@bonsai-agent/extension";
+import { contentText } from "@bonsai-agent/messages";
+import { overlay } from "../pi-extension.ts";
+
+/** An error about a package of pi that is not on the disk. */
+const NEEDS_PI = [
+  /@(?:earendil-works|mariozechner)\/pi-/,
+  /\b(?:requires?|needs?|cannot find|not found|missing)\b/i,
+];
+
+/** Their errors can be about any project, also one that works on an extension. */
+const BUILT_IN = ["read", "bash", "edit", "write", "grep", "find", "ls"];
+
+const needsPi = (text: string) => NEEDS_PI.every((pattern) => pattern.test(text));
+
+const REMEDY =
+  "Bonsai gives pi's packages to extensions, but a separate process finds no files of them. Repeat the call in the foreground (pi-subagents: async: false). The user can set asyncByDefault to false in the configuration of pi-subagents.";
+
+/** A tool whose error says what to do if the tool needs pi's packages as files, for example for a process in the background. */
+export function withRemedy(tool: ExtensionTool): ExtensionTool {
+  if (typeof tool?.execute !== "function" || BUILT_IN.includes(tool.name)) return tool;
+  const execute: ExtensionTool["execute"] = async (...call) => {
+    try {
+      return withRemedyText(await tool.execute(...call));
+    } catch (error) {
+      const { message = "" } = (error ?? {}) as Partial<Error>;
+      throw needsPi(message) ? new Error(`${message}\n${REMEDY}`, { cause: error }) : error;
+    }
+  };
+  return overlay(tool, { execute });
+}
+
+function withRemedyText<Result extends ExtensionToolResult>(result: Result): Result {
+  if (result?.isError !== true || !needsPi(contentText(result.content))) return result;
+  return { ...result, content: [...result.content, { type: "text", text: REMEDY }] };
+}
