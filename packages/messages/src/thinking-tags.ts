@@ -98,20 +98,31 @@ function partAtEnd(text: string, tag: string): number {
 export const TAG_CHARS = 24;
 
 const anyOpener = /<(?:seed:)?(?:think|thinking|thoughts?)>|\[think\]|◁think▷/i;
-const loneEnd = /(?:^|\n)[ \t]*(CLOSER)|(CLOSER)[ \t]*(?:\n|$)/;
 const closers = "<\\/(?:seed:)?(?:think|thinking|thoughts?)>|\\[\\/think\\]|◁\\/think▷";
-const loneCloser = new RegExp(loneEnd.source.replaceAll("CLOSER", closers), "i");
+const loneCloser = new RegExp(`(?<=^|\\n)[ \\t]*(${closers})|(${closers})[ \\t]*(?:\\n|$)`, "gi");
+
+interface UntaggedOptions {
+  /** A place before which there is no such end. Default: the beginning. */
+  from?: number;
+  /** False while more text may come: the text's end is no end of a line then. Default true. */
+  isWhole?: boolean;
+}
 
 /**
  * Finds the end of thinking that began without a tag, as where a server's template wrote the opening tag. The end stands
  * at the start or the end of a line; a tag inside a sentence is text.
- * @param from a place before which there is no such end
  */
-export function untaggedThinking(text: string, from = 0): { thinking: string; rest: string } | undefined {
-  const found = loneCloser.exec(text.slice(from));
+export function untaggedThinking(
+  text: string,
+  { from = 0, isWhole = true }: UntaggedOptions = {},
+): { thinking: string; rest: string } | undefined {
+  loneCloser.lastIndex = from;
+  const found = loneCloser.exec(text);
   if (found === null) return undefined;
-  const tag = found[1] ?? found[2] ?? "";
-  const at = from + found.index + found[0].indexOf(tag);
+  const [match, atStart, atEnd = ""] = found;
+  const tag = atStart ?? atEnd;
+  const at = found.index + match.indexOf(tag);
+  if (!isWhole && atStart === undefined && !match.endsWith("\n")) return undefined;
   const thinking = text.slice(0, at);
   const isCode = (thinking.match(/^ {0,3}(?:```|~~~)/gm) ?? []).length % 2 === 1;
   if (isCode || anyOpener.test(thinking)) return undefined;

@@ -89,23 +89,23 @@ export class AnswerBuilder {
     const last = message.content.at(-1);
     if (last?.type === "text") last.text += delta;
     else message.content.push({ type: "text", text: delta });
-    this.#separateUntagged(delta);
-    return { type: "text", contentIndex: message.content.length - 1, delta, message };
+    const separated = this.#separateUntagged(delta);
+    return separated ?? { type: "text", contentIndex: message.content.length - 1, delta, message };
   }
 
   /** The first text turns out to be thinking where its end comes without a beginning. */
-  #separateUntagged(delta: string): void {
-    const { content } = this.message;
-    const [block] = content;
-    if (content.length !== 1 || block?.type !== "text") return;
-    const found = untaggedThinking(block.text, Math.max(0, block.text.length - delta.length - TAG_CHARS));
-    if (found === undefined) return;
+  #separateUntagged(delta: string, isWhole = false): StreamEvent | undefined {
+    const { message } = this;
+    const [block, ...others] = message.content;
+    if (others.length > 0 || block?.type !== "text") return undefined;
+    const from = Math.max(0, block.text.length - delta.length - TAG_CHARS);
+    const found = untaggedThinking(block.text, { from, isWhole });
+    if (found === undefined) return undefined;
     const { thinking, rest } = found;
-    this.message.content = [
-      { type: "thinking", thinking },
-      ...(rest === "" ? [] : [{ ...block, text: rest }]),
-    ];
-    if (rest === "") this.#leading = new LeadingThinking({ isBehind: true });
+    message.content = [{ type: "thinking", thinking }, ...(rest === "" ? [] : [{ ...block, text: rest }])];
+    if (rest !== "") return { type: "text", contentIndex: 1, delta: rest, message };
+    this.#leading = new LeadingThinking({ isBehind: true });
+    return { type: "thinking", contentIndex: 0, delta: "", message };
   }
 
   /** No more text comes: adds the characters that could have become a tag. Undefined where there are none. */
@@ -113,7 +113,7 @@ export class AnswerBuilder {
     let event: StreamEvent | undefined;
     for (const piece of this.#leading.end())
       event = piece.isThinking ? this.thinking(piece.text) : this.#appendText(piece.text);
-    return event;
+    return this.#separateUntagged("", true) ?? event;
   }
 
   /** Adds to the thinking at the end, or begins a block where the last one is none; `add` begins another one. */

@@ -56,6 +56,13 @@ describe.each(Object.keys(wires) as WireName[])("%s", (api) => {
     expect(last.message.content).toEqual([thinking, yes]);
   });
 
+  test("a closing tag inside a sentence is text", async () => {
+    const text = "The tag </think> closes the block, and so on.";
+    const { shown, last } = await ask(api, [...text]);
+    expect(last.message.content).toEqual([{ type: "text", text }]);
+    expect(shown).toBe(text);
+  });
+
   test("an answer that only begins like a tag is text", async () => {
     expect(await ask(api, ["<", "thi"])).toMatchObject({ shown: "<thi", last: { type: "done" } });
   });
