@@ -24,6 +24,9 @@ import {
 /** Enough to see what it was. */
 const BEGINNING_CHARS = 8_000;
 
+/** Opens a tag that ends thinking, whatever its name. */
+const closing = /<\/|\[\/|◁\//;
+
 /** One answer as it comes in. Owner of the message that the events of its stream carry. */
 export class AnswerBuilder {
   /** The answer so far; it grows in place. */
@@ -32,6 +35,8 @@ export class AnswerBuilder {
   /** Arguments of calls that are not complete, by content index. */
   readonly #argumentTexts = new Map<number, string>();
   #leading = new LeadingThinking();
+  /** The last characters of the first text, which may begin a closing tag. */
+  #firstTextEnd = "";
   #request: RequestSize | undefined;
   #ignoredUsage: IgnoredUsage | undefined;
 
@@ -98,6 +103,10 @@ export class AnswerBuilder {
     const { message } = this;
     const [block, ...others] = message.content;
     if (others.length > 0 || block?.type !== "text") return undefined;
+    const seen = this.#firstTextEnd + delta;
+    this.#firstTextEnd = seen.slice(-TAG_CHARS);
+    // To read all of the text for each part would take the square of its length.
+    if (!closing.test(seen)) return undefined;
     const from = Math.max(0, block.text.length - delta.length - TAG_CHARS);
     const found = untaggedThinking(block.text, { from, isWhole });
     if (found === undefined) return undefined;
