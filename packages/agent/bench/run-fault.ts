@@ -15,7 +15,7 @@ export interface FaultOutcome {
   /** Of the error; absent without one. */
   code?: string;
   message?: string;
-  /** That reached the server. */
+  /** Requests that reached the server, or that a short wait ended before they did. */
   requests: number;
   /** Codes, each once, in the order in which they came. */
   notices: string[];
@@ -43,14 +43,23 @@ export async function runFault({ server, wire, fault, folder }: RunFaultOptions)
   const file = join(cwd, "session.jsonl");
   const notices = new Set<string>();
   const before = server.requests.length;
-  const place = { cwd, url: server.url, wire, onNotice: (code: string) => void notices.add(code) };
+  let retries = 0;
+  const place = {
+    cwd,
+    url: server.url,
+    wire,
+    onNotice: (code: string) => void notices.add(code),
+    onRetry: () => {
+      retries += 1;
+    },
+  };
   try {
     server.misbehave(fault);
     const result = await said(createSession({ cwd, file }), "Look at the trees.", {
       ...place,
       ...waits(fault),
     });
-    const requests = server.requests.length - before;
+    const requests = Math.max(server.requests.length - before, 1 + retries);
     server.misbehave(undefined);
     const problems = problemsOf(file);
     const next = await said(openSession(file), "Go on.", { ...place, silenceMs: longMs, contentMs: longMs });
@@ -84,10 +93,11 @@ interface Place {
   silenceMs: number;
   contentMs: number;
   onNotice: (code: string) => void;
+  onRetry: () => void;
 }
 
 async function said(session: Session, text: string, place: Place): Promise<RunResult> {
-  const { cwd, url, wire, silenceMs, contentMs, onNotice } = place;
+  const { cwd, url, wire, silenceMs, contentMs, onNotice, onRetry } = place;
   const model: CatalogueModel = {
     provider: "lab",
     id: "model-1",
@@ -101,9 +111,13 @@ async function said(session: Session, text: string, place: Place): Promise<RunRe
   };
   const settings = agentSettings({
     titles: false,
+    instructionFiles: [],
     limits: { runRequests: 6 },
   });
-  const models = new ModelClient({ retry: { maxRetries: 1, baseDelayMs: 0, silenceMs, contentMs } });
+  const models = new ModelClient({
+    retry: { maxRetries: 1, baseDelayMs: 0, silenceMs, contentMs },
+    sleep: async () => onRetry(),
+  });
   const agent = await openAgent({
     session,
     cwd,
