@@ -32,6 +32,19 @@ const escapes = "\u001b]0;owned\u0007\u001b[2J";
 let deep: unknown = {};
 for (let level = 0; level < 2_000; level += 1) deep = { a: deep };
 
+/** Tools that work, hang, end the server or flood its host. */
+const deeds = [
+  { name: "fine", inputSchema: object },
+  { name: "hang", inputSchema: object },
+  { name: "drip", inputSchema: object },
+  { name: "late", inputSchema: object },
+  { name: "hurried", inputSchema: object },
+  { name: "die", inputSchema: object },
+  { name: "storm", inputSchema: object },
+  { name: "cancelled", inputSchema: object },
+  { name: "flood", inputSchema: object },
+];
+
 /** Tools of the liar. */
 const lies = [
   { name: "fine", description: `Fine.${escapes}`, inputSchema: object, title: `F${escapes}ine` },
@@ -67,14 +80,6 @@ const lies = [
     },
   },
   { name: "unkept", inputSchema: object, outputSchema: { type: "object" } },
-  { name: "hang", inputSchema: object },
-  { name: "drip", inputSchema: object },
-  { name: "late", inputSchema: object },
-  { name: "hurried", inputSchema: object },
-  { name: "die", inputSchema: object },
-  { name: "storm", inputSchema: object },
-  { name: "cancelled", inputSchema: object },
-  { name: "flood", inputSchema: object },
 ];
 
 const png =
@@ -137,11 +142,13 @@ function list(fault: Fault, cursor: string | undefined, answer: (result: unknown
       return answer({ tools, nextCursor: String(page + 1) });
     }
     case "restless":
-      return answer({ tools: [{ name: `v${lists}`, inputSchema: object }, ...lies.slice(-4)] });
+      return answer({ tools: [{ name: `v${lists}`, inputSchema: object }, ...deeds.slice(-4)] });
     case "two-lists":
       return answer({ tools: "none" });
-    default:
+    case "liar":
       return answer({ tools: lies });
+    default:
+      return answer({ tools: deeds });
   }
 }
 

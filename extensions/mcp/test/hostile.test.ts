@@ -153,16 +153,16 @@ test("a server that lies has the tools that can be used offered, and the others 
 test.each(["stdio", "HTTP"])(
   "a server over %s that dies or floods ends that call alone, and is there at the next",
   async (transport) => {
-    await using server = await hostileOverHttp("liar", "text/event-stream");
+    await using server = await hostileOverHttp("fatal", "text/event-stream");
     await using mcp = await openMcpSession(
-      { liar: transport === "HTTP" ? { url: server.url } : over("liar") },
+      { fatal: transport === "HTTP" ? { url: server.url } : over("fatal") },
       {
         model: { contextWindow: 1_000_000 },
         answers: [
-          calling(["mcp__liar__die"]),
-          calling(["mcp__liar__fine"]),
-          calling(["mcp__liar__flood"]),
-          calling(["mcp__liar__fine"]),
+          calling(["mcp__fatal__die"]),
+          calling(["mcp__fatal__fine"]),
+          calling(["mcp__fatal__flood"]),
+          calling(["mcp__fatal__fine"]),
           "Done.",
         ],
       },
@@ -182,7 +182,7 @@ test.each(["stdio", "HTTP"])(
     expect(mcp.notices.filter((notice) => notice.includes("larger than 32 MB"))).toHaveLength(1);
     if (transport === "stdio")
       expect(mcp.notices).toContain(
-        "MCP: liar disconnected: The server was stopped by a signal. The next call reconnects.",
+        "MCP: fatal disconnected: The server was stopped by a signal. The next call reconnects.",
       );
     await mcp.session.close();
     expect(startedWith(hostile)).toEqual([]);

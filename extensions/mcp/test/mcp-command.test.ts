@@ -44,7 +44,7 @@ test("reports that large tools are found by search", async () => {
 });
 
 test("a server is switched off and on for the session, and connected anew", async () => {
-  await using open = await openMcpSession({ offers: offeringProgram });
+  await using open = await openMcpSession({ offers });
   await open.session.command("/mcp off offers");
   expect(last(open)).toBe("Turned offers off for this session.");
   await open.session.command("/mcp on offers");
@@ -95,8 +95,11 @@ async function openTerminal(servers: object, ...wanted: string[]) {
   return Object.assign(open, { asked });
 }
 
+/** A server whose entry has a key needs no login. */
+const withKey = () => ({ ...offers, headers: { authorization: "Bearer key" } });
+
 test("in the terminal: a list of servers leads to the actions of one", async () => {
-  await using open = await openTerminal({ offers: offeringProgram, broken }, "offers", "Reconnect");
+  await using open = await openTerminal({ offers: withKey(), broken }, "offers", "Reconnect");
   await open.session.command("/mcp");
   const [servers, actions] = open.asked;
   expect(servers!.title).toMatch(

@@ -25,7 +25,7 @@ function server(entry: object, options: Omit<McpServerOptions, "config"> = {}): 
 }
 
 test("while somebody is asked a question of the server, its calls do not run out of time", async () => {
-  await using one = server(script(hostile, "liar"));
+  await using one = server(script(hostile, "fatal"));
   await one.connect();
   expect(one.state).toBe("ready");
   Object.assign(one.config, { timeoutMs: 100 });
@@ -37,7 +37,7 @@ test("while somebody is asked a question of the server, its calls do not run out
 });
 
 test("what changes is told, and a server that is closed stays closed", async () => {
-  await using one = server(script(hostile, "liar"));
+  await using one = server(script(hostile, "fatal"));
   const states: string[] = [];
   const undo = one.on(() => void states.push(one.state));
   await Promise.all([one.connect(), one.connect()]);
@@ -156,7 +156,7 @@ test("a server over HTTP that is gone is lost until it is back", async () => {
 });
 
 test("a call that hangs, or drips progress without an end, ends with an answer for the model", async () => {
-  await using one = server(script(hostile, "liar"));
+  await using one = server(script(hostile, "fatal"));
   await one.connect();
   Object.assign(one.config, { timeoutMs: 50 });
   await expect(one.callTool("hang", {}, { signal })).rejects.toThrow(
@@ -185,7 +185,7 @@ test("a server over HTTP that answers nothing after its greeting fails to connec
 });
 
 test("progress that comes in one piece with the result is shown", async () => {
-  await using program = server(script(hostile, "liar"));
+  await using program = server(script(hostile, "fatal"));
   await using sse = await hurriedOverSse();
   await using remote = server({ url: sse.url, isSse: true });
   for (const one of [program, remote]) {
