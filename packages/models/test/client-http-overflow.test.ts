@@ -98,11 +98,15 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
     expect(counted.end).toMatchObject({ failure: { kind: "inputTooLong", presumed: true } });
   });
 
-  test("413 with an image is too many bytes", async () => {
+  test("413 leaves an image out, and is an overflow if the text alone is refused too", async () => {
     const image = { type: "image" as const, data: "aGVsbG8=", mimeType: "image/png" };
     const withImage = { messages: [{ role: "user" as const, content: [image], timestamp: 0 }] };
-    const { end } = await ask(api, [wire.error(413, "Payload Too Large")], {}, withImage);
-    expect(end).toMatchObject({ failure: { kind: "bytesTooLarge", status: 413 } });
+    const { end, server } = await ask(api, [wire.error(413, "Payload Too Large")], {}, withImage);
+    expect(end).toMatchObject({ failure: { kind: "inputTooLong", presumed: true, status: 413 } });
+    expect(server.requests.map(({ body }) => JSON.stringify(body).includes(image.data))).toEqual([
+      true,
+      false,
+    ]);
   });
 
   test("a cap that is too large is lowered", async () => {
