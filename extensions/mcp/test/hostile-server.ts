@@ -21,7 +21,16 @@ export interface Wire {
 }
 
 /** What it does wrong, by its name in the tests. */
-export type Fault = "mute" | "old" | "endless" | "loud" | "liar" | "restless" | "torrent" | "two-lists";
+export type Fault =
+  | "mute"
+  | "old"
+  | "endless"
+  | "loud"
+  | "liar"
+  | "fatal"
+  | "restless"
+  | "torrent"
+  | "two-lists";
 
 /** Rounds of three messages in a storm. */
 export const STORM_ROUNDS = 500;
