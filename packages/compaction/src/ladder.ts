@@ -201,8 +201,10 @@ export function usageOf({ cost: { usage } }: Run, summary: PlannedSummary | unde
 
 /** US dollars of these requests; null where nobody knows what they cost. */
 export function costUsdOf(run: Run, summary: PlannedSummary | undefined): number | null {
-  const usd = usageOf(run, summary)?.cost.total ?? 0;
-  return usd === 0 && run.cost.requests > 0 && run.summariser?.isFree !== true ? null : usd;
+  const { cost, isUncounted } = usageOf(run, summary) ?? {};
+  const usd = cost?.total ?? 0;
+  const isUnknown = isUncounted === true || (usd === 0 && run.cost.requests > 0);
+  return isUnknown && run.summariser?.isFree !== true ? null : usd;
 }
 
 /** True where a summary is wanted and not made yet. */

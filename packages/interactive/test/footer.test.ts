@@ -37,6 +37,11 @@ describe("the footer", () => {
     expect(uncounted).not.toContain("%");
   });
 
+  test("says that a cost is unknown, or only a part of it is known", () => {
+    expect(shown(80, { costUsd: 0, isCostPartial: true, isCostUnknown: true })).toContain("cost unknown");
+    expect(shown(120, { isCostPartial: true })).toContain("at least $0.42");
+  });
+
   test("shows the tokens in and out only where there is room", () => {
     const used = { sent: 1_234_567, got: 41_000, cachedShare: 0.874 };
     expect(shown(110, { used })).toContain("$0.42  ↑1.2M ↓41k 87% cached");

@@ -94,7 +94,7 @@ export default async function bench(): Promise<BenchTable[]> {
 }
 
 function recordingOf(messages: readonly Message[], countRatio: number): Recording {
-  const recorded = { requests: 0, sentTokens: 0, usd: 0, compactions: 0 };
+  const recorded = { requests: 0, sentTokens: 0, usd: 0, uncounted: 0, compactions: 0 };
   return { messages, model: undefined, fixedTokens: FIXED_TOKENS, countRatio, recorded };
 }
 

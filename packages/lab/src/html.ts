@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { costPhrase } from "@bonsai-agent/messages";
 import { count, counted, duration, usdText } from "@bonsai-agent/messages/numbers";
 import { compactionCount, type LabRun, type PolicyResult } from "./run.ts";
 
@@ -19,7 +20,7 @@ export function labHtml(run: LabRun): string {
 <style>${STYLE}</style></head>
 <body><main>
 <h1>${escaped(title)}</h1>
-<p>Recorded: ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")}, ${usdText(recorded.usd)}.</p>
+<p>Recorded: ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")}, ${costPhrase(recorded)}.</p>
 ${notes.map((text) => `<p>${escaped(text)}</p>`).join("\n")}
 ${tableHtml(policies)}
 <h2>Context over time</h2>

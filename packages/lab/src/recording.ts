@@ -1,5 +1,6 @@
 import { compactionSettings, manifestOf, readContext } from "@bonsai-agent/compaction";
 import {
+  answerUsage,
   byScriptEstimator,
   type CacheRules,
   type Calibration,
@@ -39,6 +40,8 @@ export interface RecordedTotals {
   sentTokens: number;
   /** Of answers and summaries, where it is known. */
   usd: number;
+  /** Answers and summaries whose server did not count all tokens. */
+  uncounted: number;
   compactions: number;
 }
 
@@ -73,6 +76,9 @@ export function recordingOf(session: Session, leafId: string | null = session.le
       sentTokens: sumOf(answers.map(({ usage }) => (usage === undefined ? 0 : promptTokens(usage)))),
       usd:
         sumOf(answers.map(({ usage }) => usage?.cost?.total ?? 0)) + sumOf(summaries.map(({ usd }) => usd)),
+      uncounted: [...answers.map(answerUsage), ...summaries.map(({ usage }) => usage)].filter(
+        (usage) => usage?.isUncounted === true,
+      ).length,
       compactions: summaries.length,
     },
   };

@@ -1,3 +1,4 @@
+import type { KnownCost } from "@bonsai-agent/messages";
 import { add, type ClassTokens, noTokens } from "./bill.ts";
 import type { Policy } from "./policies.ts";
 import { type MissedPrefixes, missedPrefixes, type RecordedTotals } from "./recording.ts";
@@ -14,7 +15,7 @@ export type Day = Omit<ReplayOptions, "settings"> &
 export interface LabRun {
   sessions: number;
   /** As recorded; `missed` is what no replay knows. */
-  recorded: RecordedTotals & { missed: MissedPrefixes };
+  recorded: RecordedTotals & Pick<KnownCost, "certainty"> & { missed: MissedPrefixes };
   /** Models whose prices or window are not known: those of a middling one stand for them. */
   assumed: string[];
   policies: PolicyResult[];
@@ -66,16 +67,17 @@ export async function playPolicies(
 }
 
 function recordedOf(days: readonly Day[]): LabRun["recorded"] {
-  const total = { requests: 0, sentTokens: 0, usd: 0, compactions: 0 };
+  const total = { requests: 0, sentTokens: 0, usd: 0, uncounted: 0, compactions: 0 };
   const missed = { requests: 0, tokens: 0, usd: 0 };
   for (const day of days) {
     const { recorded } = day.recording;
-    for (const name of ["requests", "sentTokens", "usd", "compactions"] as const)
+    for (const name of ["requests", "sentTokens", "usd", "uncounted", "compactions"] as const)
       total[name] += recorded[name];
     const own = missedPrefixes(day.recording, day);
     for (const name of ["requests", "tokens", "usd"] as const) missed[name] += own[name];
   }
-  return { ...total, missed };
+  const certainty = total.uncounted === 0 ? "known" : total.usd > 0 ? "atLeast" : "unknown";
+  return { ...total, certainty, missed };
 }
 
 function resultOf(policy: string, replays: readonly Replay[]): PolicyResult {

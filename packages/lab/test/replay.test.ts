@@ -55,7 +55,7 @@ function day(turns: number, resultChars = 4_000): Message[] {
 function recorded(messages: readonly Message[]): Recording {
   return {
     ...{ messages, model: undefined, fixedTokens: 2_000, countRatio: 1 },
-    recorded: { requests: 0, sentTokens: 0, usd: 0, compactions: 0 },
+    recorded: { requests: 0, sentTokens: 0, usd: 0, uncounted: 0, compactions: 0 },
   };
 }
 

@@ -32,7 +32,7 @@ function day(seed: number, { looksBack }: { looksBack: boolean }) {
       { ...answer, content: [{ type: "text", text: "Read." }], timestamp: at + 3_000 },
     ] as Message[];
   }).flat();
-  const recorded = { requests: 56, sentTokens: 0, usd: 0, compactions: 0 };
+  const recorded = { requests: 56, sentTokens: 0, usd: 0, uncounted: 0, compactions: 0 };
   const recording = { messages, model: undefined, fixedTokens: 2_000, countRatio: 1, recorded };
   return { recording, prices, windowTokens: 200_000 };
 }

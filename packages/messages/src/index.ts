@@ -1,3 +1,4 @@
+export { answerUsage } from "./answer-usage.ts";
 export {
   byScript,
   byScriptEstimator,

@@ -47,6 +47,7 @@ export const usageSchema = z.looseObject({
   cacheWrite1h: z.number().optional(),
   reasoning: z.number().optional(),
   totalTokens: z.number().optional(),
+  isUncounted: z.literal(true).optional(),
   cost: usageCostSchema,
 });
 

@@ -22,6 +22,8 @@ export interface Usage {
   reasoning?: number | undefined;
   /** Absent in old recordings: then the sum of the four counts. */
   totalTokens?: number | undefined;
+  /** True if the server counted nothing or only a part: the counts and the cost are lower bounds. */
+  isUncounted?: true | undefined;
   cost: UsageCost;
 }
 
@@ -79,6 +81,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
     ...partSum("cacheWrite1h", a, b),
     ...partSum("reasoning", a, b),
     totalTokens: contextTokens(a) + contextTokens(b),
+    ...((a.isUncounted || b.isUncounted) && { isUncounted: true as const }),
     cost: addCost(a.cost, b.cost),
   };
 }
@@ -107,7 +110,7 @@ export interface KnownCost {
   /** US dollars of the requests whose cost is known. */
   usd: number;
   /**
-   * `known`: of all. `atLeast`: some used tokens whose price is not known. `unknown`: all that used tokens did.
+   * `known`: of all. `atLeast`: some used tokens that were not counted, or whose price is not known. `unknown`: all did.
    */
   certainty: "known" | "atLeast" | "unknown";
   /** True where tokens were used, by models alone that are known to be free. Default false. */
@@ -136,19 +139,19 @@ export function isFreeModel({
 
 /**
  * Adds up what requests cost. A request's cost is known when it has one, when it used nothing, and when its model
- * is known to be free; tokens without a cost have an unknown one.
+ * is known to be free; tokens without a cost, and requests that nobody counted, have an unknown one.
  */
 export class CostSum {
   #usd = 0;
-  /** The models of requests that used tokens and have no cost. */
+  /** The models of requests that used tokens and have no cost, or only a part of it. */
   readonly #unpriced = new Set<string | undefined>();
 
   /** @param model `provider/model`, where it is known. */
   add(usage: Usage | undefined, model?: string): void {
     if (usage === undefined) return;
-    const usd = usage.cost?.total;
-    if (typeof usd === "number" && Number.isFinite(usd) && usd > 0) this.#usd += usd;
-    else if (contextTokens(usage) > 0) this.#unpriced.add(model);
+    const usd = count(usage.cost?.total);
+    this.#usd += usd;
+    if (usage.isUncounted === true || (usd === 0 && contextTokens(usage) > 0)) this.#unpriced.add(model);
   }
 
   /** Adds what another sum has. */

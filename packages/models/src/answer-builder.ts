@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import {
   type AssistantContent,
   type AssistantMessage,
+  answerUsage,
   emptyUsage,
   LeadingThinking,
   type StopReason,
@@ -202,6 +203,11 @@ export class AnswerBuilder {
       totalTokens: input + output + cacheRead + cacheWrite,
       cost: usageCost(usage, this.#model.usdPerMillionTokens),
     };
+  }
+
+  /** Marks the usage of an answer whose server did not count all of it. */
+  endUsage(): void {
+    this.message.usage = answerUsage(this.message);
   }
 
   /** Leaves only the beginning of an answer that had no end: all of it would fill the context and the session's file. */

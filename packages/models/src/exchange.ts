@@ -72,6 +72,7 @@ export class Exchange {
       } catch (error) {
         failure = this.#failure(error);
       }
+      answer.endUsage();
       this.#notifyIgnoredUsage(answer.ignoredUsage);
       if (failure === undefined) {
         if (this.#sent?.hasDroppedThinking) this.#host.refusedThinking.add(this.#request);
@@ -172,7 +173,8 @@ export class Exchange {
     try {
       this.#believe(this.#host.windows.learn(this.#model, failure, this.#sent?.acceptedTokens));
       const remedy = await this.#change(failure);
-      if (remedy === "again" && promptTokens(usage) + usage.output > 0) this.#request.onVoidedUsage?.(usage);
+      const hasUsage = promptTokens(usage) + usage.output > 0 || usage.isUncounted === true;
+      if (remedy === "again" && hasUsage) this.#request.onVoidedUsage?.(usage);
       return remedy;
     } catch (error) {
       return this.#isAborted ? "aborted" : this.#failure(error);

@@ -15,6 +15,13 @@ describe.each(wires)("over HTTP, %s:", (api, wire) => {
     expect(server.requests[0]!.path).toBe(wire.path);
   });
 
+  test("an answer without counts is marked as uncounted", async () => {
+    const { chunks = [], ...reply } = wire.text("yes");
+    const uncounted = chunks.map((chunk) => String(chunk).replaceAll('"usage"', '"other"'));
+    const { end } = await ask(api, [{ ...reply, chunks: uncounted }]);
+    expect(end.message.usage).toMatchObject({ isUncounted: true, cost: { total: 0 } });
+  });
+
   test("429 with retry-after, then an answer", async () => {
     const { end, waits } = await ask(api, [
       wire.error(429, "Slow down", { "retry-after": "7" }),

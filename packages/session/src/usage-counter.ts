@@ -1,4 +1,4 @@
-import { addUsage, CostSum, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import { addUsage, answerUsage, CostSum, emptyUsage, type Usage } from "@bonsai-agent/messages";
 import type { Entry } from "./entry.ts";
 
 /** Adds up what was asked of models for the entries of a session: answers, tools, summaries, side requests. Keeps no entry. */
@@ -32,8 +32,9 @@ function usageOf(entry: Entry): Usage {
   if (entry.type === "message") {
     const { message } = entry;
     // A tool's own requests: those of a sub-agent.
-    const isAsked = message?.role === "assistant" || message?.role === "toolResult";
-    return wholeUsage(isAsked ? message.usage : undefined);
+    if (message?.role === "toolResult") return wholeUsage(message.usage);
+    if (message?.role !== "assistant") return emptyUsage();
+    return answerUsage({ ...message, usage: wholeUsage(message.usage) });
   }
   return wholeUsage("usage" in entry ? entry.usage : undefined);
 }
@@ -42,7 +43,7 @@ function usageOf(entry: Entry): Usage {
 function wholeUsage(usage: Partial<Usage> | undefined): Usage {
   const none = emptyUsage();
   const cost = { ...none.cost, ...numbersOf(usage?.cost) };
-  return { ...none, ...numbersOf(usage), cost };
+  return { ...none, ...numbersOf(usage), ...(usage?.isUncounted === true && { isUncounted: true }), cost };
 }
 
 function numbersOf(value: unknown): Record<string, number> {

@@ -13,6 +13,7 @@ import {
   playPolicies,
   tooLargeText,
 } from "@bonsai-agent/lab";
+import { costPhrase } from "@bonsai-agent/messages";
 import { wrongUsage } from "../failure.ts";
 import { daysOf, named } from "./lab-days.ts";
 import { policiesOf } from "./lab-policies.ts";
@@ -80,7 +81,7 @@ function labView(run: LabRun, width: number): Line[] {
   const { sessions, recorded, policies } = run;
   return [
     ...paragraph(
-      `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")} and ${usd(recorded.usd)} as recorded. Replayed:`,
+      `${counted(sessions, "session")}, ${counted(recorded.requests, "request")}, ${counted(recorded.compactions, "compaction")} and ${costPhrase(recorded)} as recorded. Replayed:`,
       width,
     ),
     [""],

@@ -152,7 +152,7 @@ export function* showView(options: ShowViewOptions): Generator<Line> {
   yield [span(report.name ?? basename(report.file), ["bold", "green"])];
   yield* facts(options);
   yield* section("Entries", entryRows(kinds, width), width);
-  if (report.usage.cost.total > 0 || contextTokens(report.usage) > 0)
+  if (report.cost.certainty !== "known" || report.usage.cost.total > 0 || contextTokens(report.usage) > 0)
     yield* section("Usage", usageRows(report), width);
   yield* fileListLines("Files modified", report.modifiedFiles, width);
   yield* fileListLines("Files read", report.readFiles, width);

@@ -1,7 +1,7 @@
 import type { AgentHost } from "@bonsai-agent/app/agent-host";
 import { FactCounter, freeAmong } from "@bonsai-agent/app/session-facts";
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
-import { knownUsd, type Message, toolCalls } from "@bonsai-agent/messages";
+import { type Message, toolCalls } from "@bonsai-agent/messages";
 import type { CompactionEntry, Entry, Session } from "@bonsai-agent/session";
 import { asStored, isLeafRecord } from "@bonsai-agent/session/host";
 
@@ -40,6 +40,7 @@ export function piStats({ agent: { session, state }, app }: AgentHost): object {
     messages.toolCalls += toolCalls(entry.message).length;
   }
   const { usage, cost } = counter.facts();
+  const { usd, certainty } = cost.cost(freeAmong([...app.models.catalogue.models, state.model]));
   const { input, output, cacheRead, cacheWrite } = usage;
   const { tokens, windowTokens = 0, percent = null } = state.context;
   return {
@@ -47,7 +48,8 @@ export function piStats({ agent: { session, state }, app }: AgentHost): object {
     sessionId: session.id,
     ...messages,
     tokens: { input, output, cacheRead, cacheWrite, total: input + output + cacheRead + cacheWrite },
-    cost: knownUsd(cost.cost(freeAmong([...app.models.catalogue.models, state.model]))) ?? 0,
+    cost: usd,
+    costCertainty: certainty,
     contextUsage: { tokens, contextWindow: windowTokens, percent },
   };
 }

@@ -127,6 +127,7 @@ export class FooterSource {
       ...this.#contextOf(session, state),
       costUsd: cost.usd,
       isCostPartial: cost.certainty !== "known",
+      isCostUnknown: cost.certainty === "unknown" && model.usdPerMillionTokens !== undefined,
       isSummarising: background.isUnderway,
       used: usedTokens(this.cost.usage),
       statuses,

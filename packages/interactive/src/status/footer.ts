@@ -53,6 +53,8 @@ export interface FooterFacts {
   costUsd: number;
   /** True where more was spent than is known. Default: false. */
   isCostPartial?: boolean | undefined;
+  /** True if nothing is known of the cost of a model with prices. Default: false. */
+  isCostUnknown?: boolean | undefined;
   /** Tokens of all requests, and the share of the input that came from the cache, 0 to 1. Absent before the first. */
   used?: { sent: number; got: number; cachedShare: number } | undefined;
   /** True while a summary is made ahead of its compaction. Default: false */
@@ -99,8 +101,10 @@ function workParts(facts: FooterFacts, { style }: Theme): Part[] {
   return parts;
 }
 
-/** A cost that is not known at all is no news at the bottom: `/session` shows it. */
-function costParts({ costUsd: usd, isCostPartial = false }: FooterFacts, style: Theme["style"]): Part[] {
+/** The unknown cost of a model without prices is no news at the bottom: `/session` shows it. */
+function costParts(facts: FooterFacts, style: Theme["style"]): Part[] {
+  const { costUsd: usd, isCostPartial = false, isCostUnknown } = facts;
+  if (isCostUnknown) return [left(style.muted, ["cost unknown", 4])];
   if (usd <= 0) return [];
   const text = costText({ usd, certainty: isCostPartial ? "atLeast" : "known" });
   return [

@@ -1,0 +1,32 @@
+import type { AssistantMessage } from "./message.ts";
+import { outputTokens, promptTokens, type Usage } from "./usage.ts";
+
+/** No token is so long, on average over an answer. */
+const MAX_TOKEN_CHARS = 50;
+
+/**
+ * The usage of an answer, marked as uncounted if it cannot be all: an answer that has content without a single token, or
+ * far more text than its tokens can hold. A scenario's author decides for its answers.
+ */
+export function answerUsage(answer: AssistantMessage): Usage {
+  const { api, usage } = answer;
+  if (usage === undefined || usage.isUncounted === true || api === "scripted") return usage;
+  const chars = contentChars(answer);
+  const isCounted = promptTokens(usage) > 0 && chars <= MAX_TOKEN_CHARS * outputTokens(usage);
+  return chars === 0 || isCounted ? usage : { ...usage, isUncounted: true };
+}
+
+function contentChars({ content }: AssistantMessage): number {
+  const blocks = Array.isArray(content) ? content : [];
+  return blocks.reduce((sum, block) => {
+    if (block?.type === "text") return sum + textLength(block.text);
+    if (block?.type === "thinking") return sum + textLength(block.thinking);
+    if (block?.type !== "toolCall") return sum;
+    const values = Object.values(block.arguments ?? {}).map(textLength);
+    return values.reduce((all, each) => all + each, sum + textLength(block.name));
+  }, 0);
+}
+
+function textLength(text: unknown): number {
+  return typeof text === "string" ? text.length : 0;
+}
