@@ -4,6 +4,7 @@ import {
   byScriptEstimator,
   emptyUsage,
   redactSecrets,
+  reportedUsage,
   type TokenEstimator,
   type Usage,
 } from "@bonsai-agent/messages";
@@ -21,6 +22,7 @@ import {
 } from "./branch-carry-over.ts";
 import { type Budgets, budgetsFor, maxSummaryTokens, mostAnswerTokens, requestCapacity } from "./budget.ts";
 import { summaryDetails, summaryOfDetails } from "./carry-over.ts";
+import type { BeforeTreeResult } from "./events.ts";
 import { isMadeHere, messageOf } from "./outcome.ts";
 import { clipUntil, serialise } from "./serialise.ts";
 import { type CompactionSettings, compactionSettings } from "./settings.ts";
@@ -162,13 +164,17 @@ function partTokens(
   return Math.min(ownTokens, mostTokens, readable < SMALLEST_BRANCH_TOKENS ? mostTokens : readable);
 }
 
+type GivenSummary = NonNullable<BeforeTreeResult["summary"]>;
+
 /** An extension's summary of a branch: it is prose, but for what was made here and stands in it as it was. */
-export function givenBranchSummary<Given extends { summary: string; details?: unknown }>(
-  asGiven: Given,
-  branch: Pick<Branch, "isMerge">,
-): Given {
-  const given = { ...asGiven, summary: redactSecrets(asGiven.summary) };
-  const { details } = given;
+export function givenBranchSummary(asGiven: GivenSummary, branch: Pick<Branch, "isMerge">): GivenSummary {
+  const { details } = asGiven;
+  const usage = reportedUsage(asGiven.usage);
+  const given = {
+    summary: redactSecrets(asGiven.summary),
+    ...(details !== undefined && { details }),
+    ...(usage && { usage }),
+  };
   if (!isMadeHere(details)) return { ...given, summary: inert(given.summary) };
   const { carried } = summaryOfDetails(details)!;
   const changed = changedBranchSummary(given.summary, branchBlocks(carried), branchFrame(branch));

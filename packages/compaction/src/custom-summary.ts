@@ -1,4 +1,4 @@
-import { BonsaiError, jsonText, type Message } from "@bonsai-agent/messages";
+import { BonsaiError, jsonText, type Message, reportedUsage } from "@bonsai-agent/messages";
 import { inert } from "@bonsai-agent/messages/marks";
 import type { Entry } from "@bonsai-agent/session";
 import {
@@ -126,7 +126,8 @@ function preparationOf(state: LadderState, run: Run): CompactionPreparation {
  * @throws BonsaiError when it is empty, or its first kept entry is not in the context or no legal cut.
  */
 function customSummary(state: LadderState, compaction: CustomCompaction, run: Run): LadderState {
-  const { firstKeptEntryId, details, usage } = compaction;
+  const { firstKeptEntryId, details } = compaction;
+  const usage = reportedUsage(compaction.usage);
   checkCustomSummary("session_before_compact", compaction.summary);
   const summary = withoutSecrets(compaction.summary, run);
   checkCut(state, firstKeptEntryId);

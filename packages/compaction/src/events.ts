@@ -1,6 +1,6 @@
 import type { SaidMessage } from "@bonsai-agent/digest";
 import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from "@bonsai-agent/lifecycle";
-import type { Message, Usage } from "@bonsai-agent/messages";
+import { isRecord, isTooDeep, type Message, type Usage } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
 import { checkCarryOver, type ExtensionCarryOver } from "./carry-over.ts";
 import type { FileOperations } from "./files.ts";
@@ -28,7 +28,26 @@ function isResultOf<Result>(fields: ResultFields<Result>): (value: object) => bo
 
 const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 const isText = (value: unknown): boolean => typeof value === "string";
-const isObject = (value: unknown): boolean => typeof value === "object" && value !== null;
+/** A summary of an extension, as far as its parts must be what they should be to be stored. */
+function isSummary(value: unknown): boolean | string {
+  if (!isRecord(value)) return "a summary that is not an object";
+  if (!isStorable(value) || !isStorable(value.details))
+    return "a summary with parts that cannot be stored as JSON";
+  const { usage, carry } = value;
+  if (usage !== undefined && usage !== null && !isRecord(usage))
+    return "a summary with a usage that is not an object";
+  return carry === undefined || isTextList(carry) || "a summary with a carry that is not a list of texts";
+}
+
+function isStorable(value: unknown): boolean {
+  try {
+    return value === undefined || (!isTooDeep(value) && JSON.stringify(value) !== undefined);
+  } catch {
+    // A circle, a BigInt, or a getter that throws.
+    return false;
+  }
+}
+
 const isTextList = (value: unknown): boolean => Array.isArray(value) && value.every(isText);
 
 /** What a compaction is about to do. Read-only. */
@@ -258,7 +277,7 @@ export const compactionEventRules: EventRules<CompactionEvents> = {
   session_mask: notify,
   session_before_compact: {
     ...cancellable<BeforeCompactResult>(
-      { cancel: isBoolean, reason: isText, compaction: isObject, carryOver: checkCarryOver },
+      { cancel: isBoolean, reason: isText, compaction: isSummary, carryOver: checkCarryOver },
       ["compaction"],
     ),
     refusal: (error) => ({ cancel: true, reason: messageOf(error) }),
@@ -271,7 +290,7 @@ export const compactionEventRules: EventRules<CompactionEvents> = {
     ...cancellable<BeforeTreeResult>(
       {
         cancel: isBoolean,
-        summary: isObject,
+        summary: isSummary,
         customInstructions: isText,
         replaceInstructions: isBoolean,
         label: isText,

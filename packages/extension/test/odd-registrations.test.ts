@@ -29,6 +29,39 @@ test("what a tool gives beside its content is stored as far as it can be", async
   expect(stored).not.toHaveProperty("message.usage");
 });
 
+test("a tool's odd progress and a usage without cost do not end its call", async () => {
+  await using session = await openTestSession({
+    extensions: (bonsai) =>
+      void bonsai.registerTool({
+        ...saying("odd"),
+        execute: async (_id, _input, _signal, onUpdate) => {
+          const odd = [
+            {},
+            null,
+            5,
+            { content: 5 },
+            { content: [null, 5, { type: "text" }] },
+            { content: null },
+          ];
+          for (const partial of odd) onUpdate?.(partial as never);
+          return { content: [{ type: "text", text: "done" }], usage: { input: 7, output: 3 } } as never;
+        },
+      }),
+    answers: [{ calls: [{ name: "odd" }] }, "Done."],
+  });
+  expect(await session.prompt("Go.")).toMatchObject({ status: "done" });
+  const stored = session.session
+    .path()
+    .find((entry) => entry.type === "message" && entry.message.role === "toolResult");
+  expect(stored).toMatchObject({
+    message: {
+      content: [{ text: "done" }],
+      isError: false,
+      usage: { input: 7, output: 3, cost: { total: 0 } },
+    },
+  });
+});
+
 describe.each([20_000, 1_000_000])("what is nested %i levels deep", (levels) => {
   let deep: unknown[] = [];
   for (let level = 0; level < levels; level += 1) deep = [deep];

@@ -379,3 +379,22 @@ test.each([
     });
   },
 );
+
+test.each([null, undefined, 5, "many", [1], { input: "12" }])(
+  "a provider's setUsage(%j) does not end the answer",
+  async (counts) => {
+    const { register, ask } = await stage();
+    register("mine", {
+      models,
+      stream: async function* (_request, own) {
+        own.setUsage(counts as never);
+        yield own.text("Here.");
+        own.stop("stop");
+      } as NonNullable<Parameters<typeof register>[1]["stream"]>,
+    });
+    expect((await ask("mine/m")).final).toMatchObject({
+      type: "done",
+      message: { content: [{ text: "Here." }], usage: { totalTokens: 0 } },
+    });
+  },
+);

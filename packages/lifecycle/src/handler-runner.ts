@@ -231,7 +231,7 @@ export class DecisionRun {
     if (outcome.status === "threw") return failsClosed ? rule.refusal(outcome.error) : undefined;
     const value = outcome.status === "returned" ? outcome.value : undefined;
     if (value === undefined || value === null) return undefined;
-    const verdict = isFields(value) && (rule.isResult?.(value, this.#payload) ?? true);
+    const verdict = isFields(value) && this.#verdict(value);
     if (isFields(value) && verdict === true) return value;
     const received = typeof verdict === "string" ? verdict : described(value);
     const { source } = handler;
@@ -249,6 +249,15 @@ export class DecisionRun {
           new TypeError(`${source} returned ${received} from ${event}, which is not a valid answer.`),
         )
       : undefined;
+  }
+
+  /** A getter of the answer may throw. */
+  #verdict(value: Fields): boolean | string {
+    try {
+      return this.#options.rule.isResult?.(value, this.#payload) ?? true;
+    } catch (error) {
+      return `an answer that cannot be read (${errorText(error)})`;
+    }
   }
 
   #add(proposed: Fields, source: string): void {

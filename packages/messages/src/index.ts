@@ -106,6 +106,7 @@ export {
   knownUsd,
   MAX_REQUEST_TOKENS,
   promptTokens,
+  reportedUsage,
   type Usage,
   type UsageCost,
   usualCacheRules,

@@ -86,6 +86,16 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
+/** A usage as other code reports it: missing and odd counts are 0. Undefined where it has no count at all. */
+export function reportedUsage(value: unknown): Usage | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  const reported = value as Usage;
+  const { input, output, cacheRead, cacheWrite, totalTokens: all } = reported;
+  if (![input, output, cacheRead, cacheWrite, all].some(Number.isFinite)) return undefined;
+  const { totalTokens, ...counted } = addUsage(emptyUsage(), reported);
+  return all === undefined ? counted : { ...counted, totalTokens };
+}
+
 function partSum(part: "cacheWrite1h" | "reasoning", a: Usage, b: Usage): Partial<Usage> {
   const isKnown = a[part] !== undefined || b[part] !== undefined;
   return isKnown ? { [part]: count(a[part]) + count(b[part]) } : {};

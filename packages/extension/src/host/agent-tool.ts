@@ -1,5 +1,6 @@
 import { type Tool, ToolRegistry, type ToolResult } from "@bonsai-agent/agent";
-import { usageSchema } from "@bonsai-agent/messages/schemas";
+import { contentBlocks, reportedUsage, type UserContent } from "@bonsai-agent/messages";
+import { userContentSchema } from "@bonsai-agent/messages/schemas";
 import type { ExtensionTool } from "../api/extension-tool.ts";
 import { tidyError } from "../load/generation.ts";
 import { readableError } from "../load/thrown-error.ts";
@@ -89,7 +90,7 @@ function agentTool(tool: ExtensionTool, runtime: ExtensionRuntime): Tool {
     async execute({ toolCallId, input, signal, onUpdate }) {
       const update = (partial: unknown) => {
         const result = toolResultOf(partial);
-        if (result !== undefined) onUpdate(result);
+        if (result !== undefined) onUpdate({ ...result, content: soundBlocks(result.content) });
       };
       const context = runtime.context(signal);
       const returned: unknown = await called(runtime, () =>
@@ -127,13 +128,19 @@ function toolResultOf(returned: unknown): ToolResult | undefined {
   return { ...others, content: typeof given === "string" ? [{ type: "text", text: given }] : content };
 }
 
+function soundBlocks(content: unknown): UserContent[] {
+  const blocks = contentBlocks(content).filter((block) => userContentSchema.safeParse(block).success);
+  return blocks as unknown as UserContent[];
+}
+
 /** Without details and counts of tokens that cannot be stored: what the model sees is worth more than they. */
 function storable({ usage, isError, ...result }: ToolResult): ToolResult {
+  const counted = reportedUsage(usage);
   return {
     ...result,
     ...("details" in result ? { details: storableDetails(result.details) } : {}),
     ...(isError === undefined ? {} : { isError: Boolean(isError) }),
-    ...(usage !== undefined && usageSchema.safeParse(usage).success ? { usage } : {}),
+    ...(counted === undefined ? {} : { usage: counted }),
   };
 }
 

@@ -75,7 +75,7 @@ class WatchedAnswer {
       beginCall: (call) => answer.beginCall(call),
       callArguments: (index, delta) => answer.callArguments(index, textOf(delta)),
       endCall: (index) => answer.endCall(index),
-      setUsage: (counts) => answer.setUsage(counts),
+      setUsage: (counts) => answer.setUsage(soundCounts(counts)),
       stop: (reason, rawReason) => {
         this.isStopped = true;
         answer.stop(reason, rawReason);
@@ -135,12 +135,17 @@ function* taken(
     else answer.add({ ...block });
   }
   const { cost, totalTokens: _total, ...counts } = { ...emptyUsage(), ...message.usage };
-  const numbers = Object.entries(counts).filter(([, count]) => typeof count === "number");
-  answer.setUsage(Object.fromEntries(numbers));
+  answer.setUsage(soundCounts(counts));
   // A provider that gives a cost of its own knows better than a list of prices.
   const given = usageSchema.shape.cost.safeParse(cost);
   if (given.success && given.data.total > 0) answer.message.usage.cost = { ...given.data };
   answer.stop(message.stopReason, message.rawStopReason);
+}
+
+/** The counts that are numbers. */
+function soundCounts(counts: unknown): Parameters<AnswerBuilder["setUsage"]>[0] {
+  const given = typeof counts === "object" && counts !== null ? Object.entries(counts) : [];
+  return Object.fromEntries(given.filter(([, count]) => typeof count === "number"));
 }
 
 /** The first text, without the thinking that a server left in it. */
