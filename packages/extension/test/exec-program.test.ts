@@ -6,32 +6,28 @@ import { BoundedText, execProgram } from "../src/host/exec-program.ts";
 
 const cwd = realpathSync(mkdtempSync(join(tmpdir(), "bonsai-exec-")));
 afterAll(() => rmSync(cwd, { recursive: true, force: true }));
-const node = (script: string, options = {}) =>
-  execProgram(process.execPath, ["-e", script], { cwd, ...options });
+const shell = (script: string, options = {}) => execProgram("/bin/sh", ["-c", script], { cwd, ...options });
 
 test("output, errors, exit code and folder of a program", async () => {
-  const result = await node("console.log(process.cwd()); console.error('oh'); process.exitCode = 3");
+  const result = await shell("pwd; echo oh >&2; exit 3");
   expect(result).toEqual({ stdout: `${cwd}\n`, stderr: "oh\n", code: 3, killed: false });
 });
 
 test("arguments reach the program as they are: there is no shell", async () => {
-  const args = ["-e", "console.log(process.argv[1])", "$HOME; echo `id` *"];
-  const { stdout } = await execProgram(process.execPath, args, { cwd });
+  const { stdout } = await execProgram("echo", ["$HOME; echo `id` *"], { cwd });
   expect(stdout).toBe("$HOME; echo `id` *\n");
 });
 
 test("variables are laid over the environment, or taken out of it", async () => {
   vi.stubEnv("BONSAI_EXEC_TEST", "here");
-  const script = "console.log(process.env.BONSAI_EXEC_TEST, process.env.OWN, process.env.PATH !== undefined)";
-  expect((await node(script, { env: { OWN: "mine" } })).stdout).toBe("here mine true\n");
-  expect((await node(script, { env: { BONSAI_EXEC_TEST: undefined } })).stdout).toBe(
-    "undefined undefined true\n",
-  );
+  const script = `echo "\${BONSAI_EXEC_TEST-none} \${OWN-none} \${PATH:+path}"`;
+  expect((await shell(script, { env: { OWN: "mine" } })).stdout).toBe("here mine path\n");
+  expect((await shell(script, { env: { BONSAI_EXEC_TEST: undefined } })).stdout).toBe("none none path\n");
   vi.unstubAllEnvs();
 });
 
 test("nothing waits for input", async () => {
-  expect((await node("process.stdin.on('end', () => console.log('end')).resume()")).stdout).toBe("end\n");
+  expect((await shell("cat; echo end")).stdout).toBe("end\n");
 });
 
 test("a program that is not there, or an argument that cannot be one, is a result too", async () => {
@@ -46,22 +42,16 @@ test("a folder that is not there is a result too", async () => {
 });
 
 test("a signal that was aborted before starts nothing", async () => {
-  const result = await node("require('fs').writeFileSync('started', '')", { signal: AbortSignal.abort() });
+  const result = await shell("touch started", { signal: AbortSignal.abort() });
   expect(result).toEqual({ stdout: "", stderr: "", code: 1, killed: true });
   expect(() => readFileSync(join(cwd, "started"))).toThrow("ENOENT");
 });
 
 test("an abort ends the program and all that it started", async () => {
   const stop = new AbortController();
-  const script = `
-    const { spawn } = require("node:child_process");
-    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "inherit" });
-    require("node:fs").writeFileSync("pid", String(child.pid));
-    process.kill(${process.pid}, "SIGUSR2");
-    setInterval(() => {}, 1e6);
-  `;
+  const script = `sleep 1000 & echo $! > pid; kill -USR2 ${process.pid}; wait; sleep 1000`;
   process.once("SIGUSR2", () => stop.abort());
-  const result = await node(script, { signal: stop.signal });
+  const result = await shell(script, { signal: stop.signal });
   expect(result).toMatchObject({ code: 1, killed: true });
   const pid = Number(readFileSync(join(cwd, "pid"), "utf8"));
   // A process that has ended, or only waits to be collected, runs no more.
@@ -76,20 +66,12 @@ test("an abort ends the program and all that it started", async () => {
 });
 
 test("a program that will not end in order is ended all the same", async () => {
-  const script = "process.on('SIGTERM', () => {}); console.log('up'); setInterval(() => {}, 1e6)";
-  const result = await node(script, { timeout: 300 });
+  const result = await shell("trap '' TERM; while :; do sleep 1000; done", { timeout: 300 });
   expect(result).toMatchObject({ code: 1, killed: true });
 });
 
 test("a background process that holds the output open is not waited for", async () => {
-  const script = `
-    const { spawn } = require("node:child_process");
-    const child = spawn(process.execPath, ["-e", "setTimeout(() => {}, 20000)"], { stdio: "inherit", detached: true });
-    child.unref();
-    console.log(child.pid);
-    process.exit();
-  `;
-  const { stdout, killed } = await node(script);
+  const { stdout, killed } = await shell("sleep 1000 & echo $!");
   expect(killed).toBe(false);
   process.kill(Number(stdout), "SIGKILL");
 });
