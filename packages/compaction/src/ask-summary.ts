@@ -180,7 +180,7 @@ function emptyMessage({ text }: SummaryAnswer): string {
   const isEmpty = text.trim() === "";
   return isEmpty
     ? "The summariser sent an empty answer."
-    : "The summariser sent only its thinking and no summary.";
+    : "The summariser sent only thinking or tool calls, and no summary.";
 }
 
 function checkStop({ stopReason, errorMessage, overflow }: SummaryAnswer): void {

@@ -60,11 +60,11 @@ test.each(tags)("a draft in <%s> is no part of the summary and has no sections",
   const sound = headed(asked);
   expect(check(`<${tag}>\n${headed(asked)}\n</${tag}>\n\n${sound}`)).toBe(sound);
   expect(() => check(`<${tag}>\n${sound}\n</${tag}>\n\nThe work goes on.`)).toThrow("Sections are missing");
-  expect(() => check(`<${tag}>\n${sound}\n</${tag}>`)).toThrow("only its thinking");
+  expect(() => check(`<${tag}>\n${sound}\n</${tag}>`)).toThrow("only thinking or tool calls");
 });
 
 test("a draft before a closing tag alone is no part of the summary", () => {
   const sound = headed(asked);
   expect(check(`${headed(asked)}\n</think>\n\n${sound}`)).toBe(sound);
-  expect(() => check(`${sound}\n</think>\n`)).toThrow("only its thinking");
+  expect(() => check(`${sound}\n</think>\n`)).toThrow("only thinking or tool calls");
 });

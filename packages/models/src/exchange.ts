@@ -287,7 +287,8 @@ export class Exchange {
   }
 
   #notifyOddEnd(reason: string | undefined): void {
-    const end = reason === undefined ? "done" : answerEnd(reason);
+    // A summary that was withheld is a failure of its own.
+    const end = reason === undefined || this.#request.purpose !== "turn" ? "done" : answerEnd(reason);
     const { provider, id: modelId } = this.#model;
     const isWithheld = end === "withheld";
     if (reason === undefined || (!isWithheld && end !== "unknown")) return;
