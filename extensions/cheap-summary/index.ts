@@ -51,7 +51,8 @@ export default function cheapSummary(bonsai: ExtensionAPI): void {
     if (model === undefined) return undefined;
     try {
       const { result, usage } = await summarise(ctx.summariserFor(model));
-      const price = usage === undefined ? "" : ` for $${usage.cost.total.toFixed(4)}`;
+      const isPriced = usage !== undefined && usage.isUncounted !== true;
+      const price = isPriced ? ` for $${usage.cost.total.toFixed(4)}` : "";
       ctx.ui.notify(`cheap-summary: ${nameOf(model)} wrote the summary${price}.`);
       return result;
     } catch (error) {

@@ -1,4 +1,5 @@
 import type { AssistantMessage } from "./message.ts";
+import { isRecord } from "./text.ts";
 import { outputTokens, promptTokens, type Usage } from "./usage.ts";
 
 /** No token is so long, on average over an answer. */
@@ -10,7 +11,7 @@ const MAX_TOKEN_CHARS = 50;
  */
 export function answerUsage(answer: AssistantMessage): Usage {
   const { api, usage } = answer;
-  if (usage === undefined || usage.isUncounted === true || api === "scripted") return usage;
+  if (!isRecord(usage) || usage.isUncounted === true || api === "scripted") return usage;
   const chars = contentChars(answer);
   const isCounted = promptTokens(usage) > 0 && chars <= MAX_TOKEN_CHARS * outputTokens(usage);
   return chars === 0 || isCounted ? usage : { ...usage, isUncounted: true };

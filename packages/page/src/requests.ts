@@ -1,3 +1,4 @@
+import { answerUsage } from "@bonsai-agent/messages";
 import { answeringModel, type Entry, pinChange, type Session } from "@bonsai-agent/session";
 import { compactionChange } from "@bonsai-agent/session/host";
 import type { CompactionFacts, PageModel, PageRequest, PageView } from "./page-data.ts";
@@ -64,13 +65,14 @@ export class RequestRows {
     if (message.role !== "assistant") return;
     const [provider, model] = [String(message.provider), String(message.model)];
     const usage = (message.usage ?? {}) as Partial<typeof message.usage>;
+    const isUncounted = answerUsage(message)?.isUncounted === true;
     const [input, cacheRead, cacheWrite, output] = classes.map((name) => count(usage[name]));
     const costs = usage.cost as Record<string, unknown> | undefined;
     const request: PageRequest = {
       row,
       model: this.#model(answeringModel(entry)!, provider, model),
       ...{ input: input!, cacheRead: cacheRead!, cacheWrite: cacheWrite!, output: output! },
-      costUsd: count(costs?.total) > 0 ? count(costs?.total) : null,
+      costUsd: count(costs?.total) > 0 && !isUncounted ? count(costs?.total) : null,
       view,
     };
     if (request.costUsd !== null) {

@@ -7,6 +7,8 @@ import {
 } from "@bonsai-agent/compaction";
 import {
   byScriptEstimator,
+  CostSum,
+  costText,
   isRecord,
   type Message,
   readableLines,
@@ -141,8 +143,12 @@ function decidedBy(entry: SummaryEntry, reason: unknown, isEdited: boolean): str
 }
 
 function costOf(entry: SummaryEntry, recorded: unknown): string | undefined {
-  const total = typeof recorded === "number" ? recorded : entry.usage?.cost?.total;
-  return typeof total === "number" && Number.isFinite(total) ? usdText(total) : undefined;
+  if (typeof recorded === "number" && Number.isFinite(recorded)) return usdText(recorded);
+  const total: unknown = entry.usage?.cost?.total;
+  if (typeof total !== "number" || !Number.isFinite(total)) return undefined;
+  const sum = new CostSum();
+  sum.add(entry.usage);
+  return costText(sum.cost());
 }
 
 function tokens(value: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import { compactionSettings, digestSummariser, runCompaction } from "@bonsai-agent/compaction";
+import { emptyUsage } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
@@ -44,4 +45,20 @@ test("an undone compaction has a sentence, not the type of its entry", () => {
   expect(entryBody(undo, () => undefined).parts).toEqual([
     { type: "text", text: "Undo of compaction a1b2c3d4." },
   ]);
+});
+
+test("a summary whose requests nobody counted has an unknown cost", async () => {
+  const { session } = history("U:300 A:400 | U:300 A:150");
+  await runCompaction({
+    session,
+    settings,
+    summariser: {
+      name: "uncounted",
+      async summarise() {
+        const text = "## Goal\nFind the fault.";
+        return { text, stopReason: "stop", usage: { ...emptyUsage(), isUncounted: true } };
+      },
+    },
+  });
+  expect(opened(session).facts).toContainEqual(["Cost", "unknown"]);
 });
