@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Node, ObjectProperty } from "oxc-parser";
 import { filesBelow, readExtensions, readPackages } from "../structure/workspace.ts";
@@ -61,12 +61,19 @@ function readSites(root: string, kind: keyof FileSites): CodeSite[] {
         return part.endsWith(".ts") ? (existsSync(path) ? [path] : []) : filesBelow(path, [".ts"]);
       });
       const name = pkg.private ? "bonsai-agent" : pkg.name;
-      return files.flatMap((file) => sitesIn(readSource(file), name)[kind]);
+      return files
+        .filter((file) => SITE.test(readFileSync(file, "utf8")))
+        .flatMap((file) => sitesIn(readSource(file), name)[kind]);
     });
 }
 
+const sitesOfFiles = new WeakMap<SourceFile, FileSites>();
+
 function sitesIn(source: SourceFile, packageName: string): FileSites {
+  const known = sitesOfFiles.get(source);
+  if (known !== undefined) return known;
   const sites: FileSites = { errors: [], notices: [] };
+  sitesOfFiles.set(source, sites);
   const visit = (node: Node, owner: string) => {
     if (node.type === "ObjectExpression") {
       const isError = owner === "BonsaiError";
@@ -89,6 +96,8 @@ function sitesIn(source: SourceFile, packageName: string): FileSites {
   return sites;
 }
 
+/** A file without one of these words makes no error and no notice. */
+const SITE = /new BonsaiError|notice|notify|\blevel\b/i;
 const CODE = /^[a-z0-9_]+$/;
 const LEVELS = /^(info|warning)$/;
 

@@ -11,6 +11,7 @@ import {
 } from "@bonsai-agent/extension/testing";
 import { builtCommand, history } from "@bonsai-agent/testkit";
 import { beforeAll, expect, test } from "vitest";
+import { type CliRun, runCli } from "../../packages/cli/test/run-cli.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -62,25 +63,29 @@ function installLibraries(): void {
   symlinkSync(from("zod"), join(work, "node_modules/zod"));
 }
 
-interface Ran {
-  status: number | null;
-  stdout: string;
-  stderr: string;
+const environment = () => ({ HOME: home, BONSAI_HOME: join(home, ".bonsai"), NO_COLOR: "1" });
+
+/** Runs the lines of a block in turn: the command in this process, everything else in a shell. */
+async function run(script: string): Promise<CliRun> {
+  const all: CliRun = { code: 0, stdout: "", stderr: "" };
+  for (const line of script.trim().split("\n")) {
+    const { code, stdout, stderr } = line.startsWith("bonsai ") ? await bonsai(line) : shell(line);
+    all.code ||= code;
+    all.stdout += stdout;
+    all.stderr += stderr;
+  }
+  return all;
 }
 
-function run(script: string): Ran {
-  const { status, stdout, stderr } = spawnSync("sh", ["-e", "-c", script], {
-    cwd: work,
-    env: {
-      ...process.env,
-      PATH: `${join(folder, "bin")}:${process.env.PATH}`,
-      HOME: home,
-      NODE_OPTIONS: "--conditions=@bonsai-agent/source",
-      NO_COLOR: "1",
-    },
-    encoding: "utf8",
-  });
-  return { status, stdout, stderr };
+function bonsai(line: string): Promise<CliRun> {
+  const [, ...args] = [...line.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain!);
+  return runCli(args, { cwd: work, env: environment(), stdin: "" });
+}
+
+function shell(line: string): CliRun {
+  const env = { ...process.env, ...environment(), PATH: `${join(folder, "bin")}:${process.env.PATH}` };
+  const { status, stdout, stderr } = spawnSync("sh", ["-c", line], { cwd: work, env, encoding: "utf8" });
+  return { code: status ?? 1, stdout, stderr };
 }
 
 /** Expected output of each block of commands, by its first line. */
@@ -106,21 +111,21 @@ const printed: Record<string, string[]> = {
   "bonsai login -e ./corp.ts": ["Corporate AI"],
 };
 
-test("every command of the extension guide works in an empty folder", () => {
+test("every command of the extension guide works in an empty folder", async () => {
   const seen: string[] = [];
   for (const { language, text, file, isByHand } of blocks) {
     if (file !== undefined) writeFileSync(join(work, file), text);
     else if (isByHand && text.includes("--save-dev")) installLibraries();
     else if (language === "sh" && !isByHand) {
-      const { status, stdout, stderr } = run(text);
+      const { code, stdout, stderr } = await run(text);
       const [first] = text.split("\n");
-      expect({ text, status, stderr, stdout }).toMatchObject({ status: 0 });
+      expect({ text, code, stderr, stdout }).toMatchObject({ code: 0 });
       for (const words of printed[first!] ?? [`an entry for ${first}`]) expect(stdout).toContain(words);
       seen.push(first!);
     }
   }
   expect(seen).toEqual(Object.keys(printed));
-}, 240_000);
+}, 120_000);
 
 test("every block is a file, a command or marked 'by hand'", () => {
   const others = blocks.filter(
@@ -298,17 +303,17 @@ test("branch-log.ts writes the summary of a branch", async () => {
   });
 });
 
-test("the models guide has a valid models.json and a scripted model that answers", () => {
+test("the models guide has a valid models.json and a scripted model that answers", async () => {
   for (const { language, text, file } of blocksOf("docs/models.md")) {
     if (file === "models.json") writeFileSync(join(home, ".bonsai", file), text);
     else if (file !== undefined) writeFileSync(join(work, file), text);
-    else if (language === "sh") expect(run(text)).toMatchObject({ status: 0, stdout: "Done.\n" });
+    else if (language === "sh") expect(await run(text)).toMatchObject({ code: 0, stdout: "Done.\n" });
   }
 });
 
-test("the command of the RPC guide gets an answer", () => {
+test("the command of the RPC guide gets an answer", async () => {
   const [line] = blocksOf("docs/rpc.md").filter(({ language }) => language === "sh");
-  const { status, stdout } = run(line!.text);
-  expect(status).toBe(0);
+  const { code, stdout } = await run(line!.text);
+  expect(code).toBe(0);
   expect(stdout).toContain('"type":"agent_end"');
 });
