@@ -1,12 +1,17 @@
-import { expect, test } from "vitest";
-import { runExample } from "./run-example.ts";
+import { afterEach, expect, test, vi } from "vitest";
 
-/** What an example printed, line by line; it must not have complained. */
-function printed(file: string, args: readonly string[] = []): string[] {
-  const { status, stdout, stderr } = runExample(file, { args });
-  expect(stderr).toBe("");
-  expect(status).toBe(0);
-  return stdout.trimEnd().split("\n");
+afterEach(() => vi.restoreAllMocks());
+
+/** Imports an example, which plays as it is loaded, and returns the lines that it printed. It must not complain. */
+async function printed(file: string): Promise<string[]> {
+  const lines: string[] = [];
+  vi.spyOn(process, "argv", "get").mockReturnValue([process.execPath, file]);
+  vi.spyOn(console, "log").mockImplementation((...values) => void lines.push(values.join(" ")));
+  const complained = vi.spyOn(console, "error");
+  // Another test may have loaded the same module: a query makes it a new one.
+  await import(/* @vite-ignore */ `../${file}?printed`);
+  expect(complained).not.toHaveBeenCalled();
+  return lines.flatMap((line) => line.split("\n"));
 }
 
 /** The sizes in `… 6632 tokens, now 4005`. */
@@ -15,8 +20,8 @@ function sizes(line: string): { before: number; now: number } {
   return { before: before!, now: now! };
 }
 
-test("01 branches, finds, and comes back to where it stood", () => {
-  expect(printed("01-session-tree.ts")).toEqual([
+test("01 branches, finds, and comes back to where it stood", async () => {
+  expect(await printed("01-session-tree.ts")).toEqual([
     "* Which cache should we use?",
     "      Redis: it is there already.  [first try]",
     "      Then write the adapter.",
@@ -31,8 +36,8 @@ test("01 branches, finds, and comes back to where it stood", () => {
   ]);
 });
 
-test("02 goes on for longer than the window, with every question answered", () => {
-  const lines = printed("02-openai-loop.ts");
+test("02 goes on for longer than the window, with every question answered", async () => {
+  const lines = await printed("02-openai-loop.ts");
   const answers = lines.filter((line) => line.startsWith("Page"));
   expect(answers.map((line) => line.split(",")[0])).toEqual(
     Array.from({ length: 14 }, (_, index) => `Page ${index + 1}`),
@@ -42,16 +47,16 @@ test("02 goes on for longer than the window, with every question answered", () =
   for (const line of compactions) expect(sizes(line).now).toBeLessThan(sizes(line).before);
 });
 
-test("03 goes on for longer than the window, with two results in a message", () => {
-  const lines = printed("03-anthropic-loop.ts");
+test("03 goes on for longer than the window, with two results in a message", async () => {
+  const lines = await printed("03-anthropic-loop.ts");
   expect(lines.filter((line) => line.startsWith("Open them slowly."))).toHaveLength(7);
   const compactions = lines.filter((line) => line.startsWith("  compacted"));
   expect(compactions.length).toBeGreaterThanOrEqual(1);
   for (const line of compactions) expect(sizes(line).now).toBeLessThan(sizes(line).before);
 });
 
-test("04 keeps every request word for word through two compactions", () => {
-  const lines = printed("04-custom-summariser.ts");
+test("04 keeps every request word for word through two compactions", async () => {
+  const lines = await printed("04-custom-summariser.ts");
   expect(lines[0]).toMatch(/^compacted by summarise: .*; 6 summarised$/);
   expect(lines[1]).toMatch(/^compacted by summarise: .*; 8 summarised$/);
   for (const line of lines.slice(0, 2)) expect(sizes(line).now).toBeLessThan(6_000);
@@ -61,16 +66,16 @@ test("04 keeps every request word for word through two compactions", () => {
   );
 });
 
-test("05 leaves the file as it was when a handler or a signal says no", () => {
-  const [handler, first, signal, second, then] = printed("05-cancelling.ts");
+test("05 leaves the file as it was when a handler or a signal says no", async () => {
+  const [handler, first, signal, second, then] = await printed("05-cancelling.ts");
   expect(handler).toBe("handler: cancelled. Compaction cancelled. 10 messages are too many to summarise.");
   expect(signal).toBe("signal: cancelled. Compaction cancelled.");
   expect([first, second]).toEqual(["the file is as it was", "the file is as it was"]);
   expect(then).toMatch(/^then: compacted, \d+ tokens, now \d+$/);
 });
 
-test("06 cuts inside the turn, asks for both parts, and keeps the request", () => {
-  const lines = printed("06-split-turn.ts");
+test("06 cuts inside the turn, asks for both parts, and keeps the request", async () => {
+  const lines = await printed("06-split-turn.ts");
   const parts = lines
     .map((line) => line.split(" ")[0])
     .filter((word) => /^(history|prefix|kept)$/.test(word!));
@@ -86,8 +91,8 @@ test("06 cuts inside the turn, asks for both parts, and keeps the request", () =
   ]);
 });
 
-test("07 takes the branch's decision along, and leaves the branch where it is", () => {
-  const lines = printed("07-branch-summary.ts");
+test("07 takes the branch's decision along, and leaves the branch where it is", async () => {
+  const lines = await printed("07-branch-summary.ts");
   expect(lines.slice(0, 3)).toEqual([
     "3 entries are left",
     "summary: branch_summary",
@@ -104,8 +109,8 @@ test("07 takes the branch's decision along, and leaves the branch where it is", 
   expect(lines.at(-1)).toBe("The branch that was left still has 5 entries.");
 });
 
-test("08 calls its tool for each day, and compacts on the way", () => {
-  const lines = printed("08-agent-with-a-tool.ts");
+test("08 calls its tool for each day, and compacts on the way", async () => {
+  const lines = await printed("08-agent-with-a-tool.ts");
   expect(lines.filter((line) => line.startsWith("read_sensor"))).toEqual(
     [1, 2, 3, 4, 5, 6, 7].map((day) => `read_sensor {"day":${day}}`),
   );
@@ -116,12 +121,12 @@ test("08 calls its tool for each day, and compacts on the way", () => {
   for (const line of compactions) expect(sizes(line).now).toBeLessThan(sizes(line).before);
 });
 
-test("11 retries after a refusal and prints the answer", () => {
-  expect(printed("11-own-provider.ts")).toEqual(["notice: retry", "Hello! Polly repeats. (16 tokens)"]);
+test("11 retries after a refusal and prints the answer", async () => {
+  expect(await printed("11-own-provider.ts")).toEqual(["notice: retry", "Hello! Polly repeats. (16 tokens)"]);
 });
 
-test("12 reads a session back from its own store, which passes the suite", () => {
-  expect(printed("12-own-store.ts")).toEqual([
+test("12 reads a session back from its own store, which passes the suite", async () => {
+  expect(await printed("12-own-store.ts")).toEqual([
     "1 entry in the cloud",
     expect.stringMatching(/^\d+ checks passed$/),
   ]);

@@ -20,9 +20,9 @@ beforeAll(async () => {
 /** A task of a loop: how much the user says, whether with an image, and the sizes of the results of each answer. */
 const tasks = fc.array(
   fc.record({
-    words: fc.integer({ min: 1, max: 1_500 }),
+    words: fc.integer({ min: 1, max: 750 }),
     hasImage: fc.boolean(),
-    answers: fc.array(fc.array(fc.integer({ min: 0, max: 2_500 }), { minLength: 1, maxLength: 3 }), {
+    answers: fc.array(fc.array(fc.integer({ min: 0, max: 1_250 }), { minLength: 1, maxLength: 3 }), {
       maxLength: 4,
     }),
   }),
@@ -37,7 +37,7 @@ test(
   () =>
     fc.assert(
       fc.asyncProperty(tasks, async (all) => {
-        const history = new loops.openai.History(8_000);
+        const history = new loops.openai.History(4_000);
         const pushed: ChatCompletionMessageParam[] = [];
         const push = (param: ChatCompletionMessageParam) => {
           pushed.push(param);
@@ -92,7 +92,7 @@ test(
   () =>
     fc.assert(
       fc.asyncProperty(tasks, async (all) => {
-        const history = new loops.anthropic.History(8_000);
+        const history = new loops.anthropic.History(4_000);
         const pushed: MessageParam[] = [];
         const push = (param: MessageParam) => {
           pushed.push(param);

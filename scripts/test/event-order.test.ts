@@ -1,6 +1,4 @@
-import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { lifecycleEventRules } from "@bonsai-agent/agent";
@@ -10,8 +8,10 @@ import {
   openTestSession,
   type TestSession,
 } from "@bonsai-agent/extension/testing";
-import { builtCommand, history } from "@bonsai-agent/testkit";
+import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import { agentProject } from "../../packages/cli/test/agent-project.ts";
+import { RpcSession } from "../../packages/cli/test/rpc-session.ts";
 import { EVENT_ORDER } from "../reference/events.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url)).replace(/\/$/, "");
@@ -134,48 +134,28 @@ test.each([
 });
 
 /** Sends one command to `bonsai --mode rpc` and returns its events. */
-function orderOfCommand(command: object, extension: string): string[] {
-  const folder = mkdtempSync(join(tmpdir(), "bonsai-events-"));
-  const scenario = join(folder, "scenario.json");
-  writeFileSync(scenario, JSON.stringify({ contextWindow: 100_000, turn: [] }));
-  writeFileSync(join(folder, "settings.json"), JSON.stringify({ model: `scripted/${scenario}` }));
-  const header = { type: "session", version: 3, id: "s", timestamp: "2026-01-01T00:00:00.000Z", cwd: folder };
+async function orderOfCommand(command: { type: string }, extension: string): Promise<string[]> {
+  const project = agentProject({ contextWindow: 100_000, turn: [] }, { "handlers.ts": extension });
+  const header = { type: "session", version: 3, id: "s", timestamp: "2026-01-01T00:00:00.000Z" };
   const message = { role: "user", content: "hi", timestamp: 0 };
   const entry = { type: "message", id: "00000001", parentId: null, timestamp: header.timestamp, message };
-  const session = join(folder, "session.jsonl");
-  writeFileSync(session, `${JSON.stringify(header)}\n${JSON.stringify(entry)}\n`);
-  const handlers = join(folder, "handlers.ts");
-  writeFileSync(handlers, extension);
-  const { stdout } = spawnSync(
-    process.execPath,
-    [builtCommand(), "--mode", "rpc", "--session", session, "-e", handlers],
-    {
-      cwd: folder,
-      env: { ...process.env, BONSAI_HOME: folder },
-      input: `${JSON.stringify(command)}\n`,
-      encoding: "utf8",
-    },
-  );
-  const lines = stdout
-    .trim()
-    .split("\n")
-    .map((line) => JSON.parse(line) as { type: string });
-  return lines.map(({ type }) => type).filter((type) => eventNames.includes(type));
+  const session = join(project.cwd, "session.jsonl");
+  writeFileSync(session, `${JSON.stringify({ ...header, cwd: project.cwd })}\n${JSON.stringify(entry)}\n`);
+  const rpc = new RpcSession(project, ["--session", session, "-e", "handlers.ts"]);
+  await rpc.ask(command);
+  await rpc.end();
+  return rpc.lines.map(({ type }) => String(type)).filter((type) => eventNames.includes(type));
 }
 
 test.each([
   ["session_before_switch", { type: "new_session" }],
   ["session_before_fork", { type: "fork", entryId: "00000001" }],
-])(
-  "%s is followed by the drawn events, unless a handler refuses",
-  (name, command) => {
-    const none = "export default () => {};";
-    expect(orderOfCommand(command, none)).toEqual([...opened, ...partOf(name), "session_shutdown"]);
-    const no = `export default (bonsai) => { bonsai.on("${name}", () => ({ cancel: true })); };`;
-    expect(orderOfCommand(command, no)).toEqual([...opened, name, "session_shutdown"]);
-  },
-  120_000,
-);
+])("%s is followed by the drawn events, unless a handler refuses", async (name, command) => {
+  const none = "export default () => {};";
+  expect(await orderOfCommand(command, none)).toEqual([...opened, ...partOf(name), "session_shutdown"]);
+  const no = `export default (bonsai) => { bonsai.on("${name}", () => ({ cancel: true })); };`;
+  expect(await orderOfCommand(command, no)).toEqual([...opened, name, "session_shutdown"]);
+});
 
 test("every drawn exit has a test", () => {
   const beside = ["session_before_tree", "user_bash", "session_before_switch", "session_before_fork"];

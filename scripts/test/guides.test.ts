@@ -311,9 +311,14 @@ test("the models guide has a valid models.json and a scripted model that answers
   }
 });
 
-test("the command of the RPC guide gets an answer", async () => {
+test("the command of the RPC guide pipes a prompt into a process and gets an answer", async () => {
   const [line] = blocksOf("docs/rpc.md").filter(({ language }) => language === "sh");
   const { code, stdout } = await run(line!.text);
   expect(code).toBe(0);
-  expect(stdout).toContain('"type":"agent_end"');
+  const lines = stdout
+    .trim()
+    .split("\n")
+    .map((each) => JSON.parse(each));
+  expect(lines.find(({ type }) => type === "response")).toMatchObject({ id: 1, success: true });
+  expect(lines.find(({ type }) => type === "agent_end")).toMatchObject({ result: { status: "done" } });
 });

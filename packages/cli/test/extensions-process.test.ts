@@ -44,41 +44,18 @@ function started({ cwd, env }: AgentProject, argv: readonly string[]) {
   return { child, ended, printed };
 }
 
-describe("the process of a call with extensions", () => {
-  test("ends, whatever an extension left running", async () => {
-    const { child, ended } = bonsai("export default () => { setInterval(() => {}, 1000); }", "-p", "hi");
-    child.stdin.end();
-    expect(await ended).toMatchObject({ code: 0, stdout: "the answer\n" });
-  });
-
-  test("keeps what extensions print off standard output", async () => {
-    const prints = `export default (bonsai) => {
+/** Extensions that disturb the process, each in its own way. */
+const disturbing = {
+  "stays.ts": "export default () => { setInterval(() => {}, 1000); }",
+  "prints.ts": `export default (bonsai) => {
       console.log("logged"); console.table([1]); console.info("informed");
       bonsai.on("agent_end", () => console.log("logged again"));
-    }`;
-    const { child, ended } = bonsai(prints, "--mode", "json", "hi");
-    child.stdin.end();
-    const { code, stdout, stderr } = await ended;
-    expect(code).toBe(0);
-    expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "agent_end" });
-    for (const words of ["logged\n", "informed", "logged again"]) expect(stderr).toContain(words);
-  });
-
-  test("keeps off it what they write themselves, also to a reader of JSON", async () => {
-    const writes = `export default (bonsai) => {
+    }`,
+  "writes.ts": `export default (bonsai) => {
       process.stdout.write("at the start");
       bonsai.on("agent_start", () => void process.stdout.write("written"));
-    }`;
-    const { child, ended } = bonsai(writes, "--mode", "json", "hi");
-    child.stdin.end();
-    const { code, stdout, stderr } = await ended;
-    expect(code).toBe(0);
-    expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "agent_end" });
-    for (const words of ["at the start", "written"]) expect(stderr).toContain(words);
-  });
-
-  test("survives errors in what an extension left running, and names the extension", async () => {
-    const stray = `export default (bonsai) => {
+    }`,
+  "stray.ts": `export default (bonsai) => {
       bonsai.on("agent_start", async () => {
         Promise.reject("sulking");
         process.nextTick(() => { throw new Error("ticked off"); });
@@ -86,36 +63,67 @@ describe("the process of a call with extensions", () => {
         (async () => { await null; throw new Error("left alone"); })();
         await new Promise((resolve) => setTimeout(resolve, 20));
       });
-    }`;
-    const { child, ended } = bonsai(stray, "--mode", "json", "hi");
-    child.stdin.end();
-    const { code, stdout, stderr } = await ended;
-    expect(code).toBe(0);
-    expect(jsonLines(stdout).at(-1)).toMatchObject({ type: "agent_end" });
-    for (const words of [
-      "failed: sulking",
-      "failed: ticked off",
-      "own.ts:4:40",
-      "left alone",
-      "cannot be read",
-    ])
-      expect(stdout + stderr).toContain(words);
-    expect(stdout + stderr).not.toContain("bonsai=");
-  });
-
-  test("stays where it was called, wherever an extension goes", async () => {
-    const goes = `import { tmpdir } from "node:os";
+    }`,
+  "goes.ts": `import { tmpdir } from "node:os";
     export default (bonsai) => {
       process.chdir(tmpdir());
       bonsai.on("agent_start", (_event, ctx) => console.error("in " + ctx.cwd + "."));
-    }`;
-    const { child, ended } = bonsai(goes, "--mode", "json", "hi");
-    child.stdin.end();
-    const { code, stderr } = await ended;
-    expect(code).toBe(0);
-    expect(stderr).toMatch(/in .*project\./);
+    }`,
+};
+
+/** One process for all of them: each claim about it has a test. */
+function startDisturbed(): Promise<Ended> {
+  const project = agentProject(says("the answer"), disturbing);
+  const extensions = Object.keys(disturbing).flatMap((name) => ["-e", name]);
+  const { child, ended } = started(project, [...extensions, ...project.model, "--mode", "json", "hi"]);
+  child.stdin.end();
+  return ended;
+}
+
+describe("the process of a call with extensions that disturb it", () => {
+  let run: Promise<Ended> | undefined;
+  const ended = () => {
+    run ??= startDisturbed();
+    return run;
+  };
+
+  test("ends, whatever an extension left running", async () => {
+    const run = await ended();
+    expect(run.code).toBe(0);
+    expect(jsonLines(run.stdout).at(-1)).toMatchObject({ type: "agent_end" });
   });
 
+  test("keeps what extensions print off standard output", async () => {
+    const { stderr } = await ended();
+    for (const words of ["logged\n", "informed", "logged again"]) expect(stderr).toContain(words);
+  });
+
+  test("keeps off it what they write themselves, also to a reader of JSON", async () => {
+    const { stderr } = await ended();
+    for (const words of ["at the start", "written"]) expect(stderr).toContain(words);
+  });
+
+  test("survives errors in what an extension left running, and names the extension", async () => {
+    const { stdout, stderr } = await ended();
+    const all = stdout + stderr;
+    for (const words of [
+      "failed: sulking",
+      "failed: ticked off",
+      "stray.ts:4:40",
+      "left alone",
+      "cannot be read",
+    ])
+      expect(all).toContain(words);
+    expect(all).not.toContain("bonsai=");
+  });
+
+  test("stays where it was called, wherever an extension goes", async () => {
+    const { stderr } = await ended();
+    expect(stderr).toMatch(/in .*project\./);
+  });
+});
+
+describe("the process of a call with extensions", () => {
   test("is cancelled while an extension starts and does not come to an end", async () => {
     const hangs = `export default () => { console.log("starting"); setInterval(() => {}, 1000); return new Promise(() => {}); }`;
     const { child, ended, printed } = bonsai(hangs, "-p", "hi");

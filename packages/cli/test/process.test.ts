@@ -1,11 +1,12 @@
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { processIo } from "@bonsai-agent/app/io";
-import { generateSession } from "@bonsai-agent/testkit";
 import { describe, expect, test } from "vitest";
 import { longSession, testFolder } from "../../app/test/sample-session.ts";
+import { agentProject, jsonLines } from "./agent-project.ts";
 import { commandWords } from "./command-words.ts";
+import { runCli } from "./run-cli.ts";
 
 test("bonsai --version prints the package's version", () => {
   const { version } = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
@@ -27,23 +28,12 @@ test("the exit code reaches the shell", () => {
   expect(spawnSync(process.execPath, [...commandWords, "shwo"]).status).toBe(2);
 });
 
-test("notices are told in JSON too", () => {
+test("notices are told in JSON too", async () => {
   const file = longSession();
   appendFileSync(file, '{"type":"mess');
-  const { status, stdout, stderr } = spawnSync(
-    process.execPath,
-    [...commandWords, "compact", file, "--json"],
-    {
-      encoding: "utf8",
-    },
-  );
-  expect([status, JSON.parse(stdout).status]).toEqual([0, "compacted"]);
-  expect(
-    stderr
-      .trim()
-      .split("\n")
-      .map((line) => JSON.parse(line).notice.code),
-  ).toEqual(["torn_line"]);
+  const { code, stdout, stderr } = await runCli(["compact", file, "--json"]);
+  expect([code, JSON.parse(stdout).status]).toEqual([0, "compacted"]);
+  expect(jsonLines(stderr)).toMatchObject([{ notice: { code: "torn_line" } }]);
 });
 
 test.runIf(existsSync("/dev/full"))("a full disk behind stdout is an error like any other", () => {
@@ -81,32 +71,27 @@ test("Ctrl-C aborts interruptible work instead of killing, and its handlers go w
   expect(process.listenerCount("SIGINT")).toBe(before);
 });
 
-describe("a compaction that a signal ends while it runs", () => {
-  let generated: Buffer | undefined;
-  function largeSession(): Buffer {
-    const file = join(testFolder(), "generated.jsonl");
-    generateSession({ file, entries: 10_000, seed: 5 });
-    // Bonsai prints a notice about the torn last line once the session is open. From then on a signal cancels the run.
-    appendFileSync(file, '{"type":"mess');
-    return readFileSync(file);
-  }
-
+describe("a compaction that a signal ends while its summary is written", () => {
   test.each([
     ["SIGINT", []],
-    ["SIGTERM", []],
-    ["SIGINT", ["-o", "copy.jsonl"]],
+    ["SIGTERM", ["-o", "copy.jsonl"]],
   ] as const)("%s %j: 130, nothing written, nothing left behind", async (signal, flags) => {
+    const summary = [{ text: "never", delayMs: 3_600_000 }];
+    const { env, model } = agentProject({ contextWindow: 100_000, turn: [], summary });
     const folder = testFolder();
     const file = join(folder, "session.jsonl");
-    generated ??= largeSession();
-    writeFileSync(file, generated);
-    const child = spawn(process.execPath, [...commandWords, "compact", file, ...flags], { cwd: folder });
+    copyFileSync(longSession(), file);
+    // Bonsai prints a notice about the torn last line once the session is open. From then on a signal cancels the run.
+    appendFileSync(file, '{"type":"mess');
+    const before = readFileSync(file);
+    const argv = [...commandWords, "compact", file, ...flags, ...model];
+    const child = spawn(process.execPath, argv, { cwd: folder, env: { ...process.env, ...env } });
     const notice = new Promise<void>((resolve) => child.stderr.once("data", () => resolve()));
     const ended = new Promise((resolve) => child.once("close", (code) => resolve(code)));
     await notice;
     child.kill(signal);
     expect(await ended).toBe(130);
-    expect(readFileSync(file).equals(generated)).toBe(true);
+    expect(readFileSync(file).equals(before)).toBe(true);
     expect(readdirSync(folder)).toEqual(["session.jsonl"]);
   });
 });
