@@ -152,7 +152,7 @@ const BINARY_SHARE = 0.2;
 
 /**
  * Makes plain text of what a program wrote for a terminal: no colours, no overwritten progress bars, no control
- * characters. Takes bytes as they come.
+ * characters. A NUL ends a line: `find -print0` writes one after each name. Takes bytes as they come.
  */
 export class TerminalText {
   readonly #decoder = new TextDecoder();
@@ -163,7 +163,7 @@ export class TerminalText {
   /** The lines that are finished by now. */
   push(bytes: Buffer): string {
     this.#pending += this.#decoder.decode(bytes, { stream: true });
-    const end = this.#pending.lastIndexOf("\n") + 1;
+    const end = Math.max(this.#pending.lastIndexOf("\n"), this.#pending.lastIndexOf("\0")) + 1;
     if (end === 0 && this.#pending.length <= MAX_PENDING_CHARS) return "";
     // A very long line goes out in pieces.
     return this.#take(this.#pending.length - end > MAX_PENDING_CHARS ? this.#pending.length : end);
@@ -188,7 +188,7 @@ export class TerminalText {
   }
 
   #clean(raw: string): string {
-    const plain = withoutTerminalControls(raw);
+    const plain = withoutTerminalControls(raw.replaceAll(/\0+\n?/g, "\n"));
     const lines = plain.includes("\r") ? overwritten(plain) : plain;
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is to go
     return erased(lines).replaceAll(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g, "");
@@ -216,7 +216,9 @@ function junkIn(text: string): number {
   let junk = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    const isLayout = (code >= 7 && code <= 13) || code === 27;
+    // Single NULs separate; a block of them, or one after each character, is data.
+    const isSeparator = code === 0 && at > 0 && text.charCodeAt(at - 1) > 32 && text.charCodeAt(at - 2) !== 0;
+    const isLayout = (code >= 7 && code <= 13) || code === 27 || isSeparator;
     if (code === 0xfffd || (code < 32 && !isLayout)) junk += 1;
   }
   return junk;

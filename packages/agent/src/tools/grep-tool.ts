@@ -152,7 +152,7 @@ class Listing {
   #show(line: SearchedLine, isMatch: boolean): void {
     const mark = isMatch ? ":" : "-";
     const path = this.#folder === "." ? line.path : join(this.#folder, line.path);
-    const text = shortLine(line);
+    const text = shortLine(line).replaceAll("\0", "␀");
     const shown = `${path}${mark}${line.line ?? "?"}${mark} ${text}`;
     this.#bytes += Buffer.byteLength(shown) + 1;
     if (this.#bytes > MAX_RESULT_BYTES) {

@@ -3,9 +3,10 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Worker } from "node:worker_threads";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { counted } from "@bonsai-agent/messages/numbers";
 import { FolderWalk, gapNotes } from "./folder-walk.ts";
 import { globMatcher } from "./glob-matcher.ts";
-import { formatOfBom } from "./open-file.ts";
+import { formatOfBom, isTextWithNuls } from "./open-file.ts";
 import { shownBytes, shownCount } from "./result-text.ts";
 
 /** A line that a search found, or one beside it. */
@@ -49,14 +50,16 @@ const MAX_PATTERN_CHARS = 50_000;
 export const scriptSearch: LineSearch = async function* search(options) {
   const { signal, contextLines } = options;
   const worker = new ExpressionWorker(expressionOf(options));
+  let binaryFiles = 0;
   try {
     for await (const path of filesOf(options)) {
       signal.throwIfAborted();
-      const text = await textOf(path, options);
+      const text = await textOf(path, options, () => (binaryFiles += 1));
       if (text === undefined) continue;
       const found = await worker.search({ text, name: path, signal });
       if (found.size > 0) yield* withContext({ path, lines: text.split(/\r?\n/), found, contextLines });
     }
+    if (binaryFiles > 0) options.onNote(`[Not searched: ${counted(binaryFiles, "binary file")}.]`);
   } finally {
     worker.close();
   }
@@ -99,6 +102,7 @@ async function* filesOf({ root, isFolder, glob, signal, onNote }: LineSearchOpti
 async function textOf(
   path: string,
   { root, isFolder, onNote }: LineSearchOptions,
+  onBinary: () => void,
 ): Promise<string | undefined> {
   const file = join(isFolder ? root : dirname(root), path);
   try {
@@ -112,7 +116,10 @@ async function textOf(
     }
     const bytes = await readFile(file);
     const format = formatOfBom(bytes);
-    if (format === undefined && bytes.includes(0)) return undefined;
+    if (format === undefined && bytes.includes(0) && !isTextWithNuls(bytes)) {
+      onBinary();
+      return undefined;
+    }
     const text = new TextDecoder(format?.encoding).decode(bytes);
     return text.replace(/\r?\n$/, "");
   } catch (error) {

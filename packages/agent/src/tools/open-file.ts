@@ -84,6 +84,21 @@ function isWestern(head: Buffer): boolean {
   return head.every((byte) => byte >= 0x20 || byte === 9 || byte === 10 || byte === 12 || byte === 13);
 }
 
+/** The share of NULs, and of other control characters, in bytes that still count as text. */
+const MAX_NUL_SHARE = 0.3;
+const MAX_CONTROL_SHARE = 0.005;
+
+/** Whether bytes with NULs in them are text all the same, such as a log or a list of names. */
+export function isTextWithNuls(bytes: Buffer): boolean {
+  let nuls = 0;
+  let controls = 0;
+  for (const byte of bytes) {
+    if (byte === 0) nuls += 1;
+    else if (byte < 32 && (byte < 7 || byte > 13) && byte !== 27) controls += 1;
+  }
+  return nuls <= bytes.length * MAX_NUL_SHARE && controls <= bytes.length * MAX_CONTROL_SHARE;
+}
+
 type TextEncoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
 
 /** How a text file is written. */

@@ -1,16 +1,20 @@
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { basename, dirname, sep } from "node:path";
+import { open } from "node:fs/promises";
+import { basename, dirname, join, sep } from "node:path";
 import type { Readable } from "node:stream";
 import { textHead } from "@bonsai-agent/messages";
 import { globMatcher } from "./glob-matcher.ts";
 import type { LineSearch, LineSearchOptions, SearchedLine } from "./line-search.ts";
+import { fileHead, formatOfBom, isTextWithNuls } from "./open-file.ts";
 import { startProcess } from "./process.ts";
 
 /** The same as for the search without ripgrep. */
 const MAX_FILE_SIZE = "50M";
 /** It repeats each match of a line: one minified line, searched for one letter, is half a gigabyte of them. */
 const MAX_ROW_BYTES = 16 << 20;
+/** The beginning of a file that tells a text from binary data. */
+const MAX_JUDGED_BYTES = 64 << 10;
 /** Of its complaints, enough to see what is wrong. */
 const MAX_COMPLAINT_CHARS = 600;
 
@@ -45,9 +49,28 @@ export function ripgrepSearch(program: string): LineSearch {
 
 async function* searchedLines(child: ChildProcess, options: LineSearchOptions): AsyncGenerator<SearchedLine> {
   const isWanted = pathFilter(options);
+  let latest: { path: string; isBinary: boolean } | undefined;
   for await (const { text, isCut } of boundedLines(child.stdout!, MAX_ROW_BYTES)) {
     const line = isCut ? tooLongLine(text) : searchedLine(text);
-    if (line !== undefined && isWanted(line.path)) yield line;
+    if (line === undefined || !isWanted(line.path)) continue;
+    if (latest?.path !== line.path) {
+      latest = { path: line.path, isBinary: await isBinary(line.path, options) };
+      if (latest.isBinary) options.onNote(`[${line.path} matches, but is binary.]`);
+    }
+    if (!latest.isBinary) yield line;
+  }
+}
+
+/** ripgrep would stop at the first NUL, also in a text. */
+async function isBinary(path: string, { root, isFolder }: LineSearchOptions): Promise<boolean> {
+  // Removed meanwhile: the found line is all that is left of it.
+  const handle = await open(isFolder ? join(root, path) : root).catch(() => undefined);
+  if (handle === undefined) return false;
+  try {
+    const head = await fileHead(handle, MAX_JUDGED_BYTES);
+    return formatOfBom(head) === undefined && head.includes(0) && !isTextWithNuls(head);
+  } finally {
+    await handle.close();
   }
 }
 
@@ -63,6 +86,7 @@ function argumentsFor({
   return [
     "--json",
     "--no-config",
+    "--text",
     "--hidden",
     "--no-require-git",
     "--sort=path",

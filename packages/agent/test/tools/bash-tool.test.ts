@@ -351,3 +351,13 @@ function garbageCollector(): () => void {
   setFlagsFromString("--expose-gc");
   return runInNewContext("gc");
 }
+
+test.each([
+  ["printf './a b\\0./c\\0'", "./a b\n./c"],
+  ["printf 'one\\0two\\n\\0three'", "one\ntwo\n\nthree"],
+  ["printf 'a\\0\\nb'", "a\nb"],
+  ["printf 'KEY=1\\0HOME=/x\\0'; echo end", "KEY=1\nHOME=/x\nend"],
+])("a NUL in the output of %s separates", async (command, expected) => {
+  using folder = toolFolder();
+  expect(textOf(await folder.run("bash", { command }))).toBe(expected);
+});

@@ -20,7 +20,6 @@ const files = {
   "keep.log": "find me\n",
   ".hidden": "find me\n",
   ".git/config": "find me\n",
-  "data.bin": Buffer.from("find me\0"),
   "wide.txt": Buffer.from("\ufefffind wide\n", "utf16le"),
 };
 
@@ -39,7 +38,7 @@ function hurry(): number[] {
 describe("without ripgrep", () => {
   test.each<[string, Record<string, unknown>, string[]]>([
     [
-      "leaves out what is ignored, binary, or git's",
+      "leaves out what is ignored or git's",
       { pattern: "find" },
       [
         ".hidden:1: find me",
@@ -263,4 +262,18 @@ describe("with ripgrep", () => {
     setImmediate(() => abort.abort());
     await expect(running).rejects.toThrow();
   });
+});
+
+test("a text with NUL bytes in it is searched, and its NULs are visible", async () => {
+  using folder = withoutRipgrep({
+    "app.log": "one\nfind me\0here\n",
+    "names.txt": "./a find\0./b\0",
+    "picture.png": Buffer.from("\x89PNG\r\n\x1a\n\0\0\0\rfind\x01\x02\0", "latin1"),
+  });
+  expect(textOf(await folder.run("grep", { pattern: "find" }))).toBe(
+    "app.log:2: find me␀here\nnames.txt:1: ./a find␀./b␀\n[Not searched: 1 binary file.]",
+  );
+  expect(textOf(await folder.run("grep", { pattern: "find", path: "picture.png" }))).toBe(
+    "No matches in picture.png.\n[Not searched: 1 binary file.]",
+  );
 });
