@@ -36,7 +36,7 @@ export { globMatcher } from "./tools/glob-matcher.ts";
 export { ExpressionWorker } from "./tools/line-search.ts";
 export { environmentKeys, maskKeys } from "./tools/mask-keys.ts";
 export { fileKind, HEAD_BYTES } from "./tools/open-file.ts";
-export { isInside } from "./tools/path-guard.ts";
+export { isInside, lookalikeName } from "./tools/path-guard.ts";
 export {
   killRunningCommands,
   killTree,

@@ -3,6 +3,7 @@ import { lstat, open, realpath, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, extname, join, resolve, sep } from "node:path";
 import { importsIn } from "./instruction-imports.ts";
+import { formatOfBom, unmarkedUtf16 } from "./tools/open-file.ts";
 import { errorCode, firstBytes } from "./tools/result-text.ts";
 
 /** Where a user of other agents keeps what holds everywhere; the first that has something counts, behind Bonsai's own. */
@@ -29,7 +30,7 @@ export interface ProjectInstructionsOptions {
   cwd: string;
   /** The folder of Bonsai's own files, whose instructions come first; see `bonsaiHome()`. */
   home: string;
-  /** In each folder the first of these that exists is read. */
+  /** In each folder the first of these that has a text is read. */
   fileNames: readonly string[];
   /** Whose files are read beside root's. Default: the user of this process; on Windows everybody's. */
   uid?: number | undefined;
@@ -55,7 +56,7 @@ export async function projectInstructions({
   const isRepository = await isPresent(join(outermost, ".git"));
   const owners = await fileOwners({ cwd: projectFolders.at(-1)!, outermost, isRepository, uid });
   for (const folder of [undefined, ...projectFolders]) {
-    const path = await firstPresent(
+    const path = await firstWithText(
       folder === undefined ? ownPaths(home, fileNames) : pathsIn(folder, fileNames),
     );
     const real = path && (await realpath(path).catch(() => path));
@@ -204,9 +205,22 @@ async function foldersDownTo(cwd: string): Promise<string[]> {
   return folders;
 }
 
-async function firstPresent(paths: readonly string[]): Promise<string | undefined> {
-  for (const path of paths) if (await isPresent(path)) return path;
-  return undefined;
+/** The first file with a text in it, or that cannot be read; else the first that is there. */
+async function firstWithText(paths: readonly string[]): Promise<string | undefined> {
+  let empty: string | undefined;
+  for (const path of paths) {
+    if (!(await isPresent(path))) continue;
+    if (!(await isBlank(path))) return path;
+    empty ??= path;
+  }
+  return empty;
+}
+
+async function isBlank(path: string): Promise<boolean> {
+  return firstPart(path).then(
+    ({ bytes, isWhole }) => isWhole && textOf(bytes) === "",
+    () => false,
+  );
 }
 
 /** What may not even be looked at is present: reading it fails with the reason. */
@@ -223,8 +237,8 @@ async function readInstruction(path: string, owners: Owners): Promise<ProjectIns
     const places = owners === undefined ? [] : [stats, await lstat(path), await stat(dirname(path))];
     const problem = foreign(path, places, owners ?? new Set());
     if (problem !== undefined) return { path, text: "", problem };
-    if (bytes.includes(0)) throw new Error("it is not a text file.");
-    const text = new TextDecoder().decode(firstBytes(bytes, MAX_INSTRUCTION_BYTES)).trim();
+    const text = textOf(bytes);
+    if (text === undefined) throw new Error("it is not a text file.");
     if (isWhole) return { path, text };
     const limit = `${MAX_INSTRUCTION_BYTES / 1024} KB`;
     return {
@@ -235,6 +249,14 @@ async function readInstruction(path: string, owners: Owners): Promise<ProjectIns
   } catch (error) {
     return { path, text: "", problem: `Cannot read ${path}: ${(error as Error).message}` };
   }
+}
+
+/** UTF-8 or UTF-16; undefined for binary data. */
+function textOf(bytes: Buffer): string | undefined {
+  const { encoding } = formatOfBom(bytes) ?? unmarkedUtf16(bytes) ?? { encoding: "utf-8" };
+  if (encoding === "utf-8" && bytes.includes(0)) return undefined;
+  const first = encoding === "utf-8" ? firstBytes(bytes, MAX_INSTRUCTION_BYTES) : bytes;
+  return new TextDecoder(encoding).decode(first).trim();
 }
 
 async function firstPart(path: string): Promise<{ bytes: Buffer; isWhole: boolean; stats: Stats }> {

@@ -290,3 +290,25 @@ describe("what a CLAUDE.md names with @", () => {
     expect(await instructionsFor(folder, "other")).toHaveLength(1);
   });
 });
+
+describe("files that say nothing, or in another encoding", () => {
+  test("an empty file does not hide the next one", async () => {
+    using folder = toolFolder();
+    folder.write("repo/.git/HEAD", "");
+    folder.write("repo/AGENTS.md", " \n");
+    folder.write("repo/CLAUDE.md", "Use tabs.");
+    expect(await instructionsFor(folder, "repo")).toEqual([{ path: "repo/CLAUDE.md", text: "Use tabs." }]);
+  });
+
+  test.each([
+    ["with a mark", "\ufeffUse tabs. Übung.\n"],
+    ["without a mark", "Use tabs. Übung.\n"],
+  ])("UTF-16 %s is read", async (_name, text) => {
+    using folder = toolFolder();
+    folder.write("repo/.git/HEAD", "");
+    folder.write("repo/AGENTS.md", Buffer.from(text, "utf16le"));
+    expect(await instructionsFor(folder, "repo")).toEqual([
+      { path: "repo/AGENTS.md", text: "Use tabs. Übung." },
+    ]);
+  });
+});

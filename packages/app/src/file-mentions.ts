@@ -1,6 +1,7 @@
 import { isUtf8 } from "node:buffer";
-import { readFileSync, type Stats, statSync } from "node:fs";
-import { resolve } from "node:path";
+import { readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { lookalikeName } from "@bonsai-agent/agent/host";
 import { BonsaiError, type ImageContent, imageProblem } from "@bonsai-agent/messages";
 import { inertTag } from "@bonsai-agent/messages/frames";
 import { count } from "@bonsai-agent/messages/numbers";
@@ -41,7 +42,8 @@ export function mentionedFiles(
   for (const mention of words.flatMap((word) =>
     mentionsIn(word, (path) => isThere(absolutePath(path, cwd))),
   )) {
-    const path = absolutePath(mention.path, cwd);
+    const named = absolutePath(mention.path, cwd);
+    const path = statsOf(named) === undefined && isPath(mention, cwd) ? lookalikeOf(named) : named;
     const stats = statsOf(path);
     try {
       if (stats === undefined && isPath(mention, cwd)) throw notFound(mention, path);
@@ -61,6 +63,17 @@ export function mentionedFiles(
 
 function isThere(path: string): boolean {
   return statsOf(path) !== undefined;
+}
+
+/** The file beside it whose name looks the same, as with an accent or a blank that is encoded otherwise. */
+function lookalikeOf(path: string): string {
+  try {
+    const name = lookalikeName(basename(path), readdirSync(dirname(path)));
+    return name === undefined ? path : join(dirname(path), name);
+  } catch {
+    // A folder that cannot be listed has no other name to offer.
+    return path;
+  }
 }
 
 /** A text behind an `@` may be too long for a path, or lead in a circle: then nothing is there. */

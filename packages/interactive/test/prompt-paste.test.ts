@@ -10,7 +10,7 @@ import { HeadlessTerminal } from "./headless-terminal.ts";
 
 const hostile =
   "a\x1b[31mred\x1b[0m\x9b2J\x07 b\x1b]0;title\x07\x1b]8;;http://x\x1b\\link\x1b]8;;\x1b\\\x7f\tc";
-const clean = "ared2J blink    c";
+const clean = "ared2J blink\tc";
 
 function makeEditor(): PromptEditor {
   const screen = new Screen({ terminal: new HeadlessTerminal(), theme: makeTheme("none") });
@@ -113,3 +113,37 @@ function images() {
   for (const file of [plain, spaced]) writeFileSync(file, "");
   return { plain, spaced };
 }
+
+test("a tab is kept, drawn as blanks, and deleted by one key", () => {
+  const text = "all:\n\tmake x\ty";
+  const fills: ((editor: PromptEditor) => void)[] = [
+    (editor) => paste(editor, text),
+    (editor) => paste(editor, text.replaceAll("\t", "\x1b[105;5u")),
+    (editor) => editor.paste(text),
+    (editor) => editor.setText(text),
+    (editor) => editor.giveBack(text),
+    (editor) => {
+      editor.addToHistory(text);
+      editor.handleInput("\x1b[A");
+    },
+  ];
+  for (const fill of fills) {
+    const editor = makeEditor();
+    fill(editor);
+    expect([editor.getText(), editor.getExpandedText()]).toEqual([text, text]);
+    const drawn = editor.render(40).join("\n");
+    expect(drawn).toContain("    make x    y");
+    expect(drawn).not.toMatch(/[\t\ue000-\uf8ff]/);
+  }
+  const editor = makeEditor();
+  paste(editor, "a\tb");
+  for (const key of ["\x7f", "\x7f"]) editor.handleInput(key);
+  expect(editor.getText()).toBe("a");
+});
+
+test("the tabs of a long paste are sent", () => {
+  const editor = makeEditor();
+  const text = Array.from({ length: 30 }, (_, at) => `${at}\tx`).join("\n");
+  paste(editor, text);
+  expect(editor.getExpandedText()).toBe(text);
+});

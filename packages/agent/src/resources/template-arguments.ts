@@ -43,9 +43,9 @@ function wordAt(typed: string, from: number): { text: string; end: number } {
   return { text: inner.replaceAll(`\\${quote}`, quote) + bare, end: from + whole.length + bare.length };
 }
 
-/** A place for arguments; one with a backslash before it is text. */
+/** A place for arguments; one with a backslash before it is text, and so is an amount of money with a decimal part. */
 const place =
-  /(\\?)(?:\$\{(\d+|@|ARGUMENTS):-([^}]*)\}|\$\{@:(\d+)(?::(\d+))?\}|\$ARGUMENTS\[(\d+)\]|\$\{(\d+|@|ARGUMENTS)\}|\$(ARGUMENTS(?!\w)|@|\d+))/g;
+  /(\\?)(?:\$\{(\d+|@|ARGUMENTS):-([^}]*)\}|\$\{@:(\d+)(?::(\d+))?\}|\$ARGUMENTS\[(\d+)\]|\$\{(\d+|@|ARGUMENTS)\}|\$(ARGUMENTS(?!\w)|@|\d+(?!\d|[.,]\d)))/g;
 
 /**
  * A text with the arguments in their places, in one pass: what an argument holds is not looked at again.
@@ -58,14 +58,17 @@ export function withArguments(
   let isUsed = false;
   // Who has a $0 counts from 0, as in commands of Claude Code.
   const first = /(?<!\\)\$0(?!\d)/.test(body) ? 0 : 1;
+  const highest = highestPlace(body, first);
   const word = (target: string) =>
     target === "@" || target === "ARGUMENTS" ? all : (words[Number(target) - first]?.text ?? "");
   const text = body.replaceAll(
     place,
     (whole: string, backslash: string, target?: string, preset?: string, ...rest: (string | undefined)[]) => {
       if (backslash !== "") return whole.slice(1);
-      isUsed = true;
       const [from, length, index, braced, simple] = rest;
+      if (simple !== undefined && Number(simple) > highest && words[Number(simple) - first] === undefined)
+        return whole;
+      isUsed = true;
       if (target !== undefined) return word(target) || (preset ?? "");
       if (from !== undefined) return slice(words, Math.max(0, Number(from) - 1), length);
       if (index !== undefined) return words[Number(index)]?.text ?? "";
@@ -73,6 +76,15 @@ export function withArguments(
     },
   );
   return { text, isUsed };
+}
+
+/** Places are counted without a gap: `$5` in a text without `$4`, and without a fifth argument, is five dollars. */
+function highestPlace(body: string, first: number): number {
+  const numbers = [...body.matchAll(/(?<!\\)\$\{?(\d+)(?!\d|[.,]\d)/g)].map(([, number]) => Number(number));
+  const used = new Set(numbers);
+  let highest = first;
+  while (used.has(highest)) highest += 1;
+  return highest - 1;
 }
 
 function slice(words: readonly TemplateWord[], start: number, length: string | undefined): string {

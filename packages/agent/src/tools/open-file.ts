@@ -120,7 +120,7 @@ export function formatOfBom(head: Buffer): TextFormat | undefined {
  * UTF-16 without a mark, told by where the zeros stand: Western text has one in every second byte and, unlike
  * binary data, hardly any in the other.
  */
-function unmarkedUtf16(head: Buffer): TextFormat | undefined {
+export function unmarkedUtf16(head: Buffer): TextFormat | undefined {
   const pairs = head.length >> 1;
   if (pairs < 2) return undefined;
   const zeros = [0, 0];

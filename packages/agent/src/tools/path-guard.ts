@@ -166,15 +166,39 @@ const MAX_SUGGESTIONS = 3;
  * accents decomposed and puts a narrow space into the names of screenshots, which models write as plain ones.
  */
 export async function existingPath(guard: PathGuard, question: PathQuestion): Promise<GuardedPath> {
-  const guarded = await guard(question);
+  const guarded = await lookalikePath(guard, question);
   if (await exists(guarded.real)) return guarded;
   const folder = await deepestFolder(dirname(guarded.real));
   const names = folder === dirname(guarded.real) ? await namesIn(folder) : [];
-  const name = basename(guarded.real);
-  const variants = names.filter((other) => plainName(other) === plainName(name));
-  if (variants.length === 1) return guard({ ...question, path: join(folder, variants[0]!) });
   // With the code by which programs know it.
   throw Object.assign(new Error(missing(guarded, folder, names)), { code: "ENOENT" });
+}
+
+/** A path as it exists, or as far as it does: with the names of existing files and folders that look the same. */
+export async function lookalikePath(guard: PathGuard, question: PathQuestion): Promise<GuardedPath> {
+  const guarded = await guard(question);
+  if (await exists(guarded.real)) return guarded;
+  let path = await deepestFolder(dirname(guarded.real));
+  const missingNames = relative(path, guarded.real).split(sep);
+  for (const [at, name] of missingNames.entries()) {
+    const variant = lookalikeName(name, await namesIn(path));
+    if (variant === undefined) {
+      path = join(path, ...missingNames.slice(at));
+      break;
+    }
+    path = join(path, variant);
+    if (at < missingNames.length - 1 && (await deepestFolder(path)) !== path) {
+      path = join(path, ...missingNames.slice(at + 1));
+      break;
+    }
+  }
+  return path === guarded.real ? guarded : guard({ ...question, path });
+}
+
+/** The one name that looks like another. */
+export function lookalikeName(name: string, names: readonly string[]): string | undefined {
+  const variants = names.filter((other) => plainName(other) === plainName(name));
+  return variants.length === 1 ? variants[0] : undefined;
 }
 
 async function exists(path: string): Promise<boolean> {

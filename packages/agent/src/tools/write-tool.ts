@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
 import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
 import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
-import type { GuardedPath, PathGuard } from "./path-guard.ts";
+import { type GuardedPath, lookalikePath, type PathGuard } from "./path-guard.ts";
 import { countLines, errorCode, fileProblem, shownBytes, shownCount, shownLines } from "./result-text.ts";
 
 /** Beyond it the lines that changed are not looked for. */
@@ -35,7 +35,7 @@ export function writeTool(guard: PathGuard): Tool {
     async execute({ input: { path, content }, signal }) {
       if (/[/\\]$/.test(path))
         throw new Error(`${path} is a folder. Give the path of a file; missing folders are created.`);
-      const file = await guard({ toolName: "write", path, access: "write", signal });
+      const file = await lookalikePath(guard, { toolName: "write", path, access: "write", signal });
       return inFileQueue(file.real, async () => {
         signal.throwIfAborted();
         return write(file, content);

@@ -22,7 +22,7 @@ test.each([
 
 test.each([
   ["$1 then $2", "a b", "a then b"],
-  ["[$3]", "a b", "[]"],
+  ["[$1 $2 $3]", "a b", "[a b ]"],
   ["$@|$ARGUMENTS|${@}|${ARGUMENTS}|${1}", 'a "b c"', "a b c|a b c|a b c|a b c|a"],
   ["${1:-all} ${2:-tests}", "unit", "unit tests"],
   ["${1:-all}", '""', "all"],
@@ -48,4 +48,14 @@ test("blanks between arguments stay as they were typed", () => {
 
 test("a text without a place says so", () => {
   expect(withArguments("plain \\$1", templateArguments("x"))).toEqual({ text: "plain $1", isUsed: false });
+});
+
+test.each([
+  ["It costs $5.", "It costs $5."],
+  ["$1 has a budget of $20 and $1.50 a day", "a has a budget of $20 and $1.50 a day"],
+  ["$1 and $2, for $10,000", "a and b, for $10,000"],
+  ["$1, $2 and $3", "a, b and "],
+  ["$2 before $1", "b before a"],
+])("%s with two arguments is %s", (body, expected) => {
+  expect(withArguments(body, templateArguments("a b")).text).toBe(expected);
 });

@@ -141,3 +141,34 @@ test("a call that fails does not hold up the next for the same file", async () =
   expect([failed.status, made.status]).toEqual(["rejected", "fulfilled"]);
   expect(folder.text("a")).toBe("y");
 });
+
+test.each([
+  ["U\u0308bersicht.md", "Übersicht.md"],
+  ["Shot 3.00\u202fPM.md", "Shot 3.00 PM.md"],
+  ["it\u2019s.md", "it's.md"],
+  ["no\u00a0break/a.md", "no break/a.md"],
+])("a write goes to the file that looks the same: %j", async (existing, written) => {
+  using folder = toolFolder();
+  folder.write(existing, "old\n");
+  await folder.run("write", { path: written, content: "new\n" });
+  expect(folder.text(existing)).toBe("new\n");
+  expect(textOf(await folder.run("read", { path: written }))).toBe("new\n");
+  await folder.run("edit", { path: written, oldText: "new", newText: "edited" });
+  expect(folder.text(existing)).toBe("edited\n");
+});
+
+test("a new file goes into the folder that looks the same", async () => {
+  using folder = toolFolder();
+  folder.write("e\u0301te\u0301/a.md", "");
+  const result = await folder.run("write", { path: "été/neu/b.md", content: "b\n" });
+  expect(folder.text("e\u0301te\u0301/neu/b.md")).toBe("b\n");
+  expect(textOf(result)).toContain("e\u0301te\u0301/neu/b.md");
+});
+
+test("two files that both look the same are left alone", async () => {
+  using folder = toolFolder();
+  for (const name of ["a\u00a0b.md", "a\u202fb.md"]) folder.write(name, "old\n");
+  await folder.run("write", { path: "a b.md", content: "new\n" });
+  expect(folder.text("a\u00a0b.md")).toBe("old\n");
+  expect(folder.text("a b.md")).toBe("new\n");
+});

@@ -35,7 +35,7 @@ export interface ImportExtensionOptions {
  * `extension_export_missing`, `extension_package_invalid`, `extension_without_factory`
  */
 export async function importExtension(options: ImportExtensionOptions): Promise<ExtensionFactory> {
-  const { path, timeoutMs = 30_000 } = options;
+  const { path, timeoutMs = 10_000 } = options;
   const hung = () =>
     new BonsaiError({
       code: "extension_hung",

@@ -8,7 +8,16 @@ import { OpenEditor } from "../terminal/open-editor.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { Style } from "../terminal/theme.ts";
 import { type AutocompleteProvider, getKeybindings, truncateToWidth, visibleWidth } from "../terminal/tui.ts";
-import { asPaste, isSteering, pastedText, typableText } from "../terminal/typed-input.ts";
+import {
+  asPaste,
+  HELD_TAB,
+  heldTabs,
+  isSteering,
+  pastedText,
+  typableText,
+  withDrawnTabs,
+  withTabs,
+} from "../terminal/typed-input.ts";
 import { ExtensionEditor } from "./extension-editor.ts";
 import { imageMark, PastedImages } from "./pasted-images.ts";
 
@@ -50,6 +59,7 @@ export class PromptEditor extends OpenEditor {
     super(screen.tui, screen.theme.editor, { autocompleteMaxVisible: 8 });
     this.#screen = screen;
     this.keepWhole(imageMark);
+    this.keepWhole(heldTabs);
   }
 
   /** True while an editor of an extension has the keys. */
@@ -66,7 +76,7 @@ export class PromptEditor extends OpenEditor {
     if (replacement === undefined) this.setText(text);
     replacement?.begin({
       text,
-      history: this.earlierTexts.slice(0, mostGivenPrompts).reverse(),
+      history: this.earlierTexts.slice(0, mostGivenPrompts).reverse().map(withTabs),
       provider: this.#provider,
       onSubmit: (sent) => this.onSubmit?.(sent),
       onEscape: () => this.onEscape?.(),
@@ -80,11 +90,15 @@ export class PromptEditor extends OpenEditor {
   }
 
   override getText(): string {
-    return this.#replacement?.text ?? super.getText();
+    return this.#replacement?.text ?? withTabs(super.getText());
   }
 
   override getExpandedText(): string {
-    return this.#replacement?.expandedText ?? super.getExpandedText();
+    return this.#replacement?.expandedText ?? withTabs(super.getExpandedText());
+  }
+
+  protected override get draft(): string | undefined {
+    return super.draft && withTabs(super.draft);
   }
 
   override isShowingAutocomplete(): boolean {
@@ -134,12 +148,12 @@ export class PromptEditor extends OpenEditor {
 
   override setText(text: string): void {
     if (this.#replacement !== undefined) this.#replacement.setText(typableText(text));
-    else this.#keepingDraft(() => super.setText(typableText(text)));
+    else this.#keepingDraft(() => super.setText(typableText(text, HELD_TAB)));
   }
 
   /** To be called for what was submitted. */
   override addToHistory(text: string): void {
-    const prompt = text.trim();
+    const prompt = withTabs(text).trim();
     if (prompt === "" || secret.test(prompt)) return;
     this.#remember(prompt);
     this.#history?.add(prompt);
@@ -168,7 +182,7 @@ export class PromptEditor extends OpenEditor {
 
   /** Puts a text where the cursor is, as if the terminal had pasted it. */
   paste(text: string): void {
-    this.handleInput(asPaste(typableText(text)));
+    this.handleInput(asPaste(typableText(text, this.isReplaced ? undefined : HELD_TAB)));
     this.#screen.redraw();
   }
 
@@ -190,7 +204,8 @@ export class PromptEditor extends OpenEditor {
     this.borderColor = this.#border();
     const { focused: isFocused, borderColor: border } = this;
     return (
-      this.#replacement?.render(width, { isFocused, border, rows: this.#screen.rows }) ?? super.render(width)
+      this.#replacement?.render(width, { isFocused, border, rows: this.#screen.rows }) ??
+      super.render(width).map(withDrawnTabs)
     );
   }
 
@@ -218,7 +233,7 @@ export class PromptEditor extends OpenEditor {
 
   #remember(text: string): void {
     const prompts = this.earlierTexts;
-    const prompt = typableText(text);
+    const prompt = typableText(text, HELD_TAB);
     if (prompt === "" || secret.test(prompt) || prompts[0] === prompt) return;
     prompts.unshift(prompt);
     prompts.length = Math.min(prompts.length, MOST_PROMPTS);
@@ -229,7 +244,7 @@ export class PromptEditor extends OpenEditor {
    * editor would take for a letter and the terminal for a command.
    */
   #received(data: string): string {
-    const pasted = pastedText(data);
+    const pasted = pastedText(data, this.isReplaced ? undefined : HELD_TAB);
     if (pasted === undefined) return isSteering(data) ? "" : data;
     // Behind a command, a path is one.
     const image = /^\s*[!/]/.test(this.getText()) ? undefined : droppedImage(pasted);
@@ -239,7 +254,7 @@ export class PromptEditor extends OpenEditor {
 
   get #isBehindWord(): boolean {
     const { line, col } = this.getCursor();
-    const before = this.#replacement?.text ?? (this.getLines()[line] ?? "").slice(0, col);
+    const before = this.#replacement?.text ?? withTabs((this.getLines()[line] ?? "").slice(0, col));
     return /\S$/.test(before);
   }
 

@@ -10,6 +10,7 @@ import { Screen } from "../terminal/screen.ts";
 import { makeTheme } from "../terminal/theme.ts";
 import { ThemeControl } from "../terminal/theme-control.ts";
 import type { Terminal } from "../terminal/tui.ts";
+import { withTabs } from "../terminal/typed-input.ts";
 
 /** What the first frame shows. Everything else is loaded behind it. */
 export interface FirstFrame {
@@ -38,7 +39,7 @@ export function showFirstFrame(
   const themes = new ThemeControl({ screen, ...themeChoice });
   const editor = new PromptEditor(screen);
   const early: string[] = [];
-  editor.onSubmit = (text) => early.push(text);
+  editor.onSubmit = (text) => early.push(withTabs(text));
   const askForLinks = linksOfTmux({ ...env });
   screen.start(editor);
   screen.tui.renderNow();

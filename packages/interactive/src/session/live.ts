@@ -24,6 +24,7 @@ import { readThemes } from "../slash/theme.ts";
 import { Status } from "../status/status.ts";
 import { bindKeys } from "../terminal/keybindings-file.ts";
 import { shortcutConflicts } from "../terminal/shortcut-conflicts.ts";
+import { withTabs } from "../terminal/typed-input.ts";
 import { indexInBackground } from "./background-index.ts";
 import { panelReview } from "./compaction-review.ts";
 import type { FirstFrame } from "./first-frame.ts";
@@ -88,7 +89,8 @@ function makeParts(firstFrame: FirstFrame) {
     onStop: () => status.stopBegan(),
     hint: (text, forMs) => status.hint(text, forMs),
   });
-  editor.onSubmit = (text) => {
+  editor.onSubmit = (held) => {
+    const text = withTabs(held);
     editor.addToHistory(text);
     submitting.submit(text);
   };

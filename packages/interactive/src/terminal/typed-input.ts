@@ -4,6 +4,7 @@ import { decodeKittyPrintable, getKeybindings } from "./tui.ts";
 /** A control character in a paste, as tmux can write it: the library reads it. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
 const writtenControl = /(\x1b\[\d+;5u)/;
+const writtenTab = "\x1b[105;5u";
 // Each begins and ends in one way: others look for the end of each beginning anew, for minutes.
 const sequence =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
@@ -11,9 +12,27 @@ const sequence =
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
 const untypable = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
 
-/** The text as it may stand in an editor: without colours and other sequences, which would reach the terminal. */
-export function typableText(text: string): string {
-  return text.replace(sequence, "").replace(/\r\n?/g, "\n").replaceAll("\t", "    ").replace(untypable, "");
+const blanks = "    ";
+
+/**
+ * The text as it may stand in an editor: without colours and other sequences, which would reach the terminal.
+ * @param tab replaces a tab. Default: four blanks
+ */
+export function typableText(text: string, tab: string = blanks): string {
+  return text.replace(sequence, "").replace(/\r\n?/g, "\n").replaceAll("\t", tab).replace(untypable, "");
+}
+
+/** A tab in the editor, which would take a tab itself for blanks: as many private characters as blanks are drawn. */
+export const HELD_TAB = "\uf7f0\uf7f1\uf7f1\uf7f1";
+export const heldTabs = /\uf7f0\uf7f1{3}/g;
+
+export function withTabs(held: string): string {
+  return held.replaceAll(HELD_TAB, "\t");
+}
+
+/** A drawn line, with blanks for its tabs. */
+export function withDrawnTabs(line: string): string {
+  return line.replaceAll(/[\uf7f0\uf7f1]/g, " ");
 }
 
 /** True for one of the control characters that look like a letter to an editor. @param data of the terminal */
@@ -25,12 +44,13 @@ const pasteStart = "\x1b[200~";
 const pasteEnd = "\x1b[201~";
 
 /** What is pasted, as it may stand in an editor; undefined for what is no paste. @param data of the terminal */
-export function pastedText(data: string): string | undefined {
+export function pastedText(data: string, tab: string = blanks): string | undefined {
   if (!data.startsWith(pasteStart) || !data.endsWith(pasteEnd)) return undefined;
   return data
     .slice(pasteStart.length, -pasteEnd.length)
+    .replaceAll(writtenTab, "\t")
     .split(writtenControl)
-    .map((part, at) => (at % 2 === 0 ? typableText(part) : part))
+    .map((part, at) => (at % 2 === 0 ? typableText(part, tab) : part))
     .join("");
 }
 
