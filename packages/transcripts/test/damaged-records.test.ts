@@ -11,8 +11,6 @@ import { pathTo } from "./projection-text.ts";
 const folder = mkdtempSync(join(tmpdir(), "bonsai-damaged-"));
 afterAll(() => rmSync(folder, { recursive: true }));
 
-/** Each run writes and reads a file. */
-
 const FIXTURES = [
   "claude-code-basic.jsonl",
   "claude-code-compacted.jsonl",
