@@ -8,7 +8,7 @@ const DEED = "window.ran=1;alert(1);fetch('https://foreign.example/')";
 const HTML_DEED = DEED.replaceAll('"', "&quot;");
 
 /** Each wants to be more than text, in one of the languages that a page's parsers read. */
-export const payloads: readonly string[] = [
+const single: readonly string[] = [
   `<script>${DEED}</script>`,
   `</script><script>${DEED}</script>`,
   `</ScRiPt ><script>${DEED}//`,
@@ -46,8 +46,24 @@ export const payloads: readonly string[] = [
   `image/png" onerror="${HTML_DEED}`,
   `image/svg+xml`,
   `text/html`,
-  "x".repeat(20_000),
+  "x".repeat(2_000),
   `${"#".repeat(500)} ${"[".repeat(2000)}${">".repeat(500)}`,
+];
+
+/** As many of the payloads stand in one text. */
+const GROUP = 3;
+/** Markup, which runs wherever it stands in a text. The others are what a whole field may be. */
+const MARKUP = single.indexOf("__proto__");
+
+/** The texts of the session: markup in groups, everything else by itself. */
+const payloads: readonly string[] = [
+  ...Array.from({ length: Math.ceil(MARKUP / GROUP) }, (_, group) =>
+    single
+      .slice(0, MARKUP)
+      .slice(group * GROUP, (group + 1) * GROUP)
+      .join("\n\n"),
+  ),
+  ...single.slice(MARKUP),
 ];
 
 /** A session of which every field that can hold words holds a payload; each kind of entry, for each payload. */
