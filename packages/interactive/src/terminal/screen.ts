@@ -82,7 +82,16 @@ export class Screen {
     this.#stand();
     this.#isOn = true;
     this.#tui.start();
+    // In tests, there is no terminal that a shell could have changed.
+    if (process.stdout.isTTY) process.on("SIGCONT", this.#continued);
   }
+
+  /** The shell had the terminal while the process was stopped from outside: takes it and draws everything anew. */
+  readonly #continued = (): void => {
+    if (!this.#isOn) return;
+    this.stop();
+    this.resume();
+  };
 
   /** Gives the terminal back; a second call does nothing. */
   stop(): void {
