@@ -39,7 +39,8 @@ export function bodyOf(html: string): Element {
 const isElement = (node: Node): node is Element => "tagName" in node;
 
 function* elementsIn(element: Element): Generator<Element> {
-  const inner = "content" in element ? element.content : element;
+  const inner =
+    element.nodeName === "template" ? (element as DefaultTreeAdapterTypes.Template).content : element;
   for (const child of inner.childNodes.filter(isElement)) {
     yield child;
     yield* elementsIn(child);
