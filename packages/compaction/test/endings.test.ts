@@ -100,7 +100,7 @@ test("a lock that fails to open does not swallow the end event", async () => {
 test.each([
   ["session_before_compact", { cancle: true }, "fields {cancle}"],
   ["session_before_compact", { cancel: "yes" }, "fields {cancel}"],
-  ["session_before_compact", { compaction: "a text" }, "fields {compaction}"],
+  ["session_before_compact", { compaction: "a text" }, "a summary that is not an object"],
   ["session_before_mask", { keeps: [] }, "fields {keeps}"],
   ["session_before_mask", { keep: "t1" }, "fields {keep}"],
 ] as const)("a wrong answer to %s is reported and changes nothing: %j", async (event, slip, received) => {

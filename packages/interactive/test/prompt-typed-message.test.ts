@@ -10,7 +10,11 @@ import { typedMessage } from "../src/prompt/typed-message.ts";
 import { openInteractive } from "./harness.ts";
 import { longStory } from "./long-story.ts";
 
-const png = Buffer.from("89504e470d0a1a0a0000", "hex");
+/** An image of one pixel. */
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
 const files = {
   "notes.md": "All my secrets.\n",
   "a b.md": "Between.",
@@ -115,7 +119,7 @@ test("what is taken back from the queue names its image; one that nothing names 
   terminal.send("\x1b[17~");
   await terminal.until("from afar");
   terminal.press("alt+up");
-  await terminal.until(/from afar \[image-[0-9a-f]{8}\]/);
+  await terminal.until(/from afar \[image-1x1-[0-9a-f]{8}\]/);
 });
 
 function project(): string {

