@@ -3,7 +3,7 @@ import { firstNamed, targetOf } from "./provider-schema.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
 
-/** One conversion: the document that references point into, and the work left, because a schema can refer to itself. */
+/** One conversion: the document that references point into, and the steps left, because a schema can refer to itself. */
 interface Root {
   schema: Schema;
   steps: number;
@@ -12,27 +12,28 @@ interface Root {
 const MAX_STEPS = 100_000;
 
 /**
- * Arguments converted to the types of their JSON Schema, where that loses nothing: `"30"` to a number, `"true"` to a
- * boolean, a whole number or boolean to text, JSON text to its list or object, a single value to a list. A null for an
- * optional property is left out, and properties get their own names back. A value that its schema allows stays as it is; so does one with two readings.
+ * Converts arguments to the types of their JSON Schema if nothing is lost: `"30"` to a number, `"true"` to a boolean, a
+ * whole number or boolean to text, JSON text to its list or object, a single value to a list. Removes a null for an
+ * optional property, and gives renamed properties their own names back. Keeps a value that its schema allows, and a
+ * value with two possible conversions.
  */
 export function fitArguments(args: Record<string, unknown>, schema: Schema): Record<string, unknown> {
   try {
     const fitted = fit(args, schema, { schema, steps: MAX_STEPS });
     return isRecord(fitted) ? fitted : args;
   } catch (error) {
-    // A schema without an end converts nothing.
+    // The schema refers to itself without an end: keep the arguments.
     if (error instanceof RangeError) return args;
     throw error;
   }
 }
 
 function fit(value: unknown, given: unknown, root: Root): unknown {
-  const schema = resolved(given, root);
+  const schema = resolve(given, root);
   if (schema === undefined) return value;
   const choices = [schema.anyOf, schema.oneOf].find(Array.isArray) as unknown[] | undefined;
   const fits = choices === undefined ? value : fitChoice(value, choices, root);
-  const own = accepts(fits, schema) ? fits : converted(fits, schema, root);
+  const own = accepts(fits, schema) ? fits : convert(fits, schema, root);
   const parts = Array.isArray(schema.allOf) ? schema.allOf : [];
   return parts.reduce<unknown>((inner, part) => fit(inner, part, root), fitInside(own, schema, root));
 }
@@ -46,7 +47,7 @@ function fitInside(value: unknown, schema: Schema, root: Root): unknown {
   const properties = isRecord(schema.properties) ? schema.properties : {};
   const names = Object.keys(properties);
   const entries = Object.entries(value).map(([given, inner]) => {
-    // The provider got another name for a property that it does not allow.
+    // `providerSchema` renamed the property if the provider does not allow its name.
     const name = firstNamed(given, names) ?? given;
     const property = Object.hasOwn(properties, name) ? properties[name] : schema.additionalProperties;
     return [name, fit(inner, property, root)] as const;
@@ -60,7 +61,7 @@ function fitInside(value: unknown, schema: Schema, root: Root): unknown {
   return Object.fromEntries(entries.filter((entry) => !isLeftOut(entry)));
 }
 
-/** The branch that takes the value as it is, else the only reading that another branch gives it. */
+/** Fits the value to the one branch that allows it, else to the branches if they all convert it to the same value. */
 function fitChoice(value: unknown, choices: readonly unknown[], root: Root): unknown {
   const accepting = choices.filter((choice) => allows(value, choice, root));
   if (accepting.length > 0) return accepting.length === 1 ? fit(value, accepting[0], root) : value;
@@ -72,7 +73,7 @@ function fitChoice(value: unknown, choices: readonly unknown[], root: Root): unk
 }
 
 function allows(value: unknown, given: unknown, root: Root): boolean {
-  const schema = resolved(given, root);
+  const schema = resolve(given, root);
   if (schema === undefined) return true;
   const choices = [schema.anyOf, schema.oneOf].find(Array.isArray) as unknown[] | undefined;
   return accepts(value, schema) && (choices?.some((choice) => allows(value, choice, root)) ?? true);
@@ -101,8 +102,8 @@ function hasType(value: unknown, type: unknown): boolean {
   }
 }
 
-/** Returns the value itself if it has no reading, or several. */
-function converted(value: unknown, schema: Schema, root: Root): unknown {
+/** Returns the value itself if it has no conversion, or several. */
+function convert(value: unknown, schema: Schema, root: Root): unknown {
   const listed = valuesOf(schema)?.filter((each) => String(each) === String(value)) ?? [];
   if (listed.length === 1 && typeof value !== "object") return listed[0];
   const readings = typesOf(schema).flatMap((type) => readAs(value, type, schema, root));
@@ -112,7 +113,7 @@ function converted(value: unknown, schema: Schema, root: Root): unknown {
 
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** The value as another type: at most one reading. */
+/** Converts the value to a type. Returns at most one reading. */
 function readAs(value: unknown, type: unknown, schema: Schema, root: Root): unknown[] {
   const text = typeof value === "string" ? value.trim() : undefined;
   if (type === "string") {
@@ -125,20 +126,20 @@ function readAs(value: unknown, type: unknown, schema: Schema, root: Root): unkn
   }
   if (type === "boolean")
     return text !== undefined && /^(?:true|false)$/i.test(text) ? [/^t/i.test(text)] : [];
-  if (type === "object") return parsed(text).filter(isRecord);
+  if (type === "object") return parseJson(text).filter(isRecord);
   if (type === "array") return asList(value, text, schema, root);
   return [];
 }
 
 function asList(value: unknown, text: string | undefined, schema: Schema, root: Root): unknown[] {
-  const list = parsed(text).filter(Array.isArray);
+  const list = parseJson(text).filter(Array.isArray);
   if (list.length > 0) return list;
   if (value === null || value === undefined || value === "") return [];
   const item = fit(value, schema.items, root);
   return allows(item, schema.items, root) ? [[item]] : [];
 }
 
-function parsed(text: string | undefined): unknown[] {
+function parseJson(text: string | undefined): unknown[] {
   if (text === undefined || !/^[[{]/.test(text)) return [];
   try {
     return [JSON.parse(text)];
@@ -158,14 +159,14 @@ function valuesOf(schema: Schema): readonly unknown[] | undefined {
 }
 
 /**
- * The schema behind references into the same document; undefined for everything else.
+ * Follows references into the same document. Returns undefined for a value that is no schema.
  * @throws RangeError after too many steps
  */
-function resolved(given: unknown, root: Root): Schema | undefined {
+function resolve(given: unknown, root: Root): Schema | undefined {
   root.steps -= 1;
   if (root.steps < 0) throw new RangeError("The schema has no end.");
   if (!isRecord(given)) return undefined;
   const { $ref } = given;
   if (typeof $ref !== "string") return given;
-  return resolved(targetOf($ref, root.schema), root);
+  return resolve(targetOf($ref, root.schema), root);
 }

@@ -148,7 +148,7 @@ export const lifecycleEventRules: EventRules<LifecycleEvents> = {
   ...runEventRules,
 };
 
-/** Events of compactions and of moves in the tree. */
+/** The names of all events of compactions and of moves in the tree. */
 export const compactionEventNames: ReadonlySet<string> = new Set(Object.keys(compactionEventRules));
 
 /** A lifecycle without handlers whose notices go the way of all others. */

@@ -30,7 +30,7 @@ export interface ProjectInstructionsOptions {
   cwd: string;
   /** The folder of Bonsai's own files, whose instructions come first; see `bonsaiHome()`. */
   home: string;
-  /** In each folder the first of these that has a text is read. */
+  /** Bonsai reads the first file in each folder that is not empty. */
   fileNames: readonly string[];
   /** Whose files are read beside root's. Default: the user of this process; on Windows everybody's. */
   uid?: number | undefined;
@@ -205,7 +205,7 @@ async function foldersDownTo(cwd: string): Promise<string[]> {
   return folders;
 }
 
-/** The first file with a text in it, or that cannot be read; else the first that is there. */
+/** Returns the first file that has text or cannot be read, else the first existing file. */
 async function firstWithText(paths: readonly string[]): Promise<string | undefined> {
   let empty: string | undefined;
   for (const path of paths) {
@@ -251,7 +251,7 @@ async function readInstruction(path: string, owners: Owners): Promise<ProjectIns
   }
 }
 
-/** UTF-8 or UTF-16; undefined for binary data. */
+/** Decodes UTF-8 or UTF-16. Returns undefined for binary data. */
 function textOf(bytes: Buffer): string | undefined {
   const { encoding } = formatOfBom(bytes) ?? unmarkedUtf16(bytes) ?? { encoding: "utf-8" };
   if (encoding === "utf-8" && bytes.includes(0)) return undefined;

@@ -3,9 +3,9 @@ import { isRecord } from "@bonsai-agent/messages";
 type Schema = Record<string, unknown>;
 
 /**
- * The schema of a tool's parameters as every provider takes it: an object without `anyOf` and the like at the top,
- * keywords with valid values only, references that lead somewhere, and names of properties that Anthropic allows.
- * It may describe less than the original, never something else.
+ * Rewrites the schema of a tool's parameters so that every provider accepts it: an object without `anyOf` and the like
+ * at the top, only keywords with valid values, no broken references, and property names that Anthropic allows. The
+ * result may be looser than the original, but never contradicts it.
  */
 export function providerSchema(parameters: Schema): Schema {
   const flat = withoutChoices(parameters, parameters, { left: MAX_MERGED });
@@ -15,7 +15,7 @@ export function providerSchema(parameters: Schema): Schema {
 
 /** Keywords that providers refuse at the top. */
 const REFUSED_AT_TOP = ["anyOf", "oneOf", "allOf", "not", "enum", "const", "$ref"];
-/** A schema can refer to itself. */
+/** Maximum number of merged branches: a schema can refer to itself. */
 const MAX_MERGED = 50;
 
 /** One object with the properties of all branches. A property is required if every branch requires it. */
@@ -45,14 +45,14 @@ function requiredByAll(branches: readonly Schema[]): unknown[] {
   return first.filter((name) => others.every((other) => other.includes(name)));
 }
 
-/** The choice in words, because the schema no longer says it. */
+/** Describes the choice in words, because the schema no longer contains it. */
 function choiceText(branches: readonly Schema[]): string | undefined {
   const sets = uniqueValues(branches.map(({ required }) => listOf(required).filter(isText)));
   const names = sets.map((set) => listOf(set).join(" and "));
   return names.length < 2 || names.includes("") ? undefined : `Give ${names.join(", or ")}.`;
 }
 
-/** A property that two parts describe in different ways has either form. */
+/** Joins the properties of all parts. A property with two forms becomes an `anyOf`. */
 function joinedProperties(parts: readonly Schema[]): Schema {
   const forms = new Map<string, unknown[]>();
   for (const { properties } of parts)
@@ -64,7 +64,7 @@ function joinedProperties(parts: readonly Schema[]): Schema {
 }
 
 const TYPES = ["object", "array", "string", "number", "integer", "boolean", "null"];
-/** The names of other languages, and of protocols that write them in capitals. */
+/** Type names of other languages. */
 const TYPE_NAMES: Readonly<Record<string, string>> = {
   int: "integer",
   float: "number",
@@ -87,7 +87,7 @@ const isNumber = (value: unknown) => typeof value === "number";
 const isBoolean = (value: unknown) => typeof value === "boolean";
 const isList = (value: unknown) => Array.isArray(value) && value.length > 0;
 
-/** Values of keywords that would make the whole request invalid are left out. */
+/** Checks for keyword values. An invalid value would make the whole request invalid. */
 const VALID: Readonly<Record<string, (value: unknown) => boolean>> = {
   title: isText,
   description: isText,
@@ -121,7 +121,7 @@ function isExpression(pattern: string): boolean {
 }
 
 function cleanSchema(given: unknown, root: Schema): Schema {
-  // Some write the name of a type instead of a schema.
+  // Some servers write the name of a type instead of a schema.
   if (!isRecord(given)) return typeName(given) === undefined ? {} : { type: typeName(given) };
   const clean: Schema = {};
   for (const [key, value] of Object.entries(given)) {
@@ -144,7 +144,7 @@ interface Keyword {
   root: Schema;
 }
 
-/** Undefined leaves the keyword out. */
+/** Returns undefined to leave the keyword out. */
 function cleanKeyword(key: string, { value, given, root }: Keyword): unknown {
   switch (key) {
     case "type":
@@ -184,21 +184,21 @@ function cleanType(value: unknown): unknown {
   return Array.isArray(value) && types.length > 1 ? types : types[0];
 }
 
-/** Lists without a position: providers refuse the others, or read them in different ways. */
+/** One schema for all items of a list: providers refuse schemas by position, or read them in different ways. */
 function itemsOf(schemas: unknown): Schema {
   const forms = uniqueValues(listOf(schemas));
   if (forms.length > 1) return { anyOf: forms };
   return isRecord(forms[0]) ? forms[0] : {};
 }
 
-/** `true` made a limit exclusive in an old draft. */
+/** Converts `exclusiveMinimum: true` of an old draft. */
 function asExclusive(clean: Schema, limit: string, exclusive: string): void {
   if (typeof clean[limit] !== "number") return;
   clean[exclusive] = clean[limit];
   delete clean[limit];
 }
 
-/** With names that Anthropic allows. A property without one of its own is left out. */
+/** Gives the properties names that Anthropic allows. Leaves a property out if another one has its name. */
 function cleanProperties(properties: Schema, root: Schema): Schema {
   const names = Object.keys(properties);
   const kept = Object.entries(properties).filter(
@@ -207,7 +207,7 @@ function cleanProperties(properties: Schema, root: Schema): Schema {
   return Object.fromEntries(kept.map(([name, schema]) => [propertyName(name), cleanSchema(schema, root)]));
 }
 
-/** The property that is called so for the provider. */
+/** Finds the property by the name that the provider sees. */
 export function firstNamed(wanted: string, names: readonly string[]): string | undefined {
   return names.includes(wanted) ? wanted : names.find((name) => propertyName(name) === wanted);
 }
@@ -225,7 +225,7 @@ function requiredNames({ properties, required }: Schema): string[] {
   return [...new Set(known.map(propertyName))];
 }
 
-/** The name of a property as every provider takes it. */
+/** Rewrites the name of a property so that every provider accepts it. */
 export function propertyName(name: string): string {
   return name.replace(/[^A-Za-z0-9_.-]/g, "_").slice(0, 64) || "_";
 }

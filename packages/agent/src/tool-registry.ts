@@ -137,9 +137,9 @@ function checkName(name: string): void {
 interface ReadParameters {
   /** Checks the arguments of a call. */
   schema: z.ZodType;
-  /** As the tool gives them, in JSON Schema. */
+  /** The tool's own JSON Schema. */
   json: Readonly<Record<string, unknown>>;
-  /** As the model is given them: JSON Schema that every provider takes. */
+  /** The JSON Schema for the model, which every provider accepts. */
   declared: Readonly<Record<string, unknown>>;
 }
 

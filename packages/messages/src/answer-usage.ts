@@ -2,12 +2,12 @@ import type { AssistantMessage } from "./message.ts";
 import { isRecord } from "./text.ts";
 import { outputTokens, promptTokens, type Usage } from "./usage.ts";
 
-/** No token is so long, on average over an answer. */
+/** Maximum average length of a token over an answer. */
 const MAX_TOKEN_CHARS = 50;
 
 /**
- * The usage of an answer, marked as uncounted if it cannot be all: an answer that has content without a single token, or
- * far more text than its tokens can hold. A scenario's author decides for its answers.
+ * The usage of an answer, marked as uncounted if it is incomplete: the answer has content but no tokens, or more text
+ * than its tokens can be. Scripted answers keep the usage of their scenario.
  */
 export function answerUsage(answer: AssistantMessage): Usage {
   const { api, usage } = answer;

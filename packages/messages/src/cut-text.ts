@@ -1,23 +1,23 @@
 // Shortens texts between characters. Imports nothing, so that a browser can use it too.
 
-/** The first `maxChars` UTF-16 units of a text, without a character that the cut would split. */
+/** The first `maxChars` UTF-16 units of a text. Drops a character that the cut would split. */
 export function textHead(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : text.slice(0, characterStart(text, Math.max(0, maxChars)));
 }
 
-/** The last `maxChars` UTF-16 units of a text, without a character that the cut would split. */
+/** The last `maxChars` UTF-16 units of a text. Drops a character that the cut would split. */
 export function textTail(text: string, maxChars: number): string {
   if (text.length <= maxChars) return text;
   return text.slice(characterEnd(text, text.length - Math.max(0, maxChars)));
 }
 
-/** A part of a text, without the characters that its ends would split. */
+/** A part of a text. Drops the characters that its ends would split. */
 export function textPart(text: string, from: number, to: number): string {
   const start = characterEnd(text, Math.max(0, from));
   return text.slice(start, Math.max(start, to >= text.length ? text.length : characterStart(text, to)));
 }
 
-/** The text in at most `maxChars` UTF-16 units: a longer one ends in `…`. */
+/** Shortens a text to `maxChars` UTF-16 units. A shortened text ends with `…`. */
 export function shortened(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : `${textHead(text, maxChars - 1).trimEnd()}…`;
 }
@@ -25,7 +25,7 @@ export function shortened(text: string, maxChars: number): string {
 /** Marks, joiners, selectors and skin tones belong to the character before them. */
 const JOINED = /^(?:\p{M}|\p{Emoji_Modifier}|\u200d)/u;
 const JOINER = "\u200d";
-/** A longer run of marks is no character. */
+/** Maximum length of a character with its marks. A longer run is cut. */
 const MAX_CHARACTER_UNITS = 32;
 
 /** The latest start of a character that is not after this place. */

@@ -112,7 +112,7 @@ export function estimateContextTokens(options: ContextTokensOptions): ContextTok
   return { tokens: contextTokens(usage) + trailingTokens, source: "usage", usageIndex, trailingTokens };
 }
 
-/** The latest usage, or the one before it where the latest is a jump that no text explains; -1 for none. */
+/** Returns the index of the latest usage, or of the one before if the latest is an unexplained jump; -1 for none. */
 function trustedUsage(options: ContextTokensOptions): number {
   const latest = latestUsage(options, options.messages.length);
   const before = latest < 0 ? -1 : latestUsage(options, latest);
@@ -126,12 +126,15 @@ function latestUsage(options: ContextTokensOptions, end: number): number {
   });
 }
 
-/** An estimate errs by less than this factor. Prompt and tools can grow by this share, or this much, unseen. */
-const EXPLAINED = { factor: 3, share: 0.3, leastTokens: 1_000 };
+/**
+ * Limits of an explained jump: the maximum error of an estimate, as a factor, and the unseen growth of prompt and tools,
+ * as a share with a minimum in tokens.
+ */
+const EXPLAINED = { factor: 3, share: 0.3, minTokens: 1_000 };
 
 /**
- * True for a usage that is far above the one before it, though the messages between are short: some servers report a
- * multiple once. The next report confirms a true one, for it is no jump.
+ * True for a usage far above the one before it, although the messages between are short. Some servers report a multiple
+ * once. A correct usage counts after the next report, which is then no jump.
  */
 function isUnexplained(
   { messages, estimator }: ContextTokensOptions,
@@ -139,12 +142,12 @@ function isUnexplained(
   latest: number,
 ): boolean {
   const tokensAt = (index: number) => contextTokens((messages[index] as AssistantMessage).usage);
-  const unseen = Math.max(EXPLAINED.leastTokens, tokensAt(before) * EXPLAINED.share);
+  const unseen = Math.max(EXPLAINED.minTokens, tokensAt(before) * EXPLAINED.share);
   const unexplained = tokensAt(latest) - tokensAt(before) - unseen;
   if (unexplained <= 0) return false;
   if (unexplained <= EXPLAINED.factor * estimated(messages.slice(before + 1, latest + 1), estimator))
     return false;
-  // The earlier usage may be the odd one: a count without what a cache held.
+  // The earlier usage may be the wrong one, such as a count without the cached tokens.
   return tokensAt(latest) > EXPLAINED.factor * estimated(messages.slice(0, latest + 1), estimator);
 }
 

@@ -1,11 +1,11 @@
 import { count } from "./numbers.ts";
 
-/** Anthropic refuses an image with a longer side, and the whole request with it. */
+/** Anthropic refuses a whole request if a side of an image is longer. */
 const MAX_IMAGE_SIDE = 8_000;
 
-/** What an image file says of itself. */
+/** Facts from an image file's header and end. */
 interface ImageFacts {
-  /** Absent where the file does not say. */
+  /** Absent if the file has no size. */
   widthPx?: number | undefined;
   heightPx?: number | undefined;
   /** False for a file that was cut off. */
@@ -13,8 +13,8 @@ interface ImageFacts {
 }
 
 /**
- * Says why providers would refuse an image: its sides are too long, or the file is incomplete. Undefined for a sound one,
- * and for other formats.
+ * Says why providers would refuse an image: its sides are too long, or the file is incomplete. Returns undefined for
+ * a sound image and for other formats.
  */
 export function imageProblem(bytes: Uint8Array): string | undefined {
   const facts = imageFacts(bytes);
@@ -44,7 +44,7 @@ function pngFacts(bytes: Uint8Array, view: DataView): ImageFacts {
   return { isComplete, ...(hasSize && { widthPx: view.getUint32(16), heightPx: view.getUint32(20) }) };
 }
 
-/** Sizes stand in a frame's header, before the pixels; previews inside of metadata have headers and ends of their own. */
+/** Reads the size from a frame's header, before the pixels. Skips previews in metadata, which have their own headers. */
 function jpegFacts(bytes: Uint8Array, view: DataView): ImageFacts {
   let size: Pick<ImageFacts, "widthPx" | "heightPx"> = {};
   let at = 2;

@@ -163,7 +163,7 @@ export interface Model {
   /** Tokens; absent where unknown. */
   maxOutputTokens?: number | undefined;
   usdPerMillionTokens?: ModelPrices | undefined;
-  /** What it can be sent. Absent: text and images. */
+  /** The accepted input. Default: text and images. */
   input?: readonly ("text" | "image")[] | undefined;
   /** Default: `usualCacheRules`. */
   cacheRules?: CacheRules | undefined;

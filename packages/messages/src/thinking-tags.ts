@@ -1,6 +1,6 @@
-// Thinking that a server without a reasoning parser leaves in the text of an answer.
+// Finds the thinking that a server without a reasoning parser leaves in the text of an answer.
 
-/** Tags of thinking, in any answer: a pair of brackets, and names. */
+/** Thinking tags: brackets and names. */
 const TAGS: readonly (readonly [open: string, close: string, names: readonly string[]])[] = [
   ["<", ">", ["think", "thinking", "thought", "thoughts", "seed:think"]],
   ["[", "]", ["think"]],
@@ -18,8 +18,8 @@ export interface TextPiece {
 }
 
 /**
- * Separates the thinking before an answer from the answer, while the text comes in pieces of any size. Owner of the
- * characters that may still become a tag.
+ * Separates the thinking before an answer from the answer while the text streams in. Holds back characters that may
+ * still become a tag.
  */
 export class LeadingThinking {
   #held = "";
@@ -28,12 +28,12 @@ export class LeadingThinking {
   #isOver = false;
   #hasThought: boolean;
 
-  /** @param isBehind true where the thinking has just ended: blank lines before the answer are no part of it */
+  /** @param isBehind true if the thinking has just ended, so that blank lines before the answer are dropped */
   constructor({ isBehind = false } = {}) {
     this.#hasThought = isBehind;
   }
 
-  /** Takes the next piece of the text; returns the parts that are certain by now. */
+  /** Takes the next piece of the text. Returns the parts that are certain now. */
   take(delta: string): TextPiece[] {
     if (this.#isOver) return [{ isThinking: false, text: delta }];
     this.#held += delta;
@@ -43,7 +43,7 @@ export class LeadingThinking {
     return pieces;
   }
 
-  /** The text goes on as an answer: returns the rest that was held back. */
+  /** Ends the text and returns the held characters. */
   end(): TextPiece[] {
     const isThinking = this.#closer !== undefined;
     const text = this.#held;
@@ -53,7 +53,7 @@ export class LeadingThinking {
     return text.trim() === "" ? [] : [{ isThinking, text }];
   }
 
-  /** Looks for a tag at the beginning. Returns true where there is more to read. */
+  /** Looks for a tag at the beginning. Returns true if there is more to read. */
   #begin(pieces: TextPiece[]): boolean {
     const text = this.#held.trimStart();
     const start = text.toLowerCase();
@@ -62,7 +62,7 @@ export class LeadingThinking {
       if (tag === undefined) continue;
       this.#hasThought = true;
       this.#held = text.slice(tag.length);
-      // A closing tag alone: the server took the thinking out and left its end.
+      // For a closing tag alone, the server removed the thinking but left its end.
       if (tag === opener) this.#closer = closer;
       return true;
     }
@@ -74,7 +74,7 @@ export class LeadingThinking {
     return false;
   }
 
-  /** Looks for the end of the thinking. Returns true where it was found. */
+  /** Looks for the end of the thinking. Returns true if it was found. */
   #think(closer: string, pieces: TextPiece[]): boolean {
     const lower = this.#held.toLowerCase();
     const at = lower.indexOf(closer);
@@ -94,7 +94,7 @@ function partAtEnd(text: string, tag: string): number {
   return 0;
 }
 
-/** Longer than any tag with the line break behind it. */
+/** Longer than any tag and the line break after it. */
 export const TAG_CHARS = 24;
 
 const anyOpener = /<(?:seed:)?(?:think|thinking|thoughts?)>|\[think\]|◁think▷/i;
@@ -102,15 +102,15 @@ const closers = "<\\/(?:seed:)?(?:think|thinking|thoughts?)>|\\[\\/think\\]|◁\
 const loneCloser = new RegExp(`(?<=^|\\n)[ \\t]*(${closers})|(${closers})[ \\t]*(?:\\n|$)`, "gi");
 
 interface UntaggedOptions {
-  /** A place before which there is no such end. Default: the beginning. */
+  /** Starts the search here. Default: the beginning. */
   from?: number;
-  /** False while more text may come: the text's end is no end of a line then. Default true. */
+  /** False while more text may come: then the text's end does not end a line. Default true. */
   isWhole?: boolean;
 }
 
 /**
- * Finds the end of thinking that began without a tag, as where a server's template wrote the opening tag. The end stands
- * at the start or the end of a line; a tag inside a sentence is text.
+ * Finds the end of thinking that began without a tag, because the server's template wrote the opening tag. The end is at
+ * the start or the end of a line; a tag inside a sentence is text.
  */
 export function untaggedThinking(
   text: string,
@@ -129,7 +129,7 @@ export function untaggedThinking(
   return { thinking: thinking.trim(), rest: text.slice(at + tag.length).trimStart() };
 }
 
-/** A whole answer: its thinking in tags, and the rest. */
+/** Separates the thinking of a whole answer from the rest. */
 export function splitThinking(answer: string): { thinking: string; text: string } {
   const reader = new LeadingThinking();
   const pieces = [...reader.take(answer), ...reader.end()];
@@ -141,7 +141,7 @@ export function splitThinking(answer: string): { thinking: string; text: string 
   return untagged === undefined ? { thinking, text } : { thinking: untagged.thinking, text: untagged.rest };
 }
 
-/** In notes, a model's analysis and its attempts to call tools are no content either. */
+/** Tags that are no content in notes: thinking, analysis and attempted tool calls. */
 const noteTags =
   "(?:seed:)?think(?:ing)?|thoughts?|analysis|reasoning|reflection|scratchpad|tool_calls?|function_calls?|tool_use|invoke";
 const leadingBlock = new RegExp(
@@ -159,7 +159,7 @@ const noteEnd = new RegExp(
 
 const noteOpener = new RegExp(`<(?:${noteTags})\\b|\\[think\\]|◁think▷`, "i");
 
-/** Notes that a model was asked for, without its thinking and its calls of tools. May be empty. */
+/** Removes thinking and attempted tool calls from a model's notes. The result may be empty. */
 export function withoutThinking(notes: string): string {
   let text = notes;
   for (let block = leadingBlock.exec(text); block !== null; block = leadingBlock.exec(text))

@@ -86,7 +86,7 @@ export function addUsage(a: Usage, b: Usage): Usage {
   };
 }
 
-/** A usage as other code reports it: missing and odd counts are 0. Undefined where it has no count at all. */
+/** Reads a usage from other code. Missing and malformed counts are 0. Returns undefined if there is no count at all. */
 export function reportedUsage(value: unknown): Usage | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const reported = value as Usage;
@@ -120,7 +120,7 @@ export interface KnownCost {
   /** US dollars of the requests whose cost is known. */
   usd: number;
   /**
-   * `known`: of all. `atLeast`: some used tokens that were not counted, or whose price is not known. `unknown`: all did.
+   * `known`: all requests have a known cost. `atLeast`: some used tokens without a count or a price. `unknown`: all did.
    */
   certainty: "known" | "atLeast" | "unknown";
   /** True where tokens were used, by models alone that are known to be free. Default false. */
@@ -148,12 +148,12 @@ export function isFreeModel({
 }
 
 /**
- * Adds up what requests cost. A request's cost is known when it has one, when it used nothing, and when its model
- * is known to be free; tokens without a cost, and requests that nobody counted, have an unknown one.
+ * Adds up the cost of requests. A request's cost is known if it has a cost, used nothing, or its model is free. It is
+ * unknown for tokens without a cost, and for requests that the server did not count.
  */
 export class CostSum {
   #usd = 0;
-  /** The models of requests that used tokens and have no cost, or only a part of it. */
+  /** The models of requests that used tokens and have no cost or an incomplete cost. */
   readonly #unpriced = new Set<string | undefined>();
 
   /** @param model `provider/model`, where it is known. */

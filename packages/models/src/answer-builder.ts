@@ -25,7 +25,7 @@ import {
 /** Enough to see what it was. */
 const BEGINNING_CHARS = 8_000;
 
-/** Opens a tag that ends thinking, whatever its name. */
+/** The beginning of any tag that ends thinking. */
 const closing = /<\/|\[\/|◁\//;
 
 /** One answer as it comes in. Owner of the message that the events of its stream carry. */
@@ -71,8 +71,8 @@ export class AnswerBuilder {
   }
 
   /**
-   * Adds text to the last block, or begins one where that is no text. Thinking before the answer, in tags, becomes
-   * thinking. Returns the event of the last part; the first event of the attempt again while a tag may be incomplete.
+   * Adds text to the last block, or begins a text block. Text in thinking tags before the answer becomes thinking.
+   * Returns the event of the last part. While a tag may be incomplete, returns the start event again.
    */
   text(delta: string): StreamEvent {
     let event: StreamEvent | undefined;
@@ -84,7 +84,7 @@ export class AnswerBuilder {
   #thinkingInText(delta: string): StreamEvent {
     const { content } = this.message;
     const last = content.at(-1);
-    // A block that was begun for the text has none yet.
+    // Replace an empty text block.
     if (last?.type === "text" && last.text === "")
       content[content.length - 1] = { type: "thinking", thinking: "" };
     return this.thinking(delta);
@@ -99,14 +99,14 @@ export class AnswerBuilder {
     return separated ?? { type: "text", contentIndex: message.content.length - 1, delta, message };
   }
 
-  /** The first text turns out to be thinking where its end comes without a beginning. */
+  /** Turns the first text into thinking once a closing tag without an opening tag arrives. */
   #separateUntagged(delta: string, isWhole = false): StreamEvent | undefined {
     const { message } = this;
     const [block, ...others] = message.content;
     if (others.length > 0 || block?.type !== "text") return undefined;
     const seen = this.#firstTextEnd + delta;
     this.#firstTextEnd = seen.slice(-TAG_CHARS);
-    // To read all of the text for each part would take the square of its length.
+    // Reading all of the text for each part would take quadratic time.
     if (!closing.test(seen)) return undefined;
     const from = Math.max(0, block.text.length - delta.length - TAG_CHARS);
     const found = untaggedThinking(block.text, { from, isWhole });
@@ -118,7 +118,7 @@ export class AnswerBuilder {
     return { type: "thinking", contentIndex: 0, delta: "", message };
   }
 
-  /** No more text comes: adds the characters that could have become a tag. Undefined where there are none. */
+  /** Ends the text: adds the held characters of an incomplete tag. Returns undefined if nothing changed. */
   endText(): StreamEvent | undefined {
     let event: StreamEvent | undefined;
     for (const piece of this.#leading.end())
@@ -157,7 +157,7 @@ export class AnswerBuilder {
   /**
    * Ends a call. Arguments that are no JSON object, or nested too deep to be stored, stand under `MALFORMED_ARGUMENTS` as
    * text. A call without an id, or with that of an earlier one, gets its own: results belong to it.
-   * @param whole the arguments once more in one piece, which count instead of the parts if they can be read
+   * @param whole the arguments again in one piece; replaces the parts if it can be read
    */
   endCall(contentIndex: number, whole = ""): StreamEvent {
     const parts = this.#argumentTexts.get(contentIndex) ?? "";
@@ -205,7 +205,7 @@ export class AnswerBuilder {
     };
   }
 
-  /** Marks the usage of an answer whose server did not count all of it. */
+  /** Marks the usage as uncounted if the server did not count the whole answer. */
   endUsage(): void {
     this.message.usage = answerUsage(this.message);
   }

@@ -3,13 +3,13 @@ import type { AnswerBuilder } from "./answer-builder.ts";
 import { ProviderError } from "./provider.ts";
 
 /**
- * What Bonsai does after an answer that ended for a reason. `done`: nothing. `limit`: notes that the answer is cut off.
- * `retry`: sends the request again. `withheld`: fails where nothing came, and notifies the user where a part came.
- * `unknown`: keeps the answer and notifies the user.
+ * The reaction to the end of an answer. `done`: nothing. `limit`: marks the answer as cut off. `retry`: sends the request
+ * again. `withheld`: fails if the answer is empty, otherwise notifies the user. `unknown`: keeps the answer and notifies
+ * the user.
  */
 export type AnswerEnd = "done" | "limit" | "retry" | "withheld" | "unknown";
 
-/** The reasons of all protocols, as words: `MALFORMED_FUNCTION_CALL` is malformed before it is a call. */
+/** Words in the reasons of all protocols. The first matching row counts: `MALFORMED_FUNCTION_CALL` is malformed. */
 const rows: readonly (readonly [words: RegExp, end: AnswerEnd])[] = [
   [/malformed|unexpected_tool|rate_limit|quota/, "retry"],
   [
@@ -24,29 +24,29 @@ const rows: readonly (readonly [words: RegExp, end: AnswerEnd])[] = [
   [/stop|end|eos|tool|function|complete|finish|done/, "done"],
 ];
 
-/** The row of a reason, however a server spells it. */
+/** Finds the row of a reason in any spelling. */
 export function answerEnd(rawReason: string): AnswerEnd {
   const reason = rawReason.toLowerCase().replaceAll(/[^a-z]+/g, "_");
   return rows.find(([words]) => words.test(reason))?.[1] ?? "unknown";
 }
 
-/** True for an answer of which the provider withheld a part. */
+/** True if the provider withheld a part of the answer. */
 export function isWithheld({ rawStopReason }: Pick<AssistantMessage, "rawStopReason">): boolean {
   return rawStopReason !== undefined && answerEnd(rawStopReason) === "withheld";
 }
 
 /**
- * Sets the stop reason from the provider's word for it, which is kept. Calls count for more than the word: many servers
- * say "stop" after them.
- * @throws ProviderError where the answer broke off, or the provider withheld all of it
+ * Sets the stop reason from the provider's reason. An answer with tool calls always stops for them, because many servers
+ * report "stop" there.
+ * @throws ProviderError if the answer broke off, or the provider withheld all of it
  */
 export function finishAnswer(answer: AnswerBuilder, rawReason: string): void {
   const end = answerEnd(rawReason);
-  // A failure of the server, whatever the word sounds like: no limit of the request.
+  // The server failed, even if the reason sounds like a limit of the request.
   if (end === "retry")
     throw new ProviderError({
       kind: "cut",
-      message: `The server stopped the answer: ${rawReason}.`,
+      message: `The server broke off the answer (${rawReason}).`,
       code: rawReason,
     });
   const { content } = answer.message;

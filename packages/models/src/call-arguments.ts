@@ -1,12 +1,12 @@
 import { isRecord, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
 
-/** The key under which arguments stand that are no JSON object: the tool is not run, and the model gets an error. */
+/** The key for arguments that are no JSON object. The tool does not run, and the model gets an error. */
 export const MALFORMED_ARGUMENTS = "bonsai.malformedArguments";
 
 /**
- * The arguments of a call, read from the text that a provider sent. Repairs only what has one meaning: raw line breaks
- * and tabs in a string, a comma or brace too many at the end, a code fence, an object written as a string or sent twice,
- * an empty object before the real one, and nothing instead of `{}`. Undefined for everything else.
+ * Reads the arguments of a call from the provider's text. Repairs only faults with one meaning: raw line breaks and tabs
+ * in a string, an extra comma or brace at the end, a code fence, an object written as a string or sent twice, an empty
+ * object before the real one, and an empty text instead of `{}`. Returns undefined for everything else.
  */
 export function parseArguments(text: string): Record<string, unknown> | undefined {
   const value = jsonOf(text) ?? onlyObject(withoutFaults(text));
@@ -41,7 +41,7 @@ function withoutFaults(text: string): string {
     );
 }
 
-/** Some servers begin with `{}`, send the whole arguments once more at the end, or close them twice. */
+/** Some servers begin with `{}`, repeat the whole arguments at the end, or close them twice. */
 function onlyObject(text: string): { json: unknown } | undefined {
   const objects = objectsIn(text).map((part) => jsonOf(part));
   if (objects.length === 0 || objects.includes(undefined)) return jsonOf(text);
@@ -54,7 +54,7 @@ function onlyObject(text: string): { json: unknown } | undefined {
 
 const STRING_OR_BRACE = /"[^"\\]*(?:\\[\s\S][^"\\]*)*"?|[{}]/g;
 
-/** The text cut after each brace that closes an object of the first level; without further closing braces. */
+/** Cuts the text after each top-level object. Drops extra closing braces. */
 function objectsIn(text: string): string[] {
   const objects: string[] = [];
   let level = 0;
@@ -73,7 +73,7 @@ function objectsIn(text: string): string[] {
 const SEND_WHOLE = "Repeat the call with complete arguments.";
 const CONTEXT_CHARS = 30;
 
-/** The fault in arguments that `parseArguments` cannot read, and the remedy, in words for the model. */
+/** Explains to the model why `parseArguments` cannot read the arguments, and what to do. */
 export function argumentsProblem(text: string): string {
   const escaped = withoutFaults(text);
   const parsed = jsonOf(escaped);
@@ -84,10 +84,10 @@ export function argumentsProblem(text: string): string {
     return `The arguments are ${nameOf(parsed.json)}, not a JSON object. Repeat the call with an object, such as {"name": "value"}.`;
   }
   if (objectsIn(escaped).filter((part) => jsonOf(part) !== undefined).length > 1)
-    return `The arguments are several JSON objects in a row. Repeat the call with one object, and make one call for each.`;
+    return `The arguments are several JSON objects in a row. Make a separate call for each object.`;
   const { message, at } = faultOf(escaped);
   if (at >= escaped.trimEnd().length)
-    return `The arguments stop in the middle: they have no end after ${JSON.stringify(escaped.slice(-CONTEXT_CHARS))}. ${SEND_WHOLE} Send long contents in smaller parts.`;
+    return `The arguments are incomplete: they stop after ${JSON.stringify(escaped.slice(-CONTEXT_CHARS))}. ${SEND_WHOLE} Send long contents in smaller parts.`;
   const near = escaped.slice(Math.max(0, at - CONTEXT_CHARS), at + CONTEXT_CHARS / 2);
   return `The arguments are not valid JSON: ${message}, near ${JSON.stringify(near)}. ${SEND_WHOLE}${hintFor(escaped, at)}`;
 }
@@ -97,7 +97,7 @@ function hintFor(text: string, at: number): string {
   return found === undefined ? "" : ` Write a backslash in a string as \\\\: \\${found} instead of ${found}.`;
 }
 
-/** Short texts are quoted in the parser's message instead of a position. */
+/** Finds the place of a parser's error. For short texts, the parser quotes the text instead of a position. */
 function faultOf(text: string): { message: string; at: number } {
   try {
     JSON.parse(text);

@@ -195,7 +195,7 @@ export class Exchange {
     }
   }
 
-  /** The request was accepted without the images: they were at fault. */
+  /** Remembers the omitted images: the provider accepted the request without them. */
   #rememberRefusedImages(): void {
     const omitted = this.#sent?.omittedImages;
     if (omitted === undefined) return;
@@ -204,7 +204,7 @@ export class Exchange {
     this.#host.refusedImages.add(this.#model, images, line);
     this.#request.onRefusedImages?.(images, line);
     this.#notify({
-      /** The provider refused an image. The request was sent again without it. */
+      /** The provider refused an image. Bonsai sent the request again without it. */
       type: "image_refused",
       provider,
       modelId,
@@ -287,12 +287,12 @@ export class Exchange {
   }
 
   #notifyOddEnd(reason: string | undefined): void {
-    // A summary that was withheld is a failure of its own.
+    // The compaction reports a withheld summary itself.
     const end = reason === undefined || this.#request.purpose !== "turn" ? "done" : answerEnd(reason);
     const { provider, id: modelId } = this.#model;
     const isWithheld = end === "withheld";
     if (reason === undefined || (!isWithheld && end !== "unknown")) return;
-    // A server with a word of its own for a plain end says it with every answer.
+    // A server with its own word for a normal end sends it with every answer: notify once.
     if (!isWithheld && !this.#isFirst(`${provider}/${modelId} ${reason}`)) return;
     this.#notify({
       /** The provider ended an answer for an unusual reason, or withheld a part of it. */

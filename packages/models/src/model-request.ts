@@ -70,8 +70,8 @@ export interface ModelRequest {
    */
   onVoidedUsage?: ((usage: Usage) => void) | undefined;
   /**
-   * Called with images that the provider refused, once the request was accepted without them, and with the text in place
-   * of each.
+   * Called with refused images once the provider has accepted the request without them, and with the line of text that
+   * replaces each image.
    */
   onRefusedImages?: ((images: readonly ImageContent[], line: string) => void) | undefined;
   /** Called with what happens on the way. */

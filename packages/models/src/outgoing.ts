@@ -46,12 +46,12 @@ export class Outgoing {
   readonly inputTokens: number;
   readonly cap: OutputCap;
   messages: readonly Message[];
-  /** The latest attempt as it went over the wire. */
+  /** The body of the latest attempt. */
   payload: unknown;
   thinking: ThinkingLevel;
   /** True when the provider refused the history and thinking was left out. */
   hasDroppedThinking = false;
-  /** Images that were left out after a refusal, which is the reason. Absent where there was none. */
+  /** The images that were left out after a refusal. */
   omittedImages: OmittedImages | undefined;
   readonly #model: CatalogueModel;
   readonly #onRepairs: OutgoingOptions["onRepairs"];
@@ -124,8 +124,8 @@ export class Outgoing {
   }
 
   /**
-   * Leaves out the images that the refusal may be about: the suspects first, after another refusal the rest. Returns false
-   * where there are none.
+   * Leaves out the images that may be the reason for the refusal: first the suspects, after another refusal the rest.
+   * Returns false if no image can be the reason.
    */
   omitRefusedImages(failure: ModelFailure): boolean {
     const all = this.messages.flatMap(imagesOf);
@@ -143,7 +143,7 @@ export class Outgoing {
   }
 }
 
-/** Images that are left out one by one; after that, all others are. */
+/** After this many omitted images, the next refusal omits all others at once. */
 const MAX_NAMED_IMAGES = 4;
 
 /** Images that were left out of a request. */
@@ -151,7 +151,7 @@ interface OmittedImages {
   images: readonly ImageContent[];
   /** In the provider's words. */
   reason: string;
-  /** The text in place of each. */
+  /** Replaces each image. */
   line: string;
 }
 

@@ -99,7 +99,7 @@ export interface ProviderErrorOptions {
   retryAfterMs?: number | undefined;
   /** True for an error inside an answer that began with a status of success. Default false. */
   isInStream?: boolean | undefined;
-  /** What the user can do, as one or more sentences; the failure's message ends with it. */
+  /** Sentences with the user's next step. The failure's message ends with them. */
   advice?: string | undefined;
   /** What was thrown. */
   cause?: unknown;
@@ -119,7 +119,7 @@ export class ProviderError extends Error {
   readonly retryAfterMs: number | undefined;
   /** True for an error inside an answer that began with a status of success. */
   readonly isInStream: boolean;
-  /** What the user can do. */
+  /** Sentences with the user's next step. */
   readonly advice: string | undefined;
 
   constructor(options: ProviderErrorOptions) {

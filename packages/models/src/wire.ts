@@ -47,7 +47,7 @@ export function awsErrorType(headers: Headers | undefined): string | undefined {
   return headers?.get("x-amzn-errortype")?.split(":")[0]?.trim() || undefined;
 }
 
-/** An error inside a stream came after a status of success; its own fields name the status that it would have had. */
+/** Reads the status from the fields of an error inside a stream, which began with a status of success. */
 export function statusInBody(error: Record<string, unknown>): number | undefined {
   const named = [
     error.status_code,

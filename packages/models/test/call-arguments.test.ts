@@ -31,9 +31,9 @@ describe("the text of arguments", () => {
   });
 
   test.each([
-    ['{"a":"b', "stop in the middle"],
-    ['{"a":"b\t', "stop in the middle"],
-    ['{"a":{"b":1}', "stop in the middle"],
+    ['{"a":"b', "are incomplete"],
+    ['{"a":"b\t', "are incomplete"],
+    ['{"a":{"b":1}', "are incomplete"],
     ['{"a":"\\d+"}', "Write a backslash in a string as \\\\: \\\\d instead of \\d."],
     ['{"a": "say "hi""}', 'at position 12, near "{\\"a\\": \\"say \\"hi'],
     ['{"a":1}{"b":2}', "several JSON objects in a row"],

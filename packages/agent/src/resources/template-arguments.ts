@@ -43,7 +43,7 @@ function wordAt(typed: string, from: number): { text: string; end: number } {
   return { text: inner.replaceAll(`\\${quote}`, quote) + bare, end: from + whole.length + bare.length };
 }
 
-/** A place for arguments; one with a backslash before it is text, and so is an amount of money with a decimal part. */
+/** A place for arguments. `\$1` and an amount of money such as `$1.50` are text. */
 const place =
   /(\\?)(?:\$\{(\d+|@|ARGUMENTS):-([^}]*)\}|\$\{@:(\d+)(?::(\d+))?\}|\$ARGUMENTS\[(\d+)\]|\$\{(\d+|@|ARGUMENTS)\}|\$(ARGUMENTS(?!\w)|@|\d+(?!\d|[.,]\d)))/g;
 
@@ -78,7 +78,7 @@ export function withArguments(
   return { text, isUsed };
 }
 
-/** Places are counted without a gap: `$5` in a text without `$4`, and without a fifth argument, is five dollars. */
+/** Returns the last place before a gap: without `$4` and a fifth argument, `$5` is an amount of money. */
 function highestPlace(body: string, first: number): number {
   const numbers = [...body.matchAll(/(?<!\\)\$\{?(\d+)(?!\d|[.,]\d)/g)].map(([, number]) => Number(number));
   const used = new Set(numbers);

@@ -3,7 +3,7 @@ import type { ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
 
 type Block = { type: string; data?: unknown; text?: unknown };
 
-/** Replaces images in the model's view by a line of text, for good: the provider refuses every request that holds them. */
+/** Replaces images in the model's view with a line of text: the provider refuses every request that contains them. */
 export function omitImages(session: Session, images: readonly ImageContent[], line: string): void {
   const refused = new Set<unknown>(images.map(({ data }) => data));
   const isRefused = ({ type, data }: Block) => type === "image" && refused.has(data);
@@ -16,7 +16,7 @@ export function omitImages(session: Session, images: readonly ImageContent[], li
   }
 }
 
-/** True for an edit that only puts text in place of images: the answers since were thought about the text. */
+/** True for an edit that only replaces images with text. The later answers already saw that text. */
 export function isImageEdit({ replacement }: ContextEditEntry, edited: Entry | undefined): boolean {
   const before = blocksOf(edited?.type === "message" ? edited.message : edited);
   const after = blocksOf(replacement);

@@ -216,7 +216,7 @@ function junkIn(text: string): number {
   let junk = 0;
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    // Single NULs separate; a block of them, or one after each character, is data.
+    // A single NUL is a separator. A block of NULs, or a NUL after each character, is data.
     const isSeparator = code === 0 && at > 0 && text.charCodeAt(at - 1) > 32 && text.charCodeAt(at - 2) !== 0;
     const isLayout = (code >= 7 && code <= 13) || code === 27 || isSeparator;
     if (code === 0xfffd || (code < 32 && !isLayout)) junk += 1;

@@ -95,8 +95,8 @@ export function gapNotes({ unreadableFolders, isCut }: WalkGaps): string[] {
 }
 
 /**
- * Escapes the first segments of a glob that exist as they are written: `app/[id]/*` means the folder `[id]`, not `i` and
- * `d`. Choices in braces keep their meaning.
+ * Escapes the leading segments of a glob that are names of existing files or folders: `app/[id]/*` means the folder
+ * `[id]`, not `i` or `d`. Choices in braces keep their meaning.
  */
 export async function withLiteralSegments(glob: string, folder: string): Promise<string> {
   const segments = glob.split("/");

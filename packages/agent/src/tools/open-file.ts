@@ -84,11 +84,11 @@ function isWestern(head: Buffer): boolean {
   return head.every((byte) => byte >= 0x20 || byte === 9 || byte === 10 || byte === 12 || byte === 13);
 }
 
-/** The share of NULs, and of other control characters, in bytes that still count as text. */
+/** Maximum shares of NULs and of other control characters in a text. */
 const MAX_NUL_SHARE = 0.3;
 const MAX_CONTROL_SHARE = 0.005;
 
-/** Whether bytes with NULs in them are text all the same, such as a log or a list of names. */
+/** True for text that contains NULs, such as a log or a list of names. */
 export function isTextWithNuls(bytes: Buffer): boolean {
   let nuls = 0;
   let controls = 0;

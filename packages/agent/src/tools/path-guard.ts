@@ -174,7 +174,7 @@ export async function existingPath(guard: PathGuard, question: PathQuestion): Pr
   throw Object.assign(new Error(missing(guarded, folder, names)), { code: "ENOENT" });
 }
 
-/** A path as it exists, or as far as it does: with the names of existing files and folders that look the same. */
+/** Replaces each missing name of a path with the existing name that looks the same, if there is exactly one. */
 export async function lookalikePath(guard: PathGuard, question: PathQuestion): Promise<GuardedPath> {
   const guarded = await guard(question);
   if (await exists(guarded.real)) return guarded;
@@ -195,7 +195,7 @@ export async function lookalikePath(guard: PathGuard, question: PathQuestion): P
   return path === guarded.real ? guarded : guard({ ...question, path });
 }
 
-/** The one name that looks like another. */
+/** Returns the name that looks the same. Undefined if there is none, or more than one. */
 export function lookalikeName(name: string, names: readonly string[]): string | undefined {
   const variants = names.filter((other) => plainName(other) === plainName(name));
   return variants.length === 1 ? variants[0] : undefined;

@@ -80,7 +80,7 @@ async function readImage(
   const problem = imageProblem(bytes);
   if (problem !== undefined)
     throw new Error(
-      `The image ${shown} (${mimeType}) cannot be shown: ${problem}. Make a smaller or repaired copy with bash and read the copy.`,
+      `Cannot show the image ${shown} (${mimeType}): ${problem}. Make a smaller or repaired copy with bash and read the copy.`,
     );
   const data = bytes.toString("base64");
   return {

@@ -13,7 +13,7 @@ import { startProcess } from "./process.ts";
 const MAX_FILE_SIZE = "50M";
 /** It repeats each match of a line: one minified line, searched for one letter, is half a gigabyte of them. */
 const MAX_ROW_BYTES = 16 << 20;
-/** The beginning of a file that tells a text from binary data. */
+/** Bytes at the start of a file that decide whether it is text or binary data. */
 const MAX_JUDGED_BYTES = 64 << 10;
 /** Of its complaints, enough to see what is wrong. */
 const MAX_COMPLAINT_CHARS = 600;
@@ -55,15 +55,16 @@ async function* searchedLines(child: ChildProcess, options: LineSearchOptions): 
     if (line === undefined || !isWanted(line.path)) continue;
     if (latest?.path !== line.path) {
       latest = { path: line.path, isBinary: await isBinary(line.path, options) };
-      if (latest.isBinary) options.onNote(`[${line.path} matches, but is binary.]`);
+      if (latest.isBinary)
+        options.onNote(`[Not shown: the matches in ${line.path}, which is a binary file.]`);
     }
     if (!latest.isBinary) yield line;
   }
 }
 
-/** ripgrep would stop at the first NUL, also in a text. */
+/** Decides instead of ripgrep, which stops at the first NUL of a text. */
 async function isBinary(path: string, { root, isFolder }: LineSearchOptions): Promise<boolean> {
-  // Removed meanwhile: the found line is all that is left of it.
+  // The file was removed after the search: show the found line.
   const handle = await open(isFolder ? join(root, path) : root).catch(() => undefined);
   if (handle === undefined) return false;
   try {
@@ -103,8 +104,8 @@ function argumentsFor({
 }
 
 /**
- * Names go in as a file type: as a glob they would bring back what .gitignore leaves out. The type only rules files out
- * early, with wildcards for all that ripgrep reads in another way; what comes out is looked at again.
+ * Passes the name as a file type: a glob would include files that .gitignore excludes. The type has a wildcard for each
+ * part that ripgrep reads in another way, so it only skips files early; `pathFilter` checks the results.
  */
 function globArguments(glob: string): string[] {
   const name = glob.slice(glob.lastIndexOf("/") + 1).replaceAll(/\\./g, "?");

@@ -84,7 +84,7 @@ export class AnthropicStream {
   *#open(index: number, block: ContentBlock): Iterable<StreamEvent> {
     const known = this.#blocks.get(index)?.block;
     if (known?.type === "tool_use" && block.type === "tool_use" && known.id === block.id) return;
-    // Some servers count every block as 0, and end none.
+    // Some servers number every block 0 and send no end of a block.
     if (known !== undefined) yield* this.#close(index);
     const open: OpenBlock = { block, hasArguments: false };
     this.#blocks.set(index, open);
@@ -140,7 +140,7 @@ export class AnthropicStream {
     }
   }
 
-  /** The rest of a call's arguments may come after its end; the end of the answer ends it. */
+  /** True if the arguments of a call are incomplete: the rest may come after the end of its block. */
   #isCallCutOff(index: number): boolean {
     const { contentIndex, hasArguments } = this.#blocks.get(index) ?? {};
     return contentIndex !== undefined && hasArguments === true

@@ -41,10 +41,10 @@ export function openaiChatProvider(): Provider {
     async *stream(call, answer) {
       for (;;) {
         try {
-          return yield* asked({ ...call, model: fields.taught(call.model) }, answer);
+          return yield* asked({ ...call, model: fields.withLearned(call.model) }, answer);
         } catch (error) {
           if (answer.message.content.length > 0 || !fields.learn(call.model, error))
-            throw fields.advised(call.model, error);
+            throw fields.withAdvice(call.model, error);
         }
       }
     },

@@ -173,7 +173,7 @@ export class ResponsesAnswer {
     const whole = argumentsText(item.arguments);
     if (open.chars === 0) yield* this.#arguments(event, whole);
     this.#items.delete(key);
-    // The parts count where the item brings none.
+    // An item without arguments does not replace the parts.
     yield this.#answer.endCall(open.contentIndex as number, item.arguments ? whole : "");
   }
 
@@ -204,7 +204,7 @@ export class ResponsesAnswer {
     this.#isFinished = true;
   }
 
-  /** The items of an answer that came in one piece, and calls that are still open. */
+  /** Adds the items of an answer that came in one piece, and ends the open calls. */
   *#rest(output: readonly OutputItem[]): Iterable<StreamEvent> {
     const hasContent = this.#answer.message.content.length > 0;
     for (const [index, item] of output.entries()) {

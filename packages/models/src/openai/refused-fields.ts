@@ -4,22 +4,22 @@ import { errorTexts } from "../overflow/error-texts.ts";
 import { ProviderError } from "../provider.ts";
 import { openAiServer } from "./openai-servers.ts";
 
-/** These statuses blame the key, the address or the rate, whatever else the text names. */
+/** Statuses of refusals that are about the key, the address or the rate, even if their text names a field. */
 const OTHER_STATUSES: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 429]);
 /** Servers echo the request under these keys. */
 const ECHO_KEYS: ReadonlySet<string> = new Set(["input", "ctx", "messages", "request", "params"]);
 
-/** Learns from refusals which fields of a Chat Completions request a server takes, for one client. */
+/** Learns from refusals which fields of a Chat Completions request a server accepts. Each client has its own. */
 export class RefusedFields {
   readonly #learned = new Map<string, ModelCompat>();
 
-  /** The model with what its server has taught. */
-  taught(model: CatalogueModel): CatalogueModel {
+  /** Returns the model with the learned fields. */
+  withLearned(model: CatalogueModel): CatalogueModel {
     const learned = this.#learned.get(keyOf(model));
     return learned === undefined ? model : { ...model, compat: { ...model.compat, ...learned } };
   }
 
-  /** True where the refusal names a field that can be sent, left out or named otherwise, and was not yet. */
+  /** Learns from one refusal. Returns true if the request should be sent again with other fields. */
   learn(model: CatalogueModel, error: unknown): boolean {
     if (!(error instanceof ProviderError) || error.kind !== "refused") return false;
     if (OTHER_STATUSES.has(error.status ?? 0)) return false;
@@ -28,15 +28,15 @@ export class RefusedFields {
     const all = {
       ...known,
       ...(isInvalid && optionFields(`${error.message} ${jsonText(error.body)}`)),
-      ...(known.thinkingBack !== "none" && thinkingField(this.taught(model), error)),
+      ...(known.thinkingBack !== "none" && thinkingField(this.withLearned(model), error)),
     };
     if (jsonText(all) === jsonText(known)) return false;
     this.#learned.set(keyOf(model), all);
     return true;
   }
 
-  /** The refusal with the setting that may help, where it speaks of thinking that is sent back. */
-  advised(model: CatalogueModel, error: unknown): unknown {
+  /** Adds the setting that may help to a refusal that is about earlier thinking. */
+  withAdvice(model: CatalogueModel, error: unknown): unknown {
     if (!(error instanceof ProviderError) || namedField(wordsOf(error)) === undefined) return error;
     const { message, kind, status, code, body, retryAfterMs, isInStream, cause } = error;
     const advice = `To choose the field for earlier thinking, set compat.thinkingBack of ${referenceOf(model)} in models.json to "reasoning_content", "reasoning_details" or "none".`;
@@ -60,7 +60,7 @@ function optionFields(text: string): ModelCompat {
 const NOT_TAKEN =
   /unsupported|not (?:supported|permitted|allowed|accepted|expected)|unknown|unexpected|unrecogni[sz]ed|additional|extra|remove|(?:must|should|can) ?not (?:be (?:sent|set|included|present|provided|passed)|contain|include|have)/i;
 
-/** A field that was not sent is sent from now on; one that the server does not take is left out. */
+/** Sends a missing field for thinking from now on, and leaves out a refused one. */
 function thinkingField(model: CatalogueModel, error: ProviderError): ModelCompat {
   const words = wordsOf(error);
   const named = namedField(words);
@@ -72,7 +72,7 @@ function thinkingField(model: CatalogueModel, error: ProviderError): ModelCompat
   }
   if (named === undefined) return {};
   if (named === wantsThinking && NOT_TAKEN.test(words)) return { thinkingBack: "none" };
-  // Messages without thinking get a placeholder where the setting names the field.
+  // With the setting, messages without thinking get a placeholder.
   const isComplete =
     named === wantsThinking && (named !== "reasoning_content" || thinkingPlaceholder !== undefined);
   return isComplete ? {} : { thinkingBack: named };
@@ -83,7 +83,7 @@ function namedField(words: string): "reasoning_content" | "reasoning_details" | 
   return field as ReturnType<typeof namedField>;
 }
 
-/** A gateway may name the field in words of its own. */
+/** True if a gateway asks for thinking without the name of the field. */
 function asksForThinking(words: string): boolean {
   if (/effort|budget|enable_thinking/i.test(words)) return false;
   return (
@@ -95,7 +95,7 @@ function asksForThinking(words: string): boolean {
   );
 }
 
-/** All that the server says, without the request that it repeats. */
+/** The text of the refusal, without the repeated request. */
 function wordsOf(error: ProviderError): string {
   return `${errorTexts(error).all} ${withoutEcho(error.body)}`;
 }
@@ -104,7 +104,7 @@ function withoutEcho(body: unknown): string {
   try {
     return JSON.stringify(body, (key, value) => (ECHO_KEYS.has(key) ? undefined : value)) ?? "";
   } catch {
-    // Too deep to be written: the texts are enough.
+    // The body is nested too deep for JSON: the texts are enough.
     return "";
   }
 }

@@ -87,15 +87,15 @@ export function namesFullContext(reason: string): boolean {
   );
 }
 
-/** The request, the key or the account is to blame: the same request fails again. */
+/** Words of errors that the same request would cause again. */
 const BLAMES_THE_REQUEST =
   /\b(?:unauthori[sz]ed|invalid[ _-](?:request|argument|parameter|param|api|key|prompt|image|model|type|value|input|json)\w*|bad[ _-]?request\w*|not[ _-]?found\w*|not[ _-]supported|unsupported|(?:^|status|code|http|error)\W{0,3}4(?!08|29)\d\d)\b/im;
 const BLAMES_THE_SERVER =
   /overload|unavailable|internal|server[ _-]?err|api_error|time[d _-]*out|timeout|deadline|\beof\b|\beconn|reset|hang[ _]?up|hung up|disconnect|terminated|closed|broken pipe|upstream|gateway|temporar|try(?:ing)? again|retry|busy|crash|connection|network|socket|(?:^|status|code|http|error)\W{0,3}(?:5\d\d|408)\b/im;
 
 /**
- * True for an error without a status that may not happen again: its words blame the server, or it came inside an answer
- * and blames nobody, for the server had accepted the request by then.
+ * True for an error without a status that a retry may avoid: its words blame the server, or it names no culprit and came
+ * inside an answer, after the server had accepted the request.
  */
 export function isPassing(text: string, isInStream: boolean): boolean {
   const whole = joined(statementsOf(text));

@@ -3,15 +3,15 @@ import type { ModelFailure } from "../failure.ts";
 import { type CatalogueModel, referenceOf } from "../model.ts";
 import { imagesOf, withoutImages } from "./repair.ts";
 
-/** A refusal with these statuses blames what was sent. */
+/** Statuses of refusals that blame the content of the request. */
 const BLAMES_CONTENT: ReadonlySet<number> = new Set([400, 413, 415, 422]);
-/** The key, the account or the rate is to blame, or the server is down. */
+/** Statuses that blame the key, the account, the rate or the server. */
 const BLAMES_OTHERS: ReadonlySet<number> = new Set([401, 402, 403, 408, 429, 502, 503, 504, 529]);
 const NAMES_IMAGES =
   /image|picture|photo|vision|multi-?modal|pixel|mmproj|\b(?:png|jpe?g|gif|webp)\b|media[ _]type|图[片像]|画像|이미지|imagen|imagem|\bbild(?:er)?\b/i;
 
 /**
- * True where images may be why a request was refused: the refusal names them, or it blames the content, which holds images
+ * True if images may be the reason for a refusal: it names images, or it blames the content and the request has images
  * that this model has not accepted yet.
  */
 export function mayBlameImages(failure: ModelFailure, hasNewImages: boolean): boolean {
@@ -22,7 +22,7 @@ export function mayBlameImages(failure: ModelFailure, hasNewImages: boolean): bo
   return hasNewImages && !presumed && BLAMES_CONTENT.has(status ?? 0);
 }
 
-/** Images after the latest answer of the model: it has accepted the earlier ones. */
+/** Images after the latest answer of the model. The model has accepted the earlier images. */
 export function newImages(
   messages: readonly Message[],
   isAnswer: (message: Message) => boolean,
@@ -30,17 +30,17 @@ export function newImages(
   return messages.slice(messages.findLastIndex(isAnswer) + 1).flatMap(imagesOf);
 }
 
-/** The images of one request, and what is known of its refusal. */
+/** The images of one request, and its refusal. */
 interface RefusedRequest {
   images: readonly ImageContent[];
-  /** Those that this model has not accepted yet. */
+  /** The images that this model has not accepted yet. */
   fresh: readonly ImageContent[];
-  /** As it went over the wire. */
+  /** The sent body. */
   payload: unknown;
   refusal: string;
 }
 
-/** The images to leave out first: those that the refusal names, else those with a visible fault, the new ones, or all. */
+/** The images to leave out first: the named images, else the faulty ones, else the new ones, else all. */
 export function suspectImages({ images, fresh, payload, refusal }: RefusedRequest): readonly ImageContent[] {
   const named = namedImages({ images, payload, refusal });
   if (named.length > 0) return named;
@@ -52,7 +52,7 @@ export function suspectImages({ images, fresh, payload, refusal }: RefusedReques
 /** A place in a request: `messages.0.content.1.image.source.base64`, `input[3].content[1].image_url`. */
 const PLACE = /\b(?:messages|input|contents)(?:\.?\[\d+\]|\.\w+)+/g;
 
-/** The images at the places in the request that a refusal names; none where it names none, or all images. */
+/** Finds the images at the places that a refusal names. Returns none if it names no place, or all images. */
 export function namedImages({
   images,
   payload,
@@ -74,13 +74,13 @@ export function namedImages({
 
 const MAX_REASON_CHARS = 200;
 
-/** The line of text for a refused image. */
+/** The line of text that replaces a refused image. */
 export function refusedImageLine(reason: string): string {
   const line = reason.replaceAll(/\s+/g, " ").trim();
-  return `[Image omitted: the provider refused it: ${shortened(line, MAX_REASON_CHARS)}]`;
+  return `[Image omitted because the provider refused it: ${shortened(line, MAX_REASON_CHARS)}]`;
 }
 
-/** Images that providers refused, for one client: with the text in place of each, by model and data. */
+/** The refused images of one client, by model, with the line of text that replaces each. */
 export class RefusedImages {
   readonly #lines = new Map<string, Map<string, string>>();
 
@@ -91,7 +91,7 @@ export class RefusedImages {
     this.#lines.set(name, lines);
   }
 
-  /** The messages without the images that this model's provider refused; the same array where there are none. */
+  /** Replaces this model's refused images. Returns the same array if there are none. */
   without(messages: readonly Message[], model: CatalogueModel): readonly Message[] {
     const lines = this.#lines.get(referenceOf(model));
     return lines === undefined ? messages : withoutImages(messages, ({ data }) => lines.get(data));
