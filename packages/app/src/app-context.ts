@@ -124,7 +124,7 @@ async function makeParts(call: AgentCall, options: OpenAppContextOptions) {
     rules: lifecycleEventRules,
     setTimer,
     onWait: options.onWait,
-    // Without a user nobody can stop the waiting.
+    // Without a UI, no user can stop a slow handler.
     passesSlowHandlers: options.ui === undefined ? compactionEventNames : undefined,
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),
   });

@@ -65,13 +65,13 @@ function isThere(path: string): boolean {
   return statsOf(path) !== undefined;
 }
 
-/** The file beside it whose name looks the same, as with an accent or a blank that is encoded otherwise. */
+/** Returns the file in the same folder whose name looks the same, for example with another encoding of an accent. */
 function lookalikeOf(path: string): string {
   try {
     const name = lookalikeName(basename(path), readdirSync(dirname(path)));
     return name === undefined ? path : join(dirname(path), name);
   } catch {
-    // A folder that cannot be listed has no other name to offer.
+    // An unreadable folder has no other name to offer.
     return path;
   }
 }
@@ -132,7 +132,7 @@ function unusableImage({ path }: Mention, problem: string): BonsaiError {
   return new BonsaiError({
     /** An image is incomplete, or has too many pixels for providers. */
     code: "image_unusable",
-    message: `Cannot attach @${path}: ${problem}.`,
+    message: `Cannot attach the image @${path}: ${problem}.`,
     hint: "Attach a smaller or repaired copy, or write the path without the @.",
   });
 }
@@ -154,15 +154,16 @@ interface Mention {
 
 /** At the beginning of a word only: an `@` inside one belongs to an address. */
 const beginning = /(?<=^|[\s([{<"'`])@(?=\S)/g;
-/** The text behind an `@` that is looked at, and the part of it beyond the first word. */
+/** Maximum length of a path after `@`. */
 const MAX_PATH_CHARS = 1_024;
+/** Maximum length of the part after its first space. */
 const MAX_MORE_CHARS = 120;
-/** The files that are looked for at one `@`. */
+/** Maximum number of names to try for one `@`. */
 const MAX_NAMES = 40;
 
 /**
- * The mentions in one argument of the command line. The longest existing name wins; text that names nothing ends at a
- * blank, a quote or a bracket without its partner.
+ * Finds the mentions in one argument of the command line. The longest existing name wins. A name without a file ends at
+ * a blank, a quote or an unpaired bracket.
  */
 export function mentionsIn(word: string, exists: (path: string) => boolean): Mention[] {
   // An argument of the shell's own quoting is one path, spaces and all.
@@ -182,21 +183,23 @@ export function mentionsIn(word: string, exists: (path: string) => boolean): Men
 function mentionAt(text: string, exists: (path: string) => boolean): Mention | undefined {
   const quoted = text.startsWith('"') ? quotedPath(text, exists) : undefined;
   if (quoted !== undefined && exists(quoted)) return { path: quoted, isQuoted: true };
-  const existing = possibleNames(text).find(({ name, rest }) => exists(name) && !goesOn(name, rest));
+  const existing = possibleNames(text).find(
+    ({ name, rest }) => exists(name) && !isPartOfLongerName(name, rest),
+  );
   if (existing !== undefined) return { path: existing.name, isQuoted: false };
   if (quoted !== undefined) return { path: quoted, isQuoted: true };
   const path = unknownName.exec(text)?.[0].replace(punctuation, "") ?? "";
   return path === "" ? undefined : { path, isQuoted: false };
 }
 
-/** Up to the quote that makes it an existing path, else up to the next one. */
+/** Returns the longest existing path before a quote, else the text up to the next quote. */
 function quotedPath(text: string, exists: (path: string) => boolean): string | undefined {
   const [line = ""] = text.slice(1).split("\n", 1);
   const paths = beginningsOf(line, /"/g);
   return paths.toReversed().find(exists) ?? (paths[0] || undefined);
 }
 
-/** A name ends before such a text: a blank, punctuation, a quote, a bracket, a character of another script. */
+/** Possible ends of a name: a blank, punctuation, a quote, a bracket, or a character of another script. */
 const nameEnd = /\s|\.+(?![.\p{L}\p{N}_])|[^\p{Script=Latin}\p{M}\p{N}\s._~+=%@$&/\\-]/gu;
 
 /** The beginnings of a text that can be a name, longest first. */
@@ -214,13 +217,13 @@ function beginningsOf(text: string, end: RegExp): string[] {
   return beginnings;
 }
 
-/** `app/` of `app/[id]/gone.ts` is no name of its own. */
-function goesOn(name: string, rest: string): boolean {
+/** True if a folder's name is only the beginning of a longer one: `app/` in `app/[id]/gone.ts`. */
+function isPartOfLongerName(name: string, rest: string): boolean {
   return name.endsWith("/") && /^[([{]/.test(rest);
 }
 
 const plain = "[^\\s\"'`<>()[\\]{}]";
-/** Text that names nothing: its brackets belong to it where they are in pairs. */
+/** A name without a file. It includes brackets in pairs. */
 const unknownName = new RegExp(`^(?:${plain}|\\(${plain}*\\)|\\[\\[?${plain}*\\]?\\]|\\{${plain}*\\})+`);
 const punctuation = /(?<![.,;:!?])[.,;:!?]+$/;
 

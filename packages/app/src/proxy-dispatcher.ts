@@ -3,14 +3,14 @@ import { Agent, Dispatcher, ProxyAgent, setGlobalDispatcher } from "undici";
 import { type ChosenProxy, type Environment, proxyFor } from "./proxy.ts";
 
 /**
- * Sends every fetch of this process through the proxies of the environment: undici registers a dispatcher for Node's own
- * fetch too. Programs that run on Node's `http` module, and child processes, are not concerned.
+ * Sends every fetch of this process through the proxies of the environment. Node's own fetch uses undici's global
+ * dispatcher too. Node's `http` module and child processes do not.
  */
 export function dispatchThroughProxies(env: Environment): void {
   setGlobalDispatcher(new ProxyDispatcher(env));
 }
 
-/** Sends each request directly or through its proxy. Errors of a proxied request name the proxy, without its password. */
+/** Sends each request directly or through its proxy. Errors name the proxy without its password. */
 export class ProxyDispatcher extends Dispatcher {
   readonly #env: Environment;
   readonly #direct = new Agent();
@@ -42,7 +42,7 @@ export class ProxyDispatcher extends Dispatcher {
     const url = URL.parse(proxy.address.replace(/^socks5h:/, "socks5:"));
     if (url === null || !/^(?:https?|socks5?):$/.test(url.protocol))
       throw refusal(
-        `${proxy.variable} does not contain the address of a proxy. Write it as http://HOST:PORT or socks5://HOST:PORT.`,
+        `${proxy.variable} does not contain the address of a proxy. Set it to http://HOST:PORT or socks5://HOST:PORT.`,
       );
     const agent = new ProxyAgent({ uri: url.href });
     this.#proxies.set(proxy.address, agent);
@@ -55,19 +55,19 @@ function withProxy(error: Error, proxy: ChosenProxy, target: URL): Error {
   const status = /Proxy response \((\d+)\)/.exec(error.message)?.[1] ?? /\((407)\)/.exec(error.message)?.[1];
   if (status === "407")
     return refusal(
-      `${capital(named)} asks for a user and a password, or refuses the given ones. Write ${proxy.variable} as http://USER:PASSWORD@HOST:PORT.`,
+      `${capital(named)} requires a user and a password, or refused the given ones. Set ${proxy.variable} to http://USER:PASSWORD@HOST:PORT.`,
     );
   if (status !== undefined) {
-    const message = `${capital(named)} does not connect to ${target.host} (status ${status}).`;
+    const message = `${capital(named)} did not connect to ${target.host} (status ${status}). Check the proxy, or add the host to NO_PROXY.`;
     return status.startsWith("4") ? refusal(message) : new Error(message);
   }
-  // An abort is the caller's own; undici throws one for a refused tunnel too.
+  // Keep the caller's abort. A refused tunnel is an abort too, but has a status.
   if (error.name === "AbortError" || error.name === "TimeoutError") return error;
-  // Without the code: a refused connection would be taken for the model's server.
+  // Drop the error code: a refused connection would count as one of the model's server.
   return new Error(`${error.message} (through ${named})`);
 }
 
-/** The same request would be refused again. */
+/** An error that a retry does not avoid. */
 function refusal(message: string): ProviderError {
   return new ProviderError({ kind: "refused", code: "proxy_refused", message });
 }

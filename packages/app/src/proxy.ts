@@ -6,14 +6,14 @@ const VARIABLES = {
   "http:": ["http_proxy", "all_proxy"],
 };
 
-/** As of `process.env`. */
+/** Has the type of `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** The proxy of one connection. */
 export interface ChosenProxy {
-  /** With user and password. */
+  /** The address with user and password. */
   address: string;
-  /** The environment variable that names it, as it is written there. */
+  /** The name of its environment variable, in capital or small letters. */
   variable: string;
 }
 
@@ -23,7 +23,7 @@ export function hasProxy(env: Environment): boolean {
   return names.some((name) => readVariable(env, name) !== undefined);
 }
 
-/** The proxy for an address; undefined if it is reached directly, as this machine always is. */
+/** Returns the proxy for an address; undefined for a direct connection. This machine never needs a proxy. */
 export function proxyFor(url: URL, env: Environment): ChosenProxy | undefined {
   const names = VARIABLES[url.protocol as keyof typeof VARIABLES] ?? [];
   const found = names.map((name) => readVariable(env, name)).find((value) => value !== undefined);
@@ -37,7 +37,7 @@ export function proxyFor(url: URL, env: Environment): ChosenProxy | undefined {
   return { variable, address: /^\w+:\/\//.test(value) ? value : `http://${value}` };
 }
 
-/** The variable in small letters counts first, because a CGI server sets HTTP_PROXY from a header of the request. */
+/** Prefers the name in small letters, because a CGI server sets HTTP_PROXY from a request header. */
 function readVariable(env: Environment, name: string): [variable: string, value: string] | undefined {
   for (const variable of [name, name.toUpperCase()]) {
     const value = env[variable]?.trim();

@@ -140,7 +140,7 @@ describe("fetch behind a proxy", () => {
     async (url) => {
       const { address } = await forwardProxy("http://127.0.0.1:1", 407);
       expect(await failure({ HTTPS_PROXY: address, HTTP_PROXY: address }, url)).toMatch(
-        /^The proxy http:\/\/127\.0\.0\.1:\d+ \(HTTPS?_PROXY\) asks for a user and a password/,
+        /^The proxy http:\/\/127\.0\.0\.1:\d+ \(HTTPS?_PROXY\) requires a user and a password/,
       );
     },
   );
@@ -148,7 +148,7 @@ describe("fetch behind a proxy", () => {
   it("names the proxy that refuses a tunnel", async () => {
     const { address } = await forwardProxy("http://127.0.0.1:1", 403);
     expect(await failure({ HTTPS_PROXY: address }, "https://api.test/v1")).toBe(
-      `The proxy http://${address} (HTTPS_PROXY) does not connect to api.test (status 403).`,
+      `The proxy http://${address} (HTTPS_PROXY) did not connect to api.test (status 403). Check the proxy, or add the host to NO_PROXY.`,
     );
   });
 

@@ -150,7 +150,7 @@ interface CheckAnswerOptions {
   estimator: TokenEstimator;
   /** False where own instructions took the place of ours. Default true. */
   expectSections?: boolean;
-  /** True for quotes of the conversation, which may contain any tag. Default false. */
+  /** True for a summary made of quotes, which may contain any tag. Default false. */
   isExtract?: boolean | undefined;
 }
 

@@ -28,7 +28,7 @@ function isResultOf<Result>(fields: ResultFields<Result>): (value: object) => bo
 
 const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 const isText = (value: unknown): boolean => typeof value === "string";
-/** A summary of an extension, as far as its parts must be what they should be to be stored. */
+/** Checks that an extension's summary can be stored. Returns a description of the faulty part. */
 function isSummary(value: unknown): boolean | string {
   if (!isRecord(value)) return "a summary that is not an object";
   if (!isStorable(value) || !isStorable(value.details))
@@ -43,7 +43,7 @@ function isStorable(value: unknown): boolean {
   try {
     return value === undefined || (!isTooDeep(value) && JSON.stringify(value) !== undefined);
   } catch {
-    // A circle, a BigInt, or a getter that throws.
+    // The value contains a cycle, a BigInt, or a getter that throws.
     return false;
   }
 }

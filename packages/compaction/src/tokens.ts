@@ -34,7 +34,7 @@ export interface ReadContextOptions {
    * how much that is. Default: not known, and counted as nothing.
    */
   fixedTexts?: (() => readonly string[]) | undefined;
-  /** Images count only for a model that gets them. Default: one that does. */
+  /** The model of the next request. Images count only if it accepts them. Default: it does. */
   model?: ModelInput | (() => ModelInput) | undefined;
   /** Default: as the settings say. */
   estimator?: TokenEstimator | undefined;
@@ -177,7 +177,7 @@ function getsImages(model: ReadContextOptions["model"]): boolean {
   return input === undefined || input.includes("image");
 }
 
-/** About what stands in a request for an image that the model does not get. */
+/** Approximate tokens of the text that replaces an image for a model without images. */
 const OMITTED_IMAGE_TOKENS = 12;
 const imageless = new WeakMap<TokenEstimator, TokenEstimator>();
 
@@ -192,10 +192,10 @@ function imagelessEstimator(estimator: TokenEstimator): TokenEstimator {
 }
 
 function calibratedCounting(place: Place, base: TokenEstimator): Counting {
-  let learnt: Calibration | undefined;
+  let cached: Calibration | undefined;
   const calibration = () => {
-    learnt ??= learnedCalibration(place, base);
-    return learnt;
+    cached ??= learnedCalibration(place, base);
+    return cached;
   };
   const message = (each: Message) => {
     const imageTokens = base === imageful ? imageCount(each) * IMAGE_TOKENS : 0;

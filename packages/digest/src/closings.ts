@@ -5,7 +5,7 @@ import { ownWords } from "./pasted.ts";
 import { reportShape, routineShape, sentencesOf, termsIn, textsIn } from "./sentence.ts";
 import { isSaid, programText, type SourceMessage } from "./source.ts";
 
-/** Something that the agent, an extension or another program said. */
+/** A statement of the agent, an extension or another program. */
 export interface Closing {
   /** The number of the user's message that it came after. */
   turn: number;

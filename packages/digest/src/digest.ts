@@ -24,7 +24,7 @@ const INTRODUCTION =
   "[This extract was made without a model. It quotes the session, oldest first, and draws no conclusions. Brackets name the entry of a line.]";
 const EARLIER = "## Earlier summary";
 const BRANCH = "# Summary of another branch";
-/** Below every heading. */
+/** The level of plain text, below every heading. */
 const TEXT_LEVEL = 7;
 
 /** What each part may take of what is left when it is its turn. */
@@ -166,19 +166,19 @@ function countsOf({ turns, terms }: SpanRecord): string {
   return `Summarised: ${terms.messages} ${terms.messages === 1 ? "message" : "messages"}, ${turns} of them from the user.`;
 }
 
-/** The notes of an earlier summary. Those of a digest are its own earlier notes: the record contains the rest. */
+/** The notes of an earlier summary. A digest contributes only its earlier notes: the record contains the rest. */
 function notesOf(summary: string): string {
   return isDigest(summary) ? notesIn(summary) : summary;
 }
 
-/** The same of a branch; all of a digest that the record does not know. */
+/** The notes of a branch summary. A digest contributes everything if the record does not contain its branch. */
 function branchNotes(summary: string, { words, closings }: SpanRecord): string {
   const isRecorded = [...words.said, ...closings].some(({ isOnBranch }) => isOnBranch);
   const notes = isRecorded ? notesOf(summary) : summary.replace(INTRODUCTION, "");
   return notes.trim() === "" ? "" : `${BRANCH}\n${notes}`;
 }
 
-/** The lines that fit, below those headings that still have a line below them. */
+/** Keeps the lines that fit, and drops headings without lines. */
 function clippedNotes(notes: string, maxTokens: number): string[] {
   const lines = notes.split("\n").filter((line) => line.trim() !== "");
   const said = lines.map((line) => (isHeading(line) ? "" : line));

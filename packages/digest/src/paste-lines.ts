@@ -20,7 +20,7 @@ export function isBlockLine(line: string): boolean {
   return isLikely && /^\[(?:pasted: |file )[^\n]*, [\d,]+ characters?\b.*\]$/.test(line);
 }
 
-/** On one line, with single spaces. */
+/** Joins the text into one line with single spaces. */
 function clipped(text: string): string {
   return shortened(textHead(text, 400).replace(/\s+/g, " ").trim(), 80);
 }

@@ -53,10 +53,10 @@ export function summaryProse({ summary }: { summary?: unknown }): string {
   return typeof summary === "string" ? readSummary(summary).prose.trim() : "";
 }
 
-/** Text that an extension or another program put into the context, and its author; undefined for any other message. */
+/** Returns the text and author of a message from an extension or another program; undefined for other messages. */
 export function programText(message: Message): { by: string; text: string } | undefined {
   const type = programType(message);
-  if (type === undefined || CARRIED_TYPES.has(type)) return undefined;
+  if (type === undefined || IGNORED_TYPES.has(type)) return undefined;
   const { content } = message as CustomMessage | UserMessage;
   const text = withoutReminders(contentText(content)).trim();
   const by = type === "" || type.startsWith("bonsai.") ? "program" : `extension ${type}`;
@@ -69,11 +69,11 @@ function programType(message: Message): string | undefined {
   return message?.role === "user" && isOfProgram(message) ? "" : undefined;
 }
 
-/** Pins are carried as data, and a request to continue says nothing. */
-const CARRIED_TYPES: ReadonlySet<string> = new Set([
+/** Types without text for the digest: pins are carried as data, and a request to continue has no content. */
+const IGNORED_TYPES: ReadonlySet<string> = new Set([
   PIN_CUSTOM_TYPE,
   UNPIN_CUSTOM_TYPE,
   CONTINUE_CUSTOM_TYPE,
 ]);
-/** About 250 tokens: the beginning identifies a longer text. */
+/** About 250 tokens, enough to identify a longer text. */
 const MAX_PROGRAM_CHARS = 1_000;

@@ -35,7 +35,7 @@ interface HandlerRun {
   payload: object;
   current?: unknown;
   signal: AbortSignal;
-  /** True where nobody waits for a slow handler. Default: false. */
+  /** True to continue without a slow handler. Default: false. */
   isPassed?: boolean;
 }
 
@@ -87,7 +87,7 @@ export class HandlerRunner {
       });
       if (isPassed) pass({ status: "passed" });
     }, slowHandlerMs);
-    // The timer alone does not keep the process alive.
+    // The timer of the notice does not keep the process alive.
     const stopKeeping = isPassed ? keepAlive() : () => {};
     const stopWait = onWait?.({ event, source });
     const abort = abortOf(signal);
@@ -135,7 +135,7 @@ export type LifecycleNotice =
       event: string;
       source: string;
       elapsedMs: number;
-      /** True where it is waited for no longer; absent where it is. */
+      /** True if the event continues without the handler. Default false. */
       isPassed?: boolean;
     }
   | { type: "conflict"; event: string; field: string; sources: [earlier: string, later: string] }

@@ -30,7 +30,7 @@ export interface LifecycleOptions<Events> {
   onNotice?: (notice: LifecycleNotice) => void;
   /** A handler that takes longer is named in a notice, once; it goes on running. Default 30,000. */
   slowHandlerMs?: number;
-  /** Notify events that a slow handler does not hold up: it is named, and the next handler is called. Default: none. */
+  /** Notify events that continue without a slow handler: a notice names it, and the next handler runs. Default: none. */
   passesSlowHandlers?: ReadonlySet<string> | undefined;
   /** Default: a timer that does not keep the process alive. */
   setTimer?: SetTimer;

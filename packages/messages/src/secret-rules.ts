@@ -2,7 +2,7 @@ import { secretShapes } from "./secret-shapes.ts";
 
 /** Shorter values occur in too many words. */
 export const MIN_SECRET_CHARS = 8;
-/** A value without digits is looked for elsewhere only from this length on. */
+/** Minimum length of a value without digits to be redacted elsewhere. */
 export const MIN_WORD_CHARS = 16;
 /** Maximum length of the name before a value. */
 export const MAX_NAME_CHARS = 99;
@@ -22,13 +22,13 @@ export function isSecretName(name: string): boolean {
   return !/token/i.test(bare) || /token(?:[-_][A-Z]+)?$|secret|passw|key/i.test(bare);
 }
 
-/** Alternatives of a pattern: how keys of issuers begin. */
+/** Alternatives of a pattern: the beginnings of issuers' keys. */
 export function beginnings(isCommon: boolean): string {
   const shapes = secretShapes.filter(({ isCommonBeginning = false }) => isCommonBeginning === isCommon);
   return shapes.flatMap(({ beginning = [] }) => beginning).join("|");
 }
 
-/** A text without a match of it has no secret. */
+/** A text without a match contains no secret. */
 export const HINT = new RegExp(
   `${beginnings(false)}|${beginnings(true)}|${WORDS}|_KEY|-----(?:BEGIN|END)|hooks\\.slack|authorization|cookie|bearer|basic|@|[?&]|-u`,
   "i",
@@ -36,16 +36,16 @@ export const HINT = new RegExp(
 
 export interface Rule {
   kind: string;
-  /** Its group `before` is the text before the value, its group `value` follows. */
+  /** Group `before` is the text before the value; group `value` follows. */
   pattern: RegExp;
-  /** The part of the value, from its beginning, that is the secret; undefined if none is. Default: the whole match. */
+  /** Returns the secret at the beginning of the value; undefined if there is none. Default: the whole match. */
   secretOf?: (value: string, before: string, next: string) => string | undefined;
 }
 
-/** How a value is written after its name. */
+/** The notation of a value after its name. */
 type Notation = "line" | "quoted" | "bare" | "prose";
 
-/** From the word on; a callback finds the beginning of the name. */
+/** The end of a name, from its secret word on. A callback finds the beginning of the name. */
 const NAME = String.raw`(?:${WORDS}|_KEY(?!\w))[\p{L}\d_-]{0,60}`;
 
 function named(notation: Notation, pattern: string): Rule {
@@ -56,7 +56,7 @@ function named(notation: Notation, pattern: string): Rule {
 /**
  * Secrets by their own form, or by the text before them.
  *
- * Invariant: time is linear. A pattern takes what it walks over, or nothing can begin within it, or it is bounded.
+ * Invariant: time is linear. Each pattern consumes the text it reads, or has a bound, or no match can begin inside it.
  */
 export const RULES: readonly Rule[] = [
   ...secretShapes.map(({ kind, pattern }) => ({ kind, pattern })),
@@ -108,7 +108,7 @@ export const RULES: readonly Rule[] = [
     pattern: /(?<before>\blogin[ \t]\S{1,100}\s{1,9}password[ \t])(?<value>\S{4,200})/g,
     secretOf: (value) => (isPlaceholder(value) ? undefined : value),
   },
-  // `NAME=value`, `export NAME=value`, `name: value`: the value ends with its line. The line can be part of a patch.
+  // `NAME=value`, `export NAME=value`, `name: value`: the value ends with its line, which may be part of a patch.
   named(
     "line",
     String.raw`(?<before>^[ \t]{0,40}(?:[-+>|][ \t]{0,9}|\d{1,6}[ \t]{0,9}[|:→\t][ \t]{0,9})?(?:(?:export|set|declare -x|ENV|ARG)[ \t]{1,9})?(?:(?!${WORDS}|_KEY)[\w./:@-]){0,99}${NAME}(?:=|:[ \t]{1,9}(?=\S{1,4000}$)))(?<value>(?!["'\x60])\S{4,4000})`,
@@ -172,7 +172,7 @@ interface PhraseAt {
   isPassword: boolean;
 }
 
-/** A secret without digits, or of digits alone, is told by the way it is written. */
+/** Recognises a secret without digits, or of digits alone, by its notation. */
 function isPhrase(value: string, { notation, name, before, isConstant, isPassword }: PhraseAt): boolean {
   if (isWordForSecret(value)) return false;
   if (!/(?:secret|passw(?:or)?[dt]|passphrase|passcode|pass|pwd|token|key)[-_\d]*$/i.test(name)) return false;
@@ -181,7 +181,7 @@ function isPhrase(value: string, { notation, name, before, isConstant, isPasswor
   if (notation === "quoted" || (isConstant && /[=:]$/.test(before.trimEnd()) && notation === "line"))
     return true;
   if (isConstant && before.endsWith("=")) return true;
-  // In a file of settings; code ends its lines with a comma or a semicolon, and names what it assigns.
+  // A line of a settings file. A line of code ends with a comma or semicolon, or assigns a named value.
   if (notation === "line" && isPassword && before.endsWith("="))
     return !/[,;]$/.test(value) && !SECRET_WORD.test(value);
   return value.length >= MIN_SECRET_CHARS && /[A-Za-z][-!@#%^&*+~][A-Za-z]/.test(value);

@@ -42,7 +42,7 @@ export interface DamagedLine {
   readonly ended: boolean;
   /** How many records come before it. */
   readonly before: number;
-  /** How many whole entries of the line are read all the same. Default: none. */
+  /** Number of whole entries in the damaged line, which are still read. Default: none. */
   readonly keeps?: number;
 }
 
@@ -219,14 +219,14 @@ export class EntryIndex {
     return this.#damagedLines;
   }
 
-  /** How many lines are known to be no whole entry, without a last line that is still open. */
+  /** Number of damaged lines. Excludes an unfinished last line. */
   get damageCount(): number {
     let count = this.#damagedLines.filter(({ ended, kind }) => ended && kind !== "header").length;
     for (let number = 0; number < this.settledCount; number += 1) if (this.isDamaged(number)) count += 1;
     return count;
   }
 
-  /** True where entries name a parent that is not in the file. */
+  /** True if an entry's parent is not in the file. */
   get lacksEntries(): boolean {
     return this.strays().some(({ kind, parentId }) => kind === "missing_parent" && parentId !== undefined);
   }
@@ -258,7 +258,7 @@ export class EntryIndex {
     else this.#visitGlued(line, entries);
   }
 
-  /** What stands before, between or after the entries is garbage. */
+  /** Visits the entries of a damaged line. The rest of the line is garbage. */
   #visitGlued(line: Line, entries: readonly Line[]): void {
     const damaged = { line: line.number, kind: "damaged_line", ended: true, keeps: entries.length } as const;
     this.#damagedLines.push({ ...damaged, before: this.count });
@@ -308,8 +308,8 @@ export class EntryIndex {
   }
 
   /**
-   * True for a line that repeats word for word an entry behind zero bytes, spaces or garbage: its writer wrote it again on a
-   * line of its own, see `LineAppender`.
+   * True for a line that repeats an entry from a damaged line word for word. `LineAppender` writes such an entry again on a
+   * line of its own.
    */
   #isSecondCopy(line: Line): boolean {
     if (this.#prefixed.size === 0 || !line.ended) return false;

@@ -29,7 +29,7 @@ const essential = (field: string, isSound: (value: unknown) => boolean = isText)
   safe: () => undefined,
 });
 const isReplacement = (value: unknown) => value === null || (isRecord(value) && isContent(value.content));
-/** An empty summary would hide everything before it and tell nothing. */
+/** An empty summary would hide all earlier entries without replacing them. */
 const isFullText = (value: unknown) => isText(value) && value.trim() !== "";
 const unseen = () => undefined;
 const never = () => false;

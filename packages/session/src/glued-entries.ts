@@ -4,7 +4,7 @@ import { type Line, type LineSource, readBytes } from "./line-reader.ts";
 
 const PARENT_KEY = '"parentId"';
 const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE] = [0x22, 0x5c, 0x7b, 0x7d];
-/** A line with more parents is no row of entries. */
+/** Maximum number of entries to look for in one line. */
 const MAX_TRIES = 200;
 
 /** A place in a line's bytes. */
@@ -14,9 +14,9 @@ interface Part {
 }
 
 /**
- * The whole entries of a line that is not one entry: entries beside garbage, or glued to each other by a lost line break.
- * Each is a line of its own for its readers. Undefined for a line that is one entry, and where no entry is whole.
- * @param kind what `head` read in the line
+ * Finds the whole entries of a damaged line: entries next to garbage, or joined by a lost line break. Returns each as a
+ * line of its own. Returns undefined for a sound line, and for a line without a whole entry.
+ * @param kind the kind of the line according to `head`
  */
 export function gluedEntries(
   line: Line,
@@ -39,14 +39,14 @@ export function gluedEntries(
   }));
 }
 
-/** Looks no further than the line's beginning where it is very long. */
+/** True if the loaded part of the line names two parents. */
 function hasTwoParents(line: Line): boolean {
   const bytes = line.bytes.subarray(line.start, line.end);
   const first = bytes.indexOf(PARENT_KEY);
   return first >= 0 && bytes.includes(PARENT_KEY, first + PARENT_KEY.length);
 }
 
-/** The whole entry at the beginning of a line with garbage behind it. */
+/** Returns the whole entry at the beginning of a line with garbage after it. */
 export function firstWholeEntry(bytes: Buffer): unknown {
   const [first] = wholeEntries(bytes);
   return first && parseBytes(bytes.subarray(first.start, first.end));
@@ -68,7 +68,7 @@ function wholeEntries(bytes: Buffer): Part[] {
   return parts;
 }
 
-/** The place after the object that begins here; -1 where it does not end. */
+/** Returns the place after the object that begins here; -1 if the object does not end. */
 function objectEnd(bytes: Buffer, start: number): number {
   let depth = 0;
   let isText = false;
@@ -83,7 +83,7 @@ function objectEnd(bytes: Buffer, start: number): number {
   return -1;
 }
 
-/** Blocks of a message can have a type and an id, too, but no parent. */
+/** Only entries have a parent. A message's blocks can have a type and an id too. */
 function isEntry(value: unknown): boolean {
   if (!isRecord(value) || typeof value.type !== "string" || typeof value.id !== "string") return false;
   return value.parentId === null || typeof value.parentId === "string";

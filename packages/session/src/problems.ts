@@ -66,7 +66,7 @@ export interface SessionNotice {
     | "read_only"
     /** The last line was cut off; it stays, and the next append begins a line of its own. */
     | "torn_line"
-    /** Lines that the conversation passes are damaged, or entries that it names are not in the file. */
+    /** Lines of the conversation are damaged, or entries of it are missing. */
     | "damaged_lines"
     /** Somebody else appends to the same file. Their entries are branches of their own. */
     | "foreign_entries"
@@ -151,7 +151,7 @@ function lineProblem(damaged: DamagedLine): Problem {
     return {
       line: damaged.line,
       kind: "damaged_line",
-      message: `The line is not one JSON object. Bonsai reads ${entries} in it.`,
+      message: `The line is not a single JSON object. Bonsai still reads ${entries} in it.`,
       repair: "each entry gets a line of its own; the rest is removed",
     };
   }
@@ -251,10 +251,10 @@ function problem(record: EntryRecord, kind: ProblemKind, message: string, repair
   return { line: record.line, kind, entryId: record.id, message, repair };
 }
 
-/** @param count of damaged lines; 0 where only entries are missing */
+/** @param count number of damaged lines; 0 if only entries are missing */
 export function damageText(count: number): string {
   const lines = `${count} ${count === 1 ? "line" : "lines"} of the session file ${count === 1 ? "is" : "are"} damaged.`;
-  const damage = count === 0 ? "The session file lacks entries that others continue." : lines;
+  const damage = count === 0 ? "Entries are missing from the session file." : lines;
   return `${damage} Messages may be missing from the conversation.`;
 }
 

@@ -305,9 +305,9 @@ export class LineWriter {
     this.#store = store;
   }
 
-  /** Copies the line at a range of the store that does not hold its newline. @param line its number */
+  /** Copies a line. @param offset, lengthBytes its range without the newline @param line its number */
   copy({ offset, lengthBytes, line }: { offset: number; lengthBytes: number; line: number }): void {
-    // Blank lines, which earlier versions left between entries, are not copied. Damaged lines can hold several entries.
+    // Skip blank lines, which earlier versions left between entries. A damaged line can contain several entries.
     const isNeighbour = offset === this.#until + 1 && this.#until > this.#from && line !== this.#line;
     this.#line = line;
     if (!isNeighbour) {

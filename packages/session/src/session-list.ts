@@ -45,7 +45,7 @@ export function listSessions(options: ListSessionsOptions = {}): SessionList {
   return list;
 }
 
-/** Names the sessions of other working directories that went on in this one, as lines of JSON. */
+/** Lists sessions of other working directories that were continued in this one, as lines of JSON. */
 const CONTINUED_FILE = "continued-here.txt";
 
 interface ContinuedSession {
@@ -53,7 +53,7 @@ interface ContinuedSession {
   file: string;
 }
 
-/** Remembers that a session of another working directory goes on in this one: then it is listed here, too. */
+/** Remembers that a session of another working directory was continued here, so that the list here includes it. */
 export function rememberContinued(file: string, options: ListSessionsOptions & { cwd: string }): void {
   const { folder = sessionFolder(options) } = options;
   const line: ContinuedSession = { cwd: resolve(options.cwd), file };
@@ -62,12 +62,12 @@ export function rememberContinued(file: string, options: ListSessionsOptions & {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     appendFileSync(join(folder, CONTINUED_FILE), `${JSON.stringify(line)}\n`, { mode: 0o600 });
   } catch (error) {
-    // Where the folder cannot be written, the session goes on all the same.
+    // The session works even if the folder is read-only.
     if ((error as NodeJS.ErrnoException).code === undefined) throw error;
   }
 }
 
-/** The files that are still there. */
+/** Returns the existing files of sessions continued here. */
 function sessionsContinuedHere({ folder, cwd, home }: ListSessionsOptions): ReadonlySet<string> {
   if (cwd === undefined) return new Set();
   const place = folder ?? sessionFolder(home === undefined ? { cwd } : { cwd, home });

@@ -15,7 +15,7 @@ export interface Tail {
   readonly entries: Entry[];
   /** True when the first entry is a root: then this is the whole path. */
   readonly reachesRoot: boolean;
-  /** How many damaged lines were met on the way; 0 where an entry is not in the file. Absent where all was sound. */
+  /** Number of damaged lines in the view; 0 if only an entry is missing. Absent if nothing is damaged. */
   readonly damagedLines?: number;
 }
 
@@ -124,7 +124,7 @@ class TailReader {
     return false;
   }
 
-  /** Takes the next older line, its newest entry first; true when nothing older is needed. */
+  /** Adds the next older line, its newest entry first. Returns true once nothing older is needed. */
   #older(line: Line): boolean {
     const head = this.#head;
     const kind = head.read(line, this.#store);

@@ -73,7 +73,7 @@ test.each<[name: string, lines: string[], says: RegExp | undefined]>([
     /^1 line of the session file is damaged\./,
   ],
   ["two damaged lines", [a, "#@!", b.slice(0, 20), c], /^2 lines of the session file are damaged\./],
-  ["a line that was deleted", [a, c], /^The session file lacks entries that others continue\./],
+  ["a line that was deleted", [a, c], /^Entries are missing from the session file\./],
 ])("a session with %s has one notice or none", (_, lines, expected) => {
   const session = open(file(...lines));
   session.projection();

@@ -45,7 +45,7 @@ export function extensionsToStart(options: LoadExtensionsOptions): ExtensionToSt
   ];
 }
 
-/** An extension that never finishes delays each start by as much. */
+/** Maximum delay of a start by an extension that never finishes loading. */
 const factoryLimitMs = 10_000;
 
 /**

@@ -142,13 +142,13 @@ function* taken(
   answer.stop(message.stopReason, message.rawStopReason);
 }
 
-/** The counts that are numbers. */
+/** Keeps the counts that are numbers. */
 function soundCounts(counts: unknown): Parameters<AnswerBuilder["setUsage"]>[0] {
   const given = typeof counts === "object" && counts !== null ? Object.entries(counts) : [];
   return Object.fromEntries(given.filter(([, count]) => typeof count === "number"));
 }
 
-/** The first text, without the thinking that a server left in it. */
+/** Adds the first text without the thinking that a server left in it. */
 function addText(block: TextContent, answer: AnswerBuilder): void {
   const { thinking, text } = splitThinking(block.text);
   if (thinking !== "") answer.add({ type: "thinking", thinking });

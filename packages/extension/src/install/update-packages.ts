@@ -21,7 +21,7 @@ export interface PackageUpdate {
    * command. `failed`: it is as before.
    */
   status: "updated" | "current" | "pinned" | "local" | "shipped" | "failed";
-  /** Absolute paths of its extensions, if it was installed anew. */
+  /** Absolute paths of its extensions. Absent if no new version was installed. */
   entries?: readonly string[];
   /** Of what failed. */
   error?: unknown;

@@ -14,8 +14,8 @@ export interface SourcePlace {
 }
 
 /**
- * Owner of one extension's files: their places, imports and texts. A file is stripped and searched for imports once;
- * between starts the results are kept in one file on disk.
+ * Finds and converts one extension's files. Strips the types of each file and finds its imports once. A cache file on
+ * disk keeps the results for later starts.
  */
 export class ExtensionFiles {
   readonly #kept: Map<string, KeptFile>;
@@ -49,7 +49,7 @@ export class ExtensionFiles {
     return isTypeScript(path) ? kept.runnable : { ...kept.runnable, text: source.toString() };
   }
 
-  /** The real path of `localFile`. */
+  /** Returns the real path of `localFile`. */
   find(specifier: string, importer: string): string | undefined {
     const key = `${dirname(importer)}\n${specifier}`;
     const known = this.#found.get(key);
@@ -83,7 +83,7 @@ export class ExtensionFiles {
     }
   }
 
-  /** Writes the results to disk if one is new. */
+  /** Writes the cache file if there is a new result. */
   save(): void {
     if (this.#cacheFile === undefined || !this.#isChanged) return;
     this.#isChanged = false;

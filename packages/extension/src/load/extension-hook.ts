@@ -79,7 +79,7 @@ function resolveFile(
   const from = { ...context, parentURL: importer || undefined };
   const path = importer.startsWith("file:") ? fileURLToPath(importer) : "";
   const file = generation.files.find(specifier, path);
-  // Node would look at the file system again.
+  // Skip Node's own resolution, which would read the file system again.
   if (file !== undefined && !isRequired && isTypeScript(file))
     return { url: pathToFileURL(file).href, format: "module", shortCircuit: true };
   try {

@@ -2,16 +2,16 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { isTypeScript, type RunnableSource } from "./runnable-source.ts";
 
-/** A file as an earlier start read it. */
+/** The result of an earlier start for one file. */
 export interface KeptFile {
   /** Hash of the source. */
   key: string;
-  /** Undefined for a file that Node cannot run. JavaScript is kept without its text. */
+  /** Undefined for a file that Node cannot run. The cache keeps JavaScript without its text. */
   runnable?: RunnableSource;
   refusal?: string;
 }
 
-/** The number changes whenever the same source gives another result. */
+/** Increase the number whenever the same source gives another result. */
 const CACHE_VERSION = `2 ${process.version}`;
 
 /** The first line of a cache file. All texts follow it, in the order of the files. */
@@ -25,7 +25,7 @@ interface StoredFile extends Omit<KeptFile, "runnable"> {
   textBytes: number;
 }
 
-/** Reads a cache file. Texts are decoded when they are needed. A file that is missing or damaged gives nothing. */
+/** Reads a cache file. Decodes texts on demand. Returns nothing for a missing or damaged file. */
 export function readCache(file: string): [string, KeptFile][] {
   try {
     const data = readFileSync(file);
@@ -52,7 +52,7 @@ function withText(facts: Omit<RunnableSource, "text">, bytes: Buffer): RunnableS
   };
 }
 
-/** Writes a cache file. A disk that cannot be written to costs time only. */
+/** Writes a cache file. A read-only disk only costs time. */
 export function writeCache(file: string, kept: Iterable<[string, KeptFile]>): void {
   const texts: Buffer[] = [];
   const files = [...kept].map(([path, { runnable, ...file }]): CacheHeader["files"][number] => {
