@@ -69,7 +69,7 @@ export class Repository {
       : firstLine(stderr) || "this folder is not a git work tree";
   }
 
-  /** A tree of everything but ignored files; `problem` if a file could not be read. */
+  /** Writes a tree of all files except ignored ones. Returns a `problem` if a file could not be read. */
   async tree(): Promise<{ tree: string; problem?: string }> {
     if (!existsSync(this.#index)) await this.#copyIndex();
     // Nobody else uses this index: a lock is of a git that was ended.
@@ -104,7 +104,7 @@ export class Repository {
     return (await this.#run(["cat-file", "-e", `${commit}^{tree}`])).code === 0;
   }
 
-  /** Changes from one tree to the other. */
+  /** Lists the changes from one tree to the other. */
   async changes(from: string, to: string): Promise<Change[]> {
     const output = await this.#git(["diff-tree", "-r", "-z", "--no-renames", "--name-status", from, to]);
     const fields = output.split("\0");
@@ -127,8 +127,8 @@ export class Repository {
   }
 
   /**
-   * Files go from one tree to the other: all, or none. What is ignored stays.
-   * @throws Error where a file is no longer as in `from`, or an ignored one stands in the way
+   * Changes all files from one tree to the other, or none. Ignored files stay.
+   * @throws Error if a file differs from `from`, or an ignored file would be overwritten
    */
   async exchange(from: string, to: string): Promise<void> {
     const inTheWay = obstacle(this.#root, await this.changes(from, to));

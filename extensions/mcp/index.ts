@@ -62,7 +62,7 @@ export default function mcp(bonsai: ExtensionAPI): void {
       const limit = AbortSignal.timeout(Math.ceil(leftMs));
       await servers.settled(signal === undefined ? limit : AbortSignal.any([limit, signal]));
     }
-    // On a screen, the tools come later. Here, the first prompt may be the only one.
+    // Without a screen, the first prompt may be the only one, so that late tools never arrive.
     if (mode !== "tui" && signal?.aborted !== true) servers.notifyLate(waitMs / 1_000);
   };
   bonsai.on("session_start", async (_event, ctx) => {

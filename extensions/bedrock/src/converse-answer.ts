@@ -40,7 +40,7 @@ export class ConverseAnswer {
     const stop = stopReasons[reason];
     if (stop === undefined)
       throw new ProviderError({
-        // A malformed answer may come out well at the next try; a filter stops the next one too.
+        // A retry can fix a malformed answer. A filter would stop the next answer too.
         kind: reason.startsWith("malformed") ? "garbled" : "refused",
         code: reason,
         message: refusals[reason] ?? `Bedrock ended the answer with ${reason}.`,

@@ -198,8 +198,8 @@ function endSession(transport: { terminateSession(): Promise<void> }): Promise<v
 }
 
 /**
- * Makes a transport deliver its messages one by one. The SDK would lose progress that comes in one piece with the
- * result.
+ * Makes a transport deliver its messages one by one. Otherwise the SDK loses progress that arrives in the same chunk as
+ * the result.
  */
 function inTurn(transport: Transport): Transport {
   let deliver: Transport["onmessage"];

@@ -212,10 +212,9 @@ function contentBlocks(server: string, block: unknown): Content {
 function imageBlock({ data }: Record<string, unknown>): Content[number] {
   const bytes = Buffer.from(typeof data === "string" ? data : "", "base64");
   const type = imageType(bytes);
-  if (type === undefined)
-    return { type: "text", text: "[omitted an image in a format that models do not accept]" };
+  if (type === undefined) return { type: "text", text: "[Image omitted: models do not accept its format]" };
   const problem = imageProblem(bytes);
-  if (problem !== undefined) return { type: "text", text: `[omitted an image: ${problem}]` };
+  if (problem !== undefined) return { type: "text", text: `[Image omitted: ${problem}]` };
   return { type: "image", data: bytes.toString("base64"), mimeType: type };
 }
 

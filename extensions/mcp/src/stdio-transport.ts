@@ -13,7 +13,7 @@ import { MAX_MESSAGE_BYTES, NoMessage, Pace, ServerFault, tooLong } from "./faul
 
 /** Kept end of the standard error. */
 const MAX_ERROR_CHARS = 8_000;
-/** Wait for the rest of the standard error of a program that has ended; its children may keep that open. */
+/** Maximum wait for the rest of an ended program's standard error, which its children may keep open. */
 const LAST_ERROR_MS = 500;
 /** Bytes of standard error in one window of time. */
 const MAX_ERROR_BYTES_AT_ONCE = 1 << 20;

@@ -83,7 +83,7 @@ export class McpTools {
     }
   }
 
-  /** One tool that cannot be offered does not take the others with it. */
+  /** Registers one tool. An invalid tool gets a notice and does not affect the others. */
   #registerOne(tool: ExtensionTool): () => void {
     try {
       return this.#options.bonsai.registerTool(tool);
@@ -175,7 +175,7 @@ export class McpTools {
     return [search, call];
   }
 
-  /** Guards see the inner arguments as the tool's own schema wants them. */
+  /** Converts the inner arguments to the types of the tool's own schema before guards see them. */
   #fitCall(given: Record<string, unknown>): Record<string, unknown> {
     const call = fitArguments(given, callParameters);
     const schema = this.#offered.find(({ name }) => name === call.name)?.listed.inputSchema;

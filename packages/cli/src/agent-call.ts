@@ -105,10 +105,13 @@ function agentCommandWith(flags: ExtensionFlags, io: CliIo): Command {
   return command;
 }
 
-/** A blank comes before any `=` or `/`, which separate a flag from its value: `--- title`, `- fix this`. */
+/** A word whose first blank comes before any `=` or `/`, so that it is no flag with a value: `--- title`, `- fix this`. */
 const promptLike = /^-[^\s=/]*\s/;
 
-/** Words after `--` are no flags, and neither is a word with a blank in it, unless it is the value of a flag. */
+/**
+ * Separates prompt words from unknown flags. Words after `--` and words with a blank belong to the prompt, unless they are
+ * a flag's value.
+ */
 function readWords(
   command: Command,
   argv: readonly string[],
@@ -116,7 +119,7 @@ function readWords(
   const isValue = (at: number) =>
     command.options.some(({ short, long, required }) => required && [short, long].includes(argv[at - 1]));
   const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
-  // Commander sees a flag that nobody can type, and keeps it at its place.
+  // Replace each with a flag that a user cannot type: Commander keeps unknown flags in order.
   const shown = argv.map((word, at) =>
     at < end && promptLike.test(word) && !isValue(at) ? `-\0${at}` : word,
   );

@@ -100,7 +100,7 @@ export function usageError(error: CommanderError, form?: CommandGrammar): Bonsai
 
 function afterDashes(form: CommandGrammar | undefined): string {
   if (form === undefined) return " If it begins your prompt, write `bonsai -p -- PROMPT`.";
-  return form.args.length === 0 ? "" : " If it is no flag, write `--` before it.";
+  return form.args.length === 0 ? "" : " If it is not a flag, write `--` before it.";
 }
 
 /** Commander's longer texts about values, in plain words. */

@@ -20,7 +20,7 @@ async function runProgram(): Promise<void> {
   ]);
   const unwritten = firstWriteError(() => interruptRunning("The program that reads the output closed it."));
   const io = processIo();
-  // Loaded only when needed: the library would cost a tenth of the start.
+  // Load the library on demand: it takes a tenth of the start.
   if (hasProxy(io.env)) (await import("@bonsai-agent/app/proxy-dispatcher")).dispatchThroughProxies(io.env);
   process.exitCode = await run(argv, io);
   if (process.exitCode === ExitCode.cancelled) setTimeout(() => process.exit(), endGraceMs).unref();

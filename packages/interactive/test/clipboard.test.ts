@@ -116,7 +116,7 @@ test.for([
     "an image that is cut off",
     holds("image/png"),
     png.subarray(0, 50),
-    /cannot be used: the file is\s+incomplete/,
+    /clipboard:\s+the\s+file\s+is\s+incomplete/,
   ],
   [
     "an image that is too large",

@@ -40,7 +40,7 @@ export interface RecordedTotals {
   sentTokens: number;
   /** Of answers and summaries, where it is known. */
   usd: number;
-  /** Answers and summaries whose server did not count all tokens. */
+  /** Number of answers and summaries whose tokens the server did not fully count. */
   uncounted: number;
   compactions: number;
 }

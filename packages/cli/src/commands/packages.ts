@@ -99,7 +99,7 @@ function withMeantName(source: string, error: unknown): unknown {
   });
 }
 
-/** Warns of each import of a package that does not exist: its extension will not load. */
+/** Warns about each missing import of a package, because its extension will not load. */
 async function warnOfImports(
   output: Output,
   { name, folder }: InstalledPackage,
@@ -114,7 +114,7 @@ async function warnOfImports(
   });
   for (const message of new Set(warnings))
     output.notify({
-      /** An added or updated extension imports a name or a module that it will not get. */
+      /** An added or updated extension imports a name or a module that does not exist. */
       code: "extension_import_missing",
       message,
     });

@@ -39,7 +39,8 @@ function refusalOf(content: ClipboardContent): string | undefined {
       const { bytes } = content;
       if (imageType(bytes) === undefined) return `The image on the clipboard is not ${taken}.`;
       const problem = imageProblem(bytes);
-      if (problem !== undefined) return `The image on the clipboard cannot be used: ${problem}.`;
+      if (problem !== undefined)
+        return `Cannot attach the image from the clipboard: ${problem}. Copy a smaller or repaired image.`;
       if (bytes.length <= mostImageBytes) return undefined;
       return `The image on the clipboard is too large (${size(bytes.length)}, limit ${size(mostImageBytes)}). Copy a part of it, or save a smaller file and name it with @.`;
     }

@@ -53,7 +53,7 @@ export interface FooterFacts {
   costUsd: number;
   /** True where more was spent than is known. Default: false. */
   isCostPartial?: boolean | undefined;
-  /** True if nothing is known of the cost of a model with prices. Default: false. */
+  /** True if the cost is unknown although the model has prices. Default: false. */
   isCostUnknown?: boolean | undefined;
   /** Tokens of all requests, and the share of the input that came from the cache, 0 to 1. Absent before the first. */
   used?: { sent: number; got: number; cachedShare: number } | undefined;
@@ -101,7 +101,7 @@ function workParts(facts: FooterFacts, { style }: Theme): Part[] {
   return parts;
 }
 
-/** The unknown cost of a model without prices is no news at the bottom: `/session` shows it. */
+/** Leaves out the unknown cost of a model without prices: `/session` shows it. */
 function costParts(facts: FooterFacts, style: Theme["style"]): Part[] {
   const { costUsd: usd, isCostPartial = false, isCostUnknown } = facts;
   if (isCostUnknown) return [left(style.muted, ["cost unknown", 4])];

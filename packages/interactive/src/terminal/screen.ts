@@ -82,11 +82,11 @@ export class Screen {
     this.#stand();
     this.#isOn = true;
     this.#tui.start();
-    // In tests, there is no terminal that a shell could have changed.
+    // Tests have no terminal that a shell could change.
     if (process.stdout.isTTY) process.on("SIGCONT", this.#continued);
   }
 
-  /** The shell had the terminal while the process was stopped from outside: takes it and draws everything anew. */
+  /** Takes the terminal back from the shell after another program stopped this process, and redraws everything. */
   readonly #continued = (): void => {
     if (!this.#isOn) return;
     this.stop();

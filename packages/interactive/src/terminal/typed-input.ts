@@ -15,14 +15,14 @@ const untypable = /[\x00-\x09\x0b-\x1f\x7f-\x9f]/g;
 const blanks = "    ";
 
 /**
- * The text as it may stand in an editor: without colours and other sequences, which would reach the terminal.
+ * Removes colours and other sequences, which would reach the terminal, from a text for the editor.
  * @param tab replaces a tab. Default: four blanks
  */
 export function typableText(text: string, tab: string = blanks): string {
   return text.replace(sequence, "").replace(/\r\n?/g, "\n").replaceAll("\t", tab).replace(untypable, "");
 }
 
-/** A tab in the editor, which would take a tab itself for blanks: as many private characters as blanks are drawn. */
+/** Replaces a tab in the editor, which would turn a real tab into blanks. One private character for each drawn blank. */
 export const HELD_TAB = "\uf7f0\uf7f1\uf7f1\uf7f1";
 export const heldTabs = /\uf7f0\uf7f1{3}/g;
 
@@ -30,7 +30,7 @@ export function withTabs(held: string): string {
   return held.replaceAll(HELD_TAB, "\t");
 }
 
-/** A drawn line, with blanks for its tabs. */
+/** Replaces the held tabs of a drawn line with blanks. */
 export function withDrawnTabs(line: string): string {
   return line.replaceAll(/[\uf7f0\uf7f1]/g, " ");
 }

@@ -3,7 +3,7 @@ import { type AssistantMessage, type Message, messageText } from "@bonsai-agent/
 import { type PiModel, piModel } from "../models/model.ts";
 import { withBlocks } from "../models/requests.ts";
 
-/** The part of pi's session that only reads. */
+/** The read-only part of pi's session. */
 export class SessionReads {
   readonly #agent: Agent;
 

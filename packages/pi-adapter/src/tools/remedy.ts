@@ -8,15 +8,15 @@ const NEEDS_PI = [
   /\b(?:requires?|needs?|cannot find|not found|missing)\b/i,
 ];
 
-/** Their errors can be about any project, also one that works on an extension. */
+/** Tools whose errors can be about any project, for example about the source of an extension. */
 const BUILT_IN = ["read", "bash", "edit", "write", "grep", "find", "ls"];
 
 const needsPi = (text: string) => NEEDS_PI.every((pattern) => pattern.test(text));
 
 const REMEDY =
-  "Bonsai gives pi's packages to extensions, but a separate process finds no files of them. Repeat the call in the foreground (pi-subagents: async: false). The user can set asyncByDefault to false in the configuration of pi-subagents.";
+  "Bonsai provides pi's packages to extensions in its own process, but a separate process cannot find their files. Repeat the call in the foreground (pi-subagents: async: false). The user can set asyncByDefault to false in the configuration of pi-subagents.";
 
-/** A tool whose error says what to do if the tool needs pi's packages as files, for example for a process in the background. */
+/** Adds a remedy to errors of a tool that needs pi's packages as files, for example for a background process. */
 export function withRemedy(tool: ExtensionTool): ExtensionTool {
   if (typeof tool?.execute !== "function" || BUILT_IN.includes(tool.name)) return tool;
   const execute: ExtensionTool["execute"] = async (...call) => {
