@@ -205,6 +205,7 @@ describe("usage", () => {
       },
       { input: 1_000, output: 500, reasoning: 400, totalTokens: 1_500 },
     ],
+    ["a total alone beside the output", { completion_tokens: 100, total_tokens: 1_100 }, { output: 100 }],
     ["more cached than sent", { ...counted, cached_tokens: 5_000 }, { input: 0, cacheRead: 1_000 }],
     ["nulls", { ...counted, prompt_tokens_details: null }, { input: 1_000, cacheRead: 0 }],
   ])("%s", async (_name, usage, expected) => {

@@ -153,6 +153,29 @@ test("damaged content is left out", () => {
   expect(sound[1]).toMatchObject({ content: [{ arguments: {} }] });
 });
 
+test("thinking that an older session stored in the text of an answer is not sent", () => {
+  const answers = [
+    answer([text("<think>hm</think>\n\nYes."), call("a")]),
+    answer([text("hm\n</think>\nNo.")]),
+    answer([text("<think>hm</think>")]),
+    answer([text("A <think> tag.")]),
+  ];
+  const { messages } = repaired([
+    user("go"),
+    answers[0],
+    result("a"),
+    answers[1],
+    user("?"),
+    ...answers.slice(2),
+  ]);
+  const sent = messages.filter(({ role }) => role === "assistant");
+  expect(sent).toMatchObject([
+    { content: [text("Yes."), { type: "toolCall" }] },
+    { content: [text("No.")] },
+    { content: [text("A <think> tag.")] },
+  ]);
+});
+
 describe("images", () => {
   const seen = (bytes: number) => ({
     role: "user",

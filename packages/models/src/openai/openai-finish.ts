@@ -21,7 +21,8 @@ type Counts = Readonly<Record<string, unknown>>;
 /** A usage in the words of either protocol and of the servers that have their own for what was cached. */
 export function openAiUsage(usage: unknown): TokenCounts | undefined {
   if (!isCounts(usage)) return undefined;
-  const prompt = first(usage.prompt_tokens, usage.input_tokens) ?? 0;
+  const reported = first(usage.prompt_tokens, usage.input_tokens);
+  const prompt = reported ?? 0;
   const output = first(usage.completion_tokens, usage.output_tokens) ?? 0;
   const inDetail = counts(usage.prompt_tokens_details ?? usage.input_tokens_details);
   const outDetail = counts(usage.completion_tokens_details ?? usage.output_tokens_details);
@@ -33,7 +34,7 @@ export function openAiUsage(usage: unknown): TokenCounts | undefined {
   return {
     input: prompt - cacheRead - cacheWrite,
     // Some servers (xAI, Gemini) leave thinking out of the output, and only the total has it.
-    output: Math.max(output, (first(usage.total_tokens) ?? 0) - prompt),
+    output: Math.max(output, reported ? (first(usage.total_tokens) ?? 0) - prompt : 0),
     cacheRead,
     cacheWrite,
     ...(reasoning !== undefined && { reasoning }),

@@ -26,6 +26,7 @@ import {
   repairEmpties,
   repairText,
   repairThinking,
+  repairThoughtText,
 } from "./repair-content.ts";
 
 const NO_RESULT = "No result was recorded.";
@@ -208,6 +209,7 @@ const passes: readonly RepairPass[] = [
   repairContent,
   repairAnswers,
   repairThinking,
+  repairThoughtText,
   repairText,
   repairCallIds,
   repairImages,

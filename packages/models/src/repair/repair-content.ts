@@ -3,6 +3,7 @@ import {
   isRecord,
   isTooDeep,
   type Message,
+  splitThinking,
   type UserContent,
 } from "@bonsai-agent/messages";
 import { isOwnAnswer } from "../model.ts";
@@ -240,6 +241,16 @@ export const repairThinking: RepairPass = (messages, context) => {
     });
   });
 };
+
+/** Leaves out thinking in the text of answers: older sessions stored it there. */
+export const repairThoughtText: RepairPass = (messages) =>
+  mended(messages, (message) => {
+    const first = message.role === "assistant" ? message.content[0] : undefined;
+    if (message.role !== "assistant" || first?.type !== "text") return message;
+    const { thinking, text } = splitThinking(first.text);
+    if (thinking.trim() === "" && text.trim() === first.text.trim()) return message;
+    return { ...message, content: [{ ...first, text }, ...message.content.slice(1)] };
+  });
 
 /**
  * What stands behind a compaction's summary and is older than it was said in another context. Where the context was
