@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
 import { type AgentProject, agentProject } from "../agent-project.ts";
 import { journeys } from "./journeys.ts";
-import { killBonsai, lineSettings } from "./live-terminal.ts";
+import { currentLineSettings, killBonsai, lineSettings } from "./live-terminal.ts";
 import { openPty } from "./pty.ts";
 
 journeys(openPty);
@@ -29,6 +29,21 @@ test("Ctrl-Z where no shell could bring bonsai back leaves it there", async () =
   terminal.press("ctrl+z");
   const [givenBack, taken] = ["\x1b[?2004l", "\x1b[?2004h"];
   await terminal.until(() => terminal.written.join("").split(givenBack).slice(1).join("").includes(taken));
+  terminal.type("What is it?\n");
+  await terminal.until("Good.");
+});
+
+test("bonsai takes the terminal again when it is stopped and continued from outside", async () => {
+  const { project, terminal } = await opened();
+  const ofBonsai = currentLineSettings(project);
+  killBonsai(project, "SIGSTOP");
+  // As a shell does that shows its prompt.
+  currentLineSettings(project, ["sane"]);
+  expect(currentLineSettings(project)).not.toBe(ofBonsai);
+  const written = terminal.written.length;
+  killBonsai(project, "SIGCONT");
+  await terminal.until(() => terminal.written.slice(written).join("").includes("scripted"));
+  expect(currentLineSettings(project)).toBe(ofBonsai);
   terminal.type("What is it?\n");
   await terminal.until("Good.");
 });

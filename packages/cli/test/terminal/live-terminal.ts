@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import { closeSync, constants, openSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
 import type { AgentProject } from "../agent-project.ts";
@@ -41,13 +42,28 @@ export function liveEnvironment({ project }: LiveOptions): Record<string, string
 
 /** Kills the project's latest `bonsai`, and only it; by default without a warning. */
 export function killBonsai(project: AgentProject, signal: NodeJS.Signals = "SIGKILL"): void {
-  process.kill(Number(readFileSync(noteFile(project, "pid"), "utf8")), signal);
+  process.kill(Number(readPid(project)), signal);
 }
 
 /** The settings of the terminal's line before `bonsai` came, and after it went, as `stty -g` writes them. */
 export function lineSettings(project: AgentProject): { before: string; after: string } {
   const read = (name: string) => readFileSync(noteFile(project, name), "utf8");
   return { before: read("before"), after: read("after") };
+}
+
+/** The settings of the terminal's line now, as `stty -g` writes them. @param change what `stty` does instead */
+export function currentLineSettings(project: AgentProject, change: readonly string[] = ["-g"]): string {
+  const name = execFileSync("ps", ["-o", "tty=", "-p", readPid(project)], { encoding: "utf8" }).trim();
+  const line = openSync(`/dev/${name}`, constants.O_RDWR | constants.O_NOCTTY);
+  try {
+    return execFileSync("stty", change, { encoding: "utf8", stdio: [line, "pipe", "pipe"] });
+  } finally {
+    closeSync(line);
+  }
+}
+
+function readPid(project: AgentProject): string {
+  return readFileSync(noteFile(project, "pid"), "utf8").trim();
 }
 
 function noteFile(project: AgentProject, name: string): string {
