@@ -8,6 +8,7 @@ import {
   addExtensionOptions,
   configureCommand,
   extensionFlagValues,
+  hideTexts,
   isBuiltinFlag,
   optionOf,
   parseArguments,
@@ -105,29 +106,18 @@ function agentCommandWith(flags: ExtensionFlags, io: CliIo): Command {
   return command;
 }
 
-/** A word whose first blank comes before any `=` or `/`, so that it is no flag with a value: `--- title`, `- fix this`. */
-const promptLike = /^-[^\s=/]*\s/;
-
-/**
- * Separates prompt words from unknown flags. Words after `--` and words with a blank belong to the prompt, unless they are
- * a flag's value.
- */
+/** Separates prompt words from unknown flags. Words after `--` and words with a blank belong to the prompt. */
 function readWords(
   command: Command,
   argv: readonly string[],
 ): { prompt: readonly string[]; unknownFlags: readonly string[] } {
-  const isValue = (at: number) =>
-    command.options.some(({ short, long, required }) => required && [short, long].includes(argv[at - 1]));
-  const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
   // Replace each with a flag that a user cannot type: Commander keeps unknown flags in order.
-  const shown = argv.map((word, at) =>
-    at < end && promptLike.test(word) && !isValue(at) ? `-\0${at}` : word,
-  );
+  const { shown, original } = hideTexts(command, argv, "-\0");
   parseArguments(command.allowUnknownOption(), shown);
-  const after = Math.max(0, argv.length - end - 1);
+  const after = argv.includes("--") ? argv.length - argv.indexOf("--") - 1 : 0;
   const mayBeFlags = command.args.slice(0, command.args.length - after);
   return {
-    prompt: command.args.map((word) => (word.startsWith("-\0") ? argv[Number(word.slice(2))]! : word)),
+    prompt: command.args.map(original),
     unknownFlags: mayBeFlags.filter((word) => /^-[^\0]/.test(word) && word !== "--"),
   };
 }

@@ -8,6 +8,7 @@ import {
   addExtensionOptions,
   configureCommand,
   extensionFlagValues,
+  hideTexts,
   notEmpty,
   optionOf,
   parseArguments,
@@ -100,18 +101,22 @@ async function runParsed(
   command.option("--json", "print JSON; errors are JSON on stderr");
   command.addHelpText("after", examplesText(form));
   const added = addExtensionOptions(command, flags);
+  const { shown, original } = hideTexts(command, argv, "\0");
   command.action(async () => {
     const options = command.opts();
     const run = await form.load();
     const output = new Output(io, options.json === true);
     const takesMany = form.args.some(([syntax]) => syntax.includes("..."));
     const args = takesMany
-      ? command.args
-      : form.args.map((_, at) => command.processedArgs[at] as string | undefined);
+      ? command.args.map(original)
+      : form.args.map((_, at) => {
+          const word = command.processedArgs[at] as string | undefined;
+          return word && original(word);
+        });
     const extensionFlags = extensionFlagValues(command, added);
     exitCode = (await run({ args, options, io, output, extensionFlags })) ?? ExitCode.done;
   });
-  await command.parseAsync(argv, { from: "user" });
+  await command.parseAsync(shown, { from: "user" });
   return exitCode;
 }
 

@@ -65,6 +65,30 @@ function addedOption(command: Command, name: string, { type, description }: Exte
   return option;
 }
 
+/** A word whose first blank comes before any `=` or `/`, so that it is no flag with a value: `--- title`, `- fix this`. */
+const isText = (word: string) => /^-[^\s=/]*\s/.test(word);
+
+/**
+ * Replaces texts that begin with a dash, so that Commander does not take them for flags. Keeps flag values and words
+ * after `--`.
+ * @param mark the start of each replacement
+ */
+export function hideTexts(
+  command: Command,
+  argv: readonly string[],
+  mark: string,
+): { shown: string[]; original: (word: string) => string } {
+  const isValue = (at: number) =>
+    at > 0 &&
+    command.options.some(({ short, long, required }) => required && [short, long].includes(argv[at - 1]));
+  const end = argv.includes("--") ? argv.indexOf("--") : argv.length;
+  const shown = argv.map((word, at) => (at < end && isText(word) && !isValue(at) ? `${mark}${at}` : word));
+  return {
+    shown,
+    original: (word) => (word.startsWith(mark) ? argv[Number(word.slice(mark.length))]! : word),
+  };
+}
+
 export function parseArguments(command: Command, argv: readonly string[]): void {
   try {
     command.parse(argv, { from: "user" });

@@ -31,6 +31,10 @@ describe("a word with a blank in it is a prompt, whatever it begins with", () =>
     expect(await sent(["-p", "first", "- a list", "--quiet", "last"])).toBe("first - a list last");
   });
 
+  test("it can be the first word of the line", async () => {
+    expect(await sent(["- a list", "-p"])).toBe("- a list");
+  });
+
   test("after a flag that takes a value, it is the value", async () => {
     const { run } = agentProject(says("ok"));
     const { stderr } = await run(["-p", "x", "--thinking", "- no level"]);
@@ -39,11 +43,22 @@ describe("a word with a blank in it is a prompt, whatever it begins with", () =>
 });
 
 test.each([
+  [["search", "- a b"], 'No matches for "- a b".'],
+  [["search", "--limit", "3", "- a", "--", "- b"], 'No matches for "- a - b".'],
+  [["compact", "- no session"], '"- no session"'],
+])("%j takes the word with a blank: %s", async (argv, words) => {
+  const { cwd, home } = agentProject(says("ok"));
+  const { stdout, stderr } = await runCli(argv, { cwd, env: { BONSAI_HOME: home } });
+  expect(stdout + stderr).toContain(words);
+});
+
+test.each([
   [["-p", "---"], "`bonsai -p -- PROMPT`"],
   [["-p", "--frobnicate", "- a list"], "Unknown option '--frobnicate'"],
   [["-p", "--quiett"], "--quiet"],
   [["-p", "--name=a b", "--frob=a b"], "Unknown option '--frob=a b'"],
-  [["search", "--- a b"], "write `--` before it"],
+  [["search", "---"], "write `--` before it"],
+  [["search", "- a b", "--frobnicate"], "Unknown option '--frobnicate'"],
 ])("%j is refused, and the message says %s", async (argv, words) => {
   const { code, stderr } = await runCli(argv, { cwd: import.meta.dirname });
   expect(code).toBe(2);
