@@ -26,9 +26,15 @@ export class ProxyDispatcher extends Dispatcher {
     const proxy = proxyFor(target, this.#env);
     if (proxy === undefined) return this.#direct.dispatch(options, handler);
     const agent = this.#agent(proxy);
-    const { onResponseError } = handler;
+    const { onResponseError, onResponseStart } = handler;
     handler.onResponseError = (controller, error) =>
       onResponseError?.call(handler, controller, withProxy(error, proxy, target));
+    handler.onResponseStart = (controller, status, headers, text) => {
+      const failure =
+        target.protocol === "http:" ? pageOfProxy({ status, headers, proxy, target }) : undefined;
+      if (failure === undefined) onResponseStart?.call(handler, controller, status, headers, text);
+      else controller.abort(failure);
+    };
     return agent.dispatch(options, handler);
   }
 
@@ -50,8 +56,31 @@ export class ProxyDispatcher extends Dispatcher {
   }
 }
 
+interface ProxiedAnswer {
+  status: number;
+  headers: Record<string, unknown>;
+  proxy: ChosenProxy;
+  target: URL;
+}
+
+/** Statuses of a proxy that does not allow or does not reach the server. */
+const PROXY_STATUSES: ReadonlySet<number> = new Set([403, 502, 503, 504]);
+
+/** Without TLS, a proxy answers in the server's place. APIs do not answer with pages, so a page is probably the proxy's. */
+function pageOfProxy({ status, headers, proxy, target }: ProxiedAnswer): ProviderError | undefined {
+  if (!PROXY_STATUSES.has(status) || !/\bhtml\b/i.test(String(headers["content-type"]))) return undefined;
+  const message = `A request to ${target.host} got an HTML page with status ${status} through ${nameOf(proxy)}. Check the proxy, or add the host to NO_PROXY.`;
+  return status < 500 ? refusal(message) : new ProviderError({ kind: "network", message });
+}
+
+function nameOf(proxy: ChosenProxy): string {
+  return `the proxy ${URL.parse(proxy.address)?.origin ?? ""} (${proxy.variable})`;
+}
+
 function withProxy(error: Error, proxy: ChosenProxy, target: URL): Error {
-  const named = `the proxy ${URL.parse(proxy.address)?.origin ?? ""} (${proxy.variable})`;
+  // undici reports some errors twice.
+  if (error instanceof ProviderError) return error;
+  const named = nameOf(proxy);
   const status = /Proxy response \((\d+)\)/.exec(error.message)?.[1] ?? /\((407)\)/.exec(error.message)?.[1];
   if (status === "407")
     return refusal(

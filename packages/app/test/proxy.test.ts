@@ -62,7 +62,7 @@ async function forwardProxy(target: string, status?: number): Promise<{ address:
   const { hostname, port } = new URL(target);
   const server: Server = createServer((request, response) => {
     seen.push(`${request.method} ${request.url} ${request.headers["proxy-authorization"] ?? ""}`.trim());
-    if (status !== undefined) response.writeHead(status).end();
+    if (status !== undefined) response.writeHead(status, { "content-type": "text/html" }).end("<html>");
     else response.end("through the proxy");
   });
   server.on("connect", (request, socket) => {
@@ -140,7 +140,7 @@ describe("fetch behind a proxy", () => {
     async (url) => {
       const { address } = await forwardProxy("http://127.0.0.1:1", 407);
       expect(await failure({ HTTPS_PROXY: address, HTTP_PROXY: address }, url)).toMatch(
-        /^The proxy http:\/\/127\.0\.0\.1:\d+ \(HTTPS?_PROXY\) requires a user and a password/,
+        /^The proxy http:\/\/127\.0\.0\.1:\d+ \(HTTPS?_PROXY\) requires a user and a password[^(]*$/,
       );
     },
   );
@@ -151,6 +151,16 @@ describe("fetch behind a proxy", () => {
       `The proxy http://${address} (HTTPS_PROXY) did not connect to api.test (status 403). Check the proxy, or add the host to NO_PROXY.`,
     );
   });
+
+  it.each([403, 502])(
+    "names the proxy that answers with a page in the server's place (%i)",
+    async (status) => {
+      const { address } = await forwardProxy("http://127.0.0.1:1", status);
+      expect(await failure({ HTTP_PROXY: address }, "http://api.test/v1")).toBe(
+        `A request to api.test got an HTML page with status ${status} through the proxy http://${address} (HTTP_PROXY). Check the proxy, or add the host to NO_PROXY.`,
+      );
+    },
+  );
 
   it("names a variable that contains no address, without its text", async () => {
     const message = await failure({ HTTP_PROXY: "http://me:secret@bad host" }, "http://api.test/v1");
