@@ -20,6 +20,7 @@ import {
   type RunFollower,
   type StreamingBehavior,
 } from "./run/input.ts";
+import { restoreImages } from "./run/omitted-images.ts";
 import type { RunCommand } from "./run-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { CachedPrefix, modelSummariser } from "./summariser.ts";
@@ -274,8 +275,10 @@ class ModelSelection {
     const { session } = this.#options;
     const { model, thinkingLevel, isWhole } = session.recentSettings();
     const { provider, id } = this.#model;
-    if (model?.provider !== provider || model.modelId !== id)
+    if (model?.provider !== provider || model.modelId !== id) {
       session.append({ type: "model_change", provider, modelId: id });
+      if (this.#model.input.includes("image")) restoreImages(session);
+    }
     if ((thinkingLevel ?? (isWhole ? "off" : undefined)) !== this.#thinking)
       session.append({ type: "thinking_level_change", thinkingLevel: this.#thinking });
   }

@@ -7,7 +7,7 @@ import { createSession, openSession } from "@bonsai-agent/session";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { defineTool } from "../src/tool-registry.ts";
-import { scriptedAgent } from "./scripted-agent.ts";
+import { actor, scriptedAgent } from "./scripted-agent.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-refused-image-"));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -52,5 +52,19 @@ describe("a session with a refused image", () => {
     expect(again.notices).toEqual([]);
     await again.agent.close();
     expect(readFileSync(file, "utf8")).toContain(image.data);
+  });
+
+  test("shows the image again to another model, once", async () => {
+    const turn = (call: ProviderCall) => (call.model.id === actor.id ? strict(call) : { text: "I see." });
+    const { agent, turns } = scriptedAgent({ turn });
+    await agent.prompt("look", { images: [image] });
+    await agent.setModel({ ...actor, id: "other" });
+    expect((await agent.prompt("now")).status).toBe("done");
+    expect((await agent.prompt("and now")).status).toBe("done");
+    expect(turns.map(hasImage)).toEqual([true, false, true, true]);
+    await agent.setModel({ ...actor, id: "blind", input: ["text"] });
+    await agent.prompt("and you");
+    expect(hasImage(turns.at(-1)!)).toBe(false);
+    await agent.close();
   });
 });

@@ -84,6 +84,7 @@ export {
   type ProviderErrorKind,
   type ProviderErrorOptions,
 } from "./provider.ts";
+export { isRefusedImageLine } from "./repair/refused-images.ts";
 export type { Repair, RepairKind } from "./repair/repair.ts";
 export { type RepairedMessages, type RepairMessagesOptions, repairMessages } from "./repair/repair-calls.ts";
 export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";

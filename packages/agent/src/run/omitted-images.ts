@@ -1,4 +1,5 @@
 import { type ImageContent, jsonText, type UserContent } from "@bonsai-agent/messages";
+import { isRefusedImageLine } from "@bonsai-agent/models";
 import type { ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
 
 type Block = { type: string; data?: unknown; text?: unknown };
@@ -13,6 +14,21 @@ export function omitImages(session: Session, images: readonly ImageContent[], li
     const text: UserContent = { type: "text", text: line };
     const replaced = content.map((block: UserContent) => (isRefused(block) ? text : block));
     session.append({ type: "context_edit", targetId: entryId, replacement: { content: replaced } });
+  }
+}
+
+/** Restores the images that a provider refused: another model may accept them. */
+export function restoreImages(session: Session): void {
+  for (const { entryId, entry, edit } of session.projection().items) {
+    if (edit === undefined || !isImageEdit(edit, entry)) continue;
+    const before = blocksOf(entry.type === "message" ? entry.message : entry) ?? [];
+    const after = blocksOf(edit.replacement) ?? [];
+    const isRefusal = before.some(
+      ({ type }, at) => type === "image" && isRefusedImageLine(String(after[at]?.text)),
+    );
+    if (!isRefusal) continue;
+    const content = before as UserContent[];
+    session.append({ type: "context_edit", targetId: entryId, replacement: { content } });
   }
 }
 

@@ -73,11 +73,17 @@ export function namedImages({
 }
 
 const MAX_REASON_CHARS = 200;
+const REFUSED = "[Image omitted because the provider refused it: ";
 
 /** The line of text that replaces a refused image. */
 export function refusedImageLine(reason: string): string {
   const line = reason.replaceAll(/\s+/g, " ").trim();
-  return `[Image omitted because the provider refused it: ${shortened(line, MAX_REASON_CHARS)}]`;
+  return `${REFUSED}${shortened(line, MAX_REASON_CHARS)}]`;
+}
+
+/** True for a line that `refusedImageLine` made. */
+export function isRefusedImageLine(text: string): boolean {
+  return text.startsWith(REFUSED);
 }
 
 /** The refused images of one client, by model, with the line of text that replaces each. */
