@@ -62,7 +62,7 @@ test("law: a term stands in its text as it is, and is found again in itself", ()
 });
 
 // A reader that starts over at each character never ends these in the time that a test has.
-test.each(adversarialTexts(300_000))("a long run of %s has no name, or a few", (_, text) => {
+test.each(adversarialTexts())("a long run of %s has no name, or a few", (_, text) => {
   expect(termsIn(text).size).toBeLessThan(60);
 });
 

@@ -6,21 +6,16 @@ import { outputLines, shownLine } from "../src/chat/chat-text.ts";
 import { diffLines } from "../src/chat/diff-lines.ts";
 import { closerOf, isReadableMarkdown, markdownChunks } from "../src/chat/markdown-text.ts";
 
-// A reader that starts over at each place takes minutes for that.
-
-test.each(adversarialTexts())(
-  "a quarter of a megabyte of %s is drawn after being read once",
-  (_name, text) => {
-    expect(diffLines(text).length).toBeGreaterThan(0);
-    expect(outputLines(text).map(shownLine).length).toBeGreaterThan(0);
-    expect(markdownChunks(text).length).toBeGreaterThan(0);
-    isReadableMarkdown(text);
-    closerOf(text);
-    printableLines(text);
-    printable(text);
-    mentionsIn(text, () => false);
-  },
-);
+test.each(adversarialTexts())("a long text of %s is drawn after being read once", (_name, text) => {
+  expect(diffLines(text).length).toBeGreaterThan(0);
+  expect(outputLines(text).map(shownLine).length).toBeGreaterThan(0);
+  expect(markdownChunks(text).length).toBeGreaterThan(0);
+  isReadableMarkdown(text);
+  closerOf(text);
+  printableLines(text);
+  printable(text);
+  mentionsIn(text, () => false);
+});
 
 test("returns before a newline are no part of a line", () => {
   expect(outputLines("a\r\r\nb\r\n\r\nc\rd\n")).toEqual(["a", "b", "", "c\rd"]);

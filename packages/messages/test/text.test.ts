@@ -13,7 +13,6 @@ test.each([
   expect(withoutTerminalControls(text)).toBe(kept);
 });
 
-// A reader that starts over at each place takes minutes for that.
-test.each(adversarialTexts())("a quarter of a megabyte of %s for a terminal is read once", (_name, text) => {
+test.each(adversarialTexts())("a long text of %s for a terminal is read once", (_name, text) => {
   expect(withoutTerminalControls(text)).not.toContain("\u001b]");
 });

@@ -177,7 +177,7 @@ test("a longer context begins with what a shorter one has", () => {
   }
 });
 
-test.each(adversarialTexts())("a quarter of a megabyte of %s is framed", (_name, text) => {
+test.each(adversarialTexts())("a long text of %s is framed", (_name, text) => {
   expect(contentText(userContent(command(text)))).toMatch(/\[End of the command's output\.\]$/);
 });
 
