@@ -114,7 +114,7 @@ export class SessionWriter {
     // file can be longer than it was and have lost entries all the same.
     let waits = MOST_WAITS;
     do {
-      if (this.#isMendingDue || store.size() !== this.#lines.bytes) this.lookForForeign();
+      if (this.#isLookDue() || store.size() !== this.#lines.bytes) this.lookForForeign();
     } while (!this.#lines.settle() && waits-- > 0);
     const texts = this.#append(lines, entries);
     if (store.file !== undefined) {
@@ -123,9 +123,12 @@ export class SessionWriter {
     }
     if (this.#durability === "power" && entries.some(holdsMessage)) store.flush();
     this.#sinceLook += 1;
-    const now = Date.now();
-    if (this.#sinceLook >= LOOK_EVERY_APPENDS || now - this.#lookedAtMs >= LOOK_EVERY_MS)
-      this.lookForForeign(now);
+  }
+
+  /** Asked before an append, never after it: the session's leaf is then the stored one, and a restored file keeps it. */
+  #isLookDue(): boolean {
+    if (this.#isMendingDue || this.#sinceLook >= LOOK_EVERY_APPENDS) return true;
+    return Date.now() - this.#lookedAtMs >= LOOK_EVERY_MS;
   }
 
   #append(lines: readonly string[], entries: readonly Entry[]): string[] {
@@ -150,9 +153,9 @@ export class SessionWriter {
   }
 
   /** Notices when somebody else has appended since the last look. */
-  lookForForeign(now: number = Date.now()): void {
+  lookForForeign(): void {
     this.#sinceLook = 0;
-    this.#lookedAtMs = now;
+    this.#lookedAtMs = Date.now();
     const state = this.#onLook(this.#isLost());
     const { store } = this.#reader;
     this.#isMendingDue = state === "failed";

@@ -16,7 +16,7 @@ import { hostname, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { messageText } from "@bonsai-agent/messages";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   createSession,
   diagnoseSession,
@@ -94,6 +94,20 @@ test.each(damages)("a file cut off %s loses nothing of what goes on", (_name, da
   const { message } = session.notices.find(({ code }) => code === "entries_restored")!;
   expect(message).toMatch(/day\.jsonl was cut off or overwritten while it was open\. \d+ entr/);
 });
+
+test.each(damages)(
+  "a pause before an append hides no loss: a file cut off %s keeps its leaf",
+  (_name, damage) => {
+    const { session, file, said } = atWork();
+    damage(file);
+    const later = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 60_000);
+    say(session, "and on");
+    later.mockRestore();
+    session.close();
+    expect(pathOf(file)).toEqual([...said, "and on"]);
+    expect(textsOf(file)).toHaveLength(15);
+  },
+);
 
 test.each(damages)("a file cut off %s loses nothing where the session ends", (_name, damage) => {
   const { session, file, said } = atWork();
