@@ -79,7 +79,7 @@ test("stopped in the middle, it says so and leaves a sound session", async () =>
   const { code, stderr } = await runCli(["demo"], {
     signal: stop.signal,
     onOutput: (text) => {
-      if (text.includes("A week of logs")) stop.abort();
+      if (text.includes("The tests fail")) stop.abort();
     },
   });
   expect(code).toBe(130);
