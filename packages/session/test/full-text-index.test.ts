@@ -50,6 +50,20 @@ describe("catching up", () => {
     expect(indexed(home)).toBe(2);
   });
 
+  test("entries of a damaged line are found before and after the line is indexed", async () => {
+    const home = new RecordedHome();
+    home.write("one", "needle 1");
+    const [second, third] = ["needle 2", "needle 3"].map((text) => home.line(text).trimEnd());
+    writeFileSync(home.file(), `${second!.slice(0, 50)}${second}${third}\n${home.line("needle 4")}`, {
+      flag: "a",
+    });
+    const search = home.search();
+    const all = ["needle 1", "needle 2", "needle 3", "needle 4"];
+    expect(await snippets(search, "needle")).toEqual(all);
+    await search.catchUp();
+    expect(await snippets(search, "needle")).toEqual(all);
+  });
+
   test("in small steps, as far as time allows", async () => {
     const home = new RecordedHome();
     home.write("one", ...Array.from({ length: 400 }, (_, at) => `needle ${at} ${"hay ".repeat(2000)}`));

@@ -2,6 +2,7 @@ import { isRecord, SecretFilter } from "@bonsai-agent/messages";
 import type { Entry } from "../entry.ts";
 import { EntryHead, parseLine } from "../entry-head.ts";
 import { chainedId, unnamedId } from "../entry-index.ts";
+import { gluedEntries } from "../glued-entries.ts";
 import { forEachLine, type Line, type LineSource, WINDOW_BYTES } from "../line-reader.ts";
 import { entryTexts } from "../search.ts";
 import { entryFrom } from "../sound-entry.ts";
@@ -63,7 +64,9 @@ export class EntryLines {
       visit: (line) => {
         if (!line.ended && !lastLine) return;
         const kind = this.#head.read(line, this.#source);
-        if ((kind === "entry" || kind === "no_id") && !this.#head.torn)
+        const glued = gluedEntries(line, { kind, head: this.#head, store: this.#source });
+        if (glued !== undefined) for (const part of glued) visit(this.#gluedLine(part, position));
+        else if ((kind === "entry" || kind === "no_id") && !this.#head.torn)
           visit(this.#entryLine(line, kind, position));
         if (kind !== "blank") position.written += 1;
         if (!line.ended) return;
@@ -72,6 +75,11 @@ export class EntryLines {
       },
     });
     return position;
+  }
+
+  #gluedLine(part: Line, position: FilePosition): EntryLine {
+    this.#head.read(part, this.#source);
+    return this.#entryLine(part, "entry", position);
   }
 
   /** Ids as the session's own index gives them. */
