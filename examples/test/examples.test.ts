@@ -2,13 +2,13 @@ import { afterEach, expect, test, vi } from "vitest";
 
 afterEach(() => vi.restoreAllMocks());
 
-/** Imports an example, which plays as it is loaded, and returns the lines that it printed. It must not complain. */
+/** Imports an example, which runs on import. Returns its printed lines and expects no errors. */
 async function printed(file: string): Promise<string[]> {
   const lines: string[] = [];
   vi.spyOn(process, "argv", "get").mockReturnValue([process.execPath, file]);
   vi.spyOn(console, "log").mockImplementation((...values) => void lines.push(values.join(" ")));
   const complained = vi.spyOn(console, "error");
-  // Another test may have loaded the same module: a query makes it a new one.
+  // Another test may have imported the same module: a query imports it again.
   await import(/* @vite-ignore */ `../${file}?printed`);
   expect(complained).not.toHaveBeenCalled();
   return lines.flatMap((line) => line.split("\n"));
@@ -20,7 +20,7 @@ function sizes(line: string): { before: number; now: number } {
   return { before: before!, now: now! };
 }
 
-test("01 branches, finds, and comes back to where it stood", async () => {
+test("01 branches, searches, and returns to its first leaf", async () => {
   expect(await printed("01-session-tree.ts")).toEqual([
     "* Which cache should we use?",
     "      Redis: it is there already.  [first try]",
@@ -36,7 +36,7 @@ test("01 branches, finds, and comes back to where it stood", async () => {
   ]);
 });
 
-test("02 goes on for longer than the window, with every question answered", async () => {
+test("02 runs beyond the context window and answers every question", async () => {
   const lines = await printed("02-openai-loop.ts");
   const answers = lines.filter((line) => line.startsWith("Page"));
   expect(answers.map((line) => line.split(",")[0])).toEqual(
@@ -47,7 +47,7 @@ test("02 goes on for longer than the window, with every question answered", asyn
   for (const line of compactions) expect(sizes(line).now).toBeLessThan(sizes(line).before);
 });
 
-test("03 goes on for longer than the window, with two results in a message", async () => {
+test("03 runs beyond the context window with two tool results in a message", async () => {
   const lines = await printed("03-anthropic-loop.ts");
   expect(lines.filter((line) => line.startsWith("Open them slowly."))).toHaveLength(7);
   const compactions = lines.filter((line) => line.startsWith("  compacted"));
@@ -66,7 +66,7 @@ test("04 keeps every request word for word through two compactions", async () =>
   );
 });
 
-test("05 leaves the file as it was when a handler or a signal says no", async () => {
+test("05 leaves the file unchanged if a handler or a signal cancels", async () => {
   const [handler, first, signal, second, then] = await printed("05-cancelling.ts");
   expect(handler).toBe("handler: cancelled. Compaction cancelled. 10 messages are too many to summarise.");
   expect(signal).toBe("signal: cancelled. Compaction cancelled.");
@@ -91,7 +91,7 @@ test("06 cuts inside the turn, asks for both parts, and keeps the request", asyn
   ]);
 });
 
-test("07 takes the branch's decision along, and leaves the branch where it is", async () => {
+test("07 summarises a branch's decision and leaves the branch in place", async () => {
   const lines = await printed("07-branch-summary.ts");
   expect(lines.slice(0, 3)).toEqual([
     "3 entries are left",
@@ -109,7 +109,7 @@ test("07 takes the branch's decision along, and leaves the branch where it is", 
   expect(lines.at(-1)).toBe("The branch that was left still has 5 entries.");
 });
 
-test("08 calls its tool for each day, and compacts on the way", async () => {
+test("08 calls its tool for each day and compacts in between", async () => {
   const lines = await printed("08-agent-with-a-tool.ts");
   expect(lines.filter((line) => line.startsWith("read_sensor"))).toEqual(
     [1, 2, 3, 4, 5, 6, 7].map((day) => `read_sensor {"day":${day}}`),

@@ -1,7 +1,7 @@
 import { isSecretName, redactSecrets, textHead, textTail } from "@bonsai-agent/extension";
 
 /** Of a longer text, head and tail are kept. */
-const MOST_CHARACTERS = 20_000;
+const MAX_CHARS = 20_000;
 
 /** A copy that JSON can hold: without secrets, signals and functions, long texts shortened. */
 export function redacted(value: unknown, seen: readonly object[] = []): unknown {
@@ -32,8 +32,8 @@ function redactedField(
 }
 
 function shortened(text: string): string {
-  if (text.length <= MOST_CHARACTERS) return text;
-  const half = MOST_CHARACTERS / 2;
+  if (text.length <= MAX_CHARS) return text;
+  const half = MAX_CHARS / 2;
   const [head, tail] = [textHead(text, half), textTail(text, half)];
   return `${head}[${text.length - head.length - tail.length} characters omitted]${tail}`;
 }

@@ -96,7 +96,7 @@ function sitesIn(source: SourceFile, packageName: string): FileSites {
   return sites;
 }
 
-/** A file without one of these words makes no error and no notice. */
+/** A file without one of these words creates no error and no notice. */
 const SITE = /new BonsaiError|notice|notify|\blevel\b/i;
 const CODE = /^[a-z0-9_]+$/;
 const LEVELS = /^(info|warning)$/;

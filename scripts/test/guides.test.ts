@@ -65,7 +65,7 @@ function installLibraries(): void {
 
 const environment = () => ({ HOME: home, BONSAI_HOME: join(home, ".bonsai"), NO_COLOR: "1" });
 
-/** Runs the lines of a block in turn: the command in this process, everything else in a shell. */
+/** Runs the lines of a block in turn: `bonsai` in this process, other commands in a shell. */
 async function run(script: string): Promise<CliRun> {
   const all: CliRun = { code: 0, stdout: "", stderr: "" };
   for (const line of script.trim().split("\n")) {

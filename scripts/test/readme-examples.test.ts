@@ -19,7 +19,7 @@ interface Printed {
   error: string[];
 }
 
-/** Imports each file in turn and prints what it logged, or why it failed. */
+/** Imports each file in turn and prints its output or its error. */
 const RUNNER = `
 const printed = [];
 const { log } = console;
@@ -34,7 +34,7 @@ log(JSON.stringify(printed));`;
 
 let printed: Printed[];
 
-// One process runs all examples, because to load the libraries takes longer than an example.
+// One process runs all examples, because loading the libraries takes longer than an example.
 beforeAll(() => {
   // A file in the package resolves imports as a user file would.
   const files = libraries.map((pkg) => join(pkg.folder, `.readme-example-${process.pid}.ts`));

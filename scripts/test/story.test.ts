@@ -14,7 +14,7 @@ function runScript(folder: string, words: string[]) {
   return spawnSync(process.execPath, argv, { cwd: folder, encoding: "utf8", input: "", env });
 }
 
-/** A clone whose build takes no time: it writes a command that prints its arguments. */
+/** A clone with a fast build, which writes a command that prints its arguments. */
 function cloneWith(build: string): string {
   const clone = mkdtempSync(join(tmpdir(), "bonsai-clone-"));
   mkdirSync(join(clone, "packages/cli/bin"), { recursive: true });

@@ -85,7 +85,7 @@ function refs(): string[] {
   return git("for-each-ref", "--format=%(refname)", "refs/bonsai").split("\n").filter(Boolean);
 }
 
-/** Runs many commands in one shell: each process that the tests themselves start is dear. */
+/** Runs many commands in one shell, because starting a process is slow. */
 function shell(script: string): string {
   return execFileSync("/bin/sh", ["-c", script], { cwd: folder, encoding: "utf8" });
 }
@@ -135,7 +135,7 @@ async function list(open: TestSession): Promise<string[]> {
 }
 
 describe("snapshots", () => {
-  test("one before the first change, one for each turn and each pause that changed something; the user's git stays as it is", async () => {
+  test("makes one before the first change and after each turn or pause with changes, and leaves the user's git alone", async () => {
     repository();
     put({ "a.txt": "staged\n" });
     git("add", "a.txt");
@@ -188,7 +188,7 @@ describe("snapshots", () => {
     expect(refs().filter((ref) => before.includes(ref))).toHaveLength(0);
   });
 
-  test("of two sessions at once do not disturb each other, and leave nothing behind but refs", async () => {
+  test("of two sessions at once do not disturb each other and leave only refs", async () => {
     repository();
     vi.stubEnv("TMPDIR", join(folder, ".git"));
     const [one, other] = await Promise.all([session([{ one: "1\n" }]), session([{ other: "2\n" }])]);
@@ -229,7 +229,7 @@ describe("/tree", () => {
     );
   });
 
-  test("goes to the middle of a run; leaves the files alone when it brings a branch here, for a merge goes nowhere", async () => {
+  test("restores the files in the middle of a run, and leaves them alone in a merge", async () => {
     repository();
     const answers = [callsOf({ n: "1\n" }), callsOf({ n: "2\n" }), "Done."];
     const open = await session([], { answers });
@@ -245,7 +245,7 @@ describe("/tree", () => {
     expect([files(), refs(), open.ui.length]).toEqual([atBegin, refsBefore, asked]);
   });
 
-  test("changes nothing where the user says no or a merge is in progress, and asks nothing where nothing would change", async () => {
+  test("changes nothing if the user declines or a merge is in progress, and asks only if files would change", async () => {
     repository();
     const open = await session([{ n: "1\n" }, "cat n"], { ui: { confirm: false } });
     const [first, second] = ["Step 1", "Step 2"].map((text) => userEntry(open, text));
@@ -313,7 +313,7 @@ describe("/tree", () => {
   });
 });
 
-test("in a fork too the files are brought back; a checkpoint that is gone is named, and changes nothing", async () => {
+test("a fork restores the files too; a missing checkpoint gets a notice and changes nothing", async () => {
   repository();
   const open = await session([{ n: "1\n" }]);
   const leafId = open.session.leafId!;

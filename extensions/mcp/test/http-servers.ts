@@ -27,7 +27,7 @@ export async function serve(
   };
 }
 
-/** The offering server, in this process. Each connection has one of its own. It sends only during a request. */
+/** Serves the offering server over HTTP from this process. Each connection has its own server, which sends only during a request. */
 export function offeringOverHttp(): Promise<HttpTestServer> {
   const connections = new Map<string, WebStandardStreamableHTTPServerTransport>();
   return serve(async (request, response) => {

@@ -53,7 +53,7 @@ test("a server is switched off and on for the session, and connected anew", asyn
   expect(last(open)).toBe("offers: ready, 2 tools.");
 });
 
-test("a command that cannot be carried out is refused", async () => {
+test("an impossible command is refused", async () => {
   await using open = await openMcpSession({ offers, local: { ...offeringProgram, enabled: false } });
   for (const [text, message] of [
     ["/mcp nothing", "No MCP server is named nothing."],

@@ -121,7 +121,7 @@ test("server-filesystem writes, reads and refuses", async () => {
   }
 });
 
-test("a server that is not ready after the wait is named once, with the flag to wait longer", async () => {
+test("a late server gets one notice with the flag to wait longer", async () => {
   const mute = { command: process.execPath, args: ["-e", "process.stdin.resume()"] };
   const options = { answers: ["Hello.", "Again."], flags: { "mcp-wait": "0" } };
   await using mcp = await openMcpSession({ mute }, options);

@@ -195,7 +195,7 @@ test("progress that comes in one piece with the result is shown", async () => {
   }
 });
 
-/** A server over SSE whose call gives progress and its result in one piece. */
+/** A server over SSE that sends the progress and the result of a call in one piece. */
 function hurriedOverSse() {
   let events: ServerResponse | undefined;
   return answering(({ id, method }, request, response) => {

@@ -7,7 +7,7 @@ import { readConfig } from "../src/config.ts";
 
 const folder = join(import.meta.dirname, "..");
 
-/** Prints the SDK's modules that this process has asked for after sessions with each list of servers in turn. */
+/** Runs a session with each list of servers in turn. Prints the SDK modules that the process has loaded after each. */
 const program = `
   import { writeFileSync } from "node:fs";
   import { registerHooks } from "node:module";

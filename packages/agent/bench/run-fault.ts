@@ -15,7 +15,7 @@ export interface FaultOutcome {
   /** Of the error; absent without one. */
   code?: string;
   message?: string;
-  /** Requests that reached the server, or that a short wait ended before they did. */
+  /** Requests that reached the server or timed out before. */
   requests: number;
   /** Codes, each once, in the order in which they came. */
   notices: string[];

@@ -28,7 +28,7 @@ describe("a value of another type", () => {
     ["a number of one branch", "5", { anyOf: [{ type: "number" }, { type: "null" }] }, 5],
     ["a referenced type", "5", { $ref: "#/$defs/count" }, 5],
     ["a type of allOf", "5", { allOf: [{ type: "integer" }, { minimum: 1 }] }, 5],
-  ])("is converted: %s", (_name, value, schema, expected) => {
+  ])("is converted to the type of its schema: %s", (_name, value, schema, expected) => {
     const root = { type: "object", properties: { value: schema }, $defs: { count: { type: "integer" } } };
     expect(fitArguments({ value }, root)).toEqual({ value: expected });
   });
@@ -52,11 +52,11 @@ describe("a value of another type", () => {
     ["anything for no type", "30", {}],
     ["anything for false", "30", false as never],
     ["text for an unknown reference", "30", { $ref: "https://example.com/schema" }],
-  ])("stays: %s", (_name, value, schema) => {
+  ])("stays as it is: %s", (_name, value, schema) => {
     expect(fitArguments({ value }, { type: "object", properties: { value: schema } })).toEqual({ value });
   });
 
-  it("leaves out a null for an optional property that takes none", () => {
+  it("removes a null for an optional property that does not allow it", () => {
     const properties = { a: { type: "string" }, b: { type: "string" }, c: { type: ["string", "null"] } };
     const schema = { type: "object", properties, required: ["b"] };
     expect(fitArguments({ a: null, b: null, c: null, d: null }, schema)).toEqual({
@@ -66,7 +66,7 @@ describe("a value of another type", () => {
     });
   });
 
-  it("converts by additionalProperties and prefixItems", () => {
+  it("is converted by additionalProperties and prefixItems", () => {
     const pair = { type: "array", prefixItems: [{ type: "string" }, { type: "number" }] };
     expect(fitArguments({ any: ["a", "1"] }, { type: "object", additionalProperties: pair })).toEqual({
       any: ["a", 1],
@@ -79,7 +79,7 @@ describe("a value of another type", () => {
     [{ $ref: "#" }],
     [{ anyOf: [{ $ref: "#" }, { $ref: "#" }] }],
     [{ type: "object", allOf: [{ $ref: "#" }, { $ref: "#" }] }],
-  ])("stays with a schema that has no end: %j", (schema) => {
+  ])("stays as it is if its schema refers to itself without an end: %j", (schema) => {
     expect(fitArguments({ value: "1" }, schema)).toEqual({ value: "1" });
   });
 });

@@ -291,7 +291,7 @@ describe("what a CLAUDE.md names with @", () => {
   });
 });
 
-describe("files that say nothing, or in another encoding", () => {
+describe("empty files and files in another encoding", () => {
   test("an empty file does not hide the next one", async () => {
     using folder = toolFolder();
     folder.write("repo/.git/HEAD", "");

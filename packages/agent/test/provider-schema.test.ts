@@ -112,7 +112,7 @@ describe("a schema that providers refuse", () => {
     expect(JSON.stringify(providerSchema(schema))).toBe(JSON.stringify(schema));
   });
 
-  it("gets names of properties that every provider takes, and calls get theirs back", () => {
+  it("gets property names that every provider accepts, and calls get the real names back", () => {
     const schema = object(
       { $filter: number, "@id": text, "a b": text, a_b: text },
       { required: ["$filter"] },

@@ -21,7 +21,7 @@ const camera = defineTool({
 });
 const hasImage = ({ messages }: ProviderCall) => JSON.stringify(messages).includes(image.data);
 
-/** Refuses every request with an image, without a word about images. */
+/** Refuses every request with an image. The refusal does not mention images. */
 const strict = (call: ProviderCall): ScenarioAnswer =>
   hasImage(call)
     ? { error: { status: 400, message: "Invalid request" } }
@@ -35,7 +35,7 @@ describe("a session with a refused image", () => {
   test.each([
     ["from the user", strict, { images: [image] }],
     ["from a tool", caller, {}],
-  ])("works at once, at the next prompt and after it is opened again: %s", async (name, turn, more) => {
+  ])("answers now, at the next prompt and after a reopening, with an image %s", async (name, turn, more) => {
     const file = join(folder, `${name}.jsonl`);
     const tools = [camera];
     const first = scriptedAgent({ turn, tools, session: createSession({ cwd: "/project", file }) });

@@ -117,7 +117,7 @@ test("a result says how long the call took, where that is a second or more", asy
   expect(results.map(({ message }) => "durationMs" in message && message.durationMs)).toEqual([false, 1_000]);
 });
 
-test("guards and the tool get arguments converted to the schema, of zod and of JSON Schema", async () => {
+test("guards and tools get arguments converted to a zod or JSON schema", async () => {
   const seen: unknown[] = [];
   const tool = (name: string, parameters: z.ZodType | Record<string, unknown>, checksArguments = false) => ({
     name,

@@ -56,7 +56,7 @@ afterEach(async () => {
   for (const close of closers.splice(0)) await close();
 });
 
-/** A forward proxy that notes each request and leads all of them to one server. */
+/** A forward proxy that records each request and sends all requests to one server. */
 async function forwardProxy(target: string, status?: number): Promise<{ address: string; seen: string[] }> {
   const seen: string[] = [];
   const { hostname, port } = new URL(target);
@@ -97,7 +97,7 @@ async function failure(env: Environment, url: string): Promise<string> {
 }
 
 describe("fetch behind a proxy", () => {
-  it("sends a request without TLS to the proxy, with its user and password", async () => {
+  it("sends an http request to the proxy with the user and password", async () => {
     const { address, seen } = await forwardProxy("http://127.0.0.1:1");
     const response = await fetchWith(
       { HTTP_PROXY: `http://me:s%40fe@${address}` },
@@ -109,7 +109,7 @@ describe("fetch behind a proxy", () => {
     ]);
   });
 
-  it("asks the proxy for a tunnel to a server with TLS", async () => {
+  it("asks the proxy for a tunnel to an https server", async () => {
     const { url } = await loopbackServer(() => ({ end: "refuse" })).then((server) => {
       closers.push(() => server.close());
       return server;
@@ -153,7 +153,7 @@ describe("fetch behind a proxy", () => {
   });
 
   it.each([403, 502])(
-    "names the proxy that answers with a page in the server's place (%i)",
+    "names the proxy that sends a page instead of the server's answer (%i)",
     async (status) => {
       const { address } = await forwardProxy("http://127.0.0.1:1", status);
       expect(await failure({ HTTP_PROXY: address }, "http://api.test/v1")).toBe(
@@ -162,7 +162,7 @@ describe("fetch behind a proxy", () => {
     },
   );
 
-  it("names a variable that contains no address, without its text", async () => {
+  it("names a variable without a valid address, but not its text", async () => {
     const message = await failure({ HTTP_PROXY: "http://me:secret@bad host" }, "http://api.test/v1");
     expect(message).toContain("HTTP_PROXY does not contain the address of a proxy.");
     expect(message).not.toContain("secret");

@@ -76,7 +76,7 @@ async function served(
   return { project, server };
 }
 
-/** Runs the command in the process of the tests, with the model of the server. */
+/** Runs the command in the test's own process, with the server's model. */
 const runInProcess = ({ cwd, env }: AgentProject, argv: readonly string[], more = {}) =>
   runCli([...argv, ...model], { cwd, env: { ...env, ...more }, stdin: "" });
 
@@ -135,20 +135,23 @@ function roles(session: Session): string[] {
 }
 
 describe("a signal", () => {
-  test.each(["SIGINT", "SIGHUP"] as const)("%s stops a prompt with 130; -c goes on", async (name) => {
-    const project = agentProject(endless);
-    const bonsai = new Bonsai(project, ["-p", "hi", ...project.model]);
-    bonsai.child.stdin.end();
-    await bonsai.printed("· ls");
-    bonsai.child.kill(name);
-    expect(await bonsai.ended).toMatchObject({ code: 130, stdout: "" });
-    expect(roles(latest(project)).slice(0, 3)).toEqual(["user", "assistant", "toolResult"]);
-    const { code } = await agentProject(says("on")).run(["-c", "go on"], {
-      cwd: project.cwd,
-      env: project.env,
-    });
-    expect(code).toBe(0);
-  });
+  test.each(["SIGINT", "SIGHUP"] as const)(
+    "%s stops a prompt with exit code 130, and -c continues it",
+    async (name) => {
+      const project = agentProject(endless);
+      const bonsai = new Bonsai(project, ["-p", "hi", ...project.model]);
+      bonsai.child.stdin.end();
+      await bonsai.printed("· ls");
+      bonsai.child.kill(name);
+      expect(await bonsai.ended).toMatchObject({ code: 130, stdout: "" });
+      expect(roles(latest(project)).slice(0, 3)).toEqual(["user", "assistant", "toolResult"]);
+      const { code } = await agentProject(says("on")).run(["-c", "go on"], {
+        cwd: project.cwd,
+        env: project.env,
+      });
+      expect(code).toBe(0);
+    },
+  );
 
   test("a second one ends it at once, and the command that lets nothing end it", async () => {
     const stubborn = "trap '' TERM INT HUP; echo pid $$; sleep 3600 & wait; wait";
@@ -247,7 +250,7 @@ describe("over the wire", () => {
     expect(await bonsai.ended).toMatchObject({ code: 0, stdout: "done\n" });
   });
 
-  test("an overflow: the context is compacted, and the retried answer is printed", async () => {
+  test("an overflow compacts the context, and the retried answer is printed", async () => {
     const refusal = {
       error: {
         message:

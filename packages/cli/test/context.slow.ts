@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { header, writeLines } from "../../app/test/sample-session.ts";
 import { runCli } from "./run-cli.ts";
 
-// A call with one argument for each item would fail at this size.
+// A function call with one argument for each item would fail at this size.
 test("bonsai context prints 150,000 items", async () => {
   const idOf = (at: number) => at.toString(16).padStart(8, "0");
   const lines = Array.from({ length: 150_000 }, (_, at) => ({

@@ -55,7 +55,7 @@ describe("bonsai context", () => {
     expect(await jsonOf(["context", file])).toBeInstanceOf(Array);
   });
 
-  test("of 10,000 items is printed", async () => {
+  test("prints 10,000 items", async () => {
     const message = { role: "user", content: "hi", timestamp: 0 };
     const lines = Array.from({ length: 10_000 }, (_, at) => ({
       type: "message",

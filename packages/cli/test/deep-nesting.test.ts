@@ -108,8 +108,8 @@ const commands: [string, (file: string) => string[]][] = [
   ["import", (file) => ["import", file, "--output", `${file}.imported`]],
 ];
 
-/** Commands that read a whole session, draw it, and write to it. */
-const main = commands.filter(([name]) => ["show --json", "tree", "compact"].includes(name));
+/** One command each that reads, draws and writes a session. */
+const mainCommands = commands.filter(([name]) => ["show --json", "tree", "compact"].includes(name));
 
 async function useDeep(place: string, depth: number, used: typeof commands): Promise<void> {
   const [name, entry, path] = places.find(([each]) => each === place)!;
@@ -123,15 +123,16 @@ async function useDeep(place: string, depth: number, used: typeof commands): Pro
 }
 
 describe("every command ends well or with a clear error", () => {
-  test.each(["arguments", "details of a compaction", "other"])("with 20,000 arrays in %s", (name) =>
-    useDeep(name, 20_000, commands),
+  test.each(["arguments", "details of a compaction", "other"])(
+    "all commands with 20,000 arrays in %s",
+    (name) => useDeep(name, 20_000, commands),
   );
 
-  test.each(places.map(([name]) => name))("three commands with 20,000 arrays in %s", (name) =>
-    useDeep(name, 20_000, main),
+  test.each(places.map(([name]) => name))("the main commands with 20,000 arrays in %s", (name) =>
+    useDeep(name, 20_000, mainCommands),
   );
 
-  test("with 200,000 arrays in arguments", () => {
+  test("two commands with 200,000 arrays in arguments", () => {
     const used = commands.filter(([name]) => ["doctor --repair", "compact"].includes(name));
     return useDeep("arguments", 200_000, used);
   }, 60_000);
@@ -201,7 +202,7 @@ describe("20,000 arrays in what is read beside a session", () => {
     expect((await rpc.end()).code).toBe(0);
   });
 
-  test("the model is told about arrays in the arguments of a call, and the session goes on", async () => {
+  test("the model gets an error for too many arrays in a call's arguments, and the session continues", async () => {
     const argumentsText = `{"path": ${deep}}`;
     const turn = [{ calls: [{ name: "read", argumentsText }] }, { text: "I see." }];
     const project = agentProject({ contextWindow: 50_000_000, turn, atEnd: "repeat" });

@@ -71,7 +71,7 @@ const disturbing = {
     }`,
 };
 
-/** One process for all of them: each claim about it has a test. */
+/** One process loads all disturbing extensions. Each test checks one claim about it. */
 function startDisturbed(): Promise<Ended> {
   const project = agentProject(says("the answer"), disturbing);
   const extensions = Object.keys(disturbing).flatMap((name) => ["-e", name]);
@@ -80,7 +80,7 @@ function startDisturbed(): Promise<Ended> {
   return ended;
 }
 
-describe("the process of a call with extensions that disturb it", () => {
+describe("a process with disturbing extensions", () => {
   let run: Promise<Ended> | undefined;
   const ended = () => {
     run ??= startDisturbed();
@@ -123,7 +123,7 @@ describe("the process of a call with extensions that disturb it", () => {
   });
 });
 
-describe("the process of a call with extensions", () => {
+describe("a process with extensions", () => {
   test("is cancelled while an extension starts and does not come to an end", async () => {
     const hangs = `export default () => { console.log("starting"); setInterval(() => {}, 1000); return new Promise(() => {}); }`;
     const { child, ended, printed } = bonsai(hangs, "-p", "hi");

@@ -204,7 +204,7 @@ describe("bonsai update", () => {
     expect(again.stdout).toMatch(/^behind +1\.2\.0 is the newest version\nUpdated 0 packages\./);
   });
 
-  test("names imports of the new version that will fail", async () => {
+  test("names the new version's failing imports", async () => {
     const { options, publish } = await installed();
     publish("behind", "1.3.0");
     const { code, stderr } = await runCli(["extension", "update"], options);

@@ -153,6 +153,6 @@ test.each([
   ["@app/(x)/gone.ts", ["app", "app/"], ["app/(x)/gone.ts"]],
   ["[@link](http://a.b/c.md)", [], ["link"]],
   ["@Input(\"a.ts\") @app.route('/x.js')", [], ["Input", "app.route"]],
-])("%s with the files %j mentions %j", (text, files, mentioned) => {
+])("the text %s mentions, of the files %j, %j", (text, files, mentioned) => {
   expect(mentionsIn(text, (path) => files.includes(path)).map(({ path }) => path)).toEqual(mentioned);
 });

@@ -12,7 +12,7 @@ test.each(["SIGINT", "SIGTERM"] as const)(
     const folder = testFolder();
     const file = join(folder, "session.jsonl");
     generateSession({ file, entries: 10_000, seed: 5 });
-    // Bonsai prints a notice about the torn last line once the session is open. From then on a signal cancels the run.
+    // The notice about the torn last line shows that the session is open. From then on, a signal cancels the run.
     appendFileSync(file, '{"type":"mess');
     const before = readFileSync(file);
     const child = spawn(process.execPath, [...commandWords, "compact", file], { cwd: folder });

@@ -28,7 +28,7 @@ test("the exit code reaches the shell", () => {
   expect(spawnSync(process.execPath, [...commandWords, "shwo"]).status).toBe(2);
 });
 
-test("notices are told in JSON too", async () => {
+test("JSON output contains notices", async () => {
   const file = longSession();
   appendFileSync(file, '{"type":"mess');
   const { code, stdout, stderr } = await runCli(["compact", file, "--json"]);
@@ -71,7 +71,7 @@ test("Ctrl-C aborts interruptible work instead of killing, and its handlers go w
   expect(process.listenerCount("SIGINT")).toBe(before);
 });
 
-describe("a compaction that a signal ends while its summary is written", () => {
+describe("a compaction that a signal cancels during its summary", () => {
   test.each([
     ["SIGINT", []],
     ["SIGTERM", ["-o", "copy.jsonl"]],
@@ -81,7 +81,7 @@ describe("a compaction that a signal ends while its summary is written", () => {
     const folder = testFolder();
     const file = join(folder, "session.jsonl");
     copyFileSync(longSession(), file);
-    // Bonsai prints a notice about the torn last line once the session is open. From then on a signal cancels the run.
+    // The notice about the torn last line shows that the session is open. From then on, a signal cancels the run.
     appendFileSync(file, '{"type":"mess');
     const before = readFileSync(file);
     const argv = [...commandWords, "compact", file, ...flags, ...model];

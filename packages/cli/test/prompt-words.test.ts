@@ -12,7 +12,7 @@ async function sent(words: readonly string[]): Promise<unknown> {
   return message.role === "user" ? message.content : undefined;
 }
 
-describe("a word with a blank in it is a prompt, whatever it begins with", () => {
+describe("a word with a blank", () => {
   test.each([
     "---\ntitle: a=b\n---\nSummarise this.",
     "- fix the test\n- run it",
@@ -23,19 +23,19 @@ describe("a word with a blank in it is a prompt, whatever it begins with", () =>
     "--help is unclear, say more",
     "--json in words",
     "-\tindented",
-  ])("%j", async (prompt) => {
+  ])("is sent as a prompt: %j", async (prompt) => {
     expect(await sent(["-p", prompt])).toBe(prompt);
   });
 
-  test("words before and after it keep their places, and so do flags", async () => {
+  test("keeps its place among other words and flags", async () => {
     expect(await sent(["-p", "first", "- a list", "--quiet", "last"])).toBe("first - a list last");
   });
 
-  test("it can be the first word of the line", async () => {
+  test("can be the first word of the line", async () => {
     expect(await sent(["- a list", "-p"])).toBe("- a list");
   });
 
-  test("after a flag that takes a value, it is the value", async () => {
+  test("is the value of a flag before it", async () => {
     const { run } = agentProject(says("ok"));
     const { stderr } = await run(["-p", "x", "--thinking", "- no level"]);
     expect(stderr).toContain("- no level");
@@ -59,7 +59,7 @@ test.each([
   [["-p", "--name=a b", "--frob=a b"], "Unknown option '--frob=a b'"],
   [["search", "---"], "write `--` before it"],
   [["search", "- a b", "--frobnicate"], "Unknown option '--frobnicate'"],
-])("%j is refused, and the message says %s", async (argv, words) => {
+])("%j fails with a message that contains %s", async (argv, words) => {
   const { code, stderr } = await runCli(argv, { cwd: import.meta.dirname });
   expect(code).toBe(2);
   expect(stderr.replaceAll(/\s+/g, " ")).toContain(words);

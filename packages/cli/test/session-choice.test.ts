@@ -26,7 +26,7 @@ describe("which session a prompt works in", () => {
     ]);
   });
 
-  test("-c goes on with a session that -r continued in a renamed folder", async () => {
+  test("-c continues a session that -r continued in a renamed folder", async () => {
     const project = agentProject(says("ok"));
     await project.run(["one"]);
     const [{ id }] = sessions(project) as [Session];

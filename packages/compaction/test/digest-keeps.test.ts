@@ -14,7 +14,7 @@ const message = (body: object): EntryDraft => ({
 });
 const says = (role: "user" | "assistant", content: string) => message({ role, content: text(content) });
 
-/** Entries by which a model can see a sentence, for each role of its messages. A role without a row does not compile. */
+/** Entries that show the model a sentence, for each message role. A missing role is a type error. */
 const SHOWN: Record<Exclude<MessageRole, "system">, Record<string, EntryDraft[]>> = {
   user: {
     "a user message": [says("user", SENTENCE)],
@@ -86,7 +86,7 @@ const SHOWN: Record<Exclude<MessageRole, "system">, Record<string, EntryDraft[]>
   },
 };
 
-/** Output of programs is kept by its names. */
+/** Entries with program output: a digest keeps only its names. */
 const OUTPUTS: ReadonlySet<string> = new Set(["a tool result", "a command of the user"]);
 
 function sessionWith(drafts: readonly EntryDraft[], fillerChars: number): Session {

@@ -20,7 +20,7 @@ function sessionWithImages(count: number, isToolResult = false): Session {
 test.each(
   ["calibrated", "chars4"].flatMap((estimator) => [true, false].map((isResult) => ({ estimator, isResult }))),
 )(
-  "images count only for a model that gets them: $estimator, tool result: $isResult",
+  "images count only for a model that accepts them: $estimator, tool result: $isResult",
   ({ estimator, isResult }) => {
     const settings = compactionSettings({}, { estimator } as Parameters<typeof compactionSettings>[1]);
     const session = sessionWithImages(19, isResult);

@@ -23,7 +23,7 @@ const throwing = {
 };
 const { cost: _cost, ...counts } = { ...emptyUsage(), input: 120, output: 30 };
 
-/** Parts that are odd beside a sound summary. `kept`: the summary is taken all the same. */
+/** Malformed parts of an answer with a sound summary. `kept`: the compaction uses the summary. */
 const ODD_PARTS: Record<string, { part: object; kept: boolean }> = {
   "usage without cost": { part: { usage: counts }, kept: true },
   "usage with a cost of null": { part: { usage: { ...counts, cost: null } }, kept: true },
@@ -67,7 +67,7 @@ const ODD_PARTS: Record<string, { part: object; kept: boolean }> = {
   "odd sizes": { part: { tokensBefore: "many" }, kept: true },
 };
 
-/** What is no summary at all. */
+/** Answers without a usable summary. */
 const NO_SUMMARIES: Record<string, unknown> = {
   "a number": 5,
   "a text": "Notes.",
@@ -94,7 +94,7 @@ function stage() {
 }
 
 test.each(Object.entries(ODD_PARTS))(
-  "a compaction goes on after an extension's answer with %s",
+  "an extension's answer with %s does not stop a compaction",
   async (_, odd) => {
     const { session, lifecycle, notices } = stage();
     lifecycle.on("session_before_compact", ({ preparation: { firstKeptEntryId, tokensBefore } }) => {
@@ -111,7 +111,7 @@ test.each(Object.entries(ODD_PARTS))(
 );
 
 test.each(Object.entries(NO_SUMMARIES))(
-  "a compaction names what an extension gave as a summary: %s",
+  "a compaction reports an extension's unusable summary: %s",
   async (_, compaction) => {
     const { session, lifecycle, notices } = stage();
     lifecycle.on("session_before_compact", () => ({ compaction }) as never);
@@ -125,7 +125,7 @@ test.each(Object.entries(NO_SUMMARIES))(
 );
 
 test.each(Object.entries(ODD_PARTS))(
-  "a move in the tree goes on after an extension's answer with %s",
+  "an extension's answer with %s does not stop a move in the tree",
   async (_, odd) => {
     const { session, lifecycle, notices } = stage();
     const [, answer] = session.path();

@@ -63,7 +63,7 @@ test.each(tags)("a draft in <%s> is no part of the summary and has no sections",
   expect(() => check(`<${tag}>\n${sound}\n</${tag}>`)).toThrow("only thinking or tool calls");
 });
 
-test("a draft before a closing tag alone is no part of the summary", () => {
+test("a draft before a lone closing tag is no part of the summary", () => {
   const sound = headed(asked);
   expect(check(`${headed(asked)}\n</think>\n\n${sound}`)).toBe(sound);
   expect(() => check(`${sound}\n</think>\n`)).toThrow("only thinking or tool calls");

@@ -15,8 +15,8 @@ const settings = compactionSettings({ keepRecentTokens: 4_000 });
 const model = { contextWindow: 200_000 };
 
 /** What a summary may take, and one after more than four compactions. */
-const MOST_TOKENS = 6_000;
-const MOST_LATER_TOKENS = 7_500;
+const MAX_TOKENS = 6_000;
+const MAX_LATER_TOKENS = 7_500;
 
 /** The summary's tokens, by the highest of three counts: as a model has them, by script and by length. */
 async function compactedTokens(session: Session, digest = digestSummariser()): Promise<number> {
@@ -56,7 +56,7 @@ test.each([
   ["the built-in digest", digestSummariser()],
   ["a digest that uses all its room", talkative],
 ])(
-  "six compactions of work on very many files by %s: each summary has at most 6,000 tokens in all, after the fourth 7,500",
+  "each summary of six compactions over many files stays within 6,000 tokens, and 7,500 after the fourth: %s",
   async (_, digest) => {
     const { session } = history("U A");
     let next = 17;
@@ -66,13 +66,13 @@ test.each([
     };
     for (let round = 0; round < 6; round++) {
       work(session, round, random);
-      const most = round < 4 ? MOST_TOKENS : MOST_LATER_TOKENS;
-      expect(await compactedTokens(session, digest)).toBeLessThanOrEqual(most);
+      const max = round < 4 ? MAX_TOKENS : MAX_LATER_TOKENS;
+      expect(await compactedTokens(session, digest)).toBeLessThanOrEqual(max);
     }
   },
 );
 
-// One language of each script that is not Latin: the bound is one of tokens.
+// The bound is in tokens, so test one language for each script except Latin.
 test.each(plantedLanguages.filter((language) => ["zh", "ru", "ar"].includes(language)))(
   "six compactions of a session in %s: each summary has at most 6,000 tokens in all, after the fourth 7,500",
   async (language) => {
@@ -83,8 +83,8 @@ test.each(plantedLanguages.filter((language) => ["zh", "ru", "ar"].includes(lang
       const drafts = messages.slice(from, to).map((message) => ({ type: "message" as const, message }));
       session.append(drafts as EntryDraftWithId[]);
       from = to;
-      const most = round < 4 ? MOST_TOKENS : MOST_LATER_TOKENS;
-      expect(await compactedTokens(session)).toBeLessThanOrEqual(most);
+      const max = round < 4 ? MAX_TOKENS : MAX_LATER_TOKENS;
+      expect(await compactedTokens(session)).toBeLessThanOrEqual(max);
     }
     expect(stretches.length).toBeGreaterThanOrEqual(6);
   },
@@ -101,10 +101,10 @@ test.each([
     work(session, 1, () => round.next++);
     work(session, 2, () => round.next++);
     history("X:6000", session);
-    expect(await compactedTokens(session, digest)).toBeLessThanOrEqual(MOST_TOKENS);
+    expect(await compactedTokens(session, digest)).toBeLessThanOrEqual(MAX_TOKENS);
     const steps = Array.from({ length: 90 }, (_, at) => `A(s${at}=edit:src/step-${at}.ts) T(s${at}):200`);
     history(`${steps.join(" ")} A`, session);
-    expect(await compactedTokens(session, digest)).toBeLessThanOrEqual(MOST_TOKENS);
+    expect(await compactedTokens(session, digest)).toBeLessThanOrEqual(MAX_TOKENS);
     expect(session.projection().compaction?.details).toMatchObject({ manifest: { splitTurn: true } });
   },
 );

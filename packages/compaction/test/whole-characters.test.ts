@@ -10,11 +10,11 @@ const message = (body: object): EntryDraft => ({
 const says = (role: "user" | "assistant", text: string) =>
   message({ role, content: [{ type: "text", text }] });
 
-/** By one unit more before it, each limit falls between the halves of a character. */
+/** With one extra unit before the emojis, each limit falls inside a character. */
 const emoji = (shift: number) => `${"x".repeat(shift)}${"😀".repeat(2_000)}`;
 
 test.each([0, 1])(
-  "a digest and its record contain whole characters only, %i units further",
+  "a digest and its record contain only whole characters, shifted by %i units",
   async (shift) => {
     const session = createSession({ cwd: "/work" });
     const drafts = [

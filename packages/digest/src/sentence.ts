@@ -1,6 +1,6 @@
 import { textHead, textTail } from "@bonsai-agent/messages";
 
-const LONGEST_SENTENCE_CHARS = 600;
+const MAX_SENTENCE_CHARS = 600;
 
 /** The sentences of a text, line by line; a list item is one or more of its own. Each ends as it was written. */
 export function sentencesOf(text: string): string[] {
@@ -18,9 +18,9 @@ const SENTENCE_END =
 
 /** Head and tail of what is too long to be a sentence. */
 function clipSentence(sentence: string): string {
-  if (sentence.length <= LONGEST_SENTENCE_CHARS) return sentence;
-  const head = textHead(sentence, LONGEST_SENTENCE_CHARS / 2);
-  return `${head} […] ${textTail(sentence, LONGEST_SENTENCE_CHARS / 3)}`;
+  if (sentence.length <= MAX_SENTENCE_CHARS) return sentence;
+  const head = textHead(sentence, MAX_SENTENCE_CHARS / 2);
+  return `${head} […] ${textTail(sentence, MAX_SENTENCE_CHARS / 3)}`;
 }
 
 /** The text in lower case, with single spaces and without punctuation: what makes two messages the same. */

@@ -69,7 +69,7 @@ describe("a package of npm", () => {
     expect(existsSync(join(folder, "ran"))).toBe(false);
   });
 
-  test("finds its dependencies, each in the version that it asked for, and what it bundles; they and its programs find it", async () => {
+  test("resolves its dependencies in the requested versions and its bundled packages, which resolve it too", async () => {
     const library = (name: string, version: string, dependencies = {}): PackageFixture => ({
       name,
       version,
@@ -111,7 +111,7 @@ describe("a package of npm", () => {
     expect(execFileSync(program, { encoding: "utf8" })).toBe("bundled\n");
   });
 
-  test("can be named with a range", async () => {
+  test("can be installed by a version range", async () => {
     const { env } = await npmRegistry(
       ["1.0.0", "1.2.0", "2.0.0"].map((version) => extensionPackage(version)),
     );
@@ -170,7 +170,7 @@ describe("a tarball", () => {
     expect(execFileSync(program, { encoding: "utf8" })).toBe("said\n");
   });
 
-  test("whose name is a path is refused", async () => {
+  test("is refused if its name is a path", async () => {
     const { home, install } = installer(npmEnvironment("http://127.0.0.1:9"));
     const tarball = packedPackage(extensionPackage("1.0.0", { name: "UP/../../x" }));
     await expect(install(tarball)).rejects.toMatchObject({

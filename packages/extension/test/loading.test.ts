@@ -147,7 +147,7 @@ test("names of commands that the front end has itself stay its own, and the exte
   ]);
 });
 
-test("a factory that never ends is given up after 10 s and named, and its later calls are refused", async () => {
+test("a factory that never ends times out after 10 s with a notice, and its later calls are refused", async () => {
   vi.useFakeTimers();
   try {
     const called = Promise.withResolvers<ExtensionAPI>();

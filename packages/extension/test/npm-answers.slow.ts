@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { installedPackages, installPackage } from "../src/install/index.ts";
 import { extensionPackage, npmEnvironment, npmRegistry, packedPackage, testFolder } from "./npm-registry.ts";
 
-// npm itself at a registry. The check has most of its answers without npm.
+// Runs the real npm with a local registry. Other tests replay its answers without npm.
 
 const replies: [LoopbackReply, string][] = [
   [{ status: 401, chunks: ["{}"] }, "registry_refused"],
@@ -11,14 +11,14 @@ const replies: [LoopbackReply, string][] = [
   [{ chunks: ["<html>"] }, "package_install_failed"],
   [{ end: "refuse" }, "registry_unreachable"],
 ];
-test.each(replies)("a registry that answers %j: %s", async (reply, code) => {
+test.each(replies)("a registry's answer %j fails with %s", async (reply, code) => {
   const home = testFolder();
   const { env } = await npmRegistry([], () => reply);
   const installing = installPackage({ home, source: "npm:bonsai-notes", cwd: home, env });
   await expect(installing).rejects.toMatchObject({ code });
 });
 
-test("a version that the registry does not have", async () => {
+test("an unknown version fails with package_unknown", async () => {
   const home = testFolder();
   const { env } = await npmRegistry([extensionPackage("1.0.0")]);
   await expect(installPackage({ home, source: "npm:bonsai-notes@9", cwd: home, env })).rejects.toMatchObject({
@@ -27,7 +27,7 @@ test("a version that the registry does not have", async () => {
   });
 });
 
-test("a package can be named with a version, a range or a tag", async () => {
+test("a package can be installed by a version, a range or a tag", async () => {
   const home = testFolder();
   const { env } = await npmRegistry(["1.0.0", "1.2.0", "2.0.0"].map((version) => extensionPackage(version)));
   const wanted = { "@1.0.0": "1.0.0", "@>=1 <2 || 9": "1.2.0", "@first": "1.0.0" };

@@ -29,7 +29,7 @@ test("what a tool gives beside its content is stored as far as it can be", async
   expect(stored).not.toHaveProperty("message.usage");
 });
 
-test("a tool's odd progress and a usage without cost do not end its call", async () => {
+test("a tool's malformed progress and a usage without cost do not end its call", async () => {
   await using session = await openTestSession({
     extensions: (bonsai) =>
       void bonsai.registerTool({

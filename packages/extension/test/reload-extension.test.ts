@@ -103,7 +103,7 @@ describe("a reload", () => {
     expect(list).toEqual([1, 2]);
   });
 
-  test("uses the results it keeps on disk only for files that did not change", async () => {
+  test("uses the cache on disk only for unchanged files", async () => {
     const folder = folderWith({
       "index.ts": `import { sign } from "./sign.mjs"; import { one } from "./one.ts"; const and = "ünd"; export default () => sign + and + one;`,
       "sign.mjs": `import { z } from "zod"; export const sign = z.string().parse("é");`,

@@ -67,7 +67,7 @@ test.skipIf(process.platform === "win32")(
     const script = `
     import { flushCompileCache } from "node:module";
     import { startProgram } from "@bonsai-agent/extension";
-    // A killed process would leave nothing for the next one.
+    // Write the compile cache now: a killed process writes none for the next one.
     flushCompileCache();
     const inner = "process.on('SIGTERM', () => {}); setInterval(() => {}, 1e6)";
     const program = await startProgram({ command: process.execPath, args: ["-e", inner], cwd: "/", env: {} });

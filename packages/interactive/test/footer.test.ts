@@ -37,7 +37,7 @@ describe("the footer", () => {
     expect(uncounted).not.toContain("%");
   });
 
-  test("says that a cost is unknown, or only a part of it is known", () => {
+  test("shows an unknown and an incomplete cost", () => {
     expect(shown(80, { costUsd: 0, isCostPartial: true, isCostUnknown: true })).toContain("cost unknown");
     expect(shown(120, { isCostPartial: true })).toContain("at least $0.42");
   });

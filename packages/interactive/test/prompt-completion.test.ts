@@ -144,7 +144,7 @@ function extension({ home }: AgentProject, code: string): void {
   writeFileSync(join(home, "extensions", "slow.ts"), code);
 }
 
-test("a mention with brackets and quotes in it is completed as it is typed", async () => {
+test("completes a mention with brackets and quotes", async () => {
   const { terminal, project } = openInteractive({ files: { 'it\'s "mine".md': "", 'say"hi".md': "" } });
   mkdirSync(join(project.cwd, "app", "[id]"), { recursive: true });
   writeFileSync(join(project.cwd, "app", "[id]", "page.tsx"), "");

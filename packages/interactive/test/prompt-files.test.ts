@@ -8,7 +8,7 @@ import { matchFiles, ProjectFiles } from "../src/prompt/project-files.ts";
 const paths = (...list: string[]) => list.map((path) => ({ path, isFolder: path.endsWith("/") }));
 const never = new AbortController().signal;
 
-// A busy machine may take longer than a completion waits for the list.
+// Wait for the list: on a busy machine, it may take longer than a completion waits.
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout"] }));
 afterEach(() => void vi.useRealTimers());
 
@@ -62,7 +62,7 @@ test("many files are matched as few are, and given up when nobody waits", async 
   expect(await matchFiles(paths(...many), { query: "f", signal: AbortSignal.abort() })).toEqual([]);
 });
 
-test("ignored files are not listed, nor those in ignored folders", async () => {
+test("does not list ignored files or files in ignored folders", async () => {
   const folder = project({
     ".gitignore": "*.log\n/dist\n",
     "src/.gitignore": "secret*\n",

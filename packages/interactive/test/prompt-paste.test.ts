@@ -141,7 +141,7 @@ test("a tab is kept, drawn as blanks, and deleted by one key", () => {
   expect(editor.getText()).toBe("a");
 });
 
-test("the tabs of a long paste are sent", () => {
+test("sends the tabs of a long paste", () => {
   const editor = makeEditor();
   const text = Array.from({ length: 30 }, (_, at) => `${at}\tx`).join("\n");
   paste(editor, text);

@@ -144,15 +144,15 @@ describe("a usage that is a multiple of the one before it", () => {
     expect(context(talk(5_000, 20_400, 20_600)).tokens).toBe(20_610);
   });
 
-  it("counts no longer once a lower report follows", () => {
+  it("stops counting after a lower report", () => {
     expect(context(talk(5_000, 20_400, 5_300)).tokens).toBe(5_310);
   });
 
-  it("counts where the messages between explain it", () => {
+  it("counts if the messages between explain it", () => {
     expect(context([user("x"), answer(5_000), user("y".repeat(60_000)), answer(25_000)]).tokens).toBe(25_000);
   });
 
-  it("counts where the report before it left out what stood in a cache", () => {
+  it("counts if the report before left out the cached tokens", () => {
     const long = user("y".repeat(60_000));
     expect(context([long, answer(300), user("x"), answer(15_400)]).tokens).toBe(15_400);
   });

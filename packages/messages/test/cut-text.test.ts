@@ -24,7 +24,7 @@ test.each([
   expect(textTail(text, maxChars)).toBe(tail);
 });
 
-test("every cut of a well-formed text is well-formed, fits, and is a part of it", () => {
+test("every cut of a well-formed text is well-formed, fits, and is a part of the text", () => {
   const units = fc.constantFrom(
     "a",
     " ",

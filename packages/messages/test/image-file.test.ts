@@ -47,7 +47,7 @@ describe.each(Object.entries(makers))("%s", (_name, make) => {
   });
 });
 
-test("other bytes have no problem that could be known", () => {
+test("other formats have no known problem", () => {
   for (const value of ["", "x", "plain text", "%PDF-1.7"])
     expect(imageProblem(Buffer.from(value))).toBeUndefined();
 });

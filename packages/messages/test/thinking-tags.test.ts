@@ -30,7 +30,7 @@ const cases: readonly (readonly [answer: string, thinking: string, text: string]
   ["`<think>` opens", "", "`<think>` opens"],
 ];
 
-test.each(cases)("the thinking of %j is separated, however the text is cut", (answer, thinking, text) => {
+test.each(cases)("separates the thinking of %j in pieces of any size", (answer, thinking, text) => {
   expect(read([answer])).toEqual({ thinking, text });
   expect(read([...answer])).toEqual({ thinking, text });
   expect(splitThinking(answer)).toEqual({ thinking, text });
@@ -44,7 +44,7 @@ test.each(cases)("the thinking of %j is separated, however the text is cut", (an
   );
 });
 
-test("thinking without an opening tag ends at a closing tag beside a line break", () => {
+test("thinking without an opening tag ends at a closing tag next to a line break", () => {
   expect(untaggedThinking("hm\n</think>\n\nYes.")).toEqual({ thinking: "hm", rest: "Yes." });
   expect(untaggedThinking("hm</think>\nYes.")).toEqual({ thinking: "hm", rest: "Yes." });
   expect(untaggedThinking("The tag </think> closes it.")).toBeUndefined();
@@ -68,7 +68,7 @@ describe("notes", () => {
     `<think>a</think><analysis>b</analysis>${notes}`,
     `[THINK]a[/THINK]${notes}`,
     `<scratchpad class="x">a</scratchpad>${notes}`,
-  ])("%j loses its thinking", (text) => {
+  ])("lose their thinking: %j", (text) => {
     expect(withoutThinking(text)).toBe(notes);
   });
 
@@ -80,7 +80,7 @@ describe("notes", () => {
   test.each([
     "## Goal\nRepair the parser of `<think>` and `</think>` tags.",
     "## Goal\nThe tag </think> is cut.\n```\n<think>\nx\n</think>\n```\nDone.",
-  ])("%j keeps the tags that it speaks of", (text) => {
+  ])("keep the tags that they write about: %j", (text) => {
     expect(withoutThinking(text)).toBe(text);
   });
 });

@@ -36,7 +36,7 @@ describe("the usage of an answer", () => {
     ["hidden thinking was counted", answer(text, { input: 50, output: 6_000 })],
     ["the answer is empty, as after a refusal", answer([], {})],
     ["a scenario counts nothing", { ...answer(text, {}), api: "scripted" }],
-  ])("stays: %s", (_name, message) => {
+  ])("keeps its counts: %s", (_name, message) => {
     expect(answerUsage(message)).toEqual(message.usage);
   });
 

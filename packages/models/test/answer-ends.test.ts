@@ -40,7 +40,7 @@ async function sent(api: WireName) {
   return { final, notices, requests };
 }
 
-/** The reasons that servers document, by what is to be done. */
+/** The documented reasons of servers, by reaction. */
 const reasons: Record<AnswerEnd, string> = {
   done: "stop end_turn stop_sequence tool_calls tool_use function_call completed eos eos_token COMPLETE STOP",
   limit: "length max_tokens max_output_tokens MAX_TOKENS model_length model_context_window_exceeded",
@@ -51,14 +51,14 @@ const reasons: Record<AnswerEnd, string> = {
   unknown: "pause_turn OTHER LANGUAGE load zebra",
 };
 
-test.each(Object.entries(reasons))("a reason of the row %s is read so in every spelling", (end, words) => {
+test.each(Object.entries(reasons))("the reasons for %s are recognised in every spelling", (end, words) => {
   for (const word of words.split(" ")) {
     expect([word, answerEnd(word)]).toEqual([word, end]);
     expect(answerEnd(word.toUpperCase().replaceAll("_", "-"))).toBe(end);
   }
 });
 
-/** An answer of each protocol that ends with a reason. */
+/** Builds an answer that ends with a reason, for each protocol. */
 const endings: Record<WireName, (reason: string, text: string) => Events> = {
   "openai-chat": (reason, text) => [
     { data: { choices: [{ index: 0, delta: { content: text } }] } },
@@ -84,7 +84,7 @@ const endings: Record<WireName, (reason: string, text: string) => Events> = {
 };
 
 describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
-  test("an answer that a lack of resources ended is asked for again, and no output limit is lowered", async () => {
+  test("a lack of resources sends the request again and keeps the output limit", async () => {
     const asked = await ask(api, endings[api]("insufficient_system_resource", "Half"));
     expect(asked.requests).toBe(2);
     expect(asked.notices.map(({ type }) => type)).toEqual(["retry"]);
@@ -92,7 +92,7 @@ describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
   });
 
   test.each(["content_filter", "zebra"])(
-    "a part of an answer that ended with %s is kept, with a notice",
+    "keeps a partial answer that ended with %s, and notifies",
     async (reason) => {
       const asked = await ask(api, endings[api](reason, "Half"));
       expect(asked.final).toMatchObject({
@@ -119,7 +119,7 @@ describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
     '{"message":"unexpected EOF"}',
     '{"error":"context deadline exceeded"}',
     '{"error":"max concurrent answers reached"}',
-  ])("a stream error %s is asked for again", async (data) => {
+  ])("a stream error %s sends the request again", async (data) => {
     for (const event of [undefined, "error"]) {
       const asked = await ask(api, [{ event, data: JSON.parse(data) }]);
       expect([event, asked.requests]).toEqual([event, 2]);
@@ -132,7 +132,7 @@ describe.each(Object.keys(endings) as WireName[])("%s", (api) => {
     "overloaded",
     "connection reset by peer",
     "502 Bad Gateway",
-  ])("an error event with the text %s is asked for again", async (data) => {
+  ])("an error event with the text %s sends the request again", async (data) => {
     expect((await ask(api, [{ event: "error", data }])).requests).toBe(2);
   });
 

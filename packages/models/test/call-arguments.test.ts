@@ -95,7 +95,7 @@ const piece = (index: number, partial_json: string) => ({
 });
 const stop = (index: number) => ({ type: "content_block_stop", index });
 
-describe("pieces in odd order", () => {
+describe("pieces in the wrong order", () => {
   test.each<[string, ReturnType<typeof start | typeof piece | typeof stop>[]]>([
     [
       "in turns",
@@ -137,7 +137,7 @@ describe("pieces in odd order", () => {
       "all counted as 0, without ends",
       [start(0, "a"), piece(0, '{"n":0}'), start(0, "b"), piece(0, '{"n":1}')],
     ],
-  ])("are put together by Anthropic's Messages: %s", async (_name, blocks) => {
+  ])("are joined by Anthropic's Messages: %s", async (_name, blocks) => {
     const { message } = await askClaude(
       (await served(streamOf([messageStart(), ...blocks, ...messageEnd("tool_use")]))).url,
     );
@@ -163,13 +163,13 @@ describe("pieces in odd order", () => {
     ["before their call", [part('{"n":'), added, part("0}"), done(undefined)]],
     ["with a piece lost, and whole at the end", [added, part('{"n'), done('{"n":0}')]],
     ["without an end of their own", [added, part('{"n":0}')]],
-  ])("are put together by Responses: %s", async (_name, events) => {
+  ])("are joined by Responses: %s", async (_name, events) => {
     const end = responseEnd({ output: [{ ...item, arguments: '{"n":0}' }] });
     const { message } = await exchange((await served(responsesOf([...events, end]))).url, { model: gpt });
     expect(message.content).toMatchObject([{ id: "a", arguments: { n: 0 } }]);
   });
 
-  test("are put together by Chat Completions with the index as text", async () => {
+  test("are joined by Chat Completions if the index is text", async () => {
     const events = await chat(
       callDelta({ index: "1", id: "b", function: { name: "read", arguments: '{"n":' } }),
       callDelta({ index: "0", function: { name: "read", arguments: '{"n":' } }),

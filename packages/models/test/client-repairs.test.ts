@@ -163,7 +163,7 @@ describe("repairs", () => {
     expect(JSON.stringify(calls[1]!.messages)).toMatch(/Image omitted.*"data":"new"/);
     expect(notices).toMatchObject([{ type: "repair", repairs: [{ kind: "too_many_bytes", count: 1 }] }]);
   });
-  test("leave the newest image out too, and fail as too long where only text is left", async () => {
+  test("omit the newest image too, and fail as too long if only text is left", async () => {
     const refused = refuses("Request exceeds the maximum size", { status: 413 });
     const tooLong = { failure: { kind: "inputTooLong", presumed: true } };
     const withImage = stage([refused]);

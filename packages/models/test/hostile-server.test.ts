@@ -247,8 +247,8 @@ describe.each(Object.entries(wires))("%s", (_name, wire) => {
   });
 });
 
-// The reader of events is one for all protocols.
-test("one event without end is given up, though it comes small and compressed", async () => {
+// All protocols share one event reader.
+test("an endless event fails, even if it arrives small and compressed", async () => {
   const bomb = gzipSync(Buffer.concat([Buffer.from("data: "), Buffer.alloc(40 * 1024 * 1024, "a")]));
   const url = await serve((_request, response) => {
     response.on("error", () => {}).writeHead(200, { ...sse, "content-encoding": "gzip" });

@@ -363,7 +363,7 @@ async function inProcesses(labs: readonly LoginLab[], count: number): Promise<st
   return labs.map((_, at) => keys.map((lines) => lines[at]!));
 }
 
-test("two processes refresh once, also where they find a lock of the dead, and what each of them writes is there", async () => {
+test("two processes refresh once, even with a dead process's lock, and keep each other's logins", async () => {
   const [lab, locked] = [await openLoggedIn(-1), await openLoggedIn(-1)];
   const left = { token: "t", pid: 2 ** 22 + 1, host: hostname(), at: Date.now() };
   writeFileSync(join(locked.home, "auth.json.lab.lock"), JSON.stringify(left));

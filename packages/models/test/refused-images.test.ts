@@ -69,7 +69,7 @@ const refusals: [words: string, options: Partial<ProviderErrorOptions>][] = [
 ];
 
 describe("a refused image", () => {
-  test.each(refusals)("is left out after %j, and the request is sent again once", async (words, options) => {
+  test.each(refusals)("is omitted after %j, and the request is sent again once", async (words, options) => {
     const { calls, ask, notices } = stage([refuses(words, options), says("Fine.")]);
     const told: unknown[] = [];
     const messages = [shown(image("old")), said, shown(image("new"))];
@@ -87,7 +87,7 @@ describe("a refused image", () => {
     expect(imagesIn(calls[2]!)).toEqual(["old"]);
   });
 
-  test("is all that is left out of several, if its fault can be seen", async () => {
+  test("is omitted alone if its fault is visible", async () => {
     const cut = image(Buffer.from("\x89PNG\r\n\x1a\n", "latin1").toString("base64").replace(/=+$/, ""));
     const { calls, ask } = stage([refuses("Could not process image"), says("Fine.")]);
     await ask({ messages: [shown(image("one"), cut)] });
@@ -98,7 +98,7 @@ describe("a refused image", () => {
     "messages.0.content.2.image.source.base64.data: Could not process image",
     "Invalid 'messages[0].content[2].image_url'.",
     "messages.[0].content.[2].source: unknown format",
-  ])("is all that is left out of several, if %j names its place", async (words) => {
+  ])("is omitted alone if %j names its place", async (words) => {
     const refusesPlace: Step = async function* (call, answer) {
       await call.onPayload({ messages: call.messages });
       yield* refuses(words)(call, answer);
@@ -112,14 +112,14 @@ describe("a refused image", () => {
     ]);
   });
 
-  test("is left out with the earlier ones, if a second refusal names images", async () => {
+  test("is omitted with the earlier images if a second refusal names images", async () => {
     const many = refuses("Too many images");
     const { calls, ask } = stage([many, many, says("Fine.")]);
     expect((await ask({ messages: [shown(image("old")), said, shown(image("new"))] })).type).toBe("done");
     expect(calls.map(imagesIn)).toEqual([["old", "new"], ["old"], []]);
   });
 
-  test("is not to blame, if the request without it is refused too", async () => {
+  test("stays if the request without it is refused too", async () => {
     const { calls, ask, notices } = stage([refuses("Invalid request")]);
     const messages = [shown(image("new"))];
     expect(await ask({ messages })).toMatchObject({ failure: { message: "Invalid request" } });
@@ -135,13 +135,13 @@ test.each<[string, Partial<ProviderErrorOptions>]>([
   ["Too many requests", { status: 429 }],
   ["Overloaded", { status: 529 }],
   ["prompt is too long: 213462 tokens > 200000 maximum", {}],
-])("a refusal %j leaves images where they are", async (words, options) => {
+])("a refusal %j keeps the images", async (words, options) => {
   const { calls, ask } = stage([refuses(words, options)], { retry: { maxRetries: 0 } });
   await ask({ messages: [shown(image("new"))] });
   expect(calls.map(imagesIn)).toEqual([["new"]]);
 });
 
-test("a refusal without a word about images leaves accepted ones where they are", async () => {
+test("a refusal that does not mention images keeps accepted images", async () => {
   const { calls, ask } = stage([refuses("tools.0: invalid schema")]);
   await ask({ messages: [shown(image("old")), said, { role: "user", content: "More", timestamp: 0 }] });
   expect(calls).toHaveLength(1);

@@ -51,7 +51,7 @@ describe.each(Object.keys(wires) as WireName[])("%s", (api) => {
     },
   );
 
-  test("thinking without an opening tag is thinking once its end comes", async () => {
+  test("text becomes thinking once a closing tag without an opening tag arrives", async () => {
     const { last } = await ask(api, [..."hm\n</think>\n\nYes."]);
     expect(last.message.content).toEqual([thinking, yes]);
   });
@@ -63,7 +63,7 @@ describe.each(Object.keys(wires) as WireName[])("%s", (api) => {
     expect(shown).toBe(text);
   });
 
-  test("an answer that only begins like a tag is text", async () => {
+  test("an answer with only the beginning of a tag is text", async () => {
     expect(await ask(api, ["<", "thi"])).toMatchObject({ shown: "<thi", last: { type: "done" } });
   });
 

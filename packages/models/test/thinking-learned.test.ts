@@ -56,7 +56,7 @@ describe("a gateway that wants thinking back", () => {
       [text, 422, { detail: [{ loc: ["body"], msg: text, input: { stream_options: 1 } }] }] as const,
       [text, 200, { error: text }] as const,
     ]),
-  )("is sent the thinking after it refuses: %s (%d)", async (_text, status, body) => {
+  )("gets the thinking after its refusal: %s (%d)", async (_text, status, body) => {
     refusal = (messages) => {
       const isMissing = answersOf(messages).some(({ reasoning_content: text }) => !text);
       return isMissing ? json(status, body) : undefined;
@@ -69,7 +69,7 @@ describe("a gateway that wants thinking back", () => {
     expect(sent).toHaveLength(3);
   });
 
-  test("is remembered for its model alone", async () => {
+  test("is remembered only for its model", async () => {
     refusal = (messages) =>
       answersOf(messages).some(({ reasoning_content: text }) => !text)
         ? json(400, { error: { message: words[0] } })
@@ -81,7 +81,7 @@ describe("a gateway that wants thinking back", () => {
     expect(answersOf(sent.at(-1)!)[0]).not.toHaveProperty("reasoning_content");
   });
 
-  test("is named in the error with the setting, if the thinking does not help", async () => {
+  test("gets an error that names the setting if the thinking does not help", async () => {
     refusal = () => json(400, { error: { message: words[1] } });
     const final = await ask(new ModelClient({ sleep: async () => {} }), box());
     const message = final.type === "error" ? final.failure?.message : "";
@@ -91,7 +91,7 @@ describe("a gateway that wants thinking back", () => {
   });
 });
 
-test("a server that does not take the field gets no thinking after its refusal", async () => {
+test("a server that refuses the field gets no thinking from then on", async () => {
   refusal = (messages) =>
     answersOf(messages).some((message) => "reasoning_content" in message)
       ? json(400, { error: { message: "property 'reasoning_content' is unsupported" } })
@@ -101,7 +101,7 @@ test("a server that does not take the field gets no thinking after its refusal",
   expect(sent).toHaveLength(2);
 });
 
-test("a refusal that only repeats the field from the request teaches nothing", async () => {
+test("a refusal that only repeats the request changes nothing", async () => {
   refusal = () => json(400, { error: { message: "Bad tool" }, input: { reasoning_content: "x" } });
   await ask(new ModelClient({ sleep: async () => {} }), box());
   expect(sent).toHaveLength(1);

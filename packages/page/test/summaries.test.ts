@@ -47,7 +47,7 @@ test("an undone compaction has a sentence, not the type of its entry", () => {
   ]);
 });
 
-test("a summary whose requests nobody counted has an unknown cost", async () => {
+test("a summary with uncounted requests has an unknown cost", async () => {
   const { session } = history("U:300 A:400 | U:300 A:150");
   await runCompaction({
     session,

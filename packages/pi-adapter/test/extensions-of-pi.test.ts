@@ -255,7 +255,7 @@ test("a text that calls a command runs it where templates are to be expanded, al
   expect(session.notices).toEqual([]);
 });
 
-test("a tool that misses pi's files says how to run without them", async () => {
+test("the error of a tool without pi's files explains how to run without them", async () => {
   const names = ["throws", "returns", "other", "mentions"];
   const session = await openPiSession("background", {
     answers: [...names.map((name) => ({ calls: [{ name, arguments: {} }] })), "Done."],

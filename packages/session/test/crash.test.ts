@@ -27,7 +27,7 @@ function expectWhole(file: string, acknowledged: readonly string[]): void {
 }
 
 describe("a process that is killed while it appends", () => {
-  // `pnpm laws` kills at more points than the check.
+  // `pnpm laws` kills the process at more points.
   test.each(process.env.LAW_RUNS ? [1, 17, 130, 400] : [1, 130])(
     "after about %i appends loses nothing acknowledged",
     async (count) => {

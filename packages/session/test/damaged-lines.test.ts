@@ -50,7 +50,7 @@ test.each<[name: string, lines: string[], sees: string[]]>([
   expect(repaired.problems()).toEqual([]);
 });
 
-test("an entry that quotes others, and one inside a damaged message, is no entry of the session", () => {
+test("quoted entries, and entries inside a damaged message, are not entries of the session", () => {
   expect(
     open(file(a, quoting))
       .entries()
@@ -74,7 +74,7 @@ test.each<[name: string, lines: string[], says: RegExp | undefined]>([
   ],
   ["two damaged lines", [a, "#@!", b.slice(0, 20), c], /^2 lines of the session file are damaged\./],
   ["a line that was deleted", [a, c], /^Entries are missing from the session file\./],
-])("a session with %s has one notice or none", (_, lines, expected) => {
+])("a session with %s gets at most one notice", (_, lines, expected) => {
   const session = open(file(...lines));
   session.projection();
   session.append({ type: "session_info", name: "x" });
@@ -85,7 +85,7 @@ test.each<[name: string, lines: string[], says: RegExp | undefined]>([
   expect(found[0]!.message).toContain("bonsai session doctor");
 });
 
-test("damage that the model's view no longer reaches makes no notice", () => {
+test("damage outside the model's view gets no notice", () => {
   const compaction = JSON.stringify({
     type: "compaction",
     id: "k",

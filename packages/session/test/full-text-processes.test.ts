@@ -5,7 +5,7 @@ import { RecordedHome, snippets } from "./recorded-home.ts";
 const texts = (count: number, from = 0) =>
   Array.from({ length: count }, (_, at) => `needle ${from + at} ${(from + at).toString(36).repeat(300)}`);
 
-test("three processes that begin at once make one index, and index everything once", async () => {
+test("three processes that start at once build one index, and index everything once", async () => {
   const home = new RecordedHome();
   for (const name of ["one", "two", "three"]) home.write(name, ...texts(100));
   const seen = await Promise.all(

@@ -279,7 +279,7 @@ test("law: whatever part of a text is asked for, it is found", async () => {
   );
 });
 
-/** A quadratic step takes longer for 100 KB. A linear one takes a hundredth of it. */
+/** Quadratic time exceeds this limit for 100 KB. Linear time needs a hundredth of it. */
 const LIMIT = { timeout: 15_000 };
 
 test.each(adversarialTexts(100_000))("time is linear in a text and a query of %s", LIMIT, async (_, text) => {

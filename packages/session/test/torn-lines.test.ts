@@ -228,7 +228,7 @@ test("a session has as many lines as entries, and its header", () => {
   for (const line of lines) expect(() => JSON.parse(line)).not.toThrow();
 });
 
-test("three writers killed while they append lose nothing acknowledged, and leave blank lines only at torn ones", async () => {
+test("three writers killed while appending lose no acknowledged entry, and leave blank lines only at torn lines", async () => {
   const file = pathOf("killed.jsonl");
   createSession({ cwd: "/", file }).close();
   const staying = appendingProcess(["loop", file, "staying"]);

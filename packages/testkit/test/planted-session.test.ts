@@ -8,7 +8,7 @@ const anySeed = fc.integer({ min: 0, max: 100_000 });
 describe.each(plantedLanguages)("a planted session in %s", (language) => {
   const sessions = anySeed.map((seed) => plantedSession({ seed, language, stretches: 4 }));
 
-  it("has each plant's words in the message that it names, and later words that end a plant without its own", () => {
+  it("has each plant's words in the named message, and later words that end a plant without repeating it", () => {
     fc.assert(
       fc.property(sessions, ({ messages, plants }) => {
         for (const { key, at } of plants) expect(visible(messages, at)).toContain(key);

@@ -46,7 +46,7 @@ const piece = fc.constantFrom(
   ],
 );
 
-/** A reader that starts over at each place takes minutes for the larger one. */
+/** Quadratic time takes minutes for this size. */
 const CHARS = process.env.LAW_RUNS ? 250_000 : 64_000;
 
 describe("an export is only text for every reader", () => {
@@ -86,14 +86,14 @@ describe("an export is only text for every reader", () => {
     ],
     ...["`<b>` ", "`<b>` [a](", "> ```\n> <b>\n", "password:", "![](", "](javascript:", "](        "],
     Array.from({ length: 300 }, (_, at) => `${"`".repeat(at + 1)}<b>`).join(" "),
-  ])("a long text of nothing but %j is read in one go", (unit) => {
+  ])("a long text of only %j takes linear time", (unit) => {
     const value = unit.repeat(Math.ceil(CHARS / unit.length));
     const [first] = sessionWith(value, ["a user's text"]).entries();
     const session = { header, leafId: null, entries: () => [first!], path: () => [first!] };
     expect(exportMarkdown(session)).toContain("## User");
   });
 
-  test("harmless Markdown stays as it was written", () => {
+  test("harmless Markdown stays unchanged", () => {
     const text = [
       "A list, where a < b & c > d, `x <b>` and **bold_text**:",
       '- [ ] one\n- two `[a](b)`\n\n  ```html\n  <b>x</b>\n  ```\n\n1. three, see [docs](https://x.org/a_b?c=d#e "t")',
@@ -107,7 +107,7 @@ describe("an export is only text for every reader", () => {
     expect(exportMarkdown(sessionWith("``` explain <b>", ["a user's text"]))).toContain("``` explain <b>\n");
   });
 
-  test("law: a text put together of any pieces, in any place, is only text", () => {
+  test("law: any combination of pieces, in any place, is only text", () => {
     fc.assert(
       fc.property(
         fc.array(piece, { minLength: 1, maxLength: 16 }).map((pieces) => pieces.join("")),

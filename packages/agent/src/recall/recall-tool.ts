@@ -23,8 +23,8 @@ export interface RecallToolOptions {
 }
 
 const USUAL_HITS = 5;
-const MOST_HITS = 20;
-const MOST_ENTRIES = 10;
+const MAX_HITS = 20;
+const MAX_ENTRIES = 10;
 
 // Bounds would be declared too, and each model that is offered the tool pays for them at every request.
 const whole = z.number().optional();
@@ -71,8 +71,8 @@ function checkInput(input: Input, { sessions: mayLookElsewhere }: AgentSettings[
     throw new Error("Give query to search, or entries to open them by id.");
   if (entries?.every((id) => id.trim() === ""))
     throw new Error("entries is empty. Give ids, or search with query.");
-  if (entries !== undefined && entries.length > MOST_ENTRIES)
-    throw new Error(`entries has ${entries.length} ids; the maximum is ${MOST_ENTRIES}.`);
+  if (entries !== undefined && entries.length > MAX_ENTRIES)
+    throw new Error(`entries has ${entries.length} ids; the maximum is ${MAX_ENTRIES}.`);
   checkLines(input);
   if (query !== undefined && (fromLine ?? toLine ?? around) !== undefined)
     throw new Error(
@@ -97,7 +97,7 @@ function checkLines({ fromLine = 1, toLine = 1, limit = 1 }: Input): void {
   for (const [name, value] of Object.entries({ fromLine, toLine, limit }))
     if (!Number.isSafeInteger(value) || value === 0 || (value < 0 && name !== "fromLine"))
       throw new Error(`${name} is ${value}; it must be a whole number of 1 or more.`);
-  if (limit > MOST_HITS) throw new Error(`limit is ${limit}; the maximum is ${MOST_HITS}.`);
+  if (limit > MAX_HITS) throw new Error(`limit is ${limit}; the maximum is ${MAX_HITS}.`);
 }
 
 async function searched(
@@ -152,8 +152,8 @@ function idIn(session: Session, { session: own, entryId }: RecalledEntry): strin
   return own === session ? entryId : `${own.id.slice(0, 8)}/${entryId}`;
 }
 
-const MOST_LINE_CHARS = 240;
-const MOST_ALSO = 5;
+const MAX_LINE_CHARS = 240;
+const MAX_ALSO = 5;
 
 interface HitTextOptions {
   number: number;
@@ -169,8 +169,8 @@ function hitText(
   const all = entry.text.split("\n");
   const head = `${number}. ${headOf(entry, idIn(session, entry))}, ${reason}`;
   const shown = lines.map((at) => `   ${at}: ${clippedLine(all[at - 1] ?? "", query)}`);
-  const others = also.slice(0, MOST_ALSO).map(shownId).join(", ");
-  const more = also.length > MOST_ALSO ? ` and ${also.length - MOST_ALSO} more` : "";
+  const others = also.slice(0, MAX_ALSO).map(shownId).join(", ");
+  const more = also.length > MAX_ALSO ? ` and ${also.length - MAX_ALSO} more` : "";
   const size = all.length > lines.length ? [`   (${shownCount(all.length)} lines)`] : [];
   return [head, ...shown, ...size, ...(also.length === 0 ? [] : [`   same text in: ${others}${more}`])].join(
     "\n",
@@ -183,15 +183,15 @@ function headOf({ who, time }: RecalledEntry, id: string): string {
 
 /** What stands around the first term of it, where the line is long. */
 function clippedLine(text: string, query: string): string {
-  if (text.length <= MOST_LINE_CHARS) return text.trimEnd();
+  if (text.length <= MAX_LINE_CHARS) return text.trimEnd();
   const folded = foldedText(text);
   const places = queryTerms(query).flatMap(({ variants }) =>
     variants.map((each) => folded.indexOf(each.text)),
   );
   const place = places.find((at) => at >= 0) ?? 0;
-  const from = Math.max(0, Math.min(place - MOST_LINE_CHARS / 3, text.length - MOST_LINE_CHARS));
-  const part = textPart(text, from, from + MOST_LINE_CHARS);
-  return `${from > 0 ? "…" : ""}${part}${from + MOST_LINE_CHARS < text.length ? "…" : ""}`;
+  const from = Math.max(0, Math.min(place - MAX_LINE_CHARS / 3, text.length - MAX_LINE_CHARS));
+  const part = textPart(text, from, from + MAX_LINE_CHARS);
+  return `${from > 0 ? "…" : ""}${part}${from + MAX_LINE_CHARS < text.length ? "…" : ""}`;
 }
 
 /** An image counts so much: about what a provider takes for it. */
@@ -199,7 +199,7 @@ const IMAGE_TOKENS = 1_200;
 /** About 400 lines of code. A longer result would bring back what a compaction removed. */
 const MAX_TOKENS = 4_000;
 /** Of what entries share, each gets so much at least. */
-const LEAST_TOKENS = 200;
+const MIN_TOKENS = 200;
 
 function opened({ session, settings, home }: RecallToolOptions, input: Input): ToolResult {
   const { entries = [], fromLine, toLine, around } = input;
@@ -230,7 +230,7 @@ class OpenedResult {
   add(entry: RecalledEntry, { id, part }: { id: string; part: EntryPart }): void {
     const share = Math.floor(this.#leftTokens / this.#toCome);
     this.#toCome -= 1;
-    if (share < LEAST_TOKENS) {
+    if (share < MIN_TOKENS) {
       this.#notes.push(`${shownId(id)}: no room left. Open it alone.`);
       return;
     }

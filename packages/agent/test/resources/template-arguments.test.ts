@@ -56,6 +56,6 @@ test.each([
   ["$1 and $2, for $10,000", "a and b, for $10,000"],
   ["$1, $2 and $3", "a, b and "],
   ["$2 before $1", "b before a"],
-])("%s with two arguments is %s", (body, expected) => {
+])("the template %s with two arguments becomes %s", (body, expected) => {
   expect(withArguments(body, templateArguments("a b")).text).toBe(expected);
 });

@@ -188,7 +188,7 @@ describe("a long output", () => {
     let highest = 0;
     const onUpdate = () => {
       updates += 1;
-      // To collect garbage takes longer than the rest.
+      // Measure rarely, because collecting garbage is slow.
       if (updates % 8 === 0) highest = Math.max(highest, heap() - before);
     };
     const result = await folder.run("bash", { command: "yes 0123456789 | head -c 20000000" }, { onUpdate });
@@ -197,7 +197,7 @@ describe("a long output", () => {
     rmSync((result.details as BashDetails).fullOutputPath!);
   });
 
-  test("has a part of it saved, and the result says that the rest is missing", async () => {
+  test("is saved up to a limit, and the result reports the missing rest", async () => {
     await expectSaved({ megabytes: 2, output: new OutputRecord(2 << 20) });
   });
 });
@@ -207,7 +207,7 @@ const stubborn = "trap '' TERM; echo pid $$; while :; do sleep 1000; done";
 /** The same in a session and group of its own. */
 const apart = `${process.execPath} -e 'require("child_process").spawn("bash", ["-c", process.argv[1]], { detached: true, stdio: "inherit" })' "${stubborn.replaceAll("$", "\\$")}"`;
 
-/** Elsewhere than on Linux, nobody can tell where an orphan in a group of its own came from. */
+/** Only Linux shows the origin of an orphan in its own process group. */
 const started = [
   `bash -c "${stubborn.replaceAll("$", "\\$")}" &`,
   `${apart} &`,
@@ -216,7 +216,7 @@ const started = [
 ];
 
 describe("an end by force", () => {
-  test("an abort ends a command that is deaf to SIGTERM, its children, their children in groups of their own, and orphans", async () => {
+  test("an abort ends a command that ignores SIGTERM, its children, their own process groups, and orphans", async () => {
     using folder = toolFolder();
     const abort = new AbortController();
     const pids = new Set<number>();
@@ -357,7 +357,7 @@ test.each([
   ["printf 'one\\0two\\n\\0three'", "one\ntwo\n\nthree"],
   ["printf 'a\\0\\nb'", "a\nb"],
   ["printf 'KEY=1\\0HOME=/x\\0'; echo end", "KEY=1\nHOME=/x\nend"],
-])("a NUL in the output of %s separates", async (command, expected) => {
+])("a NUL in the output of %s ends a line", async (command, expected) => {
   using folder = toolFolder();
   expect(textOf(await folder.run("bash", { command }))).toBe(expected);
 });

@@ -23,7 +23,7 @@ const files = {
   "wide.txt": Buffer.from("\ufefffind wide\n", "utf16le"),
 };
 
-/** Shortens the time that a pattern gets to a fortieth. @returns the times that were asked for */
+/** Shortens all time limits to a fortieth. @returns the requested limits */
 function hurry(): number[] {
   const askedMs: number[] = [];
   const { timeout } = AbortSignal;
@@ -264,7 +264,7 @@ describe("with ripgrep", () => {
   });
 });
 
-test("a text with NUL bytes in it is searched, and its NULs are visible", async () => {
+test("searches a text with NUL bytes and shows them", async () => {
   using folder = withoutRipgrep({
     "app.log": "one\nfind me\0here\n",
     "names.txt": "./a find\0./b\0",

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { type ToolFolder, textOf, toolFolder } from "./tool-folder.ts";
 
-/** Names that are a glob of their own. */
+/** Files whose names contain characters of globs. */
 const names = [
   "app/[id]/page.tsx",
   "app/[id]/[[...slug]].tsx",
@@ -66,7 +66,7 @@ test.each(["app/[id]", "app/(group)", "lib/it's.md"])(
   },
 );
 
-test("a line of .gitignore keeps git's meaning of brackets", async () => {
+test("brackets in .gitignore keep git's meaning", async () => {
   using folder = toolFolder();
   folder.write(".gitignore", "[id].ts\n");
   for (const name of ["[id].ts", "i.ts"]) folder.write(name, "");

@@ -4,7 +4,7 @@ import { type BashDetails, bashTool } from "../../src/tools/bash-tool.ts";
 import type { OutputRecord } from "../../src/tools/command-output.ts";
 import { textOf } from "./tool-folder.ts";
 
-/** Fills a record with more than it saves. Expects the file to end there, and the result to say so. */
+/** Fills a record beyond its limit. Expects the file to end at the limit and the result to report it. */
 export async function expectSaved({ megabytes, output }: { megabytes: number; output: OutputRecord }) {
   const megabyte = `${"0123456789".repeat(104_857)}01234\n`;
   for (let at = 0; at < megabytes + 2; at++) output.append(megabyte);

@@ -2,7 +2,7 @@ import { truncateSync } from "node:fs";
 import { expect, test } from "vitest";
 import { toolFolder } from "./tool-folder.ts";
 
-test("a file that is larger than any buffer is replaced", async () => {
+test("replaces a file that is larger than any buffer", async () => {
   using folder = toolFolder();
   const file = folder.write("log", "one\ntwo");
   truncateSync(file, 2 ** 31 + 1);

@@ -42,7 +42,7 @@ test("a file keeps its group", async () => {
   expect([folder.text("a"), statSync(file).gid]).toEqual(["y", gid]);
 });
 
-test("a file that is too large to be compared is replaced", async () => {
+test("replaces a file that is too large for a diff", async () => {
   using folder = toolFolder();
   const file = folder.write("log", "one\ntwo");
   truncateSync(file, (5 << 20) + 1);
@@ -147,7 +147,7 @@ test.each([
   ["Shot 3.00\u202fPM.md", "Shot 3.00 PM.md"],
   ["it\u2019s.md", "it's.md"],
   ["no\u00a0break/a.md", "no break/a.md"],
-])("a write goes to the file that looks the same: %j", async (existing, written) => {
+])("writes to the file whose name looks the same: %j", async (existing, written) => {
   using folder = toolFolder();
   folder.write(existing, "old\n");
   await folder.run("write", { path: written, content: "new\n" });
@@ -157,7 +157,7 @@ test.each([
   expect(folder.text(existing)).toBe("edited\n");
 });
 
-test("a new file goes into the folder that looks the same", async () => {
+test("creates a new file in the folder whose name looks the same", async () => {
   using folder = toolFolder();
   folder.write("e\u0301te\u0301/a.md", "");
   const result = await folder.run("write", { path: "été/neu/b.md", content: "b\n" });
@@ -165,7 +165,7 @@ test("a new file goes into the folder that looks the same", async () => {
   expect(textOf(result)).toContain("e\u0301te\u0301/neu/b.md");
 });
 
-test("two files that both look the same are left alone", async () => {
+test("leaves files alone if two names look the same", async () => {
   using folder = toolFolder();
   for (const name of ["a\u00a0b.md", "a\u202fb.md"]) folder.write(name, "old\n");
   await folder.run("write", { path: "a b.md", content: "new\n" });

@@ -59,9 +59,9 @@ function commandEnd({ exitCode, cancelled, truncated, fullOutputPath }: BashExec
   return lines;
 }
 
-const MOST_LINES = 10;
+const MAX_LINES = 10;
 /** Of the end of the output; lines that are longer are cut at their beginning. */
-const MOST_CHARS = 20_000;
+const MAX_CHARS = 20_000;
 
 /** The end of what a command has written so far. */
 class LiveOutput implements Component {
@@ -76,7 +76,7 @@ class LiveOutput implements Component {
   }
 
   add(text: string): void {
-    this.#end = textTail(`${this.#end}${text}`, MOST_CHARS);
+    this.#end = textTail(`${this.#end}${text}`, MAX_CHARS);
     this.#shown = undefined;
   }
 
@@ -95,7 +95,7 @@ class LiveOutput implements Component {
     return [
       truncateToWidth(` ${style.accent("$")} ${style.bold(this.#command)}`, width, "…"),
       ...all
-        .slice(-MOST_LINES)
+        .slice(-MAX_LINES)
         .map((line) => style.muted(truncateToWidth(`   ${shownLine(line)}`, width, "…"))),
     ];
   }

@@ -23,14 +23,14 @@ import { imageMark, PastedImages } from "./pasted-images.ts";
 
 const labels = { none: "", shell: " shell ", hiddenShell: " shell, hidden from the model " } as const;
 
-/** What may hold a key, and belongs in no file. */
+/** A prompt that may contain a key: the history file leaves it out. */
 const secret = /^\/login\s/;
 
-/** What an editor of an extension gets of them. */
-const mostGivenPrompts = 100;
+/** Maximum number of earlier prompts for an extension's editor. */
+const MAX_HISTORY_PROMPTS = 100;
 
-/** The most prompts that are kept. */
-export const MOST_PROMPTS = 1_000;
+/** Maximum number of kept prompts. */
+export const MAX_PROMPTS = 1_000;
 
 /** What the history of prompts is to the editor, which is there before the history is loaded. */
 interface EarlierPrompts {
@@ -76,7 +76,7 @@ export class PromptEditor extends OpenEditor {
     if (replacement === undefined) this.setText(text);
     replacement?.begin({
       text,
-      history: this.earlierTexts.slice(0, mostGivenPrompts).reverse().map(withTabs),
+      history: this.earlierTexts.slice(0, MAX_HISTORY_PROMPTS).reverse().map(withTabs),
       provider: this.#provider,
       onSubmit: (sent) => this.onSubmit?.(sent),
       onEscape: () => this.onEscape?.(),
@@ -236,7 +236,7 @@ export class PromptEditor extends OpenEditor {
     const prompt = typableText(text, HELD_TAB);
     if (prompt === "" || secret.test(prompt) || prompts[0] === prompt) return;
     prompts.unshift(prompt);
-    prompts.length = Math.min(prompts.length, MOST_PROMPTS);
+    prompts.length = Math.min(prompts.length, MAX_PROMPTS);
   }
 
   /**

@@ -15,10 +15,10 @@ import {
 import { basename, dirname, join } from "node:path";
 import { counted } from "@bonsai-agent/app/numbers";
 import { z } from "zod";
-import { MOST_PROMPTS } from "./prompt-editor.ts";
+import { MAX_PROMPTS } from "./prompt-editor.ts";
 
 /** A longer prompt is remembered until the program ends, and not in the file. */
-const MOST_PROMPT_CHARS = 100_000;
+const MAX_PROMPT_CHARS = 100_000;
 
 const lineSchema = z.object({ text: z.string() });
 
@@ -44,16 +44,16 @@ export class PromptHistory {
   read(): string[] {
     const { texts, strangeLines, lines } = this.#parsed();
     if (strangeLines > 0) this.#setAside(strangeLines);
-    const kept = texts.filter((text, at) => text !== texts[at - 1]).slice(-MOST_PROMPTS);
+    const kept = texts.filter((text, at) => text !== texts[at - 1]).slice(-MAX_PROMPTS);
     // Not at each prompt: several programs append to the file.
-    if (strangeLines > 0 || lines > MOST_PROMPTS * 1.5) this.#replace(kept);
+    if (strangeLines > 0 || lines > MAX_PROMPTS * 1.5) this.#replace(kept);
     this.#last = kept.at(-1);
     return kept;
   }
 
   /** The same prompt twice in a row is one. */
   add(text: string): void {
-    if (text === this.#last || text.length > MOST_PROMPT_CHARS) return;
+    if (text === this.#last || text.length > MAX_PROMPT_CHARS) return;
     this.#last = text;
     this.#write(() => {
       mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });

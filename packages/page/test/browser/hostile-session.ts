@@ -50,12 +50,12 @@ const single: readonly string[] = [
   `${"#".repeat(500)} ${"[".repeat(2000)}${">".repeat(500)}`,
 ];
 
-/** As many of the payloads stand in one text. */
+/** Number of markup payloads in one text. */
 const GROUP = 3;
-/** Markup, which runs wherever it stands in a text. The others are what a whole field may be. */
+/** Number of markup payloads, which are dangerous anywhere in a text. The others replace a whole field. */
 const MARKUP = single.indexOf("__proto__");
 
-/** The texts of the session: markup in groups, everything else by itself. */
+/** The texts of the session: markup in groups, other payloads alone. */
 const payloads: readonly string[] = [
   ...Array.from({ length: Math.ceil(MARKUP / GROUP) }, (_, group) =>
     single

@@ -40,7 +40,7 @@ function forbidden(page: Page): Promise<string[]> {
   });
 }
 
-/** Waits until the page has drawn what was changed before. */
+/** Waits until the page has drawn the latest change. */
 function drawn(page: Page): Promise<void> {
   return page.evaluate(
     () => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve()))),
@@ -68,7 +68,7 @@ async function readThrough(page: Page, look: () => Promise<void>): Promise<void>
   throw new Error("The transcript has no end.");
 }
 
-test("all texts of a session stay text, in every view", async () => {
+test("every view shows all texts of a session as text", async () => {
   const session = hostileSession();
   const { page, misdeeds } = await show(await exported(session), { viewport: { width: 1280, height: 6000 } });
   const found = new Set<string>();

@@ -14,7 +14,7 @@ async function said(...texts: readonly string[]) {
     (content) => session.append({ type: "message", message: { role: "user", content, timestamp: 0 } }).id,
   );
   const { page } = await show(await exported(session));
-  /** Goes to the entry of a text. */
+  /** Opens the entry with a text. */
   const goTo = async (row: number) => {
     await page.evaluate((id) => {
       location.hash = `#/entry/${id}`;
@@ -25,7 +25,7 @@ async function said(...texts: readonly string[]) {
 }
 
 describe("Markdown", () => {
-  /** Each is more than the parser may spend on one text, in marks or in blocks. */
+  /** Texts beyond the parser's limits for marks or blocks. */
   const hard: Readonly<Record<string, string>> = {
     "emphases and links that do not end": "**a* _b [c](".repeat(600),
     "headings of one letter": "a\n-\n".repeat(4_000),
@@ -38,7 +38,7 @@ describe("Markdown", () => {
   const section = (at: number) =>
     `## Part ${at}\n\nSome *words* about \`part_${at}\` and [a link](https://example.org/${at}).\n\n- one\n- **two**\n\n`;
 
-  test("that takes its parser long is shown as text; Markdown beside it, and of usual length, is read", async () => {
+  test("is shown as text if parsing it takes long, and parsed otherwise", async () => {
     const usual = Array.from({ length: 300 }, (_, at) => section(at)).join("");
     const { page, goTo } = await said(mixed, usual, ...Object.values(hard));
     await body(page, 0).getByText("before").waitFor();
@@ -53,7 +53,7 @@ describe("Markdown", () => {
   });
 });
 
-test("a letter with thousands of marks is drawn with some of them, an answer with hundreds of parts in pieces", async () => {
+test("a letter with thousands of marks shows some of them; an answer with hundreds of parts is drawn in pieces", async () => {
   const session = createSession({ cwd: "/project" });
   const say = (message: object) =>
     session.append({ type: "message", message: { timestamp: 0, ...message } as never });
@@ -73,7 +73,7 @@ describe("find", () => {
   const markedTexts = (page: Page) =>
     page.evaluate(() => [...(CSS.highlights.get("found") ?? [])].map((range) => String(range)));
 
-  test("finds words as they read, over marks of Markdown and colours of code", async () => {
+  test("finds words across Markdown marks and code colours", async () => {
     const code = "```ts\nexport const needleName = `a ** b`;\n```";
     const { page } = await said(
       `This is **very** *important*: \`alpha\` and snake\\_case, [a link](https://example.org/x).\n\n${code}`,
@@ -90,7 +90,7 @@ describe("find", () => {
     await expect.poll(() => page.locator(".find output").textContent()).toBe("0 hits in 0 entries");
   });
 
-  test("shows more of a long text; announces a hit behind that, and scrolls its button into view", async () => {
+  test("shows more of a long text, announces a later hit, and scrolls its button into view", async () => {
     const lines = "a line\n".repeat(10_100);
     const { page } = await said(`${lines}the deepest word`, "and more");
     await body(page, 1).waitFor();
@@ -121,7 +121,7 @@ describe("a text of any length", () => {
   const length = (page: Page, row: number) =>
     body(page, row).evaluate((element) => element.textContent.length);
 
-  test("is shown as far as it can be read, and more of it on demand", async () => {
+  test("shows its readable beginning, and more on demand", async () => {
     const lines = "a\n".repeat(10_500);
     const { page } = await said(
       lines,
@@ -232,7 +232,7 @@ describe("a text found many times over", () => {
   const marked = (page: Page) => page.evaluate(() => CSS.highlights.get("found")?.size ?? 0);
 
   test("a few thousand are marked, and the one that is looked at is always among them", async () => {
-    // Too many cells for Markdown: one node of text.
+    // A table with too many cells is shown as one text node.
     const { page } = await said(
       "x",
       `${`${"x ".repeat(600)}\n`.repeat(4)}${`${"|".repeat(80)}\n`.repeat(101)}`,
@@ -273,7 +273,7 @@ test("in a line of any length a few are marked, and the one that is looked at am
   await expect.poll(() => page.evaluate(() => CSS.highlights.get("found-now")?.size)).toBe(1);
 });
 
-test("code that takes long to be coloured is shown without colours; usual code has colours and all its characters", async () => {
+test("code is shown without colours if colouring takes long; other code has colours and all its characters", async () => {
   const line = (at: number) => `const part${at} = "<${at}>"; // & so on\n${at % 9 === 0 ? "\n" : ""}`;
   const written: Array<[path: string, content: string]> = [
     ["a.java", "a".repeat(12_000)],
