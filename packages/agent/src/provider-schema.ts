@@ -226,7 +226,7 @@ function requiredNames({ properties, required }: Schema): string[] {
 }
 
 /** Rewrites the name of a property so that every provider accepts it. */
-export function propertyName(name: string): string {
+function propertyName(name: string): string {
   return name.replace(/[^A-Za-z0-9_.-]/g, "_").slice(0, 64) || "_";
 }
 
