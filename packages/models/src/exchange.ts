@@ -68,7 +68,12 @@ export class Exchange {
         this.#takeWindowAsAnswered(message.usage);
         const cutOffTokens = await this.#learnRunning();
         failure =
-          silentOverflow({ model: this.#model, answer: message, cutOffTokens }) ?? this.#emptyAnswer(message);
+          silentOverflow({
+            model: this.#model,
+            answer: message,
+            estimatedTokens: this.#estimatedTokens,
+            cutOffTokens,
+          }) ?? this.#emptyAnswer(message);
       } catch (error) {
         failure = this.#failure(error);
       }
@@ -94,6 +99,11 @@ export class Exchange {
       yield { type: "error", message, failure: final };
       return;
     }
+  }
+
+  /** Undefined for a scripted model: its scenario says what a request used. */
+  get #estimatedTokens(): number | undefined {
+    return this.#model.api === "scripted" ? undefined : this.#sent?.inputTokens;
   }
 
   get #isAborted(): boolean {

@@ -91,9 +91,16 @@ const FULL = 0.99;
 /** Without a token of an answer, the server's own window may be smaller than the known one. */
 const LIKELY_FULL = 0.5;
 
+/** Maximum ratio of an input that overflowed to the request's estimate. A larger count is wrong: no window was exceeded. */
+const MAX_ESTIMATES = 1.5;
+/** Tokens of a server's own instructions, which no estimate has. */
+const UNSEEN_INPUT_TOKENS = 2_000;
+
 interface SilentOverflowOptions {
   model: CatalogueModel;
   answer: AssistantMessage;
+  /** Estimated tokens of the request, if they are known. */
+  estimatedTokens?: number | undefined;
   /** The request's size, where it is known that the server read only a part of it. */
   cutOffTokens?: number | undefined;
 }
@@ -117,7 +124,12 @@ export function silentOverflow(options: SilentOverflowOptions): ModelFailure | u
   };
 }
 
-function reasonOf({ model, answer, cutOffTokens }: SilentOverflowOptions): string | undefined {
+function reasonOf({
+  model,
+  answer,
+  estimatedTokens,
+  cutOffTokens,
+}: SilentOverflowOptions): string | undefined {
   const { usage, stopReason, rawStopReason } = answer;
   if (rawStopReason !== undefined && namesFullContext(rawStopReason))
     return "The answer ended because the context window was full.";
@@ -131,7 +143,8 @@ function reasonOf({ model, answer, cutOffTokens }: SilentOverflowOptions): strin
   if (isCut && answer.content.length === 0 && inputTokens >= windowTokens * LIKELY_FULL)
     return "The server stopped for length before the first token: the request fills its context window.";
   const isFull = isCut && inputTokens >= windowTokens * FULL;
-  if (inputTokens <= windowTokens && !isFull) return undefined;
+  const maxTokens = (estimatedTokens ?? Number.POSITIVE_INFINITY) * MAX_ESTIMATES + UNSEEN_INPUT_TOKENS;
+  if (!isFull && (inputTokens <= windowTokens || inputTokens > maxTokens)) return undefined;
   return `The provider answered, but the request of ${digits(inputTokens)} tokens fills the model's context window of ${window} tokens.`;
 }
 

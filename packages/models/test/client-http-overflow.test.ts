@@ -152,7 +152,7 @@ test.each<[string, ProviderApi, LoopbackReply]>([
     api,
     [reply],
     {},
-    { messages: [{ role: "user", content: "word ".repeat(30_000), timestamp: 0 }] },
+    { messages: [{ role: "user", content: "word ".repeat(150_000), timestamp: 0 }] },
   );
   expect(end).toMatchObject({
     type: "error",

@@ -147,21 +147,20 @@ describe.each(names)("%s", (api) => {
     expect(notices).toMatchObject([{ type: "usage_ignored", provider: "local" }]);
   });
 
-  test("a usage within ten times of the estimate is believed, and a silent overflow with it", async () => {
-    const text = "word ".repeat(60_000);
-    const said = await ask(
-      api,
-      wires[api].answer({ text: "Well.", usage: { input: 380_000, output: 10 } }),
-      text,
-    );
-    expect(said.final).toMatchObject({ type: "done", message: { usage: { input: 380_000 } } });
-    expect(said.notices).toEqual([]);
-    const over = await ask(
-      api,
-      wires[api].answer({ text: "Well.", usage: { input: 480_000, output: 10 } }),
-      text,
-    );
-    expect(over.final).toMatchObject({
+  test.each([380_000, 480_000])(
+    "a usage of %i, within ten times of the estimate, is believed",
+    async (input) => {
+      const answer = wires[api].answer({ text: "Well.", usage: { input, output: 10 } });
+      const { final, notices } = await ask(api, answer, "word ".repeat(60_000));
+      expect(final).toMatchObject({ type: "done", message: { usage: { input } } });
+      expect(notices).toEqual([]);
+    },
+  );
+
+  test("a usage above the window is a silent overflow only if the estimate allows it", async () => {
+    const answer = wires[api].answer({ text: "Well.", usage: { input: 480_000, output: 10 } });
+    const { final } = await ask(api, answer, "word ".repeat(350_000));
+    expect(final).toMatchObject({
       failure: { kind: "inputTooLong", silent: true, inputTokens: 480_000 },
     });
   });
