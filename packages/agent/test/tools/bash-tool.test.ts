@@ -261,9 +261,12 @@ describe("an end by force", () => {
 });
 
 describe("a process in the background", () => {
+  /** Until then it still has the name of the shell. */
+  const untilNamed = (name: string) => `until ps -o comm= -p $! | grep -q ${name}; do :; done`;
+
   test("does not hold up the result, is named, and goes on", async () => {
     using folder = toolFolder();
-    const result = await folder.run("bash", { command: "sleep 1000 & echo $!" });
+    const result = await folder.run("bash", { command: `sleep 1000 & ${untilNamed("sleep")}; echo $!` });
     const pid = Number(textOf(result).split("\n")[0]);
     expect(textOf(result)).toContain(`[Still running in the background: ${pid} (sleep).`);
     expect([result.isError, isRunning(pid)]).toEqual([false, true]);
@@ -272,7 +275,7 @@ describe("a process in the background", () => {
 
   test("that never stops writing does not hold it up either", async () => {
     using folder = toolFolder();
-    const result = await folder.run("bash", { command: "yes & echo started $!; sleep 0.01" });
+    const result = await folder.run("bash", { command: `yes & ${untilNamed("yes")}` });
     const { background, fullOutputPath } = result.details as BashDetails;
     expect(background.map(({ name }) => name)).toEqual(["yes"]);
     for (const { pid } of background) process.kill(pid);
