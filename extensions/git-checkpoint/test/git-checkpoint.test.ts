@@ -188,7 +188,7 @@ describe("snapshots", () => {
     expect(refs().filter((ref) => before.includes(ref))).toHaveLength(0);
   });
 
-  test("of two sessions at once do not disturb each other and leave only refs", async () => {
+  test("two sessions at once keep each other's snapshots and leave only refs", async () => {
     repository();
     vi.stubEnv("TMPDIR", join(folder, ".git"));
     const [one, other] = await Promise.all([session([{ one: "1\n" }]), session([{ other: "2\n" }])]);

@@ -42,17 +42,12 @@ let deep: unknown = {};
 for (let level = 0; level < 2_000; level += 1) deep = { a: deep };
 
 /** Tools that work, hang, end the server or flood its host. */
-const deeds = [
-  { name: "fine", inputSchema: object },
-  { name: "hang", inputSchema: object },
-  { name: "drip", inputSchema: object },
-  { name: "late", inputSchema: object },
-  { name: "hurried", inputSchema: object },
-  { name: "die", inputSchema: object },
-  { name: "storm", inputSchema: object },
-  { name: "cancelled", inputSchema: object },
-  { name: "flood", inputSchema: object },
-];
+const deeds = ["fine", "hang", "drip", "late", "hurried", "die", "storm", "cancelled", "flood"].map(
+  (name) => ({
+    name,
+    inputSchema: object,
+  }),
+);
 
 /** Tools of the liar. */
 const lies = [

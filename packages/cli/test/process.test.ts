@@ -1,10 +1,11 @@
-import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { appendFileSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { execFileSync, spawnSync } from "node:child_process";
+import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { processIo } from "@bonsai-agent/app/io";
 import { describe, expect, test } from "vitest";
 import { longSession, testFolder } from "../../app/test/sample-session.ts";
 import { agentProject, jsonLines } from "./agent-project.ts";
+import { expectCancelled } from "./cancelled-compaction.ts";
 import { commandWords } from "./command-words.ts";
 import { runCli } from "./run-cli.ts";
 
@@ -78,20 +79,8 @@ describe("a compaction that a signal cancels during its summary", () => {
   ] as const)("%s %j: 130, nothing written, nothing left behind", async (signal, flags) => {
     const summary = [{ text: "never", delayMs: 3_600_000 }];
     const { env, model } = agentProject({ contextWindow: 100_000, turn: [], summary });
-    const folder = testFolder();
-    const file = join(folder, "session.jsonl");
+    const file = join(testFolder(), "session.jsonl");
     copyFileSync(longSession(), file);
-    // The notice about the torn last line shows that the session is open. From then on, a signal cancels the run.
-    appendFileSync(file, '{"type":"mess');
-    const before = readFileSync(file);
-    const argv = [...commandWords, "compact", file, ...flags, ...model];
-    const child = spawn(process.execPath, argv, { cwd: folder, env: { ...process.env, ...env } });
-    const notice = new Promise<void>((resolve) => child.stderr.once("data", () => resolve()));
-    const ended = new Promise((resolve) => child.once("close", (code) => resolve(code)));
-    await notice;
-    child.kill(signal);
-    expect(await ended).toBe(130);
-    expect(readFileSync(file).equals(before)).toBe(true);
-    expect(readdirSync(folder)).toEqual(["session.jsonl"]);
+    await expectCancelled({ signal, file, flags: [...flags, ...model], env });
   });
 });

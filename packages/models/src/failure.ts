@@ -93,8 +93,8 @@ const LIKELY_FULL = 0.5;
 
 /** Maximum ratio of an input that overflowed to the request's estimate. A larger count is wrong: no window was exceeded. */
 const MAX_ESTIMATES = 1.5;
-/** Tokens of a server's own instructions, which no estimate has. */
-const UNSEEN_INPUT_TOKENS = 2_000;
+/** Tokens of a server's own instructions or of the text of its tool use, which no estimate has. */
+export const UNSEEN_INPUT_TOKENS = 2_000;
 
 interface SilentOverflowOptions {
   model: CatalogueModel;

@@ -10,7 +10,7 @@ import {
   type Usage,
   type UsageCost,
 } from "@bonsai-agent/messages";
-import type { ModelFailure } from "./failure.ts";
+import { type ModelFailure, UNSEEN_INPUT_TOKENS } from "./failure.ts";
 import type { CatalogueModel, ThinkingLevel } from "./model.ts";
 import type { Repair } from "./repair/repair.ts";
 
@@ -149,8 +149,6 @@ export interface IgnoredUsage {
   estimatedTokens: number | undefined;
 }
 
-/** A server may put instructions of its own, or the text of its tool use, before a request of a few words. */
-const UNSEEN_INPUT_TOKENS = 2_000;
 /** Some servers leave the thinking out of the cap. */
 const CAPS = 2;
 
