@@ -133,7 +133,7 @@ function shownResult(result: object): string {
 function typesSection(root: string, groups: readonly EventGroup[]): string {
   const own = new Map([...typesOf(root, "agent"), ...typesOf(root, "compaction")]);
   const others = new Map(
-    ["messages", "models", "session", "digest", "lifecycle"].flatMap((folder) =>
+    ["messages", "models", "session", "lifecycle"].flatMap((folder) =>
       [...typesOf(root, folder).keys()].map((name) => [name, folder]),
     ),
   );

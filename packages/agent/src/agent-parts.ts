@@ -11,6 +11,7 @@ import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/m
 import type { Session } from "@bonsai-agent/session";
 import { type AgentEvents, agentEvents, defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { type AgentNotice, modelNotice } from "./notice.ts";
+import { fixedTexts, type PromptChange, SystemPromptInUse } from "./prompt/system-prompt.ts";
 import { AwaitedCalls, GracePeriod } from "./run/activity.ts";
 import {
   type ConfirmLongRun,
@@ -21,11 +22,10 @@ import {
   type StreamingBehavior,
 } from "./run/input.ts";
 import { restoreImages } from "./run/omitted-images.ts";
-import type { RunCommand } from "./run-command.ts";
+import type { RunCommand } from "./run/run-command.ts";
+import { CachedPrefix, modelSummariser } from "./run/summariser.ts";
 import type { AgentSettings } from "./settings.ts";
-import { CachedPrefix, modelSummariser } from "./summariser.ts";
-import { fixedTexts, type PromptChange, SystemPromptInUse } from "./system-prompt.ts";
-import { type Tool, ToolRegistry } from "./tool-registry.ts";
+import { type Tool, ToolRegistry } from "./tools/tool-registry.ts";
 
 /** What one agent is made of: each part owns one thing. */
 export interface AgentParts {

@@ -30,10 +30,10 @@ import {
   type StreamingBehavior,
 } from "./run/input.ts";
 import { Prompting } from "./run/prompting.ts";
-import type { RunCommand } from "./run-command.ts";
+import type { RunCommand } from "./run/run-command.ts";
+import { runUserCommand, type UserCommandOptions } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
-import type { ToolRegistry } from "./tool-registry.ts";
-import { runUserCommand, type UserCommandOptions } from "./user-command.ts";
+import type { ToolRegistry } from "./tools/tool-registry.ts";
 
 /** One session at work. Behind it each part owns one thing. */
 export class Agent {

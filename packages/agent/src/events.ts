@@ -9,8 +9,8 @@ import type {
 } from "@bonsai-agent/messages";
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
 import type { CustomInput, InputSource, RunResult, StreamingBehavior } from "./run/input.ts";
-import type { CommandOperations, CommandOutput } from "./run-command.ts";
-import type { ToolResult } from "./tool-registry.ts";
+import type { CommandOperations, CommandOutput } from "./run/run-command.ts";
+import type { ToolResult } from "./tools/tool-registry.ts";
 
 export type SessionStartReason = "startup" | "reload" | "new" | "resume" | "fork";
 

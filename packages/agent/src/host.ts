@@ -6,7 +6,6 @@ export {
   readClipboard,
   writeClipboard,
 } from "./clipboard.ts";
-export { fitArguments } from "./fit-arguments.ts";
 export {
   type Frontmatter,
   type FrontmatterParts,
@@ -27,15 +26,13 @@ export {
 export { readSkillsWith } from "./resources/skills.ts";
 export { templateArguments } from "./resources/template-arguments.ts";
 export { AwaitedCalls } from "./run/activity.ts";
-export { type CommandOperations, shellElsewhere } from "./run-command.ts";
+export { type CommandOperations, shellElsewhere } from "./run/run-command.ts";
 export { bashTool } from "./tools/bash-tool.ts";
 export { outputFolder } from "./tools/command-output.ts";
-export { fileDiff, inFileQueue } from "./tools/file-change.ts";
-export { FolderWalk, type WalkedEntry } from "./tools/folder-walk.ts";
-export { globMatcher } from "./tools/glob-matcher.ts";
-export { ExpressionWorker } from "./tools/line-search.ts";
+export { fileDiff, inFileQueue } from "./tools/files/file-change.ts";
+export { fileKind, HEAD_BYTES } from "./tools/files/open-file.ts";
+export { fitArguments } from "./tools/fit-arguments.ts";
 export { environmentKeys, maskKeys } from "./tools/mask-keys.ts";
-export { fileKind, HEAD_BYTES } from "./tools/open-file.ts";
 export { isInside, lookalikeName } from "./tools/path-guard.ts";
 export {
   killRunningCommands,
@@ -47,3 +44,6 @@ export {
   startProcess,
 } from "./tools/process.ts";
 export { MAX_RESULT_BYTES, MAX_RESULT_LINES } from "./tools/result-text.ts";
+export { FolderWalk, type WalkedEntry } from "./tools/search/folder-walk.ts";
+export { globMatcher } from "./tools/search/glob-matcher.ts";
+export { ExpressionWorker } from "./tools/search/line-search.ts";

@@ -16,7 +16,15 @@ export {
   type ProjectInstruction,
   type ProjectInstructionsOptions,
   projectInstructions,
-} from "./project-instructions.ts";
+} from "./prompt/project-instructions.ts";
+export {
+  type FixedContext,
+  fixedContext,
+  fixedTexts,
+  type GivenPrompt,
+  type SystemPromptOptions,
+  systemPrompt,
+} from "./prompt/system-prompt.ts";
 export {
   type FindRecalledOptions,
   type FindsEntries,
@@ -46,7 +54,9 @@ export type {
   SendMessageOptions,
   StreamingBehavior,
 } from "./run/input.ts";
-export type { CommandOperations, CommandOutput, CommandRun, RunCommand } from "./run-command.ts";
+export type { CommandOperations, CommandOutput, CommandRun, RunCommand } from "./run/run-command.ts";
+export { type SummariserForOptions, summariserFor, summariserSizes } from "./run/summariser.ts";
+export type { UserCommandOptions } from "./run/user-command.ts";
 export {
   type AgentSettings,
   type AgentSettingsInput,
@@ -54,22 +64,15 @@ export {
   agentSettings,
   agentSettingsSchema,
 } from "./settings.ts";
-export { type SummariserForOptions, summariserFor, summariserSizes } from "./summariser.ts";
-export {
-  type FixedContext,
-  fixedContext,
-  fixedTexts,
-  type GivenPrompt,
-  type SystemPromptOptions,
-  systemPrompt,
-} from "./system-prompt.ts";
+export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
+export type { ConfirmPath, PathRequest } from "./tools/path-guard.ts";
 export {
   type SubAgent,
   type TaskCall,
   type TaskDetails,
   type TaskToolOptions,
   taskTool,
-} from "./task-tool.ts";
+} from "./tools/task-tool.ts";
 export {
   defineTool,
   type Tool,
@@ -77,7 +80,4 @@ export {
   type ToolExecution,
   ToolRegistry,
   type ToolResult,
-} from "./tool-registry.ts";
-export { type BuiltinToolsOptions, builtinTools } from "./tools/builtin-tools.ts";
-export type { ConfirmPath, PathRequest } from "./tools/path-guard.ts";
-export type { UserCommandOptions } from "./user-command.ts";
+} from "./tools/tool-registry.ts";

@@ -12,7 +12,7 @@ import { z } from "zod";
 import type { CommandGuardResult, RunEvents, SessionEvents } from "./events.ts";
 import { type AgentNotice, messageOf } from "./notice.ts";
 import type { AwaitedCalls, GracePeriod } from "./run/activity.ts";
-import { isResultContent } from "./tool-registry.ts";
+import { isResultContent } from "./tools/tool-registry.ts";
 
 const notify = { kind: "notify" } as const;
 const cancellable: DecideRule<{ cancel?: boolean }> = {

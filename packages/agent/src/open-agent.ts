@@ -5,22 +5,22 @@ import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import { SearchThread } from "@bonsai-agent/session/search";
 import { Agent } from "./agent.ts";
-import { InstructionFiles } from "./instruction-files.ts";
 import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { SessionBlurbs } from "./listing/session-blurb.ts";
 import { SessionTitles } from "./listing/session-title.ts";
 import type { AgentNotice } from "./notice.ts";
+import { InstructionFiles } from "./prompt/instruction-files.ts";
+import { type GivenPrompt, systemPrompt } from "./prompt/system-prompt.ts";
 import { recallTool } from "./recall/recall-tool.ts";
 import { MAX_SKILL_TOKENS, SKILLS_WINDOW_SHARE } from "./resources/skill-section.ts";
 import type { Skill } from "./resources/skills.ts";
 import type { ConfirmLongRun, ExpandInput, RunFollower } from "./run/input.ts";
-import { commandRunner } from "./run-command.ts";
+import { commandRunner } from "./run/run-command.ts";
 import type { AgentSettings } from "./settings.ts";
-import { type GivenPrompt, systemPrompt } from "./system-prompt.ts";
-import { taskTool } from "./task-tool.ts";
-import type { Tool } from "./tool-registry.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
 import { absolutePath, type ConfirmPath } from "./tools/path-guard.ts";
+import { taskTool } from "./tools/task-tool.ts";
+import type { Tool } from "./tools/tool-registry.ts";
 
 /** An agent with all that is built in. */
 export interface OpenAgentOptions {

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { z } from "zod";
 import { lifecycleEventRules } from "../src/lifecycle.ts";
-import { defineTool, type Tool } from "../src/tool-registry.ts";
+import { defineTool, type Tool } from "../src/tools/tool-registry.ts";
 import { unpaired } from "./pairs.ts";
 import { echo, filler, scriptedAgent, summary } from "./scripted-agent.ts";
 

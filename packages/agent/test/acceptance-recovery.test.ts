@@ -3,7 +3,7 @@ import { ModelClient, ProviderError } from "@bonsai-agent/models";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { agentSettings } from "../src/settings.ts";
-import { defineTool } from "../src/tool-registry.ts";
+import { defineTool } from "../src/tools/tool-registry.ts";
 import {
   actor,
   calls,

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../src/tool-registry.ts";
+import { defineTool } from "../src/tools/tool-registry.ts";
 import { calls, filler, scriptedAgent, sentText } from "./scripted-agent.ts";
 
 const done = { text: "done" };

@@ -4,7 +4,7 @@ import { openSession } from "@bonsai-agent/session";
 import { type Random, seededRandom } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../src/tool-registry.ts";
+import { defineTool } from "../src/tools/tool-registry.ts";
 import { unpaired } from "./pairs.ts";
 import { actor, recordEvents, scriptedAgent, sentText } from "./scripted-agent.ts";
 import { simulatedServer } from "./simulated-server.ts";

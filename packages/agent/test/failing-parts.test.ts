@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterEach, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { lifecycleEventRules } from "../src/lifecycle.ts";
-import { defineTool, type Tool } from "../src/tool-registry.ts";
+import { defineTool, type Tool } from "../src/tools/tool-registry.ts";
 import { unpaired } from "./pairs.ts";
 import { calls, echo, filler, recordEvents, scriptedAgent } from "./scripted-agent.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, test } from "vitest";
-import { fitArguments } from "../src/fit-arguments.ts";
+import { fitArguments } from "../src/tools/fit-arguments.ts";
 
 const strings = { type: "array", items: { type: "string" } };
 const numbers = { type: "array", items: { type: "number" } };

@@ -1,9 +1,9 @@
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { cleanTitle, proseOf, titleOf } from "../src/listing/title-text.ts";
-import { fixedContext } from "../src/system-prompt.ts";
+import { fixedContext } from "../src/prompt/system-prompt.ts";
 import { TerminalText } from "../src/tools/command-output.ts";
-import { matches } from "../src/tools/edit-plan.ts";
+import { matches } from "../src/tools/files/edit-plan.ts";
 
 /** Quadratic time exceeds this limit for 100 KB. Linear time needs a hundredth of it. */
 const LIMIT = { timeout: 15_000 };

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { chownSync, lchownSync, mkdirSync, symlinkSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { projectInstructions } from "../src/project-instructions.ts";
+import { projectInstructions } from "../src/prompt/project-instructions.ts";
 import { type ToolFolder, toolFolder } from "./tools/tool-folder.ts";
 
 const fileNames = ["AGENTS.md", "CLAUDE.md"];

@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
-import { fitArguments } from "../src/fit-arguments.ts";
-import { providerSchema } from "../src/provider-schema.ts";
+import { fitArguments } from "../src/tools/fit-arguments.ts";
+import { providerSchema } from "../src/tools/provider-schema.ts";
 
 const text = { type: "string" };
 const number = { type: "number" };

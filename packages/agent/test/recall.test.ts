@@ -11,8 +11,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { findRecalled } from "../src/recall/recall-search.ts";
 import { recallTool } from "../src/recall/recall-tool.ts";
 import { agentSettings } from "../src/settings.ts";
-import { checkedInput } from "../src/tool-call.ts";
-import type { ToolResult } from "../src/tool-registry.ts";
+import { checkedInput } from "../src/tools/tool-call.ts";
+import type { ToolResult } from "../src/tools/tool-registry.ts";
 
 let home: string;
 beforeEach(() => {

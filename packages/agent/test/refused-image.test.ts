@@ -6,7 +6,7 @@ import type { ProviderCall, ScenarioAnswer } from "@bonsai-agent/models";
 import { createSession, openSession } from "@bonsai-agent/session";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../src/tool-registry.ts";
+import { defineTool } from "../src/tools/tool-registry.ts";
 import { actor, scriptedAgent } from "./scripted-agent.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-refused-image-"));

@@ -1,7 +1,7 @@
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../src/tool-registry.ts";
+import { defineTool } from "../src/tools/tool-registry.ts";
 import { unpaired } from "./pairs.ts";
 import {
   calls,

@@ -15,7 +15,7 @@ import type { AgentOptions } from "../src/agent-parts.ts";
 import { type LifecycleEvents, lifecycleEventRules } from "../src/lifecycle.ts";
 import type { AgentNotice } from "../src/notice.ts";
 import { agentSettings } from "../src/settings.ts";
-import { defineTool, type Tool } from "../src/tool-registry.ts";
+import { defineTool, type Tool } from "../src/tools/tool-registry.ts";
 
 export const actor: CatalogueModel = {
   provider: "scripted",

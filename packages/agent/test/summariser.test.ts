@@ -23,7 +23,7 @@ import {
   modelSummariser,
   type SummaryWays,
   summariserFor,
-} from "../src/summariser.ts";
+} from "../src/run/summariser.ts";
 
 const prices: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const model: CatalogueModel = {

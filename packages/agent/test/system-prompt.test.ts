@@ -1,6 +1,6 @@
 import { chars4 } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { type SystemPromptOptions, systemPrompt } from "../src/system-prompt.ts";
+import { type SystemPromptOptions, systemPrompt } from "../src/prompt/system-prompt.ts";
 import { builtinTools } from "../src/tools/builtin-tools.ts";
 
 const tools = builtinTools({ cwd: "/project", paths: { allow: [] }, bash: { timeoutSeconds: 60 } });

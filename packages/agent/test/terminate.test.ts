@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineTool } from "../src/tool-registry.ts";
+import { defineTool } from "../src/tools/tool-registry.ts";
 import { echo, filler, scriptedAgent, summary } from "./scripted-agent.ts";
 
 /** Gives the answer itself: the model need not be asked again. */

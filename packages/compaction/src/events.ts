@@ -1,10 +1,10 @@
-import type { SaidMessage } from "@bonsai-agent/digest";
 import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from "@bonsai-agent/lifecycle";
 import { isRecord, isTooDeep, type Message, type Usage } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
-import { checkCarryOver, type ExtensionCarryOver } from "./carry-over.ts";
-import type { FileOperations } from "./files.ts";
-import { type CompactionOutcome, type CompactionReason, messageOf } from "./outcome.ts";
+import { checkCarryOver, type ExtensionCarryOver } from "./carry/carry-over.ts";
+import type { FileOperations } from "./carry/files.ts";
+import { type CompactionOutcome, type CompactionReason, messageOf } from "./flow/outcome.ts";
+import type { SaidMessage } from "./record/words.ts";
 import type { CompactionSettings } from "./settings.ts";
 
 /** What each field of an event's result must be, or in words what is wrong with it; no field can be missing here. */

@@ -1,33 +1,26 @@
+export { branchWords } from "./branch/branch.ts";
+export { type BranchDiff, type BranchSide, branchDiff } from "./branch/branch-diff.ts";
 export {
-  type CommandRun,
-  commandRuns,
-  type LossCount,
-  type LossReport,
-  type SaidMessage,
-  type SpanRecord,
-} from "@bonsai-agent/digest";
-export type { BackgroundChange, BackgroundCounts } from "./background.ts";
-export { branchWords } from "./branch.ts";
-export { type BranchDiff, type BranchSide, branchDiff } from "./branch-diff.ts";
-export { type BranchSummary, type SummariseEntriesOptions, summariseEntries } from "./branch-summary.ts";
-export { budgetsFor, type ModelSizes, thresholdTokens } from "./budget.ts";
-export type { ExtensionCarryOver } from "./carry-over.ts";
-export { type CutOptions, type CutPlace, type CutRefusal, cutPlaces, cutRefusal } from "./chosen-cut.ts";
+  type BranchSummary,
+  type SummariseEntriesOptions,
+  summariseEntries,
+} from "./branch/branch-summary.ts";
+export { type BranchMerge, type MergeBranchOptions, mergeBranch } from "./branch/merge-branch.ts";
+export { type NavigateTreeOptions, type Navigation, navigateTree } from "./branch/navigate-tree.ts";
+export type { ExtensionCarryOver } from "./carry/carry-over.ts";
+export { FileOperationCounter, type FileOperations, fileOperations } from "./carry/files.ts";
+export type { LossCount, LossReport } from "./carry/loss.ts";
+export { lossLines, type SummaryLoss, summaryLoss } from "./carry/loss-text.ts";
+export { pinMessage, pinnedSoon, pinnedTexts, unpinMessage } from "./carry/pins.ts";
+export type { FileChange, ReadSkill } from "./carry/skills.ts";
 export {
-  CompactionController,
-  type CompactionSite,
-  type ControllerOptions,
-  type ManualCompaction,
-} from "./controller.ts";
-export { cutIndex, startsTurn } from "./cut.ts";
-export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./draft.ts";
-export {
-  type ContextLimit,
-  type ContextLimitOptions,
-  contextLimit,
-  type DailySaving,
-  dailySaving,
-} from "./economy.ts";
+  readSummarySources,
+  type SourcesProgress,
+  type SummaryLine,
+  SummarySources,
+  summarySources,
+} from "./carry/sources.ts";
+export type { SummaryEntry } from "./carry/summarised-span.ts";
 export {
   type BackgroundState,
   type BeforeCompact,
@@ -39,19 +32,14 @@ export {
   compactionEventRules,
   type TreePreparation,
 } from "./events.ts";
-export { FileOperationCounter, type FileOperations, fileOperations } from "./files.ts";
+export type { BackgroundChange, BackgroundCounts } from "./flow/background.ts";
 export {
-  type HiddenEntry,
-  hiddenEntries,
-  hiddenEntry,
-  hiddenLookup,
-  hidesEntries,
-  recallableEntry,
-} from "./hidden.ts";
-export { lossLines, type SummaryLoss, summaryLoss } from "./loss-text.ts";
-export { type BranchMerge, type MergeBranchOptions, mergeBranch } from "./merge-branch.ts";
-export { type NavigateTreeOptions, type Navigation, navigateTree } from "./navigate-tree.ts";
-export { originalProjection } from "./originals.ts";
+  CompactionController,
+  type CompactionSite,
+  type ControllerOptions,
+  type ManualCompaction,
+} from "./flow/controller.ts";
+export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./flow/draft.ts";
 export {
   type CarriedCounts,
   type CompactionManifest,
@@ -62,15 +50,52 @@ export {
   type RungName,
   sizeBeforeText,
   stepsText,
-} from "./outcome.ts";
-export { pinMessage, pinnedSoon, pinnedTexts, unpinMessage } from "./pins.ts";
-export { type PlanCompactionOptions, planCompaction } from "./plan-compaction.ts";
-export type { RunCompactionOptions } from "./prepare-run.ts";
-export { type ContradictedSize, contradictedSizes } from "./recorded-calibration.ts";
-export type { Refusal } from "./refusal.ts";
-export type { CompactionResult, CompactionStatus, PlannedRequest } from "./result.ts";
-export { runCompaction } from "./run.ts";
-export { serialise } from "./serialise.ts";
+} from "./flow/outcome.ts";
+export type { RunCompactionOptions } from "./flow/prepare-run.ts";
+export type { CompactionResult, CompactionStatus, PlannedRequest } from "./flow/result.ts";
+export { runCompaction } from "./flow/run.ts";
+export type { Refusal } from "./ladder/refusal.ts";
+export { serialise } from "./ladder/serialise.ts";
+export {
+  type SummarisePreparationOptions,
+  summarisePreparation,
+} from "./ladder/summarise-preparation.ts";
+export { budgetsFor, type ModelSizes, thresholdTokens } from "./plan/budget.ts";
+export { type CutOptions, type CutPlace, type CutRefusal, cutPlaces, cutRefusal } from "./plan/chosen-cut.ts";
+export { cutIndex, startsTurn } from "./plan/cut.ts";
+export {
+  type ContextLimit,
+  type ContextLimitOptions,
+  contextLimit,
+  type DailySaving,
+  dailySaving,
+} from "./plan/economy.ts";
+export {
+  type HiddenEntry,
+  hiddenEntries,
+  hiddenEntry,
+  hiddenLookup,
+  hidesEntries,
+  recallableEntry,
+} from "./plan/hidden.ts";
+export { originalProjection } from "./plan/originals.ts";
+export { type PlanCompactionOptions, planCompaction } from "./plan/plan-compaction.ts";
+export { type ContradictedSize, contradictedSizes } from "./plan/recorded-calibration.ts";
+export {
+  type ContextReading,
+  countAhead,
+  type ReadContextOptions,
+  readContext,
+} from "./plan/tokens.ts";
+export {
+  type CompactionSizes,
+  type ContextSize,
+  contextSizeOf,
+  MASK_PLACEHOLDER,
+} from "./plan/view.ts";
+export { type CommandRun, commandRuns } from "./record/command-runs.ts";
+export type { SpanRecord } from "./record/record.ts";
+export type { SaidMessage } from "./record/words.ts";
 export {
   type CompactionPolicy,
   type CompactionPreset,
@@ -83,19 +108,6 @@ export {
   parseSettings,
   settingDescription,
 } from "./settings.ts";
-export type { FileChange, ReadSkill } from "./skills.ts";
-export {
-  readSummarySources,
-  type SourcesProgress,
-  type SummaryLine,
-  SummarySources,
-  summarySources,
-} from "./sources.ts";
-export {
-  type SummarisePreparationOptions,
-  summarisePreparation,
-} from "./summarise-preparation.ts";
-export type { SummaryEntry } from "./summarised-span.ts";
 export {
   digestSummariser,
   type Summariser,
@@ -104,15 +116,3 @@ export {
   type SummaryRequest,
   summarySections,
 } from "./summariser.ts";
-export {
-  type ContextReading,
-  countAhead,
-  type ReadContextOptions,
-  readContext,
-} from "./tokens.ts";
-export {
-  type CompactionSizes,
-  type ContextSize,
-  contextSizeOf,
-  MASK_PLACEHOLDER,
-} from "./view.ts";

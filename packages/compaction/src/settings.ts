@@ -1,6 +1,6 @@
 import { BonsaiError, type BonsaiErrorOptions, isRecord, jsonText } from "@bonsai-agent/messages";
 import { z } from "zod";
-import type { CompactionReason } from "./outcome.ts";
+import type { CompactionReason } from "./flow/outcome.ts";
 
 const tokens = z.number().int().min(0);
 const chars = z.number().int().min(100);

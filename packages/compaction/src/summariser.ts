@@ -1,5 +1,7 @@
-import { digestText, recordAfter, type SpanRecord, summaryProse } from "@bonsai-agent/digest";
 import type { Message, Usage } from "@bonsai-agent/messages";
+import { digestText } from "./record/digest.ts";
+import { recordAfter, type SpanRecord } from "./record/record.ts";
+import { summaryProse } from "./record/source.ts";
 
 /** What a summary is of: the history before the cut, the early part of a split turn, or a branch that was left. */
 export type SummaryKind = "history" | "turnPrefix" | "branch";

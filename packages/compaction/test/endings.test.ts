@@ -2,6 +2,7 @@ import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import { carryOut } from "../src/flow/run.ts";
 import {
   CompactionController,
   type CompactionEvents,
@@ -10,7 +11,6 @@ import {
   compactionSettings,
   runCompaction,
 } from "../src/index.ts";
-import { carryOut } from "../src/run.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });

@@ -1,8 +1,8 @@
 import { emptyUsage, type Message } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
+import { joinedProse, saysNothing } from "../src/carry/summary-text.ts";
 import { compactionSettings, digestSummariser, runCompaction, summarySections } from "../src/index.ts";
-import { joinedProse, saysNothing } from "../src/summary-text.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });

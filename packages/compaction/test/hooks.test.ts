@@ -1,6 +1,7 @@
 import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import { carryOut } from "../src/flow/run.ts";
 import {
   type BeforeCompactResult,
   CompactionController,
@@ -10,7 +11,6 @@ import {
   compactionSettings,
   manifestOf,
 } from "../src/index.ts";
-import { carryOut } from "../src/run.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settingsFor = (input: CompactionSettingsInput = {}) =>

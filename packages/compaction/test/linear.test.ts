@@ -2,9 +2,9 @@ import { withoutReminders } from "@bonsai-agent/messages";
 import { inert, readSummary, strippedSummary } from "@bonsai-agent/messages/marks";
 import { adversarialTexts, history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { patchedFiles, redirectedFiles } from "../src/files.ts";
+import { patchedFiles, redirectedFiles } from "../src/carry/files.ts";
+import { joinedProse, saysNothing } from "../src/carry/summary-text.ts";
 import { compactionSettings, digestSummariser, runCompaction } from "../src/index.ts";
-import { joinedProse, saysNothing } from "../src/summary-text.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 /** A compaction reads its text many times: a quarter of the length is enough. */

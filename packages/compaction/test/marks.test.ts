@@ -1,4 +1,3 @@
-import { emptyRecord, type SpanRecord } from "@bonsai-agent/digest";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BRANCH_RECORD, framed, MERGE_RECORD, RECORD } from "@bonsai-agent/messages/frames";
 import { inert, readSummary, strippedSummary } from "@bonsai-agent/messages/marks";
@@ -6,7 +5,13 @@ import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { summaryDetails, summaryOfDetails } from "../src/carry-over.ts";
+import { summaryDetails, summaryOfDetails } from "../src/carry/carry-over.ts";
+import {
+  branchSummaryText,
+  changedBranchSummary,
+  joinedProse,
+  summaryText,
+} from "../src/carry/summary-text.ts";
 import {
   type BeforeCompactResult,
   type CompactionEvents,
@@ -19,7 +24,7 @@ import {
   type Summariser,
   summarisePreparation,
 } from "../src/index.ts";
-import { branchSummaryText, changedBranchSummary, joinedProse, summaryText } from "../src/summary-text.ts";
+import { emptyRecord, type SpanRecord } from "../src/record/record.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({ keepRecentTokens: 200 }, { estimator: "chars4" });

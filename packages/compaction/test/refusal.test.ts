@@ -2,9 +2,9 @@ import { byScriptEstimator, chars4Estimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
+import type { CompactionRequest } from "../src/flow/prepare-run.ts";
+import { carryOut } from "../src/flow/run.ts";
 import { compactionSettings, runCompaction } from "../src/index.ts";
-import type { CompactionRequest } from "../src/prepare-run.ts";
-import { carryOut } from "../src/run.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({}, { estimator: "chars4" });

@@ -2,7 +2,7 @@ import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compactionSettings } from "../src/index.ts";
-import { clip, serialise } from "../src/serialise.ts";
+import { clip, serialise } from "../src/ladder/serialise.ts";
 
 const limits = compactionSettings().serialize;
 const text = (notation: string) =>

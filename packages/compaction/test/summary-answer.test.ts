@@ -1,7 +1,7 @@
 import { chars4Estimator } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import { checkedAnswer } from "../src/ask-summary.ts";
 import { type SummaryKind, type SummaryRequest, summarySections } from "../src/index.ts";
+import { checkedAnswer } from "../src/ladder/ask-summary.ts";
 
 function check(text: string, kind: SummaryKind = "history", expectSections = true): string {
   const request: SummaryRequest = {

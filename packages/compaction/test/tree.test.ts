@@ -2,8 +2,8 @@ import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { chars4Estimator } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { leftBranch } from "../src/branch.ts";
-import { branchItems } from "../src/branch-summary.ts";
+import { leftBranch } from "../src/branch/branch.ts";
+import { branchItems } from "../src/branch/branch-summary.ts";
 import {
   type CompactionEvents,
   compactionEventRules,

@@ -1,5 +1,5 @@
 import type { AssistantMessage } from "./message.ts";
-import { isRecord } from "./text.ts";
+import { isRecord } from "./text/text.ts";
 import { outputTokens, promptTokens, type Usage } from "./usage.ts";
 
 /** Maximum average length of a token over an answer. */

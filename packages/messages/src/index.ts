@@ -6,17 +6,7 @@ export {
   type Calibration,
   calibrate,
   calibratedEstimator,
-} from "./by-script.ts";
-export {
-  CHANGE_ARGUMENTS,
-  callParts,
-  callText,
-  PATH_ARGUMENTS,
-  PATH_LIST_ARGUMENTS,
-  SEARCH_ARGUMENTS,
-} from "./call-text.ts";
-export { shortened, textHead, textPart, textTail } from "./cut-text.ts";
-export { BonsaiError, type BonsaiErrorOptions } from "./error.ts";
+} from "./count/by-script.ts";
 export {
   type ContextTokens,
   type ContextTokensOptions,
@@ -29,10 +19,9 @@ export {
   isGoodAnswer,
   type TokenEstimator,
   UNSEEN_TOKENS,
-} from "./estimate.ts";
-export { RECALL_TOOL, recalledIds, userContent } from "./frames.ts";
+} from "./count/estimate.ts";
+export { BonsaiError, type BonsaiErrorOptions } from "./error.ts";
 export { imageProblem } from "./image-file.ts";
-export { fitPath, type LinePart, lineText } from "./line-text.ts";
 export type {
   AssistantContent,
   AssistantMessage,
@@ -54,20 +43,31 @@ export type {
   UserContent,
   UserMessage,
 } from "./message.ts";
-export { tokenDigits, tokensText, usdColumn, usdText } from "./numbers.ts";
-export { isOfProgram, isProgramText } from "./program-text.ts";
-export { type QuotedFiles, quotedFiles } from "./quoted-files.ts";
-export { type ReadableLine, readableLines, readableSummary } from "./readable-summary.ts";
-export { isSecretName } from "./secret-rules.ts";
-export { type SecretKind, type SecretShape, secretShapes } from "./secret-shapes.ts";
+export {
+  CHANGE_ARGUMENTS,
+  callParts,
+  callText,
+  PATH_ARGUMENTS,
+  PATH_LIST_ARGUMENTS,
+  SEARCH_ARGUMENTS,
+} from "./text/call-text.ts";
+export { shortened, textHead, textPart, textTail } from "./text/cut-text.ts";
+export { RECALL_TOOL, recalledIds, userContent } from "./text/frames.ts";
+export { fitPath, type LinePart, lineText } from "./text/line-text.ts";
+export { tokenDigits, tokensText, usdColumn, usdText } from "./text/numbers.ts";
+export { isOfProgram, isProgramText } from "./text/program-text.ts";
+export { type QuotedFiles, quotedFiles } from "./text/quoted-files.ts";
+export { type ReadableLine, readableLines, readableSummary } from "./text/readable-summary.ts";
+export { isSecretName } from "./text/secret-rules.ts";
+export { type SecretKind, type SecretShape, secretShapes } from "./text/secret-shapes.ts";
 export {
   type RedactOptions,
   redactSecrets,
   SecretFilter,
   secretsOf,
   withoutRedactionMarks,
-} from "./secrets.ts";
-export { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "./skill-call.ts";
+} from "./text/secrets.ts";
+export { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "./text/skill-call.ts";
 export {
   bashExecutionText,
   contentBlocks,
@@ -82,7 +82,7 @@ export {
   toolCalls,
   withoutReminders,
   withoutTerminalControls,
-} from "./text.ts";
+} from "./text/text.ts";
 export {
   LeadingThinking,
   splitThinking,
@@ -90,8 +90,8 @@ export {
   type TextPiece,
   untaggedThinking,
   withoutThinking,
-} from "./thinking-tags.ts";
-export { askedText, saidText, typedLine, typedText } from "./typed-text.ts";
+} from "./text/thinking-tags.ts";
+export { askedText, saidText, typedLine, typedText } from "./text/typed-text.ts";
 export {
   addUsage,
   type CacheRules,

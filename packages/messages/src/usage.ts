@@ -1,4 +1,4 @@
-import { usdText } from "./numbers.ts";
+import { usdText } from "./text/numbers.ts";
 
 /** US dollars, by kind of token. */
 export interface UsageCost {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { callParts, callText } from "../src/call-text.ts";
+import { callParts, callText } from "../src/text/call-text.ts";
 
 const said: readonly [string, string, unknown][] = [
   ["read src/a.ts", "read", { path: "src/a.ts" }],

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { quotedFiles } from "../src/quoted-files.ts";
-import { typedText } from "../src/typed-text.ts";
+import { quotedFiles } from "../src/text/quoted-files.ts";
+import { typedText } from "../src/text/typed-text.ts";
 
 const file = (path: string, content: string) => `<file path=${JSON.stringify(path)}>\n${content}\n</file>`;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { skillCallText } from "../src/skill-call.ts";
-import { askedText, saidText, typedLine, typedText } from "../src/typed-text.ts";
+import { skillCallText } from "../src/text/skill-call.ts";
+import { askedText, saidText, typedLine, typedText } from "../src/text/typed-text.ts";
 
 const file = '<file path="a.ts">\none\n</file>';
 const skill = skillCallText({ name: "pdf", path: "/s/SKILL.md", body: "Do it.", args: "See @a.ts" });

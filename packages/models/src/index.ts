@@ -21,13 +21,14 @@ export {
   type WhyUnusableOptions,
   whyUnusable,
 } from "./catalogue/usable-models.ts";
+export { type AskedTokens, type ClassifyOptions, classifyFailure } from "./failure/classify-failure.ts";
 export {
   defaultRetryPolicy,
   EMPTY_ANSWER,
   type FailureKind,
   type ModelFailure,
   type RetryPolicy,
-} from "./failure.ts";
+} from "./failure/failure.ts";
 export {
   type FileKeysOptions,
   type FreshKeyOptions,
@@ -37,8 +38,8 @@ export {
   type KeyNotice,
   type KeyOrigin,
   type KeySource,
-} from "./keys.ts";
-export { Logins } from "./login/logins.ts";
+} from "./keys/keys.ts";
+export { Logins } from "./keys/logins.ts";
 export type {
   DeviceCodeInfo,
   LoginCallbacks,
@@ -47,7 +48,8 @@ export type {
   LoginState,
   Logout,
   ProviderLogin,
-} from "./login/provider-login.ts";
+} from "./keys/provider-login.ts";
+export { knownSecrets, type NamedSecret } from "./keys/secrets.ts";
 export {
   type CatalogueModel,
   isOwnAnswer,
@@ -73,7 +75,6 @@ export {
   type ToolDeclaration,
 } from "./model-request.ts";
 export { wireCallId } from "./openai/openai-content.ts";
-export { type AskedTokens, type ClassifyOptions, classifyFailure } from "./overflow/classify-failure.ts";
 export {
   type OpenAiClient,
   type OpenAiClientSettings,
@@ -87,10 +88,15 @@ export {
 export { isRefusedImageLine } from "./repair/refused-images.ts";
 export type { Repair, RepairKind } from "./repair/repair.ts";
 export { type RepairedMessages, type RepairMessagesOptions, repairMessages } from "./repair/repair-calls.ts";
-export type { Scenario, ScenarioAnswer, ScenarioCall, ScenarioCondition, ScriptedModel } from "./scenario.ts";
-export { scenarioModel } from "./scenario-file.ts";
-export { scriptedProvider } from "./scripted.ts";
-export { knownSecrets, type NamedSecret } from "./secrets.ts";
+export type {
+  Scenario,
+  ScenarioAnswer,
+  ScenarioCall,
+  ScenarioCondition,
+  ScriptedModel,
+} from "./scripted/scenario.ts";
+export { scenarioModel } from "./scripted/scenario-file.ts";
+export { scriptedProvider } from "./scripted/scripted.ts";
 export {
   type AskedThinking,
   askedThinking,

@@ -1,14 +1,14 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { Exchange, type RequestHost } from "./exchange.ts";
-import { defaultRetryPolicy, type RetryPolicy } from "./failure.ts";
-import type { KeySource } from "./keys.ts";
+import { Exchange, type RequestHost } from "./exchange/exchange.ts";
+import { LearnedWindows, RefusedThinking } from "./exchange/outgoing.ts";
+import { defaultRetryPolicy, type RetryPolicy } from "./failure/failure.ts";
+import type { KeySource } from "./keys/keys.ts";
+import type { NamedSecret } from "./keys/secrets.ts";
 import type { CatalogueModel, ProviderApi } from "./model.ts";
 import type { ModelRequest, StreamEvent } from "./model-request.ts";
-import { LearnedWindows, RefusedThinking } from "./outgoing.ts";
 import type { OpenAiConnect, Provider } from "./provider.ts";
 import { RefusedImages } from "./repair/refused-images.ts";
-import type { NamedSecret } from "./secrets.ts";
 
 /** How models are asked. */
 export interface ModelClientOptions {
@@ -170,5 +170,5 @@ const builtInProviders: Readonly<Record<Exclude<ProviderApi, "extension">, Provi
   "anthropic-messages": async () => (await import("./anthropic/anthropic.ts")).anthropicProvider(),
   "openai-responses": async () => (await import("./openai/openai-responses.ts")).openaiResponsesProvider(),
   "openai-chat": async () => (await import("./openai/openai-chat.ts")).openaiChatProvider(),
-  scripted: async () => (await import("./scenario-file.ts")).scenarioProvider(),
+  scripted: async () => (await import("./scripted/scenario-file.ts")).scenarioProvider(),
 };

@@ -10,7 +10,7 @@ import {
   type Usage,
   type UsageCost,
 } from "@bonsai-agent/messages";
-import { type ModelFailure, UNSEEN_INPUT_TOKENS } from "./failure.ts";
+import { type ModelFailure, UNSEEN_INPUT_TOKENS } from "./failure/failure.ts";
 import type { CatalogueModel, ThinkingLevel } from "./model.ts";
 import type { Repair } from "./repair/repair.ts";
 

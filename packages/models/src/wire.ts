@@ -1,5 +1,5 @@
 import { isTooDeep } from "@bonsai-agent/messages";
-import { TOO_LARGE } from "./failure.ts";
+import { TOO_LARGE } from "./failure/failure.ts";
 import { shownAddress } from "./model.ts";
 import type { ProviderResponse } from "./model-request.ts";
 import { ProviderError } from "./provider.ts";

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { loadCatalogue } from "../src/catalogue/catalogue.ts";
 import type { ServedModel } from "../src/catalogue/server-window.ts";
 import { defaultModel, type UsableModel, usableModels, whyUnusable } from "../src/catalogue/usable-models.ts";
-import type { KeyFile } from "../src/keys.ts";
+import type { KeyFile } from "../src/keys/keys.ts";
 import type { CatalogueModel, ProviderConfig } from "../src/model.ts";
 
 const closers: (() => Promise<void>)[] = [];

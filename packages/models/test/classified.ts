@@ -1,5 +1,5 @@
-import type { ModelFailure } from "../src/failure.ts";
-import { type AskedTokens, classifyFailure } from "../src/overflow/classify-failure.ts";
+import { type AskedTokens, classifyFailure } from "../src/failure/classify-failure.ts";
+import type { ModelFailure } from "../src/failure/failure.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 
 export interface Said extends Partial<ProviderErrorOptions> {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { FailureKind, ModelFailure } from "../src/failure.ts";
-import { classifyFailure } from "../src/overflow/classify-failure.ts";
+import { classifyFailure } from "../src/failure/classify-failure.ts";
+import type { FailureKind, ModelFailure } from "../src/failure/failure.ts";
 import { ProviderError } from "../src/provider.ts";
 import { classified, type Said } from "./classified.ts";
 

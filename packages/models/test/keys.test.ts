@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { inspect } from "node:util";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import { fileKeys, type KeyNotice } from "../src/keys.ts";
+import { fileKeys, type KeyNotice } from "../src/keys/keys.ts";
 import type { ProviderConfig } from "../src/model.ts";
 
 const anthropic: ProviderConfig = {

@@ -7,9 +7,9 @@ import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
 import type { OAuthFault } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
-import { fileKeys } from "../src/keys.ts";
-import { oauthLogin } from "../src/login/index.ts";
-import type { LoginCredentials } from "../src/login/provider-login.ts";
+import { fileKeys } from "../src/keys/keys.ts";
+import type { LoginCredentials } from "../src/keys/provider-login.ts";
+import { oauthLogin } from "../src/login.ts";
 import { ModelClient } from "../src/model-client.ts";
 import { finalEvent, type ModelNotice } from "../src/model-request.ts";
 import { givenCredentials, type LoginLab, loginLab } from "./login-user.ts";
@@ -386,7 +386,7 @@ test("a login that is added later is used at once", async () => {
   expect(keys.key(lab.model)).toBeUndefined();
 });
 
-test("who has only keys loads nothing of it", () => {
+test("a user who has only keys loads no part of the login", () => {
   const entry = new URL("../src/index.ts", import.meta.url).href;
   const program = `
     import { registerHooks } from "node:module";
@@ -395,7 +395,7 @@ test("who has only keys loads nothing of it", () => {
     const { fileKeys } = await import(${JSON.stringify(entry)});
     const keys = fileKeys({ home: "/nonexistent", env: { LAB_KEY: "key" } });
     const key = await keys.freshKey({ provider: "lab", api: "openai-chat", baseUrl: "https://lab.example", apiKeyEnv: "LAB_KEY" });
-    const loaded = seen.map((url) => /oauth4webapi|models\\/src\\/login\\/.*$/.exec(url)?.[0]).filter(Boolean);
+    const loaded = seen.map((url) => /oauth4webapi|(?<=models\\/src\\/keys\\/).*$/.exec(url)?.[0]).filter(Boolean);
     console.log(key, JSON.stringify(loaded.toSorted()));`;
   const options = [
     "--conditions=@bonsai-agent/source",
@@ -405,6 +405,6 @@ test("who has only keys loads nothing of it", () => {
     program,
   ];
   expect(execFileSync(process.execPath, options, { encoding: "utf8" }).trim()).toBe(
-    'key ["models/src/login/credentials.ts","models/src/login/logins.ts"]',
+    'key ["auth-file.ts","credentials.ts","keys.ts","logins.ts","secrets.ts"]',
   );
 });

@@ -2,9 +2,9 @@ import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type OAuthServer, type OAuthServerOptions, oauthServer } from "@bonsai-agent/testkit";
-import { fileKeys, type KeyFile } from "../src/keys.ts";
-import { type OAuthLoginOptions, oauthLogin } from "../src/login/index.ts";
-import type { LoginCallbacks, LoginCredentials, ProviderLogin } from "../src/login/provider-login.ts";
+import { fileKeys, type KeyFile } from "../src/keys/keys.ts";
+import type { LoginCallbacks, LoginCredentials, ProviderLogin } from "../src/keys/provider-login.ts";
+import { type OAuthLoginOptions, oauthLogin } from "../src/login.ts";
 import type { CatalogueModel } from "../src/model.ts";
 
 /** What a user did and saw of one login. */

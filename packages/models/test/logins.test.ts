@@ -3,10 +3,10 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import type { OAuthFault } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { isReachable } from "../src/keys.ts";
-import { pollDevice } from "../src/login/device-code.ts";
-import { keyLogin, oauthLogin } from "../src/login/index.ts";
-import { OAuthClient } from "../src/login/oauth-client.ts";
+import { pollDevice } from "../src/keys/device-code.ts";
+import { isReachable } from "../src/keys/keys.ts";
+import { OAuthClient } from "../src/keys/oauth-client.ts";
+import { keyLogin, oauthLogin } from "../src/login.ts";
 import { type LoginLab, type LoginUser, labOptions, loginLab, loginUser } from "./login-user.ts";
 
 const labs: LoginLab[] = [];

@@ -1,7 +1,7 @@
 import { chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { fileKeys } from "../src/keys.ts";
+import { fileKeys } from "../src/keys/keys.ts";
 import { failure, homeWith, load } from "./home-with-models.ts";
 
 const URL_OF_BOX = "http://127.0.0.1:9999/v1";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { ModelFailure } from "../src/failure.ts";
+import { type AskedTokens, classifyFailure } from "../src/failure/classify-failure.ts";
+import type { ModelFailure } from "../src/failure/failure.ts";
 import { refusal } from "../src/openai/openai-wire.ts";
-import { type AskedTokens, classifyFailure } from "../src/overflow/classify-failure.ts";
 import { ourFigures, readRefusals } from "./refusals/corpus.ts";
 
 function refused(status: number, body: unknown, asked?: Partial<AskedTokens>, headers?: Headers) {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defaultRetryPolicy, type ModelFailure, RetryBudget } from "../src/failure.ts";
+import { defaultRetryPolicy, type ModelFailure, RetryBudget } from "../src/failure/failure.ts";
 import type { CatalogueModel } from "../src/model.ts";
 import { ModelClient } from "../src/model-client.ts";
 import { finalEvent, type ModelNotice, type StreamEvent } from "../src/model-request.ts";

@@ -7,9 +7,9 @@ import { loadCatalogue } from "../src/catalogue/catalogue.ts";
 import { ModelClient } from "../src/model-client.ts";
 import { finalEvent } from "../src/model-request.ts";
 import type { Provider } from "../src/provider.ts";
-import type { Scenario, ScenarioAnswer, ScenarioCondition } from "../src/scenario.ts";
-import { readScenario, scenarioModel, scenarioProvider } from "../src/scenario-file.ts";
-import { scriptedProvider } from "../src/scripted.ts";
+import type { Scenario, ScenarioAnswer, ScenarioCondition } from "../src/scripted/scenario.ts";
+import { readScenario, scenarioModel, scenarioProvider } from "../src/scripted/scenario-file.ts";
+import { scriptedProvider } from "../src/scripted/scripted.ts";
 
 function scenarioFile(content: unknown): string {
   const file = join(mkdtempSync(join(tmpdir(), "bonsai-scenario-")), "play.json");

@@ -2,7 +2,7 @@ import { promptTokens, type Usage } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Provider, ProviderCall } from "../src/provider.ts";
-import { scriptedProvider } from "../src/scripted.ts";
+import { scriptedProvider } from "../src/scripted/scripted.ts";
 import { callOf, long, model, perform, user } from "./scripted-calls.ts";
 
 const prices = { input: 1, output: 1, cacheRead: 0.1, cacheWrite: 1.25 };

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { AnswerBuilder } from "../src/answer-builder.ts";
 import { MALFORMED_ARGUMENTS } from "../src/call-arguments.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../src/provider.ts";
-import type { ScenarioAnswer } from "../src/scenario.ts";
-import { scriptedProvider } from "../src/scripted.ts";
+import type { ScenarioAnswer } from "../src/scripted/scenario.ts";
+import { scriptedProvider } from "../src/scripted/scripted.ts";
 import { callOf, long, model, perform, user } from "./scripted-calls.ts";
 
 const said = async (provider: Provider, call = callOf()) => {

@@ -6,8 +6,17 @@ import {
   type TextContent,
 } from "@bonsai-agent/messages";
 import type { Entry, EntryOf, EntryType } from "./entry.ts";
-import { amount, CONTENT, type FieldRule, flag, isContent, isText, optional, text } from "./field-rules.ts";
 import { compactionChange, ownEntryWords, pinChange } from "./own-entries.ts";
+import {
+  amount,
+  CONTENT,
+  type FieldRule,
+  flag,
+  isContent,
+  isText,
+  optional,
+  text,
+} from "./read/field-rules.ts";
 
 /** All that is to be known of a type of entry. A type without a row does not compile. */
 interface EntryTypeRow<Stored extends Entry> {

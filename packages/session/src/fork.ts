@@ -1,13 +1,19 @@
 import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { type Entry, type EntryDraft, SESSION_VERSION, type SessionHeader } from "./entry.ts";
-import type { EntryIndex } from "./entry-index.ts";
-import { JsonlStore } from "./jsonl-store.ts";
 import { LEAF_RECORD } from "./own-entries.ts";
+import type { EntryIndex } from "./read/entry-index.ts";
+import { entryNotFound } from "./read/session-reader.ts";
+import { entryLine } from "./read/sound-entry.ts";
 import type { Session } from "./session.ts";
-import { LineWriter, newSessionFile, randomHex, sessionFileName, writeNewFile } from "./session-file.ts";
-import { entryNotFound } from "./session-reader.ts";
-import { entryLine } from "./sound-entry.ts";
+import { JsonlStore } from "./store/jsonl-store.ts";
+import {
+  LineWriter,
+  newSessionFile,
+  randomHex,
+  sessionFileName,
+  writeNewFile,
+} from "./store/session-file.ts";
 
 export interface CloneOptions {
   /** Path of the new file. Without it, a name of the usual form is chosen. */

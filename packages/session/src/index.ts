@@ -1,3 +1,5 @@
+export type { Problem, ProblemKind, SessionNotice } from "./doctor/problems.ts";
+export { diagnoseSession, repairSession } from "./doctor/repair.ts";
 export {
   type BranchSummaryEntry,
   CALIBRATION_CUSTOM_TYPE,
@@ -23,11 +25,8 @@ export {
   UNDO_CUSTOM_TYPE,
   UNPIN_CUSTOM_TYPE,
 } from "./entry.ts";
-export type { EntryIndex, EntryRecord } from "./entry-index.ts";
-export { entryParts, messageParts } from "./entry-line.ts";
 export { entryKind, kindWord } from "./entry-types.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
-export { JsonlStore } from "./jsonl-store.ts";
 export type { PathSettings, RecentSettings } from "./latest-entries.ts";
 export {
   type CreateSessionOptions,
@@ -37,14 +36,17 @@ export {
   openSession,
 } from "./open-session.ts";
 export { ownEntryWords, ownTypeWords, type PinChange, pinChange } from "./own-entries.ts";
-export type { Problem, ProblemKind, SessionNotice } from "./problems.ts";
 export {
   type Projection,
   type ProjectionItem,
   type ProjectOptions,
   project,
 } from "./projection.ts";
-export { diagnoseSession, repairSession } from "./repair.ts";
+export type { EntryIndex, EntryRecord } from "./read/entry-index.ts";
+export { entryParts, messageParts } from "./read/entry-line.ts";
+export type { ScannedEntry } from "./read/session-reader.ts";
+export type { Durability } from "./read/session-writer.ts";
+export type { SessionTree, TreeEntry } from "./read/tree.ts";
 export {
   entryTexts,
   type FindInTexts,
@@ -53,15 +55,8 @@ export {
   searchEntriesWith,
   searchExpression,
   type TextRange,
-} from "./search.ts";
+} from "./search/search.ts";
 export { Session } from "./session.ts";
-export {
-  bonsaiHome,
-  newSessionFile,
-  type SessionFileOptions,
-  type SessionFolderOptions,
-  sessionFolder,
-} from "./session-file.ts";
 export {
   type FindSessionOptions,
   findSession,
@@ -71,7 +66,6 @@ export {
   type SessionList,
   type SkippedFile,
 } from "./session-list.ts";
-export type { ScannedEntry } from "./session-reader.ts";
 export {
   type ChangedLines,
   isChangedLines,
@@ -80,7 +74,13 @@ export {
   type SessionBlurb,
   type SessionSummary,
 } from "./session-summary.ts";
-export type { Durability } from "./session-writer.ts";
-export { MemoryStore, OverlayStore, type SessionStore } from "./store.ts";
-export type { SessionTree, TreeEntry } from "./tree.ts";
+export { JsonlStore } from "./store/jsonl-store.ts";
+export {
+  bonsaiHome,
+  newSessionFile,
+  type SessionFileOptions,
+  type SessionFolderOptions,
+  sessionFolder,
+} from "./store/session-file.ts";
+export { MemoryStore, OverlayStore, type SessionStore } from "./store/store.ts";
 export { answeringModel, UsageCounter } from "./usage-counter.ts";

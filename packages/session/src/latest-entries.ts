@@ -1,6 +1,6 @@
 import type { Entry } from "./entry.ts";
-import type { EntryIndex } from "./entry-index.ts";
-import type { SessionReader } from "./session-reader.ts";
+import type { EntryIndex } from "./read/entry-index.ts";
+import type { SessionReader } from "./read/session-reader.ts";
 
 /** What the latest entry of a kind in file order says: labels and the name. Reads only what is new each time. */
 export class LatestEntries {

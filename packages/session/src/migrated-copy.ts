@@ -1,11 +1,11 @@
 import { existsSync, linkSync, unlinkSync } from "node:fs";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
-import { JsonlStore } from "./jsonl-store.ts";
-import { readHeader } from "./session-header.ts";
-import { SessionReader } from "./session-reader.ts";
-import { entryLine } from "./sound-entry.ts";
-import { MemoryStore, type SessionStore } from "./store.ts";
+import { readHeader } from "./read/session-header.ts";
+import { SessionReader } from "./read/session-reader.ts";
+import { entryLine } from "./read/sound-entry.ts";
+import { JsonlStore } from "./store/jsonl-store.ts";
+import { MemoryStore, type SessionStore } from "./store/store.ts";
 
 /** A session in today's version. */
 interface Copy {

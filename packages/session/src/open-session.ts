@@ -1,14 +1,14 @@
+import type { SessionNotice } from "./doctor/problems.ts";
 import { SESSION_VERSION, type SessionHeader } from "./entry.ts";
-import { EntryHead } from "./entry-head.ts";
-import { JsonlStore } from "./jsonl-store.ts";
-import { BackwardLines } from "./line-reader.ts";
 import { earlierCopy, migratedText } from "./migrated-copy.ts";
-import type { SessionNotice } from "./problems.ts";
+import { EntryHead } from "./read/entry-head.ts";
+import { type HeaderReading, readHeader } from "./read/session-header.ts";
+import { SessionReader } from "./read/session-reader.ts";
+import type { Durability } from "./read/session-writer.ts";
 import { Session } from "./session.ts";
-import { type HeaderReading, readHeader } from "./session-header.ts";
-import { SessionReader } from "./session-reader.ts";
-import type { Durability } from "./session-writer.ts";
-import { MemoryStore, type SessionStore } from "./store.ts";
+import { JsonlStore } from "./store/jsonl-store.ts";
+import { BackwardLines } from "./store/line-reader.ts";
+import { MemoryStore, type SessionStore } from "./store/store.ts";
 
 export interface OpenSessionOptions {
   /** Default `process`. */

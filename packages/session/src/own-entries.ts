@@ -13,7 +13,15 @@ import {
   UNDO_CUSTOM_TYPE,
   UNPIN_CUSTOM_TYPE,
 } from "./entry.ts";
-import { amount, type FieldRule, type Fields, isText, mendFields, optional, text } from "./field-rules.ts";
+import {
+  amount,
+  type FieldRule,
+  type Fields,
+  isText,
+  mendFields,
+  optional,
+  text,
+} from "./read/field-rules.ts";
 
 /** The record of a moved leaf: its parent is where the session stands. */
 export const LEAF_RECORD: EntryDraft = { type: "custom", customType: LEAF_CUSTOM_TYPE };

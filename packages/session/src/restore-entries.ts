@@ -1,15 +1,15 @@
 import { readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
+import type { SessionNotice } from "./doctor/problems.ts";
 import type { Entry, SessionHeader } from "./entry.ts";
-import { EntryHead, parseLine } from "./entry-head.ts";
-import { forEachLine, type Line } from "./line-reader.ts";
 import { LEAF_RECORD } from "./own-entries.ts";
-import type { SessionNotice } from "./problems.ts";
-import { LineAppender, LineWriter } from "./session-file.ts";
-import type { SessionReader } from "./session-reader.ts";
-import type { SessionWriter } from "./session-writer.ts";
-import { entryLine } from "./sound-entry.ts";
-import type { SessionStore } from "./store.ts";
+import { EntryHead, parseLine } from "./read/entry-head.ts";
+import type { SessionReader } from "./read/session-reader.ts";
+import type { SessionWriter } from "./read/session-writer.ts";
+import { entryLine } from "./read/sound-entry.ts";
+import { forEachLine, type Line } from "./store/line-reader.ts";
+import { LineAppender, LineWriter } from "./store/session-file.ts";
+import type { SessionStore } from "./store/store.ts";
 
 const BATCH_CHARACTERS = 1 << 20;
 

@@ -1,12 +1,12 @@
 import { appendFileSync, type Dirent, existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join, resolve, sep } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { parseBytes } from "./entry-head.ts";
-import { JsonlStore } from "./jsonl-store.ts";
-import { WINDOW_BYTES } from "./line-reader.ts";
-import { sessionFolder, sessionsFolder } from "./session-file.ts";
-import { readHeader } from "./session-header.ts";
+import { parseBytes } from "./read/entry-head.ts";
+import { readHeader } from "./read/session-header.ts";
 import { type SessionSummary, type SkipReason, summarizeSession } from "./session-summary.ts";
+import { JsonlStore } from "./store/jsonl-store.ts";
+import { WINDOW_BYTES } from "./store/line-reader.ts";
+import { sessionFolder, sessionsFolder } from "./store/session-file.ts";
 
 export interface ListSessionsOptions {
   /** List what lies in this folder, in place of `home`'s. */

@@ -1,8 +1,8 @@
 import { closeSync, fstatSync, openSync } from "node:fs";
 import { isRecord, typedText } from "@bonsai-agent/messages";
-import { parseBytes, parseLine } from "./entry-head.ts";
-import { readFrom } from "./jsonl-store.ts";
-import { forEachLine, type Line, type LineSource, readBytes } from "./line-reader.ts";
+import { parseBytes, parseLine } from "./read/entry-head.ts";
+import { readFrom } from "./store/jsonl-store.ts";
+import { forEachLine, type Line, type LineSource, readBytes } from "./store/line-reader.ts";
 
 /** `customType` of the entry that keeps what a list shows of a session; `data` is a SessionBlurb. */
 export const SESSION_BLURB_CUSTOM_TYPE = "bonsai.session_digest";

@@ -1,4 +1,4 @@
-import { needsCompanions, withCompanions } from "./companions.ts";
+import { damageText, findProblems, type Problem, type SessionNotice, shownFile } from "./doctor/problems.ts";
 import {
   type Entry,
   type EntryDraftWithId,
@@ -7,7 +7,6 @@ import {
   type SessionHeader,
   UNDO_CUSTOM_TYPE,
 } from "./entry.ts";
-import type { EntryIndex } from "./entry-index.ts";
 import {
   LatestEntries,
   type PathSettings,
@@ -17,14 +16,15 @@ import {
 } from "./latest-entries.ts";
 import { earlierCopy, migratedCopy, migratedText } from "./migrated-copy.ts";
 import { compactionChange, isCompanion, LEAF_RECORD } from "./own-entries.ts";
-import { damageText, findProblems, type Problem, type SessionNotice, shownFile } from "./problems.ts";
 import { type Projection, type ProjectOptions, project } from "./projection.ts";
+import { needsCompanions, withCompanions } from "./read/companions.ts";
+import type { EntryIndex } from "./read/entry-index.ts";
+import { entryNotFound, type ScannedEntry, SessionReader } from "./read/session-reader.ts";
+import { type Durability, SessionWriter } from "./read/session-writer.ts";
+import { LiveView, lacksKeptEntry, type Tail } from "./read/tail.ts";
+import { recordKinds, SessionTree } from "./read/tree.ts";
 import { restoreLost } from "./restore-entries.ts";
-import { entryNotFound, type ScannedEntry, SessionReader } from "./session-reader.ts";
-import { type Durability, SessionWriter } from "./session-writer.ts";
-import { readOnlyFailure, type SessionStore } from "./store.ts";
-import { LiveView, lacksKeptEntry, type Tail } from "./tail.ts";
-import { recordKinds, SessionTree } from "./tree.ts";
+import { readOnlyFailure, type SessionStore } from "./store/store.ts";
 
 /** What the session is made of; `openSession` and `createSession` put it together. */
 interface SessionParts {

@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { parseSearchQuery, type SearchQuery, type SessionSearch } from "../src/full-text/index.ts";
 import { createSession, openSession, type Session, searchEntries } from "../src/index.ts";
+import { parseSearchQuery, type SearchQuery, type SessionSearch } from "../src/search/index.ts";
 import { damagedFile } from "./random-file.ts";
 import { RecordedHome, snippets } from "./recorded-home.ts";
 

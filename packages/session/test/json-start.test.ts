@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { mayBeJson } from "../src/entry-head.ts";
+import { mayBeJson } from "../src/read/entry-head.ts";
 
 const may = (text: string) => mayBeJson(Buffer.from(text), 0, Buffer.byteLength(text));
 

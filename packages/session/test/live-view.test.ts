@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createSession, type Entry, MemoryStore, openSession, project, type Session } from "../src/index.ts";
-import { LiveView } from "../src/tail.ts";
+import { LiveView } from "../src/read/tail.ts";
 
 /** What a user may do next; numbers choose among the entries there are. */
 const step = fc.oneof(

@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileS
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { parseSearchQuery, SessionSearch, type SessionSearchOptions } from "../src/full-text/index.ts";
+import { parseSearchQuery, SessionSearch, type SessionSearchOptions } from "../src/search/index.ts";
 
 /** A home folder with session files, gone after the test. */
 export class RecordedHome {

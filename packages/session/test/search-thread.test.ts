@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { type SearchProgress, SearchThread, type SessionSearchOptions } from "../src/full-text/index.ts";
+import { type SearchProgress, SearchThread, type SessionSearchOptions } from "../src/search/index.ts";
 import { childSession } from "./child-session.ts";
 import { RecordedHome } from "./recorded-home.ts";
 

@@ -18,7 +18,7 @@ import {
   openSession,
   type SessionStore,
 } from "../src/index.ts";
-import { sessionStoreCases } from "../src/store-conformance.ts";
+import { sessionStoreCases } from "../src/store/store-conformance.ts";
 import { childSession } from "./child-session.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 

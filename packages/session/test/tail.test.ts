@@ -8,7 +8,7 @@ import {
   type Projection,
   project,
 } from "../src/index.ts";
-import { SessionReader } from "../src/session-reader.ts";
+import { SessionReader } from "../src/read/session-reader.ts";
 import { damagedFile } from "./random-file.ts";
 
 /** Everything the model sees, and where from. What the oldest of it hangs on, only the whole file can tell. */

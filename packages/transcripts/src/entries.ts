@@ -7,7 +7,7 @@ import {
   SESSION_VERSION,
   type SessionHeader,
 } from "@bonsai-agent/session";
-import type { Step, Transcript } from "./step.ts";
+import type { Step, Transcript } from "./import/step.ts";
 
 /** `customType` of the first entry of an imported session; says where it comes from. */
 export const IMPORT_CUSTOM_TYPE = "bonsai.import";

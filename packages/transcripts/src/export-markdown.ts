@@ -3,8 +3,8 @@ import { BonsaiError, costText, type KnownCost, type Usage } from "@bonsai-agent
 import { counted, count as digits } from "@bonsai-agent/messages/numbers";
 import { type ContextEditEntry, type Entry, type SessionHeader, UsageCounter } from "@bonsai-agent/session";
 import { isLeafRecord, UndoneCompactions } from "@bonsai-agent/session/host";
-import { type EntryFate, entryMarkdown } from "./markdown-entry.ts";
-import { OutsideText } from "./outside-text.ts";
+import { OutsideText } from "./import/outside-text.ts";
+import { type EntryFate, entryMarkdown } from "./markdown/entry.ts";
 
 /** What an export needs of a session; a `Session` is one. */
 export interface ExportedSession {

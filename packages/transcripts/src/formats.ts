@@ -2,10 +2,11 @@ import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } fro
 import { dirname, join, resolve } from "node:path";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
-import { readClaudeCode } from "./claude-code.ts";
-import { readCodex } from "./codex.ts";
+import { readClaudeCode } from "./claude-code/reader.ts";
+import { readCodex } from "./codex/reader.ts";
 import { IMPORT_CUSTOM_TYPE } from "./entries.ts";
-import { readGemini } from "./gemini.ts";
+import { readGemini } from "./google/gemini.ts";
+import { readQwen } from "./google/qwen.ts";
 import {
   type Fields,
   fieldsAt,
@@ -15,12 +16,11 @@ import {
   readJsonFile,
   readJsonLines,
   stringAt,
-} from "./json-lines.ts";
-import type { NoticeLog } from "./notices.ts";
-import { readOpenCode } from "./opencode.ts";
-import { exportedSession, storageFolder, storedSession } from "./opencode-records.ts";
-import { readQwen } from "./qwen.ts";
-import type { Transcript } from "./step.ts";
+} from "./import/json-lines.ts";
+import type { NoticeLog } from "./import/notices.ts";
+import type { Transcript } from "./import/step.ts";
+import { readOpenCode } from "./opencode/reader.ts";
+import { exportedSession, storageFolder, storedSession } from "./opencode/records.ts";
 
 /** Formats that are recognised; `session` is Bonsai's and pi's own. */
 export type TranscriptFormat =

@@ -5,9 +5,9 @@ import type { Entry, SessionHeader } from "@bonsai-agent/session";
 import { writeSessionFile } from "@bonsai-agent/session/host";
 import { sessionOf } from "./entries.ts";
 import { detectTranscript, readTranscript, type TranscriptFormat } from "./formats.ts";
-import { type ImportNotice, NoticeLog } from "./notices.ts";
-import { pairToolCalls } from "./pair-tool-calls.ts";
-import type { Step, Transcript } from "./step.ts";
+import { type ImportNotice, NoticeLog } from "./import/notices.ts";
+import { pairToolCalls } from "./import/pair-tool-calls.ts";
+import type { Step, Transcript } from "./import/step.ts";
 
 export interface ImportOptions {
   /** A transcript file, or OpenCode's storage folder. Only ever read. */

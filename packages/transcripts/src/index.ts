@@ -1,5 +1,6 @@
 export { type ExportedSession, exportMarkdown, type MarkdownOptions } from "./export-markdown.ts";
 export { type DetectedTranscript, detectTranscript, importedFrom, type TranscriptFormat } from "./formats.ts";
+export type { ImportNotice, NoticeKind } from "./import/notices.ts";
 export {
   type ImportedSession,
   type ImportOptions,
@@ -7,5 +8,4 @@ export {
   type ImportResult,
   importTranscript,
 } from "./import-transcript.ts";
-export { type CodeBlock, codeBlocks } from "./markdown-text.ts";
-export type { ImportNotice, NoticeKind } from "./notices.ts";
+export { type CodeBlock, codeBlocks } from "./markdown/text.ts";

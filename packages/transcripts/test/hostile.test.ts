@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { detectTranscript, importTranscript } from "@bonsai-agent/transcripts";
 import { describe, expect, test } from "vitest";
-import { objectsOfLine } from "../src/json-lines.ts";
+import { objectsOfLine } from "../src/import/json-lines.ts";
 import { projectionText } from "./projection-text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-hostile-"));

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { userDrafts } from "../src/injected.ts";
+import { userDrafts } from "../src/import/injected.ts";
 
 /** A text in a user message, what of it is the user's own, and what was put there by a program. */
 const TEXTS: Array<[text: string, own: string | undefined, injected: string | undefined]> = [

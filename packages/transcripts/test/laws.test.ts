@@ -1,11 +1,11 @@
 import { toolCalls } from "@bonsai-agent/messages";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { JsonLine } from "../src/json-lines.ts";
-import { NoticeLog } from "../src/notices.ts";
-import { pairToolCalls } from "../src/pair-tool-calls.ts";
-import { assistantDraft, resultDraft, type Step, userDraft } from "../src/step.ts";
-import { uuidTree } from "../src/uuid-tree.ts";
+import type { JsonLine } from "../src/import/json-lines.ts";
+import { NoticeLog } from "../src/import/notices.ts";
+import { pairToolCalls } from "../src/import/pair-tool-calls.ts";
+import { assistantDraft, resultDraft, type Step, userDraft } from "../src/import/step.ts";
+import { uuidTree } from "../src/import/uuid-tree.ts";
 
 const callIds = fc.subarray(["a", "b", "c"]);
 

@@ -2,10 +2,10 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { NoticeLog } from "../src/import/notices.ts";
+import { pairToolCalls } from "../src/import/pair-tool-calls.ts";
+import { assistantDraft, resultDraft, type Step, userDraft } from "../src/import/step.ts";
 import { importTranscript } from "../src/index.ts";
-import { NoticeLog } from "../src/notices.ts";
-import { pairToolCalls } from "../src/pair-tool-calls.ts";
-import { assistantDraft, resultDraft, type Step, userDraft } from "../src/step.ts";
 import { projectionText } from "./projection-text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-order-"));

@@ -2,7 +2,7 @@ import { type Message, messageText, textHead } from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { AgentNotice } from "../notice.ts";
-import { askOnce } from "../summariser.ts";
+import { askOnce } from "../run/summariser.ts";
 import { withoutSecrets } from "./title-text.ts";
 
 /** What the texts of the session list are made with. */

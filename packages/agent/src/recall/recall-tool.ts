@@ -4,8 +4,14 @@ import { framed, RECALLED } from "@bonsai-agent/messages/frames";
 import type { Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import type { AgentSettings } from "../settings.ts";
-import { defineTool, type Tool, type ToolExecution, type ToolResult, toolInput } from "../tool-registry.ts";
 import { shownCount } from "../tools/result-text.ts";
+import {
+  defineTool,
+  type Tool,
+  type ToolExecution,
+  type ToolResult,
+  toolInput,
+} from "../tools/tool-registry.ts";
 import { type EntryPart, openedText } from "./open-entry.ts";
 import { foldedText, queryTerms } from "./query-terms.ts";
 import type { RankedEntry } from "./ranking.ts";

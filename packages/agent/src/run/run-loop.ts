@@ -7,7 +7,7 @@ import {
 } from "@bonsai-agent/messages";
 import { count } from "@bonsai-agent/messages/numbers";
 import type { AgentParts } from "../agent-parts.ts";
-import { runToolBatch } from "../tool-call.ts";
+import { runToolBatch } from "../tools/tool-call.ts";
 import {
   preparedInput,
   type Recorded,

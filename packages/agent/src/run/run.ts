@@ -10,7 +10,7 @@ import {
 import { project, type Session } from "@bonsai-agent/session";
 import type { AgentParts } from "../agent-parts.ts";
 import { messageOf } from "../notice.ts";
-import { errorResult } from "../tool-registry.ts";
+import { errorResult } from "../tools/tool-registry.ts";
 import { preparedInput, recordCustom, recordMessage, recordQueued, recordResult } from "./answer.ts";
 import type { CompactionTriggers } from "./compaction-triggers.ts";
 import {

@@ -1,7 +1,6 @@
 import { duration } from "@bonsai-agent/messages/numbers";
 import type { NamedSecret } from "@bonsai-agent/models";
 import { z } from "zod";
-import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
 import {
   countLines,
   MAX_RESULT_BYTES,
@@ -14,6 +13,7 @@ import {
   truncationTo,
 } from "./result-text.ts";
 import { type ShellOutcome, shellCommand } from "./shell-command.ts";
+import { defineTool, type Tool, type ToolResult, toolInput } from "./tool-registry.ts";
 
 /** A day; timers cannot count further than 24 of them. */
 const MAX_TIMEOUT_SECONDS = 86_400;

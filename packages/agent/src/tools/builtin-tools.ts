@@ -1,13 +1,13 @@
 import type { NamedSecret } from "@bonsai-agent/models";
-import type { Tool } from "../tool-registry.ts";
 import { bashTool } from "./bash-tool.ts";
-import { editTool } from "./edit-tool.ts";
-import { findTool } from "./find-tool.ts";
-import { grepTool } from "./grep-tool.ts";
+import { editTool } from "./files/edit-tool.ts";
+import { readTool } from "./files/read-tool.ts";
+import { writeTool } from "./files/write-tool.ts";
 import { lsTool } from "./ls-tool.ts";
 import { type ConfirmPath, pathGuard } from "./path-guard.ts";
-import { readTool } from "./read-tool.ts";
-import { writeTool } from "./write-tool.ts";
+import { findTool } from "./search/find-tool.ts";
+import { grepTool } from "./search/grep-tool.ts";
+import type { Tool } from "./tool-registry.ts";
 
 /** What the built-in tools may do. */
 export interface BuiltinToolsOptions {

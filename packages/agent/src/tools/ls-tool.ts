@@ -2,7 +2,6 @@ import type { Dirent } from "node:fs";
 import { readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
 import { existingPath, type GuardedPath, type PathGuard } from "./path-guard.ts";
 import {
   errorCode,
@@ -12,6 +11,7 @@ import {
   type Truncation,
   truncationTo,
 } from "./result-text.ts";
+import { defineTool, type Tool, toolInput } from "./tool-registry.ts";
 
 /** A folder of more is a store of data, whose names tell little. */
 const DEFAULT_LIMIT = 500;

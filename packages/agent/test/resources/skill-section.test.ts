@@ -1,9 +1,9 @@
 import { homedir } from "node:os";
 import { byScript } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
+import { systemPrompt } from "../../src/prompt/system-prompt.ts";
 import { skillSection } from "../../src/resources/skill-section.ts";
 import type { Skill } from "../../src/resources/skills.ts";
-import { systemPrompt } from "../../src/system-prompt.ts";
 
 const skill = (name: string, description = `What ${name} does.`, more: Partial<Skill> = {}): Skill => ({
   name,

@@ -2,8 +2,8 @@ import { fileOperations } from "@bonsai-agent/compaction";
 import type { Message } from "@bonsai-agent/messages";
 import { emptyUsage } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import { ToolRegistry } from "../../src/tool-registry.ts";
 import { builtinTools } from "../../src/tools/builtin-tools.ts";
+import { ToolRegistry } from "../../src/tools/tool-registry.ts";
 import { textOf, toolFolder } from "./tool-folder.ts";
 
 const tools = builtinTools({ cwd: "/project", paths: { allow: [] }, bash: { timeoutSeconds: 60 } });

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { z } from "zod";
-import type { ToolResult } from "../../src/tool-registry.ts";
 import { type BuiltinToolsOptions, builtinTools } from "../../src/tools/builtin-tools.ts";
+import type { ToolResult } from "../../src/tools/tool-registry.ts";
 
 /** What one call of a tool is given beside its input. */
 export interface RunOptions {

@@ -1,6 +1,6 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { nearest } from "@bonsai-agent/messages/nearest";
-import { isReachable } from "../keys.ts";
+import { isReachable } from "../keys/keys.ts";
 import {
   type CatalogueModel,
   canThink,
@@ -10,7 +10,7 @@ import {
   type ThinkingLevel,
   thinkingLevels,
 } from "../model.ts";
-import { scenarioModel } from "../scenario-file.ts";
+import { scenarioModel } from "../scripted/scenario-file.ts";
 import {
   type AddedProvider,
   AddedProviders,

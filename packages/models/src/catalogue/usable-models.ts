@@ -1,4 +1,4 @@
-import { isReachable, type KeyFile, type KeyOrigin } from "../keys.ts";
+import { isReachable, type KeyFile, type KeyOrigin } from "../keys/keys.ts";
 import { type CatalogueModel, canThink, isLoopback, type ProviderConfig } from "../model.ts";
 import type { Catalogue } from "./catalogue.ts";
 import {

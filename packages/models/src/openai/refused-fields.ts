@@ -1,6 +1,6 @@
 import { jsonText } from "@bonsai-agent/messages";
+import { errorTexts } from "../failure/error-texts.ts";
 import { type CatalogueModel, type ModelCompat, referenceOf } from "../model.ts";
-import { errorTexts } from "../overflow/error-texts.ts";
 import { ProviderError } from "../provider.ts";
 import { openAiServer } from "./openai-servers.ts";
 

@@ -1,5 +1,5 @@
 import { type ImageContent, imageProblem, jsonText, type Message, shortened } from "@bonsai-agent/messages";
-import type { ModelFailure } from "../failure.ts";
+import type { ModelFailure } from "../failure/failure.ts";
 import { type CatalogueModel, referenceOf } from "../model.ts";
 import { imagesOf, withoutImages } from "./repair.ts";
 

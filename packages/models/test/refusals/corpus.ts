@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import type { FailureKind, ModelFailure } from "../../src/failure.ts";
+import { classifyFailure } from "../../src/failure/classify-failure.ts";
+import type { FailureKind, ModelFailure } from "../../src/failure/failure.ts";
 import { refusal } from "../../src/openai/openai-wire.ts";
-import { classifyFailure } from "../../src/overflow/classify-failure.ts";
 import { jsonOrText } from "../../src/wire.ts";
 
 /** What a refusal of the corpus is. */

@@ -1,0 +1,114 @@
+import { stat } from "node:fs/promises";
+import { isDeepStrictEqual } from "node:util";
+import type { AgentNotice } from "../notice.ts";
+import { importsIn } from "./instruction-imports.ts";
+import {
+  instructionPaths,
+  type ProjectInstruction,
+  type ProjectInstructionsOptions,
+  projectInstructions,
+} from "./project-instructions.ts";
+import { instructionSection, type PromptChange } from "./system-prompt.ts";
+
+/** Each is looked at before every request; of more, the first. */
+const MAX_NAMED = 100;
+
+/**
+ * Owner of the instructions of a session: they stand in the system prompt, which no compaction touches, and are read from
+ * disk again once one of their files has changed, come or gone.
+ */
+export class InstructionFiles {
+  readonly #options: ProjectInstructionsOptions;
+  readonly #onNotice: (notice: AgentNotice) => void;
+  #current: readonly ProjectInstruction[] = [];
+  /** What they name with `@`: a file that is not there can come. */
+  #named: readonly string[] = [];
+  /** What each path looked like before it was read, also of what was not there. */
+  #seen: ReadonlyMap<string, string> = new Map();
+
+  private constructor(options: ProjectInstructionsOptions, onNotice: (notice: AgentNotice) => void) {
+    this.#options = options;
+    this.#onNotice = onNotice;
+  }
+
+  /** @param onNotice gets what could not be read, then and later, and what changed */
+  static async open(
+    options: ProjectInstructionsOptions,
+    onNotice: (notice: AgentNotice) => void,
+  ): Promise<InstructionFiles> {
+    const files = new InstructionFiles(options, onNotice);
+    await files.#read(await files.#look());
+    for (const { problem } of files.#current) files.#notifyUnread(problem);
+    return files;
+  }
+
+  /** The most general first. */
+  get current(): readonly ProjectInstruction[] {
+    return this.#current;
+  }
+
+  /** Reads them again where one has changed: a look at each file, and no more where none has. @returns undefined for no change */
+  async renew(): Promise<PromptChange | undefined> {
+    const seen = await this.#look();
+    if (isDeepStrictEqual(seen, this.#seen)) return undefined;
+    const before = this.#current;
+    await this.#read(seen);
+    this.#notifyChanges(before);
+    const [from, to] = [instructionSection(before), instructionSection(this.#current)];
+    return from === to ? undefined : { from, to };
+  }
+
+  /** @param seen what is changed while it is read is read again the next time */
+  async #read(seen: ReadonlyMap<string, string>): Promise<void> {
+    this.#current = await projectInstructions(this.#options);
+    const named = this.#current.flatMap(({ text, path }) => importsIn(text, path));
+    this.#named = named.slice(0, MAX_NAMED);
+    // Files that others name are known only now.
+    const later = [...this.#current.map(({ path }) => path), ...this.#named].filter(
+      (path) => !seen.has(path),
+    );
+    this.#seen = new Map([...seen, ...(await looksOf(later))]);
+  }
+
+  async #look(): Promise<ReadonlyMap<string, string>> {
+    const read = this.#current.map(({ path }) => path);
+    const places = await instructionPaths(this.#options);
+    return looksOf([...new Set([...places, ...read, ...this.#named])]);
+  }
+
+  #notifyChanges(before: readonly ProjectInstruction[]): void {
+    const old = new Map(before.map((each) => [each.path, each]));
+    const now = new Set(this.#current.map(({ path }) => path));
+    const changed = this.#current.filter(({ path, text }) => text !== (old.get(path)?.text ?? ""));
+    const gone = before.filter(({ path, text }) => text !== "" && !now.has(path));
+    for (const { path, problem } of this.#current)
+      if (problem !== old.get(path)?.problem) this.#notifyUnread(problem);
+    const sentences = [
+      ...changed.map(({ path, text }) =>
+        text === "" ? `${path} is empty and no longer applies.` : `${path} was read again.`,
+      ),
+      ...gone.map(({ path }) => `${path} was removed and no longer applies.`),
+    ];
+    if (sentences.length === 0) return;
+    const message = `Instructions changed: ${sentences.join(" ")}`;
+    this.#onNotice({ level: "info", code: "instructions_changed", message });
+  }
+
+  #notifyUnread(message: string | undefined): void {
+    if (message !== undefined) this.#onNotice({ level: "warning", code: "instructions_unread", message });
+  }
+}
+
+async function looksOf(paths: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  return new Map(await Promise.all(paths.map(async (path) => [path, await lookOf(path)] as const)));
+}
+
+/** What changes with a file: of what a link leads to. */
+async function lookOf(path: string): Promise<string> {
+  try {
+    const { ino, size, mtimeMs, ctimeMs } = await stat(path);
+    return `${ino} ${size} ${mtimeMs} ${ctimeMs}`;
+  } catch (error) {
+    return String((error as NodeJS.ErrnoException).code);
+  }
+}

@@ -1,0 +1,184 @@
+import { textHead } from "@bonsai-agent/messages";
+import { z } from "zod";
+import { existingPath, type GuardedPath, type PathGuard } from "../path-guard.ts";
+import { shownBytes, shownCount, shownLines } from "../result-text.ts";
+import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
+import { applyChanges, planEdits, type TextChange, type TextEdit, type Tolerance } from "./edit-plan.ts";
+import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
+import { decodeText, encodeText, fileKind, HEAD_BYTES, openFile, type TextFormat } from "./open-file.ts";
+
+/** A larger file is data, better changed by a program; and the whole is held in memory a few times over. */
+const MAX_EDITED_BYTES = 10 << 20;
+/** Lines of the difference that the model is shown: it knows what it asked for. */
+const MAX_SHOWN_DIFF_LINES = 40;
+const MAX_SHOWN_DIFF_CHARS = 4_000;
+
+const edit = z.object({
+  oldText: z.string().describe("The text to replace, exactly as in the file; it must occur once."),
+  newText: z.string().describe("The replacement."),
+});
+
+const parameters = toolInput({
+  path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
+  // Some models write the list as a string of JSON.
+  edits: z
+    .preprocess(parsedList, z.array(edit))
+    .optional()
+    .describe(
+      "Several edits of the file in one call. Each applies to the current file; they must not overlap.",
+    ),
+  oldText: edit.shape.oldText.optional().describe("The text to replace, if the call has no edits."),
+  newText: edit.shape.newText.optional().describe("The replacement, if the call has no edits."),
+});
+
+type Input = z.output<typeof parameters>;
+
+/** What people and programs see of an edit. */
+interface EditDetails extends FileDiff {
+  path: string;
+  /** The difference as the program `patch` takes it, with the file's name; empty as `diff`. */
+  patch: string;
+}
+
+export function editTool(guard: PathGuard): Tool {
+  return defineTool({
+    name: "edit",
+    label: "Edit",
+    description:
+      "Replaces text in a text file. Copy each oldText exactly from the file, without line numbers. It must occur only once: add neighbouring lines until it does. If one edit fails, the call changes nothing.",
+    parameters,
+    async execute({ input, signal }) {
+      const edits = editsOf(input);
+      const file = await existingPath(guard, { toolName: "edit", path: input.path, access: "write", signal });
+      return inFileQueue(file.real, async () => {
+        signal.throwIfAborted();
+        return editFile(file, edits, signal);
+      });
+    },
+  });
+}
+
+function parsedList(value: unknown): unknown {
+  if (typeof value !== "string") return value;
+  try {
+    return JSON.parse(value);
+  } catch {
+    // Left to the schema, whose complaint names what was received.
+    return value;
+  }
+}
+
+function editsOf({ edits = [], oldText, newText }: Input): TextEdit[] {
+  if ((oldText === undefined) !== (newText === undefined)) {
+    throw new Error(
+      `${oldText === undefined ? "oldText" : "newText"} is missing: a single edit needs oldText and newText.`,
+    );
+  }
+  const single = oldText === undefined || newText === undefined ? [] : [{ oldText, newText }];
+  const all = [...edits, ...single];
+  if (all.length === 0) throw new Error("The call contains no edit. Give edits, or oldText and newText.");
+  return all.map((one) => ({ oldText: withLf(one.oldText), newText: withLf(one.newText) }));
+}
+
+async function editFile(
+  file: GuardedPath,
+  edits: readonly TextEdit[],
+  signal: AbortSignal,
+): Promise<ToolResult<EditDetails>> {
+  const { text, format } = await readWhole(file);
+  const before = withLf(text);
+  const { changes, tolerated } = planEdits(before, edits);
+  const after = applyChanges(before, changes);
+  signal.throwIfAborted();
+  await replaceFile(file, encodeText(applyChanges(text, inFileEndings(text, changes)), format));
+  const diff = fileDiff(before, after);
+  return {
+    content: [{ type: "text", text: report(file.shown, diff, { count: edits.length, tolerated }) }],
+    details: { path: file.shown, ...diff, patch: patchOf(file.shown, diff) },
+  };
+}
+
+function patchOf(shown: string, { diff }: FileDiff): string {
+  return diff === "" ? "" : `--- ${shown}\n+++ ${shown}\n${diff}`;
+}
+
+async function readWhole(file: GuardedPath): Promise<{ text: string; format: TextFormat }> {
+  const { handle, stats } = await openFile(file);
+  try {
+    if (stats.size > MAX_EDITED_BYTES) {
+      throw new Error(
+        `${file.shown} has ${shownBytes(stats.size)}; edit accepts files up to ${shownBytes(MAX_EDITED_BYTES)}. Change it with a program in bash.`,
+      );
+    }
+    const bytes = await handle.readFile();
+    const kind = await fileKind(bytes.subarray(0, HEAD_BYTES));
+    if (kind.kind !== "text") {
+      const what = kind.kind === "image" ? kind.mimeType : kind.what;
+      throw new Error(
+        `${file.shown} is not text: ${what}, ${shownBytes(stats.size)}. edit changes text files only.`,
+      );
+    }
+    return { text: decoded(file, bytes, kind), format: kind };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** What cannot be read without loss cannot be written back without loss. */
+function decoded({ shown }: GuardedPath, bytes: Buffer, format: TextFormat): string {
+  const refusal = `${shown} is not valid UTF-8 or UTF-16, and editing would damage it. Convert it first, for instance with iconv in bash.`;
+  if (format.encoding === "windows-1252") throw new Error(refusal);
+  try {
+    return decodeText(bytes, format);
+  } catch (cause) {
+    throw new Error(refusal, { cause });
+  }
+}
+
+function report(
+  shown: string,
+  diff: FileDiff,
+  { count, tolerated }: { count: number; tolerated: readonly Tolerance[] },
+): string {
+  const made = count === 1 ? "1 edit" : `${count} edits`;
+  const notes =
+    tolerated.length === 0 ? [] : [`(oldText was not exact; ignored differences: ${tolerated.join("; ")}.)`];
+  const heading = `Edited ${shown}: ${made}, ${shownLines(diff.added)} added, ${shownCount(diff.removed)} removed.`;
+  return [heading, ...notes, shownDiff(diff.diff)].join("\n").trimEnd();
+}
+
+function shownDiff(diff: string): string {
+  const lines = diff.trimEnd().split("\n");
+  const short = textHead(lines.slice(0, MAX_SHOWN_DIFF_LINES).join("\n"), MAX_SHOWN_DIFF_CHARS);
+  return short.length < diff.trimEnd().length ? `${short}\n… (the diff is cut here)` : short;
+}
+
+function withLf(text: string): string {
+  return text.replaceAll("\r\n", "\n");
+}
+
+/**
+ * Changes of the text with `\n` as changes of the text as it stands in the file. What is put in gets the line ends of
+ * what it replaces, else those that most lines have; all other lines keep theirs.
+ */
+function inFileEndings(text: string, changes: readonly TextChange[]): TextChange[] {
+  // Where, in the text with `\n`, a `\r` was taken out.
+  const removed = Array.from(text.matchAll(/\r\n/g), ({ index }, before) => index - before);
+  const isCrlfFile = removed.length * 2 > text.split("\n").length - 1;
+  let passed = 0;
+  const inFile = (position: number) => {
+    while (passed < removed.length && removed[passed]! < position) passed += 1;
+    return position + passed;
+  };
+  return changes.map((change) => {
+    const start = inFile(change.start);
+    const end = inFile(change.end);
+    const replaced = text.slice(start, end);
+    const isCrlf = replaced.includes("\n") ? replaced.includes("\r\n") : isCrlfFile;
+    return {
+      start,
+      end,
+      replacement: isCrlf ? change.replacement.replaceAll("\n", "\r\n") : change.replacement,
+    };
+  });
+}

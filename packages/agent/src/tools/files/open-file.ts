@@ -1,0 +1,155 @@
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, open, stat } from "node:fs/promises";
+import { type GuardedPath, refuseMoved } from "../path-guard.ts";
+import { fileProblem } from "../result-text.ts";
+
+export interface OpenedFile {
+  handle: FileHandle;
+  stats: Stats;
+}
+
+/** Opens a regular file for reading. A pipe or a device is refused before it can hang or flood. */
+export async function openFile({ real, shown }: GuardedPath): Promise<OpenedFile> {
+  try {
+    refuseOthers(shown, await stat(real));
+    // Without waiting: what was a file a moment ago could be a pipe by now.
+    const handle = await open(real, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+    try {
+      await refuseMoved(real);
+      const stats = await handle.stat();
+      refuseOthers(shown, stats);
+      return { handle, stats };
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  } catch (error) {
+    throw error instanceof WrongKind ? error : fileProblem("Reading", shown, error);
+  }
+}
+
+class WrongKind extends Error {}
+
+function refuseOthers(shown: string, stats: Stats): void {
+  if (stats.isFile()) return;
+  if (stats.isDirectory()) throw new WrongKind(`${shown} is a folder. Use ls to list it.`);
+  const kind = stats.isFIFO() ? "a named pipe" : stats.isSocket() ? "a socket" : "a device";
+  throw new WrongKind(`${shown} is ${kind}, not a file. Only regular files can be read and edited.`);
+}
+
+/** The first bytes of a file. */
+export async function fileHead(handle: FileHandle, bytes: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytes), 0, bytes, 0);
+  return buffer.subarray(0, bytesRead);
+}
+
+/** Enough for every signature, and for a fair look at whether it is text. */
+export const HEAD_BYTES = 4_100;
+
+/** What providers take. */
+const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
+
+type FileKind =
+  | ({ kind: "text" } & TextFormat)
+  | { kind: "image"; mimeType: string }
+  | { kind: "binary"; what: string };
+
+/** Tells by the first bytes; a file's name says nothing. */
+export async function fileKind(head: Buffer): Promise<FileKind> {
+  const marked = formatOfBom(head);
+  if (marked !== undefined) return { kind: "text", ...marked };
+  const isPlain = !head.includes(0) && isUtf8(head);
+  if (isPlain && !head.subarray(0, 5).equals(Buffer.from("%PDF-"))) {
+    return { kind: "text", encoding: "utf-8", bomBytes: 0 };
+  }
+  const mimeType = await signature(head);
+  if (mimeType !== undefined) {
+    return imageTypes.includes(mimeType) ? { kind: "image", mimeType } : { kind: "binary", what: mimeType };
+  }
+  const utf16 = unmarkedUtf16(head);
+  if (utf16 !== undefined) return { kind: "text", ...utf16 };
+  if (isWestern(head)) return { kind: "text", encoding: "windows-1252", bomBytes: 0 };
+  return { kind: "binary", what: "unknown binary data" };
+}
+
+/** Loaded when a file is not plainly text: most never need it. */
+async function signature(head: Buffer): Promise<string | undefined> {
+  const { fileTypeFromBuffer } = await import("file-type");
+  const type = await fileTypeFromBuffer(head);
+  return type?.mime;
+}
+
+/** Text of the time before UTF-8: no control characters but those that lay a text out. */
+function isWestern(head: Buffer): boolean {
+  return head.every((byte) => byte >= 0x20 || byte === 9 || byte === 10 || byte === 12 || byte === 13);
+}
+
+/** Maximum shares of NULs and of other control characters in a text. */
+const MAX_NUL_SHARE = 0.3;
+const MAX_CONTROL_SHARE = 0.005;
+
+/** True for text that contains NULs, such as a log or a list of names. */
+export function isTextWithNuls(bytes: Buffer): boolean {
+  let nuls = 0;
+  let controls = 0;
+  for (const byte of bytes) {
+    if (byte === 0) nuls += 1;
+    else if (byte < 32 && (byte < 7 || byte > 13) && byte !== 27) controls += 1;
+  }
+  return nuls <= bytes.length * MAX_NUL_SHARE && controls <= bytes.length * MAX_CONTROL_SHARE;
+}
+
+type TextEncoding = "utf-8" | "utf-16le" | "utf-16be" | "windows-1252";
+
+/** How a text file is written. */
+export interface TextFormat {
+  encoding: TextEncoding;
+  /** Length of the byte-order mark; 0 without one. */
+  bomBytes: number;
+}
+
+/** What a byte-order mark says. */
+export function formatOfBom(head: Buffer): TextFormat | undefined {
+  if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return { encoding: "utf-8", bomBytes: 3 };
+  if (head[0] === 0xff && head[1] === 0xfe) return { encoding: "utf-16le", bomBytes: 2 };
+  if (head[0] === 0xfe && head[1] === 0xff) return { encoding: "utf-16be", bomBytes: 2 };
+  return undefined;
+}
+
+/**
+ * UTF-16 without a mark, told by where the zeros stand: Western text has one in every second byte and, unlike
+ * binary data, hardly any in the other.
+ */
+export function unmarkedUtf16(head: Buffer): TextFormat | undefined {
+  const pairs = head.length >> 1;
+  if (pairs < 2) return undefined;
+  const zeros = [0, 0];
+  for (let at = 0; at < pairs * 2; at += 1) if (head[at] === 0) zeros[at & 1]! += 1;
+  const [even, odd] = zeros as [number, number];
+  if (odd > pairs * 0.7 && even < pairs * 0.05) return { encoding: "utf-16le", bomBytes: 0 };
+  if (even > pairs * 0.7 && odd < pairs * 0.05) return { encoding: "utf-16be", bomBytes: 0 };
+  return undefined;
+}
+
+/** Whether it is UTF-8; a character cut off at the end is no fault, for the head of a file may end anywhere. */
+function isUtf8(head: Buffer): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The text without its mark. Throws a TypeError at bytes that the encoding does not have. */
+export function decodeText(bytes: Buffer, { encoding, bomBytes }: TextFormat): string {
+  return new TextDecoder(encoding, { fatal: true, ignoreBOM: true }).decode(bytes.subarray(bomBytes));
+}
+
+/** The bytes of a text, with the mark again where there was one. Windows-1252 is never written. */
+export function encodeText(text: string, { encoding, bomBytes }: TextFormat): Buffer {
+  const marked = bomBytes > 0 ? `\ufeff${text}` : text;
+  if (encoding === "utf-16le") return Buffer.from(marked, "utf16le");
+  if (encoding === "utf-16be") return Buffer.from(marked, "utf16le").swap16();
+  return Buffer.from(marked);
+}

@@ -1,0 +1,109 @@
+import { stat } from "node:fs/promises";
+import { isAbsolute, join, sep } from "node:path";
+import { z } from "zod";
+import { existingPath, type PathGuard } from "../path-guard.ts";
+import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "../result-text.ts";
+import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
+import { FolderWalk, gapNotes, withLiteralSegments } from "./folder-walk.ts";
+import { globMatcher } from "./glob-matcher.ts";
+
+/** About 10,000 tokens of paths: who needs more is better served by a narrower glob. */
+const DEFAULT_LIMIT = 1_000;
+
+const parameters = toolInput({
+  pattern: z
+    .string()
+    .min(1)
+    .describe('A glob, such as "*.test.ts" for names anywhere or "src/**/*.json" for paths.'),
+  path: z.string().min(1).optional().describe("The folder to search. Default: the working folder."),
+  limit: z.int().min(1).optional().describe(`How many paths to return. Default ${DEFAULT_LIMIT}.`),
+});
+
+export function findTool(guard: PathGuard): Tool {
+  return defineTool({
+    name: "find",
+    label: "Find",
+    description:
+      "Finds files and folders by a glob, sorted by name. Skips files ignored by .gitignore, unless path is inside an ignored folder.",
+    parameters,
+    async execute({ input: { pattern, path = ".", limit = DEFAULT_LIMIT }, signal }) {
+      const folder = await existingPath(guard, { toolName: "find", path, access: "read", signal });
+      if (!(await stat(folder.real)).isDirectory())
+        throw new Error(`${folder.shown} is a file. find needs a folder.`);
+      const wanted = await withLiteralSegments(relativePattern(pattern, folder.real), folder.real);
+      const walk = new FolderWalk({ folder: folder.real, signal });
+      const found = await collect(walk, { pattern: wanted, shown: folder.shown, limit });
+      const text = [...listing({ ...found, pattern, shown: folder.shown }), ...gapNotes(walk.gaps)].join(
+        "\n",
+      );
+      return {
+        content: [{ type: "text", text }],
+        details: detailsOf(found, limit),
+      };
+    },
+  });
+}
+
+/** Globs are matched against paths below the folder. */
+function relativePattern(pattern: string, folder: string): string {
+  if (!isAbsolute(pattern)) return pattern;
+  if (pattern.startsWith(`${folder}${sep}`)) return `./${pattern.slice(folder.length + 1)}`;
+  throw new Error(`The pattern ${pattern} is absolute. Give the folder as path and the rest as pattern.`);
+}
+
+interface Found {
+  paths: string[];
+  count: number;
+  /** Of all paths, one a line. */
+  bytes: number;
+}
+
+/** What people and programs see of a search. */
+interface FindDetails {
+  found: number;
+  shown: number;
+  /** The limit, where there are more. */
+  resultLimitReached?: number;
+  truncation?: Truncation;
+}
+
+function detailsOf({ paths, count, bytes }: Found, limit: number): FindDetails {
+  const details: FindDetails = { found: count, shown: paths.length };
+  if (count === paths.length) return details;
+  if (paths.length === limit) return { ...details, resultLimitReached: limit };
+  return {
+    ...details,
+    truncation: truncationTo(paths.join("\n"), { totalLines: Math.min(count, limit), totalBytes: bytes }),
+  };
+}
+
+async function collect(
+  walk: FolderWalk,
+  { pattern, shown, limit }: { pattern: string; shown: string; limit: number },
+): Promise<Found> {
+  const isWanted = globMatcher(pattern.replace(/\/$/, ""));
+  const wantsFolder = pattern.endsWith("/");
+  const paths: string[] = [];
+  let count = 0;
+  let bytes = 0;
+  for await (const { path, kind } of walk.entries()) {
+    if (!isWanted(path) || (wantsFolder && kind !== "folder")) continue;
+    count += 1;
+    const line = `${shown === "." ? path : join(shown, path)}${kind === "folder" ? "/" : ""}`;
+    bytes += Buffer.byteLength(line) + 1;
+    if (paths.length < limit && bytes <= MAX_RESULT_BYTES) paths.push(line);
+  }
+  return { paths, count, bytes };
+}
+
+function listing({ paths, count, pattern, shown }: Found & { pattern: string; shown: string }): string[] {
+  if (count === 0) {
+    const hint = /[*?[{]/.test(pattern) ? "" : ` Try "*${pattern}*".`;
+    return [`Nothing matches ${pattern} in ${shown === "." ? "the working folder" : shown}.${hint}`];
+  }
+  if (count === paths.length) return paths;
+  return [
+    ...paths,
+    `[${shownCount(count - paths.length)} more. Narrow the pattern or the path, or raise limit.]`,
+  ];
+}

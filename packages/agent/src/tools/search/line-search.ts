@@ -1,0 +1,284 @@
+import { once } from "node:events";
+import { readFile, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { Worker } from "node:worker_threads";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { counted } from "@bonsai-agent/messages/numbers";
+import { formatOfBom, isTextWithNuls } from "../files/open-file.ts";
+import { shownBytes, shownCount } from "../result-text.ts";
+import { FolderWalk, gapNotes } from "./folder-walk.ts";
+import { globMatcher } from "./glob-matcher.ts";
+
+/** A line that a search found, or one beside it. */
+export interface SearchedLine {
+  /** Relative to where the search began, with `/`. */
+  path: string;
+  /** From 1; absent where a search could not tell. */
+  line: number | undefined;
+  text: string;
+  /** Where in it the first match begins; absent in a line that is only context. */
+  matchAt?: number | undefined;
+}
+
+export interface LineSearchOptions {
+  /** A folder, or one file. */
+  root: string;
+  isFolder: boolean;
+  /** A regular expression, unless literal. */
+  pattern: string;
+  isLiteral: boolean;
+  ignoresCase: boolean;
+  glob?: string | undefined;
+  contextLines: number;
+  signal: AbortSignal;
+  /** Called with what the search could not cover, a sentence each. */
+  onNote: (note: string) => void;
+}
+
+/** Lines in the order of paths and numbers. Whoever has enough stops asking. */
+export type LineSearch = (options: LineSearchOptions) => AsyncIterable<SearchedLine>;
+
+/** Files are searched in memory. */
+const MAX_FILE_BYTES = 50 << 20;
+/** An expression is no text to search for whole passages with. */
+const MAX_PATTERN_CHARS = 50_000;
+
+/**
+ * Searches without any program: for machines that have no ripgrep. Finds the same but for words: `\b` and `\w` know only
+ * ASCII here.
+ */
+export const scriptSearch: LineSearch = async function* search(options) {
+  const { signal, contextLines } = options;
+  const worker = new ExpressionWorker(expressionOf(options));
+  let binaryFiles = 0;
+  try {
+    for await (const path of filesOf(options)) {
+      signal.throwIfAborted();
+      const text = await textOf(path, options, () => (binaryFiles += 1));
+      if (text === undefined) continue;
+      const found = await worker.search({ text, name: path, signal });
+      if (found.size > 0) yield* withContext({ path, lines: text.split(/\r?\n/), found, contextLines });
+    }
+    if (binaryFiles > 0) options.onNote(`[Not searched: ${counted(binaryFiles, "binary file")}.]`);
+  } finally {
+    worker.close();
+  }
+};
+
+function expressionOf({ pattern, isLiteral, ignoresCase }: LineSearchOptions): RegExp {
+  if (pattern.length > MAX_PATTERN_CHARS) {
+    throw new Error(
+      `The pattern has ${shownCount(pattern.length)} characters; the maximum is ${shownCount(MAX_PATTERN_CHARS)}. Search for a part of it.`,
+    );
+  }
+  // As ripgrep writes it.
+  const inline = isLiteral ? null : /^\(\?i\)/.exec(pattern);
+  const source = isLiteral
+    ? pattern.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&")
+    : pattern.slice(inline?.[0].length ?? 0).replaceAll("(?P<", "(?<");
+  const flags = `${ignoresCase || inline !== null ? "i" : ""}${/\\p\{/i.test(source) ? "u" : ""}`;
+  try {
+    return new RegExp(source, flags);
+  } catch (cause) {
+    throw new Error(
+      `Invalid pattern ${JSON.stringify(pattern)}: ${(cause as Error).message}. Set literal to search for plain text.`,
+      { cause },
+    );
+  }
+}
+
+async function* filesOf({ root, isFolder, glob, signal, onNote }: LineSearchOptions): AsyncGenerator<string> {
+  if (!isFolder) {
+    yield basename(root);
+    return;
+  }
+  const walk = new FolderWalk({ folder: root, signal });
+  const isWanted = glob === undefined ? () => true : globMatcher(glob);
+  for await (const { path, kind } of walk.entries()) if (kind === "file" && isWanted(path)) yield path;
+  gapNotes(walk.gaps).forEach(onNote);
+}
+
+/** Undefined for what is no text. */
+async function textOf(
+  path: string,
+  { root, isFolder, onNote }: LineSearchOptions,
+  onBinary: () => void,
+): Promise<string | undefined> {
+  const file = join(isFolder ? root : dirname(root), path);
+  try {
+    const stats = await stat(file);
+    // What was a file when it was listed could be a pipe by now.
+    if (!stats.isFile()) throw new Error("it is not a regular file");
+    const { size } = stats;
+    if (size > MAX_FILE_BYTES) {
+      onNote(`[${path} was not searched: it has ${shownBytes(size)}.]`);
+      return undefined;
+    }
+    const bytes = await readFile(file);
+    const format = formatOfBom(bytes);
+    if (format === undefined && bytes.includes(0) && !isTextWithNuls(bytes)) {
+      onBinary();
+      return undefined;
+    }
+    const text = new TextDecoder(format?.encoding).decode(bytes);
+    return text.replace(/\r?\n$/, "");
+  } catch (error) {
+    onNote(`[${path} was not searched: ${(error as Error).message}.]`);
+    return undefined;
+  }
+}
+
+interface FileMatches {
+  path: string;
+  lines: readonly string[];
+  found: LineMatches;
+  contextLines: number;
+}
+
+function* withContext({ path, lines, found, contextLines }: FileMatches): Generator<SearchedLine> {
+  let next = 0;
+  for (const index of found.keys()) {
+    const last = Math.min(lines.length - 1, index + contextLines);
+    for (let at = Math.max(next, index - contextLines); at <= last; at += 1) {
+      const matchAt = found.get(at);
+      yield { path, line: at + 1, text: lines[at]!, ...(matchAt === undefined ? {} : { matchAt }) };
+    }
+    next = Math.max(next, last + 1);
+  }
+}
+
+/** A pattern that takes longer on one file, or on some texts, goes round in circles. */
+const MAX_FILE_MS = 2_000;
+
+/** What a search looks for: the parts of a regular expression. */
+interface Expression {
+  source: string;
+  flags: string;
+}
+
+/** By the number of a line, from 0: where in it the first match begins. */
+type LineMatches = ReadonlyMap<number, number>;
+
+/** By the number of a text, from 0: where in it the first match stands. */
+type TextMatches = ReadonlyMap<number, { start: number; end: number }>;
+
+interface Answer {
+  /** The number of a line or text, then where in it a match begins, and where it ends: three by three. */
+  found?: number[];
+  problem?: string;
+}
+
+/** Runs in the worker. As text, for the published command is one file and what builds it may not rewrite this. */
+const WORKER = `
+const { parentPort, workerData } = require("node:worker_threads");
+const expression = new RegExp(workerData.source, workerData.flags);
+parentPort.on("message", (given) => {
+  try {
+    const found = [];
+    const texts = typeof given === "string" ? given.split(/\\r?\\n/) : given;
+    for (const [number, text] of texts.entries()) {
+      const match = expression.exec(text);
+      if (match !== null) found.push(number, match.index, match.index + match[0].length);
+    }
+    parentPort.postMessage({ found });
+  } catch (error) {
+    parentPort.postMessage({ problem: error.message });
+  }
+});
+`;
+
+/**
+ * Looks for a regular expression in a thread of its own: one that goes round in circles cannot be broken off where it
+ * runs, and nothing else would run meanwhile, neither keys nor signals.
+ */
+export class ExpressionWorker {
+  readonly #expression: Expression;
+  #worker: Worker | undefined;
+
+  constructor(expression: Expression) {
+    this.#expression = expression;
+  }
+
+  /**
+   * The lines of a text that match. An abort ends it at once.
+   * @param name what the text is, for errors
+   * @throws BonsaiError `expression_too_slow` for one that takes longer than two seconds; an Error for what is no
+   * expression; the signal's reason
+   */
+  async search({
+    text,
+    name,
+    signal,
+  }: {
+    text: string;
+    name: string;
+    signal: AbortSignal;
+  }): Promise<LineMatches> {
+    const matches = new Map<number, number>();
+    const found = await this.#ask(text, { name, signal });
+    for (let at = 0; at < found.length; at += 3) matches.set(found[at]!, found[at + 1]!);
+    return matches;
+  }
+
+  /** The same of whole texts, in which a match may go over several lines. @throws as `search` */
+  async find({
+    texts,
+    name,
+    signal,
+  }: {
+    texts: readonly string[];
+    name: string;
+    signal: AbortSignal;
+  }): Promise<TextMatches> {
+    const matches = new Map<number, { start: number; end: number }>();
+    const found = await this.#ask(texts, { name, signal });
+    for (let at = 0; at < found.length; at += 3)
+      matches.set(found[at]!, { start: found[at + 1]!, end: found[at + 2]! });
+    return matches;
+  }
+
+  async #ask(
+    given: string | readonly string[],
+    { name, signal }: { name: string; signal: AbortSignal },
+  ): Promise<readonly number[]> {
+    signal.throwIfAborted();
+    const worker = this.#running();
+    const limit = AbortSignal.timeout(MAX_FILE_MS);
+    const answered = once(worker, "message", { signal: AbortSignal.any([signal, limit]) });
+    worker.postMessage(given);
+    try {
+      const [{ found = [], problem }] = (await answered) as [Answer];
+      if (problem !== undefined) throw new Error(problem);
+      return found;
+    } catch (cause) {
+      this.close();
+      signal.throwIfAborted();
+      throw limit.aborted ? tooSlow(this.#expression, { name, cause }) : cause;
+    }
+  }
+
+  /** Ends the thread, whatever it does. */
+  close(): void {
+    void this.#worker?.terminate();
+    this.#worker = undefined;
+  }
+
+  #running(): Worker {
+    if (this.#worker !== undefined) return this.#worker;
+    const { source, flags } = this.#expression;
+    const worker = new Worker(WORKER, { eval: true, workerData: { source, flags }, execArgv: [] });
+    // One that comes while nobody waits is thrown by the next search.
+    worker.on("error", () => {});
+    this.#worker = worker;
+    return worker;
+  }
+}
+
+function tooSlow({ source }: Expression, { name, cause }: { name: string; cause: unknown }): BonsaiError {
+  return new BonsaiError({
+    code: "expression_too_slow",
+    message: `The pattern ${JSON.stringify(source)} takes too long on ${name}: more than ${MAX_FILE_MS / 1000} seconds. Write it without nested repetitions, or search for plain text.`,
+    hint: "A repetition inside a repetition, like (a+)+, tries every way to split the text.",
+    cause,
+  });
+}

@@ -1,0 +1,217 @@
+import type { ChildProcess } from "node:child_process";
+import { once } from "node:events";
+import { open } from "node:fs/promises";
+import { basename, dirname, join, sep } from "node:path";
+import type { Readable } from "node:stream";
+import { textHead } from "@bonsai-agent/messages";
+import { fileHead, formatOfBom, isTextWithNuls } from "../files/open-file.ts";
+import { startProcess } from "../process.ts";
+import { globMatcher } from "./glob-matcher.ts";
+import type { LineSearch, LineSearchOptions, SearchedLine } from "./line-search.ts";
+
+/** The same as for the search without ripgrep. */
+const MAX_FILE_SIZE = "50M";
+/** It repeats each match of a line: one minified line, searched for one letter, is half a gigabyte of them. */
+const MAX_ROW_BYTES = 16 << 20;
+/** Bytes at the start of a file that decide whether it is text or binary data. */
+const MAX_JUDGED_BYTES = 64 << 10;
+/** Of its complaints, enough to see what is wrong. */
+const MAX_COMPLAINT_CHARS = 600;
+
+/** Searches with ripgrep, whose program is given. */
+export function ripgrepSearch(program: string): LineSearch {
+  return async function* search(options) {
+    const { root, isFolder, signal } = options;
+    signal.throwIfAborted();
+    const child = await startProcess({
+      command: program,
+      args: argumentsFor(options),
+      cwd: isFolder ? root : dirname(root),
+      stdio: ["ignore", "pipe", "pipe"],
+      windowsHide: true,
+    });
+    const stop = () => child.kill("SIGKILL");
+    signal.addEventListener("abort", stop);
+    const complaint = collected(child);
+    const closed = once(child, "close");
+    try {
+      signal.throwIfAborted();
+      yield* searchedLines(child, options);
+      const [code] = await closed;
+      signal.throwIfAborted();
+      if (code === 2) report(complaint(), options);
+    } finally {
+      signal.removeEventListener("abort", stop);
+      stop();
+    }
+  };
+}
+
+async function* searchedLines(child: ChildProcess, options: LineSearchOptions): AsyncGenerator<SearchedLine> {
+  const isWanted = pathFilter(options);
+  let latest: { path: string; isBinary: boolean } | undefined;
+  for await (const { text, isCut } of boundedLines(child.stdout!, MAX_ROW_BYTES)) {
+    const line = isCut ? tooLongLine(text) : searchedLine(text);
+    if (line === undefined || !isWanted(line.path)) continue;
+    if (latest?.path !== line.path) {
+      latest = { path: line.path, isBinary: await isBinary(line.path, options) };
+      if (latest.isBinary)
+        options.onNote(`[Not shown: the matches in ${line.path}, which is a binary file.]`);
+    }
+    if (!latest.isBinary) yield line;
+  }
+}
+
+/** Decides instead of ripgrep, which stops at the first NUL of a text. */
+async function isBinary(path: string, { root, isFolder }: LineSearchOptions): Promise<boolean> {
+  // The file was removed after the search: show the found line.
+  const handle = await open(isFolder ? join(root, path) : root).catch(() => undefined);
+  if (handle === undefined) return false;
+  try {
+    const head = await fileHead(handle, MAX_JUDGED_BYTES);
+    return formatOfBom(head) === undefined && head.includes(0) && !isTextWithNuls(head);
+  } finally {
+    await handle.close();
+  }
+}
+
+function argumentsFor({
+  root,
+  isFolder,
+  pattern,
+  isLiteral,
+  ignoresCase,
+  glob,
+  contextLines,
+}: LineSearchOptions): string[] {
+  return [
+    "--json",
+    "--no-config",
+    "--text",
+    "--hidden",
+    "--no-require-git",
+    "--sort=path",
+    `--max-filesize=${MAX_FILE_SIZE}`,
+    "--glob=!.git",
+    ...(isLiteral ? ["--fixed-strings"] : []),
+    ...(ignoresCase ? ["--ignore-case"] : []),
+    ...(contextLines > 0 ? [`--context=${contextLines}`] : []),
+    ...(glob === undefined ? [] : globArguments(glob)),
+    `--regexp=${pattern}`,
+    "--",
+    isFolder ? "./" : basename(root),
+  ];
+}
+
+/**
+ * Passes the name as a file type: a glob would include files that .gitignore excludes. The type has a wildcard for each
+ * part that ripgrep reads in another way, so it only skips files early; `pathFilter` checks the results.
+ */
+function globArguments(glob: string): string[] {
+  const name = glob.slice(glob.lastIndexOf("/") + 1).replaceAll(/\\./g, "?");
+  if (glob.startsWith("!") || name === "" || name === "**") return [];
+  if (name !== glob && /[{}]/.test(name)) return [];
+  const classes = name.replace(/\[.*\]|[[\]]/, "*");
+  const isChoice = /^[^{}]*(?:\{[^{},]*,[^{}]*\}[^{}]*)*$/.test(classes);
+  const wide = isChoice ? classes : classes.replace(/\{.*\}|[{}]/, "*");
+  const itself = name.replaceAll(/[[\]{}]/g, "?");
+  return [...new Set([wide, itself])].map((each) => `--type-add=wanted:${each}`).concat("--type=wanted");
+}
+
+function pathFilter({ glob, isFolder }: LineSearchOptions): (path: string) => boolean {
+  return isFolder && glob !== undefined ? globMatcher(glob) : () => true;
+}
+
+type Text = { text: string } | { bytes: string };
+
+interface Row {
+  type: string;
+  data: { path: Text; lines: Text; line_number: number; submatches: { start: number }[] };
+}
+
+function searchedLine(row: string): SearchedLine | undefined {
+  const { type, data } = JSON.parse(row) as Row;
+  if (type !== "match" && type !== "context") return undefined;
+  const text = textOf(data.lines).replace(/\r?\n$/, "");
+  const startByte = data.submatches[0]?.start;
+  const matchAt = startByte === undefined ? 0 : Buffer.from(text).subarray(0, startByte).toString().length;
+  return { path: pathOf(data.path), line: data.line_number, text, ...(type === "match" ? { matchAt } : {}) };
+}
+
+/** Of a row whose end is missing: the path comes first, the number behind the text. */
+function tooLongLine(row: string): SearchedLine | undefined {
+  const path = /^\{"type":"match","data":\{"path":(\{[^}]*\}),/.exec(row)?.[1];
+  if (path === undefined) return undefined;
+  const line = /\},"line_number":(\d+),/.exec(row)?.[1];
+  return {
+    path: pathOf(JSON.parse(path) as Text),
+    line: line === undefined ? undefined : Number(line),
+    text: "[matches, but is too long to show. Search for a rarer part of it]",
+    matchAt: 0,
+  };
+}
+
+function pathOf(text: Text): string {
+  return textOf(text).replaceAll(sep, "/").replace(/^\.\//, "");
+}
+
+function textOf(text: Text): string {
+  return "text" in text ? text.text : Buffer.from(text.bytes, "base64").toString();
+}
+
+function collected(child: ChildProcess): () => string {
+  let complaint = "";
+  child.stderr!.setEncoding("utf8").on("data", (text: string) => {
+    if (complaint.length < MAX_COMPLAINT_CHARS) complaint += text;
+  });
+  return () => textHead(complaint.trim(), MAX_COMPLAINT_CHARS);
+}
+
+/** A wrong pattern ends the search; a file that could not be read is only noted. */
+function report(complaint: string, { pattern, glob, onNote }: LineSearchOptions): void {
+  if (complaint.startsWith("regex")) {
+    throw new Error(
+      `Invalid pattern ${JSON.stringify(pattern)}: ${complaint}\nSet literal to search for plain text.`,
+    );
+  }
+  if (complaint.startsWith("error parsing glob")) {
+    throw new Error(`Invalid glob ${JSON.stringify(glob)}: ${complaint}`);
+  }
+  onNote(`[ripgrep reported: ${complaint}]`);
+}
+
+/** A line without its end; of one beyond the bound only the beginning. */
+interface BoundedLine {
+  text: string;
+  isCut: boolean;
+}
+
+/** The lines of a stream, of which none can fill the memory. */
+async function* boundedLines(stream: Readable, maxLineBytes: number): AsyncGenerator<BoundedLine> {
+  let pieces: Buffer[] = [];
+  let heldBytes = 0;
+  let isCut = false;
+  const hold = (piece: Buffer) => {
+    const fitting = piece.subarray(0, maxLineBytes - heldBytes);
+    isCut ||= fitting.length < piece.length;
+    heldBytes += fitting.length;
+    if (fitting.length > 0) pieces.push(fitting);
+  };
+  const take = (): BoundedLine => {
+    const line = { text: Buffer.concat(pieces).toString(), isCut };
+    pieces = [];
+    heldBytes = 0;
+    isCut = false;
+    return line;
+  };
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    let from = 0;
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+      hold(chunk.subarray(from, at));
+      yield take();
+      from = at + 1;
+    }
+    hold(chunk.subarray(from));
+  }
+  if (heldBytes > 0) yield take();
+}

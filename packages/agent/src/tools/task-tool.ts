@@ -1,0 +1,280 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileOperations } from "@bonsai-agent/compaction";
+import { Lifecycle } from "@bonsai-agent/lifecycle";
+import {
+  addUsage,
+  callText,
+  emptyUsage,
+  type Message,
+  messageText,
+  type Usage,
+} from "@bonsai-agent/messages";
+import { count } from "@bonsai-agent/messages/numbers";
+import { type ChangedLines, createSession, type Entry, type Session } from "@bonsai-agent/session";
+import { z } from "zod";
+import { type LifecycleEvents, lifecycleEventRules } from "../lifecycle.ts";
+import { changedFiles } from "../listing/changed-files.ts";
+import type { RunResult } from "../run/input.ts";
+import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tool-registry.ts";
+
+/** What the task tool needs of an agent. */
+export interface SubAgent {
+  /** As `Agent.prompt`. */
+  prompt(text: string): Promise<RunResult>;
+  /** As `Agent.abort`. */
+  abort(): Promise<void>;
+  /** As `Agent.close`. */
+  close(): Promise<void>;
+}
+
+/** What the tool `task` works with. */
+export interface TaskToolOptions {
+  /** The parent's: the sub-agents' sessions lie beside it. */
+  session: Session;
+  /** The parent's: its guards watch over the sub-agents too. */
+  lifecycle: Lifecycle<LifecycleEvents>;
+  /**
+   * Opens an agent that works in this session, with this lifecycle: with the parent's model as it is now, the same
+   * tools without this one, and `isSubAgent`.
+   */
+  startAgent(own: { session: Session; lifecycle: Lifecycle<LifecycleEvents> }): Promise<SubAgent> | SubAgent;
+}
+
+const parameters = z.object({
+  description: z.string().min(1).describe("The task in three to eight words, shown to the user."),
+  prompt: z
+    .string()
+    .min(1)
+    .describe("The complete task: everything needed to do it, and what the answer must contain."),
+});
+
+type TaskInput = z.output<typeof parameters>;
+
+const DESCRIPTION = `Gives a self-contained task to a sub-agent and returns its last answer. The sub-agent has the same tools but its own context: it sees nothing of this conversation, and you see only that answer. Use it for work that reads a lot and has a short result, such as finding out how something works in a large code base. Use it also for independent parts of the work: several calls in one answer run in parallel, so two of them must not change the same files. If a task needs only a few tool calls, do it yourself.`;
+
+/** Whoever works alone must not ask back, and must know what of the work is seen. */
+const ALONE =
+  "[You work on this alone: nobody can answer questions. The agent that gave you the task sees only your last message.]";
+
+/** The tool `task`: gives a piece of work to an agent with a context of its own. */
+export function taskTool(options: TaskToolOptions): Tool {
+  return defineTool({
+    name: "task",
+    label: "Task",
+    description: DESCRIPTION,
+    parameters,
+    execute: (call) => carryOut(options, call),
+  });
+}
+
+async function carryOut(options: TaskToolOptions, call: ToolExecution<TaskInput>): Promise<ToolResult> {
+  const { description, prompt } = call.input;
+  const session = subAgentSession(options.session, description);
+  const lifecycle = subAgentLifecycle(options.lifecycle);
+  const progress = followTask(lifecycle, { sessionFile: session.file, onUpdate: call.onUpdate });
+  try {
+    const agent = await options.startAgent({ session, lifecycle });
+    try {
+      const result = await runUntilAborted(agent, `${prompt}\n\n${ALONE}`, call.signal);
+      return taskResult(result, taskDetails(session, progress()));
+    } finally {
+      await agent.close();
+    }
+  } finally {
+    session.close();
+  }
+}
+
+async function runUntilAborted(agent: SubAgent, prompt: string, signal: AbortSignal): Promise<RunResult> {
+  if (signal.aborted) return { status: "aborted" };
+  const stop = () => void agent.abort();
+  signal.addEventListener("abort", stop, { once: true });
+  try {
+    return await agent.prompt(prompt);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}
+
+function taskResult(result: RunResult, details: TaskDetails): ToolResult<TaskDetails> {
+  const text =
+    result.status === "done" && result.answer !== undefined ? messageText(result.answer).trim() : "";
+  const isError = text === "";
+  const shown = isError ? `${whyNot(result)}${alreadyModified(details)}` : text;
+  return { content: [{ type: "text", text: shown }], details, usage: details.usage, isError };
+}
+
+function whyNot({ status, error }: RunResult): string {
+  if (status === "aborted") return "The sub-agent was stopped before it ended.";
+  if (error !== undefined) return `The sub-agent failed. ${error.message}`;
+  return "The sub-agent ended without an answer.";
+}
+
+/** What was done stays done, and whoever goes on must know. */
+function alreadyModified({ modifiedFiles }: TaskDetails): string {
+  return modifiedFiles.length === 0 ? "" : ` It changed these files: ${modifiedFiles.join(", ")}.`;
+}
+
+/**
+ * A new session for a sub-agent. Its file lies in a folder beside the parent's, which the session list does not look
+ * into, and names the parent in its header. Beside a session in memory it is in memory too.
+ */
+function subAgentSession(parent: Session, name: string): Session {
+  const session = createSession({ cwd: parent.cwd, ...place(parent) });
+  session.append({ type: "session_info", name });
+  return session;
+}
+
+function place({ file }: Session): { id?: string; file?: string; parentSession?: string } {
+  if (file === undefined) return {};
+  const id = crypto.randomUUID();
+  const folder = `${file.replace(/\.jsonl$/, "")}.tasks`;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const startedAt = new Date().toISOString().replaceAll(/[:.]/g, "-");
+  return { id, file: join(folder, `${startedAt}_${id}.jsonl`), parentSession: file };
+}
+
+/**
+ * A lifecycle of a sub-agent's own: what it does is not the parent's doing. But who guards the parent's tools and
+ * requests, guards the sub-agent's too.
+ */
+function subAgentLifecycle(parent: Lifecycle<LifecycleEvents>): Lifecycle<LifecycleEvents> {
+  const lifecycle = new Lifecycle<LifecycleEvents>({
+    rules: lifecycleEventRules,
+    // Slow handlers are named by the parent's lifecycle.
+    setTimer: () => () => {},
+  });
+  lifecycle.on("tool_call", async ({ current: _, ...event }, { signal }) => {
+    const { result } = await parent.decide("tool_call", event, { signal });
+    return result;
+  });
+  lifecycle.on("tool_result", async ({ current: _, ...event }, { signal }) => {
+    if (!parent.hasHandlers("tool_result")) return undefined;
+    const { payload } = await parent.decide("tool_result", event, { signal });
+    const { content, details, isError, usage } = payload;
+    return { content: [...content], details, isError, ...(usage === undefined ? {} : { usage }) };
+  });
+  lifecycle.on("context", async ({ current: _, ...event }, { signal }) => {
+    const { messages } = (await parent.decide("context", event, { signal })).payload;
+    return messages === event.messages ? undefined : { messages };
+  });
+  lifecycle.on("before_provider_request", async ({ current: _, ...event }, { signal }) => {
+    const { payload } = (await parent.decide("before_provider_request", event, { signal })).payload;
+    return payload === event.payload ? undefined : (payload as object);
+  });
+  lifecycle.on("after_provider_response", (event) => parent.notify("after_provider_response", event));
+  return lifecycle;
+}
+
+/** What is shown of a sub-agent at work. */
+export interface TaskUpdate {
+  sessionFile: string | undefined;
+  turns: number;
+  usage: Usage;
+  /** The call that is under way; absent while the model answers. */
+  tool?: string | undefined;
+  /** The latest ones, at most 100, in their order. */
+  calls: TaskCall[];
+  callCount: number;
+}
+
+/** A call that a sub-agent has made. */
+export interface TaskCall {
+  /** On one line. */
+  text: string;
+  /** `running` for one that never ended, too. */
+  state: "running" | "done" | "failed";
+}
+
+const TOOL_CHARACTERS = 80;
+const MOST_CALLS = 100;
+const CALL_CHARACTERS = 160;
+
+/** What a sub-agent has done by now: its requests and its calls. */
+type TaskProgress = Pick<TaskUpdate, "turns" | "calls" | "callCount">;
+
+/** Shows turns, tokens and what the sub-agent is doing; gives back what it has done by now. */
+function followTask(
+  lifecycle: Lifecycle<LifecycleEvents>,
+  { sessionFile, onUpdate }: Pick<TaskUpdate, "sessionFile"> & Pick<ToolExecution, "onUpdate">,
+): () => TaskProgress {
+  const calls = new Map<string, TaskCall>();
+  let turns = 0;
+  let callCount = 0;
+  let usage = emptyUsage();
+  const progress = () => ({ turns, calls: [...calls.values()].map((each) => ({ ...each })), callCount });
+  const update = (tool?: string) => {
+    const tokens = count(usage.totalTokens ?? 0);
+    const text = `Turn ${turns}, ${tokens} tokens: ${tool ?? "the model is answering"}`;
+    const details: TaskUpdate = {
+      sessionFile,
+      usage,
+      ...progress(),
+      ...(tool === undefined ? {} : { tool }),
+    };
+    onUpdate({ content: [{ type: "text", text }], details });
+  };
+  lifecycle.on("turn_start", () => {
+    turns += 1;
+    update();
+  });
+  lifecycle.on("tool_execution_start", ({ toolCallId, toolName, args }) => {
+    callCount += 1;
+    // Some providers give the same ids again: the latest counts.
+    calls.delete(toolCallId);
+    calls.set(toolCallId, { text: callText(toolName, args, CALL_CHARACTERS), state: "running" });
+    if (calls.size > MOST_CALLS) calls.delete(calls.keys().next().value!);
+    update(callText(toolName, args, TOOL_CHARACTERS));
+  });
+  lifecycle.on("tool_execution_end", ({ toolCallId, isError }) => {
+    const call = calls.get(toolCallId);
+    if (call !== undefined) call.state = isError ? "failed" : "done";
+  });
+  lifecycle.on("turn_end", ({ message }) => {
+    usage = addUsage(usage, message.usage);
+  });
+  return progress;
+}
+
+/** Files that each list of a result has at most: the ones that were touched last. */
+const LISTED_FILES = 2_000;
+
+/** What the result of a task holds beside the answer. Compaction carries the file lists over. */
+export interface TaskDetails {
+  /** Absent where the parent's session is in memory. */
+  sessionFile?: string;
+  /** Sorted; without the modified ones. */
+  readFiles: string[];
+  /** Sorted. */
+  modifiedFiles: string[];
+  /** With the lines that edits and writes added and removed. */
+  changedFiles: ChangedLines[];
+  /** Requests to the model for the task itself. */
+  turns: number;
+  /** The latest ones, at most 100, in their order. */
+  calls: TaskCall[];
+  callCount: number;
+  /** Answers, summaries and whatever else was asked of models. */
+  usage: Usage;
+}
+
+/** Reads it from the session of the sub-agent, also from what was summarised on the way. */
+function taskDetails(session: Session, progress: TaskProgress): TaskDetails {
+  const entries = session.entries();
+  const messages = entries.flatMap((entry): Message[] => (entry.type === "message" ? [entry.message] : []));
+  const { read, modified } = fileOperations(messages);
+  return {
+    ...(session.file === undefined ? {} : { sessionFile: session.file }),
+    readFiles: read.slice(0, LISTED_FILES).sort(),
+    modifiedFiles: modified.slice(0, LISTED_FILES).sort(),
+    changedFiles: changedFiles(messages, session.cwd).slice(-LISTED_FILES),
+    ...progress,
+    usage: entries.reduce((sum, entry) => addUsage(sum, usageOf(entry)), emptyUsage()),
+  };
+}
+
+function usageOf(entry: Entry): Usage {
+  const source = entry.type === "message" ? entry.message : entry;
+  return ("usage" in source && source.usage) || emptyUsage();
+}

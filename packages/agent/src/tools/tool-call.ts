@@ -1,0 +1,221 @@
+import { deepCopy, isRecord, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
+import { argumentsProblem, MALFORMED_ARGUMENTS } from "@bonsai-agent/models";
+import { z } from "zod";
+import type { AgentParts } from "../agent-parts.ts";
+import { messageOf } from "../notice.ts";
+import { untilAborted, withLinkedSignal } from "../run/activity.ts";
+import { fitArguments } from "./fit-arguments.ts";
+import { maskedWithin, maskKeys } from "./mask-keys.ts";
+import {
+  checkedResult,
+  errorResult,
+  failed,
+  readParameters,
+  resultMessage,
+  type Tool,
+  type ToolResult,
+} from "./tool-registry.ts";
+
+interface ToolBatchOptions {
+  parts: AgentParts;
+  calls: readonly ToolCall[];
+  signal: AbortSignal;
+  /** Called in the order of the calls, each as soon as it and those before it have ended. */
+  onResult: (result: ToolResultMessage) => Promise<void>;
+}
+
+/**
+ * Runs the calls of one answer: side by side, except for tools that want to be alone. Every call gets exactly one
+ * result, also after an abort.
+ * @returns true when all results say that the model need not be asked again
+ * @throws what `onResult` throws, after the tools that still run were stopped.
+ */
+export function runToolBatch({ parts, calls, signal, onResult }: ToolBatchOptions): Promise<boolean> {
+  return withLinkedSignal(signal, async (own) => {
+    let isLast = calls.length > 0;
+    for (const group of groups(parts, calls)) {
+      const running = group.map((call) => runCall({ parts, call, signal: own.signal }));
+      const ended = Promise.allSettled(running);
+      try {
+        for (const each of running) {
+          const { message, terminate } = await each;
+          isLast &&= terminate;
+          await onResult(message);
+        }
+      } catch (error) {
+        own.abort(error);
+        await ended;
+        throw error;
+      }
+    }
+    return isLast;
+  });
+}
+
+/** Calls that run side by side. */
+function groups({ tools }: AgentParts, calls: readonly ToolCall[]): ToolCall[][] {
+  const found: ToolCall[][] = [];
+  let isOpen = false;
+  for (const call of calls) {
+    const isAlone = tools.get(call.name)?.executionMode === "sequential";
+    if (isOpen && !isAlone) found.at(-1)!.push(call);
+    else found.push([call]);
+    isOpen = !isAlone;
+  }
+  return found;
+}
+
+interface CallOptions {
+  parts: AgentParts;
+  call: ToolCall;
+  signal: AbortSignal;
+}
+
+/** A call that has ended. */
+interface EndedCall {
+  message: ToolResultMessage;
+  /** True where the model need not be asked again for it. */
+  terminate: boolean;
+}
+
+/** What takes less is not worth a word. */
+const LEAST_DURATION_MS = 1_000;
+
+const NOT_RUN = "Not run: the user stopped the work.";
+
+/**
+ * Runs one call: prepares the arguments, asks the guards, checks the arguments, runs the tool, lets extensions change
+ * the result. Never throws.
+ */
+async function runCall(options: CallOptions): Promise<EndedCall> {
+  const { parts, call, signal } = options;
+  const { events } = parts;
+  const { id: toolCallId, name: toolName, arguments: args } = call;
+  if (signal.aborted) return { message: errorResult(call, NOT_RUN, parts.now()), terminate: false };
+  const startMs = parts.now();
+  await events.notify("tool_execution_start", { type: "tool_execution_start", toolCallId, toolName, args });
+  const result = withoutKeys(options, await changedResult(options, await outcome(options)));
+  const isError = result.isError === true;
+  const event = { type: "tool_execution_end" as const, toolCallId, toolName, result, isError };
+  await events.notify("tool_execution_end", event);
+  const endMs = parts.now();
+  const durationMs = endMs - startMs;
+  const message = resultMessage(call, result, endMs);
+  return {
+    message: durationMs < LEAST_DURATION_MS ? message : { ...message, durationMs },
+    terminate: result.terminate === true,
+  };
+}
+
+/** The last net: arguments that cannot be copied, a schema that throws. */
+async function outcome(options: CallOptions): Promise<ToolResult> {
+  try {
+    return await executed(options);
+  } catch (error) {
+    return failed(messageOf(error));
+  }
+}
+
+async function executed({ parts, call, signal }: CallOptions): Promise<ToolResult> {
+  const tool = parts.tools.get(call.name);
+  if (tool === undefined) return failed(unknownTool(call.name, parts));
+  const input = preparedInput(tool, call.arguments);
+  const asked = { type: "tool_call" as const, toolCallId: call.id, toolName: call.name, input };
+  const { result } = await parts.events.decide("tool_call", asked, { signal });
+  if (signal.aborted) return failed(NOT_RUN);
+  if (result?.block) {
+    const { reason = "an extension refused the call.", terminate } = result;
+    return { ...failed(`Blocked: ${reason}`), terminate };
+  }
+  const checked = checkedInput(tool, input);
+  return checked.ok ? execute(tool, checked.input, { parts, call, signal }) : failed(checked.problem);
+}
+
+async function execute(tool: Tool, input: unknown, options: CallOptions): Promise<ToolResult> {
+  const { parts, call, signal } = options;
+  const { id: toolCallId, name: toolName, arguments: args } = call;
+  let hasEnded = false;
+  const onUpdate = (partial: ToolResult) => {
+    if (hasEnded) return;
+    const partialResult = withoutKeys(options, partial);
+    const event = { type: "tool_execution_update" as const, toolCallId, toolName, args, partialResult };
+    void parts.events.notify("tool_execution_update", event);
+  };
+  try {
+    const running = withLinkedSignal(signal, ({ signal: own }) =>
+      parts.awaitedCalls.run(async () => tool.execute({ toolCallId, input, signal: own, onUpdate })),
+    );
+    return checkedResult(tool.name, await untilAborted(running, parts.gracePeriod.signal));
+  } catch (error) {
+    if (signal.aborted)
+      return failed("The user stopped this call before it ended. Its changes so far remain.");
+    return failed(messageOf(error));
+  } finally {
+    hasEnded = true;
+  }
+}
+
+/**
+ * A tool that reads files can come upon those of keys; what is in the environment is masked in outputs of commands alone,
+ * for a project's own files are to be written as they are read.
+ */
+function withoutKeys({ parts }: CallOptions, result: ToolResult): ToolResult {
+  const mask = maskKeys(parts.models.secrets());
+  const content = result.content.map((block) =>
+    block.type === "text" ? { ...block, text: mask(block.text) } : block,
+  );
+  // People see these, such as the diff of an edit.
+  const details = maskedWithin(result.details, mask);
+  return { ...result, content, ...(details === result.details ? {} : { details }) };
+}
+
+async function changedResult({ parts, call }: CallOptions, result: ToolResult): Promise<ToolResult> {
+  if (!parts.events.hasHandlers("tool_result")) return result;
+  const { content, details, isError = false, usage, terminate } = result;
+  const { payload } = await parts.events.decide("tool_result", {
+    type: "tool_result",
+    toolCallId: call.id,
+    toolName: call.name,
+    input: call.arguments,
+    content,
+    details,
+    isError,
+    ...(usage === undefined ? {} : { usage }),
+  });
+  return {
+    content: [...payload.content],
+    details: payload.details,
+    isError: payload.isError,
+    usage: payload.usage,
+    terminate,
+  };
+}
+
+function unknownTool(name: string, { tools }: AgentParts): string {
+  const names = tools.activeTools().map((tool) => tool.name);
+  return `Unknown tool ${name}. Available tools: ${names.join(", ") || "none"}.`;
+}
+
+type CheckedInput = { ok: true; input: unknown } | { ok: false; problem: string };
+
+/** The arguments of a call as its tool takes them, or what is wrong with them, in words for the model. */
+export function checkedInput(tool: Tool, input: Record<string, unknown>): CheckedInput {
+  if (MALFORMED_ARGUMENTS in input)
+    return { ok: false, problem: argumentsProblem(String(input[MALFORMED_ARGUMENTS])) };
+  const result = readParameters(tool).schema.safeParse(input);
+  if (result.success) return { ok: true, input: result.data };
+  return { ok: false, problem: `Wrong arguments for ${tool.name}: ${z.prettifyError(result.error)}` };
+}
+
+/**
+ * The arguments for the guards: a copy that the tool prepared, converted to the types of its schema.
+ * @throws what `prepareArguments` throws.
+ */
+function preparedInput(tool: Tool, args: unknown): Record<string, unknown> {
+  const { name, prepareArguments } = tool;
+  const input = deepCopy(args) as Record<string, unknown>;
+  if (MALFORMED_ARGUMENTS in input) return input;
+  const prepared: unknown = prepareArguments === undefined ? input : prepareArguments(input);
+  if (isRecord(prepared)) return fitArguments(prepared, readParameters(tool).json);
+  throw new TypeError(`prepareArguments of the tool ${name} returned no object.`);
+}

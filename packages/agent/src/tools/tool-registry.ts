@@ -1,0 +1,345 @@
+import {
+  BonsaiError,
+  isRecord,
+  isTooDeep,
+  MAX_LEVELS,
+  type ToolCall,
+  type ToolResultMessage,
+  type Usage,
+  type UserContent,
+} from "@bonsai-agent/messages";
+import { userContentSchema } from "@bonsai-agent/messages/schemas";
+import type { ToolDeclaration } from "@bonsai-agent/models";
+import { z } from "zod";
+import { messageOf } from "../notice.ts";
+import { providerSchema } from "./provider-schema.ts";
+
+interface Registered {
+  name: string;
+  tool: Tool;
+}
+
+/**
+ * Owner of the tools an agent has, and of which of them the model is offered.
+ * Invariant: after any undoing, in whatever order, all is as if only what is left had ever been registered.
+ */
+export class ToolRegistry {
+  /** In the order in which they came. */
+  readonly #registered = new Set<Registered>();
+  /** The latest of a name stands. */
+  readonly #byName = new Map<string, readonly Registered[]>();
+  readonly #excluded: ReadonlySet<string>;
+  #active: readonly string[] | undefined;
+
+  /** @param excluded names of tools that are never offered */
+  constructor(excluded: readonly string[] = []) {
+    this.#excluded = new Set(excluded);
+  }
+
+  /**
+   * A later tool of the same name takes the place of the earlier; the function returned takes this one out.
+   * @throws BonsaiError `tool_name_invalid`, `tool_parameters_invalid`.
+   */
+  register(tool: Tool): () => void {
+    const { name } = tool;
+    checkName(name);
+    readParameters(tool);
+    const own: Registered = { name, tool };
+    this.#registered.add(own);
+    this.#byName.set(name, [...(this.#byName.get(name) ?? []), own]);
+    return () => {
+      if (!this.#registered.delete(own)) return;
+      const left = this.#byName.get(name)!.filter((each) => each !== own);
+      if (left.length > 0) this.#byName.set(name, left);
+      else this.#byName.delete(name);
+    };
+  }
+
+  /** The tool of this name, where the model is offered it. */
+  get(name: string): Tool | undefined {
+    const tool = this.isActive(name) ? this.#standing(name) : undefined;
+    return tool !== undefined && isUseful(tool) ? tool : undefined;
+  }
+
+  /** All tools, offered or not, each with its declaration. */
+  allTools(): readonly { tool: Tool; declaration: ToolDeclaration }[] {
+    return this.names.map((name) => {
+      const tool = this.#standing(name)!;
+      return { tool, declaration: declarationOf(tool) };
+    });
+  }
+
+  /** Names of all tools, offered or not. */
+  get names(): readonly string[] {
+    return [...new Set([...this.#registered].map(({ name }) => name))];
+  }
+
+  /** Names of the tools that the model is offered, with those that are of no use yet, see `Tool.isUseful`. */
+  get active(): readonly string[] {
+    return this.names.filter((name) => this.isActive(name));
+  }
+
+  /** The tools that the model is offered. */
+  activeTools(): readonly Tool[] {
+    return this.active.map((name) => this.#standing(name)!).filter(isUseful);
+  }
+
+  /** Offers only these; undefined offers all, also those that come later. */
+  setActive(names: readonly string[] | undefined): void {
+    this.#active = names;
+  }
+
+  /** What `setActive` was last given. */
+  get chosen(): readonly string[] | undefined {
+    return this.#active;
+  }
+
+  /** True where the model is, or would be, offered a tool of this name. */
+  isActive(name: string): boolean {
+    return !this.#excluded.has(name) && (this.#active === undefined || this.#active.includes(name));
+  }
+
+  #standing(name: string): Tool | undefined {
+    return this.#byName.get(name)?.at(-1)?.tool;
+  }
+
+  /** As the model sees them, in the order of registration: a stable prefix for the provider's cache. */
+  declarations(): ToolDeclaration[] {
+    return this.activeTools().map(declarationOf);
+  }
+}
+
+function isUseful(tool: Tool): boolean {
+  return tool.isUseful?.() ?? true;
+}
+
+const declared = new WeakMap<Tool, ToolDeclaration>();
+
+function declarationOf(tool: Tool): ToolDeclaration {
+  const known = declared.get(tool);
+  if (known !== undefined) return known;
+  const { name, description } = tool;
+  const declaration = { name, description, parameters: readParameters(tool).declared };
+  declared.set(tool, declaration);
+  return declaration;
+}
+
+function checkName(name: string): void {
+  if (/^[A-Za-z0-9_-]{1,64}$/.test(name)) return;
+  throw new BonsaiError({
+    code: "tool_name_invalid",
+    message: `The tool name ${JSON.stringify(name)} is not allowed: use 1 to 64 letters, digits, _ and -.`,
+    hint: "Rename the tool.",
+  });
+}
+
+/** A tool's parameters, in both of their uses. */
+interface ReadParameters {
+  /** Checks the arguments of a call. */
+  schema: z.ZodType;
+  /** The tool's own JSON Schema. */
+  json: Readonly<Record<string, unknown>>;
+  /** The JSON Schema for the model, which every provider accepts. */
+  declared: Readonly<Record<string, unknown>>;
+}
+
+const known = new WeakMap<object, ReadParameters>();
+
+/** @throws BonsaiError `tool_parameters_invalid` */
+export function readParameters({
+  name,
+  parameters,
+  checksArguments,
+}: Pick<Tool, "name" | "parameters" | "checksArguments">): ReadParameters {
+  const read = typeof parameters === "object" && parameters !== null ? known.get(parameters) : undefined;
+  if (read !== undefined) return read;
+  try {
+    const fresh = checked(isZod(parameters) ? ofZod(parameters) : ofJsonSchema(parameters, checksArguments));
+    known.set(parameters, fresh);
+    return fresh;
+  } catch (cause) {
+    throw new BonsaiError({
+      code: "tool_parameters_invalid",
+      message: `Cannot read the parameters of the tool ${name}: ${messageOf(cause)}`,
+      hint: "Give a zod 4 object, a TypeBox object, or the JSON Schema of an object.",
+      cause,
+    });
+  }
+}
+
+function ofZod(schema: z.ZodType): Omit<ReadParameters, "declared"> {
+  const { $schema: _dialect, ...json } = z.toJSONSchema(schema, { io: "input" });
+  return { schema, json };
+}
+
+function ofJsonSchema(parameters: unknown, isUnchecked = false): Omit<ReadParameters, "declared"> {
+  if (typeof parameters !== "object" || parameters === null || Array.isArray(parameters))
+    throw new TypeError(`they are ${Array.isArray(parameters) ? "an array" : String(parameters)}.`);
+  if ("safeParse" in parameters) throw new TypeError("they are a schema from another zod version.");
+  const json = JSON.parse(JSON.stringify(parameters, withoutMarks)) as Record<string, unknown>;
+  return { schema: isUnchecked ? z.record(z.string(), z.unknown()) : z.fromJSONSchema(json as never), json };
+}
+
+/** TypeBox notes under such keys what its types are; no provider knows them. */
+const MARK = /^~(?:kind|optional|readonly|immutable|unsafe|refine|codec|base|guard|hint|standard)$/;
+
+function withoutMarks(key: string, value: unknown): unknown {
+  return MARK.test(key) ? undefined : value;
+}
+
+/** Providers take objects alone. */
+function checked({ schema, json }: Omit<ReadParameters, "declared">): ReadParameters {
+  const { type, properties } = json;
+  if (![type ?? "object"].flat().includes("object"))
+    throw new TypeError(`their type is ${JSON.stringify(type)}, not an object.`);
+  if (!isRecord(properties ?? {}))
+    throw new TypeError(`their properties are ${JSON.stringify(properties)}, not an object.`);
+  return { schema, json, declared: providerSchema(json) };
+}
+
+function isZod(parameters: unknown): parameters is z.ZodType {
+  return typeof parameters === "object" && parameters !== null && "_zod" in parameters;
+}
+
+/** A tool that the model can call. */
+export interface Tool {
+  /** Letters, digits, `_` and `-`; at most 64. */
+  name: string;
+  /** For people; default the name. */
+  label?: string;
+  /** For the model: what it does, its limits, when to use it. */
+  description: string;
+  /** A zod object, a TypeBox object, or the JSON Schema of one. What does not match is an error result, and the tool is not run. */
+  parameters: z.ZodType | Readonly<Record<string, unknown>>;
+  /**
+   * True: the tool checks its arguments itself, and gets whatever object the model gives; its JSON Schema is for the model
+   * alone, and may say what cannot be checked here. Default false.
+   */
+  checksArguments?: boolean | undefined;
+  /** One line about it in the system prompt, while the model is offered it. */
+  promptSnippet?: string | undefined;
+  /** Lines of advice in the system prompt, while the model is offered it; a line that two tools give stands once. */
+  promptGuidelines?: readonly string[] | undefined;
+  /**
+   * False while there is nothing to do for it: then the model is not offered it. Asked often, and another answer costs the
+   * provider's cache. Default: it always is.
+   */
+  isUseful?: (() => boolean) | undefined;
+  /** Mends the arguments before they are checked; gets a copy. What it throws is an error result. */
+  prepareArguments?: ((args: unknown) => unknown) | undefined;
+  /** "sequential": never beside another call. Default "parallel". */
+  executionMode?: "parallel" | "sequential";
+  /** A throw becomes an error result with its message. Must end soon after the signal is aborted. */
+  execute(call: ToolExecution): Promise<ToolResult>;
+}
+
+/** A tool whose input is typed by its zod schema. */
+export interface ToolDefinition<Schema extends z.ZodType> extends Omit<Tool, "parameters" | "execute"> {
+  /** A zod object, which gives `input` its type. */
+  parameters: Schema;
+  /** As `Tool.execute`. */
+  execute(call: ToolExecution<z.output<Schema>>): Promise<ToolResult>;
+}
+
+/** Ties the type of a tool's input to its schema. */
+export function defineTool<Schema extends z.ZodType>(tool: ToolDefinition<Schema>): Tool {
+  return tool as Tool;
+}
+
+/** One call of a tool. */
+export interface ToolExecution<Input = unknown> {
+  /** The call's id. */
+  toolCallId: string;
+  /** The arguments, checked. */
+  input: Input;
+  /** Aborted when the user stops the work. */
+  signal: AbortSignal;
+  /** Shows what there is so far. */
+  onUpdate(partial: ToolResult): void;
+}
+
+/** What a call gives back. */
+export interface ToolResult<Details = unknown> {
+  /** What the model sees. */
+  content: UserContent[];
+  /** What people and programs see; kept with the result, never sent. */
+  details?: Details | undefined;
+  /** Default false. */
+  isError?: boolean | undefined;
+  /** What the tool's own model requests used. */
+  usage?: Usage | undefined;
+  /** True: the model is not asked again, if all results of its answer say so. Default false. */
+  terminate?: boolean | undefined;
+}
+
+const contents = z.array(userContentSchema);
+
+/** What a tool gave back, where it is a result; else an error that says so, for tools come from anywhere. */
+export function checkedResult(toolName: string, result: unknown): ToolResult {
+  const { content } = (result ?? {}) as Partial<ToolResult>;
+  if (contents.safeParse(content).success) return result as ToolResult;
+  return failed(`The tool ${toolName} returned an invalid result: its content is ${describe(content)}.`);
+}
+
+function describe(content: unknown): string {
+  return Array.isArray(content)
+    ? "a list with items other than texts and images"
+    : `of type ${typeof content}`;
+}
+
+/** True for what a result's content may be. */
+export function isResultContent(content: unknown): boolean {
+  return contents.safeParse(content).success;
+}
+
+export function failed(text: string): ToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+/** What is nested too deep is left out: it could not be stored, and the model sees no details. */
+function storableResult(toolName: string, result: ToolResult): ToolResult {
+  const problem = `It is nested deeper than ${MAX_LEVELS} levels.`;
+  if (isNestedTooDeep(result.content))
+    return failed(`Cannot store the result of the tool ${toolName}. ${problem}`);
+  return isNestedTooDeep(result.details) ? { ...result, details: { unstorable: problem } } : result;
+}
+
+/** A circle has no end either; whoever stores it says so. */
+function isNestedTooDeep(value: unknown): boolean {
+  if (!isTooDeep(value)) return false;
+  try {
+    JSON.stringify(value);
+    return true;
+  } catch (error) {
+    return error instanceof RangeError;
+  }
+}
+
+/** The result of a call that was never run. */
+export function errorResult(call: ToolCall, text: string, timestamp: number): ToolResultMessage {
+  return resultMessage(call, failed(text), timestamp);
+}
+
+export function resultMessage(call: ToolCall, result: ToolResult, timestamp: number): ToolResultMessage {
+  const { content, details, isError = false, usage } = storableResult(call.name, result);
+  return {
+    role: "toolResult",
+    toolCallId: call.id,
+    toolName: call.name,
+    content,
+    ...(details === undefined ? {} : { details }),
+    ...(usage === undefined ? {} : { usage }),
+    isError,
+    timestamp,
+  };
+}
+
+/** The schema of a tool's arguments. An optional one may be null: some models fill in all that a schema names. */
+export function toolInput<Shape extends z.ZodRawShape>(shape: Shape): z.ZodPreprocess<z.ZodObject<Shape>> {
+  return z.preprocess(withoutNulls, z.object(shape));
+}
+
+function withoutNulls(input: unknown): unknown {
+  if (typeof input !== "object" || input === null) return input;
+  return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== null));
+}

@@ -1,0 +1,366 @@
+import { askedText, byScript, isOfProgram, type SecretFilter } from "@bonsai-agent/messages";
+import { isOwnTag } from "@bonsai-agent/messages/marks";
+import { type CarriedCounts, digits, isMadeHere, ownDetails, texts } from "../flow/outcome.ts";
+import { clip, paragraphs } from "../ladder/serialise.ts";
+import { type Budgets, highTokens } from "../plan/budget.ts";
+import type { CompactionPlan } from "../plan/plan.ts";
+import { originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
+import type { Closing } from "../record/closings.ts";
+import { emptyRecord, type SpanRecord, storedClosings, storedRecord } from "../record/record.ts";
+import { clippedWords, type UserWords, wordLines } from "../record/words.ts";
+import type { CompactionSettings } from "../settings.ts";
+import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
+import { type FileChange, type ReadSkill, readSkills, skillLines, storedSkills } from "./skills.ts";
+import { type RecordSource, sessionSecrets, spanRecord } from "./span-record.ts";
+
+/** What survives every compaction as data, outside the prose. */
+export interface CarryOver extends FileLists {
+  /** Texts that the user wants kept for good. */
+  pinned: readonly string[];
+  /** The user's latest request, where the kept part does not hold it. */
+  latestRequest: LatestRequest | undefined;
+  /** What the span held, as data: the next compaction goes on from it. */
+  record: SpanRecord;
+  /** What the user's words may take of the summary, in tokens. */
+  wordsTokens: number;
+  /** What the user's words should be about above all, where there is no room for everything. */
+  focus?: string | undefined;
+  /** What the agent said, where a digest shows it between the user's words. */
+  closings: readonly Closing[];
+  /** The index of terms, as lines: what the context does not show anyway. */
+  terms: readonly string[];
+  /** What the prose left out and the loss check put back, as lines. */
+  putBack: readonly string[];
+  /** Skills whose text was before the model, the latest first. */
+  readSkills: readonly ReadSkill[];
+  /** The summary of a short span shows nothing but pins, the latest request and the user's words. */
+  isBrief?: boolean | undefined;
+  /** What extensions asked for at this compaction; the next one asks anew. */
+  extensions?: ExtensionCarryOver | undefined;
+}
+
+interface LatestRequest {
+  entryId: string;
+  /** Word for word, up to the limit. */
+  text: string;
+}
+
+/**
+ * What a compaction by this plan carries over: from the span, and from earlier summaries of ours. The index of terms, and
+ * what is put back, depend on the prose and are added behind it.
+ */
+export function carryOver(
+  plan: CompactionPlan,
+  run: RecordSource & { pinned: readonly string[]; budgets: Budgets; fileChangedMs?: FileChange | undefined },
+): CarryOver {
+  const span = [...plan.history, ...plan.turnPrefix];
+  const earlier = [plan.previous, ...span.map((item) => item.entry)];
+  const record = spanRecord(plan, run);
+  const secrets = sessionSecrets(run);
+  const files = secrets.value(filesOf(span, earlier));
+  const saying = new Set(record.words.said.map(({ entryId }) => entryId));
+  return {
+    pinned: run.pinned,
+    ...files,
+    readSkills: readSkills(span, earlier, {
+      modified: new Set(files.modifiedFiles),
+      changedMs: run.fileChangedMs,
+    }),
+    latestRequest: latestRequest(plan, latestRequestChars(run.budgets), { saying, secrets }),
+    record,
+    wordsTokens: carriedTokens(plan, run).words,
+    ...(run.focus !== undefined && { focus: secrets.text(run.focus) }),
+    closings: [],
+    terms: [],
+    putBack: [],
+    ...(isShort(plan) && { isBrief: true }),
+  };
+}
+
+/** Beside a shorter span, a whole carry-over takes more than the summary saves. */
+const BRIEF_SPAN_TOKENS = 4_000;
+
+/** True for a span so short that its summary carries the least. */
+function isShort(plan: SummarisedPlan): boolean {
+  const { previousTokens, newTokens } = replacedTokens(plan);
+  return previousTokens + newTokens < BRIEF_SPAN_TOKENS;
+}
+
+/** What a part of the carry-over may take: of the window, and of what the summary stands for, but for so much. */
+const MOST = {
+  words: { window: 1 / 10, span: 2 / 5, leastTokens: 300 },
+  terms: { window: 1 / 40, span: 1 / 12, leastTokens: 0 },
+  putBack: { window: 1 / 80, span: 1 / 20, leastTokens: 0 },
+};
+
+/** What a summary stands for: the former one, and what is summarised anew. */
+export function replacedTokens({ previous, history, turnPrefix }: SummarisedPlan) {
+  const previousTokens = typeof previous?.summary === "string" ? byScript(previous.summary) : 0;
+  return { previousTokens, newTokens: viewTokens([...history, ...turnPrefix]) };
+}
+
+type SummarisedPlan = Pick<CompactionPlan, "previous" | "history" | "turnPrefix">;
+
+/** About 20 lines, each a fact with its entry. In small windows `MOST` lowers it. */
+const PUT_BACK_TOKENS = 500;
+
+/** Tokens that the parts of the carry-over may take by the settings, the window and the size of what is summarised. */
+export function carriedTokens(
+  { previous, history, turnPrefix }: SummarisedPlan,
+  { settings, budgets }: { settings: CompactionSettings; budgets: Pick<Budgets, "windowTokens"> },
+): Record<keyof typeof MOST, number> {
+  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
+  const { previousTokens, newTokens } = replacedTokens({ previous, history, turnPrefix });
+  const isBrief = isShort({ previous, history, turnPrefix });
+  const ofSpan = (part: keyof typeof MOST, shownTokens = 0) => {
+    const { leastTokens, span } = MOST[part];
+    return Math.max(leastTokens, (previousTokens + newTokens) * span, shownTokens + newTokens * span);
+  };
+  const most = (part: keyof typeof MOST, setting: number, shownTokens?: number) =>
+    Math.floor(Math.min(setting, windowTokens * MOST[part].window, ofSpan(part, shownTokens)));
+  return {
+    // What the previous summary showed goes on being shown: short spans must not wear the words away.
+    words: most("words", settings.words.maxTokens, shownWordsTokens(previous)),
+    terms: isBrief ? 0 : most("terms", settings.terms.maxTokens),
+    putBack: settings.lossCheck === "putBack" && !isBrief ? most("putBack", PUT_BACK_TOKENS) : 0,
+  };
+}
+
+/** What the user's words take of a summary of ours; in a digest, statements of the agent stand between them. */
+function shownWordsTokens(previous: CompactionPlan["previous"]): number {
+  const { record, wordsTokens } = ownDetails(previous);
+  if (typeof wordsTokens !== "number" || !(wordsTokens > 0) || record === undefined) return 0;
+  const summary = typeof previous?.summary === "string" ? previous.summary : "";
+  const from = summary.lastIndexOf("\n<user-words>\n");
+  const to = summary.indexOf("\n</user-words>\n", from);
+  return from < 0 || to < 0 ? 0 : Math.min(wordsTokens, byScript(summary.slice(from, to)));
+}
+
+const LATEST_REQUEST = { minimumChars: 4_000, maximumChars: 40_000 };
+
+/**
+ * The longest request that is carried over word for word, of a longer one head and tail: an eighth of the window, in
+ * characters.
+ */
+export function latestRequestChars({ windowTokens }: Budgets): number {
+  if (windowTokens === undefined) return LATEST_REQUEST.maximumChars;
+  const chars = Math.floor(windowTokens / 2);
+  return Math.min(LATEST_REQUEST.maximumChars, Math.max(LATEST_REQUEST.minimumChars, chars));
+}
+
+interface RequestReading {
+  /** The entries that say something: not a mere "go on". */
+  saying: ReadonlySet<string | undefined>;
+  secrets: SecretFilter;
+}
+
+function latestRequest(
+  plan: CompactionPlan,
+  maxChars: number,
+  { saying, secrets }: RequestReading,
+): LatestRequest | undefined {
+  if (plan.kept.some((item) => requestText(item) !== undefined)) return undefined;
+  const requests = [...plan.history, ...plan.turnPrefix].filter((each) => requestText(each) !== undefined);
+  const item = requests.findLast(({ entryId }) => saying.has(entryId)) ?? requests.at(-1);
+  if (item === undefined) return secrets.value(earlierRequest(ownDetails(plan.previous).latestRequest));
+  const text = secrets.text(requestText(item) ?? "");
+  const isLatest = item === requests.at(-1);
+  const chars = isLatest ? maxChars : Math.min(maxChars, olderRequestChars(plan));
+  if (text.length <= chars) return { entryId: item.entryId, text };
+  const note = `\n[Shortened. The full text of ${digits(text.length)} characters is in entry ${item.entryId}.]`;
+  return { entryId: item.entryId, text: clip(text, chars) + note };
+}
+
+/** Of a request behind which there is a mere "go on", half of the span at most: else a summary would not shrink it. */
+function olderRequestChars({ history, turnPrefix }: CompactionPlan): number {
+  return Math.max(LEAST_REQUEST_CHARS, viewTokens([...history, ...turnPrefix]) * 2);
+}
+
+const LEAST_REQUEST_CHARS = 1_000;
+
+/** What a person asked for; undefined for anything else. */
+function requestText(item: ViewItem): string | undefined {
+  const message = originalMessage(item);
+  if (message.role !== "user" || isOfProgram(message)) return undefined;
+  const text = askedText(message);
+  return text.trim() === "" ? undefined : text;
+}
+
+/** A latest request as details store it; undefined for anything else. */
+function earlierRequest(value: unknown): LatestRequest | undefined {
+  const { entryId, text } = (value ?? {}) as Partial<LatestRequest>;
+  return typeof entryId === "string" && typeof text === "string" ? { entryId, text } : undefined;
+}
+
+/** The blocks of the carry-over as they stand in the summary, those of files and of extensions as one each. */
+export function carriedBlocks(carried: CarryOver): string[] {
+  const { latestRequest: request, isBrief } = carried;
+  return [
+    block("pinned", carried.pinned),
+    ...(isBrief ? [block("user-words", carriedWords(carried))] : recordBlocks(carried)),
+    isBrief ? "" : renderFiles(carried),
+    block("latest-request", request === undefined ? [] : [request.text]),
+    renderExtensionCarryOver(carried.extensions),
+  ].filter((text) => text !== "");
+}
+
+/** The blocks of the user's words, of the index of terms, of what was put back, and of skills. */
+export function recordBlocks(
+  carried: CarriedWords & Pick<CarryOver, "terms" | "putBack" | "readSkills">,
+): string[] {
+  return [
+    block("user-words", carriedWords(carried)),
+    block("terms", carried.terms),
+    block("put-back", carried.putBack),
+    block("read-skills", skillLines(carried.readSkills)),
+  ].filter((text) => text !== "");
+}
+
+/** How much of the record the summary carries. */
+export function carriedCounts(carried: CarriedWords): CarriedCounts {
+  const { said, leftOut } = shownWords(carried);
+  return { words: said.length, wordsLeftOut: leftOut, knownTerms: carried.record.terms.uses.length };
+}
+
+/** The user's words, as lines; the latest request stands in a block of its own. */
+export function carriedWords(carried: CarriedWords): string[] {
+  const { wordsTokens, latestRequest, closings } = carried;
+  if (wordsTokens === 0) return [];
+  return wordLines(shownWords(carried), { without: latestRequest?.entryId, closings });
+}
+
+function shownWords({ record: { words }, wordsTokens, focus }: CarriedWords): UserWords {
+  return wordsTokens > 0
+    ? clippedWords(words, wordsTokens, focus)
+    : { ...words, said: [], leftOut: words.leftOut + words.said.length };
+}
+
+type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "focus" | "latestRequest" | "closings">;
+
+/** What a summary's details hold beside the manifest: what it carries over, and its prose. */
+export function summaryDetails(carried: CarryOver, prose: string) {
+  const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
+  const { record, wordsTokens, focus, closings, terms, putBack, readSkills, isBrief } = carried;
+  return {
+    readFiles,
+    modifiedFiles,
+    recentFiles,
+    prose,
+    ...(pinned.length === 0 ? {} : { pinned }),
+    ...(latestRequest === undefined ? {} : { latestRequest }),
+    ...(carryOver === undefined ? {} : { carryOver }),
+    record,
+    wordsTokens,
+    ...(focus === undefined ? {} : { focus }),
+    ...(closings.length === 0 ? {} : { closings }),
+    terms,
+    putBack,
+    ...(readSkills.length === 0 ? {} : { readSkills }),
+    ...(isBrief && { isBrief }),
+  };
+}
+
+/** Reads details that `summaryDetails` made; undefined for an extension's own. */
+export function summaryOfDetails(details: unknown): { prose: string; carried: CarryOver } | undefined {
+  if (!isMadeHere(details)) return undefined;
+  const stored: Record<string, unknown> = { ...details };
+  return {
+    prose: details.prose,
+    carried: {
+      pinned: texts(stored.pinned),
+      readFiles: texts(stored.readFiles),
+      modifiedFiles: texts(stored.modifiedFiles),
+      recentFiles: texts(stored.recentFiles),
+      latestRequest: earlierRequest(stored.latestRequest),
+      record: storedRecord(stored.record) ?? emptyRecord,
+      wordsTokens: typeof stored.wordsTokens === "number" ? stored.wordsTokens : 0,
+      ...(typeof stored.focus === "string" && { focus: stored.focus }),
+      closings: storedClosings(stored.closings),
+      terms: texts(stored.terms),
+      putBack: texts(stored.putBack),
+      readSkills: storedSkills(stored.readSkills),
+      ...(stored.isBrief === true && { isBrief: true }),
+    },
+  };
+}
+
+/** Texts that extensions want carried over, by tag. */
+export type ExtensionCarryOver = Readonly<Record<string, readonly string[]>>;
+
+/** What all that extensions carry over may take of the context; in a small window, an eighth of it. */
+const CARRIED_TOKENS = 2_000;
+const WINDOW_SHARE = 1 / 8;
+
+const TAG = /^[a-z][a-z-]*$/;
+const LONGEST_TAG = 40;
+
+/** True for what can be carried over, else what is wrong with it. */
+export function checkCarryOver(value: unknown): true | string {
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    return "a carryOver that is not an object of lists";
+  for (const [tag, texts] of Object.entries(value)) {
+    const named = `a carryOver with the tag ${JSON.stringify(tag)}`;
+    if (isOwnTag(tag)) return `${named}, which is reserved for Bonsai`;
+    if (!TAG.test(tag) || tag.length > LONGEST_TAG)
+      return `${named} (allowed: up to ${LONGEST_TAG} letters a to z and hyphens, beginning with a letter)`;
+    if (!Array.isArray(texts) || !texts.every((text) => typeof text === "string"))
+      return `${named} whose value is not a list of texts`;
+  }
+  return true;
+}
+
+/**
+ * As much as fits. Each tag gets an equal share of what those before it left; its texts are taken in order, the
+ * first that does not fit is cut to head and tail, and those after it are counted.
+ */
+export function boundedCarryOver(
+  carryOver: ExtensionCarryOver | undefined,
+  windowTokens: number | undefined,
+): ExtensionCarryOver {
+  const given = Object.entries(carryOver ?? {})
+    .map(([tag, texts]) => [tag, texts.filter((text) => text.trim() !== "")] as const)
+    .filter(([, texts]) => texts.length > 0);
+  let left = Math.min(CARRIED_TOKENS, Math.floor((windowTokens ?? Number.POSITIVE_INFINITY) * WINDOW_SHARE));
+  const bounded = given.map(([tag, texts], at) => {
+    const kept = withinTokens(texts, Math.floor(left / (given.length - at)));
+    left -= tokensOf(kept);
+    return [tag, kept] as const;
+  });
+  return Object.fromEntries(bounded);
+}
+
+function withinTokens(texts: readonly string[], maxTokens: number): string[] {
+  const kept: string[] = [];
+  let left = maxTokens;
+  for (const [at, text] of texts.entries()) {
+    const tokens = tokensOf([text]);
+    if (tokens <= left) {
+      kept.push(text);
+      left -= tokens;
+      continue;
+    }
+    const others = texts.length - at - 1;
+    return [...kept, clipped(text, left), ...(others === 0 ? [] : [`(and ${others} more)`])];
+  }
+  return kept;
+}
+
+/** Fewer characters are no use beside the mark of what is missing. */
+const LEAST_CHARS = 200;
+
+function clipped(text: string, maxTokens: number): string {
+  let chars = Math.max(LEAST_CHARS, maxTokens * 4);
+  while (chars > LEAST_CHARS && highTokens(clip(text, chars)) > maxTokens)
+    chars = Math.max(LEAST_CHARS, Math.floor(chars * 0.8));
+  return clip(text, chars);
+}
+
+function tokensOf(texts: readonly string[]): number {
+  return texts.reduce((sum, text) => sum + highTokens(`${text}\n`), 0);
+}
+
+/** The data blocks as they stand in the summary; empty where there is nothing. */
+export function renderExtensionCarryOver(carryOver: ExtensionCarryOver = {}): string {
+  const tags = Object.keys(carryOver);
+  return paragraphs(Object.entries(carryOver).map(([tag, texts]) => block(tag, texts, tags)));
+}

@@ -1,0 +1,359 @@
+import {
+  CHANGE_ARGUMENTS,
+  type Message,
+  PATH_ARGUMENTS,
+  PATH_LIST_ARGUMENTS,
+  SEARCH_ARGUMENTS,
+  type ToolCall,
+  toolCalls,
+} from "@bonsai-agent/messages";
+import { inert, type OwnTag, readSummary } from "@bonsai-agent/messages/marks";
+import type { Entry } from "@bonsai-agent/session";
+import { isMadeHere, ownDetails, texts } from "../flow/outcome.ts";
+import { paragraphs } from "../ladder/serialise.ts";
+import { highTokens } from "../plan/budget.ts";
+import { originalMessage, type ViewItem } from "../plan/view.ts";
+
+/** The files that some messages touched; each most recently touched first. */
+export interface FileOperations {
+  read: string[];
+  modified: string[];
+}
+
+const patchKeys = ["patch", "diff", "input", "patchText", "patch_text"];
+const changeNames =
+  /^(?:write|edit|create|update|patch|apply|replace|insert|delete|remove|move|rename|multi_?edit|notebook_?edit|str_replace)/i;
+const listNames = /^(?:ls|list|find|glob|grep|search|tree|view_directory|read_directory)/i;
+
+/**
+ * The files that tool calls of these messages read and modified, by the shape of their arguments. Failed calls do not
+ * count. A sub-agent lists its files in the details of its result, whether it got to its end or not.
+ */
+export function fileOperations(messages: readonly Message[]): FileOperations {
+  const counter = new FileOperationCounter();
+  for (const message of messages) counter.add(message);
+  return counter.operations();
+}
+
+/** What one message, or one call of it, did; a call whose result is an error counts for nothing. */
+interface Touched extends FileOperations {
+  created: readonly string[];
+  failed: boolean;
+  entryId: string | undefined;
+}
+
+/** As `fileOperations`, of messages one after the other, oldest first: it holds the names of the files and no message. */
+export class FileOperationCounter {
+  /** By message, oldest first: those that touched nothing left out. */
+  readonly #touched: Touched[][] = [];
+  /** The latest call of each id. */
+  readonly #calls = new Map<string, Touched>();
+
+  /** @param entryId of the message, for `entries`. Default: none */
+  add(message: Message, entryId?: string): void {
+    const files = messageFiles(message, entryId);
+    if (files !== undefined) this.addFiles(files);
+  }
+
+  /** What `messageFiles` told of the next message. */
+  addFiles({ listed, calls, ended }: MessageFiles): void {
+    const touched = [{ ...listed }, ...calls.map(({ id, ...call }) => this.#called(id, call))];
+    const call = ended === undefined ? undefined : this.#calls.get(ended.id);
+    if (call !== undefined && ended!.failed) call.failed = true;
+    if (call !== undefined && ended!.created) call.created = call.modified;
+    const some = touched.filter(({ read, modified }) => read.length + modified.length > 0);
+    if (some.length > 0) this.#touched.push(some);
+  }
+
+  operations(): FileOperations {
+    const read = new Set<string>();
+    const modified = new Set<string>();
+    for (let at = this.#touched.length - 1; at >= 0; at -= 1)
+      for (const each of this.#touched[at]!) {
+        if (each.failed) continue;
+        for (const file of each.modified) modified.add(file);
+        for (const file of each.read) read.add(file);
+      }
+    return { read: [...read].filter((file) => !modified.has(file)), modified: [...modified] };
+  }
+
+  /** The entries that read, or modified, each file, oldest first. */
+  entries(did: keyof FileOperations): ReadonlyMap<string, readonly string[]> {
+    const entries = new Map<string, string[]>();
+    for (const { failed, entryId, [did]: files } of this.#touched.flat()) {
+      if (failed || entryId === undefined) continue;
+      for (const file of new Set(files)) {
+        const known = entries.get(file);
+        if (known === undefined) entries.set(file, [entryId]);
+        else if (known.at(-1) !== entryId) known.push(entryId);
+      }
+    }
+    return entries;
+  }
+
+  /** Those of the modified files that did not exist before, as far as the call or its result says so; oldest first. */
+  created(): string[] {
+    const done = this.#touched.flat().filter(({ failed }) => !failed);
+    return [...new Set(done.flatMap(({ created }) => created))];
+  }
+
+  #called(id: string, call: Touched): Touched {
+    this.#calls.set(id, call);
+    return call;
+  }
+}
+
+/** What one message did with files, without the message. */
+export interface MessageFiles {
+  /** By a sub-agent, whose result it is. */
+  listed: Touched;
+  calls: ReadonlyArray<Touched & { id: string }>;
+  /** How a call ended. */
+  ended?: { id: string; failed: boolean; created: boolean };
+}
+
+/** Undefined for a message that has nothing to do with files, nor with calls. */
+export function messageFiles(message: Message, entryId: string | undefined): MessageFiles | undefined {
+  const of = { entryId, created: [], failed: false };
+  const read = filesInDetails(message, "readFiles");
+  const modified = filesInDetails(message, "modifiedFiles");
+  const calls = toolCalls(message).map((call) => {
+    const created = patchTexts(call).flatMap(addedFiles);
+    return { ...of, id: call.id, read: readBy(call), modified: modifiedBy(call), created };
+  });
+  const files: MessageFiles = { listed: { ...of, read, modified }, calls };
+  if (message?.role === "toolResult") files.ended = { id: message.toolCallId, ...endOf(message) };
+  return calls.length + read.length + modified.length > 0 || files.ended !== undefined ? files : undefined;
+}
+
+/** What the result says of its call. */
+function endOf(message: Message): { failed: boolean; created: boolean } {
+  const { isError, details } = message as { isError?: unknown; details?: unknown };
+  const created = (details as { created?: unknown } | null | undefined)?.created === true;
+  return { failed: Boolean(isError), created };
+}
+
+function filesInDetails(message: Message, list: "readFiles" | "modifiedFiles"): string[] {
+  if (message?.role !== "toolResult" || typeof message.details !== "object" || message.details === null)
+    return [];
+  return texts((message.details as Record<string, unknown>)[list]);
+}
+
+function modifiedBy(call: ToolCall): string[] {
+  const patched = patchTexts(call).flatMap(patchedFiles);
+  const command = call.arguments?.command;
+  const redirected = typeof command === "string" ? redirectedFiles(command) : [];
+  return [...(isChange(call) ? namedFiles(call) : []), ...patched, ...redirected];
+}
+
+/** The files that a call reads. */
+export function readBy(call: ToolCall): string[] {
+  const has = (key: string) => call.arguments?.[key] !== undefined;
+  if (isChange(call) || listNames.test(call.name) || SEARCH_ARGUMENTS.some(has) || has("command")) return [];
+  return namedFiles(call);
+}
+
+function isChange(call: ToolCall): boolean {
+  return changeNames.test(call.name) || CHANGE_ARGUMENTS.some((key) => call.arguments?.[key] !== undefined);
+}
+
+function namedFiles(call: ToolCall): string[] {
+  const args = call.arguments ?? {};
+  const lists = PATH_LIST_ARGUMENTS.flatMap((key) =>
+    Array.isArray(args[key]) ? (args[key] as unknown[]) : [],
+  );
+  const edits = Array.isArray(args.edits) ? (args.edits as unknown[]) : [];
+  const values = [...PATH_ARGUMENTS.map((key) => args[key]), ...lists, ...edits];
+  return values.map(pathOf).filter((path) => path !== undefined);
+}
+
+/** A path given as it is, or inside an object of a list. */
+function pathOf(value: unknown): string | undefined {
+  if (typeof value === "string") return value.trim() === "" || value.includes("\n") ? undefined : value;
+  if (typeof value !== "object" || value === null) return undefined;
+  const inner = PATH_ARGUMENTS.map((key) => (value as Record<string, unknown>)[key]).find(
+    (path) => typeof path === "string",
+  );
+  return inner as string | undefined;
+}
+
+/** Wherever a patch can stand: in an argument of its own, or in a command such as `["apply_patch", "…"]`. */
+function patchTexts(call: ToolCall): string[] {
+  const args = call.arguments ?? {};
+  const command = Array.isArray(args.command) ? args.command : [args.command];
+  return [...patchKeys.map((key) => args[key]), ...command].filter((text) => typeof text === "string");
+}
+
+const envelope = /^\*\*\* (?:Add|Update|Delete) File: (.+)$|^\*\*\* Move to: (.+)$/gm;
+const unified = /^(?:---|\+\+\+) (?:[ab]\/)?([^\t\n]+)/gm;
+
+/** The files that a patch names: the `*** Update File:` form, or a unified diff. */
+export function patchedFiles(text: string): string[] {
+  if (text.includes("*** Begin Patch") || text.startsWith("*** "))
+    return [...text.matchAll(envelope)].map((match) => (match[1] ?? match[2] ?? "").trim());
+  if (!/^--- .+\n\+\+\+ /m.test(text)) return [];
+  return [...text.matchAll(unified)].map((match) => match[1]!.trim()).filter((file) => file !== "/dev/null");
+}
+
+const added = /^\*\*\* Add File: (.+)$/gm;
+const unifiedNew = /^--- \/dev\/null\n\+\+\+ (?:b\/)?([^\t\n]+)/gm;
+
+/** The files that a patch makes. */
+function addedFiles(text: string): string[] {
+  return [...text.matchAll(added), ...text.matchAll(unifiedNew)].map((match) => match[1]!.trim());
+}
+
+/**
+ * The files that a shell command plainly writes with `>` or `>>`. Anything that would need a shell to be
+ * understood (variables, quotes, substitutions, here-documents' bodies) is left out: rather no file than a wrong one.
+ */
+export function redirectedFiles(command: string): string[] {
+  const plain = command.includes("<<") ? (command.split("\n")[0] ?? "") : command;
+  // One that is not closed takes the rest, as in a shell; so nothing is looked at twice.
+  const unquoted = plain.replaceAll(/'[^']*'|"(?:\\[\s\S]|[^"\\])*(?:["\\]|$)/g, "''");
+  return [...unquoted.matchAll(/(?:^|[^0-9&>=-])1?>>?\s*([\w./~-]+)/g)]
+    .map((match) => match[1]!)
+    .filter((file) => !file.startsWith("/dev/") && /[\w]/.test(file));
+}
+
+/** The files that a summary lists. */
+export interface FileLists {
+  /** Sorted; without the modified ones. */
+  readFiles: readonly string[];
+  /** Sorted. */
+  modifiedFiles: readonly string[];
+  /** Those that the summary shows: of each list the ones that were touched last, the latest first. */
+  recentFiles: readonly string[];
+}
+
+/** The files of one list that a summary shows; the others are counted. */
+const SHOWN_FILES = 40;
+/** What both lists may take of a summary; what was modified comes first. */
+const SHOWN_TOKENS = 600;
+const SHOWN_MODIFIED_TOKENS = 420;
+/** Files that each list of the details keeps. */
+const STORED_FILES = 2_000;
+
+/** The lists of files after a span, with what earlier summaries listed. Modified wins over read. */
+export function filesOf(
+  span: readonly ViewItem[],
+  earlierSummaries: ReadonlyArray<Entry | undefined>,
+): FileLists {
+  const now = fileOperations(span.map(originalMessage));
+  const earlier = earlierSummaries.map(listedFiles).reverse();
+  const modified = unique([...now.modified, ...earlier.flatMap((each) => each.modified)]);
+  const isModified = new Set(modified);
+  const read = unique([...now.read, ...earlier.flatMap((each) => each.read)]).filter(
+    (file) => !isModified.has(file),
+  );
+  const shownModified = shown(modified, SHOWN_MODIFIED_TOKENS);
+  const left = SHOWN_TOKENS - shownModified.reduce((sum, file) => sum + lineTokens(file), 0);
+  return {
+    readFiles: stored(read),
+    modifiedFiles: stored(modified),
+    recentFiles: [...shownModified, ...shown(read, left)],
+  };
+}
+
+/** What an earlier summary lists, the files that were touched last first: in its details, or else in its text. */
+function listedFiles(entry: Entry | undefined): FileOperations {
+  const none = { read: [], modified: [] };
+  if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return none;
+  if (entry.fromHook && !isMadeHere(entry.details)) return none;
+  const { recentFiles, readFiles, modifiedFiles } = ownDetails(entry);
+  if (!Array.isArray(readFiles) && !Array.isArray(modifiedFiles)) return inText(entry.summary);
+  const recent = texts(recentFiles);
+  return { read: latestFirst(texts(readFiles), recent), modified: latestFirst(texts(modifiedFiles), recent) };
+}
+
+function latestFirst(files: readonly string[], recent: readonly string[]): string[] {
+  const listed = new Set(files);
+  return unique([...recent.filter((file) => listed.has(file)), ...files]);
+}
+
+/** For a summary without lists in its details, as an old version wrote it: those at its end. */
+function inText(summary: unknown): FileOperations {
+  const { carried } = readSummary(typeof summary === "string" ? summary : "");
+  const listed = (tag: OwnTag) =>
+    (carried.get(tag) ?? []).flatMap((line) => (line.trim() === "" || more.test(line) ? [] : [fileIn(line)]));
+  return { read: listed("read-files"), modified: listed("modified-files") };
+}
+
+/** As many files as fit; one that is too long for what is left is among those that are counted. */
+function shown(latestFirst: readonly string[], maxTokens: number): string[] {
+  let tokens = 0;
+  const files: string[] = [];
+  for (const file of latestFirst) {
+    if (files.length === SHOWN_FILES) break;
+    const size = lineTokens(file);
+    if (tokens + size > maxTokens) continue;
+    tokens += size;
+    files.push(file);
+  }
+  return files;
+}
+
+function lineTokens(file: string): number {
+  return highTokens(`${fileLine(file)}\n`);
+}
+
+function stored(latestFirst: readonly string[]): string[] {
+  return latestFirst.slice(0, STORED_FILES).sort();
+}
+
+function unique(values: readonly string[]): string[] {
+  return [...new Set(values)];
+}
+
+/** The lists of files as they stand in a summary. */
+export function renderFiles(files: FileLists): string {
+  const recent = new Set(files.recentFiles);
+  return paragraphs([
+    block("read-files", shownLines(files.readFiles, recent)),
+    block("modified-files", shownLines(files.modifiedFiles, recent)),
+  ]);
+}
+
+const more = /^\(and [\d,]+ more, touched earlier\)$/;
+
+function shownLines(files: readonly string[], recent: ReadonlySet<string>): string[] {
+  const lines = files.filter((file) => recent.has(file)).map(fileLine);
+  const others = files.length - lines.length;
+  return others === 0 ? lines : [...lines, `(and ${others} older)`];
+}
+
+/** A name on a line of its own: in quotes, as JSON, where it would not stay one, or would read as something else. */
+export function fileLine(file: string): string {
+  const isPlain = file === file.trim() && !/[\p{Cc}\u2028\u2029]/u.test(file) && !/^(?:"|\(and )/.test(file);
+  if (isPlain && inert(file) === file) return file;
+  const coded = /[\p{Cc}\u2028\u2029<[#*]|[^\x20-\x7e]/gu;
+  return JSON.stringify(file).replaceAll(coded, (character) =>
+    Array.from({ length: character.length }, (_, at) => hexEscape(character.charCodeAt(at))).join(""),
+  );
+}
+
+function hexEscape(code: number): string {
+  return `\\u${code.toString(16).padStart(4, "0")}`;
+}
+
+/** The name that `fileLine` wrote. */
+export function fileIn(line: string): string {
+  const text = line.trim();
+  if (!text.startsWith('"')) return text;
+  try {
+    return String(JSON.parse(text));
+  } catch {
+    // A name that begins with a quotation mark, as another program wrote it.
+    return text;
+  }
+}
+
+/**
+ * Lines between tags, as the carry-over is written; empty for none. Nothing in the lines ends a mark or begins one.
+ * @param tags those of extensions that stand in the same summary
+ */
+export function block(tag: string, lines: readonly string[], tags: readonly string[] = []): string {
+  return lines.length === 0
+    ? ""
+    : `<${tag}>\n${lines.map((line) => inert(line, tags)).join("\n")}\n</${tag}>`;
+}

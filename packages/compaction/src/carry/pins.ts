@@ -1,0 +1,132 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import { type Frame, PIN, UNPIN } from "@bonsai-agent/messages/frames";
+import { inert } from "@bonsai-agent/messages/marks";
+import {
+  type CustomMessageEntry,
+  type Entry,
+  type EntryDraftWithId,
+  PIN_CUSTOM_TYPE,
+  PINNED_CUSTOM_TYPE,
+  type PinChange,
+  pinChange,
+  type Session,
+  UNPIN_CUSTOM_TYPE,
+} from "@bonsai-agent/session";
+import { UndoneCompactions } from "@bonsai-agent/session/host";
+import { digits, ownDetails, texts } from "../flow/outcome.ts";
+
+/** A message of the session that pins or unpins a text: append it, or have the agent send it. */
+type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;
+
+/** Characters of one pinned text, and of all of a path: a summary carries every one of them word for word. */
+const LONGEST_CHARS = 4_000;
+const ALL_CHARS = 16_000;
+
+/**
+ * The texts that are pinned on a path, oldest first, each once. Reads no more than what the model sees of it.
+ * @param leafId where the path ends; default: the session's leaf
+ */
+export function pinnedTexts(session: Session, leafId: string | null = session.leafId): string[] {
+  const { before, changes } = changesSince(session, leafId);
+  return changed(before, changes);
+}
+
+/**
+ * The same at the session's leaf, as it will be.
+ * @param waiting messages that are not stored yet, oldest first; others than those of pins count for nothing
+ */
+export function pinnedSoon(session: Session, waiting: readonly WaitingMessage[]): string[] {
+  const changes = waiting.map((message) => pinChange(message)).filter((change) => change !== undefined);
+  return changed(pinnedTexts(session), changes);
+}
+
+/** A message that waits to be stored. */
+type WaitingMessage = Pick<CustomMessageEntry, "customType" | "details">;
+
+function changed(before: readonly string[], changes: readonly PinChange[]): string[] {
+  const held = new Set(before);
+  for (const { text, isPinned } of changes) {
+    if (!isPinned) held.delete(text);
+    else held.add(text);
+  }
+  return [...held];
+}
+
+/** What a path pins and unpins, oldest first, since the latest word on all that was pinned before. */
+function changesSince(session: Session, leafId: string | null) {
+  const changes: PinChange[] = [];
+  const undone = new UndoneCompactions();
+  for (const entry of session.tail(leafId)) {
+    undone.older(entry);
+    const before = undone.has(entry.id) ? undefined : pinnedBefore(entry);
+    if (before !== undefined) return { before, changes: changes.reverse() };
+    const change = pinChange(entry);
+    if (change !== undefined) changes.push(change);
+  }
+  return { before: [], changes: changes.reverse() };
+}
+
+/** What was pinned before an entry, as the entry has it; undefined for one that has no list of that. */
+function pinnedBefore(entry: Entry): string[] | undefined {
+  if (entry.type === "custom" && entry.customType === PINNED_CUSTOM_TYPE)
+    return texts((entry.data as { pinned?: unknown } | null | undefined)?.pinned);
+  if (entry.type !== "compaction") return undefined;
+  const { prose, pinned } = ownDetails(entry);
+  return typeof prose === "string" ? texts(pinned) : undefined;
+}
+
+/** The entry to write beside a summary whose details cannot hold what is pinned; none where nothing is. */
+export function pinnedDrafts(pinned: readonly string[]): EntryDraftWithId[] {
+  return pinned.length === 0 ? [] : [{ type: "custom", customType: PINNED_CUSTOM_TYPE, data: { pinned } }];
+}
+
+/**
+ * The message that pins a text: the model sees it from then on, after every compaction too. A text that is pinned already
+ * counts once.
+ * @param waiting as `pinnedSoon` has them. Default: none
+ * @throws BonsaiError `pin_empty`, `pin_too_long`, `pins_full`
+ */
+export function pinMessage(
+  session: Session,
+  given: string,
+  waiting: readonly WaitingMessage[] = [],
+): PinMessage {
+  const text = given.trim();
+  if (text === "")
+    throw new BonsaiError({
+      code: "pin_empty",
+      message: "No text to pin.",
+      hint: "Write an instruction, for example `/pin Never push to main.`",
+    });
+  if (text.length > LONGEST_CHARS)
+    throw new BonsaiError({
+      code: "pin_too_long",
+      message: `The text is too long to pin: ${digits(text.length)} characters, and the limit is ${digits(LONGEST_CHARS)}.`,
+      hint: "Save it in a file of the project, and pin the path.",
+    });
+  const pinned = pinnedSoon(session, waiting);
+  const usedChars = pinned.reduce((sum, each) => sum + each.length, 0);
+  if (!pinned.includes(text) && usedChars + text.length > ALL_CHARS)
+    throw new BonsaiError({
+      code: "pins_full",
+      message: `Pinned texts can have at most ${digits(ALL_CHARS)} characters in total. ${digits(Math.max(0, ALL_CHARS - usedChars))} are left. This text has ${digits(text.length)}.`,
+      hint: "Remove old pins with /pin.",
+    });
+  return message(PIN_CUSTOM_TYPE, PIN, text);
+}
+
+/** The message that takes a pin back: the next compaction does not carry the text any more. */
+export function unpinMessage(text: string): PinMessage {
+  return message(UNPIN_CUSTOM_TYPE, UNPIN, text);
+}
+
+function message(customType: string, frame: Frame, text: string): PinMessage {
+  const details = { text, line: inert(text) };
+  return { customType, content: `${frame.begin}\n\n${text}\n\n${frame.end}`, display: true, details };
+}
+
+/** The pinned texts that a summary does not hold word for word. */
+export function pinsMissingIn(summary: string, pinned: readonly string[]): string[] {
+  const lines = `\n${summary}\n`;
+  return pinned.filter((text) => !lines.includes(`\n${inert(text)}\n`));
+}

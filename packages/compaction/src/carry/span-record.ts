@@ -1,0 +1,183 @@
+import { type SecretFilter, secretsOf } from "@bonsai-agent/messages";
+import {
+  type Entry,
+  type EntryDraftWithId,
+  type ProjectionItem,
+  project,
+  RECORD_CUSTOM_TYPE,
+  type Session,
+} from "@bonsai-agent/session";
+import { UndoneCompactions } from "@bonsai-agent/session/host";
+import { ownDetails } from "../flow/outcome.ts";
+import type { CompactionPlan } from "../plan/plan.ts";
+import { originalMessage } from "../plan/view.ts";
+import { type Closing, clippedClosings } from "../record/closings.ts";
+import { lastAnswer } from "../record/digest.ts";
+import { type RecordedMessage, recordAfter, type SpanRecord, storedRecord } from "../record/record.ts";
+import type { CompactionSettings } from "../settings.ts";
+import type { LossReport } from "./loss.ts";
+
+/** Where a plan comes from, as far as its record goes. */
+export interface RecordSource {
+  readonly session: Session;
+  readonly leafId: string | null;
+  readonly settings: CompactionSettings;
+  /** What the user asked to dwell on. */
+  readonly focus?: string | undefined;
+}
+
+/** By plan: each rung of a run asks for it, and an extension may with another focus. */
+const records = new WeakMap<CompactionPlan, { focus: string | undefined; record: SpanRecord }>();
+
+/** What a compaction by this plan summarises, as data, with the record of what came before. */
+export function spanRecord(plan: CompactionPlan, source: RecordSource): SpanRecord {
+  const known = records.get(plan);
+  if (known !== undefined && known.focus === source.focus) return known.record;
+  const record = recordOfItems({
+    earlier: earlierRecord(plan, source),
+    items: [...plan.history, ...plan.turnPrefix].map(itemSource),
+    following: plan.kept.map(itemSource),
+    settings: source.settings,
+    focus: source.focus,
+    secrets: sessionSecrets(source),
+  });
+  records.set(plan, { focus: source.focus, record });
+  return record;
+}
+
+function itemSource({ source }: { source: ProjectionItem }): ProjectionItem {
+  return source;
+}
+
+interface RecordOfItemsOptions {
+  earlier?: SpanRecord | undefined;
+  /** Oldest first. */
+  items: readonly ProjectionItem[];
+  following?: readonly ProjectionItem[];
+  settings: CompactionSettings;
+  focus?: string | undefined;
+  secrets?: SecretFilter | undefined;
+}
+
+const learned = new WeakSet<Session>();
+/** A larger session is not read again for the names of its secrets. */
+const MAX_LEARNED_BYTES = 4_000_000;
+
+/** Redacts what a session's summaries keep. It also knows values whose names only earlier spans contain. */
+export function sessionSecrets({ session, leafId }: Pick<RecordSource, "session" | "leafId">): SecretFilter {
+  const secrets = secretsOf(session);
+  if (learned.has(session)) return secrets;
+  learned.add(session);
+  secrets.learn(session.sizeBytes <= MAX_LEARNED_BYTES ? session.path(leafId) : session.tail(leafId));
+  return secrets;
+}
+
+/** The record of some items of a context. */
+export function recordOfItems({
+  earlier,
+  items,
+  following = [],
+  settings,
+  focus,
+  secrets,
+}: RecordOfItemsOptions): SpanRecord {
+  return recordAfter({
+    earlier,
+    messages: items.map(recorded),
+    following: following.map(recorded),
+    wordsTokens: Math.max(LEAST_WORDS_TOKENS, settings.words.maxTokens),
+    focus,
+    secrets,
+  });
+}
+
+/** Kept in the record also where the settings show less, or nothing: they can change. */
+const LEAST_WORDS_TOKENS = 4_000;
+
+function recorded(source: ProjectionItem): RecordedMessage {
+  const { entryId, entry } = source;
+  return { message: originalMessage({ source }), entryId, record: recordIn(entry) };
+}
+
+/** The record that a summary of ours has. */
+function recordIn(entry: Entry): SpanRecord | undefined {
+  const { record } = ownDetails(entry);
+  return record === undefined ? undefined : storedRecord(record);
+}
+
+/** That of the earlier compaction; where somebody else made it, what it stands for is read again, which happens once. */
+function earlierRecord({ previous, ...plan }: CompactionPlan, source: RecordSource): SpanRecord | undefined {
+  if (previous === undefined) return undefined;
+  const record = recordIn(previous);
+  if (record !== undefined) return record;
+  const path = source.session.path(source.leafId);
+  const [first] = [...plan.history, ...plan.turnPrefix, ...plan.kept];
+  const at = path.findIndex(({ id }) => id === (first?.entryId ?? previous.id));
+  const before = path.slice(0, at < 0 ? path.length : at);
+  const former = formerRecord(
+    path.slice(
+      0,
+      path.findIndex(({ id }) => id === previous.id),
+    ),
+  );
+  const entries = before.slice(former.from).filter(({ type }) => type !== "compaction");
+  // What was taken out of the context since then was meant.
+  const edits = path.slice(before.length).filter(({ type }) => type === "context_edit");
+  const { items } = project([...entries, ...edits]);
+  const { settings } = source;
+  return recordOfItems({ earlier: former.record, items, settings, secrets: sessionSecrets(source) });
+}
+
+/** The latest record on a path that holds, and where that begins which it does not know. */
+function formerRecord(path: readonly Entry[]): { record?: SpanRecord; from: number } {
+  const undone = new UndoneCompactions();
+  for (const entry of path.toReversed()) {
+    undone.older(entry);
+    if (undone.has(entry.id)) continue;
+    const found = recordBeside(entry) ?? recordOfCompaction(entry);
+    if (found === undefined) continue;
+    const from = path.findIndex(({ id }) => id === found.firstKeptEntryId);
+    return { record: found.record, from: from < 0 ? path.indexOf(entry) + 1 : from };
+  }
+  return { from: 0 };
+}
+
+interface FoundRecord {
+  record: SpanRecord;
+  firstKeptEntryId: unknown;
+}
+
+function recordOfCompaction(entry: Entry): FoundRecord | undefined {
+  const record = entry.type === "compaction" ? recordIn(entry) : undefined;
+  return record && { record, firstKeptEntryId: (entry as { firstKeptEntryId?: unknown }).firstKeptEntryId };
+}
+
+function recordBeside(entry: Entry): FoundRecord | undefined {
+  if (entry.type !== "custom" || entry.customType !== RECORD_CUSTOM_TYPE) return undefined;
+  const data = (entry.data ?? {}) as { record?: unknown; firstKeptEntryId?: unknown };
+  const record = storedRecord(data.record);
+  return record && { record, firstKeptEntryId: data.firstKeptEntryId };
+}
+
+/** What the agent said beside its last answer, which a digest quotes at its end. */
+export function otherClosings({ closings, words }: SpanRecord, maxTokens: number, focus?: string): Closing[] {
+  const last = lastAnswer(closings);
+  const others = closings.filter((closing) => closing !== last);
+  return clippedClosings(others, { maxTokens, focus, words });
+}
+
+/** The entry to write beside a summary whose details cannot hold the record. */
+export function recordDrafts(planned: PlannedRecord): EntryDraftWithId[] {
+  const { record, firstKeptEntryId, loss, isEdited } = planned;
+  if (record === undefined) return [];
+  const data = { record, firstKeptEntryId, loss, ...(isEdited && { isEdited }) };
+  return [{ type: "custom", customType: RECORD_CUSTOM_TYPE, data }];
+}
+
+interface PlannedRecord {
+  record?: SpanRecord | undefined;
+  firstKeptEntryId: string | null;
+  loss?: LossReport | undefined;
+  /** The user has edited its prose, which the details cannot say either. */
+  isEdited?: boolean;
+}

@@ -1,0 +1,156 @@
+import { redactSecrets } from "@bonsai-agent/messages";
+import { type Frame, RECORD } from "@bonsai-agent/messages/frames";
+import { CARRIED, inert, readSummary, SPLIT_TURN } from "@bonsai-agent/messages/marks";
+import type { CompactionEntry } from "@bonsai-agent/session";
+import { manifestOf, ownDetails } from "../flow/outcome.ts";
+import { paragraphs } from "../ladder/serialise.ts";
+import { closingLine } from "../record/closings.ts";
+import { storedClosings } from "../record/record.ts";
+import { type CarryOver, carriedBlocks } from "./carry-over.ts";
+
+const NO_HISTORY = "No earlier history.";
+
+/** The summary as the model will see it: the prose, framed as a record, and what is carried over. */
+export function summaryText(prose: string, carried: CarryOver): string {
+  return paragraphs([RECORD.begin, prose, setApart(paragraphs(carriedBlocks(carried))), RECORD.end]);
+}
+
+/** A summary of an extension's own, with what is carried over behind it. */
+export function withCarriedOver(summary: string, carried: string): string {
+  return carried === "" ? summary : `${summary.trimEnd()}\n\n${setApart(carried)}`;
+}
+
+/** A branch's summary as the model will see it. */
+export function branchSummaryText(prose: string, files: string, { begin, end }: Frame): string {
+  return paragraphs([begin, prose, setApart(files), end]);
+}
+
+function setApart(carried: string): string {
+  return carried === "" ? "" : `${CARRIED}\n\n${carried}`;
+}
+
+const JOINT = `\n\n---\n\n${SPLIT_TURN}\n\n`;
+
+/** The prose of a split turn's two summaries, history first. */
+export function joinedProse(history: string | undefined, turnPrefix: string | undefined): string {
+  if (turnPrefix === undefined) return history ?? NO_HISTORY;
+  return `${history ?? NO_HISTORY}${JOINT}${withoutEmptySections(turnPrefix) || "(none)"}`;
+}
+
+/** The text without headings that have nothing below them. */
+function withoutEmptySections(text: string): string {
+  const kept: string[] = [];
+  /** The level of what was kept last: a heading above it with a lower level stands over something. */
+  let levelBelow = 0;
+  for (const block of text.split(/^(?=#{1,6}\s)/m).toReversed()) {
+    const level = /^#*/.exec(block)![0].length;
+    if (portionSaysNothing(block) && level >= levelBelow) continue;
+    kept.push(block);
+    levelBelow = level;
+  }
+  return kept.toReversed().join("").trim();
+}
+
+/** True for a summary of headings alone, and of words under them that stand for nothing; of both portions of a split turn. */
+export function saysNothing(prose: string): boolean {
+  return prose.split(JOINT).every((portion) => portion.trim() === NO_HISTORY || portionSaysNothing(portion));
+}
+
+function portionSaysNothing(portion: string): boolean {
+  const words = portion
+    .split("\n")
+    .filter((line) => !/^\s{0,3}#{1,6}(?:\s|$)/.test(line))
+    .map(bare)
+    .filter((text) => text !== "" && !NOTHING.test(text));
+  return words.length === 0;
+}
+
+/** "None", as models write it that keep the headings and answer in the user's language; and what may follow it. */
+const NOTHING =
+  /^(?:none|nothing|nil|null|n\/?a|n\.\s?a|empty|not applicable|keine?[nrs]?|nichts|entfällt|aucune?|rien|néant|ningun[oa]|nada|nenhuma?|nessun[oa]|niente|geen|niets|brak|ingen|inget|yok|нет|ничего|немає|無|无|無し|没有|沒有|なし|特になし|없음|لا شيء|لا يوجد)(?:\s(?:yet|so far|known|found|applicable|to (?:report|note|add|say)))?$/iu;
+/** A line that says nothing is short. */
+const EMPTY_LINE_CHARS = 60;
+
+/** A line without list marks, emphasis and punctuation around it; empty where it is a few words in brackets. */
+function bare(line: string): string {
+  if (line.length > EMPTY_LINE_CHARS) return /[\p{L}\p{N}]/u.test(line) ? line : "";
+  const item = line.replace(/^[\s>]*(?:[-*+•–—]|\d{1,3}[.)])?\s*(?:\[[ xX]?\])?\s*/, "");
+  if (/^[\s*_`~]*[(（][^()（）\d/\\.]{1,24}[)）][\s*_`~.。]*$/.test(item)) return "";
+  return item.replace(/^[^\p{L}\p{N}]+/u, "").replace(/[^\p{L}\p{N}]+$/u, "");
+}
+
+/** Above what a digest quotes of the agent beside the user's words. */
+const SAID = "## The agent's answers";
+
+/** The prose of an earlier compaction, without the frame and what was carried over: what an update starts from. */
+export function previousProse(entry: CompactionEntry | undefined): string | undefined {
+  return entry && redactSecrets(storedProse(entry));
+}
+
+function storedProse(entry: CompactionEntry): string {
+  const { prose, closings } = ownDetails(entry);
+  if (typeof prose === "string" && prose.trim() !== "") {
+    const said = storedClosings(closings).map(closingLine);
+    const whole = paragraphs([prose, said.length === 0 ? "" : [SAID, ...said].join("\n")]);
+    return manifestOf(entry)?.splitTurn === true ? safeProse(whole) : inert(whole);
+  }
+  return safeProse(readSummary(typeof entry.summary === "string" ? entry.summary : "").prose).trim();
+}
+
+/** The prose of a summary, in which the joint of its two portions alone may stand. */
+export function safeProse(prose: string, tags: readonly string[] = []): string {
+  const at = prose.lastIndexOf(JOINT);
+  if (at < 0) return inert(prose, tags);
+  return inert(prose.slice(0, at), tags) + JOINT + inert(prose.slice(at + JOINT.length), tags);
+}
+
+/** A summary that was made here and that an extension may have changed: its text, and the prose in it. */
+export function givenBack(
+  { prose, carried }: { prose: string; carried: CarryOver },
+  { summary, pinned, extensions }: { summary: string } & Pick<CarryOver, "pinned" | "extensions">,
+): { summary: string; prose: string; isAsMade: boolean } {
+  const tags = Object.keys(extensions ?? {});
+  const safe = safeProse(prose, tags);
+  if (summaryText(prose, carried) === summary)
+    return { summary: summaryText(safe, { ...carried, pinned, extensions }), prose: safe, isAsMade: true };
+  const joint = prose.includes(JOINT) ? [SPLIT_TURN] : [];
+  const blocks = carriedBlocks({ ...carried, pinned });
+  return {
+    ...changedSummary(summary, [RECORD.begin, ...joint, CARRIED, ...blocks, RECORD.end], tags),
+    isAsMade: false,
+  };
+}
+
+/** The same of a branch's summary; undefined prose where it was none of ours. */
+export function changedBranchSummary(
+  summary: string,
+  files: string,
+  { begin, end }: Frame,
+): { summary: string; prose: string } {
+  const blocks = files === "" ? [] : [files];
+  return changedSummary(summary, [begin, CARRIED, ...blocks, end]);
+}
+
+/** A text of somebody else's in which our own parts stay where they stand word for word, in order, once each. */
+function changedSummary(
+  summary: string,
+  own: readonly string[],
+  tags: readonly string[] = [],
+): { summary: string; prose: string } {
+  const prose: string[] = [];
+  let rest = `\n${summary}\n`;
+  let framed = "";
+  const theirs = (text: string) => {
+    const safe = inert(text, tags);
+    prose.unshift(safe.trim());
+    return safe;
+  };
+  for (const part of own.toReversed()) {
+    const at = rest.lastIndexOf(`\n${part}\n`);
+    if (at < 0) continue;
+    framed = `${part}${theirs(rest.slice(at + part.length + 1))}${framed}`;
+    rest = rest.slice(0, at + 1);
+  }
+  const text = `${theirs(rest)}${framed}`.slice(1, -1);
+  return { summary: text, prose: prose.filter((each) => each !== "").join("\n\n") };
+}

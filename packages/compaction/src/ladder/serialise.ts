@@ -1,0 +1,158 @@
+import {
+  askedText,
+  contentBlocks,
+  contentText,
+  jsonText,
+  type Message,
+  recalledIds,
+  SecretFilter,
+  type ToolCall,
+  textHead,
+  textTail,
+  toolCalls,
+  withoutReminders,
+} from "@bonsai-agent/messages";
+import { frameTags, inertTags } from "@bonsai-agent/messages/marks";
+import type { CompactionSettings } from "../settings.ts";
+
+type Limits = CompactionSettings["serialize"];
+
+/** About 500 tokens, as for a tool result: the head and the tail of a call or a command identify it. */
+const CALL_CHARS = 2_000;
+const COMMAND_CHARS = 2_000;
+/** About 5,000 tokens: only a pasted file is longer, and a request or an answer is the text to summarise. */
+const USER_CHARS = 20_000;
+const ASSISTANT_CHARS = 20_000;
+
+const roleMark = /^\[(?=(?:User|Assistant|Tool result|Extension|Branch summary|Earlier summary)\b)/gm;
+
+/**
+ * Messages as text without secrets, one part each, so that a summariser reads a conversation instead of continuing it.
+ */
+export function serialise(
+  messages: readonly Message[],
+  limits: Limits,
+  secrets: SecretFilter = new SecretFilter(),
+): string[] {
+  const redacted = secrets.values(messages);
+  return redacted.map((message) => serialiseMessage(message, limits)).filter((part) => part !== "");
+}
+
+function serialiseMessage(message: Message, limits: Limits): string {
+  switch (message.role) {
+    case "user":
+      return marked("User", body(message.content, USER_CHARS, askedText(message)));
+    case "assistant":
+      return assistantPart(message);
+    case "toolResult": {
+      const failed = message.isError ? ", failed" : "";
+      const copied = recalledIds(message) === undefined ? "" : ", a copy of earlier entries";
+      return marked(
+        `Tool result ${message.toolName}${failed}${copied}`,
+        body(message.content, limits.toolResultChars),
+      );
+    }
+    case "bashExecution":
+      return commandPart(message);
+    case "custom":
+      return isOwnReminder(message)
+        ? ""
+        : marked(`Extension ${message.customType}`, body(message.content, USER_CHARS));
+    case "branchSummary":
+      return marked("Branch summary", safe(clip(textIn(message.summary), ASSISTANT_CHARS)));
+    case "compactionSummary":
+      return marked("Earlier summary", safe(clip(textIn(message.summary), ASSISTANT_CHARS)));
+    case "system":
+      return "";
+    default:
+      // A new role does not compile without its case; one that nobody knows says nothing.
+      message satisfies never;
+      return "";
+  }
+}
+
+function marked(mark: string, text: string): string {
+  return text === "" ? "" : `[${mark}]: ${text}`;
+}
+
+function assistantPart(message: Message & { role: "assistant" }): string {
+  const text = marked("Assistant", body(message.content, ASSISTANT_CHARS));
+  const calls = toolCalls(message).map((call) => callText(call, CALL_CHARS));
+  return paragraphs([text, marked("Assistant tool calls", calls.join("; "))]);
+}
+
+function callText(call: ToolCall, maxChars: number): string {
+  const entries = Object.entries(call.arguments ?? {});
+  const share = Math.max(100, Math.floor(maxChars / Math.max(1, entries.length)));
+  const shown = entries.map(([name, value]) => `${name}=${clip(jsonText(value), share)}`);
+  return safe(`${call.name}(${clip(shown.join(", "), maxChars)})`);
+}
+
+function commandPart(message: Message & { role: "bashExecution" }): string {
+  if (message.excludeFromContext) return "";
+  const code = message.cancelled
+    ? " (cancelled)"
+    : message.exitCode
+      ? ` (exit code ${message.exitCode})`
+      : "";
+  const command = clip(textIn(message.command), COMMAND_CHARS);
+  const output = clip(textIn(message.output) || "(no output)", COMMAND_CHARS);
+  return marked("User command", safe(`${command}${code}\n${output}`));
+}
+
+/** Messages that Bonsai itself puts into the context to keep the model going. */
+function isOwnReminder(message: Message & { role: "custom" }): boolean {
+  return textIn(message.customType).startsWith("bonsai.");
+}
+
+/** A field of a stored message; what is no text there is damage, and must not stop the whole summary. */
+function textIn(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+function body(content: unknown, maxChars: number, said = contentText(content)): string {
+  const text = withoutReminders(said).trim();
+  const images = contentBlocks(content).filter((block) => block.type === "image");
+  const marks = images.map((image) => `[image ${String(image.mimeType ?? "")}]`.replace(" ]", "]"));
+  return [safe(clip(text, maxChars)), ...marks].filter((part) => part !== "").join("\n");
+}
+
+/** Nothing inside the conversation may end its frame or pass for another speaker. */
+function safe(text: string): string {
+  return inertTags(text, frameTags).replaceAll(roleMark, "\\[");
+}
+
+/** Parts of a text with a blank line between them; empty ones are left out. */
+export function paragraphs(parts: readonly string[]): string {
+  return parts.filter((part) => part !== "").join("\n\n");
+}
+
+/** Cuts the middle out of a text that is too long: head and tail stay, for errors stand at the end. */
+export function clip(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const marker = (missing: number) => `\n[… ${missing} more characters …]\n`;
+  const keptChars = Math.max(0, maxChars - marker(text.length).length - 1);
+  const head = textHead(text, Math.ceil(keptChars / 2));
+  const tail = textTail(text, Math.floor(keptChars / 2));
+  return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
+}
+
+const CLIPPED = /\n\[… \d+ more characters …\]\n/g;
+
+/** True where `clip` can have made the one of the other, or they are the same. */
+export function isClipOf(clipped: string, text: string): boolean {
+  if (clipped === text) return true;
+  return [...clipped.matchAll(CLIPPED)].some(({ 0: { length }, index }) => {
+    return text.startsWith(clipped.slice(0, index)) && text.endsWith(clipped.slice(index + length));
+  });
+}
+
+/** The text, or what clipping it to half as much, as often as it takes, leaves of it when that fits. */
+export function clipUntil(text: string, fits: (text: string) => boolean): string {
+  let clipped = text;
+  for (let chars = text.length; !fits(clipped) && chars > 1; ) {
+    chars = Math.floor(chars / 2);
+    clipped = clip(text, chars);
+  }
+  return clipped;
+}

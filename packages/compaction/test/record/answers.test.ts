@@ -1,0 +1,73 @@
+import { byScript } from "@bonsai-agent/messages";
+import { describe, expect, test } from "vitest";
+import { sentencesOf } from "../../src/record/sentence.ts";
+import type { SourceMessage } from "../../src/record/source.ts";
+import { clippedWords, joinedWords, noWords, saidIn, wordLines } from "../../src/record/words.ts";
+import { said } from "./run-messages.ts";
+
+const user = (text: string, entryId?: string) => said("user", text, entryId);
+const agent = (text: string) => said("assistant", [{ type: "text", text }]);
+const wordsOf = (...messages: SourceMessage[]) => joinedWords(noWords, saidIn(messages, { turn: 0 }).said);
+const answered = (text: string, answer: string) =>
+  wordLines(wordsOf(agent(text), user(answer, "e1"), agent("Good."))).at(-1);
+
+describe("an answer that chooses carries what there was to choose from", () => {
+  test.each<[string, string, string, string]>([
+    [
+      "numbered, before the question",
+      "Ich sehe zwei Wege:\n\n1. Redis\n2. Memcached\n\nWelchen nehmen wir?",
+      "den zweiten",
+      "1. [e1] (asked: 1. Redis / 2. Memcached / Welchen nehmen wir?) den zweiten",
+    ],
+    [
+      "lettered, behind the question",
+      "Quale preferisci?\na) Redis\nb) Memcached\nc) nessuno",
+      "la b",
+      "1. [e1] (asked: a) Redis / b) Memcached / c) nessuno / Quale preferisci?) la b",
+    ],
+    [
+      "on one line",
+      "We can (A) keep it flat or (B) split it.\nWhich do you prefer?",
+      "B",
+      "1. [e1] (asked: We can (A) keep it flat or (B) split it. / Which do you prefer?) B",
+    ],
+    [
+      "a report with a list, and a question behind more text",
+      "1. parsed\n2. tested\n\nAll is well.\nSkal jeg fortsette?",
+      "ja",
+      "1. [e1] (asked: Skal jeg fortsette?) ja",
+    ],
+    ["a number", "Which port should it use?", "8080", "1. [e1] (asked: Which port should it use?) 8080"],
+  ])("%s", (_, question, answer, line) => {
+    expect(answered(question, answer)).toBe(line);
+  });
+});
+
+test.each([
+  ["no", "I shall drop the legacy endpoint next."],
+  ["nein!", "Ich entferne nun die alte Schnittstelle."],
+  ["нет", "Теперь удаляю старую таблицу."],
+])("%s, said once to what was no question, stays with what it was said to", (answer, announced) => {
+  expect(answered(announced, answer)).toBe(`1. [e1] (to: ${announced}) ${answer}`);
+});
+
+test("the questions beside the answers count for what the words may take", () => {
+  const letters = "abcdefghijklmnopqrst";
+  const rounds = [...letters].flatMap((letter, at) => [
+    agent(`Shall ${`${letter}${letters[(at * 7) % 20]}ndex `.repeat(20)}hold?`),
+    user(`yes ${letter}${letters[(at * 3) % 20]}`, `e${at}`),
+  ]);
+  const maxTokens = 300;
+  const clipped = clippedWords(wordsOf(...rounds), maxTokens);
+  const lines = wordLines(clipped).slice(2);
+  expect(lines.length).toBeGreaterThan(1);
+  expect(byScript(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);
+});
+
+test.each([
+  ["Nézd meg a 185. modult. Aztán szólj.", ["Nézd meg a 185. modult.", "Aztán szólj."]],
+  ["Tarkista kohdat 2. ja 3. nyt!", ["Tarkista kohdat 2. ja 3. nyt!"]],
+  ["Take port 8080. Then log it.", ["Take port 8080.", "Then log it."]],
+])("the point of an ordinal ends no sentence: %s", (text, sentences) => {
+  expect(sentencesOf(text)).toEqual(sentences);
+});

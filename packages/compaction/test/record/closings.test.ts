@@ -1,0 +1,117 @@
+import { byScript } from "@bonsai-agent/messages";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { type Closing, clippedClosings, closingLine, closingsIn } from "../../src/record/closings.ts";
+import { ran, said } from "./run-messages.ts";
+
+const user = (text: string) => said("user", text);
+const agent = (text: string, entryId = "a") => said("assistant", [{ type: "text", text }], entryId);
+const closing = (text: string, more: Partial<Closing> = {}): Closing => ({
+  turn: 1,
+  entryId: "a",
+  text,
+  ...more,
+});
+const texts = (closings: readonly Closing[]) => closings.map(({ text }) => text);
+
+test("what ends a turn and what is said on the way are told apart", () => {
+  const closings = closingsIn(
+    [
+      user("Mend it."),
+      agent("I look."),
+      ...ran("ls"),
+      agent("It is mended."),
+      user("Good."),
+      agent("Thanks."),
+    ],
+    4,
+    false,
+  );
+  expect(closings.map(({ turn, text, isInterim = false }) => [turn, text, isInterim])).toEqual([
+    [5, "I look.", true],
+    [5, "It is mended.", false],
+    [6, "Thanks.", false],
+  ]);
+});
+
+test("the last of a turn that goes on is said on the way", () => {
+  const messages = [user("Mend it."), agent("I look.")];
+  expect(closingsIn(messages, 0, true)[0]?.isInterim).toBe(true);
+  expect(closingsIn(messages, 0, false)[0]?.isInterim).toBeUndefined();
+});
+
+test("code, tables and marks of lists and headings are not quoted", () => {
+  const code = `\`\`\`ts\n${"const a = parse(b);\n".repeat(12)}\`\`\``;
+  const [first] = closingsIn(
+    [user("Go."), agent(`## Result\n\n- It works.\n${code}\n- Port 8080.`)],
+    0,
+    false,
+  );
+  expect(first?.text).toMatch(/^Result\nIt works\.\n\[.*12 lines.*\]\nPort 8080\.$/);
+  expect(closingLine(first!)).toMatch(/^1\. agent \[a\]: Result \/ It works\. \/ \[.*\] \/ Port 8080\.$/);
+});
+
+test("a line names the branch that it was said on", () => {
+  expect(closingLine(closing("Done.", { turn: 7, isOnBranch: true }))).toBe(
+    "7. agent [a] (on another branch): Done.",
+  );
+});
+
+test.each([
+  ["en", (at: number) => `All ${at} tests pass.`, "The gateway listens on port 8443 now."],
+  ["de", (at: number) => `Alle ${at} Tests laufen.`, "Das Gateway hört jetzt auf Port 8443."],
+  ["ru", (at: number) => `Все ${at} тестов прошли.`, "Шлюз теперь слушает порт 8443."],
+  ["zh", (at: number) => `全部 ${at} 个测试通过。`, "网关现在监听 8443 端口。"],
+  ["ja", (at: number) => `${at}件のテストがすべて通りました。`, "ゲートウェイは8443番ポートで待ち受けます。"],
+  ["ar", (at: number) => `نجحت كل الاختبارات وعددها ${at}.`, "البوابة تستمع الآن على المنفذ 8443."],
+])("%s: a report that comes again with other numbers is told once, the last time", (_, report, once) => {
+  const all = Array.from({ length: 9 }, (_each, at) => closing(report(10 + at), { turn: at }));
+  const kept = clippedClosings([closing(once, { turn: 0 }), ...all], { maxTokens: 2_000 });
+  expect(texts(kept)).toEqual([once, report(18)]);
+});
+
+const sentence = fc.constantFrom(
+  "The cache in src/cache.ts is cleared at midnight now.",
+  "All 12 tests pass.",
+  "Wir nehmen Port 8080.",
+  "网关现在监听 8443 端口。",
+  "Сделано.",
+  "I renamed parseHeader to readHeader because the old name lied.",
+  "x ".repeat(900),
+);
+const closings = fc.array(
+  fc.record({ turn: fc.nat(9), entryId: fc.constant("a"), text: sentence, isInterim: fc.boolean() }),
+  { maxLength: 20 },
+);
+
+test("law: never more than fits, in order, and what is quoted was said", () => {
+  const law = fc.property(closings, fc.integer({ min: 0, max: 600 }), (all, maxTokens) => {
+    const sorted = all.toSorted((a, b) => a.turn - b.turn);
+    const kept = clippedClosings(sorted, { maxTokens });
+    expect(kept.reduce((sum, { text }) => sum + byScript(text) + 10, 0)).toBeLessThanOrEqual(maxTokens);
+    const turns = kept.map(({ turn }) => turn);
+    expect(turns).toEqual(turns.toSorted((a, b) => a - b));
+    for (const { text } of kept)
+      for (const part of text.split(/ ?(?:…|\[…\]) ?|\n/).filter((each) => each !== ""))
+        expect(
+          all.some((each) => each.text.includes(part.trim())),
+          part,
+        ).toBe(true);
+  });
+  fc.assert(law);
+});
+
+test("what ends turns goes before what is said on the way, and the newest before the oldest", () => {
+  const ends = Array.from({ length: 12 }, (_, at) =>
+    closing(`The ${"abcdefghijkl"[at]}-wing of the house got its own heating today.`, { turn: at }),
+  );
+  const ways = ends.map((each) =>
+    closing(each.text.replace("heating", "roof tiles"), { turn: each.turn, isInterim: true }),
+  );
+  const kept = clippedClosings(
+    ends.flatMap((each, at) => [ways[at]!, each]),
+    { maxTokens: 150 },
+  );
+  expect(kept.every(({ isInterim }) => !isInterim)).toBe(true);
+  expect(kept.at(-1)?.turn).toBe(11);
+});

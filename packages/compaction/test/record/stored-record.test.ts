@@ -1,0 +1,40 @@
+import type { Message } from "@bonsai-agent/messages";
+import { expect, test } from "vitest";
+import { recordAfter, storedRecord } from "../../src/record/record.ts";
+import { said } from "./run-messages.ts";
+
+const record = recordAfter({
+  messages: [
+    said("user", "Never touch src/legacy.", "e1"),
+    said("assistant", [{ type: "text", text: "Good." }]),
+  ],
+  wordsTokens: 4_000,
+});
+const stored = () => JSON.parse(JSON.stringify(record));
+
+test("a stored record is read as it was written", () => {
+  expect(storedRecord(stored())).toEqual(stored());
+});
+
+test("an item that is damaged is left out, the others stay", () => {
+  const damaged = stored();
+  damaged.words.said.push({ turn: 2, text: 7 }, null, { turn: -1, text: "And log it.", entryId: [] });
+  expect(storedRecord(damaged)?.words.said.map(({ text }) => text)).toEqual([
+    "Never touch src/legacy.",
+    "And log it.",
+  ]);
+});
+
+test.each(["words", "closings", "terms", "outcomes"])("without its %s it is no record", (part) => {
+  for (const value of [undefined, null, 7, "x", part === "closings" ? {} : []])
+    expect(storedRecord({ ...stored(), [part]: value })).toBeUndefined();
+});
+
+test.each(["command", "output", "exitCode"])(
+  "a command whose %s is damaged is read all the same",
+  (field) => {
+    const command = { role: "bashExecution", command: "ls src/a.ts", output: "", exitCode: 0 };
+    const message = { ...command, [field]: { toString: 1 } } as unknown as Message;
+    expect(recordAfter({ messages: [{ message }], wordsTokens: 4_000 }).words.said).toHaveLength(1);
+  },
+);

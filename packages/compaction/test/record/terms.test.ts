@@ -1,0 +1,157 @@
+import { byScript } from "@bonsai-agent/messages";
+import { adversarialTexts } from "@bonsai-agent/testkit";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { termsIn } from "../../src/record/sentence.ts";
+import type { SourceMessage } from "../../src/record/source.ts";
+import { noTerms, type TermIndex, termLines, termsAfter } from "../../src/record/terms.ts";
+import { said, toolRun } from "./run-messages.ts";
+
+test.each<[text: string, expected: string[]]>([
+  ["see src/a.ts, ./lib/b_c.py and /etc/hosts.", ["src/a.ts", "lib/b_c.py", "etc/hosts"]],
+  ["call parseHeader(), obj.method, snake_case", ["parseHeader", "obj.method", "snake_case"]],
+  ["since v2.1.0 on port 8443, issue #412", ["v2.1.0", "8443", "#412"]],
+  ["commit a1b2c3d4e5 and 0xdeadbeef01", ["a1b2c3d4e5", "0xdeadbeef01"]],
+  ["An ordinary sentence. It names nothing at all...", []],
+  ["in node_modules, i.e. everywhere", []],
+])("%j names %j", (text, expected) => {
+  expect([...termsIn(text)]).toEqual(expected);
+});
+
+test.each([
+  ["请修改config.yml文件，端口8443。", ["config.yml", "8443"]],
+  ["src/a.tsを直してください", ["src/a.ts"]],
+  ["ファイル「src/b.ts」とparseHeaderの件", ["src/b.ts", "parseHeader"]],
+  ["config.yml을 고쳐 주세요", ["config.yml"]],
+  ["عدّل الملف src/c.ts، ثم config.yml.", ["src/c.ts", "config.yml"]],
+  ["исправь src/d.ts, порт 8080!", ["src/d.ts", "8080"]],
+])("%s: a term ends where the other script begins", (text, expected) => {
+  expect([...termsIn(text)]).toEqual(expected);
+});
+
+test("law: a term stands in its text as it is, and is found again in itself", () => {
+  const part = fc.oneof(
+    fc.constantFrom(
+      "src/a.ts",
+      "parseHeader",
+      "日本",
+      "請",
+      "تابع",
+      "8443",
+      " ",
+      ".",
+      "/",
+      "-",
+      "_",
+      "@",
+      "é",
+      "ß",
+      "\n",
+    ),
+    fc.string({ unit: "grapheme", maxLength: 6 }),
+  );
+  const law = fc.property(fc.array(part, { maxLength: 20 }), (parts) => {
+    const text = parts.join("");
+    for (const term of termsIn(text)) {
+      expect(text).toContain(term);
+      expect(term).not.toMatch(/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Arabic}\s]/u);
+      expect([...termsIn(term)]).toEqual([term]);
+    }
+  });
+  fc.assert(law);
+});
+
+// A reader that starts over at each character never ends these in the time that a test has.
+test.each(adversarialTexts())("a long run of %s has no name, or a few", (_, text) => {
+  expect(termsIn(text).size).toBeLessThan(60);
+});
+
+const user = (text: string, entryId: string) => said("user", text, entryId);
+const agent = (text: string, entryId: string) => said("assistant", [{ type: "text", text }], entryId);
+const ranked = (...messages: SourceMessage[]) => termsAfter(noTerms, messages).uses.map(({ term }) => term);
+
+test("in more messages, by the user, and later: each ranks higher", () => {
+  expect(ranked(agent("src/a.ts src/b.ts", "e1"), agent("src/b.ts", "e2"))).toEqual(["src/b.ts", "src/a.ts"]);
+  expect(ranked(agent("src/a.ts", "e1"), user("src/b.ts", "e2"))).toEqual(["src/b.ts", "src/a.ts"]);
+  expect(ranked(agent("src/a.ts", "e1"), agent("src/b.ts", "e2"))).toEqual(["src/b.ts", "src/a.ts"]);
+  const [call] = toolRun("read", { path: "src/deep.ts", more: { at: ["src/other.ts"] } });
+  expect(ranked(call!)).toEqual(["src/deep.ts", "src/other.ts"]);
+});
+
+test("a number that only a result holds is no term", () => {
+  const [, result] = toolRun("bash", { command: "x" }, { output: "took 31415 ms in src/a.ts" });
+  expect(ranked(result!)).toEqual(["src/a.ts"]);
+});
+
+const word = fc.constantFrom(
+  "src/a.ts",
+  "src/b/c.ts",
+  "parseHeader",
+  "v2.1.0",
+  "8443",
+  "config.yml",
+  "hello",
+  "go on",
+);
+const message = fc
+  .tuple(fc.constantFrom("user" as const, "assistant" as const), fc.array(word, { maxLength: 5 }), fc.nat(30))
+  .map(([role, words, at]) =>
+    said(role, role === "user" ? words.join(" ") : [{ type: "text", text: words.join(" ") }], `e${at}`),
+  );
+
+test("law: read in parts or at once, the index is the same", () => {
+  const law = fc.property(fc.array(message, { maxLength: 20 }), fc.nat(20), (messages, cut) => {
+    const inParts = termsAfter(termsAfter(noTerms, messages.slice(0, cut)), messages.slice(cut));
+    expect(inParts).toEqual(termsAfter(noTerms, messages));
+  });
+  fc.assert(law);
+});
+
+test("law: the lines fit, name each term once, none that is shown, and an entry that holds it", () => {
+  const many = fc.array(fc.tuple(fc.nat(400), fc.nat(9)), { maxLength: 120 });
+  const law = fc.property(many, fc.integer({ min: 0, max: 500 }), fc.nat(400), (terms, maxTokens, shown) => {
+    const messages = terms.map(([name, at]) => user(`look at src/file-${name}.ts`, `e${at}`));
+    const index = termsAfter(noTerms, messages);
+    const isShown = (term: string) => term === `src/file-${shown}.ts`;
+    const lines = termLines(index, maxTokens, isShown);
+    expect(byScript(lines.join("\n"))).toBeLessThanOrEqual(maxTokens);
+    const named = lines.slice(1).flatMap((line) => {
+      const [, id, list] = /^\[(e\d)\] (.*)$/.exec(line)!;
+      return list!.split(", ").map((term) => ({ id, term }));
+    });
+    expect(new Set(named.map(({ term }) => term)).size).toBe(named.length);
+    for (const { id, term } of named) {
+      expect(isShown(term)).toBe(false);
+      expect(index.uses.find((use) => use.term === term)?.entries).toContain(id);
+    }
+  });
+  fc.assert(law);
+});
+
+test("a part of a longer term that is named is not named again", () => {
+  const index = termsAfter(noTerms, [
+    user("src/deep/file.ts", "e1"),
+    user("src/deep/file.ts", "e2"),
+    user("deep/file.ts", "e3"),
+  ]);
+  expect(
+    termLines(index, 500, () => false)
+      .join("\n")
+      .split("deep/file.ts"),
+  ).toHaveLength(2);
+});
+
+test("what is damaged is read for what is sound", () => {
+  const damaged = [
+    undefined,
+    null,
+    {},
+    { role: "user" },
+    { role: "assistant", content: 7 },
+    { role: "toolResult" },
+    { role: "bashExecution" },
+  ];
+  const messages = damaged.map((each) => ({ message: each as never }));
+  const index: TermIndex = termsAfter(noTerms, [...messages, user("src/a.ts", "e1")]);
+  expect(index.uses.map(({ term }) => term)).toEqual(["src/a.ts"]);
+});

@@ -1,0 +1,115 @@
+import { expect, test } from "vitest";
+import { noOutcomes, outcomesAfter } from "../../src/record/outcomes.ts";
+import type { SourceMessage } from "../../src/record/source.ts";
+import { said, toolRun } from "./run-messages.ts";
+
+const open = (messages: readonly SourceMessage[], following: readonly SourceMessage[] = []) =>
+  outcomesAfter(noOutcomes, messages, following).openTodos.map(({ text }) => text);
+
+const LISTS: ReadonlyArray<[tool: string, args: Record<string, unknown>]> = [
+  [
+    "TodoWrite",
+    {
+      todos: [
+        { content: "a", status: "pending" },
+        { content: "b", status: "completed" },
+      ],
+    },
+  ],
+  [
+    "update_plan",
+    {
+      plan: [
+        { step: "a", status: "in_progress" },
+        { step: "b", status: "completed" },
+      ],
+    },
+  ],
+  [
+    "tasks",
+    {
+      list: [
+        { title: "a", done: false },
+        { title: "b", done: true },
+      ],
+    },
+  ],
+  [
+    "todo",
+    {
+      anything: [
+        { text: "a", checked: false },
+        { text: "b", checked: true },
+      ],
+    },
+  ],
+];
+
+test.each(LISTS)("the open items of %s, by the shape of its list", (tool, args) => {
+  expect(open(toolRun(tool, args))).toEqual(["a"]);
+  expect(open(toolRun(tool, {}, { details: args }))).toEqual(["a"]);
+  expect(open(toolRun(tool, args, { isError: true }))).toEqual([]);
+});
+
+const list = (...items: string[]) =>
+  toolRun("todo_write", {
+    todos: items.map((item) => ({
+      content: item.replace("!", ""),
+      status: item.endsWith("!") ? "completed" : "pending",
+    })),
+  });
+
+test("the newest list of a tool takes the place of the last; an empty one too", () => {
+  expect(open([...list("a", "b"), ...list("b", "c")])).toEqual(["b", "c"]);
+  expect(open([...list("a", "b"), ...list()])).toEqual([]);
+  expect(open([...toolRun("plan", { plan: [{ step: "x", status: "pending" }] }), ...list("b")])).toEqual([
+    "x",
+    "b",
+  ]);
+});
+
+test("check boxes of either side, ticked off by nearly the same text", () => {
+  const plan = said(
+    "assistant",
+    "Plan:\n- [ ] Migrate `ledger_1`\n- [ ] migrate ledger_2\n* [x] look\n1. [ ] 更新安装文档\n☐ Schlüssel tauschen",
+  );
+  expect(open([plan])).toEqual([
+    "Migrate `ledger_1`",
+    "migrate ledger_2",
+    "更新安装文档",
+    "Schlüssel tauschen",
+  ]);
+  const done = said("user", [
+    {
+      type: "text",
+      text: "- [x] migrate **ledger_1** (it took 3 s)\n- [X] 更新安装文档。\n- [x] schlüssel tauschen",
+    },
+  ]);
+  expect(open([plan, done])).toEqual(["migrate ledger_2"]);
+  expect(open([plan, plan])).toHaveLength(4);
+});
+
+test("the same text is one to-do, whoever lists it; one that differs in a word is another", () => {
+  const box = said("user", "- [ ] write a test for x");
+  expect(
+    open([box, said("assistant", "Plan:\n* [ ] Write a test for `x`."), ...list("write a test for x")]),
+  ).toEqual(["write a test for x"]);
+  const two = said("user", "- [ ] add tests for the parser\n- [ ] add tests for the lexer");
+  expect(open([two])).toHaveLength(2);
+  expect(open([two, said("assistant", "- [x] add tests for the lexer")])).toEqual([
+    "add tests for the parser",
+  ]);
+});
+
+test("boxes in a fence and lists that are none are not taken", () => {
+  expect(open([said("user", "```md\n- [ ] a template\n```\nsee [ ] and a[ ]b")])).toEqual([]);
+  expect(open(toolRun("edit", { path: "a", edits: [{ text: "a" }] }))).toEqual([]);
+  expect(open(toolRun("ask", { options: [{ title: "a" }, { title: "b" }] }))).toEqual([]);
+});
+
+test("what follows ticks off and adds nothing", () => {
+  expect(open(list("a", "b"), list("a!", "b", "c"))).toEqual(["b"]);
+  expect(
+    open([said("user", "- [ ] write the docs")], [said("assistant", "- [x] Write the docs\n- [ ] new")]),
+  ).toEqual([]);
+});

@@ -1,0 +1,219 @@
+import type { Message } from "@bonsai-agent/messages";
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import type { SourceMessage } from "../../src/record/source.ts";
+import {
+  joinedWords,
+  noWords,
+  type SaidMessage,
+  saidIn,
+  type UserWords,
+  wordLines,
+} from "../../src/record/words.ts";
+import { said } from "./run-messages.ts";
+
+const user = (text: string, entryId?: string) => said("user", text, entryId);
+const agent = (text: string) => said("assistant", [{ type: "text", text }]);
+const wordsOf = (...messages: SourceMessage[]): UserWords =>
+  joinedWords(noWords, saidIn(messages, { turn: 0 }).said);
+const texts = ({ said: all }: UserWords) => all.map(({ text }) => text);
+
+test("the user's words stand in order, each with its number and entry; of the agent's nothing", () => {
+  const words = wordsOf(
+    user("Use port 8080.", "e1"),
+    agent("Done, port 8080."),
+    user("No: take port 9090.\nAnd log it.", "e2"),
+    agent("Changed."),
+  );
+  expect(wordLines(words).slice(1)).toEqual([
+    "1. [e1] Use port 8080.",
+    "2. [e2] No: take port 9090.\n  And log it.",
+  ]);
+  expect(wordLines(words)[0]).toMatch(/a later statement overrides an earlier one/i);
+  expect(wordLines(noWords)).toEqual([]);
+});
+
+test("numbers go on behind earlier ones, also where a message between says nothing", () => {
+  const spoken = saidIn(
+    [user("Mend the door of src/house.ts", "e8"), user("  "), user("Paint the roof", "e9")],
+    { turn: 7 },
+  ).said;
+  expect(spoken.map(({ turn }) => turn)).toEqual([8, 10]);
+});
+
+test("of a call of a template or a skill, the line that was typed stands; a damaged line counts as none", () => {
+  const typed = (content: string, line: unknown): SourceMessage => ({
+    message: { role: "user", content, typed: line, timestamp: 0 } as Message,
+  });
+  expect(
+    texts(
+      wordsOf(
+        typed("Review src with great care.", "/review src"),
+        typed('<skill name="pdf" location="/s">\nDo it.\n</skill>\n\nRead a.pdf', undefined),
+        typed("Mend the roof of the house", 5),
+      ),
+    ),
+  ).toEqual(["/review src", "/skill:pdf Read a.pdf", "Mend the roof of the house"]);
+});
+
+const LOG = Array.from({ length: 40 }, (_, at) => `2024-01-01T00:00:${10 + at} INFO request ${at} done`);
+
+test("what was pasted is one line in its place, what was said around it stays", () => {
+  const [text = ""] = texts(
+    wordsOf(user(`Why is this slow?\n\n${LOG.join("\n")}\n\nStart with the database.`)),
+  );
+  const lines = text.split("\n").filter((line) => line !== "");
+  expect(lines).toHaveLength(3);
+  expect(lines[0]).toBe("Why is this slow?");
+  expect(lines[1]).toMatch(/^\[pasted: log, 40 lines/);
+  expect(lines[2]).toBe("Start with the database.");
+});
+
+const command = (fields: object): SourceMessage => ({
+  message: { role: "bashExecution", timestamp: 0, ...fields } as unknown as Message,
+  entryId: "b",
+});
+
+test.each<[fields: object, expected: string[]]>([
+  [{ command: "pnpm test", output: "a\nb", exitCode: 1 }, ["! pnpm test [output, 2 lines, exit code 1]"]],
+  [{ command: "ls", output: "a", exitCode: 0 }, ["! ls [output, 1 line]"]],
+  [{ command: "ls\nrm -rf x", output: "a", exitCode: 0 }, ["! ls [output, 1 line]"]],
+  [{ command: "cat .env", output: "s3cret", excludeFromContext: true }, []],
+  [{}, ["!  [output, 1 line]"]],
+])("the user's command %j is a line without its output", (fields, expected) => {
+  expect(texts(wordsOf(command(fields)))).toEqual(expected);
+});
+
+test("images are counted, alone and beside words", () => {
+  const image = { type: "image", data: "AAAA", mimeType: "image/png" };
+  const shown = wordsOf(
+    said("user", [image]),
+    said("user", [{ type: "text", text: "The button is cut off." }, image, image]),
+  );
+  expect(texts(shown)).toEqual(["[image]", "The button is cut off. [2 images]"]);
+});
+
+/** Question of the agent, short answer of the user, request, filler. */
+const LANGUAGES: Record<string, [question: string, answer: string, request: string, filler: string]> = {
+  en: [
+    "Shall I delete the old table?",
+    "Yes",
+    "Please never touch the legacy folder, another team owns it.",
+    "go on",
+  ],
+  de: [
+    "Soll ich die alte Tabelle löschen?",
+    "Ja",
+    "Den Altbestand bitte nie anfassen, den pflegt ein anderes Team.",
+    "weiter",
+  ],
+  ru: ["Удалить старую таблицу?", "Да", "Никогда не трогай старую папку, она чужая.", "дальше"],
+  zh: ["要删除旧表吗？", "好", "请不要修改旧目录，那是别的团队的。", "继续"],
+  ja: [
+    "古いテーブルを消しますか？",
+    "はい",
+    "古いフォルダーには触らないでください、別のチームのものです。",
+    "続けて",
+  ],
+  ar: ["هل أحذف الجدول القديم؟", "نعم", "لا تلمس المجلد القديم أبدا، فهو لفريق آخر.", "تابع"],
+};
+const languages = Object.entries(LANGUAGES);
+
+test.each(languages)("%s: a short answer carries the question that it answers", (_, [question, answer]) => {
+  const [first, ...others] = wordsOf(agent(`It is unused.\n${question}`), user(answer, "e1")).said;
+  expect(others).toEqual([]);
+  expect(first).toMatchObject({ text: answer, answers: question });
+  expect(wordLines(wordsOf(agent(question), user(answer, "e1"))).at(-1)).toBe(
+    `1. [e1] (asked: ${question}) ${answer}`,
+  );
+});
+
+test.each(languages)(
+  "%s: fillers that repeat are dropped, and what is said beside them stays",
+  (_, words) => {
+    const [, , request, filler] = words;
+    const stretch = [
+      user(filler),
+      agent("Next step done."),
+      user(request),
+      agent("Next."),
+      user(filler),
+      agent("Next."),
+    ];
+    expect(texts(wordsOf(...stretch, ...stretch, user(filler)))).toEqual([request]);
+  },
+);
+
+test.each(languages)("%s: a request that is repeated stays once, where it was said last", (_, words) => {
+  const [question, , request] = words;
+  const spoken = wordsOf(
+    user(request, "e1"),
+    user(question, "e2"),
+    user(request.replace(/[.。]$/u, " !"), "e3"),
+  );
+  expect(spoken.said.map(({ entryId }) => entryId)).toEqual(["e2", "e3"]);
+});
+
+test("a filler that earlier spans knew is dropped from the next, and one that came once there too", () => {
+  const first = wordsOf(user("go on"), user("go on"), user("go on"), user("Mend the parser in src/a.ts"));
+  expect(first.fillers).toEqual(["go on"]);
+  const next = joinedWords(
+    first,
+    saidIn([user("Go on!"), user("Now the lexer in src/b.ts")], { turn: 4 }).said,
+  );
+  expect(texts(next)).toEqual(["Mend the parser in src/a.ts", "Now the lexer in src/b.ts"]);
+});
+
+test("the same answer to different questions is kept with each, to the same question asked again and again once", () => {
+  const ask = (question: string) => [agent(question), user("yes")];
+  const different = wordsOf(...ask("Drop the table?"), ...ask("Rename the branch?"));
+  expect(different.said.map(({ answers }) => answers)).toEqual(["Drop the table?", "Rename the branch?"]);
+  const routine = wordsOf(...ask("Run step 1?"), ...ask("Run step 2?"), ...ask("Run step 3?"));
+  expect(routine.said.length).toBeLessThan(3);
+});
+
+const TERMS = ["src/a.ts", "parseHeader", "v2", "8080", "#412", "RATE_LIMIT", "a1b2c3d4", "٣٠", "第3章"];
+
+test("law: what holds a term or a number is never taken for a filler, however often it is said", () => {
+  const word = fc.constantFrom("ok", "ja", "go on", "да", "好", "はい", "تابع", "");
+  const message = fc.record({ before: word, term: fc.constantFrom(...TERMS), after: word });
+  const law = fc.property(
+    fc.array(message, { minLength: 1, maxLength: 6 }),
+    fc.integer({ min: 1, max: 4 }),
+    (all, times) => {
+      const spoken = all.map(({ before, term, after }) => `${before} ${term} ${after}`.trim());
+      const messages = Array.from({ length: times }, () => spoken)
+        .flat()
+        .flatMap((text) => [user(text), agent("Next.")]);
+      const kept = texts(wordsOf(...messages));
+      for (const { term } of all)
+        expect(
+          kept.some((text) => text.includes(term)),
+          term,
+        ).toBe(true);
+    },
+  );
+  fc.assert(law);
+});
+
+test("law: what is kept stands in the order in which it was said, and two spans give what one gives", () => {
+  const text = fc.oneof(
+    fc.constantFrom(...languages.flatMap(([, words]) => [...words])),
+    fc.string({ unit: "grapheme", maxLength: 30 }),
+  );
+  const law = fc.property(fc.array(text, { maxLength: 20 }), fc.nat(20), (all, cut) => {
+    const messages = all.map((each, at) => user(each, `e${at}`));
+    const whole = wordsOf(...messages);
+    const numbers = whole.said.map(({ turn }: SaidMessage) => turn);
+    expect(numbers).toEqual(numbers.toSorted((a, b) => a - b));
+    const before = wordsOf(...messages.slice(0, cut));
+    const turns = Math.min(cut, messages.length);
+    expect(joinedWords(before, saidIn(messages.slice(cut), { turn: turns }).said).said).toEqual(whole.said);
+  });
+  fc.assert(law);
+});
+
+test("a message that repeats one sentence again and again says it once", () => {
+  const [text] = texts(wordsOf(user("Be quick. ".repeat(400))));
+  expect(text).toBe("Be quick. …");
+});

@@ -1,0 +1,142 @@
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdirSync, realpathSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { BonsaiError, isRecord, isTooDeep, MAX_LEVELS } from "@bonsai-agent/messages";
+import { discard, lockedSync, unwritable } from "../file-lock.ts";
+import { textFile } from "../json-file.ts";
+
+/** What stands in the file of one provider. */
+export type AuthEntry = Readonly<Record<string, unknown>>;
+/** By provider; entries of kinds that Bonsai does not know are kept as they are. */
+export type AuthEntries = Readonly<Record<string, AuthEntry>>;
+
+/** A write takes a few milliseconds. */
+const WRITE_LOCK = { staleMs: 10_000, waitMs: 5_000 };
+
+/** The file of keys and logins. It is read at each call, so that what another process stored is used at once. */
+export class AuthFile {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** @throws BonsaiError `keys_unreadable` */
+  entries(): AuthEntries {
+    return readAuthFile(this.path);
+  }
+
+  /** @throws BonsaiError `keys_unreadable` */
+  entry(provider: string): AuthEntry | undefined {
+    const entries = this.entries();
+    return Object.hasOwn(entries, provider) ? entries[provider] : undefined;
+  }
+
+  /**
+   * Changes what stands of one provider; what stands of others stays, also when two processes write at once.
+   * @param change gives what shall stand there, undefined for nothing; the same object changes nothing
+   * @returns whether something changed
+   * @throws BonsaiError `keys_unreadable`, `keys_locked`, `keys_unwritable`
+   */
+  change(provider: string, change: (entry: AuthEntry | undefined) => AuthEntry | undefined): boolean {
+    makeFolder(this.path);
+    return lockedSync({ path: `${this.path}.lock`, ...WRITE_LOCK }, () => {
+      const entries = this.entries();
+      const { [provider]: before, ...others } = entries;
+      const after = change(before);
+      if (after === before) return false;
+      writeAuthFile(this.path, after === undefined ? others : { ...entries, [provider]: after });
+      return true;
+    });
+  }
+
+  /**
+   * Writes what stands of one provider once more, as it is: before something is asked for that must not be lost.
+   * @throws as `change`
+   */
+  proveWritable(provider: string): void {
+    this.change(provider, (entry) => entry && { ...entry });
+  }
+}
+
+/** Why other users can read the keys of a file, and what to do; undefined if they cannot. */
+export function exposure(path: string): string | undefined {
+  if (process.platform === "win32" || !existsSync(path)) return undefined;
+  const stat = statSync(path);
+  const mode = stat.mode & 0o777;
+  if (!stat.isFile() || (mode & 0o077) === 0) return undefined;
+  return `Other users can read your API keys: ${path} has mode ${mode.toString(8)}. Run: chmod 600 ${path}`;
+}
+
+/**
+ * Reads a file of keys; without one there are none.
+ * @throws BonsaiError `keys_unreadable`, without a word of what stands in the file
+ */
+function readAuthFile(file: string): AuthEntries {
+  let text: string | undefined;
+  let value: unknown;
+  try {
+    text = textFile(file);
+  } catch (cause) {
+    throw damaged(file, `cannot be read: ${(cause as Error).message}`);
+  }
+  if (text === undefined) return {};
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The parser's own message quotes the text, so it is neither shown nor kept.
+    throw damaged(file, "is not valid JSON");
+  }
+  if (!isRecord(value)) throw damaged(file, "is not a JSON object");
+  // Each saved key rewrites the whole file.
+  if (isTooDeep(value)) throw damaged(file, `is nested deeper than ${MAX_LEVELS} levels`);
+  for (const [provider, entry] of Object.entries(value)) {
+    if (!isRecord(entry))
+      throw damaged(file, `has a value for ${JSON.stringify(provider)} that is not an object`);
+  }
+  return value as AuthEntries;
+}
+
+/** Replaces the file as a whole, for its owner's eyes only; a link stays a link. */
+function writeAuthFile(file: string, entries: AuthEntries): void {
+  writePrivateFile(file, `${JSON.stringify(entries, null, 2)}\n`);
+}
+
+/** Writes a file that nobody but its owner can read, whole or not at all; a link stays one. Makes its folder. */
+export function writePrivateFile(file: string, text: string): void {
+  makeFolder(file);
+  const target = linked(file);
+  const temporary = `${target}.${randomUUID()}.tmp`;
+  try {
+    writeFileSync(temporary, text, { flag: "wx", mode: 0o600, flush: true });
+    renameSync(temporary, target);
+  } catch (error) {
+    discard(temporary);
+    throw unwritable(target, error);
+  }
+}
+
+function makeFolder(file: string): void {
+  try {
+    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  } catch (error) {
+    throw unwritable(dirname(file), error);
+  }
+}
+
+function linked(file: string): string {
+  try {
+    return realpathSync(file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return file;
+    throw error;
+  }
+}
+
+function damaged(file: string, what: string): BonsaiError {
+  return new BonsaiError({
+    code: "keys_unreadable",
+    message: `The key file ${file} ${what}.`,
+    hint: 'Fix it or move it away. Its format: {"anthropic": {"type": "api_key", "key": "…"}}',
+  });
+}

@@ -1,0 +1,147 @@
+import type { Usage } from "@bonsai-agent/messages";
+import { z } from "zod";
+import type { ProviderCall } from "../provider.ts";
+
+/** A call of a tool in an answer. Ids are given in order: `call-1`, `call-2`, … */
+export interface ScenarioCall {
+  /** Of the tool. */
+  name: string;
+  /** Default `{}`. */
+  arguments?: Record<string, unknown>;
+  /** Sent as it is in the place of `arguments`: for arguments that are no JSON. */
+  argumentsText?: string;
+}
+
+/** What must hold of a request for an answer to be given; each part that is there must hold. Texts are regular expressions. */
+export interface ScenarioCondition {
+  /** The name of the tool whose result came last, behind the last answer. */
+  lastTool?: string;
+  /** Matches the text of the last message. */
+  lastTextMatches?: string;
+  /** Matches the text of the user's last message. */
+  lastUserMatches?: string;
+  /** Matches the text of any message, system prompt included. */
+  anyTextMatches?: string;
+  /** Whether the last tool result is a failure. */
+  lastToolFailed?: boolean;
+}
+
+/** What a scripted model says to one request. */
+export interface ScenarioAnswer {
+  /** Without it the answer waits for its turn in the list; with it, for a request of this kind. */
+  when?: ScenarioCondition;
+  /** How often an answer with a condition may be given. Default 1. */
+  times?: number;
+  /** Before the text. */
+  thinking?: string;
+  /** Streamed in pieces. */
+  text?: string;
+  /** Behind the text. */
+  calls?: readonly ScenarioCall[];
+  /** Default: "toolUse" with calls, else "stop". */
+  stopReason?: "stop" | "length" | "toolUse";
+  /** Refuses the request in the way of a provider. */
+  error?: { status?: number; code?: string; message: string; retryAfterMs?: number };
+  /** Breaks the connection off in the middle of the last piece of the answer. */
+  cut?: boolean;
+  /** Default: estimated from the request, with a cached prefix. */
+  usage?: Partial<Usage>;
+  /** Wait before each piece of the answer. Default 0. */
+  delayMs?: number;
+  /** Characters of a piece. Default 24. */
+  chunkChars?: number;
+}
+
+/** A scripted model's part, by the purpose of the request. */
+export interface Scenario {
+  /** Tokens; a longer request is refused. Default: the model's. */
+  contextWindow?: number;
+  /** Tokens. */
+  maxOutputTokens?: number;
+  /** Default: it costs nothing. */
+  usdPerMillionTokens?: { input: number; output: number; cacheRead: number; cacheWrite: number };
+  /** Answers to turns of the conversation. */
+  turn: readonly ScenarioAnswer[];
+  /** Answers to requests for a summary. Default: none. */
+  summary?: readonly ScenarioAnswer[];
+  /** Answers to requests for a title. Default: none. */
+  title?: readonly ScenarioAnswer[];
+  /** Answers to requests of extensions. Default: none. */
+  extension?: readonly ScenarioAnswer[];
+  /** What comes after the last answer of a list. Default "error". */
+  atEnd?: "error" | "repeat";
+}
+
+/** Answers a request; for tests and demonstrations that look at what was asked. */
+export type ScriptedModel = (call: ProviderCall) => ScenarioAnswer;
+
+const pattern = z.string().refine(isPattern, "a regular expression");
+const tokens = z.int().nonnegative();
+const price = z.number().nonnegative();
+
+const call = z.strictObject({
+  name: z.string().min(1),
+  arguments: z.record(z.string(), z.unknown()).optional(),
+  argumentsText: z.string().optional(),
+});
+
+const condition = z.strictObject({
+  lastTool: z.string().min(1).optional(),
+  lastToolFailed: z.boolean().optional(),
+  lastTextMatches: pattern.optional(),
+  lastUserMatches: pattern.optional(),
+  anyTextMatches: pattern.optional(),
+});
+
+const answer = z.strictObject({
+  when: condition.optional(),
+  times: z.int().positive().optional(),
+  thinking: z.string().optional(),
+  text: z.string().optional(),
+  calls: z.array(call).optional(),
+  stopReason: z.enum(["stop", "length", "toolUse"]).optional(),
+  error: z
+    .strictObject({
+      status: z.int().min(100).max(599).optional(),
+      code: z.string().optional(),
+      message: z.string(),
+      retryAfterMs: z.number().nonnegative().optional(),
+    })
+    .optional(),
+  cut: z.boolean().optional(),
+  usage: z
+    .strictObject({
+      input: tokens.optional(),
+      output: tokens.optional(),
+      cacheRead: tokens.optional(),
+      cacheWrite: tokens.optional(),
+    })
+    .optional(),
+  delayMs: z.number().nonnegative().optional(),
+  chunkChars: z.int().positive().optional(),
+});
+
+/** What a scenario file may hold. */
+export const scenarioSchema = z.strictObject({
+  $schema: z.string().optional(),
+  note: z.string().optional(),
+  contextWindow: z.int().positive().optional(),
+  maxOutputTokens: z.int().positive().optional(),
+  usdPerMillionTokens: z
+    .strictObject({ input: price, output: price, cacheRead: price, cacheWrite: price })
+    .optional(),
+  turn: z.array(answer),
+  summary: z.array(answer).optional(),
+  title: z.array(answer).optional(),
+  extension: z.array(answer).optional(),
+  atEnd: z.enum(["error", "repeat"]).optional(),
+});
+
+function isPattern(text: string): boolean {
+  try {
+    new RegExp(text, "m");
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,302 @@
+import { setTimeout as wait } from "node:timers/promises";
+import {
+  byScriptEstimator,
+  jsonText,
+  type Message,
+  messageText,
+  textHead,
+  toolCalls,
+  type Usage,
+} from "@bonsai-agent/messages";
+import type { AnswerBuilder } from "../answer-builder.ts";
+import type { StreamEvent } from "../model-request.ts";
+import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
+import type { Scenario, ScenarioAnswer, ScenarioCondition, ScriptedModel } from "./scenario.ts";
+
+/**
+ * A provider whose model's words are written down beforehand. It behaves like a server: its window is enforced
+ * (the scenario's, else the model's), and what a request has in common with a former one is read from a cache.
+ */
+export function scriptedProvider(play: Scenario | ScriptedModel): Provider {
+  const isFunction = typeof play === "function";
+  const stage: Stage = {
+    model: isFunction ? play : scenarioPlayer(play),
+    windowTokens: isFunction ? undefined : play.contextWindow,
+    cache: new ScriptedCache(),
+    calls: 0,
+  };
+  return { stream: (call, answer) => perform(stage, call, answer) };
+}
+
+/** What lasts from request to request. */
+interface Stage {
+  model: ScriptedModel;
+  windowTokens: number | undefined;
+  cache: ScriptedCache;
+  /** The number in the latest id of a call. */
+  calls: number;
+}
+
+async function* perform(
+  stage: Stage,
+  asked: ProviderCall,
+  answer: AnswerBuilder,
+): AsyncIterable<StreamEvent> {
+  asked.signal.throwIfAborted();
+  const call = await changed(asked);
+  const { inputTokens, prompt } = stage.cache.count(call);
+  // A refused request never reaches the model: what it would have said is kept.
+  refuseIfTooLong(call, inputTokens, stage.windowTokens ?? call.model.contextWindow);
+  const line = stage.model(call);
+  const { error } = line;
+  if (error !== undefined && !speaks(line)) throw refusal(error);
+  await call.onResponse({ status: 200, headers: {} });
+  yield* spoken(call, answer, line);
+  yield* called(stage, call, answer, line);
+  if (error !== undefined) throw refusal(error);
+  if (line.cut)
+    throw new ProviderError({ kind: "cut", message: "The stream ended before the answer was complete." });
+  answer.setUsage(usageOf(line.usage, prompt(), answer));
+  answer.stop(line.stopReason ?? (line.calls?.length ? "toolUse" : "stop"));
+}
+
+/** The request as whoever watches the wire leaves it. */
+async function changed(call: ProviderCall): Promise<ProviderCall> {
+  const { systemPrompt, tools, messages, maxOutputTokens, thinking } = call;
+  const payload = { model: call.model.id, systemPrompt, tools, messages, maxOutputTokens, thinking };
+  const { model: _model, ...sent } = (await call.onPayload(payload)) as typeof payload;
+  return { ...call, ...sent };
+}
+
+function refusal(error: NonNullable<ScenarioAnswer["error"]>): ProviderError {
+  return new ProviderError({ kind: "refused", ...error, body: { error } });
+}
+
+function speaks({ text = "", thinking = "", calls = [] }: ScenarioAnswer): boolean {
+  return text !== "" || thinking !== "" || calls.length > 0;
+}
+
+async function* spoken(
+  call: ProviderCall,
+  answer: AnswerBuilder,
+  { thinking = "", text = "", delayMs = 0, chunkChars = 24, cut = false, calls = [] }: ScenarioAnswer,
+): AsyncIterable<StreamEvent> {
+  for (const delta of pieces(thinking, chunkChars)) {
+    await pause(delayMs, call.signal);
+    yield answer.thinking(delta);
+  }
+  const shown = cut && calls.length === 0 ? textHead(text, Math.floor(text.length / 2)) : text;
+  for (const delta of pieces(shown, chunkChars)) {
+    await pause(delayMs, call.signal);
+    yield answer.text(delta);
+  }
+}
+
+/** An answer that is cut ends in the middle of its last call. */
+async function* called(
+  stage: Stage,
+  call: ProviderCall,
+  answer: AnswerBuilder,
+  { calls = [], delayMs = 0, cut = false }: ScenarioAnswer,
+): AsyncIterable<StreamEvent> {
+  for (const [at, { name, arguments: args = {}, argumentsText }] of calls.entries()) {
+    await pause(delayMs, call.signal);
+    const text = argumentsText ?? jsonText(args);
+    const isCut = cut && at === calls.length - 1;
+    const index = answer.beginCall({ id: nextCallId(stage, call), name });
+    yield answer.callArguments(index, isCut ? textHead(text, Math.floor(text.length / 2)) : text);
+    if (!isCut) yield answer.endCall(index);
+  }
+}
+
+/** The next number that neither this provider nor, in a session that goes on, the history has used. */
+function nextCallId(stage: Stage, { messages }: ProviderCall): string {
+  const used = messages.flatMap(toolCalls).map(({ id }) => Number(/^call-(\d+)$/.exec(id)?.[1] ?? 0));
+  stage.calls = Math.max(stage.calls, ...used) + 1;
+  return `call-${stage.calls}`;
+}
+
+/** Where the scenario tells what the prompt cost, it tells all of it. */
+function usageOf(
+  given: Partial<Usage> = {},
+  prompt: Partial<Usage>,
+  answer: AnswerBuilder,
+): Partial<Omit<Usage, "cost" | "totalTokens">> {
+  const { cost: _cost, totalTokens: _total, ...counts } = given;
+  const hasPrompt = [counts.input, counts.cacheRead, counts.cacheWrite].some((count) => count !== undefined);
+  const output = byScriptEstimator.message(answer.message);
+  return { ...(hasPrompt ? {} : prompt), output, ...counts };
+}
+
+function pieces(text: string, chars: number): string[] {
+  const parts: string[] = [];
+  for (let at = 0; at < text.length; at += chars) parts.push(text.slice(at, at + chars));
+  return parts;
+}
+
+async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted();
+  if (delayMs === 0) return;
+  try {
+    await wait(delayMs, undefined, { signal });
+  } catch (error) {
+    signal.throwIfAborted();
+    throw error;
+  }
+}
+
+function refuseIfTooLong(
+  { maxOutputTokens }: ProviderCall,
+  inputTokens: number,
+  window: number | undefined,
+): void {
+  if (!window || inputTokens + maxOutputTokens <= window) return;
+  const message =
+    inputTokens > window
+      ? `prompt is too long: ${inputTokens} tokens > ${window} maximum`
+      : `input length and \`max_tokens\` exceed context limit: ${inputTokens} + ${maxOutputTokens} > ${window}, decrease input length or \`max_tokens\` and try again`;
+  throw new ProviderError({ kind: "refused", status: 400, code: "invalid_request_error", message });
+}
+
+/** Plays a scenario: an answer whose condition holds goes first, the others come in order. */
+function scenarioPlayer({
+  turn,
+  summary = [],
+  title = [],
+  extension = [],
+  atEnd = "error",
+}: Scenario): ScriptedModel {
+  const parts = {
+    turn: new PurposeAnswers(turn, atEnd),
+    summary: new PurposeAnswers(summary, atEnd),
+    title: new PurposeAnswers(title, atEnd),
+    extension: new PurposeAnswers(extension, atEnd),
+  };
+  return (call) => parts[call.purpose].next(call);
+}
+
+/** The answers to requests of one purpose. Owner of what was played of them. */
+class PurposeAnswers {
+  readonly #waiting: { line: ScenarioAnswer; left: number }[];
+  readonly #lines: readonly ScenarioAnswer[];
+  readonly #repeats: boolean;
+  #played = 0;
+
+  constructor(answers: readonly ScenarioAnswer[], atEnd: "error" | "repeat") {
+    this.#waiting = answers
+      .filter(({ when }) => when !== undefined)
+      .map((line) => ({ line, left: line.times ?? 1 }));
+    this.#lines = answers
+      .filter(({ when }) => when === undefined)
+      .flatMap((line) => Array<ScenarioAnswer>(line.times ?? 1).fill(line));
+    this.#repeats = atEnd === "repeat";
+  }
+
+  next(call: ProviderCall): ScenarioAnswer {
+    const ready = this.#waiting.find(({ line, left }) => left > 0 && holds(line.when!, call));
+    if (ready !== undefined) {
+      ready.left -= 1;
+      return ready.line;
+    }
+    const at = this.#repeats ? this.#played % this.#lines.length : this.#played;
+    const line = this.#lines[at];
+    if (line === undefined) throw ended(call.purpose, this.#played);
+    this.#played += 1;
+    return line;
+  }
+}
+
+function ended(purpose: string, played: number): ProviderError {
+  return new ProviderError({
+    kind: "refused",
+    status: 400,
+    code: "scenario_ended",
+    message: `The scenario has no answer left for ${purpose} requests (${played} given). No conditional answer matches.`,
+  });
+}
+
+function holds(condition: ScenarioCondition, { messages, systemPrompt }: ProviderCall): boolean {
+  const { lastTool, lastToolFailed, lastTextMatches, lastUserMatches, anyTextMatches } = condition;
+  const since = messages.slice(messages.findLastIndex(({ role }) => role === "assistant") + 1);
+  const results = since.filter((message) => message.role === "toolResult");
+  const named = lastTool === undefined ? results : results.filter(({ toolName }) => toolName === lastTool);
+  if (lastTool !== undefined && named.length === 0) return false;
+  if (lastToolFailed !== undefined && !named.some(({ isError }) => isError === lastToolFailed)) return false;
+  const last: readonly Message[] = lastTool === undefined ? messages.slice(-1) : named;
+  const users = messages.filter(({ role }) => role === "user");
+  return (
+    matches(lastTextMatches, last.map(messageText)) &&
+    matches(lastUserMatches, users.slice(-1).map(messageText)) &&
+    matches(anyTextMatches, [systemPrompt, ...messages.map(messageText)])
+  );
+}
+
+function matches(pattern: string | undefined, texts: readonly string[]): boolean {
+  if (pattern === undefined) return true;
+  const expression = new RegExp(pattern, "m");
+  return texts.some((text) => expression.test(text));
+}
+
+/** Shorter prefixes are not kept, as with real providers. */
+const leastCachedTokens = 1_024;
+/** So many former requests are remembered: turns, summaries and sub-agents come in turn. */
+const rememberedRequests = 4;
+
+interface CachedPart {
+  text: string;
+  tokens: number;
+}
+
+/** The prompt cache of a pretended server: what a request has in common with the beginning of a former one is read. */
+class ScriptedCache {
+  readonly #former: (readonly CachedPart[])[] = [];
+
+  /** Counts a request's tokens. `prompt` remembers it; what is not read is written where writing has a price. */
+  count(call: ProviderCall): { inputTokens: number; prompt: () => Partial<Usage> } {
+    const parts = partsOf(call);
+    const inputTokens = sum(parts);
+    return { inputTokens, prompt: () => this.#prompt(parts, inputTokens, call) };
+  }
+
+  #prompt(parts: readonly CachedPart[], inputTokens: number, { model }: ProviderCall): Partial<Usage> {
+    const common = Math.max(0, ...this.#former.map((former) => commonTokens(former, parts)));
+    this.#former.push(parts);
+    if (this.#former.length > rememberedRequests) this.#former.shift();
+    const cacheRead = common < leastCachedTokens ? 0 : common;
+    const rest = inputTokens - cacheRead;
+    const isWritten = inputTokens >= leastCachedTokens && (model.usdPerMillionTokens?.cacheWrite ?? 0) > 0;
+    return isWritten ? { input: 0, cacheRead, cacheWrite: rest } : { input: rest, cacheRead, cacheWrite: 0 };
+  }
+}
+
+function partsOf({ systemPrompt, tools, messages }: ProviderCall): CachedPart[] {
+  const declared = JSON.stringify(tools);
+  return [
+    { text: declared, tokens: byScriptEstimator.text(declared) },
+    { text: systemPrompt, tokens: byScriptEstimator.text(systemPrompt) },
+    ...messages.map(partOf),
+  ];
+}
+
+/** A message is sent with every request of a session, and stays as it is. */
+const known = new WeakMap<Message, CachedPart>();
+
+function partOf(message: Message): CachedPart {
+  const part = known.get(message) ?? { text: sent(message), tokens: byScriptEstimator.message(message) };
+  known.set(message, part);
+  return part;
+}
+
+/** What a server sees of a message: no times, no counts. */
+function sent(message: Message): string {
+  return JSON.stringify({ ...message, timestamp: undefined, usage: undefined });
+}
+
+function commonTokens(former: readonly CachedPart[], parts: readonly CachedPart[]): number {
+  const differs = parts.findIndex(({ text }, at) => former[at]?.text !== text);
+  return sum(differs < 0 ? parts : parts.slice(0, differs));
+}
+
+function sum(parts: readonly CachedPart[]): number {
+  return parts.reduce((total, { tokens }) => total + tokens, 0);
+}

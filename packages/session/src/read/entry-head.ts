@@ -1,0 +1,318 @@
+import { type Line, type LineSource, readBytes } from "../store/line-reader.ts";
+
+/** What a line is, as far as its beginning tells. */
+export type LineKind = "entry" | "header" | "blank" | "no_id" | "damaged_line" | "nul_bytes" | "not_an_entry";
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COLON = 0x3a;
+const COMMA = 0x2c;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const LETTER_N = 0x6e;
+
+const UNKNOWN = -1;
+const ABSENT = -2;
+const NULL = -3;
+
+/**
+ * Finds `type`, `id` and `parentId` of a line without parsing its body: it walks the keys of the outermost
+ * object and skips their values. Where the bytes are not plain (escapes, a cut-off line, no object), it asks
+ * `JSON.parse` instead of guessing. One instance is reused for line after line.
+ */
+export class EntryHead {
+  /** Holds the values at the ranges below. */
+  bytes: Buffer = Buffer.alloc(0);
+  typeStart = UNKNOWN;
+  typeEnd = UNKNOWN;
+  idStart = UNKNOWN;
+  idEnd = UNKNOWN;
+  /** Negative where `parentId` is null or no string. */
+  parentStart = UNKNOWN;
+  parentEnd = UNKNOWN;
+  /** True when the line does not end as an object does: its place in the tree is known, its body is lost. */
+  torn = false;
+  /** Where the scan stands, and the key that it read last. */
+  #at = 0;
+  #keyStart = 0;
+  #keyEnd = 0;
+
+  get type(): string {
+    return this.bytes.toString("utf8", this.typeStart, this.typeEnd);
+  }
+
+  get id(): string {
+    return this.bytes.toString("utf8", this.idStart, this.idEnd);
+  }
+
+  /** `undefined` where the line names no parent, neither null nor an id. */
+  get parentId(): string | null | undefined {
+    if (this.parentStart >= 0) return this.bytes.toString("utf8", this.parentStart, this.parentEnd);
+    return this.parentStart === NULL ? null : undefined;
+  }
+
+  /** Reads the head of a line. The ranges are set for an entry, except `id` for `no_id`. */
+  read(line: Line, store: LineSource): LineKind {
+    const first = firstByteOfValue(line.bytes, line.start, line.end);
+    if (first === line.end) return emptyKind(line);
+    if (line.bytes[first] === OPEN_BRACE && this.#scan(line, first)) {
+      this.torn = lastByte(line, store) !== CLOSE_BRACE;
+      return this.#kind();
+    }
+    return this.#parse(line, store);
+  }
+
+  #kind(): LineKind {
+    return this.hasType(SESSION) ? "header" : "entry";
+  }
+
+  /** Whether the type has these bytes; cheaper than making a string of it. */
+  hasType(type: Buffer): boolean {
+    return isKey(this.bytes, this.typeStart, this.typeEnd, type);
+  }
+
+  /** True where `parentId` is null. */
+  get isRoot(): boolean {
+    return this.parentStart === NULL;
+  }
+
+  /**
+   * Of a line's beginning: the role of a message, or the `customType` of an entry that has one. Undefined where it does not
+   * stand right behind the head and the time, or not plainly.
+   */
+  detail(bytes: Buffer): string | undefined {
+    const end = bytes.length;
+    const first = firstByteOfValue(bytes, 0, end);
+    if (bytes[first] !== OPEN_BRACE || !this.#scan({ bytes, end }, first)) return undefined;
+    for (let keys = 0; keys < 2 && bytes[this.#skipSpace(bytes, end)] === COMMA; keys += 1) {
+      this.#at += 1;
+      if (!this.#readKey(bytes, end)) return undefined;
+      if (this.#isAtKey(bytes, CUSTOM_TYPE)) return this.#plainText(bytes, end);
+      if (this.#isAtKey(bytes, MESSAGE)) {
+        if (bytes[this.#at++] !== OPEN_BRACE) return undefined;
+        return this.#readKey(bytes, end) && this.#isAtKey(bytes, ROLE)
+          ? this.#plainText(bytes, end)
+          : undefined;
+      }
+      if (!this.#skipValue(bytes, end)) return undefined;
+    }
+    return undefined;
+  }
+
+  /** True when all three were found; false when in doubt. */
+  #scan({ bytes, end }: Pick<Line, "bytes" | "end">, openBrace: number): boolean {
+    this.bytes = bytes;
+    this.typeStart = this.idStart = this.parentStart = UNKNOWN;
+    for (this.#at = openBrace + 1; ; this.#at += 1) {
+      if (!this.#readKey(bytes, end) || !this.#value(bytes, end)) return false;
+      if (this.typeStart >= 0 && this.idStart >= 0 && this.parentStart !== UNKNOWN) return true;
+      if (bytes[this.#skipSpace(bytes, end)] !== COMMA || this.#at >= end) return false;
+    }
+  }
+
+  /** Reads a plain key, up to where its value begins. */
+  #readKey(bytes: Buffer, end: number): boolean {
+    this.#keyStart = this.#skipSpace(bytes, end) + 1;
+    if (bytes[this.#keyStart - 1] !== QUOTE) return false;
+    this.#keyEnd = plainStringEnd(bytes, this.#keyStart, end);
+    if (this.#keyEnd < 0) return false;
+    this.#at = this.#keyEnd + 1;
+    if (bytes[this.#skipSpace(bytes, end)] !== COLON) return false;
+    this.#at += 1;
+    this.#skipSpace(bytes, end);
+    return true;
+  }
+
+  #isAtKey(bytes: Buffer, key: Buffer): boolean {
+    return isKey(bytes, this.#keyStart, this.#keyEnd, key);
+  }
+
+  #value(bytes: Buffer, end: number): boolean {
+    if (this.#isAtKey(bytes, TYPE)) {
+      [this.typeStart, this.typeEnd] = this.#plainString(bytes, end);
+      return this.typeStart >= 0;
+    }
+    if (this.#isAtKey(bytes, ID)) {
+      [this.idStart, this.idEnd] = this.#plainString(bytes, end);
+      return this.idStart >= 0;
+    }
+    if (!this.#isAtKey(bytes, PARENT_ID)) return this.#skipValue(bytes, end);
+    if (bytes[this.#at] === LETTER_N) {
+      this.parentStart = NULL;
+      return this.#skipValue(bytes, end);
+    }
+    [this.parentStart, this.parentEnd] = this.#plainString(bytes, end);
+    return this.parentStart >= 0;
+  }
+
+  #plainText(bytes: Buffer, end: number): string | undefined {
+    const [start, close] = this.#plainString(bytes, end);
+    return start < 0 ? undefined : bytes.toString("utf8", start, close);
+  }
+
+  #plainString(bytes: Buffer, end: number): [number, number] {
+    if (bytes[this.#at] !== QUOTE) return [UNKNOWN, UNKNOWN];
+    const start = this.#at + 1;
+    const close = plainStringEnd(bytes, start, end);
+    if (close < 0) return [UNKNOWN, UNKNOWN];
+    this.#at = close + 1;
+    return [start, close];
+  }
+
+  #skipSpace(bytes: Buffer, end: number): number {
+    while (this.#at < end && bytes[this.#at]! <= 0x20) this.#at += 1;
+    return this.#at;
+  }
+
+  #skipValue(bytes: Buffer, end: number): boolean {
+    let depth = 0;
+    for (; this.#at < end; this.#at += 1) {
+      const byte = bytes[this.#at]!;
+      if (byte === QUOTE) {
+        this.#at = stringEnd(bytes, this.#at + 1, end);
+        if (this.#at < 0) return false;
+      } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1;
+      else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+        if (depth === 0) return true;
+        depth -= 1;
+      } else if (byte === COMMA && depth === 0) return true;
+    }
+    return false;
+  }
+
+  #parse(line: Line, store: LineSource): LineKind {
+    const value = parseLine(line, store);
+    if (value === undefined) return "damaged_line";
+    if (typeof value !== "object" || value === null || Array.isArray(value)) return "not_an_entry";
+    const { type, id, parentId } = value as Record<string, unknown>;
+    if (typeof type !== "string") return "not_an_entry";
+    if (type === "session") return "header";
+    this.torn = false;
+    this.#hold(type, id, parentId);
+    return typeof id === "string" ? "entry" : "no_id";
+  }
+
+  /** Puts parsed values where scanned ones stand, so that there is one way to read them. */
+  #hold(type: string, id: unknown, parentId: unknown): void {
+    const parts = [type, typeof id === "string" ? id : "", typeof parentId === "string" ? parentId : ""];
+    this.bytes = Buffer.from(parts.join(""));
+    this.typeStart = 0;
+    this.typeEnd = this.idStart = Buffer.byteLength(parts[0]!);
+    this.idEnd = this.parentStart = this.idStart + Buffer.byteLength(parts[1]!);
+    this.parentEnd = this.bytes.length;
+    if (typeof parentId !== "string") this.parentStart = parentId === null ? NULL : ABSENT;
+  }
+}
+
+/** The value of a line; undefined when it is no JSON. A mark or zero bytes before it are passed over. */
+export function parseLine(line: Line, store: LineSource): unknown {
+  const bytes = line.whole ? line.bytes.subarray(line.start, line.end) : readBytes(store, line);
+  return parseBytes(bytes);
+}
+
+/** As `parseLine`, for bytes at hand. */
+export function parseBytes(bytes: Buffer): unknown {
+  const start = firstByteOfValue(bytes, 0, bytes.length);
+  let end = bytes.length;
+  while (end > start && bytes[end - 1]! <= 0x20) end -= 1;
+  if (!mayBeJson(bytes, start, end)) return undefined;
+  try {
+    return JSON.parse(bytes.toString("utf8", start, end));
+  } catch {
+    // No JSON, or longer than a string can be. The callers report the line with its number.
+    return undefined;
+  }
+}
+
+const SESSION = Buffer.from("session");
+const TYPE = Buffer.from("type");
+const ID = Buffer.from("id");
+const PARENT_ID = Buffer.from("parentId");
+const MESSAGE = Buffer.from("message");
+const ROLE = Buffer.from("role");
+const CUSTOM_TYPE = Buffer.from("customType");
+
+function isKey(bytes: Buffer, start: number, end: number, key: Buffer): boolean {
+  if (end - start !== key.length) return false;
+  for (let i = 0; i < key.length; i += 1) if (bytes[start + i] !== key[i]) return false;
+  return true;
+}
+
+/** The closing quote of a string; -1 when it does not close. */
+function stringEnd(bytes: Buffer, start: number, end: number): number {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at];
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH) at += 1;
+  }
+  return -1;
+}
+
+/** As `stringEnd`; also -1 when the string has escapes or control characters. */
+function plainStringEnd(bytes: Buffer, start: number, end: number): number {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at]!;
+    if (byte === QUOTE) return at;
+    if (byte === BACKSLASH || byte < 0x20) return -1;
+  }
+  return -1;
+}
+
+/** Passes over white space, zero bytes that a crash left, and a byte-order mark. */
+function firstByteOfValue(bytes: Buffer, start: number, end: number): number {
+  let at = start;
+  while (at < end && bytes[at]! <= 0x20) at += 1;
+  if (bytes[at] === 0xef && bytes[at + 1] === 0xbb && bytes[at + 2] === 0xbf && at + 3 <= end) at += 3;
+  while (at < end && bytes[at]! <= 0x20) at += 1;
+  return at;
+}
+
+function emptyKind(line: Line): LineKind {
+  const zero = line.bytes.indexOf(0, line.start);
+  return zero >= 0 && zero < line.end ? "nul_bytes" : "blank";
+}
+
+function lastByte(line: Line, store: LineSource): number {
+  if (!line.whole) return lastByteStored(line, store);
+  let at = line.end - 1;
+  while (at > line.start && line.bytes[at]! <= 0x20) at -= 1;
+  return line.bytes[at]!;
+}
+
+function lastByteStored(line: Line, store: LineSource): number {
+  const lengthBytes = Math.min(64, line.lengthBytes);
+  const tail = readBytes(store, { offset: line.offset + line.lengthBytes - lengthBytes, lengthBytes });
+  const text = tail.toString("latin1").trimEnd();
+  return text.charCodeAt(text.length - 1);
+}
+
+/** Bytes that a JSON value begins with, each with the one that it then ends with; 0 for many. */
+const LAST = new Map<number, number>([
+  [QUOTE, QUOTE],
+  [OPEN_BRACKET, CLOSE_BRACKET],
+  [OPEN_BRACE, CLOSE_BRACE],
+  ...[..."-0123456789tfn"].map((character) => [character.charCodeAt(0), 0] as const),
+]);
+const LONGEST_SCALAR_BYTES = 400;
+const SCALAR = /^(?:true|false|null|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/;
+
+/**
+ * False where the bytes from `start` to `end`, both without white space, are certainly no JSON. To fail in
+ * `JSON.parse` takes a hundred times as long as to look, and a file can be a million lines of garbage.
+ */
+export function mayBeJson(bytes: Buffer, start: number, end: number): boolean {
+  if (start >= end) return false;
+  const last = LAST.get(bytes[start]!);
+  if (last === undefined) return false;
+  if (last === 0) {
+    return end - start > LONGEST_SCALAR_BYTES || SCALAR.test(bytes.toString("latin1", start, end));
+  }
+  if (last !== bytes[end - 1] || end - start === 1) return false;
+  if (last === QUOTE) return true;
+  let next = start + 1;
+  while (bytes[next]! <= 0x20) next += 1;
+  if (next === end - 1 || bytes[next] === QUOTE) return true;
+  return last === CLOSE_BRACKET && LAST.has(bytes[next]!);
+}

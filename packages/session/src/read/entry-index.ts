@@ -1,0 +1,396 @@
+import type { EntryType } from "../entry.ts";
+import type { CompactionChange } from "../own-entries.ts";
+import { forEachLine, type Line, readBytes } from "../store/line-reader.ts";
+import type { SessionStore } from "../store/store.ts";
+import { EntryHead, type LineKind } from "./entry-head.ts";
+import { gluedEntries } from "./glued-entries.ts";
+import { IdTable, RecordColumns, type Stray, StrayParents } from "./records.ts";
+
+const OPEN_BRACE = 0x7b;
+
+/** An entry as the index knows it: its head, and where its line lies. */
+export interface EntryRecord {
+  /** Place in the file's order of entries, from 0; damaged ones are counted. */
+  readonly number: number;
+  readonly id: string;
+  /** The parent that it hangs on, which in a damaged file need not be the one that it names. */
+  readonly parentId: string | null;
+  readonly type: string;
+  /** The line's first byte, and its length without the newline. */
+  readonly offset: number;
+  readonly lengthBytes: number;
+  /** From 1, as an editor counts. */
+  readonly line: number;
+}
+
+/** What kind of entry a record is, as far as a tree tells them apart. */
+export interface RecordKind {
+  readonly type: EntryType;
+  /** The word for it in a column, see `kindWord`. */
+  readonly kind: string;
+  /** True for the record of a moved leaf. */
+  readonly isLeafRecord: boolean;
+  /** What it says of a compaction. */
+  readonly change?: CompactionChange;
+}
+
+/** A line that is no entry and no first header. */
+export interface DamagedLine {
+  readonly line: number;
+  readonly kind: Exclude<LineKind, "entry" | "no_id" | "blank">;
+  /** False for a last line without its newline. */
+  readonly ended: boolean;
+  /** How many records come before it. */
+  readonly before: number;
+  /** Number of whole entries in the damaged line, which are still read. Default: none. */
+  readonly keeps?: number;
+}
+
+/**
+ * Every entry of a session by id, parent, type and place, without a parsed body. Owner of the tree's links.
+ * It is brought up to date by `catchUp`, which reads only what was appended since, by whomever.
+ *
+ * Invariant: a child hangs on the nearest earlier entry of the id it names; where none is, on what
+ * `StrayParents` finds.
+ */
+export class EntryIndex {
+  readonly #store: SessionStore;
+  /** Version 1: no ids; the entries form one line, but for those that name themselves and their parents. */
+  readonly #chained: boolean;
+  #columns = new RecordColumns();
+  #ids = new IdTable();
+  #strays = new StrayParents();
+  readonly #types: string[] = [];
+  readonly #typeNumbers = new Map<string, number>();
+  /** Most entries have the type of the one before. */
+  #lastType: { bytes: Buffer; number: number } | undefined;
+  #damagedLines: DamagedLine[] = [];
+  /** Records without an id of their own, ascending. */
+  #unnamed: number[] = [];
+  readonly #head = new EntryHead();
+  /** What was learned by who read more of them, by number. */
+  readonly #kinds: Array<RecordKind | undefined> = [];
+  #scannedTo = 0;
+  #lines = 0;
+  /** Records whose line begins with something else than the entry: zero bytes that a crash left, spaces. */
+  readonly #prefixed = new Set<number>();
+  /** Lines that are not blank, the header among them: what version 1 counts by. */
+  #written = 0;
+  /** Whether the last line scanned had no newline yet: then it is read again. */
+  #open: { records: number; isDamaged: boolean; offset: number } | undefined;
+
+  constructor(options: { store: SessionStore; version: number }) {
+    this.#store = options.store;
+    this.#chained = options.version === 1;
+  }
+
+  /** How many records there are, damaged ones included. */
+  get count(): number {
+    return this.#columns.count;
+  }
+
+  /** Reads what was appended since the last time; everything, if the file was replaced by a shorter one. */
+  catchUp(): "unchanged" | "grown" | "anew" {
+    const size = this.#store.size();
+    if (size === this.#scannedTo) return "unchanged";
+    const anew = size < this.#scannedTo;
+    if (anew) this.#reset();
+    else this.#dropOpenLine();
+    this.#lines += forEachLine({
+      store: this.#store,
+      from: this.#scannedTo,
+      until: size,
+      firstNumber: this.#lines + 1,
+      visit: (line) => this.#visit(line),
+    });
+    this.#scannedTo = size;
+    const damagedBefore = this.#damagedLines.map((damaged) => damaged.before);
+    this.#strays.resolve(this.#columns, this.#ids, damagedBefore);
+    return anew ? "anew" : "grown";
+  }
+
+  /** Number of the newest record with this id; -1 for none. */
+  find(id: string): number {
+    return this.#ids.newestOf(id);
+  }
+
+  id(number: number): string {
+    return this.#ids.text(number);
+  }
+
+  type(number: number): string {
+    return this.#types[this.#columns.type[number]!]!;
+  }
+
+  /** Number of the nearest undamaged ancestor; -1 for a root. */
+  parent(number: number): number {
+    let parent = this.#columns.parent[number]!;
+    while (parent >= 0 && this.#columns.damaged[parent] === 1) parent = this.#columns.parent[parent]!;
+    return parent;
+  }
+
+  /** True where the record's place in the tree is known, but its body is lost. */
+  isDamaged(number: number): boolean {
+    return this.#columns.damaged[number] === 1;
+  }
+
+  markDamaged(number: number): void {
+    this.#columns.damaged[number] = 1;
+  }
+
+  /** What kind of entry a record is; undefined until `learn` kept it. */
+  kind(number: number): RecordKind | undefined {
+    return this.#kinds[number];
+  }
+
+  /** Keeps what kind of entry a record is, so that nobody reads it again. */
+  learn(number: number, kind: RecordKind): void {
+    // The last line may not be written to its end yet.
+    if (!this.isOpenLine(number)) this.#kinds[number] = kind;
+  }
+
+  /** Where a record's line lies. */
+  place(number: number): { offset: number; lengthBytes: number } {
+    return { offset: this.#columns.offset[number]!, lengthBytes: this.#columns.lengthBytes[number]! };
+  }
+
+  record(number: number): EntryRecord {
+    const parent = this.parent(number);
+    return {
+      number,
+      id: this.id(number),
+      parentId: parent < 0 ? null : this.id(parent),
+      type: this.type(number),
+      ...this.place(number),
+      line: this.#columns.line[number]!,
+    };
+  }
+
+  /** The undamaged records from `from` on, in file order. */
+  *records(from = 0): Generator<EntryRecord> {
+    for (let number = from; number < this.count; number += 1) {
+      if (!this.isDamaged(number)) yield this.record(number);
+    }
+  }
+
+  /** Numbers of the undamaged records of this type from `from` on, in file order. */
+  numbersOf(type: string, from = 0): number[] {
+    const wanted = this.#typeNumbers.get(type);
+    const numbers: number[] = [];
+    for (let number = from; number < this.count; number += 1) {
+      if (this.#columns.type[number] === wanted && !this.isDamaged(number)) numbers.push(number);
+    }
+    return numbers;
+  }
+
+  /** Numbers from a root to this record, itself included; damaged ones are left out. */
+  ancestry(number: number): number[] {
+    const numbers: number[] = [];
+    for (let at = number; at >= 0; at = this.parent(at)) if (!this.isDamaged(at)) numbers.push(at);
+    return numbers.reverse();
+  }
+
+  /** Number of the deepest record that both descend from or are; -1 where they share none. */
+  commonAncestor(first: number, second: number): number {
+    let [one, other] = [first, second];
+    const difference = this.depth(one) - this.depth(other);
+    for (let step = 0; step < difference; step += 1) one = this.parent(one);
+    for (let step = 0; step < -difference; step += 1) other = this.parent(other);
+    while (one !== other) [one, other] = [this.parent(one), this.parent(other)];
+    return one;
+  }
+
+  /** How many ancestors a record has. */
+  depth(number: number): number {
+    let depth = 0;
+    for (let at = this.parent(number); at >= 0; at = this.parent(at)) depth += 1;
+    return depth;
+  }
+
+  /** Number of the newest earlier undamaged record with the same id; -1 for none. */
+  earlierOfSameId(number: number): number {
+    let earlier = this.#ids.earlier(number);
+    while (earlier >= 0 && this.isDamaged(earlier)) earlier = this.#ids.earlier(earlier);
+    return earlier;
+  }
+
+  /** Lines that are no entries, in file order. */
+  damagedLines(): readonly DamagedLine[] {
+    return this.#damagedLines;
+  }
+
+  /** Number of damaged lines. Excludes an unfinished last line. */
+  get damageCount(): number {
+    let count = this.#damagedLines.filter(({ ended, kind }) => ended && kind !== "header").length;
+    for (let number = 0; number < this.settledCount; number += 1) if (this.isDamaged(number)) count += 1;
+    return count;
+  }
+
+  /** True if an entry's parent is not in the file. */
+  get lacksEntries(): boolean {
+    return this.strays().some(({ kind, parentId }) => kind === "missing_parent" && parentId !== undefined);
+  }
+
+  /** Numbers of the records whose line has no id: they are named after the line. */
+  unnamed(): readonly number[] {
+    return this.#unnamed;
+  }
+
+  strays(): Stray[] {
+    return this.#strays.list();
+  }
+
+  /** How many records will stay as they are: all but a last line that has no newline yet. */
+  get settledCount(): number {
+    return this.count - (this.#open?.records ?? 0);
+  }
+
+  /** True where the record is the file's last line and has no newline. */
+  isOpenLine(number: number): boolean {
+    return number >= this.settledCount;
+  }
+
+  #visit(line: Line): void {
+    const kind = this.#head.read(line, this.#store);
+    if (kind === "blank") return;
+    const entries = gluedEntries(line, { kind, head: this.#head, store: this.#store });
+    if (entries === undefined) this.#visitOne(line, kind);
+    else this.#visitGlued(line, entries);
+  }
+
+  /** Visits the entries of a damaged line. The rest of the line is garbage. */
+  #visitGlued(line: Line, entries: readonly Line[]): void {
+    const damaged = { line: line.number, kind: "damaged_line", ended: true, keeps: entries.length } as const;
+    this.#damagedLines.push({ ...damaged, before: this.count });
+    if (!line.ended) this.#open = { records: entries.length, isDamaged: true, offset: line.offset };
+    for (const entry of entries) {
+      this.#prefixed.add(this.count);
+      this.#addRecord(entry, this.#head.read(entry, this.#store) as "entry");
+    }
+    this.#written += 1;
+  }
+
+  #visitOne(line: Line, kind: LineKind): void {
+    if (kind === "entry" && this.#isSecondCopy(line)) {
+      this.#written += 1;
+      return;
+    }
+    const isRecord = kind === "entry" || kind === "no_id";
+    const isDamaged = !isRecord && (kind !== "header" || this.#written > 0);
+    if (!line.ended) this.#open = { records: isRecord ? 1 : 0, isDamaged, offset: line.offset };
+    if (isRecord) this.#addRecord(line, kind);
+    else if (isDamaged)
+      this.#damagedLines.push({
+        line: line.number,
+        kind: kind as DamagedLine["kind"],
+        ended: line.ended,
+        before: this.count,
+      });
+    this.#written += 1;
+  }
+
+  #addRecord(line: Line, kind: "entry" | "no_id"): void {
+    const head = this.#head;
+    // What names itself and its parent is of a newer version, whatever the header says.
+    const isChained = this.#chained && (kind === "no_id" || (head.parentStart < 0 && !head.isRoot));
+    if (isChained) this.#ids.addText(chainedId(this.#written));
+    else if (kind === "no_id") this.#addUnnamed(line);
+    else this.#ids.add(head.bytes, head.idStart, head.idEnd);
+    if (line.bytes[line.start] !== OPEN_BRACE) this.#prefixed.add(this.count);
+    this.#columns.add({
+      offset: line.offset,
+      lengthBytes: line.lengthBytes,
+      line: line.number,
+      type: this.#typeNumber(),
+      parent: isChained ? this.count - 1 : this.#parentNumber(),
+      damaged: head.torn,
+    });
+  }
+
+  /**
+   * True for a line that repeats an entry from a damaged line word for word. `LineAppender` writes such an entry again on a
+   * line of its own.
+   */
+  #isSecondCopy(line: Line): boolean {
+    if (this.#prefixed.size === 0 || !line.ended) return false;
+    const { bytes, idStart, idEnd } = this.#head;
+    const first = this.#ids.newest(bytes, { start: idStart, end: idEnd, before: this.count });
+    if (!this.#prefixed.has(first)) return false;
+    const { offset, lengthBytes } = this.place(first);
+    const end = { offset: offset + lengthBytes - line.lengthBytes, lengthBytes: line.lengthBytes };
+    return (
+      line.lengthBytes <= lengthBytes && readBytes(this.#store, end).equals(readBytes(this.#store, line))
+    );
+  }
+
+  #addUnnamed(line: Line): void {
+    this.#unnamed.push(this.count);
+    this.#ids.addText(unnamedId(line.number));
+  }
+
+  /** The nearest earlier record of the id that the head names; notes a stray where there is none. */
+  #parentNumber(): number {
+    const head = this.#head;
+    if (head.isRoot) return -1;
+    const parent =
+      head.parentStart < 0
+        ? -1
+        : this.#ids.newest(head.bytes, {
+            start: head.parentStart,
+            end: head.parentEnd,
+            // The ids of this record stand in the table already: it is not its own parent.
+            before: this.count,
+          });
+    if (parent < 0) this.#strays.add(this.count, head.parentId ?? undefined);
+    return parent;
+  }
+
+  #typeNumber(): number {
+    const last = this.#lastType;
+    if (last !== undefined && this.#head.hasType(last.bytes)) return last.number;
+    const type = this.#head.type;
+    const number = this.#typeNumbers.get(type) ?? this.#types.push(type) - 1;
+    this.#typeNumbers.set(type, number);
+    this.#lastType = { bytes: Buffer.from(type), number };
+    return number;
+  }
+
+  /** Takes back what was made of a last line without newline: it may have been written to its end since. */
+  #dropOpenLine(): void {
+    if (this.#open === undefined) return;
+    this.#scannedTo = this.#open.offset;
+    this.#written -= 1;
+    for (let left = this.#open.records; left > 0; left -= 1) {
+      this.#columns.count -= 1;
+      this.#ids.dropNewest();
+      this.#prefixed.delete(this.count);
+      if (this.#unnamed.at(-1) === this.count) this.#unnamed.pop();
+      this.#strays.dropFrom(this.count);
+    }
+    if (this.#open.isDamaged) this.#damagedLines.pop();
+    this.#open = undefined;
+  }
+
+  /** The file was replaced by a shorter one: everything is read anew. */
+  #reset(): void {
+    this.#columns = new RecordColumns();
+    this.#ids = new IdTable();
+    this.#strays = new StrayParents();
+    this.#damagedLines = [];
+    this.#unnamed = [];
+    this.#prefixed.clear();
+    this.#kinds.length = 0;
+    this.#scannedTo = this.#lines = this.#written = 0;
+    this.#open = undefined;
+  }
+}
+
+/** The id of an entry that has none, under a header of a version whose entries have one. */
+export function unnamedId(line: number): string {
+  return `line-${line}`;
+}
+
+/** The id of a version 1 entry: its place among the lines that are not blank, the header being 0. */
+export function chainedId(place: number): string {
+  return place.toString(16).padStart(8, "0");
+}

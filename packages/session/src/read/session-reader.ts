@@ -1,0 +1,225 @@
+import { BonsaiError } from "@bonsai-agent/messages";
+import type { Entry } from "../entry.ts";
+import { leafAfter } from "../own-entries.ts";
+import { LineWindow, readBytes } from "../store/line-reader.ts";
+import type { SessionStore } from "../store/store.ts";
+import { parseBytes } from "./entry-head.ts";
+import { EntryIndex } from "./entry-index.ts";
+import { firstWholeEntry } from "./glued-entries.ts";
+import { entryFrom } from "./sound-entry.ts";
+import { readLeaf, readTail, type StoredLeaf, type Tail } from "./tail.ts";
+
+/** An entry, and the number of its record in the index. */
+export interface ScannedEntry {
+  readonly entry: Entry;
+  readonly number: number;
+}
+
+const FIRST_SWEEP_ENTRIES = 4096;
+/** What stands for a record's number: there is none; the place before the first entry. */
+const ABSENT = -1;
+const ROOT = -2;
+
+/**
+ * Reads one stored session: its end from the end, all else through the index, which is made when somebody
+ * asks for the first time. Owner of the index and of the parsed entries in memory, which it lets go of when
+ * nobody else holds them.
+ */
+export class SessionReader {
+  readonly store: SessionStore;
+  /** 1, 2 or 3. */
+  readonly version: number;
+  #index: EntryIndex | undefined;
+  readonly #entries = new Map<number, WeakRef<Entry>>();
+  #sweepAt = FIRST_SWEEP_ENTRIES;
+
+  constructor(options: { store: SessionStore; version: number }) {
+    this.store = options.store;
+    this.version = options.version;
+  }
+
+  /** The index, with all that was stored until now. */
+  index(): EntryIndex {
+    this.#index ??= new EntryIndex({ store: this.store, version: this.version });
+    if (this.#index.catchUp() === "anew") this.#entries.clear();
+    return this.#index;
+  }
+
+  /** Forgets what was read: the store holds something else now. */
+  forget(): void {
+    this.#index = undefined;
+    this.#entries.clear();
+  }
+
+  /** The index if it was made before, as it was then. */
+  get madeIndex(): EntryIndex | undefined {
+    return this.#index;
+  }
+
+  /** The entry of a record; undefined when its body turns out to be damaged. Not remembered: who asks for many has each alone. */
+  entryAt(number: number): Entry | undefined {
+    const known = this.#entries.get(number)?.deref();
+    return known ?? this.parse(number, readBytes(this.store, this.#madeIndex().place(number)));
+  }
+
+  /** Makes an entry of a record's line, anew each time; undefined, and noted, when its body is damaged. @param odd gets the names of odd fields. */
+  parse(number: number, line: Buffer, odd?: string[]): Entry | undefined {
+    const index = this.#madeIndex();
+    if (index.isDamaged(number)) return undefined;
+    const entry = entryFrom(
+      parseBytes(line) ?? firstWholeEntry(line),
+      { ...index.record(number), version: this.version },
+      odd,
+    );
+    if (entry === undefined) index.markDamaged(number);
+    return entry;
+  }
+
+  /** The newest entry with this id. */
+  entry(id: string): Entry | undefined {
+    const number = this.find(id);
+    return number < 0 ? undefined : this.#rememberedAt(number);
+  }
+
+  /** Number of the newest undamaged record with this id; -1 for none. */
+  find(id: string): number {
+    const index = this.index();
+    let number = index.find(id);
+    while (number >= 0 && this.#rememberedAt(number) === undefined) number = index.earlierOfSameId(number);
+    return number;
+  }
+
+  #rememberedAt(number: number): Entry | undefined {
+    const entry = this.entryAt(number);
+    const isNew = entry !== undefined && !this.#entries.get(number)?.deref();
+    if (isNew && !this.#madeIndex().isOpenLine(number)) this.#remember(number, entry);
+    return entry;
+  }
+
+  /** All entries in file order, one after the other, with the numbers of their records; none of them is remembered. */
+  scan(): Generator<ScannedEntry> {
+    return this.entriesAt(new Array(this.index().count).keys());
+  }
+
+  /** The entries of these records, one after the other, without those that turn out to be damaged; none is remembered. */
+  *entriesAt(numbers: Iterable<number>): Generator<ScannedEntry> {
+    const lines = new LineWindow(this.store);
+    for (const number of numbers) {
+      const entry = this.#entryIn(lines, number);
+      if (entry !== undefined) yield { entry, number };
+    }
+  }
+
+  /** All entries in file order. */
+  entries(): Entry[] {
+    return Array.from(this.scan(), ({ entry }) => entry);
+  }
+
+  /** Where the session is stored to be; of the path there, no more is read than is soon read. */
+  leaf(): StoredLeaf {
+    const found = readLeaf({ store: this.store, version: this.version });
+    if (found !== undefined) return found;
+    const tail = this.wholePath()!;
+    return { leafId: tail.leafId, tail };
+  }
+
+  /**
+   * The entries from a root to this id, oldest first; undefined when there is no such entry.
+   * @param held entries in memory that end the path: they stand for their own copies.
+   */
+  path(leafId: string, held: readonly Entry[] = []): Entry[] | undefined {
+    const leaf = this.find(leafId);
+    return leaf < 0 ? undefined : this.#pathTo(leaf, held);
+  }
+
+  #pathTo(leaf: number, held: readonly Entry[] = []): Entry[] {
+    const index = this.#madeIndex();
+    const numbers = index.ancestry(leaf);
+    const lines = new LineWindow(this.store);
+    const path: Entry[] = [];
+    const firstHeld = numbers.length - held.length;
+    numbers.forEach((number, at) => {
+      const own = held[at - firstHeld];
+      const entry = own?.id === index.id(number) ? own : this.#entryIn(lines, number);
+      if (entry !== undefined) path.push(entry);
+    });
+    return relinked(path);
+  }
+
+  /** The end of the path to a leaf; undefined when there is no such entry. @param leafId default: as stored. */
+  tail(leafId?: string | null, without?: Iterable<string>): Tail | undefined {
+    const tail = readTail({
+      store: this.store,
+      version: this.version,
+      ...(leafId !== undefined && { leafId }),
+      without,
+      endOffset: typeof leafId === "string" ? this.#endOf(leafId) : undefined,
+    });
+    return tail ?? this.wholePath(leafId);
+  }
+
+  /** Where the newest line with this id ends, where that costs no reading of the whole file. */
+  #endOf(id: string): number | undefined {
+    const number = this.#index === undefined ? -1 : this.index().find(id);
+    if (number < 0) return undefined;
+    const { offset, lengthBytes } = this.#madeIndex().place(number);
+    return Math.min(offset + lengthBytes + 1, this.store.size());
+  }
+
+  /** As `tail`, through the index and back to the root. */
+  wholePath(leafId?: string | null): Tail | undefined {
+    const leaf = typeof leafId === "string" ? this.find(leafId) : leafId === null ? ROOT : this.#storedLeaf();
+    if (leaf === ABSENT) return undefined;
+    const entries = leaf === ROOT ? [] : this.#pathTo(leaf);
+    const view = { leafId: entries.at(-1)?.id ?? null, entries, reachesRoot: true };
+    const { damageCount, lacksEntries } = this.index();
+    return lacksEntries || damageCount > 0 ? { ...view, damagedLines: damageCount } : view;
+  }
+
+  #madeIndex(): EntryIndex {
+    return this.#index ?? this.index();
+  }
+
+  /** As `entryAt` for one of many in a row: fewer reads, and nothing is remembered. */
+  #entryIn(lines: LineWindow, number: number): Entry | undefined {
+    const known = this.#entries.get(number)?.deref();
+    return known ?? this.parse(number, lines.bytes(this.#madeIndex().place(number)));
+  }
+
+  /** Number of the record where the last entry leaves the session. */
+  #storedLeaf(): number {
+    const index = this.index();
+    for (let number = index.count - 1; number >= 0; number -= 1) {
+      const entry = this.entryAt(number);
+      if (entry === undefined) continue;
+      const parent = index.parent(number);
+      if (leafAfter(entry) === entry.id) return number;
+      return parent < 0 ? ROOT : parent;
+    }
+    return ROOT;
+  }
+
+  #remember(number: number, entry: Entry): void {
+    this.#entries.set(number, new WeakRef(entry));
+    if (this.#entries.size < this.#sweepAt) return;
+    for (const [key, reference] of this.#entries) if (!reference.deref()) this.#entries.delete(key);
+    this.#sweepAt = Math.max(FIRST_SWEEP_ENTRIES, 2 * this.#entries.size);
+  }
+}
+
+/** Where a body on the way turned out to be lost, its child hangs on what comes before. */
+function relinked(path: Entry[]): Entry[] {
+  path.forEach((entry, at) => {
+    const parentId = path[at - 1]?.id ?? null;
+    if (entry.parentId !== parentId) entry.parentId = parentId;
+  });
+  return path;
+}
+
+export function entryNotFound(id: string | null): never {
+  throw new BonsaiError({
+    code: "entry_not_found",
+    message: `This session has no entry ${id}.`,
+    hint: "Run `bonsai session tree FILE` to list the ids.",
+  });
+}

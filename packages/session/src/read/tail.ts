@@ -1,0 +1,291 @@
+import type { Entry } from "../entry.ts";
+import { entryType } from "../entry-types.ts";
+import { compactionChange, leafAfter } from "../own-entries.ts";
+import { type Projection, type ProjectionItem, project, projectEntry, ViewSeeker } from "../projection.ts";
+import { BackwardLines, type Line, readBytes } from "../store/line-reader.ts";
+import type { SessionStore } from "../store/store.ts";
+import { EntryHead, type LineKind, parseBytes } from "./entry-head.ts";
+import { firstWholeEntry, gluedEntries } from "./glued-entries.ts";
+import { entryFrom } from "./sound-entry.ts";
+
+/** The end of a path, as far back as the model sees it. */
+export interface Tail {
+  readonly leafId: string | null;
+  /** Oldest first. */
+  readonly entries: Entry[];
+  /** True when the first entry is a root: then this is the whole path. */
+  readonly reachesRoot: boolean;
+  /** Number of damaged lines in the view; 0 if only an entry is missing. Absent if nothing is damaged. */
+  readonly damagedLines?: number;
+}
+
+/**
+ * Reads a file from its end backwards, until the model's view of a leaf is complete.
+ * @param leafId default: where the file's last entry leaves the session.
+ * @returns undefined where only the whole file can tell: no such leaf, or a parent that does not stand before
+ *   its child.
+ */
+export function readTail(options: {
+  store: SessionStore;
+  version: number;
+  leafId?: string | null;
+  /** Compactions that are to count as undone. Default: none */
+  without?: Iterable<string> | undefined;
+  /** Nothing from this byte on belongs to the path. Default: the end of the file */
+  endOffset?: number | undefined;
+}): Tail | undefined {
+  if (options.version === 1) return undefined;
+  if (options.leafId === null) return { leafId: null, entries: [], reachesRoot: true };
+  return new TailReader(options).read();
+}
+
+/** Where a session is stored to be, and the end of the path there, where that is short. */
+export interface StoredLeaf {
+  readonly leafId: string | null;
+  readonly tail: Tail | undefined;
+}
+
+/** A view of more entries is read when somebody asks for it: of the commands, few do. */
+const SHORT_TAIL_ENTRIES = 1024;
+
+/**
+ * Reads a file from its end backwards, until the model's view of where it leaves the session is complete or turns out to
+ * be long.
+ * @returns undefined where only the whole file can tell.
+ */
+export function readLeaf(options: { store: SessionStore; version: number }): StoredLeaf | undefined {
+  return options.version === 1 ? undefined : new TailReader(options).readLeaf();
+}
+
+const DAMAGED_KINDS: ReadonlySet<LineKind> = new Set(["damaged_line", "nul_bytes", "not_an_entry"]);
+
+class TailReader {
+  readonly #store: SessionStore;
+  readonly #version: number;
+  readonly #endOffset: number | undefined;
+  readonly #head = new EntryHead();
+  readonly #seeker: ViewSeeker;
+  readonly #newestFirst: Entry[] = [];
+  /** Undefined until it is known. */
+  #leafId: string | null | undefined;
+  /** The leaf that was asked for, until it is found. */
+  #askedLeafId: string | null | undefined;
+  /** The id of the entry to find next; undefined while any entry may be the leaf. */
+  #wanted: string | null | undefined;
+  /** True once a line was met that only the index can place. */
+  #unclear = false;
+  #damagedLines = 0;
+
+  constructor(options: {
+    store: SessionStore;
+    version: number;
+    leafId?: string | null;
+    without?: Iterable<string> | undefined;
+    endOffset?: number | undefined;
+  }) {
+    this.#endOffset = options.endOffset;
+    this.#seeker = new ViewSeeker(options.without);
+    this.#store = options.store;
+    this.#version = options.version;
+    this.#leafId = this.#wanted = this.#askedLeafId = options.leafId;
+  }
+
+  readLeaf(): StoredLeaf | undefined {
+    const complete = this.#readUntil(SHORT_TAIL_ENTRIES);
+    if (this.#leafId !== undefined && this.#newestFirst.length >= SHORT_TAIL_ENTRIES)
+      return { leafId: this.#leafId, tail: undefined };
+    const tail = this.#tail(complete);
+    return tail && { leafId: tail.leafId, tail };
+  }
+
+  read(): Tail | undefined {
+    return this.#tail(this.#readUntil(Number.POSITIVE_INFINITY));
+  }
+
+  #tail(complete: boolean): Tail | undefined {
+    if (this.#unclear) return undefined;
+    if (this.#leafId === undefined) return { leafId: null, entries: [], reachesRoot: true };
+    if (!complete) return undefined;
+    return {
+      leafId: this.#leafId,
+      entries: this.#newestFirst.reverse(),
+      reachesRoot: this.#wanted === null,
+      ...(this.#damagedLines > 0 && { damagedLines: this.#damagedLines }),
+    };
+  }
+
+  /** Takes older and older lines; true when it ended because nothing older is needed. */
+  #readUntil(mostEntries: number): boolean {
+    const lines = new BackwardLines(this.#store, this.#endOffset);
+    for (let line = lines.previous(); line !== undefined; line = lines.previous()) {
+      if (this.#older(line)) return true;
+      if (this.#unclear || this.#newestFirst.length >= mostEntries) return false;
+    }
+    return false;
+  }
+
+  /** Adds the next older line, its newest entry first. Returns true once nothing older is needed. */
+  #older(line: Line): boolean {
+    const head = this.#head;
+    const kind = head.read(line, this.#store);
+    const entries = gluedEntries(line, { kind, head, store: this.#store });
+    if (entries !== undefined || (line.ended && DAMAGED_KINDS.has(kind))) this.#damagedLines += 1;
+    if (entries === undefined) return this.#olderEntry(line, kind);
+    return entries.toReversed().some((entry) => this.#olderEntry(entry, head.read(entry, this.#store)));
+  }
+
+  #olderEntry(line: Line, kind: LineKind): boolean {
+    const head = this.#head;
+    // An id made from a line number is known only to who counted the lines.
+    if (kind === "no_id" && this.#wanted === undefined) this.#unclear = true;
+    if (kind !== "entry" || (head.torn && this.#mustBeWhole())) return false;
+    const { id, parentId } = head;
+    if (this.#wanted !== undefined && this.#wanted !== id) return false;
+    const entry = head.torn ? undefined : this.#entry(line, { id, parentId });
+    if (entry === undefined && line.ended) this.#damagedLines += 1;
+    if (entry === undefined && this.#mustBeWhole()) return false;
+    if (parentId === undefined) {
+      this.#unclear = true;
+      return false;
+    }
+    return this.#step(entry, parentId);
+  }
+
+  /** A leaf has a body; further up the path, one that is lost is stepped over. */
+  #mustBeWhole(): boolean {
+    return this.#wanted === undefined || this.#wanted === this.#askedLeafId;
+  }
+
+  /** Goes one entry up the path; a lost body is stepped over. */
+  #step(entry: Entry | undefined, parentId: string | null): boolean {
+    const isLast = this.#wanted === undefined;
+    this.#wanted = parentId;
+    this.#askedLeafId = undefined;
+    if (entry === undefined) this.#stepOver(parentId);
+    else if (isLast && leafAfter(entry) !== entry.id) this.#leafId = parentId;
+    else {
+      this.#leafId ??= entry.id;
+      this.#newestFirst.push(entry);
+      if (this.#seeker.older(entry)) return true;
+    }
+    return parentId === null;
+  }
+
+  /** Hangs what hung on a lost body on that one's parent. */
+  #stepOver(parentId: string | null): void {
+    const child = this.#newestFirst.at(-1);
+    if (child === undefined) this.#leafId = parentId;
+    else child.parentId = parentId;
+  }
+
+  #entry(line: Line, head: { id: string; parentId: string | null | undefined }): Entry | undefined {
+    const place = { id: head.id, parentId: head.parentId ?? null, version: this.#version };
+    const bytes = line.whole ? line.bytes.subarray(line.start, line.end) : readBytes(this.#store, line);
+    return entryFrom(parseBytes(bytes) ?? firstWholeEntry(bytes), place);
+  }
+}
+
+/** Up to here, a path stays whole in memory after a compaction, so that asking for it reads nothing. */
+const WHOLE_PATH_ENTRIES = 4096;
+
+interface GrowingProjection extends Projection {
+  readonly items: ProjectionItem[];
+}
+
+/**
+ * The path that the session stands on, as far as the model sees it, and its projection, which grows with the
+ * path. Owner of both.
+ *
+ * Invariant: the projection equals `project(path)`.
+ */
+export class LiveView {
+  #entries: Entry[];
+  #reachesRoot: boolean;
+  readonly #byId = new Map<string, Entry>();
+  #projection: GrowingProjection;
+  /** True once somebody was given the list of items: then the next change is made to a copy. */
+  #handedOut = false;
+
+  constructor(tail: Tail) {
+    this.#entries = tail.entries;
+    this.#reachesRoot = tail.reachesRoot;
+    for (const entry of tail.entries) this.#byId.set(entry.id, entry);
+    this.#projection = project(this.#entries) as GrowingProjection;
+  }
+
+  /** Oldest first; the whole path when `reachesRoot`. */
+  get entries(): readonly Entry[] {
+    return this.#entries;
+  }
+
+  get reachesRoot(): boolean {
+    return this.#reachesRoot;
+  }
+
+  entry(id: string): Entry | undefined {
+    return this.#byId.get(id);
+  }
+
+  /** What the model sees. A later append does not change what was given. */
+  projection(): Projection {
+    this.#handedOut = true;
+    const { items, compaction } = this.#projection;
+    return compaction ? { items, compaction } : { items };
+  }
+
+  /**
+   * Adds entries that continue the path. Costs the same however long the path is, except for entries that
+   * change what stands before them.
+   * @returns false when what the model sees now begins before the entries in memory: read the tail anew.
+   */
+  append(entries: readonly Entry[]): boolean {
+    for (const entry of entries) {
+      this.#entries.push(entry);
+      this.#byId.set(entry.id, entry);
+    }
+    if (entries.some((entry) => entryType(entry.type)?.changesView(entry))) return this.#viewAnew(entries);
+    for (const entry of entries) this.#addItem(projectEntry(entry));
+    return true;
+  }
+
+  #addItem(item: ProjectionItem | undefined): void {
+    if (item === undefined) return;
+    if (this.#handedOut) this.#projection = { ...this.#projection, items: [...this.#projection.items] };
+    this.#handedOut = false;
+    this.#projection.items.push(item);
+  }
+
+  #viewAnew(added: readonly Entry[]): boolean {
+    if (!this.#reachesRoot && this.#needsOlder(added)) return false;
+    this.#projection = project(this.#entries) as GrowingProjection;
+    this.#handedOut = false;
+    this.#forgetHidden();
+    return true;
+  }
+
+  #needsOlder(added: readonly Entry[]): boolean {
+    if (added.some((entry) => compactionChange(entry) !== undefined)) return true;
+    return lacksKeptEntry(this.#entries);
+  }
+
+  /** Lets go of what a compaction hid, once there is much of it. */
+  #forgetHidden(): void {
+    const seeker = seekView(this.#entries);
+    if (seeker.compaction === undefined || seeker.lacksKeptEntry) return;
+    const hidden = this.#entries.length - seeker.keptCount;
+    if (hidden === 0 || this.#entries.length < WHOLE_PATH_ENTRIES) return;
+    for (const entry of this.#entries.splice(0, hidden)) this.#byId.delete(entry.id);
+    this.#reachesRoot = false;
+  }
+}
+
+/** True where the live compaction at the end of a path names a first kept entry that the path does not have. */
+export function lacksKeptEntry(path: readonly Entry[]): boolean {
+  return seekView(path).lacksKeptEntry;
+}
+
+function seekView(entries: readonly Entry[]): ViewSeeker {
+  const seeker = new ViewSeeker();
+  for (const entry of entries.toReversed()) if (seeker.older(entry)) break;
+  return seeker;
+}

@@ -1,0 +1,315 @@
+import {
+  type Entry,
+  type EntryType,
+  LEAF_CUSTOM_TYPE,
+  REDO_CUSTOM_TYPE,
+  UNDO_CUSTOM_TYPE,
+} from "../entry.ts";
+import { entryKind, kindWord, messageRole } from "../entry-types.ts";
+import { compactionChange, isLeafRecord } from "../own-entries.ts";
+import { LineWindow } from "../store/line-reader.ts";
+import { EntryHead } from "./entry-head.ts";
+import type { EntryIndex, RecordKind } from "./entry-index.ts";
+import type { SessionReader } from "./session-reader.ts";
+
+/** An entry without its body: enough for a tree, and light enough for a hundred thousand of them. */
+export interface TreeEntry extends RecordKind {
+  /** Its record in the session's index. */
+  readonly number: number;
+  readonly id: string;
+  readonly parentId: string | null;
+}
+
+const NONE = -1;
+
+/**
+ * A session's entries as a tree of positions in file order; children and roots come with the active branch first. It is
+ * built in time linear in the number of entries, without recursion, and parses few of them.
+ */
+export class SessionTree {
+  readonly #reader: SessionReader;
+  readonly #index: EntryIndex;
+  readonly #labels: ReadonlyMap<string, string>;
+  /** By position: the number of the record, and what kind of entry it is. */
+  readonly #numbers: number[] = [];
+  readonly #kinds: RecordKind[] = [];
+  /** By record: its position; four bytes each. */
+  readonly #positions: Int32Array;
+  readonly #parents: Int32Array;
+  readonly #active: Uint8Array;
+  readonly #links: ChildLinks;
+  readonly #undone = new Set<number>();
+  #replaced: ReadonlySet<number> | undefined;
+  #entries: readonly TreeEntry[] | undefined;
+
+  /** @param isParsed true to read every entry, so that one whose body turns out to be damaged is left out. */
+  constructor(options: {
+    reader: SessionReader;
+    leafId: string | null;
+    labels: ReadonlyMap<string, string>;
+    isParsed: boolean;
+  }) {
+    const { reader, leafId, labels, isParsed } = options;
+    this.#reader = reader;
+    this.#index = reader.index();
+    this.#labels = labels;
+    for (const [number, kind] of isParsed ? parsedKinds(reader) : recordKinds(reader)) {
+      this.#numbers.push(number);
+      this.#kinds.push(kind);
+    }
+    this.#positions = new Int32Array(this.#index.count).fill(NONE);
+    for (const [at, number] of this.#numbers.entries()) this.#positions[number] = at;
+    this.#parents = Int32Array.from(this.#numbers, (number) => this.#parentOf(number));
+    this.#active = this.#ancestry(leafId === null ? NONE : this.#positionOf(leafId));
+    this.#links = this.#childLinks();
+    this.#findUndone();
+  }
+
+  /** All entries of all branches, in file order. */
+  get entries(): readonly TreeEntry[] {
+    this.#entries ??= this.#numbers.map((number, at) => {
+      const { id, parentId } = this.#index.record(number);
+      return { number, id, parentId, ...this.#kinds[at]! };
+    });
+    return this.#entries;
+  }
+
+  get roots(): readonly number[] {
+    return [...this.#links.children(NONE)];
+  }
+
+  /** Children that are worth showing: a childless record of a moved leaf is not. */
+  children(at: number): readonly number[] {
+    return [...this.#links.children(at)];
+  }
+
+  /** The position of what it hangs on; -1 for a root. */
+  parent(at: number): number {
+    return this.#parents[at]!;
+  }
+
+  /** Whether there are any. */
+  hasChildren(at: number): boolean {
+    return this.#links.firstChild(at) !== NONE;
+  }
+
+  /** True on the path from a root to the current position. */
+  isActive(at: number): boolean {
+    return this.#active[at] === 1;
+  }
+
+  labelOf(at: number): string | undefined {
+    return this.#labels.get(this.#index.id(this.#numbers[at]!));
+  }
+
+  /** True for a compaction that was taken back: where it is on the active path, on that path. */
+  isUndone(at: number): boolean {
+    return this.#undone.has(at);
+  }
+
+  /** True for a compaction that was made anew by one that was not taken back: where it is on the active path, by one there. */
+  isReplaced(at: number): boolean {
+    this.#replaced ??= this.#findReplaced();
+    return this.#replaced.has(at);
+  }
+
+  /** The whole entry, read anew; undefined where its body turns out to be damaged. */
+  entry(at: number): Entry | undefined {
+    return this.#reader.entryAt(this.#numbers[at]!);
+  }
+
+  /** The number of ends that the tree has: one for a session without branches. */
+  get branchCount(): number {
+    return this.#kinds.filter((kind, at) => !kind.isLeafRecord && !this.hasChildren(at)).length;
+  }
+
+  /** Entries that are nobody's children here: records of a moved leaf on which nothing was written. */
+  get unshownCount(): number {
+    return this.#kinds.filter((kind, at) => kind.isLeafRecord && !this.hasChildren(at)).length;
+  }
+
+  /** The position of the nearest record above that is in the tree. */
+  #parentOf(number: number): number {
+    let at = this.#index.parent(number);
+    while (at >= 0 && this.#positions[at] === NONE) at = this.#index.parent(at);
+    return at < 0 ? NONE : this.#positions[at]!;
+  }
+
+  #positionOf(id: string): number {
+    const record = this.#index.find(id);
+    return record < 0 ? NONE : this.#positions[record]!;
+  }
+
+  /** 1 at a position and at all above it. */
+  #ancestry(from: number): Uint8Array {
+    const found = new Uint8Array(this.#parents.length);
+    for (let at = from; at !== NONE; at = this.#parents[at]!) found[at] = 1;
+    return found;
+  }
+
+  #childLinks(): ChildLinks {
+    const hasChild = new Uint8Array(this.#parents.length);
+    for (const parent of this.#parents) if (parent !== NONE) hasChild[parent] = 1;
+    const links = new ChildLinks(this.#parents.length);
+    // The active branch is put in front last.
+    for (const isActive of [0, 1])
+      for (let at = this.#parents.length - 1; at >= 0; at -= 1) {
+        const isShown = hasChild[at] === 1 || !this.#kinds[at]!.isLeafRecord;
+        if (this.#active[at] === isActive && isShown) links.putFirst(at, this.#parents[at]!);
+      }
+    return links;
+  }
+
+  #findReplaced(): ReadonlySet<number> {
+    const replaced = new Set<number>();
+    for (const [at, { type }] of this.#kinds.entries()) {
+      const entry = type === "compaction" && !this.#undone.has(at) ? this.entry(at) : undefined;
+      const former = entry?.type === "compaction" ? this.#positionOf(entry.replacesCompactionId ?? "") : NONE;
+      if (former !== NONE && !(this.#active[former] === 1 && this.#active[at] === 0)) replaced.add(former);
+    }
+    return replaced;
+  }
+
+  #findUndone(): void {
+    for (const [at, { change }] of this.#kinds.entries()) {
+      const compaction = change === undefined ? NONE : this.#positionOf(change.compactionId);
+      // What was taken back on one branch counts on another.
+      if (compaction === NONE || (this.#active[compaction] === 1 && this.#active[at] === 0)) continue;
+      if (change?.isUndone) this.#undone.add(compaction);
+      else this.#undone.delete(compaction);
+    }
+  }
+}
+
+/** Who hangs below whom, without an object for each. */
+class ChildLinks {
+  /** By parent + 1, so that the roots stand at 0. */
+  readonly #firstChild: Int32Array;
+  readonly #nextSibling: Int32Array;
+
+  constructor(count: number) {
+    this.#firstChild = new Int32Array(count + 1).fill(NONE);
+    this.#nextSibling = new Int32Array(count).fill(NONE);
+  }
+
+  /** @param parent -1 for a root. */
+  putFirst(child: number, parent: number): void {
+    this.#nextSibling[child] = this.#firstChild[parent + 1]!;
+    this.#firstChild[parent + 1] = child;
+  }
+
+  /** -1 for none. */
+  firstChild(parent: number): number {
+    return this.#firstChild[parent + 1]!;
+  }
+
+  *children(parent: number): Generator<number> {
+    for (let child = this.firstChild(parent); child !== NONE; child = this.#nextSibling[child]!) yield child;
+  }
+
+  /** Takes the first child off, so that the next one is the first. @returns it; -1 for none */
+  takeFirst(parent: number): number {
+    const child = this.firstChild(parent);
+    if (child !== NONE) this.#firstChild[parent + 1] = this.#nextSibling[child]!;
+    return child;
+  }
+}
+
+/** So much of a line is looked at: the role of a message stands in there, whatever its ids are. */
+const HEAD_BYTES = 256;
+
+/** The kind of each undamaged record, by its number; of most, no more than the head of its line is read, and that once. */
+export function* recordKinds(reader: SessionReader): Generator<[number: number, kind: RecordKind]> {
+  const index = reader.index();
+  const heads = new LineWindow(reader.store);
+  const head = new EntryHead();
+  for (let number = 0; number < index.count; number += 1) {
+    if (index.isDamaged(number)) continue;
+    let kind = index.kind(number);
+    if (kind === undefined) {
+      const { offset, lengthBytes } = index.place(number);
+      const bytes = heads.bytes({ offset, lengthBytes: Math.min(HEAD_BYTES, lengthBytes) });
+      kind = kindByHead(index.type(number), head.detail(bytes)) ?? parsedKind(reader.entryAt(number));
+      if (kind !== undefined) index.learn(number, kind);
+    }
+    if (kind !== undefined) yield [number, kind];
+  }
+}
+
+function* parsedKinds(reader: SessionReader): Generator<[number: number, kind: RecordKind]> {
+  for (const { entry, number } of reader.scan()) yield [number, parsedKind(entry)!];
+}
+
+/** Undefined where only the body tells. */
+function kindByHead(type: string, detail: string | undefined): RecordKind | undefined {
+  if (detail === undefined) return undefined;
+  if (type === "message" && messageRole(detail) !== undefined) return sharedKind(type, kindWord(detail));
+  if (type !== "custom" || detail === UNDO_CUSTOM_TYPE || detail === REDO_CUSTOM_TYPE) return undefined;
+  return sharedKind(
+    type,
+    detail.startsWith("bonsai.") ? "note" : kindWord(type),
+    detail === LEAF_CUSTOM_TYPE,
+  );
+}
+
+function parsedKind(entry: Entry | undefined): RecordKind | undefined {
+  if (entry === undefined) return undefined;
+  const kind = sharedKind(entry.type, entryKind(entry), isLeafRecord(entry));
+  const change = compactionChange(entry);
+  return change === undefined ? kind : { ...kind, change };
+}
+
+/** There are a dozen; a damaged file can hold any number. */
+const MOST_SHARED = 100;
+const shared = new Map<string, RecordKind>();
+
+/** The same object for the same words. */
+function sharedKind(type: string, kind: string, isLeaf = false): RecordKind {
+  const name = `${isLeaf} ${type} ${kind}`;
+  const known = shared.get(name) ?? { type: type as EntryType, kind, isLeafRecord: isLeaf };
+  if (shared.size < MOST_SHARED) shared.set(name, known);
+  return known;
+}
+
+/**
+ * Of the records that each name an id, those that neither have it nor hang below an entry that has it. One
+ * walk through the whole tree, however many ask: asking each for its ancestors would take hours in a file
+ * made for it.
+ */
+export function withoutAncestor(index: EntryIndex, named: ReadonlyMap<number, string>): number[] {
+  if (named.size === 0) return [];
+  const wanted = new Set(named.values());
+  /** How many entries on the current path have the id. */
+  const onPath = new Map<string, number>();
+  const count = (number: number, change: number) => {
+    const id = index.id(number);
+    if (wanted.has(id)) onPath.set(id, (onPath.get(id) ?? 0) + change);
+  };
+  const lacking: number[] = [];
+  walk(index, {
+    enter: (number) => {
+      count(number, 1);
+      const id = named.get(number);
+      if (id !== undefined && !onPath.get(id)) lacking.push(number);
+    },
+    leave: (number) => count(number, -1),
+  });
+  return lacking.sort((one, other) => one - other);
+}
+
+/** Walks the undamaged records from the roots, depth first. */
+function walk(
+  index: EntryIndex,
+  visitor: { enter: (number: number) => void; leave: (number: number) => void },
+): void {
+  const links = new ChildLinks(index.count);
+  for (let number = index.count - 1; number >= 0; number -= 1)
+    if (!index.isDamaged(number)) links.putFirst(number, index.parent(number));
+  for (let at = NONE; ; ) {
+    const child = links.takeFirst(at);
+    if (child === NONE && at === NONE) return;
+    if (child === NONE) visitor.leave(at);
+    else visitor.enter(child);
+    at = child === NONE ? index.parent(at) : child;
+  }
+}

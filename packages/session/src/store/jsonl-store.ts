@@ -1,0 +1,232 @@
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fdatasyncSync,
+  fstatSync,
+  openSync,
+  readSync,
+  type Stats,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
+import { resolve } from "node:path";
+import { BonsaiError } from "@bonsai-agent/messages";
+import { readHeader } from "../read/session-header.ts";
+import { replaceFile, writeNewFile } from "./session-file.ts";
+import { readOnlyFailure, type SessionStore } from "./store.ts";
+
+const { O_APPEND, O_RDONLY, O_RDWR } = constants;
+
+/** A session in a file of JSON lines. Opening one writes nothing. */
+export class JsonlStore implements SessionStore {
+  readonly readOnly: string | undefined;
+  #file: string;
+  #fd: number;
+
+  private constructor(file: string, fd: number, readOnly: string | undefined) {
+    this.#file = file;
+    this.#fd = fd;
+    this.readOnly = readOnly;
+  }
+
+  /**
+   * Opens a file that exists; for reading only where the file system allows no more.
+   * @throws BonsaiError `session_not_found`, `session_unreadable`.
+   */
+  static open(path: string): JsonlStore {
+    const file = resolve(path);
+    refusePipe(file);
+    try {
+      return new JsonlStore(file, openSync(file, O_RDWR | O_APPEND), undefined);
+    } catch (cause) {
+      if (!refusesWriting(cause)) throw openFailure(file, cause);
+      try {
+        const fd = openSync(file, O_RDONLY);
+        return new JsonlStore(file, fd, `Cannot write to ${file} (${codeOf(cause)}).`);
+      } catch (readCause) {
+        throw openFailure(file, readCause);
+      }
+    }
+  }
+
+  /**
+   * Makes a new file, mode 0600, which appears with its first text in it.
+   * @throws BonsaiError `session_exists`, `session_not_created`.
+   */
+  static create(path: string, text: string): JsonlStore {
+    const file = resolve(path);
+    writeNewFile(file, (fd) => writeFileSync(fd, text));
+    return JsonlStore.open(file);
+  }
+
+  /** Changes where `restore` or `rewrite` go on elsewhere. */
+  get file(): string {
+    return this.#file;
+  }
+
+  size(): number {
+    return fstatSync(this.#open()).size;
+  }
+
+  read(target: Uint8Array, offset: number): number {
+    return readFrom(this.#open(), target, offset);
+  }
+
+  append(text: string): number {
+    if (this.readOnly !== undefined) throw readOnlyFailure(this.readOnly);
+    const length = Buffer.byteLength(text);
+    let written: number;
+    try {
+      written = writeSync(this.#open(), text);
+    } catch (cause) {
+      throw appendFailure(this.file, `(${codeOf(cause)})`, cause);
+    }
+    // No second write for the rest: another process's line could come between the two.
+    if (written < length) throw appendFailure(this.file, `after ${written} of ${length} bytes`);
+    return written;
+  }
+
+  flush(): void {
+    fdatasyncSync(this.#open());
+  }
+
+  isGone(): boolean {
+    const there = statsOf(this.#file);
+    const own = fstatSync(this.#open());
+    // Under another name, it was moved: then nothing is lost.
+    return there === undefined ? own.nlink === 0 : there.ino !== own.ino || there.dev !== own.dev;
+  }
+
+  /** A deleted file lives on for who has it open; beside whatever has its name now, it gets another. */
+  restore(sessionId: string): false | "written_anew" | "replaced" {
+    if (!this.isGone()) return false;
+    if (statsOf(this.#file)?.isFile() && this.#goesOnThere(sessionId)) return "replaced";
+    this.rewrite({ write: (fd) => this.#copyTo(fd), replace: false });
+    return "written_anew";
+  }
+
+  rewrite({ write, replace }: { write: (fd: number) => void; replace: boolean }): void {
+    const file = replace ? this.#file : unusedName(this.#file);
+    (replace ? replaceFile : writeNewFile)(file, write);
+    this.#goOnIn(file);
+  }
+
+  #goOnIn(file: string): void {
+    const fd = openSync(file, O_RDWR | O_APPEND);
+    closeSync(this.#open());
+    this.#fd = fd;
+    this.#file = file;
+  }
+
+  /** An editor, git or a program that syncs writes a file by putting another in its place. */
+  #goesOnThere(sessionId: string): boolean {
+    let other: JsonlStore | undefined;
+    try {
+      other = JsonlStore.open(this.#file);
+      const isSame = readHeader(other).header.id === sessionId;
+      if (isSame && other.readOnly === undefined) this.#goOnIn(this.#file);
+      return isSame && other.readOnly === undefined;
+    } catch (error) {
+      // What cannot be read is no version of this session.
+      if (!BonsaiError.is(error)) throw error;
+      return false;
+    } finally {
+      other?.close();
+    }
+  }
+
+  #copyTo(fd: number): void {
+    const piece = Buffer.allocUnsafe(1 << 20);
+    for (let offset = 0; ; ) {
+      const count = this.read(piece, offset);
+      if (count === 0) return;
+      writeFileSync(fd, piece.subarray(0, count));
+      offset += count;
+    }
+  }
+
+  close(): void {
+    if (this.#fd >= 0) closeSync(this.#fd);
+    this.#fd = -1;
+  }
+
+  #open(): number {
+    if (this.#fd >= 0) return this.#fd;
+    throw new BonsaiError({
+      code: "session_closed",
+      message: `The session ${this.file} is closed.`,
+      hint: "Open it again.",
+    });
+  }
+}
+
+/** As `SessionStore.read`, of an open file. */
+export function readFrom(fd: number, target: Uint8Array, offset: number): number {
+  let done = 0;
+  while (done < target.length) {
+    const count = readSync(fd, target, done, target.length - done, offset + done);
+    if (count === 0) break;
+    done += count;
+  }
+  return done;
+}
+
+/** Undefined where there is nothing of that name, or nothing that can be looked at. */
+function statsOf(file: string): Stats | undefined {
+  try {
+    return statSync(file, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
+  }
+}
+
+function unusedName(file: string): string {
+  for (let number = 0; ; number += 1) {
+    const name =
+      number === 0 ? file : file.replace(/(\.jsonl)?$/, `.restored${number === 1 ? "" : number}$1`);
+    if (!existsSync(name)) return name;
+  }
+}
+
+/** To read from a pipe or a terminal would wait for somebody to write. @throws BonsaiError `session_unreadable` */
+export function refusePipe(file: string): void {
+  const stats = statSync(file, { throwIfNoEntry: false });
+  if (stats === undefined || stats.isFile() || stats.isDirectory()) return;
+  throw openFailure(file, "it is a pipe or a device, not a file");
+}
+
+function codeOf(cause: unknown): string {
+  return String((cause as NodeJS.ErrnoException).code ?? cause);
+}
+
+function refusesWriting(cause: unknown): boolean {
+  return ["EACCES", "EPERM", "EROFS", "ETXTBSY"].includes(codeOf(cause));
+}
+
+function openFailure(file: string, cause: unknown): BonsaiError {
+  if (codeOf(cause) === "ENOENT") {
+    return new BonsaiError({
+      code: "session_not_found",
+      message: `${file} does not exist.`,
+      hint: "Run `bonsai session list` to list sessions.",
+      cause,
+    });
+  }
+  return new BonsaiError({
+    code: "session_unreadable",
+    message: `Cannot open ${file} (${codeOf(cause)}).`,
+    hint: "Give the path of a session file that you can read.",
+    cause,
+  });
+}
+
+function appendFailure(file: string, detail: string, cause?: unknown): BonsaiError {
+  return new BonsaiError({
+    code: "append_failed",
+    message: `Writing to ${file} failed ${detail}. The new entries are not part of the session.`,
+    hint: "Free disk space or fix the cause, then try again. Earlier entries are safe.",
+    cause,
+  });
+}

@@ -1,0 +1,218 @@
+import { branchWords, lossLines, type SummaryLoss, sizeBeforeText } from "@bonsai-agent/compaction";
+import {
+  type AssistantMessage,
+  contentBlocks,
+  contentText,
+  jsonText,
+  type QuotedFiles,
+  quotedFiles,
+  readableSummary,
+  type ToolCall,
+  type ToolResultMessage,
+  textHead,
+  typedLine,
+  type UserMessage,
+} from "@bonsai-agent/messages";
+import { bytes, counted } from "@bonsai-agent/messages/numbers";
+import {
+  type ContextEditEntry,
+  type Entry,
+  type MessageEntry,
+  ownEntryWords,
+  pinChange,
+} from "@bonsai-agent/session";
+import type { OutsideText } from "../import/outside-text.ts";
+import { quoted } from "./text.ts";
+
+/** What later entries of the same path say about an entry. */
+export interface EntryFate {
+  /** The latest edit of its view. */
+  edit?: ContextEditEntry | undefined;
+  /** True for a compaction that was undone. */
+  undone?: boolean;
+  label?: string | undefined;
+  /** Of a compaction: what its summary carries and what it left out. */
+  loss?: SummaryLoss | undefined;
+}
+
+const HEAD_CHARS = 120;
+
+/** The part of the document that an entry makes; empty for one that has nothing to show. */
+export function entryMarkdown(entry: Entry, fate: EntryFate, outside: OutsideText): string {
+  const body = bodyOf(entry, fate, outside);
+  if (body === "") return "";
+  const label = fate.label === undefined ? "" : `*Label: ${outside.plain(fate.label)}*\n\n`;
+  return label + body;
+}
+
+function bodyOf(entry: Entry, fate: EntryFate, outside: OutsideText): string {
+  switch (entry.type) {
+    case "message":
+      return messageMarkdown(entry, fate, outside);
+    case "compaction":
+      return compactionMarkdown(entry, fate, outside);
+    case "branch_summary":
+      return summaryMarkdown(
+        `Summary of ${branchWords({ ...entry, fromId: entry.fromId && outside.name(entry.fromId) })}`,
+        outside.markdown(readableSummary(entry.summary), "own"),
+      );
+    case "custom_message":
+      return outside.folded(`${noteTitle(entry)}${editMark(fate)}`, contentMarkdown(entry.content, outside));
+    case "model_change":
+      return `*Model: ${outside.name(`${entry.provider}/${entry.modelId}`)}*`;
+    case "context_edit":
+    case "custom":
+    case "label":
+    case "thinking_level_change":
+    case "session_info":
+    case "usage":
+      return "";
+    default:
+      // A type of another program, never one of ours.
+      entry satisfies never;
+      return "";
+  }
+}
+
+function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: OutsideText): string {
+  const section = (title: string, body: string) => {
+    const place = `${outside.plain(entry.timestamp)} · ${outside.plain(entry.id)}`;
+    return `## ${title}${editMark(fate)}\n\n<sub>${place}</sub>\n\n${body}`;
+  };
+  const { message } = entry;
+  switch (message?.role) {
+    case "user":
+      return section("User", promptMarkdown(message, outside));
+    case "assistant":
+      return section("Assistant", answerMarkdown(message, outside));
+    case "toolResult":
+      return resultMarkdown(message, fate, outside);
+    case "bashExecution":
+      return section("Command", outside.block(`$ ${message.command}\n${message.output}`, "console"));
+    case "custom":
+      return outside.folded(`Note from ${message.customType}`, contentMarkdown(message.content, outside));
+    case "system":
+      return "";
+    default:
+      message satisfies undefined;
+      return "";
+  }
+}
+
+function noteTitle(entry: Extract<Entry, { type: "custom_message" }>): string {
+  const pin = pinChange(entry);
+  if (pin !== undefined) return pin.isPinned ? "Pinned text" : "Unpinned text";
+  const words = ownEntryWords(entry);
+  return words === undefined ? `Note from ${entry.customType}` : `Note: ${words}`;
+}
+
+function editMark({ edit }: EntryFate): string {
+  if (edit === undefined) return "";
+  return edit.replacement === null ? " (hidden from the model)" : " (replaced for the model)";
+}
+
+function answerMarkdown(message: AssistantMessage, outside: OutsideText): string {
+  const blocks = contentBlocks(message.content).map((block) => {
+    if (block.type === "text") return outside.markdown(block.text);
+    if (block.type === "thinking") return thinkingMarkdown(String(block.thinking ?? ""), outside);
+    return block.type === "toolCall" ? callMarkdown(block as unknown as ToolCall, outside) : "";
+  });
+  const stopped = message.stopReason === "aborted" ? "*Aborted.*" : "";
+  return [...blocks, failureMarkdown(message.errorMessage, outside), stopped]
+    .filter((block) => block !== "")
+    .join("\n\n");
+}
+
+/** What a provider says is no Markdown: it can be a page of HTML. */
+function failureMarkdown(error: string | undefined, outside: OutsideText): string {
+  if (error === undefined) return "";
+  const isLong = /\S\s*[\r\n]\s*\S/.test(String(error).slice(0, 10_000));
+  return isLong ? `**Failed:**\n\n${outside.block(error)}` : `**Failed:** ${outside.plain(error)}`;
+}
+
+function thinkingMarkdown(thinking: string, outside: OutsideText): string {
+  return thinking === "" ? "" : outside.folded("Thinking", outside.block(thinking));
+}
+
+/** The call in one line; its arguments in full only where the line does not hold them. */
+function callMarkdown(call: ToolCall, outside: OutsideText): string {
+  const values = Object.entries(call.arguments ?? {}).map(([name, value]) => `${name}=${jsonText(value)}`);
+  const head = `${call.name}(${values.join(", ")})`;
+  if (head.length <= HEAD_CHARS) return `**Tool call** ${outside.code(head)}`;
+  const args = outside.block(jsonText(call.arguments, 2), "json");
+  return `**Tool call** ${outside.code(head, HEAD_CHARS)}\n\n${outside.folded("Arguments", args)}`;
+}
+
+/** The stored result in full, even where the model sees a placeholder for it. */
+function resultMarkdown(message: ToolResultMessage, fate: EntryFate, outside: OutsideText): string {
+  const text = contentText(message.content);
+  const lines = text === "" ? "empty" : counted(text.split("\n").length, "line");
+  const state = message.isError ? "failed, " : "";
+  const body = [text === "" ? "" : outside.block(text), imageMarks(message.content, outside)].filter(
+    (part) => part !== "",
+  );
+  const masked = fate.edit === undefined ? "" : `; ${maskText(fate.edit)}`;
+  const title = `Result of ${message.toolName} (${state}${lines})${masked}`;
+  return outside.folded(title, body.join("\n\n") || "*Nothing.*");
+}
+
+function maskText(edit: ContextEditEntry): string {
+  if (edit.replacement === null) return "hidden from the model";
+  return `the model sees: ${textHead(contentText(edit.replacement.content), HEAD_CHARS)}`;
+}
+
+function contentMarkdown(content: unknown, outside: OutsideText): string {
+  const text = outside.markdown(contentText(content));
+  return [text, imageMarks(content, outside)].filter((part) => part !== "").join("\n\n") || "*Nothing.*";
+}
+
+/** What was typed, and what was sent with it, each folded: what a template made of it, and files. */
+function promptMarkdown(message: UserMessage, outside: OutsideText): string {
+  const { content } = message;
+  const { text, files } = sentParts(message);
+  const folded = files.map((file) => {
+    const title = `${file.path} (${counted(file.content.split("\n").length, "line")})`;
+    return outside.folded(title, outside.block(file.content));
+  });
+  const parts = [outside.markdown(text), ...folded, imageMarks(content, outside)];
+  return parts.filter((part) => part !== "").join("\n\n") || "*Nothing.*";
+}
+
+function sentParts(message: UserMessage): QuotedFiles {
+  const sent = quotedFiles(contentText(message.content));
+  const typed = typedLine(message);
+  if (typed === undefined) return sent;
+  const [name = ""] = typed.trim().split(/\s/, 1);
+  return { text: typed, files: [{ path: name, content: sent.text }, ...sent.files] };
+}
+
+function imageMarks(content: unknown, outside: OutsideText): string {
+  const images = contentBlocks(content).filter((block) => block.type === "image");
+  return images
+    .map((image) => `*[image, ${outside.plain(image.mimeType)}, ${imageSize(image.data)}]*`)
+    .join("\n\n");
+}
+
+function imageSize(data: unknown): string {
+  return bytes(typeof data === "string" ? Math.floor((data.length * 3) / 4) : 0);
+}
+
+function compactionMarkdown(
+  entry: Entry & { type: "compaction" },
+  fate: EntryFate,
+  outside: OutsideText,
+): string {
+  const kept =
+    entry.firstKeptEntryId === entry.id
+      ? "kept nothing above this line"
+      : `kept everything from ${outside.name(entry.firstKeptEntryId)} on`;
+  const undone = fate.undone ? "; undone later" : "";
+  const size = sizeBeforeText(entry);
+  const title = `Compacted${size === undefined ? "" : ` from ${size}`}; ${kept}${undone}`;
+  const known = lossLines(fate.loss ?? {}).map(({ text }) => `*${outside.plain(text)}*`);
+  return summaryMarkdown(title, outside.markdown(readableSummary(entry.summary), "own"), known);
+}
+
+function summaryMarkdown(title: string, summary: string, notes: readonly string[] = []): string {
+  return ["---", `**${title}**`, ...notes, quoted(summary), "---"].join("\n\n");
+}
