@@ -41,6 +41,22 @@ test.each([
   expect(run.agent.hasPendingMessages).toBe(false);
 });
 
+test("a message that triggers nothing does not make its sender wait for the run", async () => {
+  const run = scriptedAgent({ turn: () => done });
+  const settled: string[] = [];
+  const runEnded = Promise.withResolvers<void>();
+  run.lifecycle.on("turn_start", () => {
+    // Outside of the handler, so that the sender may wait for the run.
+    setImmediate(() => {
+      const sent = run.agent.sendMessage(message("note"), { triggerTurn: false });
+      void sent.then((result) => settled.push(`message: ${result?.status}`)).then(runEnded.resolve);
+    });
+    return runEnded.promise;
+  });
+  await run.agent.prompt("go").then(({ status }) => settled.push(`run: ${status}`));
+  expect(settled).toEqual(["message: undefined", "run: done"]);
+});
+
 test("several steering messages go in together, before the text that came after them", async () => {
   const run = scriptedAgent({ turn: [calls(), done, done] });
   const off = run.lifecycle.on("tool_call", () => {

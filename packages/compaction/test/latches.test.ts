@@ -48,6 +48,18 @@ test.each([
   expect((await controller.makeSendable()).status).toBe("skipped");
 });
 
+test("a context that is too large again after an overflow recovery is not compacted a second time", async () => {
+  const { session } = history(LONG);
+  const { controller } = controllerFor({ session });
+  expect((await controller.recoverFromOverflow()).status).toBe("compacted");
+  history("U:30000 A:30000 U:10000 A:10000", session);
+  const entries = session.entries().length;
+  expect((await controller.makeSendable()).status).toBe("failed");
+  expect(session.entries()).toHaveLength(entries);
+  controller.answerArrived();
+  expect((await controller.makeSendable()).status).toBe("compacted");
+});
+
 test("a user message allows another try by threshold, also when no answer came", async () => {
   const { controller, check, grow } = controllerFor();
   expect((await check()).status).toBe("compacted");
