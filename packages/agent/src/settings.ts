@@ -3,10 +3,9 @@ import {
   type CompactionSettings,
   compactionSettings,
   compactionSettingsSchema,
-  parseSettings,
-  settingDescription,
 } from "@bonsai-agent/compaction";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
+import { parseSettings, settingDescription } from "@bonsai-agent/messages/host";
 import { defaultRetryPolicy, thinkingLevels } from "@bonsai-agent/models";
 import { z } from "zod";
 

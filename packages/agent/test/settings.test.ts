@@ -28,7 +28,10 @@ test("has 40 settings, each with a description of one short sentence", () => {
 
 test.each([
   [{ thinking: "much" }, 'The setting thinking is "much", but must be one of "off"'],
-  [{ bash: { timeoutSeconds: -1 } }, "The setting bash.timeoutSeconds is -1, but must be at least 0"],
+  [
+    { bash: { timeoutSeconds: -1 } },
+    "The setting bash.timeoutSeconds is -1, but must be a number of at least 0",
+  ],
   [{ retry: { tries: 3 } }, "The setting retry.tries is unknown. Known keys: maxRetries, maxDelayMs"],
   [
     { skillTokens: 9 },
@@ -40,7 +43,7 @@ test.each([
   ],
   [{ colour: "green" }, "The setting colour is unknown. Known keys: model, smallModel"],
   [{ model: "claude" }, 'The setting model is "claude", but must be'],
-  [{ tools: "read" }, 'The setting tools is "read", but must be a value of type array'],
+  [{ tools: "read" }, 'The setting tools is "read", but must be a list'],
   [[], "The settings are [], but must be a JSON object"],
 ])("%j is refused with key, finding and what is allowed", (input, message) => {
   const code = expect.stringMatching(/^(compaction_)?setting_invalid$/);

@@ -105,8 +105,6 @@ export {
   compactionSettings,
   compactionSettingsSchema,
   type PresetName,
-  parseSettings,
-  settingDescription,
 } from "./settings.ts";
 export {
   digestSummariser,

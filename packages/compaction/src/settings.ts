@@ -1,4 +1,5 @@
-import { BonsaiError, type BonsaiErrorOptions, isRecord, jsonText } from "@bonsai-agent/messages";
+import { BonsaiError, type BonsaiErrorOptions, isRecord } from "@bonsai-agent/messages";
+import { parseSettings } from "@bonsai-agent/messages/host";
 import { z } from "zod";
 import type { CompactionReason } from "./flow/outcome.ts";
 
@@ -245,85 +246,4 @@ function merged(base: unknown, over: unknown): unknown {
   if (!isRecord(base) || !isRecord(over)) return over;
   const keys = new Set([...Object.keys(base), ...Object.keys(over)]);
   return Object.fromEntries([...keys].map((key) => [key, merged(base[key], over[key])]));
-}
-
-interface ParseSettingsOptions {
-  /** Where they stand in all settings. Default: they are all. */
-  section?: string;
-  /** The error for what is wrong: its message names the key, what was found and what is allowed. */
-  error: (problem: Omit<BonsaiErrorOptions, "code">) => BonsaiError;
-}
-
-/**
- * Settings by their schema.
- * @throws the error of the options
- */
-export function parseSettings<Schema extends z.ZodObject>(
-  schema: Schema,
-  input: unknown,
-  { section, error: errorOf }: ParseSettingsOptions,
-): z.output<Schema> {
-  const { success, data, error } = schema.safeParse(input);
-  if (success) return data;
-  const issue = error.issues[0]!;
-  const unknown = issue.code === "unrecognized_keys" ? issue.keys[0] : undefined;
-  const path = [...issue.path, ...(unknown === undefined ? [] : [unknown])];
-  const key = [...(section === undefined ? [] : [section]), ...path].join(".");
-  const found = jsonText(valueAt(input, path)) || "missing";
-  const problem =
-    unknown === undefined
-      ? `is ${found}, but must be ${allowedValues(issue)}`
-      : `is unknown. Known keys: ${keysAt(schema, issue.path)}`;
-  if (key === "")
-    throw errorOf({
-      message: `The settings are ${found}, but must be a JSON object.`,
-      hint: 'Write an object such as {"thinking": "low"}.',
-      cause: error,
-    });
-  throw errorOf({
-    message: `The setting ${key} ${problem}.`,
-    hint: `Correct or remove ${key} in the settings file.`,
-    cause: error,
-  });
-}
-
-function allowedValues(issue: z.core.$ZodIssue): string {
-  switch (issue.code) {
-    case "invalid_value":
-      return `one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
-    case "invalid_type":
-      return issue.expected === "int" ? "a whole number" : `a value of type ${issue.expected}`;
-    case "invalid_union":
-      return [...new Set(issue.errors.flat().map(allowedValues))].join(", or ");
-    case "too_small":
-      return `at least ${issue.minimum}`;
-    case "too_big":
-      return `at most ${issue.maximum}`;
-    default:
-      return issue.message;
-  }
-}
-
-function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
-  return path.reduce((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], input);
-}
-
-function keysAt(schema: z.ZodObject, path: readonly PropertyKey[]): string {
-  return Object.keys(unwrapped(schemaAt(schema, path))?.shape ?? {}).join(", ");
-}
-
-/** The schema's description of a setting; empty if there is no such setting. */
-export function settingDescription(schema: z.ZodType, path: readonly string[]): string {
-  return (schemaAt(schema, path) as z.ZodType | undefined)?.description ?? "";
-}
-
-function schemaAt(schema: z.ZodType, path: readonly PropertyKey[]): unknown {
-  return path.reduce<unknown>((value, key) => unwrapped(value)?.shape[String(key)], schema);
-}
-
-/** The object schema below defaults. */
-function unwrapped(schema: unknown): z.ZodObject | undefined {
-  const inner = schema as { shape?: unknown; unwrap?: () => unknown } | undefined;
-  if (inner?.shape !== undefined) return inner as z.ZodObject;
-  return inner?.unwrap === undefined ? undefined : unwrapped(inner.unwrap());
 }

@@ -270,7 +270,7 @@ describe("a compaction by it", () => {
 test.each([
   ["sometimes", '"sometimes", but must be one of "off", "auto", or '],
   [true, 'true, but must be one of "off", "auto", or '],
-  [0, "0, but must be at least 1"],
+  [0, "0, but must be a number of at least 1"],
 ])("economy %j is refused, and what is allowed is said", (economy, text) => {
   expect(() => compactionSettings({ economy })).toThrow(`The setting compaction.economy is ${text}`);
 });

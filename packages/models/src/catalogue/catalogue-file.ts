@@ -1,7 +1,8 @@
 import { dirname, join, resolve } from "node:path";
 import { BonsaiError, isTooDeep, MAX_LEVELS, usualCacheRules } from "@bonsai-agent/messages";
+import { jsonProblem, shownValue } from "@bonsai-agent/messages/host";
 import { z } from "zod";
-import { jsonProblem, parseJson, shownValue, textFile } from "../json-file.ts";
+import { parseJson, textFile } from "../json-file.ts";
 import {
   type CatalogueModel,
   canThink,

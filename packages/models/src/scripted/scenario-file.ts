@@ -1,6 +1,7 @@
 import { basename } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { jsonProblem, textFile } from "../json-file.ts";
+import { jsonProblem } from "@bonsai-agent/messages/host";
+import { textFile } from "../json-file.ts";
 import type { CatalogueModel } from "../model.ts";
 import type { Provider } from "../provider.ts";
 import { type Scenario, scenarioSchema } from "./scenario.ts";

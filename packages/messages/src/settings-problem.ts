@@ -1,0 +1,163 @@
+// Words for values that a zod schema rejects. Imports only zod's types, so that it costs nothing to load.
+import type { z } from "zod";
+import type { BonsaiError, BonsaiErrorOptions } from "./error.ts";
+import { shortened } from "./text/cut-text.ts";
+import { isSecretName } from "./text/secret-rules.ts";
+import { redactSecrets } from "./text/secrets.ts";
+import { jsonText } from "./text/text.ts";
+
+interface Rejection {
+  error: z.ZodError;
+  /** The validated value. */
+  input: unknown;
+  schema: z.ZodType;
+}
+
+/** The first rejected value: an unknown key, or a wrong value with the allowed ones. */
+interface SettingProblem {
+  /** Such as `models[0].id`; empty for the whole value. */
+  key: string;
+  /** The value as an error shows it. */
+  found: string;
+  allowed: string;
+  /** Only for an unknown key: the known keys beside it. */
+  knownKeys?: string;
+}
+
+function settingProblem({ error, input, schema }: Rejection): SettingProblem {
+  const issue = error.issues[0]!;
+  const unknown = issue.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];
+  const path = [...issue.path, ...unknown];
+  // People write keys where only the name of one belongs, and a message ends in logs.
+  const isHidden = path.some(
+    (key) => isSecretName(String(key)) || /key|auth|header|cookie/i.test(String(key)),
+  );
+  return {
+    key: path
+      .map((key) => (typeof key === "number" ? `[${key}]` : `.${String(key)}`))
+      .join("")
+      .replace(/^\./, ""),
+    found: isHidden ? "(hidden)" : shownValue(valueAt(input, path)),
+    allowed: allowedValues(issue),
+    ...(unknown.length > 0 && { knownKeys: keysAt(schema, issue.path).join(", ") }),
+  };
+}
+
+/** Describes the first rejected value of a JSON file: file, key, value, allowed values. */
+export function jsonProblem({ file, ...rejection }: Rejection & { file: string }): string {
+  const { key, found, allowed, knownKeys } = settingProblem(rejection);
+  if (knownKeys !== undefined) return `${file}: unknown key ${key}. Known keys: ${knownKeys}.`;
+  return `${file}: ${key || "the whole file"} is ${found}, but must be ${allowed}.`;
+}
+
+interface ParseSettingsOptions {
+  /** The settings' own key among all settings. Default: the schema is of all settings. */
+  section?: string;
+  /** Makes the error. Its message names the key, the value and the allowed values. */
+  error: (problem: Omit<BonsaiErrorOptions, "code">) => BonsaiError;
+}
+
+/**
+ * Validates settings and fills in the defaults.
+ * @throws the error that `error` makes
+ */
+export function parseSettings<Schema extends z.ZodObject>(
+  schema: Schema,
+  input: unknown,
+  { section, error: errorOf }: ParseSettingsOptions,
+): z.output<Schema> {
+  const { success, data, error } = schema.safeParse(input);
+  if (success) return data;
+  const { key, found, allowed, knownKeys } = settingProblem({ error, input, schema });
+  const name = [section, key].filter(Boolean).join(".");
+  if (name === "")
+    throw errorOf({
+      message: `The settings are ${found}, but must be a JSON object.`,
+      hint: 'Write an object such as {"thinking": "low"}.',
+      cause: error,
+    });
+  const problem =
+    knownKeys === undefined ? `is ${found}, but must be ${allowed}` : `is unknown. Known keys: ${knownKeys}`;
+  throw errorOf({
+    message: `The setting ${name} ${problem}.`,
+    hint: `Correct or remove ${name} in the settings file.`,
+    cause: error,
+  });
+}
+
+/** The schema's description of a setting; empty if there is no such setting. */
+export function settingDescription(schema: z.ZodType, path: readonly string[]): string {
+  return (schemaAt(schema, path) as z.ZodType | undefined)?.description ?? "";
+}
+
+const MAX_VALUE_CHARS = 80;
+
+/** A value as an error shows it: short, and without keys and the parameters of addresses. */
+export function shownValue(value: unknown): string {
+  const written = (jsonText(value) || "missing").replaceAll(/(:\/\/[^\s"?]*\?)[^\s"]+/g, "$1…");
+  const text = redactSecrets(written, { isStrict: true }).replaceAll(
+    /(?<=:\/\/)[^\s/@]+(?=@)/g,
+    "[redacted: user]",
+  );
+  return shortened(text, MAX_VALUE_CHARS);
+}
+
+function allowedValues(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "invalid_value":
+      return `one of ${issue.values.map((value) => JSON.stringify(value)).join(", ")}`;
+    case "invalid_type":
+      return TYPE_WORDS[issue.expected] ?? `a value of type ${issue.expected}`;
+    case "invalid_union":
+      return [...new Set(issue.errors.flat().map(allowedValues))].join(", or ");
+    case "too_small":
+      return issue.origin === "string" ? "a non-empty string" : atLeast(issue);
+    case "too_big":
+      return `a number of at most ${issue.maximum}`;
+    default:
+      return issue.message;
+  }
+}
+
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  int: "a whole number",
+  number: "a number",
+  string: "a string",
+  boolean: "true or false",
+  array: "a list",
+  object: "an object",
+  record: "an object",
+};
+
+function atLeast({ minimum, inclusive, origin }: z.core.$ZodIssueTooSmall): string {
+  if (origin === "array") return "a non-empty list";
+  return inclusive === false ? `a number above ${minimum}` : `a number of at least ${minimum}`;
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce((value, key) => (value as Record<PropertyKey, unknown> | undefined)?.[key], input);
+}
+
+interface SchemaParts {
+  shape?: Readonly<Record<PropertyKey, unknown>>;
+  element?: unknown;
+  unwrap?: () => unknown;
+}
+
+function keysAt(schema: unknown, path: readonly PropertyKey[]): string[] {
+  return Object.keys(unwrapped(schemaAt(schema, path)).shape ?? {});
+}
+
+function schemaAt(schema: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>((value, key) => {
+    const { shape, element } = unwrapped(value);
+    return typeof key === "number" ? element : shape?.[key];
+  }, schema);
+}
+
+/** The schema below optional and default. */
+function unwrapped(schema: unknown): SchemaParts {
+  const parts = (schema ?? {}) as SchemaParts;
+  const isOuter = parts.shape === undefined && parts.element === undefined && parts.unwrap !== undefined;
+  return isOuter ? unwrapped(parts.unwrap?.()) : parts;
+}

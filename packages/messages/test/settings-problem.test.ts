@@ -1,0 +1,77 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { jsonProblem, parseSettings, settingDescription } from "../src/host.ts";
+import { BonsaiError } from "../src/index.ts";
+
+const schema = z.strictObject({
+  name: z.string().optional(),
+  loud: z.boolean().optional(),
+  size: z.union([z.enum(["off", "auto"]), z.number().int().min(1)]).optional(),
+  list: z.array(z.strictObject({ id: z.string().min(1) })).optional(),
+  retry: z
+    .strictObject({ tries: z.number().max(9).optional().meta({ description: "Retries." }) })
+    .prefault({}),
+});
+
+const parsed = (input: unknown, section?: string) =>
+  parseSettings(schema, input, {
+    ...(section !== undefined && { section }),
+    error: (problem) => new BonsaiError({ code: "made_up", ...problem }),
+  });
+
+test("returns valid settings with defaults", () => {
+  expect(parsed({ name: "a" })).toEqual({ name: "a", retry: {} });
+});
+
+test.each([
+  [{ loud: 1 }, "loud is 1, but must be true or false"],
+  [{ name: {} }, "name is {}, but must be a string"],
+  [{ size: "on" }, 'size is "on", but must be one of "off", "auto", or a number'],
+  [{ size: 0 }, "size is 0, but must be a number of at least 1"],
+  [{ list: [{ id: "" }] }, 'list[0].id is "", but must be a non-empty string'],
+  [{ list: "a" }, 'list is "a", but must be a list'],
+  [{ retry: { tries: 10 } }, "retry.tries is 10, but must be a number of at most 9"],
+  [{ name: ["x".repeat(200)] }, `name is ["${"x".repeat(77)}…, but must be a string`],
+])("settings and files name the wrong value of %j in the same words", (input, problem) => {
+  const { error } = schema.safeParse(input);
+  expect(jsonProblem({ error: error!, input, schema, file: "a.json" })).toBe(`a.json: ${problem}.`);
+  expect(() => parsed(input)).toThrow(`The setting ${problem}.`);
+  expect(() => parsed(input, "part")).toThrow(`The setting part.${problem}.`);
+});
+
+test("names an unknown key and the known ones beside it", () => {
+  const input = { list: [{ id: "a", name: "b" }] };
+  const { error } = schema.safeParse(input);
+  const file = "a.json";
+  expect(jsonProblem({ error: error!, input, schema, file })).toBe(
+    "a.json: unknown key list[0].name. Known keys: id.",
+  );
+  expect(() => parsed({ retry: { tires: 1 } })).toThrow(
+    "The setting retry.tires is unknown. Known keys: tries.",
+  );
+});
+
+test("names settings that are no object", () => {
+  expect(() => parsed([])).toThrow("The settings are [], but must be a JSON object.");
+  expect(() => parsed(3, "part")).toThrow("The setting part is 3, but must be an object.");
+});
+
+test("hides values that can be secrets", () => {
+  const input = { apiKey: "abc" };
+  expect(() => parsed(input)).toThrow("The setting apiKey is unknown.");
+  const auth = z.object({ authorization: z.number() });
+  const { error } = auth.safeParse({ authorization: "open sesame" });
+  const problem = jsonProblem({
+    error: error!,
+    input: { authorization: "open sesame" },
+    schema: auth,
+    file: "a.json",
+  });
+  expect(problem).toBe("a.json: authorization is (hidden), but must be a number.");
+});
+
+test("reads the description of a setting from the schema", () => {
+  expect(settingDescription(schema, ["retry", "tries"])).toBe("Retries.");
+  expect(settingDescription(schema, ["retry", "none"])).toBe("");
+  expect(settingDescription(schema, ["none", "at", "all"])).toBe("");
+});
