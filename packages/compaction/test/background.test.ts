@@ -175,6 +175,10 @@ const meanwhile: Readonly<Record<string, (at: Working) => unknown>> = {
   "the compaction is due before the summary is ready": ({ session }) => history(MORE, session),
   "the model stays silent": ({ session }) => history(MORE, session),
   "the model fails": ({ summariser }) => summariser.answer({ stopReason: "error", errorMessage: "down" }),
+  "a summarised message is redacted": ({ session, id }) =>
+    session.append({ type: "context_edit", targetId: id("u3"), replacement: { content: "[redacted]" } }),
+  "a kept message is redacted": ({ session, id }) =>
+    session.append({ type: "context_edit", targetId: id("u5"), replacement: { content: "[redacted]" } }),
   "a result is masked": ({ session, id }) =>
     session.append({ type: "context_edit", targetId: id("u4"), replacement: null }),
   "the user undoes a compaction": ({ session, id }) =>
@@ -280,6 +284,8 @@ const table: readonly [event: string, outcome: Outcome][] = [
   ["the compaction is due before the summary is ready", "awaited"],
   ["the model stays silent", "awaited"],
   ["the model fails", "discarded"],
+  ["a summarised message is redacted", "discarded"],
+  ["a kept message is redacted", "discarded"],
   ["a result is masked", "discarded"],
   ["the user undoes a compaction", "discarded"],
   ["a pin is added or removed", "discarded"],

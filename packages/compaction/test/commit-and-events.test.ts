@@ -58,6 +58,19 @@ test.each<[CompactionReason, boolean]>([
   },
 );
 
+test("after an overflow that masks alone solved, the events say that the request is tried again", async () => {
+  const { session } = history("U:10 A(t1):10 T1:66000");
+  const lifecycle = new Lifecycle<CompactionEvents>({ rules: compactionEventRules });
+  const ends: unknown[] = [];
+  lifecycle.on(
+    "auto_compaction_end",
+    ({ outcome, willRetry }) => void ends.push([outcome.status, willRetry]),
+  );
+  const settings = compactionSettings({}, { estimator: "chars4" });
+  await runCompaction({ session, settings, model, lifecycle, reason: "overflow" });
+  expect(ends).toEqual([["masked", true]]);
+});
+
 test("after an overflow half of the context goes though all would fit, and its size is reported as read", async () => {
   const { session, id } = history("U:1000 A:1000 | U:100 A:100");
   const settings = compactionSettings({}, { estimator: "chars4" });

@@ -1,3 +1,4 @@
+import { type Message, messageText } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import {
@@ -240,6 +241,51 @@ test("a summary larger than what it replaces is refused", async () => {
   });
   expect(result.status).toBe("failed");
   expect(result.error?.message).toMatch(/would not shrink the context: ~[\d,]+ tokens before, ~[\d,]+ after/);
+});
+
+test("a summary exactly as large as what it replaces is refused, one token less is taken", async () => {
+  const settings = settingsFor({
+    keepRecentTokens: 600,
+    lossCheck: "off",
+    summarizer: { fallback: "never" },
+  });
+  const compacted = (padding: number) => {
+    const { session } = history("U:2500 A:2500 | U:14500 A:300");
+    const text = `${wellFormed({ kind: "history" })}${"x".repeat(padding * 4)}`;
+    const summariser = scriptedSummariser([{ text }]);
+    return runCompaction({
+      session,
+      settings,
+      summariser,
+      model: { contextWindow: 20_000 },
+      reason: "threshold",
+    });
+  };
+  const { tokensBefore, tokensAfter } = await compacted(0);
+  const padding = tokensBefore - tokensAfter;
+  expect((await compacted(padding - 1)).status).toBe("compacted");
+  expect((await compacted(padding)).error?.message).toContain("would not shrink the context");
+});
+
+test.each([
+  ["threshold", 10_000],
+  ["overflow", 1_000],
+] as const)("a %s run leaves at least %i characters of the latest request", async (reason, chars) => {
+  const { session, id } = history("U:3000 A:3000 | U:16000");
+  const result = await runCompaction({
+    session,
+    reason,
+    settings: settingsFor(),
+    model: { contextWindow: 20_000 },
+    fixedTexts: () => ["x".repeat(14_500 * 4)],
+    summariser: scriptedSummariser(),
+  });
+  expect(result).toMatchObject({ status: "compacted", rung: "truncate" });
+  const { message } = session.projection().items.find(({ entryId }) => entryId === id("u2"))!;
+  const shown = messageText(message);
+  expect(shown.length).toBeGreaterThan(chars * 0.95);
+  expect(shown.length).toBeLessThanOrEqual(chars);
+  expect(messageText((session.entry(id("u2")) as { message: Message }).message)).toHaveLength(64_000);
 });
 
 test("images are dropped before results are truncated, each only as far as needed", async () => {

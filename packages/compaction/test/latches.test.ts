@@ -35,15 +35,17 @@ test("a task whose first results fill the window has nothing to summarise yet, a
 });
 
 test.each([
-  ["1.1 times the window", "U:10 A(t1):0 T1:65980", "skipped", 0],
-  ["one token more", "U:10 A(t1):0 T1:66000", "masked", 1],
+  ["1.1 times the window", "U:10 A(t1):0 T1:65985", "skipped", 0],
+  ["one token more", "U:10 A(t1):0 T1:65986", "masked", 1],
 ])("%s: a request is %s", async (_, notation, status, edits) => {
   const { session } = history(notation);
   const { controller } = controllerFor({
     session,
     settings: compactionSettings({ enabled: false }, { estimator: "chars4" }),
   });
-  expect((await controller.makeSendable()).status).toBe(status);
+  const { detail, ...outcome } = await controller.makeSendable();
+  expect(outcome.status).toBe(status);
+  expect(detail === "The context fits the window.").toBe(edits === 0);
   expect(session.entries().filter(({ type }) => type === "context_edit")).toHaveLength(edits);
   expect((await controller.makeSendable()).status).toBe("skipped");
 });

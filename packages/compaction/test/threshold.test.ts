@@ -53,7 +53,10 @@ test("case 14: exactly window - reserve is no reason to compact; one token more 
   const sizes = { contextWindow: 200_000 };
   const limit = 200_000 - 16_384;
   const at = controllerFor(`U:30000 A:30000@${limit}`, sizes);
-  expect((await at.controller.checkThreshold({ site: "beforePrompt" })).status).toBe("skipped");
+  expect(await at.controller.checkThreshold({ site: "beforePrompt" })).toMatchObject({
+    status: "skipped",
+    detail: "The context is below the threshold.",
+  });
   expect(at.summariser.requests).toEqual([]);
   const above = controllerFor(`U:30000 A:30000@${limit + 1}`, sizes);
   expect((await above.controller.checkThreshold({ site: "beforePrompt" })).status).toBe("compacted");
