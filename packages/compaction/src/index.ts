@@ -1,3 +1,4 @@
+export { MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
 export { branchWords } from "./branch/branch.ts";
 export { type BranchDiff, type BranchSide, branchDiff } from "./branch/branch-diff.ts";
 export {
@@ -70,14 +71,6 @@ export {
   type DailySaving,
   dailySaving,
 } from "./plan/economy.ts";
-export {
-  type HiddenEntry,
-  hiddenEntries,
-  hiddenEntry,
-  hiddenLookup,
-  hidesEntries,
-  recallableEntry,
-} from "./plan/hidden.ts";
 export { originalProjection } from "./plan/originals.ts";
 export { type PlanCompactionOptions, planCompaction } from "./plan/plan-compaction.ts";
 export { type ContradictedSize, contradictedSizes } from "./plan/recorded-calibration.ts";
@@ -91,7 +84,6 @@ export {
   type CompactionSizes,
   type ContextSize,
   contextSizeOf,
-  MASK_PLACEHOLDER,
 } from "./plan/view.ts";
 export { type CommandRun, commandRuns } from "./record/command-runs.ts";
 export type { SpanRecord } from "./record/record.ts";

@@ -1,8 +1,9 @@
+import { clip } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { compactionSettings } from "../src/index.ts";
-import { clip, serialise } from "../src/ladder/serialise.ts";
+import { serialise } from "../src/ladder/serialise.ts";
 
 const limits = compactionSettings().serialize;
 const text = (notation: string) =>

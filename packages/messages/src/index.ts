@@ -51,7 +51,7 @@ export {
   PATH_LIST_ARGUMENTS,
   SEARCH_ARGUMENTS,
 } from "./text/call-text.ts";
-export { shortened, textHead, textPart, textTail } from "./text/cut-text.ts";
+export { clip, isClipOf, shortened, textHead, textPart, textTail } from "./text/cut-text.ts";
 export { RECALL_TOOL, recalledIds, userContent } from "./text/frames.ts";
 export { fitPath, type LinePart, lineText } from "./text/line-text.ts";
 export { tokenDigits, tokensText, usdColumn, usdText } from "./text/numbers.ts";

@@ -1,5 +1,23 @@
 /** For programs that keep session files and read entries themselves; an agent needs `.` alone. */
 
+export {
+  clippedContent,
+  contentOf,
+  imageMark,
+  isDeliberateEdit,
+  isMasked,
+  isMaskedContent,
+  isOutput,
+  MASK_PLACEHOLDER,
+} from "./edited-content.ts";
+export {
+  type HiddenEntry,
+  hiddenEntries,
+  hiddenEntry,
+  hiddenLookup,
+  hidesEntries,
+  recallableEntry,
+} from "./hidden.ts";
 export { recentSettings } from "./latest-entries.ts";
 export { compactionChange, isCompanion, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
 export { editedMessage, type KeptPart, projectEntry, ViewSeeker } from "./projection.ts";

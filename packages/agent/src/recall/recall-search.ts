@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { hiddenEntries, hiddenLookup } from "@bonsai-agent/compaction";
 import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
 import { type Entry, openSession, type Session } from "@bonsai-agent/session";
+import { hiddenEntries, hiddenLookup } from "@bonsai-agent/session/host";
 import type { SearchThread, SessionHit } from "@bonsai-agent/session/search";
 import { queryTerms } from "./query-terms.ts";
 import { type RankedEntry, rankedEntries } from "./ranking.ts";

@@ -1,7 +1,7 @@
-import { hiddenLookup, hidesEntries } from "@bonsai-agent/compaction";
 import { type ImageContent, RECALL_TOOL, textPart, type UserContent } from "@bonsai-agent/messages";
 import { framed, RECALLED } from "@bonsai-agent/messages/frames";
 import type { Session } from "@bonsai-agent/session";
+import { hiddenLookup, hidesEntries } from "@bonsai-agent/session/host";
 import { z } from "zod";
 import type { AgentSettings } from "../settings.ts";
 import { shownCount } from "../tools/result-text.ts";

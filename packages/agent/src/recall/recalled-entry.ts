@@ -1,4 +1,3 @@
-import { recallableEntry } from "@bonsai-agent/compaction";
 import {
   bashExecutionText,
   callText,
@@ -16,6 +15,7 @@ import {
   type UserMessage,
 } from "@bonsai-agent/messages";
 import { type Entry, ownEntryWords, pinChange, type Session } from "@bonsai-agent/session";
+import { recallableEntry } from "@bonsai-agent/session/host";
 
 const MOST_CALL_CHARACTERS = 80;
 

@@ -1,6 +1,6 @@
-import { hiddenLookup, recallableEntry } from "@bonsai-agent/compaction";
 import { recalledIds } from "@bonsai-agent/messages";
 import { type Entry, findSession, kindWord, openSession, type Session } from "@bonsai-agent/session";
+import { hiddenLookup, recallableEntry } from "@bonsai-agent/session/host";
 import { scopeOf } from "./recall-search.ts";
 import { type RecalledEntry, recalledEntry } from "./recalled-entry.ts";
 

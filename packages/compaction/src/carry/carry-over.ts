@@ -1,7 +1,7 @@
-import { askedText, byScript, isOfProgram, type SecretFilter } from "@bonsai-agent/messages";
+import { askedText, byScript, clip, isOfProgram, type SecretFilter } from "@bonsai-agent/messages";
 import { isOwnTag } from "@bonsai-agent/messages/marks";
 import { type CarriedCounts, digits, isMadeHere, ownDetails, texts } from "../flow/outcome.ts";
-import { clip, paragraphs } from "../ladder/serialise.ts";
+import { paragraphs } from "../ladder/serialise.ts";
 import { type Budgets, highTokens } from "../plan/budget.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";

@@ -1,11 +1,9 @@
 import type { UserContent } from "@bonsai-agent/messages";
+import { contentOf, imageMark, isOutput } from "@bonsai-agent/session/host";
 import { latestRequestChars } from "../carry/carry-over.ts";
 import { latestAnswer } from "../plan/cut.ts";
 import { freedBy, type MaskedItem, planMasks } from "../plan/plan.ts";
 import {
-  contentOf,
-  imageMark,
-  isOutput,
   type PlannedEdit,
   roleTraits,
   truncated,

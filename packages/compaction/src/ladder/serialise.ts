@@ -1,5 +1,6 @@
 import {
   askedText,
+  clip,
   contentBlocks,
   contentText,
   jsonText,
@@ -7,8 +8,6 @@ import {
   recalledIds,
   SecretFilter,
   type ToolCall,
-  textHead,
-  textTail,
   toolCalls,
   withoutReminders,
 } from "@bonsai-agent/messages";
@@ -125,26 +124,6 @@ function safe(text: string): string {
 /** Parts of a text with a blank line between them; empty ones are left out. */
 export function paragraphs(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n\n");
-}
-
-/** Cuts the middle out of a text that is too long: head and tail stay, for errors stand at the end. */
-export function clip(text: string, maxChars: number): string {
-  if (text.length <= maxChars) return text;
-  const marker = (missing: number) => `\n[… ${missing} more characters …]\n`;
-  const keptChars = Math.max(0, maxChars - marker(text.length).length - 1);
-  const head = textHead(text, Math.ceil(keptChars / 2));
-  const tail = textTail(text, Math.floor(keptChars / 2));
-  return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
-}
-
-const CLIPPED = /\n\[… \d+ more characters …\]\n/g;
-
-/** True where `clip` can have made the one of the other, or they are the same. */
-export function isClipOf(clipped: string, text: string): boolean {
-  if (clipped === text) return true;
-  return [...clipped.matchAll(CLIPPED)].some(({ 0: { length }, index }) => {
-    return text.startsWith(clipped.slice(0, index)) && text.endsWith(clipped.slice(index + length));
-  });
 }
 
 /** The text, or what clipping it to half as much, as often as it takes, leaves of it when that fits. */

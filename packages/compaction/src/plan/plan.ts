@@ -1,13 +1,11 @@
 import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry } from "@bonsai-agent/session";
+import { isMasked, isOutput, MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
 import type { CompactionSettings } from "../settings.ts";
 import { cutIndex, latestAnswer, startsTurn } from "./cut.ts";
 import {
   besideSummary,
   type ContextView,
-  isMasked,
-  isOutput,
-  MASK_PLACEHOLDER,
   type PlannedEdit,
   truncated,
   type ViewItem,

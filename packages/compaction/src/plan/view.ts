@@ -1,17 +1,12 @@
-import {
-  type ContextTokens,
-  contentBlocks,
-  type Message,
-  type MessageRole,
-  type TokenEstimator,
-  type UserContent,
+import type {
+  ContextTokens,
+  Message,
+  MessageRole,
+  TokenEstimator,
+  UserContent,
 } from "@bonsai-agent/messages";
-import { type ContextEditEntry, type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
-import { editedMessage } from "@bonsai-agent/session/host";
-import { clip, isClipOf } from "../ladder/serialise.ts";
-
-/** What every mask puts in the place of an old tool result, and of what a command of the user printed. */
-export const MASK_PLACEHOLDER = "[Old tool result content cleared]";
+import { type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
+import { clippedContent, editedMessage, isDeliberateEdit, isMaskedContent } from "@bonsai-agent/session/host";
 
 /** A change of one message's content that is planned, not yet written. */
 export interface PlannedEdit {
@@ -84,54 +79,15 @@ export function originalMessage({ source }: Pick<ViewItem, "source">): Message {
   const { edit, entry, message, formerEdits = [] } = source;
   if (edit === undefined || !isMaskedContent(edit.replacement?.content)) return message;
   const original = project([entry]).items[0]?.message ?? message;
-  const meant = formerEdits.findLast(({ replacement }) => isMeant(replacement, original));
+  const meant = formerEdits.findLast(({ replacement }) => isDeliberateEdit(replacement, original));
   if (meant === undefined) return original;
   return meant.replacement ? editedMessage(original, meant.replacement.content) : message;
 }
 
-/** True for an edit that somebody made on purpose: what it took away is not to be shown to the model again. */
-export function isMeant(
-  replacement: ContextEditEntry["replacement"] | undefined,
-  original: Message,
-): boolean {
-  return replacement === null || (replacement !== undefined && !isCompacted(replacement.content, original));
-}
-
-/** Head and tail of each text of a message; none where all are short enough as they are. */
-export function truncated(item: ViewItem, maxChars: number): PlannedEdit[] {
-  const blocks = contentOf(item.message);
-  const texts = blocks.filter((block) => block.type === "text");
-  const share = Math.max(200, Math.floor(maxChars / Math.max(1, texts.length)));
-  if (!blocks.some((block) => block.type === "text" && block.text.length > share)) return [];
-  const content = blocks.map((block): UserContent => {
-    return block.type === "text" ? { ...block, text: clip(block.text, share) } : block;
-  });
-  return [{ entryId: item.entryId, kind: "truncate", content }];
-}
-
-/** What stands for an image that was left out. */
-export function imageMark({ mimeType }: { mimeType: string }): string {
-  return `[image left out: ${mimeType}]`;
-}
-
-/** True where an edit's content is what compaction makes of a message: a mask, an image's mark, a text cut to head and tail. */
-function isCompacted(content: unknown, original: Message): boolean {
-  if (isMaskedContent(content)) return true;
-  const blocks = contentBlocks(content);
-  const before = contentOf(original);
-  return (
-    blocks.length === before.length &&
-    blocks.every((block, at) => block.type === "text" && isLeftOf(String(block.text), before[at]!))
-  );
-}
-
-function isLeftOf(text: string, before: UserContent): boolean {
-  return before.type === "image" ? text === imageMark(before) : isClipOf(text, before.text);
-}
-
-/** True for a message whose content a mask has replaced. */
-export function isMasked(message: Message): boolean {
-  return isOutput(message) && isMaskedContent(contentOf(message));
+/** Clips each text of a message; no edit if all texts are short enough. */
+export function truncated({ entryId, message }: ViewItem, maxChars: number): PlannedEdit[] {
+  const content = clippedContent(message, maxChars);
+  return content === undefined ? [] : [{ entryId, kind: "truncate", content }];
 }
 
 /** What compaction may do with a message by its role. */
@@ -140,8 +96,6 @@ interface RoleTraits {
   startsTurn?: true;
   /** The kept part may begin with it. */
   mayStartKept?: true;
-  /** What a program printed: a tool's result, or a command that the user ran. Anybody can have it again. */
-  isOutput?: true;
   /** A context edit may shorten it. */
   mayBeCut?: true;
 }
@@ -150,8 +104,8 @@ interface RoleTraits {
 const ROLES: Readonly<Record<MessageRole, RoleTraits>> = {
   user: { startsTurn: true, mayStartKept: true, mayBeCut: true },
   assistant: { mayStartKept: true },
-  toolResult: { isOutput: true, mayBeCut: true },
-  bashExecution: { startsTurn: true, mayStartKept: true, isOutput: true, mayBeCut: true },
+  toolResult: { mayBeCut: true },
+  bashExecution: { startsTurn: true, mayStartKept: true, mayBeCut: true },
   custom: { startsTurn: true, mayStartKept: true, mayBeCut: true },
   branchSummary: { startsTurn: true, mayStartKept: true },
   // What follows it may be the rest of a turn that was split.
@@ -162,22 +116,6 @@ const ROLES: Readonly<Record<MessageRole, RoleTraits>> = {
 
 export function roleTraits({ role }: Message): RoleTraits {
   return ROLES[role];
-}
-
-export function isOutput(message: Message): boolean {
-  return roleTraits(message).isOutput === true;
-}
-
-/** What an edit of the message would replace, as blocks. */
-export function contentOf(message: Message): UserContent[] {
-  const content =
-    message.role === "bashExecution" ? message.output : "content" in message ? message.content : undefined;
-  return contentBlocks(content) as unknown as UserContent[];
-}
-
-function isMaskedContent(content: unknown): boolean {
-  const [block, ...others] = contentBlocks(content);
-  return others.length === 0 && block?.type === "text" && block.text === MASK_PLACEHOLDER;
 }
 
 /**

@@ -8,13 +8,13 @@ import {
   type ContextSize,
   contextLimit,
   contextSizeOf,
-  MASK_PLACEHOLDER,
   type ModelSizes,
   readContext,
 } from "@bonsai-agent/compaction";
-import { type Message, messageText, type TokenEstimator } from "@bonsai-agent/messages";
+import type { TokenEstimator } from "@bonsai-agent/messages";
 import type { ToolDeclaration } from "@bonsai-agent/models";
 import { messageParts as lineParts, type ProjectionItem, type Session } from "@bonsai-agent/session";
+import { isMasked } from "@bonsai-agent/session/host";
 
 /** One kind of thing that a request holds. */
 export interface ContextPart {
@@ -157,11 +157,6 @@ function messageParts(items: readonly ProjectionItem[], estimator: TokenEstimato
     parts.set(name, part);
   }
   return [...parts.values()];
-}
-
-function isMasked(message: Message): boolean {
-  if (message.role === "bashExecution") return message.output === MASK_PLACEHOLDER;
-  return message.role === "toolResult" && messageText(message) === MASK_PLACEHOLDER;
 }
 
 function windowOf(

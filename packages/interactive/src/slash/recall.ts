@@ -1,9 +1,9 @@
 import { findRecalled, type RecallFindings } from "@bonsai-agent/agent";
 import { summariesOf } from "@bonsai-agent/app/summary-sources";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import { hiddenEntry } from "@bonsai-agent/compaction";
 import { textHead } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
+import { hiddenEntry } from "@bonsai-agent/session/host";
 import { errorLine } from "../error-text.ts";
 import type { InteractiveContext, SlashCommand } from "../interactive-context.ts";
 import { pickLines } from "../panels/line-picker.ts";

@@ -22,6 +22,26 @@ export function shortened(text: string, maxChars: number): string {
   return text.length <= maxChars ? text : `${textHead(text, maxChars - 1).trimEnd()}…`;
 }
 
+/** Removes the middle of a text longer than `maxChars`. Head and tail stay, because errors stand at the end. */
+export function clip(text: string, maxChars: number): string {
+  if (text.length <= maxChars) return text;
+  const marker = (missing: number) => `\n[… ${missing} more characters …]\n`;
+  const keptChars = Math.max(0, maxChars - marker(text.length).length - 1);
+  const head = textHead(text, Math.ceil(keptChars / 2));
+  const tail = textTail(text, Math.floor(keptChars / 2));
+  return `${head}${marker(text.length - head.length - tail.length)}${tail}`;
+}
+
+const CLIP_MARKER = /\n\[… \d+ more characters …\]\n/g;
+
+/** True if the texts are equal, or `clip` can have made the first of the second. */
+export function isClipOf(clipped: string, text: string): boolean {
+  if (clipped === text) return true;
+  return [...clipped.matchAll(CLIP_MARKER)].some(({ 0: { length }, index }) => {
+    return text.startsWith(clipped.slice(0, index)) && text.endsWith(clipped.slice(index + length));
+  });
+}
+
 /** Marks, joiners, selectors and skin tones belong to the character before them. */
 const JOINED = /^(?:\p{M}|\p{Emoji_Modifier}|\u200d)/u;
 const JOINER = "\u200d";

@@ -1,13 +1,9 @@
-import {
-  type ContextEditEntry,
-  type Entry,
-  type EntryIndex,
-  kindWord,
-  type ProjectionItem,
-  type Session,
-} from "@bonsai-agent/session";
-import { editedMessage, projectEntry, ViewSeeker } from "@bonsai-agent/session/host";
-import { isMasked, isMeant } from "./view.ts";
+import { isDeliberateEdit, isMasked } from "./edited-content.ts";
+import type { ContextEditEntry, Entry } from "./entry.ts";
+import { kindWord } from "./entry-types.ts";
+import { editedMessage, type ProjectionItem, projectEntry, ViewSeeker } from "./projection.ts";
+import type { EntryIndex } from "./read/entry-index.ts";
+import type { Session } from "./session.ts";
 
 /** A message of a path that the model's view does not show as it was. */
 export interface HiddenEntry {
@@ -217,7 +213,8 @@ const redactions = new WeakMap<Session, Redactions>();
 export function recallableEntry(session: Session, entry: Entry): Entry | undefined {
   const original = projectEntry(entry)?.message;
   const edit =
-    original && editsOf(session, entry.id).findLast(({ replacement }) => isMeant(replacement, original));
+    original &&
+    editsOf(session, entry.id).findLast(({ replacement }) => isDeliberateEdit(replacement, original));
   if (edit === undefined) return entry;
   if (edit.replacement === null) return undefined;
   const { content } = edit.replacement;

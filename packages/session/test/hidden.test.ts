@@ -5,7 +5,7 @@ import { createSession, type Entry, openSession, project, type Session } from "@
 import { type History, history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
-import { hiddenEntries, hiddenEntry, hidesEntries } from "../src/index.ts";
+import { hiddenEntries, hiddenEntry, hidesEntries } from "../src/host.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "bonsai-hidden-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
