@@ -22,4 +22,6 @@ export { recentSettings } from "./latest-entries.ts";
 export { compactionChange, isCompanion, isLeafRecord, UndoneCompactions } from "./own-entries.ts";
 export { editedMessage, type KeptPart, projectEntry, ViewSeeker } from "./projection.ts";
 export { asStored } from "./read/companions.ts";
-export { NewFile, sessionFileName, writeSessionFile } from "./store/session-file.ts";
+export { writeSessionFile } from "./store/line-writer.ts";
+export { NewFile } from "./store/new-file.ts";
+export { sessionFileName } from "./store/session-folder.ts";

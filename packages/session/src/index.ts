@@ -81,6 +81,6 @@ export {
   type SessionFileOptions,
   type SessionFolderOptions,
   sessionFolder,
-} from "./store/session-file.ts";
+} from "./store/session-folder.ts";
 export { MemoryStore, OverlayStore, type SessionStore } from "./store/store.ts";
 export { answeringModel, UsageCounter } from "./usage-counter.ts";

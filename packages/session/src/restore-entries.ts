@@ -7,8 +7,9 @@ import { EntryHead, parseLine } from "./read/entry-head.ts";
 import type { SessionReader } from "./read/session-reader.ts";
 import type { SessionWriter } from "./read/session-writer.ts";
 import { entryLine } from "./read/sound-entry.ts";
+import { LineAppender } from "./store/line-appender.ts";
 import { forEachLine, type Line } from "./store/line-reader.ts";
-import { LineAppender, LineWriter } from "./store/session-file.ts";
+import { LineWriter } from "./store/line-writer.ts";
 import type { SessionStore } from "./store/store.ts";
 
 const BATCH_CHARACTERS = 1 << 20;

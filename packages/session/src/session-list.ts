@@ -6,7 +6,7 @@ import { readHeader } from "./read/session-header.ts";
 import { type SessionSummary, type SkipReason, summarizeSession } from "./session-summary.ts";
 import { JsonlStore } from "./store/jsonl-store.ts";
 import { WINDOW_BYTES } from "./store/line-reader.ts";
-import { sessionFolder, sessionsFolder } from "./store/session-file.ts";
+import { sessionFolder, sessionsFolder } from "./store/session-folder.ts";
 
 export interface ListSessionsOptions {
   /** List what lies in this folder, in place of `home`'s. */

@@ -11,7 +11,8 @@ import { entryFrom, entryLine } from "../read/sound-entry.ts";
 import { withoutAncestor } from "../read/tree.ts";
 import { JsonlStore } from "../store/jsonl-store.ts";
 import { readBytes } from "../store/line-reader.ts";
-import { LineWriter, writeNewFile } from "../store/session-file.ts";
+import { LineWriter } from "../store/line-writer.ts";
+import { writeNewFile } from "../store/new-file.ts";
 import type { SessionStore } from "../store/store.ts";
 import type { Problem } from "./problems.ts";
 

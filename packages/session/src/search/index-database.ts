@@ -1,7 +1,7 @@
 import { chmodSync, closeSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { makeFolder, randomHex } from "../store/session-file.ts";
+import { makeFolder, randomHex } from "../store/new-file.ts";
 
 /** Raised whenever tables, tokens or what is indexed change. In the name too: versions in use at once each have an index. */
 const FORMAT = 2;

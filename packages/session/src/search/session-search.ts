@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { basename, resolve } from "node:path";
 import type { Session } from "../session.ts";
 import { belongs, sessionFiles } from "../session-list.ts";
-import { bonsaiHome } from "../store/session-file.ts";
+import { bonsaiHome } from "../store/session-folder.ts";
 import type { FilePosition } from "./entry-lines.ts";
 import { type IsWanted, scanned, scannedInMemory } from "./file-scan.ts";
 import { type Found, hitOf, type SessionHit } from "./hit.ts";

@@ -14,7 +14,7 @@ import {
 import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { readHeader } from "../read/session-header.ts";
-import { replaceFile, writeNewFile } from "./session-file.ts";
+import { replaceFile, writeNewFile } from "./new-file.ts";
 import { readOnlyFailure, type SessionStore } from "./store.ts";
 
 const { O_APPEND, O_RDONLY, O_RDWR } = constants;
