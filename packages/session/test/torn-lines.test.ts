@@ -178,6 +178,34 @@ describe("an append of which only a part is stored", () => {
   });
 });
 
+test("a failed append does not take the leaf back from another process that appended after it", () => {
+  const file = sessionFile();
+  const inner = JsonlStore.open(file);
+  let fails = false;
+  const store: SessionStore = {
+    file,
+    readOnly: undefined,
+    size: () => inner.size(),
+    read: (target, offset) => inner.read(target, offset),
+    append(text) {
+      if (!fails) return inner.append(text);
+      inner.append(`${text.split("\n")[0]}\n`);
+      throw new Error("ENOSPC");
+    },
+    flush: () => inner.flush(),
+    close: () => inner.close(),
+  };
+  const session = openSession({ store });
+  fails = true;
+  expect(() => session.append([said("three"), said("four")])).toThrow("ENOSPC");
+  fails = false;
+  const other = openSession(file);
+  const theirs = other.append(said("theirs"));
+  other.close();
+  session.close();
+  expect(openSession(file).leafId).toBe(theirs.id);
+});
+
 const step = fc.oneof(
   fc.record({
     own: fc.integer({ min: 1, max: 3 }),
