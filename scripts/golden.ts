@@ -1,10 +1,11 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { writeOutcomeFiles } from "../packages/cli/test/json-outcomes.ts";
 import { type GoldenCall, goldenCalls } from "./golden/calls.ts";
 import { type GoldenScreen, goldenScreens } from "./golden/screens.ts";
 
@@ -35,6 +36,8 @@ const sources: Readonly<Record<string, string>> = {
   "game.jsonl": join(fixtures, "annotated/ja-game.jsonl"),
   "transcript.jsonl": join(root, "packages/transcripts/test/fixtures/claude-code-basic.jsonl"),
 };
+/** Entry ids in the recorded sessions. All other ids are new in each run. */
+const knownIds = new Set<string>();
 
 if (only !== "screens") recordCalls(join(to, "calls"));
 if (only !== "calls") await recordScreens(join(to, "screens"));
@@ -42,15 +45,18 @@ if (only !== "calls") await recordScreens(join(to, "screens"));
 function recordCalls(folder: string): void {
   mkdirSync(folder, { recursive: true });
   goldenCalls.forEach((call, at) => {
-    const place = newPlace();
-    const { stdout, stderr, status } = spawnSync(bonsai!, call.args, {
-      cwd: place,
-      encoding: "utf8",
-      input: call.input ?? "",
-      env: environment(place),
-      timeout: 120_000,
-      maxBuffer: 1 << 28,
-    });
+    const place = newPlace(call.settings);
+    const run = (args: readonly string[]) =>
+      spawnSync(bonsai!, args, {
+        cwd: place,
+        encoding: "utf8",
+        input: call.input ?? "",
+        env: environment(place),
+        timeout: 120_000,
+        maxBuffer: 1 << 28,
+      });
+    for (const args of call.before ?? []) run(args);
+    const { stdout, stderr, status } = run(call.args);
     const parts = [`$ bonsai ${call.args.join(" ")}`, `exit ${status}`, stdout, "--- stderr", stderr];
     writeFileSync(join(folder, fileName(call, at)), steady(parts.join("\n"), place));
     rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
@@ -58,11 +64,9 @@ function recordCalls(folder: string): void {
   console.log(`${goldenCalls.length} calls`);
 }
 
-function fileName({ args }: GoldenCall, at: number): string {
-  return `${String(at).padStart(3, "0")}-${args
-    .join("_")
-    .replaceAll(/[^\w.-]+/g, "_")
-    .slice(0, 60)}.txt`;
+function fileName({ name, args }: GoldenCall, at: number): string {
+  const words = (name ?? args.join("_")).replaceAll(/[^\w.-]+/g, "_").slice(0, 60);
+  return `${String(at).padStart(3, "0")}-${words}.txt`;
 }
 
 async function recordScreens(folder: string): Promise<void> {
@@ -124,8 +128,16 @@ async function settled(tmux: (...args: string[]) => string): Promise<void> {
 }
 
 /** A home and a project with good and damaged sessions. */
-function newPlace(): string {
-  const place = mkdtempSync(join(tmpdir(), "golden-"));
+function newPlace(settings?: object): string {
+  // The same path in each run: it is part of prompts, whose tokens are counted.
+  const place = join(tmpdir(), "bonsai-golden");
+  rmSync(place, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
+  mkdirSync(place);
+  writeOutcomeFiles(place);
+  if (settings !== undefined) {
+    mkdirSync(join(place, "home/.bonsai"), { recursive: true });
+    writeFileSync(join(place, "home/.bonsai/settings.json"), JSON.stringify(settings));
+  }
   for (const [name, source] of Object.entries(sources)) copyFileSync(source, join(place, name));
   const workday = readFileSync(sources["workday.jsonl"]!, "utf8").split("\n");
   const play = { contextWindow: 100_000, turn: [{ text: "Done: all is well." }], atEnd: "repeat" };
@@ -140,7 +152,15 @@ function newPlace(): string {
     "play.json": JSON.stringify(play),
   };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(place, name), text);
+  if (knownIds.size === 0) for (const id of entryIds(place)) knownIds.add(id);
   return place;
+}
+
+function entryIds(folder: string): string[] {
+  const texts = readdirSync(folder)
+    .filter((name) => name.endsWith(".jsonl"))
+    .map((name) => readFileSync(join(folder, name), "utf8"));
+  return texts.flatMap((text) => [...text.matchAll(/"id":"([0-9a-f]{8})"/g)].map(([, id]) => id!));
 }
 
 function environment(place: string): NodeJS.ProcessEnv {
@@ -155,12 +175,13 @@ function environment(place: string): NodeJS.ProcessEnv {
   };
 }
 
-/** Without what differs from run to run: folders, ids, clock times, durations, and Node's warnings. */
+/** Replaces values that differ from run to run: the folder, new ids, clock times and durations. */
 function steady(text: string, place: string): string {
   return text
     .replaceAll(place, "PLACE")
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID")
-    .replaceAll(/\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b/g, "ENTRYID0")
+    .replaceAll(/\b(?=[0-9a-f]*\d)[0-9a-f]{8}\b/g, (id) => (knownIds.has(id) ? id : "ENTRYID0"))
+    .replaceAll(/20\d\d-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z/g, "TIME")
     .replaceAll(/20\d\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d(\.\d+)?)?Z?/g, "TIME")
     .replaceAll(/"timestamp":\s*\d+/g, '"timestamp":0')
     .replaceAll(/\b\d+(\.\d+)? (ms|s)\b/g, "N $2");

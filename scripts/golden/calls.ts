@@ -1,7 +1,15 @@
+import { jsonOutcomes } from "../../packages/cli/test/json-outcomes.ts";
+
 /** One call of the command in the recording. */
 export interface GoldenCall {
   args: string[];
   input?: string;
+  /** Name of its file. Default: its arguments. */
+  name?: string;
+  /** Calls made before in the same folder, whose output is not recorded. */
+  before?: string[][];
+  /** The user's settings. Default: none. */
+  settings?: object;
 }
 
 const SESSIONS = [
@@ -205,7 +213,13 @@ const running: GoldenCall[] = [
   ].map(words),
 ];
 
-/** About 300 calls: every command on good and damaged files, help, wrong usage, and runs on a scripted model. */
+/** Every outcome of every command as JSON. */
+const outcomes = jsonOutcomes.map(({ args, before = [], ...call }): GoldenCall => {
+  const split = (line: string) => line.split(" ");
+  return { ...call, args: [...split(args), "--json"], before: before.map(split) };
+});
+
+/** About 440 calls: every command on good and damaged files, help, wrong usage, runs on a scripted model, and JSON. */
 export const goldenCalls: readonly GoldenCall[] = [
   ...usage,
   ...running,
@@ -214,4 +228,5 @@ export const goldenCalls: readonly GoldenCall[] = [
   ...DAMAGED.flatMap((file) =>
     ["show", "context", "tree", "doctor", "compact", "export"].map((command) => ({ args: [command, file] })),
   ),
+  ...outcomes,
 ];
