@@ -21,7 +21,7 @@ export {
   type WhyUnusableOptions,
   whyUnusable,
 } from "./catalogue/usable-models.ts";
-export { type AskedTokens, type ClassifyOptions, classifyFailure } from "./failure/classify-failure.ts";
+export { type RefusedRequest, type ClassifyOptions, classifyFailure } from "./failure/classify.ts";
 export {
   defaultRetryPolicy,
   EMPTY_ANSWER,

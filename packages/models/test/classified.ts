@@ -1,10 +1,10 @@
-import { type AskedTokens, classifyFailure } from "../src/failure/classify-failure.ts";
+import { classifyFailure, type RefusedRequest } from "../src/failure/classify.ts";
 import type { ModelFailure } from "../src/failure/failure.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 
 export interface Said extends Partial<ProviderErrorOptions> {
   provider?: string;
-  asked?: AskedTokens;
+  asked?: RefusedRequest;
   bodyless429IsOverflow?: boolean;
 }
 
@@ -14,7 +14,7 @@ export function classified(message: string, said: Said = {}): ModelFailure {
     error: new ProviderError({ kind: "refused", status: 400, message, ...options }),
     provider,
     modelId: "m",
-    ...(asked === undefined ? {} : { asked }),
+    ...(asked === undefined ? {} : { request: asked }),
     ...(bodyless429IsOverflow === undefined ? {} : { bodyless429IsOverflow }),
   });
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { classifyFailure } from "../src/failure/classify-failure.ts";
+import { classifyFailure } from "../src/failure/classify.ts";
 import { ProviderError, type ProviderErrorOptions } from "../src/provider.ts";
 import { classified, type Said } from "./classified.ts";
 

@@ -1,43 +1,57 @@
 import { describe, expect, test } from "vitest";
-import { type AskedTokens, classifyFailure } from "../src/failure/classify-failure.ts";
+import { classifyFailure, type RefusedRequest } from "../src/failure/classify.ts";
 import type { ModelFailure } from "../src/failure/failure.ts";
 import { refusal } from "../src/openai/openai-wire.ts";
 import { ourFigures, readRefusals } from "./refusals/corpus.ts";
 
-function refused(status: number, body: unknown, asked?: Partial<AskedTokens>, headers?: Headers) {
+function refused(status: number, body: unknown, asked?: Partial<RefusedRequest>, headers?: Headers) {
   return classifyFailure({
     error: refusal({ status, body, headers }),
     provider: "any",
     modelId: "m",
-    ...(asked && { asked: { inputTokens: 1_000, maxOutputTokens: 1_000, ...asked } }),
+    ...(asked && { request: { inputTokens: 1_000, maxOutputTokens: 1_000, ...asked } }),
   });
 }
 
-describe("overflows among everything else, in words that no row has", () => {
+describe("tells overflows from other refusals in words that no row has", () => {
   test.each([
-    // Read while the rule was made.
-    { file: "seen.txt", least: 460, precision: 0.99, recall: 0.99, otherRight: 0.98, numbersRead: 0.97 },
-    // At the first measure, before anything was mended by it: 0.983, 0.983, 0.937, 0.909.
-    { file: "held-out.txt", least: 120, precision: 0.98, recall: 0.98, otherRight: 0.95, numbersRead: 0.95 },
-    // At the first measure: 0.967, 0.967, 0.929, 0.808.
-    { file: "found.txt", least: 55, precision: 0.98, recall: 0.98, otherRight: 0.95, numbersRead: 0.95 },
-    // At the first measure: 1.000, 0.240, 0.960, 0.333. Those written after it: 1.000, 0.938.
-    { file: "later.txt", least: 85, precision: 1, recall: 0.97, otherRight: 0.97, numbersRead: 0.95 },
-  ])("$file", ({ file, least, precision, recall, otherRight, numbersRead }) => {
+    // Read while the words were chosen.
+    { file: "seen.txt", minCount: 460, precision: 0.99, recall: 0.99, otherRight: 0.98, numbersRead: 0.97 },
+    // Read after the first measurement: 0.983, 0.983, 0.937, 0.909.
+    {
+      file: "held-out.txt",
+      minCount: 110,
+      precision: 0.98,
+      recall: 0.98,
+      otherRight: 0.95,
+      numbersRead: 0.95,
+    },
+    // Read after the first measurement: 0.967, 0.967, 0.929, 0.808.
+    { file: "found.txt", minCount: 55, precision: 0.98, recall: 0.98, otherRight: 0.95, numbersRead: 0.95 },
+    // Read after the first measurement: 1.000, 0.240, 0.960, 0.333. Those written after it: 1.000, 0.938.
+    { file: "later.txt", minCount: 70, precision: 1, recall: 0.97, otherRight: 0.97, numbersRead: 0.95 },
+  ])("$file", ({ file, minCount, precision, recall, otherRight, numbersRead }) => {
     const refusals = readRefusals(file);
     const figures = ourFigures(refusals);
-    const told = [JSON.stringify({ ...figures, wrong: figures.wrong.length }), ...figures.wrong].join("\n");
+    const shown = [JSON.stringify({ ...figures, wrong: figures.wrong.length }), ...figures.wrong].join("\n");
     expect(new Set(refusals.map(({ status, body }) => `${status} ${body}`)).size, "distinct wordings").toBe(
       refusals.length,
     );
-    expect(refusals.length).toBeGreaterThanOrEqual(least);
-    expect(figures.precision, told).toBeGreaterThanOrEqual(precision);
-    expect(figures.recall, told).toBeGreaterThanOrEqual(recall);
-    expect(figures.otherRight, told).toBeGreaterThanOrEqual(otherRight);
-    expect(figures.numbersRead, told).toBeGreaterThanOrEqual(numbersRead);
-    expect(figures.wrongNumbers, told).toBe(0);
+    expect(refusals.length).toBeGreaterThanOrEqual(minCount);
+    expect(figures.precision, shown).toBeGreaterThanOrEqual(precision);
+    expect(figures.recall, shown).toBeGreaterThanOrEqual(recall);
+    expect(figures.otherRight, shown).toBeGreaterThanOrEqual(otherRight);
+    expect(figures.numbersRead, shown).toBeGreaterThanOrEqual(numbersRead);
+    expect(figures.wrongNumbers, shown).toBe(0);
   });
 });
+
+test.each(readRefusals("other-languages.txt"))(
+  "the size of the request decides in a language that is not read: $body",
+  ({ status, body }) => {
+    expect(refused(status, body, { inputTokens: 31_000, windowTokens: 32_000 }).kind).toBe("inputTooLong");
+  },
+);
 
 describe("what the numbers are", () => {
   const asked = { inputTokens: 40_000, maxOutputTokens: 4_000, windowTokens: 200_000 };

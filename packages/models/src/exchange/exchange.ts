@@ -1,7 +1,7 @@
 import { type AssistantMessage, BonsaiError, promptTokens, type Usage } from "@bonsai-agent/messages";
 import { AnswerBuilder } from "../answer-builder.ts";
 import { answerEnd } from "../answer-end.ts";
-import { requestFailure } from "../failure/classify-failure.ts";
+import { requestFailure } from "../failure/classify.ts";
 import {
   emptyAnswer,
   type ModelFailure,
@@ -168,7 +168,7 @@ export class Exchange {
       model: this.#model,
       apiKey: sent?.apiKey,
       bodyless429IsOverflow: this.#host.bodyless429IsOverflow,
-      asked: sent && {
+      request: sent && {
         maxOutputTokens: sent.cap.tokens,
         inputTokens: sent.inputTokens,
         contextTokens: this.#request.contextTokens?.(),

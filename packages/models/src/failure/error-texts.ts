@@ -1,28 +1,28 @@
 import type { ProviderError } from "../provider.ts";
 
-/** What an error says, in the provider's words. */
+/** The texts of an error, in the provider's words. */
 export interface ErrorTexts {
-  /** Everything that was said, the status first: for the table of rows. */
+  /** The status, then all texts. */
   all: string;
-  /** The sentence for people. */
+  /** The sentence to show. */
   message: string;
   code: string | undefined;
-  /** The field of the request that the provider blames: "messages", "tools[2].name". */
+  /** The blamed field of the request: "messages", "tools[2].name". */
   param: string | undefined;
   status: number | undefined;
-  /** Numbers that stand beside the text, by their names in lower case. */
+  /** Numbers in fields of their own, by their names in lower case. */
   numbers: ReadonlyMap<string, number>;
-  /** True where the answer had a status and nothing else. */
+  /** True if the answer had only a status. */
   isBodyless: boolean;
 }
 
-/** Longer than any message of a provider; a page of HTML or an echo of the request is cut here. */
+/** Longer than any message of a provider. Cuts a page of HTML or an echo of the request. */
 const MAX_CHARS = 20_000;
 const MAX_DEPTH = 8;
 
 /**
- * Where providers and gateways put their words. Other fields are left alone: some servers send the request back in
- * their refusal (`input`, `ctx`), and what a tool once printed must not be taken for the provider's words.
+ * Fields with words of providers and gateways. Some servers repeat the request in other fields (`input`, `ctx`): the
+ * output of a tool is not the provider's refusal.
  */
 const SPEAKING_KEYS: ReadonlySet<string> = new Set(
   "error errors message msg detail details description reason title code type status metadata raw cause innererror response body fault faultstring"
@@ -40,13 +40,13 @@ const SPEAKING_KEYS: ReadonlySet<string> = new Set(
     )
     .concat("__type", "error_code", "errorcode", "errortype", "error_type"),
 );
-/** What stands there names the kind of failure; AWS writes `__type`, with a namespace before a `#`. */
+/** Fields with the kind of the failure. AWS writes `__type`, with a namespace before a `#`. */
 const CODE_KEYS: ReadonlySet<string> = new Set(
   ["code", "type", "status", "__type"].concat("error_code", "errorcode", "errortype", "error_type"),
 );
 const COUNTING_KEYS: ReadonlySet<string> = new Set(["n_prompt_tokens", "n_ctx"]);
 
-/** Reads an error however it is nested: JSON in a message, a body, a chain of causes. Total. */
+/** Reads nested errors: JSON in a message, a body, a chain of causes. Never throws. */
 export function errorTexts(error: ProviderError): ErrorTexts {
   const reader = new TextReader();
   const statusNumber = typeof error.status === "number" ? error.status : undefined;
@@ -75,7 +75,6 @@ function isEmpty(body: unknown): boolean {
 class TextReader {
   readonly said: string[] = [];
   readonly numbers = new Map<string, number>();
-  /** The first text that is more than a status, a code or a type. */
   sentence: string | undefined;
   code: string | undefined;
   param: string | undefined;
@@ -103,13 +102,13 @@ class TextReader {
   }
 
   #readText(text: string, key: string, depth: number): void {
-    // A gateway's own sentence ("Provider returned error") says less than what it passes on.
+    // A gateway's own sentence ("Provider returned error") says less than the provider's.
     if (key === "raw") this.sentence = undefined;
     const { before, json } = withoutJson(text);
     if (json !== undefined) this.read(json, key, depth + 1);
     const plain = pageTitle(before.slice(0, MAX_CHARS)).trim();
     if (plain === "") return;
-    // "code 1261" in the table: a bare number would match anything.
+    // A row for a bare number would match anything: "code 1261".
     this.said.push(key === "code" ? `code ${plain}` : plain);
     if (CODE_KEYS.has(key)) this.code ??= plain === "error" ? undefined : plain.replace(/^.*#/, "");
     else this.#consider(plain);
@@ -126,7 +125,7 @@ class TextReader {
   }
 }
 
-/** Own fields and those of an Error; a getter that throws has nothing to say. */
+/** Reads the own fields, and those of an Error. A getter may throw. */
 function fieldsOf(value: object): [string, unknown][] {
   const names = new Set([...Object.keys(value), ...(value instanceof Error ? ["message", "cause"] : [])]);
   return [...names].slice(0, 200).map((name) => {
@@ -138,7 +137,7 @@ function fieldsOf(value: object): [string, unknown][] {
   });
 }
 
-/** Splits `400 {"error": …}` into its text and its JSON; a list of numbers, as Qwen writes it, is text. */
+/** Splits `400 {"error": …}` into its text and its JSON. A list of numbers, as in Qwen's refusals, is text. */
 function withoutJson(text: string): { before: string; json?: unknown } {
   const at = text.search(/\{|\[\s*\{/);
   if (at < 0) return { before: text };
@@ -150,7 +149,7 @@ function withoutJson(text: string): { before: string; json?: unknown } {
   }
 }
 
-/** A gateway's page of HTML says what it means in its title. */
+/** Returns the title of a gateway's HTML page. */
 function pageTitle(text: string): string {
   if (!/<(?:!doctype|html)/i.test(text)) return text;
   const title = /<title[^>]{0,200}>([^<]{0,500})<\/title>/i.exec(text)?.[1]?.trim();

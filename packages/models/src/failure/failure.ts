@@ -7,7 +7,7 @@ import {
 } from "@bonsai-agent/messages";
 import { count as digits, duration } from "@bonsai-agent/messages/numbers";
 import type { CatalogueModel } from "../model.ts";
-import { namesFullContext } from "./judge-refusal.ts";
+import { namesFullContext } from "./refusal-judge.ts";
 
 /** The six outcomes of a refused request. Only `inputTooLong` calls for compaction. */
 export type FailureKind =

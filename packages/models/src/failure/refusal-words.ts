@@ -1,127 +1,83 @@
-/** What a word of a refusal stands for. */
+/** The subjects and relations that a refusal speaks of. */
 export type Concept =
   /** The model's context window. */
   | "context"
-  /** What is sent: prompt, messages, conversation. */
+  /** The prompt, the messages, the conversation. */
   | "input"
-  /** The whole of what is sent, of which nobody says whether its tokens or its bytes are counted. */
+  /** The whole request. Its tokens or its bytes may be too many. */
   | "request"
   | "tokens"
   | "length"
-  /** The answer's own limit, `max_tokens` by whatever name. */
+  /** The limit of the answer, `max_tokens` by any name. */
   | "cap"
-  /** More than there may be. */
+  /** Exceeds a limit. */
   | "over"
-  /** "Too many": says what is counted, not how long it is. */
+  /** "Too many" names a counted thing, not a length. */
   | "tooMany"
-  /** A bound was met: reached, full, exhausted. */
+  /** A limit was met: reached, full, exhausted. */
   | "reached"
   | "limit"
-  /** Too little, not too much. */
-  | "least"
-  /** What the bytes of a request are called. */
+  /** The size of a request in bytes. */
   | "bytes"
-  /** What has bounds of its own in bytes, pixels and pages; in tokens it is a part of the context. */
+  /** Images and files have limits of their own in bytes, pixels and pages. */
   | "media"
-  /** A parameter or a field with limits of its own. */
+  /** A parameter or a field with a limit of its own. */
   | "field"
+  /** Requests or tokens in a stretch of time. */
   | "rate"
-  | "billing"
-  | "time"
-  /** A stretch of time: so many tokens in one are a rate. */
-  | "duration"
-  | "access"
-  | "policy"
-  | "syntax"
-  /** Anything else that names a cause. */
+  /** Keys, payment and rules: who may ask, and about what. */
+  | "account"
+  /** Deadlines and syntax. */
+  | "process"
+  /** Any other named cause. */
   | "cause";
 
 /**
- * One word, or two or three that belong together; what stands under the same concept is exchangeable. Identifiers are
- * taken apart first: `ContextLengthExceeded` and `context_length_exceeded` are three words.
+ * Words and phrases of up to three words. The ablation in `bench/overflow-wordings.bench.ts` decides about concepts and
+ * languages. An ending does not count (`exceeds`, `exceeded`). An identifier such as `context_length_exceeded` is
+ * three words.
  */
 const VOCABULARY: Record<Concept, string> = {
-  context:
-    "context, contexts, out of context, context length error, context size error, " +
-    "context window error, ctx, window, max model len, position embeddings, kontext, kontextlänge, " +
-    "kontextfenster, contexte, contexto, contesto, контекст, контекста, контекстного",
-  input:
-    "prompt, prompts, input, inputs, message, messages, conversation, chat, history, sequence, " +
-    "sequences, seq, text, eingabe, unterhaltung, nachricht, entrée, invite, entrada, conversación, " +
-    "conversa, mensaje, mensajes, mensagem, texto, запрос, сообщение, сообщения, промпт",
+  context: "context, window, out of context, context length error",
+  input: "prompt, input, message, conversation, chat, history, sequence, seq, text",
   request: "request",
-  tokens: "token, tokens, input ids, tok, jetons, fichas, токен, токенов, токены",
-  length: "length, len, size, lengths, characters, chars, longueur, länge, longitud, tamaño",
+  tokens: "token, input ids",
+  length: "length, size, characters",
   cap:
-    "outputcap, num predict, n predict, output, outputs, completion, completions, generate, " +
-    "generated, generates, generation, maximum tokens you, maximum tokens value, reply, answer",
+    "outputcap, num predict, n predict, output, completion, generate, generation, maximum tokens you, reply, " +
+    "answer",
   over:
-    "exceed, exceeds, exceeded, exceeding, surpass, surpasses, surpassed, surpassing, overflow, " +
-    "overflows, overflowed, overflowing, oversized, over, above, beyond, outgrown, outgrows, " +
-    "too long, too large, too big, too much, too lengthy, too high, overlong, longer than, " +
-    "larger than, greater than, bigger than, higher than, more than, more tokens than, not hold, cannot hold, cannot handle, grown beyond, " +
-    "überschreitet, überschritten, übersteigt, zu lang, zu groß, dépasse, dépassée, dépassé, " +
-    "trop long, trop longue, supera, superado, excede, excedido, excedió, demasiado largo, " +
-    "demasiado larga, muito longo, muito longa, troppo lungo, troppo lunga, превышает, превышен, " +
-    "превышена, превышено, слишком длинный, слишком длинное, слишком большой, shorter, shorten, " +
-    "reduce the length, reduce your prompt, reduce the prompt, reduce your input, reduce the input",
-  tooMany: "too many, too frequent, slow down, zu viele, trop de, demasiados",
+    "exceed, surpass, overflow, over, above, beyond, too long, too large, too big, too much, overlong, oversized, " +
+    "longer than, larger than, greater than, bigger than, higher than, more than, more tokens than, not hold, " +
+    "cannot hold, shorter, shorten, reduce the length",
+  tooMany: "too many, too frequent",
   reached:
-    "reached, out of context, context length error, context size error, context window error, hit, " +
-    "full, at capacity, too little, voll, plein, pleine, lleno, llena, pieno, cheio, переполнен, exhausted, run out, ran out, not enough, no room, insufficient, used up, no space, " +
-    "out of range, outof",
+    "reached, out of context, context length error, hit, full, exhausted, run out, not enough, no room, outof",
   limit:
-    "maximum, max, limit, limits, limited, allowed, allowable, allows, permitted, permits, supports, " +
-    "supported, accepts, accepted, handle, handles, takes, at most, up to, no more than, less than, " +
-    "fewer than, shorter than, smaller than, or fewer, or less, only, must be under, capacity, " +
-    "between, range, bound, maximal, höchstens, maximale, maximum de, máximo, máxima, límite, " +
-    "limite, максимальную, максимум, лимит, available",
-  least: "minimum, min, at least, too small, too short",
-  bytes: "byte, bytes, kb, mb, gb, kib, mib, megabytes, kilobytes, body, payload, entity",
-  media:
-    "image, images, attachment, attachments, document, documents, file, files, pdf, audio, video, " +
-    "picture, pictures",
+    "maximum, max, limit, allow, support, accept, at most, up to, no more than, less than, shorter than, " +
+    "smaller than, only, between, range, bound",
+  bytes: "byte, kb, mb, gb, kib, mib, megabytes, body, payload, entity",
+  media: "image, document, file, attachment, pdf, audio, video",
   field:
-    "name, names, title, description, descriptions, metadata, field, fields, string, array, " +
-    "property, properties, schema, id, ids, identifier, url, uri, header, headers, stop, " +
-    "temperature, top p, top k, top logprobs, logit bias, penalty, seed, cache control, cache key, " +
-    "batch, parts, number of tools, number of functions, number of messages, number of images, " +
-    "number of items, too many tools, too many messages, too many images, tool count, message count, " +
-    "pixel, pixels, dimension, dimensions, page, pages, depth, nesting, grammar, states, level, " +
-    "budget tokens, effort, session, sessions, retries, steps, calls, recursion, role, roles, keys, " +
-    "value, thinking, reasoning tokens, reasoning budget, character limit, choices",
+    "name, title, description, field, string, schema, id, ids, url, stop, temperature, top logprobs, logit bias, " +
+    "penalty, seed, cache control, cache key, batch, number of tools, number of functions, number of messages, " +
+    "number of items, too many tools, too many messages, dimensions, pages, grammar, effort, retries, " +
+    "steps, recursion, role, keys, value, thinking, reasoning tokens",
   rate:
-    "rate, throttling, throttled, throttle, tpm, rpm, tpd, concurrency, concurrent, quota, quotas, " +
-    "daily, hourly, per day, per hour, per minute, usage limit, usage limits, request limit, " +
-    "request limits, number of requests, message limit, message limits, message cap, per min, " +
-    "per second, per sec, a minute, tokens min, last minute, slow down, traffic, queue, queued, " +
-    "too frequent, cooldown",
-  billing:
-    "billing, credit, credits, balance, payment, subscription, upgrade, spending, spend, afford, " +
-    "monthly, per month, this month, trial, free tier, account, allowance, paid, purchase, plan, " +
-    "recharge, token budget, funds",
-  time:
-    "deadline, timeout, timeouts, timed out, time out, time limit, took, lifetime, age, cancelled, " +
-    "canceled",
-  duration: "seconds, minute, minutes, hour, hours, day, days, week, weekly",
-  access:
-    "authentication, authorization, auth, jwt, bearer, credential, credentials, api key, api keys, " +
-    "access token, csrf, issued, session token, refresh token, expired, permission, forbidden",
-  policy:
-    "policy, policies, flagged, filtered, filter, safety, severity, violates, violating, violation, " +
-    "moderation, harmful, blocked, sensitive, prohibited",
-  syntax:
-    "parse, parsing, json, malformed, unexpected, syntax, deserialize, alternate, alternating, " +
-    "memory, signature",
+    "rate, throttle, tpm, tpd, concurrency, concurrent, quota, hourly, per day, per hour, per minute, per min, " +
+    "per second, hour, usage limit, request limit, number of requests, message limit, message cap, traffic, queue, too frequent",
+  account:
+    "access token, session token, csrf, issued, expired, billing, credits, balance, subscription, upgrade, spend, per month, " +
+    "this month, trial, free tier, plan, recharge, token budget, funds, policy, flagged, filter, safety, sensitive, " +
+    "prohibited",
+  process:
+    "deadline, time out, timed out, timeout, time limit, took, lifetime, seconds, minute, json, malformed",
   cause:
-    "unsupported, not supported, not accepted, unknown, unrecognized, unrecognised, missing, " +
-    "required, requires, not found, not exist, not allowed, not available, disabled, deprecated, " +
-    "expected, must, should, unavailable, not permitted, not enabled, duplicate, empty, overloaded, " +
-    "model not, integer, boolean, does not exist, no such, tool, tools, function, functions, " +
-    "tool result, tool results, tool use, tool calls, tool call",
+    "unsupported, not supported, unknown, unrecognized, missing, requires, not found, not allowed, not available, " +
+    "expected, must, not enabled, empty, functions, tool call",
 };
 
-/** Languages without spaces between words, and what the parts of their sentences stand for. */
+/** Chinese, Japanese and Korean have no spaces between words: their parts of a sentence become English words. */
 const UNSPACED: readonly [RegExp, string][] = [
   [/上下文|コンテキスト|컨텍스트|문맥/g, " context "],
   [/请求体|消息体|リクエスト本文/g, " body "],
@@ -142,42 +98,41 @@ const UNSPACED: readonly [RegExp, string][] = [
   [/名称|名字|标题|描述|参数|字段|大小/g, " field "],
 ];
 
-/** `max_tokens` in each of its spellings; "max tokens" in two words is any limit. */
+/** Spellings of the field `max_tokens`. "max tokens" in two words is any limit. */
 const CAP_NAME = /max[_-]?(?:completion|output|new|gen|generation)?[_-]?tokens(?![a-z])/g;
 
+/** A number and the words around it, the nearest first. */
 export interface NumberToken {
   value: number;
-  /** The words in front of it and behind it, nearest first. */
   before: readonly string[];
   after: readonly string[];
 }
 
-/** A sentence, or a whole message, in concepts. */
+/** A sentence or a whole message. */
 export interface Statement {
   words: readonly string[];
   concepts: ReadonlySet<Concept>;
-  /** Behind which words "a > b" or "a / b" stands. */
+  /** "a > b" or "a / b" after these words. */
   isComparison: boolean;
-  /** A cap below nothing: what a server computes that has nothing left. */
+  /** A negative cap: the server computed that no room is left. */
   hasNegative: boolean;
-  /** `messages[2].name`: a place inside the request. */
+  /** A place inside the request: `messages[2].name`. */
   hasPath: boolean;
   numbers: readonly NumberToken[];
 }
 
-/** Words for fitting. With a denial they say "too large": "no longer fits", "passt nicht mehr", "ne tient plus". */
-const FITS =
-  /^(?:fit|fits|fitted|fitting|passt|passen|passte|fassen|tient|tiennent|contenir|cabe|caben|cabem|contener|conter|entra|entrano|contenere|помещается|помещаются|умещается|влезает|вместить)$/;
-const DENIES =
-  /^(?:not|no|never|cannot|\p{L}+nt|unable|impossible|fail|fails|failed|stopped|nicht|kein|keine|ne|non|não|nao|не)$/u;
-/** "not going to fit", "no longer fits", "passt nicht": a denial stands this near. */
-const DENIAL_BEFORE = 4;
-const DENIAL_AFTER = 2;
+const FITS = /^fit(?:s|ted|ting)?$/;
+const DENIES = /^(?:not|no|never|cannot|\p{L}+nt|unable|impossible|fail|fails|failed|stopped)$/u;
+/** Distance in words between a denial and "fit": "not going to fit", "fits no". */
+const MAX_WORDS_BEFORE_FIT = 4;
+const MAX_WORDS_AFTER_FIT = 2;
 
-/** Smaller is the number of something else. */
+/** A smaller number does not count tokens. */
 export const MIN_TOKENS = 256;
-const MAX_WORDS = 3;
-/** The sentences of a text. Each step is one pass: a megabyte of anything takes as long as its length says. */
+const MAX_PHRASE_WORDS = 3;
+const ENDING = /(?<=\p{L}{4})(?:ing|(?<!e)ed|es|e|(?<!s)s)$/u;
+
+/** Splits a text into sentences. Runs in linear time: a server may send a megabyte. */
 export function statementsOf(text: string): Statement[] {
   return normalised(text)
     .split(/[.;!?](?=\s|$)|\n/)
@@ -188,7 +143,6 @@ export function statementsOf(text: string): Statement[] {
 function normalised(text: string): string {
   let plain = text
     .normalize("NFKC")
-    .replaceAll(/\b([cdjlmnst]|qu)['’](?=\p{L})/giu, "$1 ")
     .replaceAll(/[`'"‘’“”]/g, "")
     .replaceAll(/([a-z])([A-Z])/g, "$1_$2")
     .toLowerCase();
@@ -212,7 +166,7 @@ function statementOf(sentence: string): Statement {
       const value = numberOf(digits) * (thousands ? 1_000 : 1);
       found.push({ value, at: words.length });
       words.push(value < MIN_TOKENS ? "#few" : "#");
-      // A name with digits in it is a model's or a request's: what it is made of says nothing.
+      // A name with digits belongs to a model or a request. Its parts mean nothing.
     } else if (/\p{N}/u.test(token)) words.push("#name");
     else words.push(...token.split("_").filter((word) => word !== ""));
   }
@@ -239,12 +193,13 @@ function numberOf(digits: string): number {
   return Number(isGrouped ? digits.replaceAll(/\D/g, "") : digits);
 }
 
-/** Of phrases that begin with the same word the longest counts: "no more than" is a limit, "more than" an excess. */
+/** The longest phrase counts: "no more than" is a limit, "more than" exceeds one. */
 function conceptsOf(words: readonly string[]): Set<Concept> {
   const concepts = new Set<Concept>();
-  for (let at = 0; at < words.length; ) {
-    const { count, found } = phraseAt(words, at);
-    const isNone = found.includes("over") && (isLeast(words, at) || isFew(words, at + count));
+  const stems = words.map(stemOf);
+  for (let at = 0; at < stems.length; ) {
+    const { count, found } = phraseAt(stems, at);
+    const isNone = found.has("over") && (isMinimum(words, at) || isFew(words, at + count));
     if (!isNone) for (const concept of found) concepts.add(concept);
     at += count;
   }
@@ -254,48 +209,51 @@ function conceptsOf(words: readonly string[]): Set<Concept> {
 
 /** Names, formats and permissions have something else to fit. */
 function isUnfit(words: readonly string[], concepts: ReadonlySet<Concept>): boolean {
-  if (["field", "syntax", "access"].some((concept) => concepts.has(concept as Concept))) return false;
-  const isSized = concepts.has("context") || concepts.has("tokens");
-  // "Passt nicht zu" says that two things do not suit each other.
-  return words.some((word, at) => FITS.test(word) && (isSized || /^fit/.test(word)) && isDenied(words, at));
+  if (concepts.has("field") || concepts.has("account") || concepts.has("process")) return false;
+  return words.some((word, at) => FITS.test(word) && isDenied(words, at));
 }
 
 function isDenied(words: readonly string[], at: number): boolean {
   return words
-    .slice(Math.max(0, at - DENIAL_BEFORE), at + 1 + DENIAL_AFTER)
+    .slice(Math.max(0, at - MAX_WORDS_BEFORE_FIT), at + 1 + MAX_WORDS_AFTER_FIT)
     .some((word) => DENIES.test(word));
 }
 
-let phrases: ReadonlyMap<string, readonly Concept[]> | undefined;
+let phrases: Map<string, Set<Concept>> | undefined;
 
-/** Most sessions never see a refusal: the words are taken apart when the first one comes. */
-function conceptsByPhrase(): ReadonlyMap<string, readonly Concept[]> {
+/** The vocabulary by phrase. Made at the first refusal: most sessions never see one. */
+export function conceptsByPhrase(): Map<string, Set<Concept>> {
   if (phrases !== undefined) return phrases;
-  const made = new Map<string, Concept[]>();
+  phrases = new Map();
   for (const [concept, words] of Object.entries(VOCABULARY) as [Concept, string][])
-    for (const phrase of words.split(", ")) made.set(phrase, [...(made.get(phrase) ?? []), concept]);
-  phrases = made;
-  return made;
+    for (const phrase of words.split(", ")) {
+      const stems = phrase.split(" ").map(stemOf).join(" ");
+      phrases.set(stems, (phrases.get(stems) ?? new Set()).add(concept));
+    }
+  return phrases;
 }
 
-function phraseAt(words: readonly string[], at: number): { count: number; found: readonly Concept[] } {
-  for (let count = MAX_WORDS; count > 0; count -= 1) {
-    const found = conceptsByPhrase().get(words.slice(at, at + count).join(" "));
-    if (found !== undefined && at + count <= words.length) return { count, found };
+function stemOf(word: string): string {
+  return word.replace(ENDING, "");
+}
+
+const NO_CONCEPTS: ReadonlySet<Concept> = new Set();
+
+function phraseAt(stems: readonly string[], at: number): { count: number; found: ReadonlySet<Concept> } {
+  for (let count = Math.min(MAX_PHRASE_WORDS, stems.length - at); count > 0; count -= 1) {
+    const found = conceptsByPhrase().get(stems.slice(at, at + count).join(" "));
+    if (found !== undefined) return { count, found };
   }
-  return { count: 1, found: [] };
+  return { count: 1, found: NO_CONCEPTS };
 }
 
-/** "More than 10 keys": so few are no tokens. */
+/** "More than 10 keys": so small a number does not count tokens. */
 function isFew(words: readonly string[], at: number): boolean {
   return /^(?:#few|one|two)$/.test(words[at] ?? "") && !/^[kmg]i?b|^bytes/.test(words[at + 1] ?? "");
 }
 
-/** "Must be greater than" names the least, not the most. */
-function isLeast(words: readonly string[], at: number): boolean {
-  return (
-    words[at + 1] === "than" &&
-    words.slice(Math.max(0, at - 3), at).some((word) => /^(?:must|should)$/.test(word)) &&
-    !words.slice(Math.max(0, at - 3), at).some((word) => /^(?:not|no)$/.test(word))
-  );
+/** "Must be greater than" names a minimum. */
+function isMinimum(words: readonly string[], at: number): boolean {
+  const before = words.slice(Math.max(0, at - 3), at).join(" ");
+  return words[at + 1] === "than" && /\b(?:must|should)\b/.test(before) && !/\bnot?\b/.test(before);
 }

@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
-import { classifyFailure } from "../../src/failure/classify-failure.ts";
+import { classifyFailure, type RefusedRequest } from "../../src/failure/classify.ts";
 import type { FailureKind, ModelFailure } from "../../src/failure/failure.ts";
 import { refusal } from "../../src/openai/openai-wire.ts";
 import { jsonOrText } from "../../src/wire.ts";
 
-/** What a refusal of the corpus is. */
+/** The kind of a refusal in the corpus. */
 export type Section = "input" | "cap" | "bytes" | "rate" | "billing" | "damaged" | "other";
 
-/** The outcomes that serve a user; the first is the best. */
+/** Outcomes that serve a user, the best first. */
 const RIGHT: Record<Section, readonly FailureKind[]> = {
   input: ["inputTooLong"],
   cap: ["outputCapTooLarge"],
@@ -26,7 +26,7 @@ export interface Refusal {
   inputTokens?: number;
 }
 
-/** The refusals of a file beside this one; its form stands in its first lines. */
+/** Reads a file of this folder. Its first lines describe the format. */
 export function readRefusals(name: string): Refusal[] {
   const found: Refusal[] = [];
   let section: Section | undefined;
@@ -46,29 +46,29 @@ export function readRefusals(name: string): Refusal[] {
   return found;
 }
 
-export function classifiedRefusal({ status, body }: Refusal): ModelFailure {
+export function classifiedRefusal({ status, body }: Refusal, request?: RefusedRequest): ModelFailure {
   return classifyFailure({
     error: refusal({ status, body: jsonOrText(body) }),
     provider: "any",
     modelId: "m",
+    ...(request && { request }),
   });
 }
 
 export interface Figures {
-  /** Of what is taken for an overflow of the input, the part that is one. */
+  /** Share of overflows among the refusals taken for one. */
   precision: number;
-  /** Of the overflows of the input, the part that is taken for one. */
+  /** Share of overflows that are found. */
   recall: number;
-  /** Of the other refusals, the part that gets an outcome of its own. */
+  /** Share of the other refusals with a right outcome. */
   otherRight: number;
-  /** Of the numbers that the refusals tell, the part that is read; and how many are read that are wrong. */
+  /** Share of the numbers that are read, and the count of wrong ones. */
   numbersRead: number;
   wrongNumbers: number;
-  /** Each refusal that is taken for what it is not. */
+  /** A line for each wrong outcome and number. */
   wrong: string[];
 }
 
-/** How well overflows are told from everything else. */
 export function figuresOf(refusals: readonly Refusal[], isOverflow: (refusal: Refusal) => boolean) {
   const taken = refusals.filter(isOverflow);
   const overflows = refusals.filter(({ section }) => section === "input");

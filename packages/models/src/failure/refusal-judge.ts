@@ -1,41 +1,40 @@
-import type { RowNumber } from "./overflow-rows.ts";
+import type { RowNumber, RowOutcome } from "./refusal-rows.ts";
 import { type Concept, MIN_TOKENS, type NumberToken, type Statement, statementsOf } from "./refusal-words.ts";
 
-/** What a refusal means, where no row of the table knows its words. */
-interface Judgement {
-  /** `request`: too large, in tokens or in bytes. `named`: some other cause. `unnamed`: the text says that it is refused, and not why. */
-  outcome: "input" | "inputOrCap" | "request" | "cap" | "bytes" | "rateLimit" | "named" | "unnamed";
+/** The meaning of a refusal's words. */
+export interface Reading {
+  /**
+   * `request`: too large, in tokens or in bytes. `named`: the text names another cause. `unnamed`: the text names no
+   * cause.
+   */
+  outcome: RowOutcome | "request" | "named" | "unnamed";
   numbers: Partial<Record<RowNumber, number>>;
 }
 
-/** The limit of a single request: neither how often one may ask, nor who may, nor what may be said. */
-const OTHER_MATTERS: readonly Concept[] = ["time", "access", "policy", "syntax"];
-/** Larger is an id. */
+/** A larger number is an id. */
 const MAX_TOKENS = 100_000_000;
 
 /**
- * Judges by meaning: a subject (context, prompt, tokens) in relation to a bound (exceeds, too long, at most), where nothing
- * else is spoken of that has bounds of its own. Sentence by sentence first, for the next one may be advice; then as a
- * whole, for "Limit: 32768. Requested: 41002." is a relation too. Linear in the length of the text.
+ * Reads a refusal by meaning: a subject (context, prompt, tokens) exceeds a limit, and the text names nothing else that
+ * has limits of its own. Reads each sentence alone, because the next one may be advice, and then the whole text
+ * ("Limit: 32768. Requested: 41002."). Runs in linear time.
  */
-export function judgeRefusal(text: string): Judgement {
+export function judgeRefusal(text: string): Reading {
   const statements = statementsOf(text);
   const whole = joined(statements);
-  if (isRate(whole)) return { outcome: isBounded(whole) ? "rateLimit" : "named", numbers: {} };
-  const vetoes: Concept[] = ["billing", ...OTHER_MATTERS];
-  const isVetoed = has(whole, ...vetoes) && !isOfContext(whole);
-  const all = [...statements, whole];
-  const bounded = isVetoed ? undefined : all.find((statement) => isMeaning(meaningOf(statement)));
+  if (has(whole, "rate")) return { outcome: isBounded(whole) ? "rateLimit" : "named", numbers: {} };
+  const isVetoed = has(whole, "account", "process") && !isOfContext(whole);
+  const bounded = isVetoed ? undefined : [...statements, whole].find((each) => isMeaning(meaningOf(each)));
   if (bounded !== undefined) return judgementOf(bounded, whole);
   if (!isVetoed && isOfBytes(whole)) return { outcome: "bytes", numbers: {} };
   return { outcome: namesCause(whole) ? "named" : "unnamed", numbers: {} };
 }
 
-function judgementOf(bounded: Statement, whole: Statement): Judgement {
+function judgementOf(bounded: Statement, whole: Statement): Reading {
   const isOfCap = has(whole, "cap") && !whole.hasNegative && !has(bounded, "input", "context");
   const outcome = isOfCap ? "cap" : (meaningOf(bounded) ?? "named");
   if (outcome === "cap") return { outcome, numbers: capNumbers(whole) };
-  if (outcome !== "input" && outcome !== "inputOrCap") return { outcome, numbers: {} };
+  if (outcome === "named") return { outcome, numbers: {} };
   if (!has(whole, "context", "input", "tokens")) return { outcome: "request", numbers: {} };
   const own = numbersOf(bounded, outcome);
   const all = numbersOf(whole, outcome);
@@ -61,29 +60,23 @@ function joined(statements: readonly Statement[]): Statement {
   };
 }
 
-/** So many tokens in a stretch of time are a rate, whatever it is called; a window of hours is none of a model. */
-function isRate(statement: Statement): boolean {
-  return has(statement, "rate") || (has(statement, "tokens", "context") && has(statement, "duration"));
-}
-
 function isBounded(statement: Statement): boolean {
   return has(statement, "over", "tooMany", "reached", "limit") || statement.isComparison;
 }
 
-/** What one statement says of a bound; undefined where it says nothing of any. */
 function meaningOf(statement: Statement): "input" | "inputOrCap" | "cap" | "named" | undefined {
   if (has(statement, "cap")) return capMeaning(statement);
   if (!isTooLong(statement)) return undefined;
   return isOfOther(statement) ? "named" : "input";
 }
 
-/** True for the reason of an ended answer that names the limit of the input: `context_length_exceeded`, `max_prompt_tokens`. */
+/** True if the reason for an answer's end names the limit of the input: `context_length_exceeded`, `max_prompt_tokens`. */
 export function namesFullContext(reason: string): boolean {
   return statementsOf(reason).some(
     (statement) =>
       has(statement, "context", "input") &&
       has(statement, "over", "reached", "limit", "length") &&
-      !has(statement, "cap", "policy", "media"),
+      !has(statement, "cap", "account", "media"),
   );
 }
 
@@ -98,8 +91,7 @@ const BLAMES_THE_SERVER =
  * inside an answer, after the server had accepted the request.
  */
 export function isPassing(text: string, isInStream: boolean): boolean {
-  const whole = joined(statementsOf(text));
-  if (has(whole, "access", "policy", "billing") || BLAMES_THE_REQUEST.test(text)) return false;
+  if (has(joined(statementsOf(text)), "account") || BLAMES_THE_REQUEST.test(text)) return false;
   return BLAMES_THE_SERVER.test(text) || isInStream;
 }
 
@@ -111,7 +103,7 @@ function isOfBytes(statement: Statement): boolean {
   );
 }
 
-/** Where the answer's limit is named beside the input, both together are too long. */
+/** If a text names the answer's limit beside the input, both together are too long. */
 function capMeaning(statement: Statement): "input" | "cap" | "inputOrCap" | undefined {
   if (statement.hasNegative) return "input";
   const isInputToo = has(statement, "input", "request") && has(statement, "context", "tokens", "length");
@@ -124,43 +116,39 @@ function isTooLong(statement: Statement): boolean {
   const { numbers } = statement;
   const isMore = has(statement, "over") || statement.isComparison;
   const isCounted = has(statement, "tokens", "length");
+  const isLimited = has(statement, "limit");
   const counts = countsOf(numbers);
-  const hasNumber = counts.length > 0;
-  const isTwoCounts = isCounted && counts.length > 1 && !has(statement, "least");
-  if (has(statement, "context")) {
-    const isLimited = has(statement, "limit") && isCounted && hasNumber;
-    return isMore || isTwoCounts || isLimited || has(statement, "reached");
-  }
-  if (has(statement, "bytes") && !has(statement, "tokens")) return false;
-  if (has(statement, "tokens"))
+  const isTwoCounts = isCounted && counts.length > 1;
+  if (has(statement, "context"))
     return (
-      isMore ||
-      isTwoCounts ||
-      has(statement, "tooMany") ||
-      (has(statement, "limit") && (hasNumber || has(statement, "reached")))
+      isMore || isTwoCounts || (isLimited && isCounted && counts.length > 0) || has(statement, "reached")
     );
+  if (has(statement, "bytes") && !has(statement, "tokens")) return false;
+  const isAtLimit = (hasNumber: boolean) => isLimited && (hasNumber || has(statement, "reached"));
+  if (has(statement, "tokens"))
+    return isMore || isTwoCounts || has(statement, "tooMany") || isAtLimit(counts.length > 0);
   if (!has(statement, "input", "request")) return false;
-  const hasAnyNumber = numbers.some(({ value }) => value >= MIN_TOKENS);
-  return isMore || (isCounted && has(statement, "limit") && (hasAnyNumber || has(statement, "reached")));
+  return isMore || (isCounted && isAtLimit(numbers.some(({ value }) => value >= MIN_TOKENS)));
 }
 
-/** A name, a title, a picture: things with bounds of their own. What is counted in tokens is the context after all. */
+/** Names, titles and pictures have limits of their own. Counted in tokens, they are a part of the context. */
 function isOfOther(statement: Statement): boolean {
   if (isOfContext(statement)) return false;
   if (has(statement, "field") || statement.hasPath) return true;
   return has(statement, "media") && !(has(statement, "tokens") && has(statement, "input", "request"));
 }
 
+/** A "context deadline exceeded" is about time. */
 function isOfContext(statement: Statement): boolean {
   return (
     has(statement, "context") &&
-    !has(statement, "time") &&
+    !has(statement, "process") &&
     (has(statement, "over", "reached") || statement.isComparison)
   );
 }
 
 function namesCause(whole: Statement): boolean {
-  return whole.hasPath || has(whole, "cause", "field", "media", "billing", "cap", "rate", ...OTHER_MATTERS);
+  return whole.hasPath || has(whole, "cause", "field", "media", "cap", "rate", "account", "process");
 }
 
 const NOT_COUNTED = /^(?:code|status|error|http|line|column|position|index|id)$/;
@@ -179,14 +167,14 @@ function isStatus({ value, before }: NumberToken): boolean {
   return before.every((word) => word === "#") && value >= 400 && value < 600;
 }
 
-/** Each count once, the smallest first. */
+/** Distinct counts, the smallest first. */
 function countsOf(numbers: readonly NumberToken[]): NumberToken[] {
   const counts = new Map(numbers.filter(isTokenCount).map((number) => [number.value, number]));
   return [...counts.values()].toSorted((a, b) => a.value - b.value);
 }
 
-/** What was sent is more than the window: of two counts the larger is the input. Of one, the words around it tell. */
-function numbersOf({ numbers }: Statement, outcome: "input" | "inputOrCap"): Judgement["numbers"] {
+/** The larger of two counts is the input. The words around a single count tell if it is the window. */
+function numbersOf({ numbers }: Statement, outcome: "input" | "inputOrCap"): Reading["numbers"] {
   const [first, second, ...more] = countsOf(numbers);
   if (first === undefined || more.length > 0) return {};
   if (second !== undefined)
@@ -197,19 +185,19 @@ function numbersOf({ numbers }: Statement, outcome: "input" | "inputOrCap"): Jud
   return isBound(first) ? { window: first.value } : {};
 }
 
-/** The limit is less than what was asked for; where there is only one number, the words around it decide. */
-function capNumbers({ numbers }: Statement): Judgement["numbers"] {
-  const [least, ...more] = countsOf(numbers);
-  const isLimit = least !== undefined && (more.length > 0 || isBound(least));
-  return isLimit ? { outputLimit: least.value } : {};
+/** The smaller of two counts is the limit. The words around a single count tell if it is one. */
+function capNumbers({ numbers }: Statement): Reading["numbers"] {
+  const [smallest, ...more] = countsOf(numbers);
+  const isLimit = smallest !== undefined && (more.length > 0 || isBound(smallest));
+  return isLimit ? { outputLimit: smallest.value } : {};
 }
 
 const BOUND =
-  /^(?:max|maximum|limit|window|context|ctx|most|only|than|beyond|above|exceeds?|exceeded|exceeding|not|within|up|supports?|supported|allowed|allows|accepts|takes|permitted|kontexts?|kontextfensters?|contexte|contexto|contesto|контекста?)$/;
+  /^(?:max|maximum|limit|window|context|ctx|most|only|than|beyond|above|exceeds?|exceeded|exceeding|not|within|up|supports?|supported|allowed|allows|accepts|takes|permitted)$/;
 
-/** Right before a number, these make it a bound whatever is said behind it. */
+/** One of these right before a number makes it a limit. */
 const BOUND_BEFORE = /^(?:max|maximum|limit|most|only|than|beyond|above|exceeds?|exceeding|up)$/;
-/** What is said of a number that is itself too large: "N tokens exceed …", "N is longer than …", "N do not fit". */
+/** Follows a number that is itself too large: "N tokens exceed …", "N is longer than …", "N do not fit". */
 const EXCEEDS =
   /^(?:tokens? )?(?:exceeds?|exceeding|surpass(?:es)?|overflows?|(?:(?:which|that) )?(?:is|are|was|were) (?:above|over|beyond|too|\w+er|more)|(?:do|does|did|can|could|will) ?not|(?:cannot|cant|dont|doesnt|didnt|wont))\b/;
 
@@ -217,10 +205,10 @@ const EXCEEDS =
 function isBound({ before, after }: NumberToken): boolean {
   if (/^(?:by|exceeded|exception|has|have|had|contains?|got|given|received|sent)$/.test(before[0] ?? ""))
     return false;
-  const behind = after.slice(0, 3).some((word) => BOUND.test(word));
+  const isFollowed = after.slice(0, 3).some((word) => BOUND.test(word));
   const [nearest] = before.slice(0, 5).filter((word) => BOUND.test(word) || /^your?$/.test(word));
   if (/^your?$/.test(nearest ?? "")) return false;
   if (before.slice(0, 3).some((word) => BOUND_BEFORE.test(word)) && before[0] !== "with") return true;
   if (EXCEEDS.test(after.join(" ")) || /^(?:input|prompt)$/.test(after[0] ?? "")) return false;
-  return behind || (nearest !== undefined && before[0] !== "with");
+  return isFollowed || (nearest !== undefined && before[0] !== "with");
 }

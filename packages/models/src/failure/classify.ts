@@ -1,23 +1,23 @@
 import { BonsaiError, redactSecrets, shortened, textHead } from "@bonsai-agent/messages";
 import { type CatalogueModel, isLoopback, shownAddress } from "../model.ts";
+import type { RequestSize } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
 import { type ErrorTexts, errorTexts } from "./error-texts.ts";
 import { type FailureKind, type ModelFailure, sentence } from "./failure.ts";
-import { isPassing, judgeRefusal } from "./judge-refusal.ts";
-import { matchRow, type RowNumber, type RowOutcome } from "./overflow-rows.ts";
+import { isPassing, judgeRefusal, type Reading } from "./refusal-judge.ts";
+import { matchRow } from "./refusal-rows.ts";
 
 interface RequestFailureOptions {
-  /** Whatever was thrown. */
   error: unknown;
   model: CatalogueModel;
   apiKey: string | undefined;
-  asked: AskedTokens | undefined;
+  request: RefusedRequest | undefined;
   bodyless429IsOverflow: boolean;
 }
 
-/** What went wrong with a request, whoever threw what. Never throws. */
+/** Turns any thrown value into the failure of a request. Never throws. */
 export function requestFailure(options: RequestFailureOptions): ModelFailure {
-  const { error, model, apiKey, asked, bodyless429IsOverflow } = options;
+  const { error, model, apiKey, request, bodyless429IsOverflow } = options;
   const { provider, id: modelId } = model;
   if (BonsaiError.is(error)) {
     const { message, hint, code } = error;
@@ -29,13 +29,13 @@ export function requestFailure(options: RequestFailureOptions): ModelFailure {
     modelId,
     bodyless429IsOverflow,
     apiKey,
-    ...(asked === undefined ? {} : { asked }),
+    ...(request === undefined ? {} : { request }),
   });
   const unreachable = isRefusedConnection(error) ? unreachableMessage(model) : undefined;
   return unreachable === undefined ? failure : { ...failure, message: unreachable };
 }
 
-/** A provider of somebody else's may throw anything; where it looks like a refusal it is read like one. */
+/** An extension's provider may throw anything. */
 function foreign(error: unknown): ProviderError {
   return new ProviderError({
     kind: "refused",
@@ -63,12 +63,11 @@ function fieldOf(error: unknown, name: string): unknown {
   try {
     return (error as Record<string, unknown>)[name];
   } catch {
-    // A getter that throws has nothing to tell.
     return undefined;
   }
 }
 
-/** Looks along the causes, and into the two addresses that `localhost` is. */
+/** Searches the causes, and the errors of both addresses of `localhost`. */
 function isRefusedConnection(error: unknown, depth = 0): boolean {
   if (depth > 8) return false;
   if (fieldOf(error, "code") === "ECONNREFUSED") return true;
@@ -83,53 +82,48 @@ function unreachableMessage(model: CatalogueModel): string {
   return `No server for ${provider} answers at ${shownAddress(baseUrl)}. ${remedy}`;
 }
 
-/** What the refused request asked for, as the client knows it. */
-export interface AskedTokens {
-  /** The output cap that was sent. */
-  maxOutputTokens: number;
-  /** The client's own estimate of the input. */
-  inputTokens: number;
-  /** The window that the client believed in; absent where unknown. */
+/** The size of a refused request. */
+export interface RefusedRequest extends RequestSize {
+  /** The window of the model. Default: unknown. */
   windowTokens?: number | undefined;
-  /** The caller's own count of the context, where it knows better than the estimate. */
+  /** The caller's count of the context, if it is better than the estimate. */
   contextTokens?: number | undefined;
-  /** False where the request was text alone. Default true: nobody knows. */
+  /** False if the request contained only text. Default: true. */
   hasMedia?: boolean | undefined;
 }
 
-/** A refusal, and what is known of its request. */
+/** A refusal and its request. */
 export interface ClassifyOptions {
-  /** As the provider threw it. */
   error: ProviderError;
-  /** The name before the slash in `provider/id`; some words hold for one provider alone. */
+  /** The name before the slash in `provider/id`. Some words apply to one provider only. */
   provider: string;
-  /** The id behind it. */
+  /** The id after the slash. */
   modelId: string;
-  /** Take a 429 without a body for an overflow. Default false. */
+  /** Classify a 429 without a body as an overflow. Default: false. */
   bodyless429IsOverflow?: boolean;
-  /** Tells an output cap that is too large from an input that is, where the message leaves it open. */
-  asked?: AskedTokens;
-  /** Blotted out of the message wherever it stands. */
+  /** Tells an output cap that is too large from an input that is, if the message leaves it open. */
+  request?: RefusedRequest;
+  /** Redacted in the message. */
   apiKey?: string | undefined;
 }
 
 const MAX_MESSAGE_CHARS = 2_000;
-/** An estimate can be a third too low: an input that fits even then is not what was too long. */
+/** An estimate can be a third too low. */
 const ESTIMATE_FACTOR = 1.5;
-/** Waiting does not fill an account. */
+/** A retry does not help. */
 const BILLING = /insufficient[_ ]quota|billing|credit balance|out of credits|payment/i;
 
-/** Sorts a provider's refusal into one of six outcomes, with the numbers that it tells. Never throws. */
+/** Classifies a provider's refusal and reads its numbers. Never throws. */
 export function classifyFailure(options: ClassifyOptions): ModelFailure {
   const { error, provider, modelId, apiKey } = options;
   const texts = errorTexts(error);
   const reading = error.kind === "refused" ? readingOf(options, texts) : NOTHING_READ;
-  const tokens = reportedTokens(reading, texts, options.asked);
+  const tokens = reportedTokens(reading, texts, options.request);
   const kind = kindOf(options, { texts, reading, tokens });
-  const isPresumed = kind !== "inputTooLong" && isOverflowBySize(options, { texts, reading, kind });
+  const isGuessed = kind !== "inputTooLong" && isOverflowBySize(options, { texts, reading, kind });
   return {
-    kind: isPresumed ? "inputTooLong" : kind,
-    ...(isPresumed && { presumed: true }),
+    kind: isGuessed ? "inputTooLong" : kind,
+    ...(isGuessed && { presumed: true }),
     message: withAdvice(shown(texts, apiKey), error.advice),
     provider,
     modelId,
@@ -143,34 +137,19 @@ export function classifyFailure(options: ClassifyOptions): ModelFailure {
   };
 }
 
-/** What the words of a refusal say: by the table where a row knows them, else by meaning. */
-interface Reading {
-  /** `named`: of something else. `unnamed`: of nothing. */
-  outcome: RowOutcome | "named" | "unnamed";
-  numbers: Partial<Record<RowNumber, number>>;
-}
-
 const NOTHING_READ: Reading = { outcome: "named", numbers: {} };
 
+/** The table first, then the meaning of the words. */
 function readingOf({ provider }: ClassifyOptions, texts: ErrorTexts): Reading {
-  const known = matchRow(texts.all, provider, false);
-  if (known !== undefined) return withNumbers({ outcome: known.row.outcome, numbers: known.numbers }, texts);
-  const judged = isJudged(texts) ? judgedReading(texts) : NOTHING_READ;
-  if (judged.outcome !== "named" && judged.outcome !== "unnamed") return judged;
-  const vague = matchRow(texts.all, provider, true);
-  const isOverruled = judged.outcome === "named" && vague?.row.outcome !== "bytes";
-  if (vague === undefined || isOverruled) return judged;
-  return withNumbers({ outcome: vague.row.outcome, numbers: vague.numbers }, texts);
+  const known = matchRow(texts.all, provider);
+  if (known !== undefined) return withNumbers(known, texts);
+  const { outcome, numbers } = isJudged(texts) ? judgeRefusal(texts.all) : NOTHING_READ;
+  const isTooLarge = /^\s*413\b/.test(texts.all) && ["request", "named", "unnamed"].includes(outcome);
+  if (isTooLarge) return { outcome: "bytes", numbers };
+  return { outcome: outcome === "request" ? "input" : outcome, numbers };
 }
 
-/** By HTTP, 413 speaks of bytes where the words leave it open. */
-function judgedReading({ all, status }: ErrorTexts): Reading {
-  const { outcome, numbers } = judgeRefusal(all);
-  if (outcome !== "request") return { outcome, numbers };
-  return { outcome: status === 413 ? "bytes" : "input", numbers };
-}
-
-/** A row without numbers knows the sentence; the numbers may stand in the next one. */
+/** The next sentence may contain the numbers. */
 function withNumbers(known: Reading, { all }: ErrorTexts): Reading {
   const isInput = known.outcome === "input" || known.outcome === "inputOrCap";
   if (!isInput || Object.keys(known.numbers).length > 0) return known;
@@ -178,7 +157,7 @@ function withNumbers(known: Reading, { all }: ErrorTexts): Reading {
   return judged.outcome === "input" ? { ...known, numbers: judged.numbers } : known;
 }
 
-/** Statuses that say by themselves what is wrong, whatever a key, a model or a header exceeds. */
+/** Statuses that name a cause by themselves. The words may speak of a key, a model or a header. */
 const SPEAKING_STATUSES: ReadonlySet<number> = new Set([
   401, 402, 403, 404, 405, 408, 409, 410, 414, 415, 429, 431, 499, 504,
 ]);
@@ -187,23 +166,23 @@ function isJudged({ status }: ErrorTexts): boolean {
   return status === undefined || !SPEAKING_STATUSES.has(status);
 }
 
-/** A context so near to its window is what a refusal without a reason is most likely about. */
+/** Share of the window. A refusal without a reason is most likely about a larger context. */
 const NEAR_THE_WINDOW = 0.8;
 const REFUSED_AS_IT_IS: ReadonlySet<number> = new Set([400, 413, 422]);
 
 /**
- * By circumstance: a refusal that names no cause, of a context near its window; and one for its bytes, of text alone,
- * where no picture can be left out. The caller's compaction is worth one try then.
+ * True for a refusal without a cause if the context is near its window, and for a refusal of a text-only request for its
+ * bytes. A compaction is worth one try then.
  */
 function isOverflowBySize(
-  { error, asked }: ClassifyOptions,
+  { error, request }: ClassifyOptions,
   { texts, reading, kind }: { texts: ErrorTexts; reading: Reading; kind: FailureKind },
 ): boolean {
-  if (error.kind !== "refused" || asked === undefined) return false;
-  if (kind === "bytesTooLarge") return asked.hasMedia === false;
+  if (error.kind !== "refused" || request === undefined) return false;
+  if (kind === "bytesTooLarge") return request.hasMedia === false;
   if (reading.outcome !== "unnamed" || !REFUSED_AS_IT_IS.has(texts.status ?? 0)) return false;
   if (texts.param !== undefined && !/^(?:messages|input|prompt|contents)$/.test(texts.param)) return false;
-  const { inputTokens, contextTokens = 0, windowTokens = 0 } = asked;
+  const { inputTokens, contextTokens = 0, windowTokens = 0 } = request;
   return windowTokens > 0 && Math.max(inputTokens, contextTokens) > windowTokens * NEAR_THE_WINDOW;
 }
 
@@ -212,13 +191,17 @@ type ReportedTokens = Pick<
   "windowTokens" | "inputTokens" | "outputTokens" | "outputLimitTokens"
 >;
 
-/** The numbers of a refusal; a sum of input and cap is taken apart where that can be done. */
-function reportedTokens(reading: Reading, texts: ErrorTexts, asked: AskedTokens | undefined): ReportedTokens {
-  const numbers = sorted(reading.numbers, asked);
+/** Reads the numbers of a refusal and splits a sum of input and cap. */
+function reportedTokens(
+  reading: Reading,
+  texts: ErrorTexts,
+  request: RefusedRequest | undefined,
+): ReportedTokens {
+  const numbers = sorted(reading.numbers, request);
   const windowTokens = numbers.window ?? texts.numbers.get("n_ctx");
   const outputTokens = numbers.output;
-  const inputTokens = numbers.input ?? texts.numbers.get("n_prompt_tokens") ?? inputOfTotal(numbers, asked);
-  const isWindow = windowTokens !== undefined && canBeWindow(windowTokens, { inputTokens, numbers, asked });
+  const inputTokens = numbers.input ?? texts.numbers.get("n_prompt_tokens") ?? inputOfTotal(numbers, request);
+  const isWindow = windowTokens !== undefined && canBeWindow(windowTokens, { inputTokens, numbers, request });
   return {
     ...(isWindow ? { windowTokens } : {}),
     ...(inputTokens === undefined ? {} : { inputTokens }),
@@ -227,43 +210,43 @@ function reportedTokens(reading: Reading, texts: ErrorTexts, asked: AskedTokens 
   };
 }
 
-/** What was asked for as the answer's length is no sum of anything. */
+/** A "total" that equals the requested cap is the cap. */
 function sorted(
   { total, ...numbers }: Reading["numbers"],
-  asked: AskedTokens | undefined,
+  request: RefusedRequest | undefined,
 ): Reading["numbers"] {
   if (total === undefined) return numbers;
-  return total === asked?.maxOutputTokens ? { ...numbers, output: total } : { ...numbers, total };
+  return total === request?.maxOutputTokens ? { ...numbers, output: total } : { ...numbers, total };
 }
 
-/** What was sent did not fit into the window: one that holds twice as much, and no count of the server's, was misread. */
+/** A window of more than twice the request was misread, unless the server's own count exceeds it. */
 function canBeWindow(
   windowTokens: number,
   {
     inputTokens,
     numbers,
-    asked,
-  }: { inputTokens: number | undefined; numbers: Reading["numbers"]; asked: AskedTokens | undefined },
+    request,
+  }: { inputTokens: number | undefined; numbers: Reading["numbers"]; request: RefusedRequest | undefined },
 ): boolean {
   const sum = Math.max(
     numbers.total ?? 0,
-    (inputTokens ?? 0) + (numbers.output ?? asked?.maxOutputTokens ?? 0),
+    (inputTokens ?? 0) + (numbers.output ?? request?.maxOutputTokens ?? 0),
   );
   if (windowTokens <= 0) return false;
-  if (asked === undefined || (inputTokens !== undefined && sum >= windowTokens)) return true;
-  return windowTokens <= 2 * (asked.inputTokens + asked.maxOutputTokens);
+  if (request === undefined || (inputTokens !== undefined && sum >= windowTokens)) return true;
+  return windowTokens <= 2 * (request.inputTokens + request.maxOutputTokens);
 }
 
 /**
- * The input behind "you requested N tokens". Some servers count the output cap in and do not say so: of the two
- * readings the one nearer to the client's own estimate is taken.
+ * The input in "you requested N tokens". Some servers include the output cap without saying so. Returns the reading that
+ * is nearer to the client's estimate.
  */
-function inputOfTotal({ total, output }: Reading["numbers"], asked?: AskedTokens): number | undefined {
+function inputOfTotal({ total, output }: Reading["numbers"], request?: RefusedRequest): number | undefined {
   if (total === undefined) return undefined;
   if (output !== undefined) return Math.max(0, total - output);
-  const withoutCap = total - (asked?.maxOutputTokens ?? 0);
-  if (asked === undefined || withoutCap <= 0) return total;
-  const isNearer = Math.abs(withoutCap - asked.inputTokens) < Math.abs(total - asked.inputTokens);
+  const withoutCap = total - (request?.maxOutputTokens ?? 0);
+  if (request === undefined || withoutCap <= 0) return total;
+  const isNearer = Math.abs(withoutCap - request.inputTokens) < Math.abs(total - request.inputTokens);
   return isNearer ? withoutCap : total;
 }
 
@@ -274,9 +257,9 @@ interface Evidence {
 }
 
 function kindOf(options: ClassifyOptions, { texts, reading, tokens }: Evidence): FailureKind {
-  const { bodyless429IsOverflow = false } = options;
-  if (bodyless429IsOverflow && texts.status === 429 && texts.isBodyless) return "inputTooLong";
+  if (texts.isBodyless && isBodylessOverflow(options, texts.status)) return "inputTooLong";
   switch (reading.outcome) {
+    case "request":
     case "named":
     case "unnamed":
       return "other";
@@ -290,17 +273,26 @@ function kindOf(options: ClassifyOptions, { texts, reading, tokens }: Evidence):
     case "input":
       return "inputTooLong";
     case "inputOrCap":
-      return inputFits(tokens, options.asked) ? "outputCapTooLarge" : "inputTooLong";
+      return inputFits(tokens, options.request) ? "outputCapTooLarge" : "inputTooLong";
   }
 }
 
-/** Whether the input alone would have been taken; where nothing tells, it is what was too long. */
-function inputFits({ inputTokens, windowTokens }: ReportedTokens, asked: AskedTokens | undefined): boolean {
+/** Cerebras refuses an overflow without a word. */
+function isBodylessOverflow({ provider, bodyless429IsOverflow }: ClassifyOptions, status = 0): boolean {
+  if (status === 429) return bodyless429IsOverflow === true;
+  return (status === 400 || status === 413) && /cerebras/i.test(provider);
+}
+
+/** True if the input alone would fit. Without evidence, the input is too long. */
+function inputFits(
+  { inputTokens, windowTokens }: ReportedTokens,
+  request: RefusedRequest | undefined,
+): boolean {
   if (inputTokens !== undefined && windowTokens !== undefined) return inputTokens < windowTokens;
-  const window = windowTokens ?? asked?.windowTokens;
-  if (asked === undefined || !window) return false;
-  const likelyInput = asked.inputTokens * ESTIMATE_FACTOR;
-  return likelyInput < window && likelyInput + asked.maxOutputTokens > window;
+  const window = windowTokens ?? request?.windowTokens;
+  if (request === undefined || !window) return false;
+  const likelyInput = request.inputTokens * ESTIMATE_FACTOR;
+  return likelyInput < window && likelyInput + request.maxOutputTokens > window;
 }
 
 function isRetryable(kind: FailureKind, error: ProviderError, texts: ErrorTexts): boolean {
@@ -312,7 +304,7 @@ function isRetryable(kind: FailureKind, error: ProviderError, texts: ErrorTexts)
   return isPassing(texts.all, error.isInStream);
 }
 
-/** "Limit 30000, Requested 40000": one request above a whole minute's allowance never gets through. */
+/** "Limit 30000, Requested 40000": a request above the allowance of a whole minute never succeeds. */
 function isAboveItsLimit(text: string): boolean {
   const [, limit, requested] = /limit:? (\d[\d,]*),.{0,40}?requested:? (\d[\d,]*)/i.exec(text) ?? [];
   if (limit === undefined || requested === undefined) return false;
@@ -330,7 +322,7 @@ function shown(texts: ErrorTexts, apiKey: string | undefined): string {
   return shortened(clean, MAX_MESSAGE_CHARS);
 }
 
-/** Providers repeat keys in their refusals, and a failure is stored in the session. */
+/** Providers repeat keys in their refusals, and the session stores the failure. */
 function withoutKeys(text: string, apiKey: string | undefined): string {
   return redactSecrets(text, { known: apiKey === undefined ? [] : [apiKey], isStrict: true });
 }
