@@ -14,7 +14,7 @@ import {
   withoutTerminalControls,
 } from "@bonsai-agent/messages";
 import { bytes } from "@bonsai-agent/messages/numbers";
-import { type Entry, pinChange } from "@bonsai-agent/session";
+import { type Entry, type EntryOf, type EntryType, pinChange } from "@bonsai-agent/session";
 import {
   type BodyPart,
   type CodePart,
@@ -211,36 +211,41 @@ function imageOf(block: Record<string, unknown> & { type: string }): BodyPart {
   return { type: "text", text: `Image not shown (${mimeType || "unknown type"}, ${size}).` };
 }
 
-function otherParts(entry: Exclude<Entry, { type: "message" }>): BodyPart[] {
+type OtherType = Exclude<EntryType, "message">;
+
+/** The body of each type of entry. A type without one does not compile. */
+const TYPE_PARTS: { readonly [Type in OtherType]: (entry: EntryOf<Type>) => BodyPart[] } = {
+  compaction: ({ summary }) => markdown(readableSummary(text(summary))),
+  branch_summary: ({ summary }) => markdown(readableSummary(text(summary))),
+  context_edit: maskParts,
+  custom_message: noteParts,
+  custom: recordParts,
+  model_change: ({ provider, modelId }) => told(`${text(provider)}/${text(modelId)}`),
+  thinking_level_change: ({ thinkingLevel }) => told(text(thinkingLevel)),
+  session_info: ({ name }) => told(text(name) || "Removed the session's name."),
+  label: ({ label }) => told(label === undefined ? "Removed a label." : text(label)),
+  usage: fieldParts,
+};
+
+function otherParts(entry: EntryOf<OtherType>): BodyPart[] {
+  if (!Object.hasOwn(TYPE_PARTS, entry.type)) return fieldParts(entry);
+  return (TYPE_PARTS[entry.type] as (entry: Entry) => BodyPart[])(entry);
+}
+
+function noteParts(entry: EntryOf<"custom_message">): BodyPart[] {
   const pin = pinChange(entry);
   if (pin !== undefined) return markdown(pin.text);
-  switch (entry.type) {
-    case "compaction":
-    case "branch_summary":
-      return markdown(readableSummary(text(entry.summary)));
-    case "custom_message":
-      return [...markdown(textOf(entry.content)), ...imagesOf(entry.content)];
-    case "context_edit":
-      return maskParts(entry);
-    case "custom":
-      return recordParts(entry);
-    case "model_change":
-      return told(`${text(entry.provider)}/${text(entry.modelId)}`);
-    case "thinking_level_change":
-      return told(text(entry.thinkingLevel));
-    case "session_info":
-      return told(text(entry.name) || "Removed the session's name.");
-    case "label":
-      return told(entry.label === undefined ? "Removed a label." : text(entry.label));
-    default: {
-      const { id: _id, parentId: _parent, timestamp: _time, type, ...fields } = entry as Entry;
-      const rows = Object.entries(fields).map(([name, value]): [string, string] => [
-        name,
-        typeof value === "string" ? value : jsonText(value),
-      ]);
-      return [{ type: "facts", rows: [["Type", String(type)], ...rows] }];
-    }
-  }
+  return [...markdown(textOf(entry.content)), ...imagesOf(entry.content)];
+}
+
+/** All fields of an entry. */
+function fieldParts(entry: Entry): BodyPart[] {
+  const { id: _id, parentId: _parent, timestamp: _time, type, ...fields } = entry;
+  const rows = Object.entries(fields).map(([name, value]): [string, string] => [
+    name,
+    typeof value === "string" ? value : jsonText(value),
+  ]);
+  return [{ type: "facts", rows: [["Type", String(type)], ...rows] }];
 }
 
 function told(text: string): BodyPart[] {

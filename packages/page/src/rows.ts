@@ -11,11 +11,14 @@ import {
 } from "@bonsai-agent/messages";
 import {
   type Entry,
+  type EntryOf,
+  type EntryType,
   entryParts,
   LEAF_CUSTOM_TYPE,
   ownEntryWords,
   pinChange,
   REDO_CUSTOM_TYPE,
+  type StoredMessage,
   UNDO_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
 import { projectEntry } from "@bonsai-agent/session/host";
@@ -50,43 +53,45 @@ function contextMessage(entry: Entry): Message | undefined {
   return projectEntry(entry)?.message;
 }
 
-const customKinds: Readonly<Record<string, RowKind>> = {
-  [LEAF_CUSTOM_TYPE]: "leaf",
-  [UNDO_CUSTOM_TYPE]: "undo",
-  [REDO_CUSTOM_TYPE]: "redo",
+const customKinds = new Map<string, RowKind>([
+  [LEAF_CUSTOM_TYPE, "leaf"],
+  [UNDO_CUSTOM_TYPE, "undo"],
+  [REDO_CUSTOM_TYPE, "redo"],
+]);
+
+/** The row of each type of entry. A type without one does not compile. */
+const TYPE_KINDS: { readonly [Type in EntryType]: (entry: EntryOf<Type>) => RowKind } = {
+  message: ({ message }) => roleKind(message?.role),
+  compaction: () => "compaction",
+  branch_summary: () => "branch summary",
+  context_edit: () => "mask",
+  custom_message: (entry) => (pinChange(entry) === undefined ? "note" : "pin"),
+  custom: ({ customType }) => customKinds.get(customType) ?? "custom",
+  label: () => "label",
+  session_info: () => "name",
+  model_change: () => "model",
+  thinking_level_change: () => "thinking",
+  usage: () => "usage",
 };
 
-const typeKinds: Readonly<Record<string, RowKind>> = {
-  compaction: "compaction",
-  branch_summary: "branch summary",
-  context_edit: "mask",
-  label: "label",
-  session_info: "name",
-  model_change: "model",
-  thinking_level_change: "thinking",
-  usage: "usage",
-};
-
-const roleKinds: Readonly<Record<string, RowKind>> = {
+const ROLE_KINDS: Readonly<Record<StoredMessage["role"], RowKind>> = {
   user: "user",
   assistant: "assistant",
   toolResult: "result",
   bashExecution: "command",
+  custom: "note",
+  system: "note",
 };
 
+function roleKind(role: unknown): RowKind {
+  if (typeof role !== "string" || role === "damagedMessage") return "damaged";
+  return Object.hasOwn(ROLE_KINDS, role) ? ROLE_KINDS[role as StoredMessage["role"]] : "note";
+}
+
+/** Types of other programs are "custom". */
 export function rowKind(entry: Entry): RowKind {
-  if (pinChange(entry) !== undefined) return "pin";
-  if (entry.type === "message") {
-    const role: unknown = entry.message?.role;
-    if (typeof role !== "string" || role === "damagedMessage") return "damaged";
-    return (Object.hasOwn(roleKinds, role) ? roleKinds[role] : undefined) ?? "note";
-  }
-  if (entry.type === "custom_message") return "note";
-  if (entry.type === "custom")
-    return (
-      (Object.hasOwn(customKinds, entry.customType) ? customKinds[entry.customType] : undefined) ?? "custom"
-    );
-  return (Object.hasOwn(typeKinds, entry.type) ? typeKinds[entry.type] : undefined) ?? "custom";
+  if (!Object.hasOwn(TYPE_KINDS, entry.type)) return "custom";
+  return (TYPE_KINDS[entry.type] as (entry: Entry) => RowKind)(entry);
 }
 
 function flagsOf(entry: Entry, message: Message | undefined): number {

@@ -1,9 +1,12 @@
 import {
   contentText,
   isRecord,
+  type LinePart,
   type Message,
   type MessageRole,
+  readableSummary,
   type TextContent,
+  type ToolCall,
 } from "@bonsai-agent/messages";
 import type { Entry, EntryOf, EntryType } from "./entry.ts";
 import { compactionChange, ownEntryWords, pinChange } from "./own-entries.ts";
@@ -17,11 +20,17 @@ import {
   optional,
   text,
 } from "./read/field-rules.ts";
+import { contentLine, flat, messageParts, pinText, summaryLine, word } from "./read/message-line.ts";
+import { contentTexts, messageTexts } from "./search/message-texts.ts";
 
-/** All that is to be known of a type of entry. A type without a row does not compile. */
+/** Describes a type of entry. A type without a row does not compile. */
 interface EntryTypeRow<Stored extends Entry> {
-  /** How it is called in a column of a tree or a list. */
+  /** Its name in a column of a tree or a list. */
   readonly word: string;
+  /** The entry as a line, see `entryParts`. */
+  readonly preview: (entry: Stored, call: ToolCall | undefined) => string | LinePart[];
+  /** The texts that a search looks at, see `entryTexts`. */
+  readonly texts: (entry: Stored) => Iterable<string>;
   /** Fields without which it says nothing: where one is damaged, the entry is read as a lost one. */
   readonly essential: readonly FieldRule[];
   /** Fields for which there is a value that does no harm, which is read where they are damaged; its usage is one of them. */
@@ -44,15 +53,32 @@ const unseen = () => undefined;
 const never = () => false;
 const always = () => true;
 
+const textsIn = (...values: unknown[]) => values.filter(isText);
+const summaryTexts = (summary: unknown) => textsIn(summary).map((text) => readableSummary(text));
+
+function noteLine(entry: EntryOf<"custom_message">): string {
+  const words = ownEntryWords(entry) ?? word(entry.customType);
+  const text = contentLine(entry.content);
+  return text.trim() === "" ? words : `${words}: ${text}`;
+}
+
+function usageWords(kind: unknown): string {
+  return kind === "session_digest" ? "session description" : word(kind).replaceAll("_", " ");
+}
+
 const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> } = {
   message: {
     word: "message",
+    preview: ({ message }, call) => (isRecord(message) ? messageParts(message, call) : "(no message)"),
+    texts: ({ message }) => messageTexts(message),
     essential: [essential("message", isRecord)],
     message: ({ message }) => (messageRole(message?.role)?.isShown(message) ? message : undefined),
     changesView: never,
   },
   compaction: {
     word: "compaction",
+    preview: ({ summary }) => summaryLine(summary),
+    texts: ({ summary }) => summaryTexts(summary),
     essential: [essential("summary", isFullText)],
     fields: [
       text("firstKeptEntryId"),
@@ -70,6 +96,8 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
   },
   branch_summary: {
     word: "branch",
+    preview: ({ summary }) => summaryLine(summary),
+    texts: ({ summary }) => summaryTexts(summary),
     essential: [essential("summary")],
     fields: [text("fromId"), flag("fromHook"), flag("isMerge")],
     message: ({ summary, fromId, isMerge, timestamp }) =>
@@ -86,12 +114,19 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
   },
   context_edit: {
     word: "edit",
+    preview: ({ replacement, targetId }) => `${replacement === null ? "hides" : "masks"} ${word(targetId)}`,
+    texts: ({ replacement }) => contentTexts(replacement?.content),
     essential: [essential("targetId"), essential("replacement", isReplacement)],
     message: unseen,
     changesView: always,
   },
   custom_message: {
     word: "extension",
+    preview: (entry) => pinText(entry) ?? noteLine(entry),
+    texts: (entry) => {
+      const pin = pinChange(entry);
+      return pin === undefined ? contentTexts(entry.content) : [pin.text];
+    },
     essential: [],
     fields: [text("customType", "unknown"), CONTENT, flag("display")],
     message: ({ customType, content, display, details, timestamp }) => ({
@@ -106,6 +141,8 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
   },
   custom: {
     word: "extension",
+    preview: (entry) => ownEntryWords(entry) ?? word(entry.customType ?? ""),
+    texts: () => [],
     essential: [],
     fields: [text("customType", "unknown")],
     message: unseen,
@@ -113,6 +150,9 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
   },
   label: {
     word: "label",
+    preview: ({ label, targetId }) =>
+      `${label === undefined ? "removed from" : `${word(label)} at`} ${word(targetId)}`,
+    texts: ({ label }) => textsIn(label),
     essential: [essential("targetId")],
     fields: [optional(text("label"))],
     message: unseen,
@@ -120,18 +160,24 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
   },
   model_change: {
     word: "model",
+    preview: ({ provider, modelId }) => `${word(provider)}/${word(modelId)}`,
+    texts: ({ modelId }) => textsIn(modelId),
     essential: [essential("provider"), essential("modelId")],
     message: unseen,
     changesView: never,
   },
   thinking_level_change: {
     word: "thinking",
+    preview: ({ thinkingLevel }) => word(thinkingLevel),
+    texts: () => [],
     essential: [essential("thinkingLevel")],
     message: unseen,
     changesView: never,
   },
   session_info: {
     word: "info",
+    preview: ({ name }) => word(name ?? ""),
+    texts: ({ name }) => textsIn(name),
     essential: [],
     fields: [optional(text("name"))],
     message: unseen,
@@ -139,6 +185,8 @@ const ENTRY_TYPES: { readonly [Type in EntryType]: EntryTypeRow<EntryOf<Type>> }
   },
   usage: {
     word: "usage",
+    preview: ({ kind, provider, model }) => `${usageWords(kind)}: ${word(provider)}/${word(model)}`,
+    texts: () => [],
     essential: [],
     fields: [text("kind", "unknown"), text("provider", "unknown"), text("model", "unknown")],
     message: unseen,
@@ -225,7 +273,7 @@ const ROLES: { readonly [Role in MessageRole]: RoleRow<Extract<Message, { role: 
 const types = new Map<unknown, EntryTypeRow<never>>(Object.entries(ENTRY_TYPES));
 const roles = new Map<unknown, RoleRow<never>>(Object.entries(ROLES));
 
-/** The row of a type; undefined for one that nobody knows. */
+/** The row of a type; undefined for types of other programs. */
 export function entryType(type: unknown): EntryTypeRow<Entry> | undefined {
   return types.get(type) as EntryTypeRow<Entry> | undefined;
 }
@@ -233,6 +281,25 @@ export function entryType(type: unknown): EntryTypeRow<Entry> | undefined {
 /** The row of a role; undefined for one that nobody knows. */
 export function messageRole(role: unknown): RoleRow<Message> | undefined {
   return roles.get(role) as RoleRow<Message> | undefined;
+}
+
+/**
+ * An entry in one line, in parts that follow each other as they are. Leaves out the frames, tags and references that
+ * Bonsai adds to a text for the model. The parts may contain control characters. Total: a damaged entry has a line too.
+ * @param call of a tool's result. Default: the line only names the tool
+ */
+export function entryParts(entry: Entry, call?: ToolCall): LinePart[] {
+  const preview = entryType(entry.type)?.preview(entry, call) ?? "";
+  return typeof preview === "string" ? [{ text: flat(preview) }] : preview;
+}
+
+/** The texts of an entry that a search looks at, one by one: no match spans two of them. */
+export function entryTexts(entry: Entry): Iterable<string> {
+  const row = entryType(entry.type);
+  if (row !== undefined) return row.texts(entry);
+  // Another program may name the texts of its own types as Bonsai does.
+  const { summary, label, name, modelId } = entry as unknown as Record<string, unknown>;
+  return [...summaryTexts(summary), ...textsIn(label, name, modelId)];
 }
 
 /** A message's role or an entry's type as a short word for a column; one that nobody knows is its own word. */

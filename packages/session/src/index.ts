@@ -25,7 +25,7 @@ export {
   UNDO_CUSTOM_TYPE,
   UNPIN_CUSTOM_TYPE,
 } from "./entry.ts";
-export { entryKind, kindWord } from "./entry-types.ts";
+export { entryKind, entryParts, entryTexts, kindWord } from "./entry-types.ts";
 export { type CloneOptions, cloneSession, type ForkOptions, forkSession } from "./fork.ts";
 export type { PathSettings, RecentSettings } from "./latest-entries.ts";
 export {
@@ -43,12 +43,11 @@ export {
   project,
 } from "./projection.ts";
 export type { EntryIndex, EntryRecord } from "./read/entry-index.ts";
-export { entryParts, messageParts } from "./read/entry-line.ts";
+export { messageParts } from "./read/message-line.ts";
 export type { ScannedEntry } from "./read/session-reader.ts";
 export type { Durability } from "./read/session-writer.ts";
 export type { SessionTree, TreeEntry } from "./read/tree.ts";
 export {
-  entryTexts,
   type FindInTexts,
   type SearchHit,
   searchEntries,

@@ -1,11 +1,11 @@
 import { isRecord, SecretFilter } from "@bonsai-agent/messages";
 import type { Entry } from "../entry.ts";
+import { entryTexts } from "../entry-types.ts";
 import { EntryHead, parseLine } from "../read/entry-head.ts";
 import { chainedId, unnamedId } from "../read/entry-index.ts";
 import { gluedEntries } from "../read/glued-entries.ts";
 import { entryFrom } from "../read/sound-entry.ts";
 import { forEachLine, type Line, type LineSource, WINDOW_BYTES } from "../store/line-reader.ts";
-import { entryTexts } from "./search.ts";
 
 /** How far a session file was read: up to the beginning of a line. */
 export interface FilePosition {

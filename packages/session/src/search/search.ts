@@ -1,13 +1,6 @@
-import {
-  BonsaiError,
-  contentBlocks,
-  quotedFiles,
-  readableSummary,
-  SecretFilter,
-  textPart,
-} from "@bonsai-agent/messages";
+import { BonsaiError, SecretFilter, textPart } from "@bonsai-agent/messages";
 import type { Entry } from "../entry.ts";
-import { pinChange } from "../own-entries.ts";
+import { entryTexts } from "../entry-types.ts";
 import type { Session } from "../session.ts";
 import { JsonlStore } from "../store/jsonl-store.ts";
 import { forEachLine, type Line } from "../store/line-reader.ts";
@@ -220,85 +213,4 @@ export function searchExpression(query: string): RegExp {
 
 function escaped(query: string): string {
   return query.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
-}
-
-/** Every text of an entry that a person may look for, one by one: a match never spans two of them. */
-export function* entryTexts(entry: Entry): Generator<string> {
-  switch (entry.type) {
-    case "message":
-      yield* messageTexts(entry.message as unknown);
-      break;
-    case "custom_message": {
-      const pin = pinChange(entry);
-      if (pin === undefined) yield* contentTexts(entry.content);
-      else yield pin.text;
-      break;
-    }
-    case "context_edit":
-      yield* contentTexts(entry.replacement?.content);
-      break;
-    case "compaction":
-    case "branch_summary":
-    case "label":
-    case "model_change":
-    case "session_info":
-    case "custom":
-    case "thinking_level_change":
-    case "usage":
-      yield* namedTexts(entry);
-      break;
-    default:
-      // A type of another program may name its texts as ours do.
-      yield* namedTexts(entry satisfies never);
-  }
-}
-
-function* namedTexts(entry: Entry): Generator<string> {
-  const { summary, label, name, modelId } = entry as unknown as Record<string, unknown>;
-  if (typeof summary === "string") yield readableSummary(summary);
-  for (const text of [label, name, modelId]) if (typeof text === "string") yield text;
-}
-
-function* messageTexts(message: unknown): Generator<string> {
-  if (typeof message !== "object" || message === null) return;
-  const { role, content, typed, command, output, errorMessage } = message as Record<string, unknown>;
-  if (typeof typed === "string") yield typed;
-  for (const text of contentTexts(content)) {
-    if (role === "user") yield* sentTexts(text);
-    else yield text;
-  }
-  for (const text of [command, output, errorMessage]) if (typeof text === "string") yield text;
-}
-
-/** What was typed, and each file that was sent with it, without the tags between them. */
-function* sentTexts(sent: string): Generator<string> {
-  const { text, files } = quotedFiles(sent);
-  yield text;
-  for (const { path, content } of files) yield* [path, content];
-}
-
-function* contentTexts(content: unknown): Generator<string> {
-  for (const block of contentBlocks(content)) {
-    if (typeof block.text === "string") yield block.text;
-    if (typeof block.thinking === "string") yield block.thinking;
-    if (block.type === "toolCall") yield* callTexts(block);
-  }
-}
-
-function* callTexts(call: Record<string, unknown>): Generator<string> {
-  if (typeof call.name === "string") yield call.name;
-  yield* leafTexts(call.arguments);
-}
-
-/** The strings and numbers inside arguments, as they were meant, not as JSON writes them. */
-function* leafTexts(value: unknown): Generator<string> {
-  // A stack of our own: arguments can be nested deeper than calls may be.
-  const open = [value];
-  while (open.length > 0) {
-    const next = open.pop();
-    if (typeof next === "string" || typeof next === "number") yield String(next);
-    else if (typeof next === "object" && next !== null) {
-      for (const inner of Object.values(next).reverse()) open.push(inner);
-    }
-  }
 }

@@ -17,6 +17,8 @@ import { bytes, counted } from "@bonsai-agent/messages/numbers";
 import {
   type ContextEditEntry,
   type Entry,
+  type EntryOf,
+  type EntryType,
   type MessageEntry,
   ownEntryWords,
   pinChange,
@@ -45,33 +47,35 @@ export function entryMarkdown(entry: Entry, fate: EntryFate, outside: OutsideTex
   return label + body;
 }
 
+type BodyOf<Stored extends Entry> = (entry: Stored, fate: EntryFate, outside: OutsideText) => string;
+
+const notShown = () => "";
+
+/** The Markdown of each type of entry. A type without it does not compile. */
+const TYPE_BODIES: { readonly [Type in EntryType]: BodyOf<EntryOf<Type>> } = {
+  message: messageMarkdown,
+  compaction: compactionMarkdown,
+  branch_summary: (entry, _fate, outside) =>
+    summaryMarkdown(
+      `Summary of ${branchWords({ ...entry, fromId: entry.fromId && outside.name(entry.fromId) })}`,
+      outside.markdown(readableSummary(entry.summary), "own"),
+    ),
+  custom_message: (entry, fate, outside) =>
+    outside.folded(`${noteTitle(entry)}${editMark(fate)}`, contentMarkdown(entry.content, outside)),
+  model_change: ({ provider, modelId }, _fate, outside) =>
+    `*Model: ${outside.name(`${provider}/${modelId}`)}*`,
+  context_edit: notShown,
+  custom: notShown,
+  label: notShown,
+  thinking_level_change: notShown,
+  session_info: notShown,
+  usage: notShown,
+};
+
+/** Empty for types of other programs. */
 function bodyOf(entry: Entry, fate: EntryFate, outside: OutsideText): string {
-  switch (entry.type) {
-    case "message":
-      return messageMarkdown(entry, fate, outside);
-    case "compaction":
-      return compactionMarkdown(entry, fate, outside);
-    case "branch_summary":
-      return summaryMarkdown(
-        `Summary of ${branchWords({ ...entry, fromId: entry.fromId && outside.name(entry.fromId) })}`,
-        outside.markdown(readableSummary(entry.summary), "own"),
-      );
-    case "custom_message":
-      return outside.folded(`${noteTitle(entry)}${editMark(fate)}`, contentMarkdown(entry.content, outside));
-    case "model_change":
-      return `*Model: ${outside.name(`${entry.provider}/${entry.modelId}`)}*`;
-    case "context_edit":
-    case "custom":
-    case "label":
-    case "thinking_level_change":
-    case "session_info":
-    case "usage":
-      return "";
-    default:
-      // A type of another program, never one of ours.
-      entry satisfies never;
-      return "";
-  }
+  if (!Object.hasOwn(TYPE_BODIES, entry.type)) return "";
+  return (TYPE_BODIES[entry.type] as BodyOf<Entry>)(entry, fate, outside);
 }
 
 function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: OutsideText): string {

@@ -14,27 +14,17 @@ import {
   typedText,
 } from "@bonsai-agent/messages";
 import { framelessText, RECALLED } from "@bonsai-agent/messages/frames";
-import type { Entry } from "../entry.ts";
-import { ownEntryWords, pinChange } from "../own-entries.ts";
+import { pinChange } from "../own-entries.ts";
 
-// How an entry reads in one line, on every screen. A screen only decides how much of the line fits.
+// Messages and texts as one line of a screen. The screen decides how much of the line fits.
 
 /** Only the first characters of a text are read for its line. */
 const READ_CHARS = 1_000;
 
 /**
- * An entry in one line, in parts that follow each other as they are. Frames, tags and references that Bonsai put into a
- * text for the model are left out; a text that somebody typed is as it was typed, on one line. The parts may contain
- * control characters. Total: a damaged entry has a line too.
- * @param call of a tool's result. Default: only its tool is named
+ * A message in one line, see `entryParts`: its text, then its calls, its images and how it ended.
+ * @param call of a tool's result. Default: the line only names the tool
  */
-export function entryParts(entry: Entry, call?: ToolCall): LinePart[] {
-  if (entry.type !== "message") return [{ text: flat(entryText(entry)) }];
-  if (typeof entry.message !== "object" || entry.message === null) return [{ text: "(no message)" }];
-  return messageParts(entry.message, call);
-}
-
-/** A message in one line, see `entryParts`: its text, then its calls, then its images and how it ended. */
 export function messageParts(message: Message, call?: ToolCall): LinePart[] {
   switch (message.role) {
     case "assistant":
@@ -55,47 +45,10 @@ export function messageParts(message: Message, call?: ToolCall): LinePart[] {
   }
 }
 
-function entryText(entry: Exclude<Entry, { type: "message" }>): string {
-  switch (entry.type) {
-    case "compaction":
-    case "branch_summary":
-      return summaryLine(entry.summary);
-    case "custom_message":
-      return pinText(entry) ?? customText(ownEntryWords(entry) ?? word(entry.customType), entry.content);
-    case "model_change":
-      return `${word(entry.provider)}/${word(entry.modelId)}`;
-    case "thinking_level_change":
-      return word(entry.thinkingLevel);
-    case "session_info":
-      return word(entry.name ?? "");
-    case "label":
-      return `${entry.label === undefined ? "removed from" : `${word(entry.label)} at`} ${word(entry.targetId)}`;
-    case "context_edit":
-      return `${entry.replacement === null ? "hides" : "masks"} ${word(entry.targetId)}`;
-    case "custom":
-      return ownEntryWords(entry) ?? word(entry.customType ?? "");
-    case "usage":
-      return `${usageWords(entry.kind)}: ${word(entry.provider)}/${word(entry.model)}`;
-    default:
-      // A type of another program, never one of ours.
-      entry satisfies never;
-      return "";
-  }
-}
-
-function pinText(source: Parameters<typeof pinChange>[0]): string | undefined {
+/** The line of a pin or unpin; undefined for other entries and messages. */
+export function pinText(source: Parameters<typeof pinChange>[0]): string | undefined {
   const change = pinChange(source);
   return change && `${change.isPinned ? "" : "unpinned: "}${change.text}`;
-}
-
-function customText(words: string, content: unknown): string {
-  const text = contentLine(content);
-  return text.trim() === "" ? words : `${words}: ${text}`;
-}
-
-/** What was paid for beside answers and summaries. */
-function usageWords(kind: unknown): string {
-  return kind === "session_digest" ? "session description" : word(kind).replaceAll("_", " ");
 }
 
 function answerParts(message: Message): LinePart[] {
@@ -134,7 +87,7 @@ function shortPart(part: LinePart): LinePart {
 const COMMAND_CHARS = 24;
 
 /** Headings lead the lines below them: `Goal: Make the totals right. Done: …`. */
-function summaryLine(summary: unknown): string {
+export function summaryLine(summary: unknown): string {
   let text = "";
   for (const { text: line, isHeading } of readableLines(word(summary ?? ""))) {
     // A note to the model before the summary, as a digest has.
@@ -147,7 +100,8 @@ function summaryLine(summary: unknown): string {
   return text;
 }
 
-function contentLine(content: unknown): string {
+/** A content value as a line: its texts, then a note of its images. */
+export function contentLine(content: unknown): string {
   const texts = contentBlocks(content).map((block) => (block.type === "text" ? word(block.text ?? "") : ""));
   return `${texts.join(" ")}${imagesText(content)}`;
 }
@@ -157,11 +111,12 @@ function imagesText(content: unknown): string {
   return images === 0 ? "" : ` [${images === 1 ? "image" : `${images} images`}]`;
 }
 
-function flat(text: string): string {
+/** The beginning of a text, on one line. */
+export function flat(text: string): string {
   return textHead(text.trimStart(), READ_CHARS).replaceAll(/\s+/g, " ").trim();
 }
 
-/** Damaged files hold anything where a word should be. */
-function word(value: unknown): string {
+/** A text field as it is; `?` if damaged. */
+export function word(value: unknown): string {
   return typeof value === "string" ? value : "?";
 }
