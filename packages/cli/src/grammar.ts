@@ -477,7 +477,7 @@ export const grammar: readonly CommandGrammar[] = [
       focus,
       {
         flags: "--preset <name>",
-        description: "another agent's policy: bonsai, pi, klaude, tunacode, opencode",
+        description: "the policy of another agent, as in compaction.preset",
         hidden: true,
       },
       digest,

@@ -40,7 +40,7 @@ const serializeSchema = z.strictObject({
   }),
 });
 
-const settingsObject = z.strictObject({
+const switches = {
   enabled: z.boolean().default(true).meta({
     description: "Compact automatically when the context is full.",
   }),
@@ -50,10 +50,9 @@ const settingsObject = z.strictObject({
   confirm: z.enum(["never", "manual", "always"]).default("never").meta({
     description: 'Ask before compacting: "manual" only for /compact, "always" for automatic compactions too.',
   }),
-  preset: z.enum(["bonsai", "pi", "klaude", "tunacode", "opencode"]).default("bonsai").meta({
-    description:
-      "Compaction policy, named after its agent. The other compaction settings override parts of it.",
-  }),
+};
+
+const parts = {
   threshold: thresholdSchema.prefault({}),
   economy: z
     .union([z.enum(["off", "auto"]), z.number().int().min(1)])
@@ -96,7 +95,9 @@ const settingsObject = z.strictObject({
       }),
     })
     .prefault({}),
-});
+};
+
+const presetSettingsSchema = z.strictObject({ ...switches, ...parts });
 
 const policyObject = z.strictObject({
   manualKeep: z.enum(["same", "quarter", "nothing"]).default("same"),
@@ -128,30 +129,14 @@ export interface CompactionPolicy {
   readonly bodyless429IsOverflow: boolean;
 }
 
-/** The `compaction` part of the settings and the preset's policy, with every default filled in. */
-export type CompactionSettings = z.output<typeof settingsObject> & CompactionPolicy;
-/** The `compaction` part of the settings as a user writes it. */
-export type CompactionSettingsInput = z.input<typeof settingsObject>;
-
-/** Validates the `compaction` part of the settings; its JSON Schema is published from it. */
-export const compactionSettingsSchema: z.ZodType<
-  z.output<typeof settingsObject>,
-  CompactionSettingsInput
-> = settingsObject;
-
-/** True where the digest takes the place of a model's summary that failed, for a compaction of this reason. */
-export function digestStandsIn({ summarizer }: CompactionSettings, reason: CompactionReason): boolean {
-  const { fallback } = summarizer;
-  return fallback === "always" || (fallback === "overflow" && reason === "overflow");
-}
-
-/** True where a compaction of this reason is shown before it is written, to whoever can be asked. */
-export function isReviewed({ confirm }: CompactionSettings, reason: CompactionReason): boolean {
-  return confirm === "always" || (confirm === "manual" && reason === "manual");
+/** A compaction policy. Absent fields have Bonsai's defaults. */
+export interface CompactionPreset {
+  readonly settings: z.input<typeof presetSettingsSchema>;
+  readonly policy: Partial<CompactionPolicy>;
 }
 
 /** Other agents add nothing to a summary, and compact only when they have to. */
-const PLAIN_SUMMARY: CompactionSettingsInput = {
+const PLAIN_SUMMARY: CompactionPreset["settings"] = {
   economy: "off",
   background: false,
   words: { maxTokens: 0 },
@@ -160,16 +145,8 @@ const PLAIN_SUMMARY: CompactionSettingsInput = {
   summarizer: { fallback: "never" },
 };
 
-export type PresetName = "bonsai" | "pi" | "klaude" | "tunacode" | "opencode";
-
-/** A policy of compaction; a field that is absent has Bonsai's default. */
-export interface CompactionPreset {
-  readonly settings: CompactionSettingsInput;
-  readonly policy: Partial<CompactionPolicy>;
-}
-
-/** Other agents' policies, to run, compare and replay them. */
-export const compactionPresets: Readonly<Record<PresetName, CompactionPreset>> = {
+// A new preset needs only its row here.
+const presets = {
   bonsai: { settings: {}, policy: {} },
   pi: {
     settings: { ...PLAIN_SUMMARY, threshold: { rule: "reserve" }, mask: { enabled: false } },
@@ -211,7 +188,46 @@ export const compactionPresets: Readonly<Record<PresetName, CompactionPreset>> =
       afterThreshold: "continueMessage",
     },
   },
-};
+} satisfies Readonly<Record<string, CompactionPreset>>;
+
+export type PresetName = keyof typeof presets;
+
+/** Other agents' policies, to run, compare and replay them. */
+export const compactionPresets: Readonly<Record<PresetName, CompactionPreset>> = presets;
+
+const settingsObject = z.strictObject({
+  ...switches,
+  preset: z
+    .enum(Object.keys(presets) as [PresetName, ...PresetName[]])
+    .default("bonsai")
+    .meta({
+      description:
+        "Compaction policy, named after its agent. The other compaction settings override parts of it.",
+    }),
+  ...parts,
+});
+
+/** The `compaction` part of the settings and the preset's policy, with every default filled in. */
+export type CompactionSettings = z.output<typeof settingsObject> & CompactionPolicy;
+/** The `compaction` part of the settings as a user writes it. */
+export type CompactionSettingsInput = z.input<typeof settingsObject>;
+
+/** Validates the `compaction` part of the settings; its JSON Schema is published from it. */
+export const compactionSettingsSchema: z.ZodType<
+  z.output<typeof settingsObject>,
+  CompactionSettingsInput
+> = settingsObject;
+
+/** True where the digest takes the place of a model's summary that failed, for a compaction of this reason. */
+export function digestStandsIn({ summarizer }: CompactionSettings, reason: CompactionReason): boolean {
+  const { fallback } = summarizer;
+  return fallback === "always" || (fallback === "overflow" && reason === "overflow");
+}
+
+/** True where a compaction of this reason is shown before it is written, to whoever can be asked. */
+export function isReviewed({ confirm }: CompactionSettings, reason: CompactionReason): boolean {
+  return confirm === "always" || (confirm === "manual" && reason === "manual");
+}
 
 /**
  * Fills in the settings: the user's values over the preset's, the preset's over the defaults.

@@ -1,6 +1,11 @@
 import { systemPrompt } from "@bonsai-agent/agent";
 import { lineWidth, renderLine } from "@bonsai-agent/app/line";
-import { compactionSettings, thresholdTokens } from "@bonsai-agent/compaction";
+import {
+  compactionPresets,
+  compactionSettings,
+  type PresetName,
+  thresholdTokens,
+} from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
 import { history, treeArbitrary } from "@bonsai-agent/testkit";
 import fc from "fast-check";
@@ -36,7 +41,7 @@ describe("context report", () => {
   test("Invariant: the parts and unexplainedTokens add up to totalTokens", () => {
     const options = fc.record({
       tree: treeArbitrary({ maxTokens: 4_000 }),
-      preset: fc.constantFrom("bonsai", "pi", "klaude", "tunacode", "opencode"),
+      preset: fc.constantFrom(...(Object.keys(compactionPresets) as PresetName[])),
       enabled: fc.boolean(),
       economy: fc.constantFrom("off" as const, "auto" as const, 30_000),
       contextWindow: fc.constantFrom(0, 4_000, 32_000, 200_000, 1_000_000),

@@ -1,5 +1,6 @@
 import { agentSettingDescription } from "@bonsai-agent/agent";
 import type { SettingPath } from "@bonsai-agent/app/settings-file";
+import { compactionPresets } from "@bonsai-agent/compaction";
 import { thinkingLevels } from "@bonsai-agent/models";
 
 /** How a value is chosen or typed. */
@@ -39,7 +40,7 @@ export const commonSettings: readonly CommonSetting[] = [
   setting("compaction.enabled", onOff),
   setting("compaction.onOverflow", onOff),
   setting("compaction.confirm", oneOf("never", "manual", "always")),
-  setting("compaction.preset", oneOf("bonsai", "pi", "klaude", "tunacode", "opencode")),
+  setting("compaction.preset", oneOf(...Object.keys(compactionPresets))),
   setting(
     "compaction.threshold.rule",
     oneOf("reserve", "percent", "outputLimit", "reservePlusKeep", "effectiveWindow"),
