@@ -45,5 +45,5 @@ export {
 } from "./tools/process.ts";
 export { MAX_RESULT_BYTES, MAX_RESULT_LINES } from "./tools/result-text.ts";
 export { FolderWalk, type WalkedEntry } from "./tools/search/folder-walk.ts";
-export { globMatcher } from "./tools/search/glob-matcher.ts";
+export { globMatcher } from "./tools/search/globs.ts";
 export { ExpressionWorker } from "./tools/search/line-search.ts";

@@ -4,8 +4,8 @@ import { z } from "zod";
 import { existingPath, type PathGuard } from "../path-guard.ts";
 import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "../result-text.ts";
 import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
-import { FolderWalk, gapNotes, withLiteralSegments } from "./folder-walk.ts";
-import { globMatcher } from "./glob-matcher.ts";
+import { coverageNotes, FolderWalk, withLiteralSegments } from "./folder-walk.ts";
+import { globMatcher } from "./globs.ts";
 
 /** About 10,000 tokens of paths: who needs more is better served by a narrower glob. */
 const DEFAULT_LIMIT = 1_000;
@@ -33,7 +33,7 @@ export function findTool(guard: PathGuard): Tool {
       const wanted = await withLiteralSegments(relativePattern(pattern, folder.real), folder.real);
       const walk = new FolderWalk({ folder: folder.real, signal });
       const found = await collect(walk, { pattern: wanted, shown: folder.shown, limit });
-      const text = [...listing({ ...found, pattern, shown: folder.shown }), ...gapNotes(walk.gaps)].join(
+      const text = [...listing({ ...found, pattern, shown: folder.shown }), ...coverageNotes(walk.gaps)].join(
         "\n",
       );
       return {

@@ -1,12 +1,12 @@
 import { constants, type Dirent } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
-import { dirname, join, relative, sep } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { GlobPattern } from "./glob-matcher.ts";
+import { ignorePattern, type PathPattern } from "./globs.ts";
 
-/** A search of more is one that was begun in the wrong place. */
+/** A search of more began in the wrong folder. */
 const MAX_WALKED_ENTRIES = 300_000;
-/** In a folder of many, keys and signals get their turn after so long: an abort is one of them. */
+/** Time until keys and signals, such as an abort, get their turn. */
 const MAX_TURN_MS = 20;
 
 export interface WalkedEntry {
@@ -20,15 +20,15 @@ interface WalkOptions {
   signal: AbortSignal;
 }
 
-/** What a walk could not show. */
+/** Parts of the folder that a walk skipped. */
 interface WalkGaps {
   unreadableFolders: number;
   isCut: boolean;
 }
 
 /**
- * Everything below a folder, in the order of names, but for `.git` and what ignore files name. Links are shown and not
- * followed.
+ * Lists everything below a folder, in the order of names, except `.git` and ignored entries. It lists links and does not
+ * follow them.
  */
 export class FolderWalk {
   readonly #options: WalkOptions;
@@ -50,7 +50,7 @@ export class FolderWalk {
     for (const entry of await this.#list(folder)) {
       await this.#turn();
       const isFolder = entry.isDirectory();
-      if (entry.name === ".git" || isIgnored({ path: join(folder, entry.name), isFolder, rules })) continue;
+      if (entry.name === ".git" || isIgnored(join(folder, entry.name), isFolder, rules)) continue;
       this.#seen += 1;
       if (this.#seen > MAX_WALKED_ENTRIES) this.gaps.isCut = true;
       if (this.gaps.isCut) return;
@@ -73,7 +73,7 @@ export class FolderWalk {
       const entries = await readdir(folder, { withFileTypes: true });
       return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
     } catch {
-      // Counted, and named in the result: one closed folder does not spoil a search.
+      // The result names their number: one closed folder does not spoil a search.
       this.gaps.unreadableFolders += 1;
       return [];
     }
@@ -86,8 +86,8 @@ function kindOf(entry: Dirent): WalkedEntry["kind"] {
   return entry.isSymbolicLink() ? "link" : "other";
 }
 
-/** What a result does not cover, as sentences. */
-export function gapNotes({ unreadableFolders, isCut }: WalkGaps): string[] {
+/** Names the parts that a result does not cover, a sentence each. */
+export function coverageNotes({ unreadableFolders, isCut }: WalkGaps): string[] {
   const notes: string[] = [];
   if (unreadableFolders > 0) notes.push(`[Unreadable folders: ${unreadableFolders}.]`);
   if (isCut) notes.push(`[Stopped after ${MAX_WALKED_ENTRIES} files and folders. Search a subfolder.]`);
@@ -109,20 +109,19 @@ export async function withLiteralSegments(glob: string, folder: string): Promise
   return segments.join("/");
 }
 
-/** The later stands above the earlier, as in ripgrep. */
+/** A later file overrides the earlier ones, as in ripgrep. */
 const ruleFiles = [".gitignore", ".ignore"];
-/** No list that somebody wrote is longer. */
 const MAX_RULES_BYTES = 1 << 20;
-/** No path is longer: such a line is not about one. */
+/** Longer lines name no path. */
 const MAX_RULE_CHARS = 1_000;
 
 /** One line of an ignore file. */
 interface Rule {
-  pattern: GlobPattern;
-  /** Taken back again: the line begins with `!`. */
+  pattern: PathPattern;
+  /** The line begins with `!`: matching paths are not ignored. */
   isException: boolean;
   isForFolders: boolean;
-  /** The line has no slash: it is about names at any depth. */
+  /** The line has no slash: it matches names at any depth. */
   isNameOnly: boolean;
 }
 
@@ -132,10 +131,10 @@ interface Layer {
   rules: readonly Rule[];
 }
 
-/** The rules that hold in a folder: those of the folders above, then its own. */
+/** The rules in force in a folder: those of the folders above, then its own. */
 type IgnoreRules = readonly Layer[];
 
-/** The rules that a search beginning in this folder finds above it, up to the root of the repository. */
+/** Reads the rules above the folder of a search, up to the root of the repository. */
 async function rulesAbove(folder: string): Promise<IgnoreRules> {
   const folders: string[] = [];
   let root = folder;
@@ -144,10 +143,10 @@ async function rulesAbove(folder: string): Promise<IgnoreRules> {
     folders.unshift(root);
   }
   let rules: IgnoreRules = await layerOf(root, [join(".git", "info", "exclude")]);
-  // Who searches an ignored folder by name wants to see what is in it, and in the folders below it.
+  // A search in an ignored folder, given by name, lists its contents.
   for (const [at, above] of folders.entries()) {
     rules = await rulesIn(above, rules);
-    if (isIgnored({ path: folders[at + 1] ?? folder, isFolder: true, rules })) return [];
+    if (isIgnored(folders[at + 1] ?? folder, true, rules)) return [];
   }
   return rules;
 }
@@ -156,20 +155,11 @@ async function rulesIn(folder: string, above: IgnoreRules): Promise<IgnoreRules>
   return [...above, ...(await layerOf(folder, ruleFiles))];
 }
 
-/** Whether an entry of a folder that is not ignored is: the innermost folder with something to say decides. */
-function isIgnored({
-  path,
-  isFolder,
-  rules,
-}: {
-  path: string;
-  isFolder: boolean;
-  rules: IgnoreRules;
-}): boolean {
+/** True if the rules ignore an entry of a folder that is not ignored: the innermost folder with a matching rule decides. */
+function isIgnored(path: string, isFolder: boolean, rules: IgnoreRules): boolean {
   const name = path.slice(path.lastIndexOf(sep) + 1);
   for (const layer of rules.toReversed()) {
-    const way = relative(layer.folder, path).split(sep).join("/");
-    if (way === "" || way.startsWith("..")) continue;
+    const way = path.slice(layer.folder.length).split(sep).join("/").replace(/^\//, "");
     const last = layer.rules.findLast(
       (rule) => (isFolder || !rule.isForFolders) && rule.pattern.matches(rule.isNameOnly ? name : way),
     );
@@ -184,7 +174,7 @@ async function layerOf(folder: string, files: readonly string[]): Promise<Layer[
   return rules.length === 0 ? [] : [{ folder, rules }];
 }
 
-/** Without waiting: what is no regular file, a pipe for one, has no rules. */
+/** Reads without waiting: a pipe or a device has no rules. */
 async function ruleText(path: string): Promise<string> {
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
@@ -201,23 +191,20 @@ async function ruleText(path: string): Promise<string> {
   }
 }
 
-/** As git reads a line: spaces at its end count where a backslash stands before them. */
+/** As git reads a line: a space at its end counts after a backslash. */
 function ruleOf(line: string): Rule[] {
-  const text = trimmedEnd(line.replace(/^\uFEFF/, ""));
-  if (text === "" || text.startsWith("#")) return [];
+  if (line.length > MAX_RULE_CHARS) return [];
+  const text = line
+    .replace(/^\uFEFF/, "")
+    .replace(/\r$/, "")
+    .replace(/(?<!\\)[ \t]+$/, "");
+  if (text.startsWith("#")) return [];
   const isException = text.startsWith("!");
-  const said = isException ? text.slice(1) : text;
-  const isForFolders = said.endsWith("/");
-  const path = isForFolders ? said.slice(0, -1) : said;
-  if (path === "" || path.length > MAX_RULE_CHARS) return [];
-  const pattern = new GlobPattern(path.replace(/^\//, ""), { isGitignore: true });
+  const isForFolders = text.endsWith("/");
+  const path = text.slice(isException ? 1 : 0, isForFolders ? -1 : undefined);
+  if (path === "") return [];
+  const pattern = ignorePattern(path.replace(/^\//, ""));
   return [{ pattern, isException, isForFolders, isNameOnly: !path.includes("/") }];
-}
-
-function trimmedEnd(line: string): string {
-  let end = line.endsWith("\r") ? line.length - 1 : line.length;
-  while (end > 0 && (line[end - 1] === " " || line[end - 1] === "\t") && line[end - 2] !== "\\") end -= 1;
-  return line.slice(0, end);
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -6,8 +6,8 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { counted } from "@bonsai-agent/messages/numbers";
 import { formatOfBom, isTextWithNuls } from "../files/open-file.ts";
 import { shownBytes, shownCount } from "../result-text.ts";
-import { FolderWalk, gapNotes } from "./folder-walk.ts";
-import { globMatcher } from "./glob-matcher.ts";
+import { coverageNotes, FolderWalk } from "./folder-walk.ts";
+import { globMatcher } from "./globs.ts";
 
 /** A line that a search found, or one beside it. */
 export interface SearchedLine {
@@ -95,7 +95,7 @@ async function* filesOf({ root, isFolder, glob, signal, onNote }: LineSearchOpti
   const walk = new FolderWalk({ folder: root, signal });
   const isWanted = glob === undefined ? () => true : globMatcher(glob);
   for await (const { path, kind } of walk.entries()) if (kind === "file" && isWanted(path)) yield path;
-  gapNotes(walk.gaps).forEach(onNote);
+  coverageNotes(walk.gaps).forEach(onNote);
 }
 
 /** Undefined for what is no text. */

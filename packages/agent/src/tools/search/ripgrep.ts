@@ -6,7 +6,7 @@ import type { Readable } from "node:stream";
 import { textHead } from "@bonsai-agent/messages";
 import { fileHead, formatOfBom, isTextWithNuls } from "../files/open-file.ts";
 import { startProcess } from "../process.ts";
-import { globMatcher } from "./glob-matcher.ts";
+import { globMatcher } from "./globs.ts";
 import type { LineSearch, LineSearchOptions, SearchedLine } from "./line-search.ts";
 
 /** The same as for the search without ripgrep. */
