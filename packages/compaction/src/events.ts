@@ -2,8 +2,9 @@ import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from
 import { isRecord, isTooDeep, type Message, type Usage } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
 import { checkCarryOver, type ExtensionCarryOver } from "./carry/carry-over.ts";
+import type { CompactionReason } from "./carry/details.ts";
 import type { FileOperations } from "./carry/files.ts";
-import { type CompactionOutcome, type CompactionReason, messageOf } from "./flow/outcome.ts";
+import { type CompactionOutcome, messageOf } from "./flow/outcome.ts";
 import type { SaidMessage } from "./record/words.ts";
 import type { CompactionSettings } from "./settings.ts";
 

@@ -9,6 +9,13 @@ export {
 export { type BranchMerge, type MergeBranchOptions, mergeBranch } from "./branch/merge-branch.ts";
 export { type NavigateTreeOptions, type Navigation, navigateTree } from "./branch/navigate-tree.ts";
 export type { ExtensionCarryOver } from "./carry/carry-over.ts";
+export {
+  type CarriedCounts,
+  type CompactionManifest,
+  type CompactionReason,
+  manifestOf,
+  type RungName,
+} from "./carry/details.ts";
 export { FileOperationCounter, type FileOperations, fileOperations } from "./carry/files.ts";
 export type { LossCount, LossReport } from "./carry/loss.ts";
 export { lossLines, type SummaryLoss, summaryLoss } from "./carry/loss-text.ts";
@@ -42,13 +49,8 @@ export {
 } from "./flow/controller.ts";
 export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./flow/draft.ts";
 export {
-  type CarriedCounts,
-  type CompactionManifest,
   type CompactionOutcome,
-  type CompactionReason,
   type CompactionSteps,
-  manifestOf,
-  type RungName,
   sizeBeforeText,
   stepsText,
 } from "./flow/outcome.ts";

@@ -198,12 +198,14 @@ test("a session's branch summaries, notes and window belong to its recording; wh
     message: { role: "user", content: "Forget this.", timestamp: 0 },
   });
   session.append({ type: "context_edit", targetId: omitted.id, replacement: null } as never);
+  const sizes = { keepTokens: 8_000, reserveTokens: 4_000, windowTokens: 33_000 };
+  const settings = { preset: "bonsai", estimator: "calibrated", ...sizes };
   session.append({
     type: "compaction",
     summary: "Whatever.",
     firstKeptEntryId: first!.id,
     tokensBefore: 400,
-    details: { prose: "## Goal", manifest: { settings: { windowTokens: 33_000 }, costUsd: 0.25 } },
+    details: { prose: "## Goal", manifest: { settings, costUsd: 0.25 } },
   } as never);
   const recording = recordingOf(session);
   const text = JSON.stringify(recording.messages);

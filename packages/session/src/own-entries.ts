@@ -134,126 +134,64 @@ export function pinChange(
   return { text, line, isPinned: customType === PIN_CUSTOM_TYPE };
 }
 
-/** What a field of ours holds: its fields, and those of what stands in it. */
-interface Shape {
-  readonly rules: readonly FieldRule[];
-  /** Objects that may be absent. */
-  readonly held?: Readonly<Record<string, Shape>>;
-  /** True where every other field is a list of texts. */
-  readonly isTexts?: boolean;
-}
-
 const isTexts = (value: unknown) => Array.isArray(value) && value.every(isText);
 /** No model counts a text ten times as high as another does: what was learned lies far within. */
 const isRatio = (value: unknown) => typeof value === "number" && value >= 0.1 && value <= 10;
 /** Below 0 where the estimate of the messages is above what was reported. */
 const isDifference = (value: unknown) => typeof value === "number" && Number.isFinite(value);
-const isSwitch = (value: unknown) => typeof value === "boolean";
 const rule = (isSound: FieldRule["isSound"]) => (field: string) =>
   optional({ field, isSound, safe: () => undefined });
-const someTexts = (...fields: string[]) => fields.map(rule(isTexts));
-const someText = (...fields: string[]) => fields.map((field) => optional(text(field)));
-const someAmounts = (...fields: string[]) => fields.map((field) => optional(amount(field)));
 
-const RANGE: Shape = { rules: [...someAmounts("count"), ...someText("first", "last")] };
-const CALIBRATION: Shape = {
-  rules: [rule(isRatio)("ratio"), rule(isDifference)("overheadTokens"), ...someAmounts("samples")],
-};
-const MANIFEST: Shape = {
-  rules: [
-    ...someText("reason", "focus", "rung", "previousCompactionId"),
-    ...someAmounts("tokensBefore", "estimatedTokensBefore", "tokensAfter", "requests", "costUsd"),
-    ...someTexts("masked"),
-    rule(isSwitch)("splitTurn"),
-  ],
-  held: {
-    summarised: RANGE,
-    turnPrefix: RANGE,
-    kept: RANGE,
-    lost: { rules: someTexts("media", "truncated") },
-    calibration: CALIBRATION,
-    settings: {
-      rules: [
-        ...someText("preset", "estimator"),
-        ...someAmounts("keepTokens", "reserveTokens", "windowTokens"),
-      ],
-    },
-    state: { rules: someText("provider", "modelId", "thinkingLevel") },
-  },
-};
+const CALIBRATION = [
+  rule(isRatio)("ratio"),
+  rule(isDifference)("overheadTokens"),
+  optional(amount("samples")),
+];
+const PIN = [text("text"), text("line")];
+const COMPACTION_ID = [text("compactionId")];
 
-/** The details of a summary that was made here, or by pi. */
-const SUMMARY: Shape = {
-  rules: [...someTexts("readFiles", "modifiedFiles", "recentFiles", "pinned"), ...someText("prose")],
-  held: {
-    latestRequest: { rules: someText("entryId", "text") },
-    carryOver: { rules: [], isTexts: true },
-    manifest: MANIFEST,
-  },
-};
-const PIN: Shape = { rules: [text("text"), text("line")] };
-
-/** By `customType`: what the entries of ours hold in `data`, and the messages in `details`. */
-const DATA = new Map<unknown, Shape>([
-  [UNDO_CUSTOM_TYPE, { rules: [text("compactionId")] }],
-  [REDO_CUSTOM_TYPE, { rules: [text("compactionId")] }],
+/** Fields in the `data` of our custom entries, and in the `details` of our messages, by `customType`. */
+const DATA = new Map<unknown, readonly FieldRule[]>([
+  [UNDO_CUSTOM_TYPE, COMPACTION_ID],
+  [REDO_CUSTOM_TYPE, COMPACTION_ID],
   [CALIBRATION_CUSTOM_TYPE, CALIBRATION],
-  [PINNED_CUSTOM_TYPE, { rules: someTexts("pinned") }],
+  [PINNED_CUSTOM_TYPE, [rule(isTexts)("pinned")]],
 ]);
-const DETAILS = new Map<unknown, Shape>([
+const DETAILS = new Map<unknown, readonly FieldRule[]>([
   [PIN_CUSTOM_TYPE, PIN],
   [UNPIN_CUSTOM_TYPE, PIN],
 ]);
 
 /**
- * Makes safe to read what entries of ours say in a field that others may fill as they like, in place.
- * @param odd gets the names of the fields that held something else than they should.
+ * Makes the data of our own entries safe to read, in place. The details of summaries are compaction's: it reads them with
+ * its own schema.
+ * @param odd gets the names of the fields that had odd values
  */
 export function mendOwn(entry: Fields, odd: string[] | undefined): void {
   const { type, customType } = entry;
-  if (type === "custom") mendHeld(entry, { field: "data", shape: DATA.get(customType), odd, prefix: "" });
-  // It says where its parent is, and nothing else.
+  if (type === "custom") mendHeld(entry, "data", DATA.get(customType), odd);
+  // Only its parent counts.
   if (type === "custom" && customType === LEAF_CUSTOM_TYPE && entry.data !== undefined) {
     odd?.push("data");
     delete entry.data;
   }
-  if (type === "custom_message")
-    mendHeld(entry, { field: "details", shape: DETAILS.get(customType), odd, prefix: "" });
-  if ((type === "compaction" || type === "branch_summary") && isOwnSummary(entry))
-    mendHeld(entry, { field: "details", shape: SUMMARY, odd, prefix: "" });
+  if (type === "custom_message") mendHeld(entry, "details", DETAILS.get(customType), odd);
 }
 
-/** Those of an extension are its own, but where it had the summary made here. */
-function isOwnSummary({ details, fromHook }: Fields): boolean {
-  if (details === undefined) return false;
-  return (
-    fromHook !== true || (isRecord(details) && isText(details.prose) && Array.isArray(details.recentFiles))
-  );
-}
-
-interface Held {
-  field: string;
-  shape: Shape | undefined;
-  odd: string[] | undefined;
-  prefix: string;
-}
-
-function mendHeld(record: Fields, { field, shape, odd, prefix }: Held): void {
-  if (shape === undefined) return;
-  const value = record[field];
+function mendHeld(
+  entry: Fields,
+  field: "data" | "details",
+  rules: readonly FieldRule[] | undefined,
+  odd: string[] | undefined,
+): void {
+  if (rules === undefined) return;
+  const value = entry[field];
   if (isRecord(value)) {
-    mendShape(value, shape, { odd, prefix: `${prefix}${field}.` });
+    mendFields(value, rules, { odd, prefix: `${field}.` });
     return;
   }
-  odd?.push(`${prefix}${field}`);
+  odd?.push(field);
   const empty: Fields = {};
-  mendFields(empty, shape.rules, { odd: undefined });
-  record[field] = empty;
-}
-
-function mendShape(record: Fields, shape: Shape, note: { odd: string[] | undefined; prefix: string }): void {
-  const rules = shape.isTexts === true ? someTexts(...Object.keys(record)) : shape.rules;
-  mendFields(record, rules, note);
-  for (const [field, inner] of Object.entries(shape.held ?? {}))
-    if (record[field] !== undefined) mendHeld(record, { field, shape: inner, ...note });
+  mendFields(empty, rules, { odd: undefined });
+  entry[field] = empty;
 }

@@ -44,41 +44,7 @@ const content = [
 ];
 
 const CALIBRATION = { ratio: 1.2, overheadTokens: 900, samples: 7 };
-const range = { count: 2, first: "a0", last: "a1" };
-/** What a compaction of ours keeps beside its summary. */
-const DETAILS = {
-  readFiles: ["a.ts"],
-  modifiedFiles: ["b.ts"],
-  recentFiles: ["b.ts"],
-  prose: "sum",
-  pinned: ["keep this"],
-  latestRequest: { entryId: "a0", text: "hello" },
-  carryOver: { "open-files": ["a.ts"] },
-  manifest: {
-    reason: "manual",
-    rung: "summarise",
-    tokensBefore: 9,
-    tokensAfter: 5,
-    splitTurn: false,
-    summarised: range,
-    turnPrefix: { count: 0 },
-    kept: range,
-    masked: ["a1"],
-    lost: { media: ["a1"], truncated: [] },
-    previousCompactionId: "a0",
-    requests: 1,
-    costUsd: 0.5,
-    calibration: CALIBRATION,
-    settings: {
-      preset: "default",
-      estimator: "calibrated",
-      keepTokens: 5,
-      reserveTokens: 3,
-      windowTokens: 100,
-    },
-    state: { provider: "p", modelId: "m", thinkingLevel: "low" },
-  },
-};
+const DETAILS = { readFiles: ["a.ts"], prose: "sum", manifest: { reason: "manual", kept: { count: 2 } } };
 
 /** A whole entry of each type, and a message of each role. */
 export const SOUND: ReadonlyArray<Record<string, unknown>> = [

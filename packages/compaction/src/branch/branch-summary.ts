@@ -19,9 +19,10 @@ import {
   withFindings,
 } from "../carry/branch-carry-over.ts";
 import { summaryDetails, summaryOfDetails } from "../carry/carry-over.ts";
+import { isOwnDetails } from "../carry/details.ts";
 import { branchSummaryText, changedBranchSummary } from "../carry/summary-text.ts";
 import type { BeforeTreeResult } from "../events.ts";
-import { isMadeHere, messageOf } from "../flow/outcome.ts";
+import { messageOf } from "../flow/outcome.ts";
 import { askSummary, type SummaryJob, type SummaryPart } from "../ladder/ask-summary.ts";
 import { clipUntil, serialise } from "../ladder/serialise.ts";
 import {
@@ -181,7 +182,7 @@ export function givenBranchSummary(asGiven: GivenSummary, branch: Pick<Branch, "
     ...(details !== undefined && { details }),
     ...(usage && { usage }),
   };
-  if (!isMadeHere(details)) return { ...given, summary: inert(given.summary) };
+  if (!isOwnDetails(details)) return { ...given, summary: inert(given.summary) };
   const { carried } = summaryOfDetails(details)!;
   const changed = changedBranchSummary(given.summary, branchBlocks(carried), branchFrame(branch));
   return { ...given, summary: changed.summary, details: { ...details, prose: changed.prose } };

@@ -1,5 +1,5 @@
+import { count as digits } from "@bonsai-agent/messages/numbers";
 import { type BranchSummaryEntry, pinChange, project } from "@bonsai-agent/session";
-import { digits } from "../flow/outcome.ts";
 import { type UnmergedBranch, unmergedBranch } from "./branch.ts";
 import { type BranchSummaryOptions, branchDrafts, decideBranch } from "./branch-decision.ts";
 

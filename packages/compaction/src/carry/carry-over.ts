@@ -1,14 +1,15 @@
 import { askedText, byScript, clip, isOfProgram, type SecretFilter } from "@bonsai-agent/messages";
 import { isOwnTag } from "@bonsai-agent/messages/marks";
-import { type CarriedCounts, digits, isMadeHere, ownDetails, texts } from "../flow/outcome.ts";
+import { count as digits } from "@bonsai-agent/messages/numbers";
 import { paragraphs } from "../ladder/serialise.ts";
 import { type Budgets, highTokens } from "../plan/budget.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
 import type { Closing } from "../record/closings.ts";
-import { emptyRecord, type SpanRecord, storedClosings, storedRecord } from "../record/record.ts";
+import { emptyRecord, type SpanRecord } from "../record/record.ts";
 import { clippedWords, type UserWords, wordLines } from "../record/words.ts";
 import type { CompactionSettings } from "../settings.ts";
+import { type CarriedCounts, isOwnDetails, readDetails, storedDetails } from "./details.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { type FileChange, type ReadSkill, readSkills, skillLines, storedSkills } from "./skills.ts";
 import { type RecordSource, sessionSecrets, spanRecord } from "./span-record.ts";
@@ -128,8 +129,8 @@ export function carriedTokens(
 
 /** What the user's words take of a summary of ours; in a digest, statements of the agent stand between them. */
 function shownWordsTokens(previous: CompactionPlan["previous"]): number {
-  const { record, wordsTokens } = ownDetails(previous);
-  if (typeof wordsTokens !== "number" || !(wordsTokens > 0) || record === undefined) return 0;
+  const { record, wordsTokens } = storedDetails(previous);
+  if (wordsTokens === 0 || record === undefined) return 0;
   const summary = typeof previous?.summary === "string" ? previous.summary : "";
   const from = summary.lastIndexOf("\n<user-words>\n");
   const to = summary.indexOf("\n</user-words>\n", from);
@@ -162,7 +163,7 @@ function latestRequest(
   if (plan.kept.some((item) => requestText(item) !== undefined)) return undefined;
   const requests = [...plan.history, ...plan.turnPrefix].filter((each) => requestText(each) !== undefined);
   const item = requests.findLast(({ entryId }) => saying.has(entryId)) ?? requests.at(-1);
-  if (item === undefined) return secrets.value(earlierRequest(ownDetails(plan.previous).latestRequest));
+  if (item === undefined) return secrets.value(storedDetails(plan.previous).latestRequest);
   const text = secrets.text(requestText(item) ?? "");
   const isLatest = item === requests.at(-1);
   const chars = isLatest ? maxChars : Math.min(maxChars, olderRequestChars(plan));
@@ -184,12 +185,6 @@ function requestText(item: ViewItem): string | undefined {
   if (message.role !== "user" || isOfProgram(message)) return undefined;
   const text = askedText(message);
   return text.trim() === "" ? undefined : text;
-}
-
-/** A latest request as details store it; undefined for anything else. */
-function earlierRequest(value: unknown): LatestRequest | undefined {
-  const { entryId, text } = (value ?? {}) as Partial<LatestRequest>;
-  return typeof entryId === "string" && typeof text === "string" ? { entryId, text } : undefined;
 }
 
 /** The blocks of the carry-over as they stand in the summary, those of files and of extensions as one each. */
@@ -262,26 +257,13 @@ export function summaryDetails(carried: CarryOver, prose: string) {
 
 /** Reads details that `summaryDetails` made; undefined for an extension's own. */
 export function summaryOfDetails(details: unknown): { prose: string; carried: CarryOver } | undefined {
-  if (!isMadeHere(details)) return undefined;
-  const stored: Record<string, unknown> = { ...details };
-  return {
-    prose: details.prose,
-    carried: {
-      pinned: texts(stored.pinned),
-      readFiles: texts(stored.readFiles),
-      modifiedFiles: texts(stored.modifiedFiles),
-      recentFiles: texts(stored.recentFiles),
-      latestRequest: earlierRequest(stored.latestRequest),
-      record: storedRecord(stored.record) ?? emptyRecord,
-      wordsTokens: typeof stored.wordsTokens === "number" ? stored.wordsTokens : 0,
-      ...(typeof stored.focus === "string" && { focus: stored.focus }),
-      closings: storedClosings(stored.closings),
-      terms: texts(stored.terms),
-      putBack: texts(stored.putBack),
-      readSkills: storedSkills(stored.readSkills),
-      ...(stored.isBrief === true && { isBrief: true }),
-    },
-  };
+  if (!isOwnDetails(details)) return undefined;
+  const { prose = "", readFiles = [], modifiedFiles = [], ...stored } = readDetails(details);
+  const { recentFiles, pinned, latestRequest, record = emptyRecord, wordsTokens, focus } = stored;
+  const { closings, terms, putBack, isBrief } = stored;
+  const files = { readFiles, modifiedFiles, recentFiles, readSkills: storedSkills(stored.readSkills) };
+  const words = { pinned, latestRequest, record, wordsTokens, focus, closings, terms, putBack };
+  return { prose, carried: { ...files, ...words, isBrief } };
 }
 
 /** Texts that extensions want carried over, by tag. */

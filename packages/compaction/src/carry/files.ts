@@ -9,10 +9,10 @@ import {
 } from "@bonsai-agent/messages";
 import { inert, type OwnTag, readSummary } from "@bonsai-agent/messages/marks";
 import type { Entry } from "@bonsai-agent/session";
-import { isMadeHere, ownDetails, texts } from "../flow/outcome.ts";
 import { paragraphs } from "../ladder/serialise.ts";
 import { highTokens } from "../plan/budget.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
+import { isOwnDetails, storedDetails, texts } from "./details.ts";
 
 /** The files that some messages touched; each most recently touched first. */
 export interface FileOperations {
@@ -259,14 +259,13 @@ export function filesOf(
 function listedFiles(entry: Entry | undefined): FileOperations {
   const none = { read: [], modified: [] };
   if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return none;
-  if (entry.fromHook && !isMadeHere(entry.details)) return none;
-  const { recentFiles, readFiles, modifiedFiles } = ownDetails(entry);
-  if (!Array.isArray(readFiles) && !Array.isArray(modifiedFiles)) return inText(entry.summary);
-  const recent = texts(recentFiles);
-  return { read: latestFirst(texts(readFiles), recent), modified: latestFirst(texts(modifiedFiles), recent) };
+  if (entry.fromHook && !isOwnDetails(entry.details)) return none;
+  const { recentFiles, readFiles, modifiedFiles } = storedDetails(entry);
+  if (readFiles === undefined && modifiedFiles === undefined) return inText(entry.summary);
+  return { read: latestFirst(readFiles, recentFiles), modified: latestFirst(modifiedFiles, recentFiles) };
 }
 
-function latestFirst(files: readonly string[], recent: readonly string[]): string[] {
+function latestFirst(files: readonly string[] = [], recent: readonly string[]): string[] {
   const listed = new Set(files);
   return unique([...recent.filter((file) => listed.has(file)), ...files]);
 }

@@ -1,6 +1,7 @@
-import { isRecord, textHead } from "@bonsai-agent/messages";
+import { isRecord } from "@bonsai-agent/messages";
+import { count as digits } from "@bonsai-agent/messages/numbers";
 import { type CompactionEntry, type Entry, RECORD_CUSTOM_TYPE } from "@bonsai-agent/session";
-import { type CarriedCounts, digits, manifestOf } from "../flow/outcome.ts";
+import { type CarriedCounts, lossSchema, manifestOf } from "./details.ts";
 import type { LossCount, LossReport } from "./loss.ts";
 
 /** What a summary carries as data, and what it left out; absent where that was not counted or checked. */
@@ -82,54 +83,16 @@ function amount(count: number, noun: string): string {
 }
 
 /**
- * What is recorded of a compaction. An extension's own details have no room for it: there, the entry before has it.
+ * Reads the counts that a compaction stored. An extension's own details have no room for them: then the entry before it
+ * has the loss.
  * @param entryBefore the compaction's parent
  */
 export function summaryLoss(compaction: CompactionEntry, entryBefore: Entry | undefined): SummaryLoss {
   const { carried, loss } = manifestOf(compaction) ?? {};
-  return {
-    carried: storedCarried(carried),
-    loss: storedLoss(loss) ?? lossBeside(entryBefore),
-  };
+  return { carried, loss: loss ?? lossBeside(entryBefore) };
 }
 
 function lossBeside(entry: Entry | undefined): LossReport | undefined {
   if (entry?.type !== "custom" || entry.customType !== RECORD_CUSTOM_TYPE) return undefined;
-  return isRecord(entry.data) ? storedLoss(entry.data.loss) : undefined;
-}
-
-// A stored record can be damaged: what is not whole is not shown.
-
-function storedCarried(value: unknown): CarriedCounts | undefined {
-  if (!isRecord(value)) return undefined;
-  const { words, wordsLeftOut, knownTerms } = value;
-  return isCount(words) && isCount(wordsLeftOut) && isCount(knownTerms)
-    ? { words, wordsLeftOut, knownTerms }
-    : undefined;
-}
-
-function storedLoss(value: unknown): LossReport | undefined {
-  if (!isRecord(value)) return undefined;
-  const { failing, irreversible, openTodos, terms, lostTerms } = value;
-  if (!isLossCount(failing) || !isLossCount(irreversible)) return undefined;
-  if (!isLossCount(openTodos) || !isLossCount(terms)) return undefined;
-  const named = Array.isArray(lostTerms) ? lostTerms.slice(0, REPORTED_TERMS).flatMap(storedTerm) : [];
-  return { failing, irreversible, openTodos, terms, lostTerms: named };
-}
-
-const REPORTED_TERMS = 20;
-const TERM_CHARS = 200;
-
-function storedTerm(value: unknown): { term: string; entryId?: string }[] {
-  if (!isRecord(value) || typeof value.term !== "string") return [];
-  const term = textHead(value.term, TERM_CHARS);
-  return [typeof value.entryId === "string" ? { term, entryId: value.entryId } : { term }];
-}
-
-function isLossCount(value: unknown): value is LossCount {
-  return isRecord(value) && isCount(value.kept) && isCount(value.lost) && isCount(value.putBack);
-}
-
-function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return isRecord(entry.data) ? lossSchema.safeParse(entry.data.loss).data : undefined;
 }

@@ -30,7 +30,7 @@ export interface LossCheck {
 }
 
 const CHECKED_TERMS = 100;
-const REPORTED_TERMS = 20;
+export const MAX_REPORTED_TERMS = 20;
 
 /** What a context shows after a summary. */
 export interface ShownContext {
@@ -71,7 +71,7 @@ export function checkLoss(
       terms: count(used.length, lostTerms.length, termsBack.size),
       lostTerms: lostTerms
         .filter(({ term }) => !termsBack.has(term))
-        .slice(0, REPORTED_TERMS)
+        .slice(0, MAX_REPORTED_TERMS)
         .map(({ term, entries: [entryId] }) => ({ term, entryId })),
     },
   };

@@ -1,6 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type Frame, PIN, UNPIN } from "@bonsai-agent/messages/frames";
 import { inert } from "@bonsai-agent/messages/marks";
+import { count as digits } from "@bonsai-agent/messages/numbers";
 import {
   type CustomMessageEntry,
   type Entry,
@@ -13,7 +14,7 @@ import {
   UNPIN_CUSTOM_TYPE,
 } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import { digits, ownDetails, texts } from "../flow/outcome.ts";
+import { storedDetails, texts } from "./details.ts";
 
 /** A message of the session that pins or unpins a text: append it, or have the agent send it. */
 type PinMessage = Pick<CustomMessageEntry, "customType" | "content" | "display" | "details">;
@@ -71,8 +72,8 @@ function pinnedBefore(entry: Entry): string[] | undefined {
   if (entry.type === "custom" && entry.customType === PINNED_CUSTOM_TYPE)
     return texts((entry.data as { pinned?: unknown } | null | undefined)?.pinned);
   if (entry.type !== "compaction") return undefined;
-  const { prose, pinned } = ownDetails(entry);
-  return typeof prose === "string" ? texts(pinned) : undefined;
+  const { prose, pinned } = storedDetails(entry);
+  return prose === undefined ? undefined : pinned;
 }
 
 /** The entry to write beside a summary whose details cannot hold what is pinned; none where nothing is. */

@@ -1,8 +1,8 @@
 import { contentText, type Message, skillCallIn, toolCalls, withoutReminders } from "@bonsai-agent/messages";
 import type { Entry } from "@bonsai-agent/session";
-import { isMadeHere, ownDetails } from "../flow/outcome.ts";
 import { highTokens } from "../plan/budget.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
+import { storedDetails } from "./details.ts";
 import { fileLine, readBy } from "./files.ts";
 
 /** A skill whose text was before the model, and no longer is. */
@@ -93,9 +93,7 @@ function asNow({ name, path, readMs }: ReadSkill, changedMs: FileChange | undefi
 
 /** Of an earlier summary, oldest first. */
 function listedSkills(entry: Entry | undefined): ReadSkill[] {
-  if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return [];
-  if (entry.fromHook && !isMadeHere(entry.details)) return [];
-  return storedSkills(ownDetails(entry).readSkills).reverse();
+  return storedSkills(storedDetails(entry).readSkills).reverse();
 }
 
 /** As details hold them; what is damaged is left out. */

@@ -1,8 +1,8 @@
 import { inert, type PlacedLine, placedLines } from "@bonsai-agent/messages/marks";
 import type { Session } from "@bonsai-agent/session";
-import { ownDetails, texts } from "../flow/outcome.ts";
 import { isDigest, outcomeLines } from "../record/digest.ts";
-import { type SpanRecord, storedRecord } from "../record/record.ts";
+import type { SpanRecord } from "../record/record.ts";
+import { storedDetails } from "./details.ts";
 import { fileIn } from "./files.ts";
 import { SummarisedOriginals } from "./summarised-originals.ts";
 import { SummarisedSpan, type SummaryEntry } from "./summarised-span.ts";
@@ -120,9 +120,8 @@ function knownLine(text: string, entryIds: readonly string[]): SummaryLine {
 /** The lines of a summary, each with where its entries come from. */
 function linesOf(entry: SummaryEntry, span: SummarisedSpan): SourcedLine[] {
   const summary = typeof entry.summary === "string" ? entry.summary : "";
-  const { carryOver } = ownDetails(entry);
   const known = new KnownLines(entry, span);
-  const placed = placedLines(summary, Object.keys((carryOver ?? {}) as object));
+  const placed = placedLines(summary, Object.keys(storedDetails(entry).carryOver));
   return placed.map((line) => ({ text: line.text, source: known.source(line) }));
 }
 
@@ -159,17 +158,16 @@ class KnownLines {
   #going: LineSource = NONE;
 
   constructor(entry: SummaryEntry, span: SummarisedSpan) {
-    const { record, latestRequest, pinned, prose } = ownDetails(entry);
-    this.#isDigest = typeof prose === "string" && isDigest(prose);
-    this.#record = storedRecord(record);
-    const { entryId } = (latestRequest ?? {}) as { entryId?: unknown };
-    this.#requestId = typeof entryId === "string" ? entryId : undefined;
+    const { record, latestRequest, pinned, prose } = storedDetails(entry);
+    this.#isDigest = prose !== undefined && isDigest(prose);
+    this.#record = record;
+    this.#requestId = latestRequest?.entryId;
     const outcomes = this.#record === undefined ? [] : outcomeLines(this.#record.outcomes);
     this.#outcomes = new Map(outcomes.map((each) => [inert(each.line), each.entryId]));
     const said = [...(this.#record?.words.said ?? []), ...(this.#record?.closings ?? [])];
     this.#said = new Set(said.map(({ turn, entryId }) => `${turn} ${entryId}`));
-    const pins = span.pins(texts(pinned));
-    this.#pins = texts(pinned).flatMap((text) => text.split("\n").map(() => pins.get(text)));
+    const pins = span.pins(pinned);
+    this.#pins = pinned.flatMap((text) => text.split("\n").map(() => pins.get(text)));
   }
 
   source({ text, place }: PlacedLine): LineSource {

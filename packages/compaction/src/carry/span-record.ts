@@ -8,13 +8,13 @@ import {
   type Session,
 } from "@bonsai-agent/session";
 import { UndoneCompactions } from "@bonsai-agent/session/host";
-import { ownDetails } from "../flow/outcome.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage } from "../plan/view.ts";
 import { type Closing, clippedClosings } from "../record/closings.ts";
 import { lastAnswer } from "../record/digest.ts";
-import { type RecordedMessage, recordAfter, type SpanRecord, storedRecord } from "../record/record.ts";
+import { type RecordedMessage, recordAfter, recordSchema, type SpanRecord } from "../record/record.ts";
 import type { CompactionSettings } from "../settings.ts";
+import { storedDetails } from "./details.ts";
 import type { LossReport } from "./loss.ts";
 
 /** Where a plan comes from, as far as its record goes. */
@@ -101,8 +101,7 @@ function recorded(source: ProjectionItem): RecordedMessage {
 
 /** The record that a summary of ours has. */
 function recordIn(entry: Entry): SpanRecord | undefined {
-  const { record } = ownDetails(entry);
-  return record === undefined ? undefined : storedRecord(record);
+  return storedDetails(entry).record;
 }
 
 /** That of the earlier compaction; where somebody else made it, what it stands for is read again, which happens once. */
@@ -155,7 +154,7 @@ function recordOfCompaction(entry: Entry): FoundRecord | undefined {
 function recordBeside(entry: Entry): FoundRecord | undefined {
   if (entry.type !== "custom" || entry.customType !== RECORD_CUSTOM_TYPE) return undefined;
   const data = (entry.data ?? {}) as { record?: unknown; firstKeptEntryId?: unknown };
-  const record = storedRecord(data.record);
+  const { data: record } = recordSchema.safeParse(data.record);
   return record && { record, firstKeptEntryId: data.firstKeptEntryId };
 }
 

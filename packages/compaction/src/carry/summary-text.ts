@@ -2,11 +2,10 @@ import { redactSecrets } from "@bonsai-agent/messages";
 import { type Frame, RECORD } from "@bonsai-agent/messages/frames";
 import { CARRIED, inert, readSummary, SPLIT_TURN } from "@bonsai-agent/messages/marks";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { manifestOf, ownDetails } from "../flow/outcome.ts";
 import { paragraphs } from "../ladder/serialise.ts";
 import { closingLine } from "../record/closings.ts";
-import { storedClosings } from "../record/record.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
+import { storedDetails } from "./details.ts";
 
 const NO_HISTORY = "No earlier history.";
 
@@ -88,11 +87,11 @@ export function previousProse(entry: CompactionEntry | undefined): string | unde
 }
 
 function storedProse(entry: CompactionEntry): string {
-  const { prose, closings } = ownDetails(entry);
-  if (typeof prose === "string" && prose.trim() !== "") {
-    const said = storedClosings(closings).map(closingLine);
+  const { prose = "", closings, manifest } = storedDetails(entry);
+  if (prose.trim() !== "") {
+    const said = closings.map(closingLine);
     const whole = paragraphs([prose, said.length === 0 ? "" : [SAID, ...said].join("\n")]);
-    return manifestOf(entry)?.splitTurn === true ? safeProse(whole) : inert(whole);
+    return manifest?.splitTurn === true ? safeProse(whole) : inert(whole);
   }
   return safeProse(readSummary(typeof entry.summary === "string" ? entry.summary : "").prose).trim();
 }

@@ -1,3 +1,4 @@
+import { manifestOf } from "../carry/details.ts";
 import { pinnedTexts } from "../carry/pins.ts";
 import type { BackgroundState } from "../events.ts";
 import { usageOf } from "../ladder/ladder.ts";
@@ -6,7 +7,6 @@ import { planSpan } from "../plan/plan.ts";
 import { readContext } from "../plan/tokens.ts";
 import { contextSizeOf, roleTraits, type ViewItem, viewTokens } from "../plan/view.ts";
 import { isReviewed } from "../settings.ts";
-import { manifestOf } from "./outcome.ts";
 import { type CompactionRequest, type Decision, decisionOf, prepareRun } from "./prepare-run.ts";
 import { type CompactionResult, failedResult } from "./result.ts";
 import type { Reached } from "./review.ts";

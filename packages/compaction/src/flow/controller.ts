@@ -1,4 +1,6 @@
 import { BonsaiError, isGoodAnswer, tokensText } from "@bonsai-agent/messages";
+import { count as digits } from "@bonsai-agent/messages/numbers";
+import type { CompactionReason } from "../carry/details.ts";
 import type { Refusal } from "../ladder/refusal.ts";
 import { type ModelSizes, sendableTokens } from "../plan/budget.ts";
 import { type ContextReading, plainTokens, readContext } from "../plan/tokens.ts";
@@ -6,7 +8,7 @@ import { type CompactionSettings, digestStandsIn } from "../settings.ts";
 import { type BackgroundChange, BackgroundCompaction, type BackgroundCounts } from "./background.ts";
 import { CompactionBreaker } from "./breaker.ts";
 import { FailedSummary } from "./failed-summary.ts";
-import { type CompactionOutcome, type CompactionReason, digits } from "./outcome.ts";
+import type { CompactionOutcome } from "./outcome.ts";
 import {
   type CompactionRequest,
   type Decision,

@@ -1,7 +1,7 @@
 import { BonsaiError, jsonText } from "@bonsai-agent/messages";
 import type { ProjectionItem } from "@bonsai-agent/session";
+import type { CompactionReason } from "../carry/details.ts";
 import type { CutPlace } from "../plan/chosen-cut.ts";
-import type { CompactionReason } from "./outcome.ts";
 import type { CompactionResult } from "./result.ts";
 
 /** A compaction before it is written, for whoever decides on it. */

@@ -1,13 +1,7 @@
-import { type Calibration, tokensText } from "@bonsai-agent/messages";
+import { tokensText } from "@bonsai-agent/messages";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import type { CompactionEntry, Entry } from "@bonsai-agent/session";
-import type { LossReport } from "../carry/loss.ts";
-
-/** Why a compaction was asked for. */
-export type CompactionReason = "threshold" | "overflow" | "manual";
-
-/** A step of the ladder: what was tried to make the context smaller. */
-export type RungName = "mask" | "extension" | "summarise" | "chunks" | "digest" | "media" | "truncate";
+import type { CompactionEntry } from "@bonsai-agent/session";
+import { type CompactionReason, manifestOf, type RungName } from "../carry/details.ts";
 
 /** True for a step that asks a model. */
 export function isModelRung(rung: RungName | undefined): boolean {
@@ -66,88 +60,9 @@ function counted(verb: string, count: number, noun: string): string {
   return count === 0 ? "" : `${verb} ${digits(count)} ${noun}${count === 1 ? "" : "s"}`;
 }
 
-export { digits };
-
 /** What somebody's code threw, in words. */
 export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
-}
-
-/** The record inside a compaction entry of what was kept, masked, summarised and lost, and what it cost. */
-export interface CompactionManifest {
-  reason: CompactionReason;
-  /** The focus that the user gave for the summary. Absent without one. */
-  focus?: string | undefined;
-  rung: RungName;
-  tokensBefore: number;
-  /** The estimated part of `tokensBefore`. Absent in older records. */
-  estimatedTokensBefore?: number | undefined;
-  tokensAfter: number;
-  splitTurn: boolean;
-  summarised: EntryRange;
-  turnPrefix: EntryRange;
-  kept: EntryRange;
-  /** Entries whose content a mask replaced in the kept part. */
-  masked: string[];
-  /** What the kept part lost beyond masks. */
-  lost: { media: string[]; truncated: string[] };
-  /** What the summary carries of the user's words and of the index of terms. */
-  carried?: CarriedCounts | undefined;
-  /** What the summary left out, and what of that was put back; absent where it was not checked. */
-  loss?: LossReport | undefined;
-  /** True where the user has edited the summary's prose before it was written. */
-  isEdited?: boolean;
-  /** True where it was made of a snapshot while the agent worked on; absent else. */
-  isBackground?: boolean;
-  /** True where `compaction.economy` alone spoke for it: the context was below the threshold; absent else. */
-  isEconomic?: boolean;
-  /** The compaction whose summary this one updated. */
-  previousCompactionId?: string | undefined;
-  /** Requests to the summariser, answers that were refused included. */
-  requests: number;
-  /** Absent where nobody knows what these requests cost; older records have 0 then. */
-  costUsd?: number | undefined;
-  /** What the session's usage had taught about its tokens; a compaction takes the evidence away. */
-  calibration?: Calibration | undefined;
-  /** True where the calibration holds nothing that only a refusal claimed; absent in older records. */
-  isMeasured?: boolean;
-  /** What was asked for: a later compaction that asks for less may go on from here. */
-  settings: ManifestSettings;
-  /** What was in force where the context was cut, for an opening that reads only the tail. */
-  state: { provider?: string; modelId?: string; thinkingLevel?: string };
-}
-
-/** What a summary carries as data. */
-export interface CarriedCounts {
-  /** Messages of the user that stand in the summary in their own words. */
-  words: number;
-  /** Those that there was no room for. */
-  wordsLeftOut: number;
-  /** Terms that the record knows; the index shows the most used ones. */
-  knownTerms: number;
-}
-
-/** The settings of a compaction, sizes as scaled to the window. */
-interface ManifestSettings {
-  preset: string;
-  estimator: string;
-  keepTokens: number;
-  reserveTokens: number;
-  /** Absent where the window was unknown. */
-  windowTokens?: number | undefined;
-}
-
-/** Messages of the context, as a range: ids would grow with the session. */
-export interface EntryRange {
-  count: number;
-  first?: string;
-  last?: string;
-}
-
-/** The manifest of a compaction that we wrote; any part of it may be missing or damaged. */
-export function manifestOf(compaction: CompactionEntry | undefined): Partial<CompactionManifest> | undefined {
-  const { manifest } = ownDetails(compaction);
-  return typeof manifest === "object" && manifest !== null ? manifest : undefined;
 }
 
 /** How large the context was before a compaction, with its unit; undefined where that is damaged. */
@@ -155,23 +70,4 @@ export function sizeBeforeText(compaction: CompactionEntry): string | undefined 
   const { tokensBefore } = compaction;
   if (!Number.isFinite(tokensBefore)) return undefined;
   return tokensText(tokensBefore, Number(manifestOf(compaction)?.estimatedTokensBefore) > 0);
-}
-
-/** The details of a summary that was made here; nothing of an extension's own. */
-export function ownDetails(entry: Entry | undefined): Record<string, unknown> {
-  if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return {};
-  const { details } = entry;
-  if (typeof details !== "object" || details === null) return {};
-  return entry.fromHook && !isMadeHere(details) ? {} : (details as Record<string, unknown>);
-}
-
-/** True for details that go with a summary of ours: an extension can have one made and hand it in as its own. */
-export function isMadeHere(details: unknown): details is { prose: string; recentFiles: unknown[] } {
-  const { prose, recentFiles } = (details ?? {}) as Record<string, unknown>;
-  return typeof prose === "string" && Array.isArray(recentFiles);
-}
-
-/** The texts of a stored list; what else stands there is damage. */
-export function texts(value: unknown): string[] {
-  return Array.isArray(value) ? value.filter((each) => typeof each === "string") : [];
 }

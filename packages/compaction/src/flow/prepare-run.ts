@@ -1,5 +1,6 @@
 import { addUsage, emptyUsage, type TokenEstimator } from "@bonsai-agent/messages";
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
+import { type CompactionReason, manifestOf } from "../carry/details.ts";
 import { pinnedTexts } from "../carry/pins.ts";
 import type { FileChange } from "../carry/skills.ts";
 import type { CompactionLifecycle } from "../events.ts";
@@ -27,7 +28,6 @@ import { besideSummary, type ContextView, contextSizeOf, viewOf, viewTokens } fr
 import type { CompactionSettings } from "../settings.ts";
 import { digestSummariser, type Summariser } from "../summariser.ts";
 import type { ReviewCompaction } from "./draft.ts";
-import { type CompactionReason, manifestOf } from "./outcome.ts";
 
 /** What is compacted, how, and by whom. */
 export interface RunCompactionOptions {

@@ -1,6 +1,8 @@
 import { BonsaiError, tokensText } from "@bonsai-agent/messages";
+import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { CompactionEntry, ContextEditEntry } from "@bonsai-agent/session";
 import { carriedCounts, carryOver } from "../carry/carry-over.ts";
+import type { CarriedCounts, CompactionReason, RungName } from "../carry/details.ts";
 import type { LossReport } from "../carry/loss.ts";
 import { costUsdOf, type LadderState, type Run, type RungFailure } from "../ladder/ladder.ts";
 import {
@@ -15,14 +17,10 @@ import {
 } from "../plan/view.ts";
 import type { SummaryKind } from "../summariser.ts";
 import {
-  type CarriedCounts,
   type CompactionOutcome,
-  type CompactionReason,
   type CompactionSteps,
-  digits,
   isModelRung,
   messageOf,
-  type RungName,
   stepsText,
 } from "./outcome.ts";
 

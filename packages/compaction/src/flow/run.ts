@@ -1,6 +1,7 @@
 import { type Calibration, redactSecrets } from "@bonsai-agent/messages";
 import type { CompactionEntry, ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
 import { carriedCounts, summaryDetails } from "../carry/carry-over.ts";
+import { type CompactionManifest, type EntryRange, manifestOf } from "../carry/details.ts";
 import { pinnedDrafts } from "../carry/pins.ts";
 import { recordDrafts } from "../carry/span-record.ts";
 import type { CompactionLifecycle } from "../events.ts";
@@ -22,7 +23,6 @@ import { type ContextView, editedIds, totalAfter, type ViewItem } from "../plan/
 import { isReviewed } from "../settings.ts";
 import { SummaryFailure } from "../summariser.ts";
 import type { ReviewCompaction } from "./draft.ts";
-import { type CompactionManifest, type EntryRange, manifestOf } from "./outcome.ts";
 import { type CompactionRequest, prepareRun, type RunCompactionOptions } from "./prepare-run.ts";
 import { type CompactionResult, failedResult, outcomeOf, resultOf, unpreparedResult } from "./result.ts";
 import { type Reached, reviewedClimb } from "./review.ts";

@@ -14,7 +14,8 @@ import {
   withoutThinking,
 } from "@bonsai-agent/messages";
 import { frameTags, inertTags, strippedSummary } from "@bonsai-agent/messages/marks";
-import { digits, messageOf } from "../flow/outcome.ts";
+import { count as digits } from "@bonsai-agent/messages/numbers";
+import { messageOf } from "../flow/outcome.ts";
 import { requestCapacity } from "../plan/budget.ts";
 import type { SpanRecord } from "../record/record.ts";
 import {

@@ -1,11 +1,12 @@
 import { addUsage, BonsaiError, type Calibration, tokenDigits, type Usage } from "@bonsai-agent/messages";
 import { type CompactionEntry, type Entry, pinChange, type Session } from "@bonsai-agent/session";
 import type { CarryOver, ExtensionCarryOver } from "../carry/carry-over.ts";
+import type { CompactionReason, RungName } from "../carry/details.ts";
 import type { LossReport } from "../carry/loss.ts";
 import type { FileChange } from "../carry/skills.ts";
 import { saysNothing } from "../carry/summary-text.ts";
 import type { CompactionLifecycle } from "../events.ts";
-import { type CompactionReason, isModelRung, messageOf, type RungName } from "../flow/outcome.ts";
+import { isModelRung, messageOf } from "../flow/outcome.ts";
 import type { Aims, Budgets } from "../plan/budget.ts";
 import { type CompactionPlan, type PlanOptions, planSpan } from "../plan/plan.ts";
 import {

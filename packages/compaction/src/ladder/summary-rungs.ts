@@ -1,10 +1,10 @@
 import { byScript } from "@bonsai-agent/messages";
 import { inert } from "@bonsai-agent/messages/marks";
 import { type CarryOver, carriedTokens, carryOver, replacedTokens } from "../carry/carry-over.ts";
+import { storedDetails } from "../carry/details.ts";
 import { type CheckedCarryOver, checkedCarryOver } from "../carry/loss-check.ts";
 import { otherClosings, sessionSecrets, spanRecord } from "../carry/span-record.ts";
 import { safeProse, summaryText } from "../carry/summary-text.ts";
-import { ownDetails } from "../flow/outcome.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { digestStandsIn } from "../settings.ts";
 import type { Summariser } from "../summariser.ts";
@@ -216,7 +216,7 @@ function spanOptions(state: LadderState, run: Run, summariser: Summariser): Span
     signal,
     focus,
     instructions,
-    echoedTags: Object.keys(ownDetails(plan.previous).carryOver ?? {}),
+    echoedTags: Object.keys(storedDetails(plan.previous).carryOver),
     mayUseContext,
     record: spanRecord(plan, run),
     secrets: sessionSecrets(run),

@@ -1,5 +1,5 @@
 import { byScript, type Model } from "@bonsai-agent/messages";
-import type { CompactionReason } from "../flow/outcome.ts";
+import type { CompactionReason } from "../carry/details.ts";
 import type { CompactionSettings } from "../settings.ts";
 import type { Summariser, SummaryKind } from "../summariser.ts";
 import type { ContextSize } from "./view.ts";

@@ -5,7 +5,7 @@ import {
   promptTokens,
   usualCacheRules,
 } from "@bonsai-agent/messages";
-import { manifestOf } from "../flow/outcome.ts";
+import { manifestOf } from "../carry/details.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type Budgets, thresholdTokens } from "./budget.ts";
 import { startsTurn, unseenFrom } from "./cut.ts";

@@ -14,7 +14,7 @@ import {
   type Session,
 } from "@bonsai-agent/session";
 import { compactionChange, projectEntry } from "@bonsai-agent/session/host";
-import { manifestOf } from "../flow/outcome.ts";
+import { calibrationSchema, manifestOf } from "../carry/details.ts";
 
 /** An estimate can be this many times too low or too high. */
 export const MAX_ESTIMATE_ERROR = 2.5;
@@ -38,16 +38,10 @@ export function recordedCalibration({ session, leafId, projection }: Place): Cal
 }
 
 function calibrationIn(entry: Entry): Calibration | undefined {
-  if (entry.type === "custom" && entry.customType === CALIBRATION_CUSTOM_TYPE) return whole(entry.data);
+  if (entry.type === "custom" && entry.customType === CALIBRATION_CUSTOM_TYPE)
+    return calibrationSchema.safeParse(entry.data).data;
   if (entry.type !== "compaction") return undefined;
-  return whole(manifestOf(entry)?.calibration);
-}
-
-function whole(value: unknown): Calibration | undefined {
-  const { ratio, overheadTokens, samples } = (value ?? {}) as Partial<Calibration>;
-  const isWhole =
-    typeof ratio === "number" && typeof overheadTokens === "number" && typeof samples === "number";
-  return isWhole ? { ratio, overheadTokens, samples } : undefined;
+  return manifestOf(entry)?.calibration;
 }
 
 /** Records and their ancestors never change. */

@@ -143,25 +143,26 @@ const optionalText = z.string().optional().catch(undefined);
 const count = z.number().int().min(0).catch(0);
 const flag = z.boolean().optional().catch(undefined);
 
-/** More than any list of ours has. */
-const MOST_ITEMS = 2_000;
+/** No list of ours has more items. */
+const MAX_ITEMS = 2_000;
 
-/** The items that are sound; what else stands in a stored list is damage. */
-function listOf<Item>(item: z.ZodType<Item>) {
+/** A stored list without the items that are damaged, bounded to the newest. */
+export function soundItems<Item>(item: z.ZodType<Item>) {
   return z
     .array(z.unknown())
-    .transform((values) => values.slice(-MOST_ITEMS).flatMap((value) => item.safeParse(value).data ?? []));
+    .transform((values) => values.slice(-MAX_ITEMS).flatMap((value) => item.safeParse(value).data ?? []));
 }
 
-const closingsSchema = listOf(
+export const closingsSchema = soundItems(
   z.object({ turn: count, entryId: optionalText, by: optionalText, text, isInterim: flag, isOnBranch: flag }),
 );
 
-const recordSchema = z.object({
+/** A stored record without damaged items; invalid if a part is missing: then the entries must be read again. */
+export const recordSchema = z.object({
   spans: count,
   turns: count,
   words: z.object({
-    said: listOf(
+    said: soundItems(
       z.object({
         turn: count,
         entryId: optionalText,
@@ -172,16 +173,18 @@ const recordSchema = z.object({
       }),
     ),
     leftOut: count,
-    fillers: listOf(text),
+    fillers: soundItems(text),
   }),
   unanswered: optionalText,
   closings: closingsSchema,
   terms: z.object({
     messages: count,
-    uses: listOf(z.object({ term: text, weight: z.number(), placed: z.number(), entries: listOf(text) })),
+    uses: soundItems(
+      z.object({ term: text, weight: z.number(), placed: z.number(), entries: soundItems(text) }),
+    ),
   }),
   outcomes: z.object({
-    failing: listOf(
+    failing: soundItems(
       z.object({
         key: text,
         line: text,
@@ -190,20 +193,7 @@ const recordSchema = z.object({
         passedSince: optionalText,
       }),
     ),
-    irreversible: listOf(z.object({ command: text, times: count, entryId: optionalText })),
-    openTodos: listOf(z.object({ text, entryId: optionalText, tool: optionalText })),
+    irreversible: soundItems(z.object({ command: text, times: count, entryId: optionalText })),
+    openTodos: soundItems(z.object({ text, entryId: optionalText, tool: optionalText })),
   }),
 });
-
-/**
- * A record as it was stored, without the items that are damaged; undefined where a part is missing or no list: then the
- * entries themselves are to be read again.
- */
-export function storedRecord(value: unknown): SpanRecord | undefined {
-  return recordSchema.safeParse(value).data;
-}
-
-/** The same of a list of what the agent said. */
-export function storedClosings(value: unknown): Closing[] {
-  return closingsSchema.safeParse(value).data ?? [];
-}

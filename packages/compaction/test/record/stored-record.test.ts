@@ -1,6 +1,6 @@
 import type { Message } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import { recordAfter, storedRecord } from "../../src/record/record.ts";
+import { recordAfter, recordSchema } from "../../src/record/record.ts";
 import { said } from "./run-messages.ts";
 
 const record = recordAfter({
@@ -10,6 +10,7 @@ const record = recordAfter({
   ],
   wordsTokens: 4_000,
 });
+const storedRecord = (value: unknown) => recordSchema.safeParse(value).data;
 const stored = () => JSON.parse(JSON.stringify(record));
 
 test("a stored record is read as it was written", () => {

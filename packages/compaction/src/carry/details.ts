@@ -1,0 +1,216 @@
+import { type Calibration, isRecord, textHead } from "@bonsai-agent/messages";
+import type { CompactionEntry, Entry } from "@bonsai-agent/session";
+import { z } from "zod";
+import { closingsSchema, recordSchema, soundItems } from "../record/record.ts";
+import { type LossReport, MAX_REPORTED_TERMS } from "./loss.ts";
+
+const REASONS = ["threshold", "overflow", "manual"] as const;
+const RUNGS = ["mask", "extension", "summarise", "chunks", "digest", "media", "truncate"] as const;
+
+/** Why a compaction was asked for. */
+export type CompactionReason = (typeof REASONS)[number];
+
+/** A step of the ladder: what was tried to make the context smaller. */
+export type RungName = (typeof RUNGS)[number];
+
+/** The record inside a compaction entry of what was kept, masked, summarised and lost, and what it cost. */
+export interface CompactionManifest {
+  reason: CompactionReason;
+  /** The focus that the user gave for the summary. Absent without one. */
+  focus?: string | undefined;
+  rung: RungName;
+  tokensBefore: number;
+  /** The estimated part of `tokensBefore`. Absent in older records. */
+  estimatedTokensBefore?: number | undefined;
+  tokensAfter: number;
+  splitTurn: boolean;
+  summarised: EntryRange;
+  turnPrefix: EntryRange;
+  kept: EntryRange;
+  /** Entries whose content a mask replaced in the kept part. */
+  masked: string[];
+  /** Entries of the kept part that lost their images or were shortened. */
+  lost: { media: string[]; truncated: string[] };
+  /** Counts of the user's words and terms that the summary carries. */
+  carried?: CarriedCounts | undefined;
+  /** Facts that the summary left out, and those that were put back. Absent without a check. */
+  loss?: LossReport | undefined;
+  /** True if the user edited the summary's prose before it was written. */
+  isEdited?: boolean | undefined;
+  /** True if it was made from a snapshot while the agent worked on. */
+  isBackground?: boolean | undefined;
+  /** True if only `compaction.economy` asked for it: the context was below the threshold. */
+  isEconomic?: boolean | undefined;
+  /** The compaction whose summary this one updated. */
+  previousCompactionId?: string | undefined;
+  /** Requests to the summariser, refused answers included. */
+  requests: number;
+  /** Absent if the cost of these requests is unknown; older records have 0 then. */
+  costUsd?: number | undefined;
+  /** Calibration from the session's usage. The compaction hides the entries that it came from. */
+  calibration?: Calibration | undefined;
+  /** True if measured usage supports the calibration, not a refusal alone. Absent in older records. */
+  isMeasured?: boolean | undefined;
+  /** The requested settings: a later compaction that asks for less may go on from here. */
+  settings: ManifestSettings;
+  /** Model and thinking level at the cut, for a reader that opens only the tail. */
+  state: { provider?: string | undefined; modelId?: string | undefined; thinkingLevel?: string | undefined };
+}
+
+/** Counts of what a summary carries as data. */
+export interface CarriedCounts {
+  /** Messages of the user that are in the summary word for word. */
+  words: number;
+  /** Messages of the user that did not fit. */
+  wordsLeftOut: number;
+  /** Terms in the record; the index shows the most used ones. */
+  knownTerms: number;
+}
+
+/** The settings of a compaction, sizes as scaled to the window. */
+interface ManifestSettings {
+  preset: string;
+  estimator: string;
+  keepTokens: number;
+  reserveTokens: number;
+  /** Absent if the window was unknown. */
+  windowTokens?: number | undefined;
+}
+
+/** Messages of the context, as a range: a list of ids would grow with the session. */
+export interface EntryRange {
+  count: number;
+  first?: string | undefined;
+  last?: string | undefined;
+}
+
+/** A part that is damaged, or of another program, counts as absent. */
+function optional<Value>(type: z.ZodType<Value>) {
+  return type.optional().catch(undefined);
+}
+
+const text = optional(z.string());
+const flag = optional(z.boolean());
+const amount = z.number().min(0);
+const count = z.number().int().min(0);
+const textList = z.array(z.unknown()).transform(texts);
+const list = textList.catch([]);
+
+export const calibrationSchema = z.object({
+  // No model counts a text ten times as high as another does.
+  ratio: z.number().min(0.1).max(10),
+  // Negative if the estimate of the messages is above the reported size.
+  overheadTokens: z.number(),
+  samples: amount,
+});
+
+const rangeSchema = z.object({ count, first: text, last: text });
+const lossCountSchema = z.object({ kept: count, lost: count, putBack: count });
+
+const MAX_TERM_CHARS = 200;
+const termSchema = z.string().transform((term) => textHead(term, MAX_TERM_CHARS));
+
+export const lossSchema = z.object({
+  failing: lossCountSchema,
+  irreversible: lossCountSchema,
+  openTodos: lossCountSchema,
+  terms: lossCountSchema,
+  lostTerms: soundItems(z.object({ term: termSchema, entryId: text }))
+    .transform((terms) => terms.slice(0, MAX_REPORTED_TERMS))
+    .catch([]),
+});
+
+const manifestSchema = z.object({
+  reason: optional(z.enum(REASONS)),
+  focus: text,
+  rung: optional(z.enum(RUNGS)),
+  tokensBefore: optional(amount),
+  estimatedTokensBefore: optional(amount),
+  tokensAfter: optional(amount),
+  splitTurn: flag,
+  summarised: optional(rangeSchema),
+  turnPrefix: optional(rangeSchema),
+  kept: optional(rangeSchema),
+  masked: list,
+  lost: optional(z.object({ media: list, truncated: list })),
+  carried: optional(z.object({ words: count, wordsLeftOut: count, knownTerms: count })),
+  loss: optional(lossSchema),
+  isEdited: flag,
+  isBackground: flag,
+  isEconomic: flag,
+  previousCompactionId: text,
+  requests: optional(amount),
+  costUsd: optional(amount),
+  calibration: optional(calibrationSchema),
+  isMeasured: flag,
+  settings: optional(
+    z.object({
+      preset: z.string(),
+      estimator: z.string(),
+      keepTokens: amount,
+      reserveTokens: amount,
+      windowTokens: optional(amount),
+    }),
+  ),
+  state: optional(z.object({ provider: text, modelId: text, thinkingLevel: text })),
+});
+
+const detailsSchema = z.object({
+  /** The summary's own text, without its frame and the carried data. Absent in the details of other programs. */
+  prose: text,
+  readFiles: optional(textList),
+  modifiedFiles: optional(textList),
+  recentFiles: list,
+  pinned: list,
+  latestRequest: optional(z.object({ entryId: z.string(), text: z.string() })),
+  /** Texts that extensions carry, by tag. */
+  carryOver: z.record(z.string(), list).catch({}),
+  record: optional(recordSchema),
+  wordsTokens: amount.catch(0),
+  focus: text,
+  closings: closingsSchema.catch([]),
+  terms: list,
+  putBack: list,
+  isBrief: flag,
+  readSkills: z.unknown().optional(),
+  manifest: optional(manifestSchema),
+});
+
+/** Sound values of what a summary stores beside its text; absent or empty if they are missing or damaged. */
+export type StoredDetails = z.infer<typeof detailsSchema>;
+
+const NO_DETAILS = detailsSchema.parse({});
+/** By the stored object: entries never change. */
+const parsed = new WeakMap<object, StoredDetails>();
+
+/** Reads the details of a summary entry. Details of an extension, and of other entries, have no values. */
+export function storedDetails(entry: Entry | undefined): StoredDetails {
+  if (entry?.type !== "compaction" && entry?.type !== "branch_summary") return NO_DETAILS;
+  return entry.fromHook && !isOwnDetails(entry.details) ? NO_DETAILS : readDetails(entry.details);
+}
+
+/** True for details of a summary of ours. An extension can ask for one and return it as its own. */
+export function isOwnDetails(details: unknown): details is { prose: string; recentFiles: unknown[] } {
+  return isRecord(details) && typeof details.prose === "string" && Array.isArray(details.recentFiles);
+}
+
+/** Reads details that `isOwnDetails` accepts, or those of another program. */
+export function readDetails(details: unknown): StoredDetails {
+  if (!isRecord(details)) return NO_DETAILS;
+  const known = parsed.get(details) ?? detailsSchema.parse(details);
+  parsed.set(details, known);
+  return known;
+}
+
+/** The texts of a stored list, without items of other types. */
+export function texts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
+}
+
+/** The manifest of a compaction of ours, with its sound parts. */
+export function manifestOf(compaction: CompactionEntry | undefined): StoredManifest | undefined {
+  return storedDetails(compaction).manifest;
+}
+
+/** A manifest as a session file has it: any part can be missing. */
+type StoredManifest = { [Part in keyof CompactionManifest]?: CompactionManifest[Part] | undefined };
