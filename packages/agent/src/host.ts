@@ -1,9 +1,12 @@
 // For programs around an agent: processes, files and searches as its own tools have them, and the system's clipboard.
 export {
-  type ClipboardContent,
+  type ClipboardCommand,
   type ClipboardOptions,
   clipboardWriters,
-  readClipboard,
+  type EndedProgram,
+  isInWindows,
+  programFailure,
+  runClipboardProgram,
   writeClipboard,
 } from "./clipboard.ts";
 export {

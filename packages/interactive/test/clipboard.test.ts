@@ -1,212 +1,117 @@
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models";
-import { expect, test, vi } from "vitest";
-import { says } from "../../app/test/agent-project.ts";
-import { mostCopiedBytes, textForTerminal } from "../src/terminal/terminal-clipboard.ts";
-import { type OpenInteractiveOptions, openInteractive } from "./harness.ts";
+import { expect, test } from "vitest";
+import { on } from "../../agent/test/desk.ts";
+import { readClipboard } from "../src/session/clipboard.ts";
 
-/** A picture of one point. */
-const png = Buffer.from(
-  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
-  "base64",
+const wlPaste = (types: string, data: string) =>
+  `case "$1" in --list-types) printf '${types}\\n';; *) printf '${data}';; esac`;
+
+test("an image is preferred to the text beside it, PNG to other formats", async () => {
+  const asked = `case "$1" in --list-types) printf 'text/plain\\nimage/jpeg\\nimage/png\\n';; *) printf '%s' "$3";; esac`;
+  expect(await readClipboard(on({ scripts: { "wl-paste": asked } }))).toEqual({
+    kind: "image",
+    bytes: Buffer.from("image/png"),
+  });
+});
+
+test.for(["text/plain;charset=utf-8", "UTF8_STRING", "STRING", "text/uri-list"])(
+  "text as %s",
+  async (type) => {
+    const content = await readClipboard(on({ scripts: { "wl-paste": wlPaste(type, "grün\\nzwei") } }));
+    expect(content).toEqual({ kind: "text", text: "grün\nzwei" });
+  },
 );
-const mark = /\[image-1x1-[0-9a-f]{8}\]/;
 
-/** A desktop whose clipboard programs are these scripts of the shell; `$DATA` is a file with what they give. */
-function desk(scripts: Record<string, string>, data: string | Buffer = ""): Record<string, string> {
-  const folder = mkdtempSync(join(tmpdir(), "bonsai-desk-"));
-  const file = join(folder, "data");
-  writeFileSync(file, data);
-  for (const [name, script] of Object.entries(scripts)) {
-    writeFileSync(join(folder, name), `#!/bin/sh\nPATH=/usr/bin:/bin\nDATA=${file}\n${script}\n`);
-    chmodSync(join(folder, name), 0o755);
+test("reads the clipboard of X11 with xclip", async () => {
+  const xclip = `case "$4" in TARGETS) printf 'TARGETS\\nimage/webp\\n';; *) printf '%s' "$*";; esac`;
+  expect(await readClipboard(on({ scripts: { xclip }, variables: { DISPLAY: ":0" } }))).toEqual({
+    kind: "image",
+    bytes: Buffer.from("-selection clipboard -t image/webp -o"),
+  });
+});
+
+test("reads the clipboard of the other desktop if one has nothing or no program", async () => {
+  const variables = { WAYLAND_DISPLAY: "wayland-0", DISPLAY: ":0" };
+  const xclip = `case "$4" in TARGETS) echo STRING;; *) printf there;; esac`;
+  const there = { kind: "text", text: "there" };
+  expect(await readClipboard(on({ scripts: { xclip }, variables }))).toEqual(there);
+  for (const wlPaste of ["echo 'Nothing is copied' >&2; exit 1", "sleep 1000"]) {
+    const scripts = { xclip, "wl-paste": wlPaste };
+    expect(await readClipboard(on({ scripts, variables, timeoutMs: 500 }))).toEqual(there);
   }
-  return { PATH: folder, WAYLAND_DISPLAY: "wayland-0" };
-}
-
-const holds = (type: string) => ({
-  "wl-paste": `case "$1" in --list-types) echo ${type};; *) cat "$DATA";; esac`,
 });
 
-async function opened(env: Record<string, string>, options: OpenInteractiveOptions = {}) {
-  const interactive = openInteractive({ scenario: says("Seen."), rows: 40, ...options, env });
-  await interactive.terminal.until("/100k");
-  return interactive;
-}
-
-function sentImages(home: string): unknown[] {
-  const folder = join(home, "sessions");
-  const [project = ""] = readdirSync(folder);
-  const [file = ""] = readdirSync(join(folder, project));
-  const lines = readFileSync(join(folder, project, file), "utf8")
-    .trim()
-    .split("\n");
-  return lines
-    .map((line) => JSON.parse(line).message)
-    .filter((message) => message?.role === "user" && Array.isArray(message.content))
-    .flatMap((message) => message.content.filter((block: { type: string }) => block.type === "image"));
-}
-
-test("an image from the clipboard is a mark in the editor, and goes with the message", async () => {
-  const { terminal, project } = await opened(desk(holds("image/png"), png));
-  terminal.type("what is");
-  terminal.press("ctrl+v");
-  await terminal.until(/what is \[image-1x1-[0-9a-f]{8}\]/);
-  terminal.type("?\n");
-  await terminal.until("Seen.");
-  expect(sentImages(project.home)).toEqual([
-    { type: "image", data: png.toString("base64"), mimeType: "image/png" },
-  ]);
-});
-
-test("one key deletes the mark, and the image does not go along", async () => {
-  const { terminal, project } = await opened(desk(holds("image/png"), png));
-  terminal.type("what");
-  terminal.press("ctrl+v");
-  await terminal.until(mark);
-  terminal.press("backspace", "backspace");
-  await terminal.until(/─\nwhat\s*\n─/);
-  terminal.type(" now\n");
-  await terminal.until("Seen.");
-  expect(sentImages(project.home)).toEqual([]);
-});
-
-test("the image comes back with its message, and is sent again", async () => {
-  const { terminal, project } = await opened(desk(holds("image/png"), png));
-  terminal.press("ctrl+v");
-  await terminal.until(mark);
-  terminal.press("enter");
-  await terminal.until("Seen.");
-  terminal.type("/fork\n");
-  await terminal.until("which message");
-  terminal.press("enter");
-  await terminal.until(/new session[\s\S]*─\n\[image-1x1-[0-9a-f]{8}\]\s*\n─/);
-  terminal.press("enter");
-  await terminal.until("Seen.");
-  expect(sentImages(project.home)).toHaveLength(1);
-});
-
-test("a mark of which nothing is known is not sent as if it were an image", async () => {
-  const { terminal } = await opened(desk({}));
-  terminal.type("what is [image-1x1-0123abcd]?\n");
-  const screen = await terminal.until("is gone.");
-  expect(screen).toMatch(/─\nwhat is \[image-1x1-0123abcd\]\?\s*\n─/);
-});
-
-test("text on the clipboard is pasted as text, and cannot steer the terminal", async () => {
-  const env = desk(holds("text/plain"), "one\x1b[201~\x1b[31m\x07two\nthree");
-  const { terminal } = await opened(env);
-  terminal.press("ctrl+v");
-  await terminal.until(/─\nonetwo\s*\nthree\s*\n─/);
+test("reads the next type if the first one fails", async () => {
+  const script = `case "$*" in --list-types) printf 'image/png\\ntext/plain\\n';; *image*) exit 1;; *) printf there;; esac`;
+  const content = await readClipboard(on({ scripts: { "wl-paste": script } }));
+  expect(content).toEqual({ kind: "text", text: "there" });
 });
 
 test.for([
-  ["nothing is installed", {}, "", /wl-paste \(package\s+wl-clipboard\) is not\s+installed/],
+  ["echo 'Nothing is copied' >&2; exit 1", { kind: "nothing", words: "wl-paste: Nothing is copied" }],
+  ["exit 1", { kind: "nothing", words: "wl-paste returned nothing" }],
+  [wlPaste("text/plain", ""), { kind: "nothing", words: "wl-paste returned nothing" }],
+  [wlPaste("image/bmp\\nimage/tiff", "x"), { kind: "other", types: ["image/bmp", "image/tiff"] }],
+] as const)("a clipboard without text or image: %s", async ([script, content]) => {
+  expect(await readClipboard(on({ scripts: { "wl-paste": script } }))).toEqual(content);
+});
+
+test.for([
+  [{ WAYLAND_DISPLAY: "wayland-0" }, "linux", "wl-clipboard"],
+  [{ DISPLAY: ":0" }, "linux", "xclip is not installed"],
+  [{ WAYLAND_DISPLAY: "w", DISPLAY: ":0" }, "linux", "wl-clipboard) or xclip"],
+  [{}, "linux", "neither WAYLAND_DISPLAY nor DISPLAY"],
+  [{}, "darwin", "pngpaste or osascript"],
+  [{}, "win32", "powershell.exe"],
+] as const)("names the missing program: %j on %s", async ([variables, platform, named]) => {
+  const reading = readClipboard(on({ scripts: {}, variables, platform }));
+  await expect(reading).rejects.toMatchObject({
+    code: "clipboard_missing",
+    message: expect.stringContaining(named),
+  });
+});
+
+test("ends a program that hangs, with its children", async () => {
+  const reading = readClipboard(on({ scripts: { "wl-paste": "sleep 1000" }, timeoutMs: 100 }));
+  await expect(reading).rejects.toMatchObject({
+    code: "clipboard_failed",
+    message: expect.stringContaining("wl-paste did not answer within 0.1 s"),
+  });
+});
+
+test("an abort ends the program", async () => {
+  const stop = new AbortController();
+  const reading = readClipboard(on({ scripts: { "wl-paste": "sleep 1000" }, signal: stop.signal }));
+  stop.abort(new Error("Enough."));
+  await expect(reading).rejects.toThrow("Enough.");
+});
+
+test("refuses more than 64 MB", async () => {
+  const endless = `case "$1" in --list-types) echo image/png;; *) cat /dev/zero;; esac`;
+  const reading = readClipboard(on({ scripts: { "wl-paste": endless } }));
+  await expect(reading).rejects.toMatchObject({ message: expect.stringContaining("more than 64 MB") });
+});
+
+test.for([
+  [{ pngpaste: "printf PNG" }, { kind: "image", bytes: Buffer.from("PNG") }],
   [
-    "it is empty",
-    { "wl-paste": "echo 'Nothing is copied' >&2; exit 1" },
-    "",
-    /has nothing to paste[\s\S]*Nothing is\s+copied/,
+    { pngpaste: "exit 1", pbpaste: "printf text" },
+    { kind: "text", text: "text" },
   ],
-  ["another format", holds("image/bmp"), "BM", /neither text nor[\s\S]*image\/bmp/],
-  ["what is called an image and is none", holds("image/png"), "no image", /is not a\s+PNG/],
+  [{ osascript: "echo '«data PNGf504E47»'" }, { kind: "image", bytes: Buffer.from("PNG") }],
   [
-    "an image that is cut off",
-    holds("image/png"),
-    png.subarray(0, 50),
-    /clipboard:\s+the\s+file\s+is\s+incomplete/,
+    { osascript: "exit 1", pbpaste: "printf text" },
+    { kind: "text", text: "text" },
   ],
-  [
-    "an image that is too large",
-    holds("image/png"),
-    Buffer.concat([png, Buffer.alloc(6_000_000)]),
-    /too large \(6(\.\d)? MB, limit 5/,
-  ],
-] as const)("told plainly: %s", async ([, scripts, data, told]) => {
-  const { terminal } = await opened(desk(scripts, data as string));
-  terminal.type("typed");
-  terminal.press("ctrl+v");
-  const screen = await terminal.until(told);
-  expect(screen).toMatch(/─\ntyped\s*\n─/);
+] as const)("macOS: %j", async ([scripts, content]) => {
+  expect(await readClipboard(on({ scripts, variables: {}, platform: "darwin" }))).toEqual(content);
 });
 
-test("Esc ends a program that hangs, and says nothing", async () => {
-  const { terminal } = await opened(desk({ "wl-paste": 'echo > "$DATA.begun"; sleep 1000' }));
-  terminal.press("ctrl+v", "esc");
-  terminal.type("go on\n");
-  const screen = await terminal.until("Seen.");
-  expect(screen).not.toContain("wl-paste");
-});
-
-const withCode: Scenario = says(
-  "First:\n\n```ts\nconst a = 1;\n```\n\n- then\n\n  ~~~\n  echo two\n  ~~~\n\nDone.",
-);
-const takes = { "wl-copy": 'cat > "$DATA"' };
-
-async function answered(env: Record<string, string>, scenario: Scenario = says("It is **so**.")) {
-  const { terminal } = await opened(env, { scenario });
-  terminal.type("say\n");
-  await terminal.until(/Done\.|so\.|long/);
-  return terminal;
-}
-
-const copied = ({ PATH }: Record<string, string>) => readFileSync(join(PATH!, "data"), "utf8");
-
-test("the key copies the last answer as it was written", async () => {
-  const env = desk(takes);
-  const terminal = await answered(env);
-  terminal.press("ctrl+x");
-  await terminal.until("Copied the last answer (13 bytes)");
-  expect(copied(env)).toBe("It is **so**.");
-});
-
-test("of an answer with code, a list asks what; a number names the block", async () => {
-  const env = desk(takes);
-  const terminal = await answered(env, withCode);
-  terminal.press("ctrl+x");
-  await terminal.until(/code block 1, ts[\s\S]*code block 2/);
-  terminal.press("down", "enter");
-  await terminal.until("Copied code block 1");
-  expect(copied(env)).toBe("const a = 1;");
-  terminal.type("/copy 2\n");
-  await terminal.until("Copied code block 2");
-  expect(copied(env)).toBe("echo two");
-  terminal.type("/copy all\n");
-  await terminal.until("Copied the last answer");
-  expect(copied(env)).toMatch(/^First:[\s\S]*Done\.$/);
-  terminal.type("/copy 3\n");
-  await terminal.until("the last answer has 2 code blocks");
-});
-
-test("without an answer there is nothing to copy", async () => {
-  const { terminal } = await opened(desk(takes));
-  terminal.type("/copy\n");
-  await terminal.until("no answer to copy");
-});
-
-test("without a program the terminal is asked, as over SSH", async () => {
-  const terminal = await answered({ ...desk(takes), SSH_TTY: "/dev/pts/9" });
-  terminal.type("/copy\n");
-  await terminal.until("OSC 52");
-  const sequence = `\x1b]52;c;${Buffer.from("It is **so**.").toString("base64")}\x07`;
-  await vi.waitFor(() => expect(terminal.written.join("")).toContain(sequence));
-});
-
-test("what a terminal would cut off is not handed to it", async () => {
-  const long = "long ".repeat(20_000);
-  const terminal = await answered(desk({}), says(long));
-  terminal.type("/copy\n");
-  await terminal.until("terminals accept at most");
-  expect(textForTerminal("x".repeat(mostCopiedBytes), {})).toHaveLength(100_000);
-  expect(textForTerminal("x".repeat(mostCopiedBytes + 1), {})).toBeUndefined();
-});
-
-test("tmux and screen are asked to pass it on", () => {
-  const plain = textForTerminal("text", {})!;
-  expect(textForTerminal("text", { TMUX: "1" })).toBe(`${plain}\x1bPtmux;\x1b\x1b]52;c;dGV4dA==\x07\x1b\\`);
-  const pieces = textForTerminal("x".repeat(1_000), { STY: "1" })!;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: it is what is looked for
-  expect(pieces.replaceAll(/\x1bP|\x1b\\/g, "")).toBe(textForTerminal("x".repeat(1_000), {}));
+test.for([
+  ["echo 'image UE5H'", { kind: "image", bytes: Buffer.from("PNG") }],
+  ["echo 'text Z3LDvG4='", { kind: "text", text: "grün" }],
+  ["echo 'text '", { kind: "nothing", words: "powershell.exe returned nothing" }],
+] as const)("Windows, and Linux within it: %s", async ([script, content]) => {
+  const scripts = { "powershell.exe": script };
+  expect(await readClipboard(on({ scripts, platform: "win32", variables: {} }))).toEqual(content);
+  expect(await readClipboard(on({ scripts, variables: { WSL_DISTRO_NAME: "Ubuntu" } }))).toEqual(content);
 });

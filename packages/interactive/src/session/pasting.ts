@@ -1,4 +1,3 @@
-import { type ClipboardContent, readClipboard } from "@bonsai-agent/agent/host";
 import { imageType, mostImageBytes } from "@bonsai-agent/app/file-mentions";
 import { bytes as size } from "@bonsai-agent/app/numbers";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
@@ -6,6 +5,7 @@ import { imageProblem } from "@bonsai-agent/messages";
 import { errorText } from "../error-text.ts";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
+import { type ClipboardContent, readClipboard } from "./clipboard.ts";
 
 /** Puts what the system's clipboard holds into the editor: an image as its mark, a text as a paste. Esc ends the reading. */
 export async function pasteClipboard(context: InteractiveContext): Promise<void> {
