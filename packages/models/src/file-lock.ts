@@ -4,7 +4,7 @@ import { hostname } from "node:os";
 import { setTimeout as wait } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
 
-/** Who holds a lock, since when; `at` in milliseconds since the epoch. */
+/** The owner of a lock. `at` is in milliseconds since the epoch. */
 interface LockOwner {
   token: string;
   pid: number;
@@ -12,22 +12,21 @@ interface LockOwner {
   at: number;
 }
 
-/** What is done under a lock, and for how long at most. */
+/** A lock and its limits. */
 export interface LockOptions {
-  /** The file that stands for the lock. */
+  /** The lock file. */
   path: string;
-  /** Milliseconds: longer than any owner needs. An older lock is taken for one that was left behind. */
+  /** Milliseconds, longer than the work takes. An older lock is stale. */
   staleMs: number;
-  /** Milliseconds to wait for another owner. */
+  /** Milliseconds to wait for another process. */
   waitMs: number;
 }
 
-/** Milliseconds between two looks at a lock that another holds. */
 const POLL_MS = 25;
 
 /**
- * Runs the work while no other process runs some under the same lock; the thread waits, so it must be short.
- * @throws BonsaiError `keys_locked` where another holds it for too long, `keys_unwritable`, and what the work throws
+ * Runs short work under a lock between processes. Blocks the thread.
+ * @throws BonsaiError `keys_locked` if another process keeps the lock for too long, `keys_unwritable`; what the work throws
  */
 export function lockedSync<Result>(options: LockOptions, work: () => Result): Result {
   const sleeper = new Int32Array(new SharedArrayBuffer(4));
@@ -45,7 +44,7 @@ export function lockedSync<Result>(options: LockOptions, work: () => Result): Re
   }
 }
 
-/** As `lockedSync`, for work that takes its time. @throws as it, and the signal's reason after an abort while it waits */
+/** As `lockedSync`, without blocking the thread. @throws as it; the signal's reason after an abort during the wait */
 export async function locked<Result>(
   options: LockOptions & { signal?: AbortSignal | undefined },
   work: () => Promise<Result>,
@@ -65,13 +64,13 @@ export async function locked<Result>(
   }
 }
 
-/** @returns what gives the lock back; undefined where another holds it */
+/** Returns a function that releases the lock; undefined if another process has it. */
 function tryLock({ path, staleMs }: LockOptions): (() => void) | undefined {
   const owner: LockOwner = { token: randomUUID(), pid: process.pid, host: hostname(), at: Date.now() };
-  if (!isLeftBehind(path, staleMs) || breakLock(path, staleMs)) {
+  if (!isStale(path, staleMs) || breakLock(path, staleMs)) {
     if (!created(path, owner)) return undefined;
     return () => {
-      // Whoever took it for left behind has it now.
+      // Another process may have found it stale and taken it.
       if (ownerOf(path)?.token === owner.token) rmSync(path, { force: true });
     };
   }
@@ -79,20 +78,20 @@ function tryLock({ path, staleMs }: LockOptions): (() => void) | undefined {
 }
 
 /**
- * Takes a lock away that was left behind. Two that find the same one at once must not both do so, for the second would
- * take away the lock that the first has made since: only who holds the guard looks once more, and takes it away.
- * @returns whether the lock is free to be taken
+ * Removes a stale lock. If two processes find it at once, the second must not remove the lock that the first has made
+ * since: only the owner of the guard checks again and removes it.
+ * @returns true if the lock is free
  */
 function breakLock(path: string, staleMs: number): boolean {
   const guard = `${path}.break`;
   const owner: LockOwner = { token: randomUUID(), pid: process.pid, host: hostname(), at: Date.now() };
   if (!created(guard, owner)) {
-    // Its holder died in the few microseconds that it is needed for.
-    if (isLeftBehind(guard, staleMs)) rmSync(guard, { force: true });
+    // Its owner died within microseconds.
+    if (isStale(guard, staleMs)) rmSync(guard, { force: true });
     return false;
   }
   try {
-    if (isLeftBehind(path, staleMs)) rmSync(path, { force: true });
+    if (isStale(path, staleMs)) rmSync(path, { force: true });
     return true;
   } finally {
     rmSync(guard, { force: true });
@@ -111,7 +110,7 @@ function created(path: string, owner: LockOwner): boolean {
     writeFileSync(file, JSON.stringify(owner));
     return true;
   } catch (error) {
-    // On a full disk: an empty file would be taken for a lock until it is stale.
+    // On a full disk, an empty file would count as a lock until it is stale.
     discard(path);
     throw unwritable(path, error);
   } finally {
@@ -119,12 +118,12 @@ function created(path: string, owner: LockOwner): boolean {
   }
 }
 
-/** Takes what is left of a failed write away; where that fails too, the first failure says why. */
+/** Removes the remains of a failed write. The error of the write counts if this fails too. */
 export function discard(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
-    // See above.
+    // The error of the write counts.
   }
 }
 
@@ -138,15 +137,15 @@ export function unwritable(path: string, cause: unknown): BonsaiError {
   });
 }
 
-function isLeftBehind(path: string, staleMs: number): boolean {
+function isStale(path: string, staleMs: number): boolean {
   const owner = ownerOf(path);
   if (owner !== undefined && owner.host === hostname() && !isAlive(owner.pid)) return true;
   const at = owner?.at ?? writtenAt(path);
-  // A clock that was set back makes a lock come from the future.
+  // After the clock was set back, a lock comes from the future.
   return at !== undefined && Math.abs(Date.now() - at) > staleMs;
 }
 
-/** Undefined where there is no lock, or its owner is still writing who it is. */
+/** Undefined if there is no lock, or its owner is still writing it. */
 function ownerOf(path: string): LockOwner | undefined {
   try {
     const { token, pid, host, at } = JSON.parse(readFileSync(path, "utf8"));
@@ -165,7 +164,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // One of another user is there all the same.
+    // Without permission, the process exists.
     return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
 }

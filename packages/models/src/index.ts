@@ -21,7 +21,7 @@ export {
   type WhyUnusableOptions,
   whyUnusable,
 } from "./catalogue/usable-models.ts";
-export { type RefusedRequest, type ClassifyOptions, classifyFailure } from "./failure/classify.ts";
+export { type ClassifyOptions, classifyFailure, type RefusedRequest } from "./failure/classify.ts";
 export {
   defaultRetryPolicy,
   EMPTY_ANSWER,
@@ -39,7 +39,7 @@ export {
   type KeyOrigin,
   type KeySource,
 } from "./keys/keys.ts";
-export { Logins } from "./keys/logins.ts";
+export { Logins } from "./keys/login-registry.ts";
 export type {
   DeviceCodeInfo,
   LoginCallbacks,

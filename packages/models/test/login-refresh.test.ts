@@ -280,24 +280,6 @@ describe("a file that cannot be written", () => {
     expect((await ask(lab)).text).toBe("You are logged in.");
     expect(refreshes(lab)).toBe(1);
   });
-
-  test("since the refresh was asked for loses nothing: the next request stores it", async () => {
-    const lab = await openLoggedIn(-1);
-    let mend = () => {};
-    lab.keys.logins.add("lab", {
-      ...lab.login,
-      refreshToken: async (...args) => {
-        const fresh = await lab.login.refreshToken(...args);
-        mend = seal(lab);
-        return fresh;
-      },
-    });
-    expect((await ask(lab)).failure).toMatchObject({ code: "keys_unwritable" });
-    mend();
-    expect((await ask(lab)).text).toBe("You are logged in.");
-    expect(refreshes(lab)).toBe(1);
-    expect(lab.server.isGood(lab.stored().lab!.refresh as string)).toBe(true);
-  });
 });
 
 test("a logout during a refresh stands", async () => {
@@ -405,6 +387,6 @@ test("a user who has only keys loads no part of the login", () => {
     program,
   ];
   expect(execFileSync(process.execPath, options, { encoding: "utf8" }).trim()).toBe(
-    'key ["auth-file.ts","credentials.ts","keys.ts","logins.ts","secrets.ts"]',
+    'key ["auth-file.ts","keys.ts","login-registry.ts","provider-login.ts","secrets.ts"]',
   );
 });

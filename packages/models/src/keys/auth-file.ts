@@ -5,15 +5,14 @@ import { BonsaiError, isRecord, isTooDeep, MAX_LEVELS } from "@bonsai-agent/mess
 import { discard, lockedSync, unwritable } from "../file-lock.ts";
 import { textFile } from "../json-file.ts";
 
-/** What stands in the file of one provider. */
+/** The entry of one provider. */
 export type AuthEntry = Readonly<Record<string, unknown>>;
-/** By provider; entries of kinds that Bonsai does not know are kept as they are. */
+/** Entries by provider. Entries of unknown types stay as they are. */
 export type AuthEntries = Readonly<Record<string, AuthEntry>>;
 
-/** A write takes a few milliseconds. */
 const WRITE_LOCK = { staleMs: 10_000, waitMs: 5_000 };
 
-/** The file of keys and logins. It is read at each call, so that what another process stored is used at once. */
+/** The file of keys and logins. Reads the file at each call, because another process may change it. */
 export class AuthFile {
   readonly path: string;
 
@@ -33,9 +32,9 @@ export class AuthFile {
   }
 
   /**
-   * Changes what stands of one provider; what stands of others stays, also when two processes write at once.
-   * @param change gives what shall stand there, undefined for nothing; the same object changes nothing
-   * @returns whether something changed
+   * Changes the entry of one provider under a lock, so that concurrent writes of other processes stay.
+   * @param change returns the new entry, undefined to remove it, or the same object to change nothing
+   * @returns true if the entry changed
    * @throws BonsaiError `keys_unreadable`, `keys_locked`, `keys_unwritable`
    */
   change(provider: string, change: (entry: AuthEntry | undefined) => AuthEntry | undefined): boolean {
@@ -45,13 +44,14 @@ export class AuthFile {
       const { [provider]: before, ...others } = entries;
       const after = change(before);
       if (after === before) return false;
-      writeAuthFile(this.path, after === undefined ? others : { ...entries, [provider]: after });
+      const written = after === undefined ? others : { ...entries, [provider]: after };
+      writePrivateFile(this.path, `${JSON.stringify(written, null, 2)}\n`);
       return true;
     });
   }
 
   /**
-   * Writes what stands of one provider once more, as it is: before something is asked for that must not be lost.
+   * Writes the entry of one provider unchanged.
    * @throws as `change`
    */
   proveWritable(provider: string): void {
@@ -59,7 +59,7 @@ export class AuthFile {
   }
 }
 
-/** Why other users can read the keys of a file, and what to do; undefined if they cannot. */
+/** Returns a warning with its remedy if other users can read the keys of a file. */
 export function exposure(path: string): string | undefined {
   if (process.platform === "win32" || !existsSync(path)) return undefined;
   const stat = statSync(path);
@@ -69,8 +69,8 @@ export function exposure(path: string): string | undefined {
 }
 
 /**
- * Reads a file of keys; without one there are none.
- * @throws BonsaiError `keys_unreadable`, without a word of what stands in the file
+ * Reads a file of keys. A missing file has none.
+ * @throws BonsaiError `keys_unreadable`; its message quotes nothing of the file
  */
 function readAuthFile(file: string): AuthEntries {
   let text: string | undefined;
@@ -84,7 +84,7 @@ function readAuthFile(file: string): AuthEntries {
   try {
     value = JSON.parse(text);
   } catch {
-    // The parser's own message quotes the text, so it is neither shown nor kept.
+    // The parser's own message quotes the text.
     throw damaged(file, "is not valid JSON");
   }
   if (!isRecord(value)) throw damaged(file, "is not a JSON object");
@@ -97,12 +97,7 @@ function readAuthFile(file: string): AuthEntries {
   return value as AuthEntries;
 }
 
-/** Replaces the file as a whole, for its owner's eyes only; a link stays a link. */
-function writeAuthFile(file: string, entries: AuthEntries): void {
-  writePrivateFile(file, `${JSON.stringify(entries, null, 2)}\n`);
-}
-
-/** Writes a file that nobody but its owner can read, whole or not at all; a link stays one. Makes its folder. */
+/** Writes a file atomically, readable by its owner only. Follows a link and makes the folder. */
 export function writePrivateFile(file: string, text: string): void {
   makeFolder(file);
   const target = linked(file);

@@ -4,10 +4,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 
-/** Long enough for an opener that finds no browser to say so. */
+/** Time for an opener to report that it found no browser. */
 const SETTLED_MS = 2_000;
 
-/** What tells whether somebody looks at a browser of this machine. */
+/** The environment that decides if a browser can open. */
 export interface BrowserPlace {
   /** Default `process.env`. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
@@ -16,36 +16,35 @@ export interface BrowserPlace {
 }
 
 /**
- * Opens an address in the user's browser. False where there is none to open (over SSH, without a display, in CI, or
- * where the address is not of the web): then show the address. No shell sees the address.
+ * Opens an address in the user's browser, without a shell. Returns false if it cannot: over SSH, without a display, in CI,
+ * or for an address other than http and https. Show the address then.
  */
-export async function openBrowser(url: string, place: BrowserPlace = {}): Promise<boolean> {
-  const { env = process.env, platform = process.platform } = place;
+export async function openBrowser(url: string, desktop: BrowserPlace = {}): Promise<boolean> {
+  const { env = process.env, platform = process.platform } = desktop;
   const address = URL.parse(url);
   if (address === null || !/^https?:$/.test(address.protocol)) return false;
   const opener = openerOf(env, platform);
   return opener !== undefined && (await run(opener, address.href, env));
 }
 
-/** An address that was opened without being told to the other users of the machine. */
+/** The result of `openPrivately`. */
 export interface PrivatelyOpened {
   isOpen: boolean;
-  /** Takes away the file that leads to it. */
+  /** Removes the file with the address. */
   forget: () => void;
 }
 
 /**
- * Opens an address that is a secret: all users can read the arguments of a program, so that it is given a file that leads
- * there, which only its owner can read. Not open where `openBrowser` opens nothing, and where a browser that is another
- * system's could not read the file.
+ * Opens a secret address. Other users can read a program's arguments, so the browser gets a file that redirects there and
+ * that only its owner can read. Opens nothing where `openBrowser` opens nothing, or if the browser belongs to another
+ * system and cannot read the file.
  */
-export async function openPrivately(url: string, place: BrowserPlace = {}): Promise<PrivatelyOpened> {
-  const { env = process.env, platform = process.platform } = place;
+export async function openPrivately(url: string, desktop: BrowserPlace = {}): Promise<PrivatelyOpened> {
+  const { env = process.env, platform = process.platform } = desktop;
   const address = URL.parse(url);
   const opener = openerOf(env, platform);
   if (address === null || !/^https?:$/.test(address.protocol) || opener === undefined || env.WSL_DISTRO_NAME)
     return { isOpen: false, forget: () => {} };
-  // The folder is its owner's alone.
   const folder = mkdtempSync(join(tmpdir(), "bonsai-page-"));
   const remove = () => rmSync(folder, { recursive: true, force: true });
   process.once("exit", remove);
@@ -72,7 +71,7 @@ function openerOf(
   env: Readonly<Record<string, string | undefined>>,
   platform: NodeJS.Platform,
 ): Opener | undefined {
-  // Set by editors that work on another machine, so it counts over SSH too. A command with arguments is for a shell.
+  // Editors on another machine set it, so it counts over SSH too. A command with arguments would need a shell.
   const own = env.BROWSER?.trim();
   if (own !== undefined && own !== "" && !/[\s%:]/.test(own)) return [own];
   if (env.CI || env.SSH_CONNECTION || env.SSH_TTY) return undefined;

@@ -1,10 +1,11 @@
 import { BonsaiError, shortened } from "@bonsai-agent/messages";
+import type { LoginCallbacks } from "./provider-login.ts";
 
-/** What a provider answers a browser with: a code, or why there is none. */
+/** The parameters of a callback: a code, or an error. */
 export type CallbackAnswer = { code: string } | { error: unknown };
 
-/** What the parameters of a callback say; undefined where that is nothing, or more than one thing. */
-export function answerOf(given: URLSearchParams): CallbackAnswer | undefined {
+/** Reads the parameters of a callback. Returns undefined if they contain neither code nor error, or several. */
+export function codeFrom(given: URLSearchParams): CallbackAnswer | undefined {
   const [code, ...codes] = given.getAll("code");
   const [error, ...errors] = given.getAll("error");
   if (codes.length > 0 || errors.length > 0) return undefined;
@@ -12,7 +13,7 @@ export function answerOf(given: URLSearchParams): CallbackAnswer | undefined {
   return code ? { code } : undefined;
 }
 
-/** A provider's word for a refused login as an error. */
+/** Makes the error for a login that the provider refused. */
 export function refusal(error: string, description?: string | null): BonsaiError {
   const said = description ? `${shownLine(error)}: ${shownLine(description)}` : shownLine(error);
   if (error === "access_denied") {
@@ -29,7 +30,6 @@ export function refusal(error: string, description?: string | null): BonsaiError
   });
 }
 
-/** The user cancelled the login. */
 export function loginCancelled(): BonsaiError {
   return new BonsaiError({
     code: "login_cancelled",
@@ -40,7 +40,48 @@ export function loginCancelled(): BonsaiError {
 
 const MAX_CHARS = 200;
 
-/** On one line, and short: it comes from outside. */
+/** A provider's text on one short line. */
 function shownLine(text: string): string {
   return shortened(text.replace(/[\s\p{Cc}\p{Cf}]+/gu, " ").trim(), MAX_CHARS);
+}
+
+/**
+ * Asks for the code until the user pastes it: the address at the end of the login, `code`, or `code#state`. A paste from
+ * another login is asked for again. Never settles if the user pastes nothing.
+ * @throws BonsaiError `login_denied`, `login_refused` if the pasted address contains an error
+ */
+export async function pastedCode(
+  { onManualCodeInput, onProgress }: Pick<LoginCallbacks, "onManualCodeInput" | "onProgress">,
+  state: string,
+  signal: AbortSignal,
+): Promise<string> {
+  while (!signal.aborted) {
+    const text = (await onManualCodeInput()).trim();
+    if (text === "") continue;
+    const answer = readPaste(text, state);
+    if (typeof answer === "string") onProgress(answer);
+    else if ("error" in answer) throw answer.error;
+    else return answer.code;
+  }
+  return new Promise(() => {});
+}
+
+const OTHER_LOGIN = "The pasted code belongs to another login. Log in at the address above.";
+
+/** Returns the callback in a pasted text, or a message that explains why it contains none. */
+function readPaste(text: string, state: string): CallbackAnswer | string {
+  if (!/[?&=]|^https?:/.test(text)) {
+    const [code = "", pastedState] = text.split("#");
+    return pastedState === undefined || pastedState === state ? { code } : OTHER_LOGIN;
+  }
+  const query = text.includes("?") ? text.slice(text.indexOf("?") + 1) : text;
+  const parameters = new URLSearchParams(query.split("#")[0]);
+  if (parameters.get("state") !== state) return OTHER_LOGIN;
+  return codeFrom(parameters) ?? "The pasted address contains no code. Paste the whole address.";
+}
+
+/** Returns the protocol's word for a refusal; undefined for other errors. */
+export function refusedWith(error: unknown): string | undefined {
+  const { error: word } = (error ?? {}) as { error?: unknown };
+  return typeof word === "string" ? word : undefined;
 }

@@ -1,38 +1,39 @@
-import { setTimeout as timer } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { sleep } from "@bonsai-agent/messages/host";
 import type { DeviceAuthorizationResponse } from "oauth4webapi";
-import { type OAuthClient, refusedWith } from "./oauth-client.ts";
+import { refusedWith } from "./callback.ts";
 import type { LoginCredentials } from "./provider-login.ts";
 
 interface DevicePoll {
-  client: OAuthClient;
+  client: { pollOnce(deviceCode: string, signal: AbortSignal): Promise<LoginCredentials> };
   device: DeviceAuthorizationResponse;
   signal: AbortSignal;
-  /** Waits so many milliseconds; rejects after an abort. Default: a timer. */
+  /** Default: a timer. */
   wait?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }
 
-/** As the protocol has it: so much longer between two questions, where the provider finds them too many. */
+/** Added to the interval after `slow_down`, as the protocol demands. */
 const SLOWER_SECONDS = 5;
 const DEFAULT_INTERVAL_SECONDS = 5;
-/** A provider may be gone for a moment; the user types meanwhile. */
-const MOST_FAILURES = 5;
+/** The provider may be unreachable for a moment while the user types. */
+const MAX_FAILURES = 5;
 
 /**
- * Asks whether the user has typed the code, until he has, said no, or the code has ended.
+ * Polls until the user has entered the code or denied the login, or the code has expired.
  * @throws BonsaiError `login_denied`, `login_timeout`, `login_refused`, `login_unanswered`
  */
 export async function pollDevice({
   client,
   device,
   signal,
-  wait = (ms) => timer(ms, undefined, { signal }),
+  wait = sleep,
 }: DevicePoll): Promise<LoginCredentials> {
   const endsMs = performance.now() + device.expires_in * 1000;
   let intervalSeconds = device.interval ?? DEFAULT_INTERVAL_SECONDS;
   let failures = 0;
   while (performance.now() < endsMs) {
     await wait(intervalSeconds * 1000, signal);
+    signal.throwIfAborted();
     try {
       return await client.pollOnce(device.device_code, signal);
     } catch (error) {
@@ -41,7 +42,7 @@ export async function pollDevice({
       if (word === "slow_down") intervalSeconds += SLOWER_SECONDS;
       if (word === "slow_down" || word === "authorization_pending") continue;
       failures += 1;
-      if (!isPassing(error) || failures === MOST_FAILURES) throw isEnded(error) ? codeEnded() : error;
+      if (!isPassing(error) || failures === MAX_FAILURES) throw isEnded(error) ? codeEnded() : error;
     }
   }
   throw codeEnded();

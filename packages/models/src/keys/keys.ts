@@ -5,54 +5,35 @@ import { configValue } from "../catalogue/config-value.ts";
 import { piKeys } from "../catalogue/pi-models-file.ts";
 import { isLoopback, type ProviderConfig } from "../model.ts";
 import { type AuthEntry, AuthFile, exposure } from "./auth-file.ts";
-import { credentialsOf } from "./credentials.ts";
-import { Logins } from "./logins.ts";
+import { Logins } from "./login-registry.ts";
+import { credentialsOf } from "./provider-login.ts";
 import { hasLiteralKeys, isPlaceholder, knownSecrets, type NamedSecret } from "./secrets.ts";
 
-/** Where keys come from. */
+/** A source of API keys. */
 export interface KeySource {
-  /** The key for a provider; undefined where there is none, or none is needed. */
+  /** The key of a provider; undefined if there is none, or none is needed. */
   key(provider: ProviderConfig): string | undefined;
   /**
-   * The key to send with a request that is made now: a login that ends soon is refreshed before. Default: `key`.
-   * @throws what `key` throws, `login_expired`, the signal's reason after an abort, and a ProviderError where the refresh
-   *   failed in passing
+   * The key to send now. Refreshes a login that ends soon. Default: `key`.
+   * @throws what `key` throws; `login_expired`; the signal's reason after an abort; a ProviderError if a retry may refresh
+   *   the login
    */
   freshKey?(provider: ProviderConfig, options?: FreshKeyOptions): Promise<string | undefined>;
-  /** All that is known, to be kept out of what is shown and sent, as it is now. Default: nothing. */
+  /** All known keys, for redaction. Default: none. */
   secrets?(): readonly NamedSecret[];
 }
 
-/** Who asks for a key, and why. */
+/** Options of `freshKey`. */
 export interface FreshKeyOptions {
-  /** A key that was refused just now: another is wanted. */
+  /** A key that was refused just now. */
   refused?: string | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Where a key was found; `login`: of a login whose provider is known; `models`: in a `models.json` of pi. */
+/** The place of a key. `login`: a login whose provider is known; `models`: a `models.json` in pi's format. */
 export type KeyOrigin = "lent" | "environment" | "file" | "login" | "models";
 
-/** Keys that were lent, then those of the environment, then keys and logins of a file that can be changed. */
-export interface KeyFile extends KeySource {
-  /** Where the provider's key stands; undefined where there is none. */
-  source(provider: ProviderConfig): KeyOrigin | undefined;
-  /** The logins of providers: those that can be run, and what is stored of them. */
-  readonly logins: Logins;
-  /** The providers of whom a key or a login stands in the file, in its order. */
-  stored(): readonly string[];
-  /** Writes a provider's key to the file, in the place of its login too; what is of other providers stays. */
-  store(provider: string, key: string): void;
-  /** Takes a provider's key or login out of the file; false where there was none. */
-  remove(provider: string): boolean;
-  /**
-   * Uses this key for the provider until the function returned is called; it is written nowhere. The latest counts.
-   * @throws BonsaiError `keys_invalid`
-   */
-  lend(provider: string, key: string): () => void;
-}
-
-/** True where the provider has a key, or needs none, and lacks nothing else. @throws what the key source throws */
+/** True if the provider has a key or needs none, and lacks nothing else. @throws what the key source throws */
 export function isReachable(provider: ProviderConfig, keys: KeySource | undefined): boolean {
   if (provider.missing !== undefined) return false;
   if (provider.apiKeyEnv === undefined && provider.login === undefined) return true;
@@ -60,114 +41,27 @@ export function isReachable(provider: ProviderConfig, keys: KeySource | undefine
   return isLoopback(provider) && provider.needsKey !== true;
 }
 
-/** Something about the file of keys that its owner should know. */
+/** A problem with the file of keys. */
 export interface KeyNotice {
   /** Stable. */
   code: "keys_exposed";
-  /** One sentence, and what to do about it. */
+  /** The problem and its remedy. */
   message: string;
 }
 
-/** Where keys are looked for. */
+/** The places of keys. */
 export interface FileKeysOptions {
-  /** Bonsai's home folder: the keys stand in `<home>/auth.json`. */
+  /** Bonsai's home folder. Keys are stored in its `auth.json`. */
   home: string;
-  /** The variables; `apiKeyEnv` of a provider names its own. */
+  /** The variables of the environment. `apiKeyEnv` of a provider names its own. */
   env: Readonly<Record<string, string | undefined>>;
   /** Called once for each file. Default: nothing. */
   onNotice?: ((notice: KeyNotice) => void) | undefined;
 }
 
-/**
- * Keys that were lent, then of the environment, then of `<home>/auth.json`: `{"anthropic": {"type": "api_key", "key": "…"}}`. The file is
- * read whenever a key is asked for, so a key that was just stored is used at once. No error holds a key.
- * @throws BonsaiError, on each call: `keys_unreadable`, `keys_invalid`
- */
-export function fileKeys({ home, env, onNotice }: FileKeysOptions): KeyFile {
-  const file = new AuthFile(join(home, "auth.json"));
-  const logins = new Logins(file);
-  const configuredKeys = new ConfiguredKeys(join(home, "models.json"), env);
-  let isChecked = onNotice === undefined;
-  /** Whichever key is used: the others are exposed all the same. */
-  const checkExposure = () => {
-    if (isChecked) return;
-    isChecked = true;
-    const models = hasLiteralKeys(home) ? exposure(join(home, "models.json")) : undefined;
-    for (const message of [exposure(file.path), models])
-      if (message !== undefined)
-        onNotice?.({
-          /** Other users can read `auth.json`, or keys in `models.json`. */ code: "keys_exposed",
-          message,
-        });
-  };
-  let lent: readonly { provider: string; key: string }[] = [];
-  /** Keys that requests were made with, by provider: they can come from anywhere. */
-  const used = new Map<string, NamedSecret>();
-  const found = (provider: ProviderConfig): FoundKey | undefined => {
-    const key = search(provider);
-    if (key !== undefined && !(key.origin === "models" && isPlaceholder(key.key))) {
-      const name = provider.apiKeyEnv ?? `key of ${provider.provider}`;
-      used.set(key.key, { name, value: key.key });
-    }
-    return key;
-  };
-  const search = (provider: ProviderConfig): FoundKey | undefined => {
-    checkExposure();
-    const loan = lent.findLast((each) => each.provider === provider.provider);
-    if (loan !== undefined) return { key: loan.key, origin: "lent" };
-    const { apiKeyEnv } = provider;
-    const own = apiKeyEnv === undefined ? undefined : env[apiKeyEnv]?.trim();
-    if (own) return { key: sendable(own, apiKeyEnv!), origin: "environment" };
-    const entry = file.entry(provider.provider);
-    const key = storedKey(entry, provider.provider, file.path);
-    if (key !== undefined) return { key, origin: "file" };
-    const loginKey = logins.keyOf(provider.provider, entry);
-    if (loginKey !== undefined) return { key: loginKey, origin: "login" };
-    const configured = configuredKeys.of(provider.provider);
-    return configured === undefined ? undefined : { key: configured, origin: "models" };
-  };
-  return {
-    logins,
-    key: (provider) => found(provider)?.key,
-    freshKey: async (provider, options) => {
-      const { key, origin } = found(provider) ?? {};
-      if (origin === "models" && key === options?.refused) {
-        configuredKeys.forget(provider.provider);
-        return found(provider)?.key;
-      }
-      return origin === "login" ? logins.freshKey(provider.provider, options) : key;
-    },
-    source: (provider) => found(provider)?.origin,
-    stored: () => {
-      checkExposure();
-      return Object.entries(file.entries()).flatMap(([provider, entry]) =>
-        (entry.type ?? "api_key") === "api_key" || credentialsOf(entry) !== undefined ? [provider] : [],
-      );
-    },
-    store: (provider, key) => {
-      const entry = { type: "api_key", key: sendable(key.trim(), `the key for ${provider}`) };
-      file.change(provider, () => entry);
-      logins.changed(provider);
-    },
-    remove: (provider) => {
-      if (file.entry(provider) === undefined) return false;
-      const isGone = file.change(provider, () => undefined);
-      logins.changed(provider);
-      return isGone;
-    },
-    secrets: () => [
-      ...lent.map(({ provider, key }) => ({ name: `key of ${provider}`, value: key })),
-      ...knownSecrets(home, env),
-      ...used.values(),
-    ],
-    lend: (provider, key) => {
-      const loan = { provider, key: sendable(key.trim(), `the key for ${provider}`) };
-      lent = [...lent, loan];
-      return () => {
-        lent = lent.filter((each) => each !== loan);
-      };
-    },
-  };
+/** Makes a KeyFile. */
+export function fileKeys(options: FileKeysOptions): KeyFile {
+  return new KeyFile(options);
 }
 
 interface FoundKey {
@@ -175,7 +69,128 @@ interface FoundKey {
   origin: KeyOrigin;
 }
 
-/** Owner of the keys that a `models.json` in pi's form gives: a text, a variable or the output of a command. */
+/**
+ * Keys that were lent, then of the environment, then of `<home>/auth.json`
+ * (`{"anthropic": {"type": "api_key", "key": "…"}}`). Reads the file for each key: a key stored just now is used at
+ * once. No error contains a key.
+ * @throws BonsaiError, on each call: `keys_unreadable`, `keys_invalid`
+ */
+export class KeyFile implements KeySource {
+  /** The ways to log in, and the stored logins. */
+  readonly logins: Logins;
+  readonly #options: FileKeysOptions;
+  readonly #file: AuthFile;
+  readonly #configured: ConfiguredKeys;
+  #lent: readonly { provider: string; key: string }[] = [];
+  /** Keys of requests, from any place. */
+  readonly #used = new Map<string, NamedSecret>();
+  #isExposureChecked = false;
+
+  constructor(options: FileKeysOptions) {
+    this.#options = options;
+    this.#file = new AuthFile(join(options.home, "auth.json"));
+    this.logins = new Logins(this.#file);
+    this.#configured = new ConfiguredKeys(join(options.home, "models.json"), options.env);
+  }
+
+  key(provider: ProviderConfig): string | undefined {
+    return this.#find(provider)?.key;
+  }
+
+  async freshKey(provider: ProviderConfig, options?: FreshKeyOptions): Promise<string | undefined> {
+    const { key, origin } = this.#find(provider) ?? {};
+    if (origin === "login") return this.logins.freshKey(provider.provider, options);
+    if (origin !== "models" || key !== options?.refused) return key;
+    this.#configured.forget(provider.provider);
+    return this.key(provider);
+  }
+
+  /** The place of the provider's key; undefined if it has none. */
+  source(provider: ProviderConfig): KeyOrigin | undefined {
+    return this.#find(provider)?.origin;
+  }
+
+  /** The providers with a key or a login in the file, in its order. */
+  stored(): readonly string[] {
+    this.#checkExposure();
+    return Object.entries(this.#file.entries()).flatMap(([provider, entry]) =>
+      (entry.type ?? "api_key") === "api_key" || credentialsOf(entry) !== undefined ? [provider] : [],
+    );
+  }
+
+  /** Writes a provider's key to the file. Replaces its login. */
+  store(provider: string, key: string): void {
+    const entry = { type: "api_key", key: sendable(key.trim(), `the key for ${provider}`) };
+    this.#file.change(provider, () => entry);
+    this.logins.changed(provider);
+  }
+
+  /** Removes a provider's key or login from the file. Returns false if there was none. */
+  remove(provider: string): boolean {
+    if (this.#file.entry(provider) === undefined) return false;
+    const isRemoved = this.#file.change(provider, () => undefined);
+    this.logins.changed(provider);
+    return isRemoved;
+  }
+
+  secrets(): readonly NamedSecret[] {
+    const { home, env } = this.#options;
+    const lent = this.#lent.map(({ provider, key }) => ({ name: `key of ${provider}`, value: key }));
+    return [...lent, ...knownSecrets(home, env), ...this.#used.values()];
+  }
+
+  /**
+   * Uses this key for the provider, without storing it, until the returned function is called. The latest one counts.
+   * @throws BonsaiError `keys_invalid`
+   */
+  lend(provider: string, key: string): () => void {
+    const loan = { provider, key: sendable(key.trim(), `the key for ${provider}`) };
+    this.#lent = [...this.#lent, loan];
+    return () => {
+      this.#lent = this.#lent.filter((each) => each !== loan);
+    };
+  }
+
+  #find(provider: ProviderConfig): FoundKey | undefined {
+    this.#checkExposure();
+    const found = this.#search(provider);
+    if (found !== undefined && !(found.origin === "models" && isPlaceholder(found.key))) {
+      const name = provider.apiKeyEnv ?? `key of ${provider.provider}`;
+      this.#used.set(found.key, { name, value: found.key });
+    }
+    return found;
+  }
+
+  #search({ provider, apiKeyEnv }: ProviderConfig): FoundKey | undefined {
+    const loan = this.#lent.findLast((each) => each.provider === provider);
+    if (loan !== undefined) return { key: loan.key, origin: "lent" };
+    const own = apiKeyEnv === undefined ? undefined : this.#options.env[apiKeyEnv]?.trim();
+    if (own) return { key: sendable(own, apiKeyEnv!), origin: "environment" };
+    const entry = this.#file.entry(provider);
+    const key = storedKey(entry, provider, this.#file.path);
+    if (key !== undefined) return { key, origin: "file" };
+    const loginKey = this.logins.keyOf(provider, entry);
+    if (loginKey !== undefined) return { key: loginKey, origin: "login" };
+    const configured = this.#configured.of(provider);
+    return configured === undefined ? undefined : { key: configured, origin: "models" };
+  }
+
+  /** Checks both files, regardless of the place of the key in use. */
+  #checkExposure(): void {
+    const { home, onNotice } = this.#options;
+    if (this.#isExposureChecked || onNotice === undefined) return;
+    this.#isExposureChecked = true;
+    const models = hasLiteralKeys(home) ? exposure(join(home, "models.json")) : undefined;
+    for (const message of [exposure(this.#file.path), models])
+      if (message !== undefined)
+        onNotice({
+          /** Other users can read `auth.json`, or keys in `models.json`. */ code: "keys_exposed",
+          message,
+        });
+  }
+}
+
+/** The keys in a `models.json` in pi's format: a text, a variable or the output of a command. */
 class ConfiguredKeys {
   readonly #file: string;
   readonly #env: FileKeysOptions["env"];
@@ -197,7 +212,7 @@ class ConfiguredKeys {
     return this.#keys.get(provider);
   }
 
-  /** Makes `of` resolve the key again, after a refusal. */
+  /** The next call of `of` resolves the key again. */
   forget(provider: string): void {
     this.#keys.delete(provider);
   }
@@ -218,7 +233,7 @@ class ConfiguredKeys {
   }
 }
 
-/** Entries of other kinds (a login, what another program stored) are no keys, and no errors. */
+/** Ignores entries of other types: logins, and entries of other programs. */
 function storedKey(entry: AuthEntry | undefined, provider: string, file: string): string | undefined {
   if (entry === undefined) return undefined;
   const { type = "api_key", key } = entry;
@@ -232,7 +247,7 @@ function storedKey(entry: AuthEntry | undefined, provider: string, file: string)
   });
 }
 
-/** HTTP refuses any other key, with a message that shows it. */
+/** HTTP refuses other characters, with a message that contains the key. */
 function sendable(key: string, place: string): string {
   if (/^[\x21-\x7e]+$/.test(key) && !/["'`]/.test(key)) return key;
   throw new BonsaiError({

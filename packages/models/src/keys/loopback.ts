@@ -2,35 +2,35 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { answerOf, type CallbackAnswer, loginCancelled } from "./callback.ts";
+import { type CallbackAnswer, codeFrom, loginCancelled } from "./callback.ts";
 
-/** Where a browser brings the answer of a login. */
+/** Options of the server that receives a login's callback. */
 export interface LoopbackOptions {
-  /** What the provider was sent as `state`: an answer without it is another's. At least 16 characters. */
+  /** The `state` of the request. A callback needs it. At least 16 characters. */
   state: string;
   /** Default `/callback`. */
   path?: string | undefined;
-  /** Tried in order; 0 is any that is free. Default `[0]`. */
+  /** Tried in order; 0 is any free port. Default `[0]`. */
   ports?: readonly number[] | undefined;
-  /** How `redirectUri` calls this machine, as the provider has it registered. It listens on 127.0.0.1. Default `127.0.0.1`. */
+  /** The host in `redirectUri`, as registered at the provider. The server listens on 127.0.0.1. Default `127.0.0.1`. */
   host?: "127.0.0.1" | "localhost" | undefined;
-  /** Where given, an answer that names another issuer is another's. */
+  /** Refuses a callback that names another issuer. Default: accepts every issuer. */
   issuer?: string | undefined;
   /** Milliseconds. Default ten minutes. */
   timeoutMs?: number | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** A server on this machine that waits for one answer. */
+/** A server on this machine that waits for one callback. */
 export interface Loopback {
   /** `http://127.0.0.1:PORT/callback`. */
   redirectUri: string;
   /**
-   * The code of the answer; the server is closed behind it.
+   * Returns the code. The server is closed then.
    * @throws BonsaiError `login_denied`, `login_timeout`, `login_cancelled`; the signal's reason after an abort
    */
   code(): Promise<string>;
-  /** Ends the wait; `code` then throws `login_cancelled`. Once more does nothing. */
+  /** Ends the wait: `code` throws `login_cancelled`. A second call does nothing. */
   close(): void;
 }
 
@@ -38,9 +38,8 @@ const DEFAULT_TIMEOUT_MS = 10 * 60_000;
 const MIN_STATE_CHARS = 16;
 
 /**
- * Waits on 127.0.0.1 for the browser to come back from a login. One answer is taken, with the right state; any other is
- * refused with 400 and changes nothing.
- * @throws BonsaiError `login_port_taken` where no port is free, `login_state_weak`; the signal's reason after an abort
+ * Waits on 127.0.0.1 for the callback of a login. Accepts one callback with the right state and refuses others with 400.
+ * @throws BonsaiError `login_port_taken` if no port is free, `login_state_weak`; the signal's reason after an abort
  */
 export async function openLoopback(options: LoopbackOptions): Promise<Loopback> {
   const { state, path = "/callback", ports = [0], host = "127.0.0.1", signal } = options;
@@ -84,11 +83,10 @@ async function listening(server: Server, ports: readonly number[]): Promise<numb
 interface Reply {
   status: number;
   page: string;
-  /** What ends the wait. */
   answer?: CallbackAnswer;
 }
 
-/** Takes the one answer. Owner of the server, its timer and the listener on the signal. */
+/** Accepts one callback. Owns the server, its timer and the listener on the signal. */
 class Receiver {
   readonly #options: LoopbackOptions;
   readonly #settled = Promise.withResolvers<string>();
@@ -99,7 +97,7 @@ class Receiver {
 
   constructor(options: LoopbackOptions) {
     this.#options = options;
-    // Nobody may be asking for the code yet, or ever.
+    // The caller may never ask for the code.
     this.#settled.promise.catch(() => {});
   }
 
@@ -117,7 +115,7 @@ class Receiver {
 
   take(request: IncomingMessage, response: ServerResponse): void {
     const { status, page, answer } = this.#reply(request);
-    // A browser that is gone has its answer told all the same.
+    // The callback also counts if the browser has disconnected.
     if (answer !== undefined) response.once("close", () => this.end(answer));
     response.writeHead(status, head).end(page);
   }
@@ -134,7 +132,7 @@ class Receiver {
 
   #reply({ method, url = "/", headers }: IncomingMessage): Reply {
     const target = URL.parse(url, "http://127.0.0.1");
-    // A page elsewhere whose name was made to point here speaks of its own host.
+    // DNS rebinding: a foreign page sends its own host name.
     if (target === null || !isThisMachine(headers.host)) return { status: 400, page: pages.foreign };
     if (target.pathname !== (this.#options.path ?? "/callback")) return { status: 404, page: pages.nothing };
     if (method !== "GET") return { status: 405, page: pages.nothing };
@@ -149,7 +147,7 @@ class Receiver {
     const issuer = given.get("iss");
     if (this.#options.issuer !== undefined && issuer !== null && issuer !== this.#options.issuer)
       return undefined;
-    return answerOf(given);
+    return codeFrom(given);
   }
 }
 
@@ -157,7 +155,7 @@ function isThisMachine(host: string | undefined): boolean {
   return /^(?:127\.0\.0\.1|localhost)(?::\d+)?$/i.test(host ?? "");
 }
 
-/** In a time that does not depend on where they differ. */
+/** Compares in constant time. */
 function isSame(given: readonly string[], expected: string): boolean {
   const digest = (text: string) => createHash("sha256").update(text).digest();
   return given.length === 1 && timingSafeEqual(digest(given[0]!), digest(expected));
@@ -175,7 +173,7 @@ const head = {
   connection: "close",
 };
 
-/** Fixed texts: a page never repeats parts of the request. */
+/** Fixed texts: a page repeats no part of the request. */
 const pages = {
   done: page("You are logged in", "You can close this page and return to the terminal."),
   refused: page("You are not logged in", "The provider refused the login. See the terminal for the reason."),

@@ -1,40 +1,43 @@
-/** What a login gives: stored as it is, in `auth.json`. Whatever else stands in it stays. */
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
+import type { AuthEntry } from "./auth-file.ts";
+
+/** The result of a login. `auth.json` stores it with all its fields. */
 export interface LoginCredentials {
-  /** What lets a request in. */
+  /** The access token. */
   access: string;
-  /** What gives another `access`; empty where nothing does. */
+  /** The token for another `access`; empty if there is none. */
   refresh: string;
-  /** When `access` ends, in milliseconds since the epoch. Default: never. */
+  /** The end of `access` in milliseconds since the epoch. Default: never. */
   expires?: number | undefined;
   [field: string]: unknown;
 }
 
-/** How a login speaks with the user; the names are pi's. */
+/** The questions and messages of a login. The names are pi's. */
 export interface LoginCallbacks {
-  /** Shows an address to go to, and opens it where there is a browser. Any but http and https is only shown. */
+  /** Shows an address and opens it in the browser. An address other than http and https is only shown. */
   onAuth(info: { url: string; instructions?: string | undefined }): void;
-  /** Shows a code, and the address where it is to be typed. */
+  /** Shows a code and the address to enter it at. */
   onDeviceCode(info: DeviceCodeInfo): void;
-  /** Asks for a text. Rejects where the user gives the login up. */
+  /** Asks for a text. Rejects if the user cancels the login. */
   onPrompt(prompt: LoginPrompt): Promise<string>;
-  /** Shows what goes on. */
+  /** Shows the current step. */
   onProgress(message: string): void;
-  /** Asks for the code, or the address with it, where the browser cannot come back by itself; beside what else is waited for. */
+  /** Asks for the code, or the address with it, in case the browser cannot come back. Runs beside other waits. */
   onManualCodeInput(): Promise<string>;
-  /** Lets the user choose; the id of the choice, undefined where there was none. */
+  /** Returns the id of the user's choice, or undefined. */
   onSelect(prompt: {
     message: string;
     options: readonly { id: string; label: string; description?: string | undefined }[];
   }): Promise<string | undefined>;
-  /** Aborted when the user gives the login up. */
+  /** Aborts when the user cancels the login. */
   signal: AbortSignal;
 }
 
-/** A code that the user types somewhere else. */
+/** A code that the user enters on another device. */
 export interface DeviceCodeInfo {
   userCode: string;
   verificationUri: string;
-  /** Between two questions whether it was typed. */
+  /** Time between two polls. */
   intervalSeconds?: number | undefined;
   expiresInSeconds?: number | undefined;
 }
@@ -45,36 +48,80 @@ export interface LoginPrompt {
   placeholder?: string | undefined;
   /** Default false. */
   allowEmpty?: boolean | undefined;
-  /** True: what is typed is not shown. Default false. */
+  /** Hides the typed text. Default false. */
   isSecret?: boolean | undefined;
 }
 
-/** How somebody logs in at a provider, as pi's `oauth` has it. */
+/** A way to log in at a provider, in the shape of pi's `oauth`. */
 export interface ProviderLogin {
-  /** For people. */
+  /** Shown to the user. */
   name: string;
-  /** Runs the login; what it gives is stored. Throws where it fails. */
+  /** Runs the login. Throws if it fails. */
   login(callbacks: LoginCallbacks): Promise<LoginCredentials>;
   /**
-   * Gives credentials that are good again; called once at a time, also by several processes. An error that says
-   * `invalid_grant` ends the login; any other leaves it as it is, and the request is tried again.
+   * Refreshes the credentials. Only one process calls it at a time. An error with `invalid_grant` ends the login. After
+   * any other error the login stays, and the request is retried.
    */
   refreshToken(credentials: LoginCredentials, signal: AbortSignal): Promise<LoginCredentials>;
-  /** What is sent as the key. */
+  /** Returns the API key. */
   getApiKey(credentials: LoginCredentials): string;
-  /** Takes the credentials back at the provider, when the user logs out. */
+  /** Revokes the credentials at the provider when the user logs out. */
   revoke?(credentials: LoginCredentials, signal: AbortSignal): Promise<void>;
 }
 
-/** What is known of a login without asking anybody. */
+/** The stored state of a login. */
 export interface LoginState {
-  /** Milliseconds since the epoch; undefined for one that does not end. */
+  /** Milliseconds since the epoch; undefined if the login does not expire. */
   expires: number | undefined;
 }
 
-/** How a logout ended. `kept`: the provider still holds what was stored good, for the reason named. */
+/** The result of a logout. */
 export interface Logout {
   isRevoked: boolean;
-  /** Why it was not revoked, where that was tried. */
+  /** The reason why the revocation failed. */
   problem?: string;
+}
+
+/** Validates the result of a login. @throws BonsaiError `login_unusable`; its message quotes no credentials */
+export function checkedCredentials(provider: string, given: unknown): LoginCredentials {
+  if (!isRecord(given)) throw unusable(provider, "no credentials");
+  const { type: _type, ...fields } = JSON.parse(JSON.stringify(given)) as Record<string, unknown>;
+  const { access, refresh = "", expires } = fields;
+  if (typeof access !== "string" || access === "")
+    throw unusable(provider, "no access token (access must be a non-empty string)");
+  if (typeof refresh !== "string") throw unusable(provider, "a refresh token that is not a string");
+  if (expires === undefined || expires === null) {
+    const { expires: _expires, ...endless } = fields;
+    return { ...endless, access, refresh };
+  }
+  if (typeof expires !== "number")
+    throw unusable(provider, "an expiry time (expires) that is not a number of milliseconds since 1970");
+  return { ...fields, access, refresh, expires };
+}
+
+function unusable(provider: string, what: string): BonsaiError {
+  return new BonsaiError({
+    code: "login_unusable",
+    message: `The login to ${provider} returned ${what}. Nothing was stored.`,
+    hint: "The extension must return {access, refresh, expires}. Report this to its author.",
+  });
+}
+
+/** Returns the login in an entry of `auth.json`; undefined for other entries. */
+export function credentialsOf(entry: AuthEntry | undefined): LoginCredentials | undefined {
+  if (entry?.type !== "oauth") return undefined;
+  const { type: _type, access, refresh = "", ...others } = entry;
+  return typeof access === "string" && typeof refresh === "string" && access !== ""
+    ? { ...others, access, refresh }
+    : undefined;
+}
+
+/** Returns the key of a login; undefined if `getApiKey` fails or returns no key. */
+export function apiKeyOf(login: ProviderLogin, credentials: LoginCredentials): string | undefined {
+  try {
+    const key: unknown = login.getApiKey({ ...credentials });
+    return typeof key === "string" && key !== "" ? key : undefined;
+  } catch {
+    return undefined;
+  }
 }

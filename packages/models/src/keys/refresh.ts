@@ -1,24 +1,30 @@
 import { BonsaiError, redactSecrets } from "@bonsai-agent/messages";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { locked } from "../file-lock.ts";
 import { ProviderError } from "../provider.ts";
 import type { AuthFile } from "./auth-file.ts";
-import { apiKeyOf, checkedCredentials, credentialsOf } from "./credentials.ts";
-import type { LoginCredentials, ProviderLogin } from "./provider-login.ts";
+import {
+  apiKeyOf,
+  checkedCredentials,
+  credentialsOf,
+  type LoginCredentials,
+  type ProviderLogin,
+} from "./provider-login.ts";
 
-/** So long before its end a login is refreshed: a request takes its time, and clocks differ. */
+/** Time before the end of a login at which it is refreshed: a request takes a while, and clocks differ. */
 const MARGIN_MS = 60_000;
-/** A provider that has not answered by then is tried again with the next attempt. */
+/** The next attempt asks a provider again that has not answered by then. */
 const TIMEOUT_MS = 30_000;
-/** Longer than an owner needs; an owner that died is seen at once. */
+/** Longer than a refresh takes. The lock of a dead process is detected at once. */
 const LOCK = { staleMs: 4 * TIMEOUT_MS, waitMs: 2 * TIMEOUT_MS };
-/** A login that ends sooner than the margin is not refreshed for each request. */
-const AGAIN_MS = 30_000;
+/** Minimum time between two refreshes of a login that lives shorter than the margin. */
+const MIN_REFRESH_INTERVAL_MS = 30_000;
 
 interface FreshKeyParts {
   provider: string;
   login: ProviderLogin;
   file: AuthFile;
-  /** The refreshes under way: requests of one process share them. */
+  /** Running refreshes by provider. Requests of one process share them. */
   running: Map<string, Promise<LoginCredentials>>;
   /** A key that was refused just now. */
   refused: string | undefined;
@@ -27,8 +33,8 @@ interface FreshKeyParts {
 }
 
 /**
- * The key of a login, refreshed where it ends soon or was refused. An abort ends the wait, not the refresh: what the
- * provider gives may be the only thing that is good from then on.
+ * Returns the key of a login. Refreshes the login first if it ends soon or its key was refused. An abort ends the wait,
+ * not the refresh: its credentials may be the only valid ones afterwards.
  */
 export async function freshKey(parts: FreshKeyParts): Promise<string | undefined> {
   const { provider, login, file, running, refused, signal } = parts;
@@ -37,140 +43,105 @@ export async function freshKey(parts: FreshKeyParts): Promise<string | undefined
   const key = apiKeyOf(login, stored);
   const isDue = refused === undefined ? endsSoon(stored, provider) : key === refused;
   if (!isDue) return key;
-  const refresh = running.get(provider) ?? begun(parts, stored);
-  return apiKeyOf(login, await waited(refresh, signal));
+  const refresh = running.get(provider) ?? startRefresh(parts, stored);
+  return apiKeyOf(login, await raceAbort(refresh, signal));
 }
 
-/** When this process refreshed a login last, and what came of it. */
+/** The latest refresh of this process, by provider. */
 const refreshedAt = new Map<string, { access: string; atMs: number }>();
 
 function endsSoon({ expires, access }: LoginCredentials, provider: string): boolean {
   if (expires === undefined || !Number.isFinite(expires) || Date.now() < expires - MARGIN_MS) return false;
   const last = refreshedAt.get(provider);
-  return last?.access !== access || performance.now() - last.atMs > AGAIN_MS;
+  return last?.access !== access || performance.now() - last.atMs > MIN_REFRESH_INTERVAL_MS;
 }
 
-function begun(parts: FreshKeyParts, stale: LoginCredentials): Promise<LoginCredentials> {
+function startRefresh(parts: FreshKeyParts, stale: LoginCredentials): Promise<LoginCredentials> {
   const { provider, running, onChanged } = parts;
-  const refresh = refreshed(parts, stale).finally(() => running.delete(provider));
+  const refresh = refreshUnderLock(parts, stale).finally(() => running.delete(provider));
   running.set(provider, refresh);
   refresh.then(onChanged, () => {
-    // Whoever waits is told.
+    // The waiting requests get the error.
   });
   return refresh;
 }
 
-async function waited<Value>(work: Promise<Value>, signal: AbortSignal | undefined): Promise<Value> {
-  if (signal === undefined) return work;
-  signal.throwIfAborted();
-  const { promise, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([work, promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-}
-
-/** One process at a time: whoever waited for the lock takes what the other has stored. */
-function refreshed(parts: FreshKeyParts, stale: LoginCredentials): Promise<LoginCredentials> {
+/** Returns the credentials of another process if it refreshed the login while this one waited for the lock. */
+function refreshUnderLock(parts: FreshKeyParts, stale: LoginCredentials): Promise<LoginCredentials> {
   const { provider, file, login } = parts;
-  const path = lockPath(file, provider);
+  const path = `${file.path}.${encodeURIComponent(provider)}.lock`;
   return locked({ path, ...LOCK }, async () => {
     const now = credentialsOf(file.entry(provider));
     if (now === undefined) throw ended(provider, "it was removed in the meantime");
     if (!isSame(now, stale)) return now;
-    const kept = unstored.get(path);
-    if (kept !== undefined && isSame(kept.before, now)) return stored(parts, now, kept.fresh);
-    // Many providers take the old refresh token back with their answer: what cannot be stored is not asked for.
+    // Many providers revoke the old refresh token with their answer, so the new one must not get lost.
     file.proveWritable(provider);
-    const fresh = await asked(provider, login, now).catch((error: unknown) => {
-      if (BonsaiError.is(error) && error.code === "login_expired") forget(file, provider, now);
+    const fresh = await refreshed(provider, login, now).catch((error: unknown) => {
+      if (BonsaiError.is(error) && error.code === "login_expired") replace(parts, now, undefined);
       throw error;
     });
-    return stored(parts, now, fresh);
+    replace(parts, now, fresh);
+    refreshedAt.set(provider, { access: fresh.access, atMs: performance.now() });
+    return fresh;
   });
 }
 
-/** By the lock's path: what came of a refresh and could not be stored, since the disk was full for one. */
-const unstored = new Map<string, { before: LoginCredentials; fresh: LoginCredentials }>();
-
-/** Where it cannot be stored it is kept, so that the next request stores it and does not ask once more. */
-function stored(
+/** Keeps an entry that a login or a logout has written meanwhile. */
+function replace(
   { provider, file }: FreshKeyParts,
   before: LoginCredentials,
-  fresh: LoginCredentials,
-): LoginCredentials {
-  const path = lockPath(file, provider);
-  unstored.set(path, { before, fresh });
-  store(file, provider, before, fresh);
-  unstored.delete(path);
-  refreshedAt.set(provider, { access: fresh.access, atMs: performance.now() });
-  return fresh;
-}
-
-function lockPath(file: AuthFile, provider: string): string {
-  return `${file.path}.${encodeURIComponent(provider)}.lock`;
-}
-
-/** What somebody stored meanwhile, by a login or a logout, stands. */
-function store(file: AuthFile, provider: string, before: LoginCredentials, fresh: LoginCredentials): void {
-  file.change(provider, (entry) =>
-    isSame(credentialsOf(entry), before) ? { ...entry, ...fresh, type: "oauth" } : entry,
-  );
-}
-
-function forget(file: AuthFile, provider: string, before: LoginCredentials): void {
-  file.change(provider, (entry) => (isSame(credentialsOf(entry), before) ? undefined : entry));
+  fresh: LoginCredentials | undefined,
+): void {
+  file.change(provider, (entry) => {
+    if (!isSame(credentialsOf(entry), before)) return entry;
+    return fresh && { ...entry, ...fresh, type: "oauth" };
+  });
 }
 
 function isSame(a: LoginCredentials | undefined, b: LoginCredentials): boolean {
   return a?.access === b.access && a.refresh === b.refresh;
 }
 
-async function asked(
+async function refreshed(
   provider: string,
   login: ProviderLogin,
   stale: LoginCredentials,
 ): Promise<LoginCredentials> {
   const signal = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    const given = await waited(
-      Promise.resolve().then(() => login.refreshToken({ ...stale }, signal)),
-      signal,
-    );
-    const { expires: _expires, ...kept } = stale;
-    return { ...kept, ...checkedCredentials(provider, given) };
+    const refresh = Promise.resolve().then(() => login.refreshToken({ ...stale }, signal));
+    const credentials = await raceAbort(refresh, signal);
+    const { expires: _expires, ...others } = stale;
+    return { ...others, ...checkedCredentials(provider, credentials) };
   } catch (error) {
     throw failure(provider, stale, error);
   }
 }
 
-/** In the words of a provider or of an extension: what ends a login. */
+/** The word of providers and extensions for a login that has ended. */
 const ENDED = /\binvalid_grant\b/;
 
 function failure(provider: string, { access, refresh }: LoginCredentials, error: unknown): Error {
-  const said = redactSecrets(error instanceof Error ? error.message : String(error), {
+  const message = redactSecrets(error instanceof Error ? error.message : String(error), {
     known: [access, refresh],
     isStrict: true,
   });
   const own = BonsaiError.is(error) ? error : undefined;
-  if (own?.code === "login_expired" || ENDED.test(said)) return ended(provider, said);
-  // Without its cause: a provider may repeat tokens anywhere, and a failure is stored in the session.
+  if (own?.code === "login_expired" || ENDED.test(message)) return ended(provider, message);
+  // Without the cause: it may contain tokens, and the session stores the failure.
   if (own !== undefined && own.code !== "login_unanswered")
-    return new BonsaiError({ code: own.code, message: said, hint: own.hint });
+    return new BonsaiError({ code: own.code, message, hint: own.hint });
   return new ProviderError({
     kind: "network",
     code: "login_refresh_failed",
-    message: `Could not refresh the login to ${provider}: ${said}`,
+    message: `Could not refresh the login to ${provider}: ${message}`,
   });
 }
 
-function ended(provider: string, why: string): BonsaiError {
+function ended(provider: string, reason: string): BonsaiError {
   return new BonsaiError({
     code: "login_expired",
-    message: `The login to ${provider} is no longer valid: ${why.replace(/[.\s]*$/, "")}.`,
+    message: `The login to ${provider} is no longer valid: ${reason.replace(/[.\s]*$/, "")}.`,
     hint: `Log in again with /login ${provider}, or \`bonsai login ${provider}\` in a shell.`,
   });
 }

@@ -1,21 +1,19 @@
 import { join } from "node:path";
 import { parseJson, textFile } from "../json-file.ts";
 
-/** Something that must not be shown, with what is shown instead. */
+/** A secret, and the name that replaces it. */
 export interface NamedSecret {
-  /** Whose it is, for people. */
+  /** Shown instead of the value. */
   name: string;
-  /** The secret itself. */
   value: string;
 }
 
-/** What stands under such a name lets somebody in. */
+/** Names of fields with secrets. */
 const secretField = /key|token|secret|password|authorization|access|refresh|cookie|credential/i;
 
 /**
- * All that stands in Bonsai's files of keys: every text of `auth.json` (other programs store sign-ins there as well), and
- * the headers and keys of `models.json`, with the variables that it names. The files are read at each call, so a key that was just stored is among them;
- * one that cannot be read has none.
+ * Reads the secrets of Bonsai's files at each call: every text of `auth.json` (other programs store logins there too),
+ * and the headers, keys and named variables of `models.json`. An unreadable file has none.
  */
 export function knownSecrets(
   home: string,
@@ -26,7 +24,6 @@ export function knownSecrets(
     textsOf(entry, isStoredSecret).map((value) => ({ name: `key of ${provider}`, value })),
   );
   const file = jsonFile(join(home, "models.json"));
-  // A key can be the name of a variable too.
   const named = textsOf(file, ({ field, above }) => /^apiKey(?:Env)?$/i.test(field) || above === "headers");
   const variables = named.flatMap((text) =>
     [text, ...Array.from(text.matchAll(/\$\{?(\w+)/g), ([, name]) => name!)].flatMap((name) => {
@@ -35,7 +32,7 @@ export function knownSecrets(
     }),
   );
   const models = literalKeys(file);
-  // A header can have a word before the key.
+  // A header may have a word before the key.
   const headers = models.flatMap((text) => [text, ...text.split(/\s+/).slice(1)]);
   return [...stored, ...variables, ...headers.map((value) => ({ name: "key of models.json", value }))];
 }
@@ -59,23 +56,23 @@ function isStoredSecret({ field }: Place, value: string): boolean {
   return field !== "type" && (secretField.test(field) || !isPlace(value));
 }
 
-/** A variable, a command, or a word for servers without keys, such as `ollama`: masking it would hide plain words. */
+/** True for a variable, a command, or a word for servers without keys, such as `ollama`. Masking would hide plain words. */
 export function isPlaceholder(value: string): boolean {
   return /^[$!]|^[A-Z][A-Z0-9_]*$/.test(value) || (/^[a-z-]*$/i.test(value) && value.length < 20);
 }
 
-/** An address or a path, where its name does not say otherwise: keys in base 64 have slashes as well. */
+/** True for an address or a path. A key in base 64 has slashes too, so check the name of the field first. */
 function isPlace(value: string): boolean {
   return /[/\\]/.test(value);
 }
 
 interface Place {
   field: string;
-  /** The name of the object around it. */
+  /** The name of the parent object. */
   above: string;
 }
 
-const MOST_LEVELS = 20;
+const MAX_DEPTH = 20;
 
 function textsOf(
   value: unknown,
@@ -84,7 +81,7 @@ function textsOf(
   level = 0,
 ): string[] {
   if (typeof value === "string") return isSecret(place, value) ? [value.trim()] : [];
-  if (level > MOST_LEVELS) return [];
+  if (level > MAX_DEPTH) return [];
   return entriesOf(value).flatMap(([name, inner]) => {
     const field = Array.isArray(value) ? place.field : name;
     const above = Array.isArray(value) ? place.above : place.field;
@@ -100,7 +97,7 @@ function jsonFile(path: string): unknown {
   try {
     return parseJson(textFile(path) ?? "null");
   } catch {
-    // Whoever needs a key of it says what is wrong with the file.
+    // The error for a missing key reports the file.
     return undefined;
   }
 }

@@ -1,17 +1,15 @@
 import type { AuthEntry, AuthFile } from "./auth-file.ts";
-import { apiKeyOf, credentialsOf } from "./credentials.ts";
-import type {
-  LoginCallbacks,
-  LoginCredentials,
-  LoginState,
-  Logout,
-  ProviderLogin,
+import {
+  apiKeyOf,
+  credentialsOf,
+  type LoginCallbacks,
+  type LoginCredentials,
+  type LoginState,
+  type Logout,
+  type ProviderLogin,
 } from "./provider-login.ts";
 
-/**
- * The logins of providers: who can log in, and what is stored. Owner of those that can be run; what runs them is loaded
- * when one is used.
- */
+/** The ways to log in at providers, and the stored logins. Loads the code of a login when one is used. */
 export class Logins {
   readonly #file: AuthFile;
   readonly #refreshes = new Map<string, Promise<LoginCredentials>>();
@@ -22,7 +20,7 @@ export class Logins {
     this.#file = file;
   }
 
-  /** Lets users log in at a provider until the function returned is called; the latest counts. */
+  /** Adds a way to log in. The latest one counts. Returns a function that removes it. */
   add(provider: string, login: ProviderLogin): () => void {
     const entry = { provider, login };
     this.#added = [...this.#added, entry];
@@ -31,12 +29,12 @@ export class Logins {
     };
   }
 
-  /** The login of a provider; undefined where it has none. */
+  /** The way to log in at a provider; undefined if there is none. */
   of(provider: string): ProviderLogin | undefined {
     return this.#added.findLast((each) => each.provider === provider)?.login;
   }
 
-  /** What is stored of a login, whether its provider is known now or not. @throws BonsaiError `keys_unreadable` */
+  /** The stored login of a provider, even without a way to log in there. @throws BonsaiError `keys_unreadable` */
   stored(provider: string): LoginCredentials | undefined {
     return credentialsOf(this.#file.entry(provider));
   }
@@ -47,7 +45,7 @@ export class Logins {
     return stored && { expires: Number.isFinite(stored.expires) ? stored.expires : undefined };
   }
 
-  /** The key that an entry of the file gives, as it stands there. */
+  /** The key in an entry of the file, without a refresh. */
   keyOf(provider: string, entry: AuthEntry | undefined): string | undefined {
     const credentials = credentialsOf(entry);
     const login = credentials && this.of(provider);
@@ -62,6 +60,7 @@ export class Logins {
     const login = this.of(provider);
     if (login === undefined) return undefined;
     const { freshKey } = await import("./refresh.ts");
+    const onChanged = () => this.changed(provider);
     return freshKey({
       provider,
       login,
@@ -69,31 +68,31 @@ export class Logins {
       running: this.#refreshes,
       refused,
       signal,
-      onChanged: () => this.changed(provider),
+      onChanged,
     });
   }
 
   /**
-   * Runs a provider's login and stores what it gives.
-   * @throws BonsaiError `login_none`, `login_unusable`; what the login throws, and the signal's reason after an abort:
-   *   then nothing is stored
+   * Runs a provider's login and stores the credentials.
+   * @throws BonsaiError `login_none`, `login_unusable`; the error of the login; the signal's reason after an abort. It
+   *   stores nothing then
    */
   async login(provider: string, callbacks: LoginCallbacks): Promise<LoginState> {
-    const { runLogin } = await import("./run-login.ts");
-    await runLogin({ provider, login: this.of(provider), file: this.#file, callbacks });
+    const { login } = await import("./login.ts");
+    await login({ provider, login: this.of(provider), file: this.#file, callbacks });
     this.changed(provider);
     return this.state(provider) ?? { expires: undefined };
   }
 
-  /** Takes what is stored away, here and, where its provider can, there. Undefined where nothing is stored. */
+  /** Removes the stored login and revokes it at the provider if possible. Returns undefined if nothing is stored. */
   async logout(provider: string, signal?: AbortSignal): Promise<Logout | undefined> {
-    const { runLogout } = await import("./run-login.ts");
-    const done = await runLogout({ provider, login: this.of(provider), file: this.#file, signal });
+    const { logout } = await import("./login.ts");
+    const result = await logout({ provider, login: this.of(provider), file: this.#file, signal });
     this.changed(provider);
-    return done;
+    return result;
   }
 
-  /** Calls the listener with a provider whose key or login changed in this process. @returns ends it */
+  /** Calls the listener with each provider whose key or login changed in this process. Returns a function that stops it. */
   onChange(listener: (provider: string) => void): () => void {
     this.#listeners = [...this.#listeners, listener];
     return () => {
