@@ -4,7 +4,6 @@ import {
   byScriptEstimator,
   type Calibration,
   calibrate,
-  calibratedEstimator,
   chars4,
   chars4Estimator,
   isGoodAnswer,
@@ -15,7 +14,7 @@ import {
 import { type BenchTable, recordedSession } from "@bonsai-agent/testkit";
 import { encode } from "gpt-tokenizer/encoding/o200k_base";
 import { sampleTexts } from "../test/sample-texts.ts";
-import { estimateOf, simulatedSession } from "../test/simulated-session.ts";
+import { calibratedEstimator, estimateOf, simulatedSession } from "../test/simulated-session.ts";
 
 /** Estimates over true counts: of o200k for texts, of what the provider reported for the recorded session. */
 export default async function bench(): Promise<BenchTable> {

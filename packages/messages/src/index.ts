@@ -1,20 +1,16 @@
-export { answerUsage } from "./answer-usage.ts";
 export {
   byScript,
   byScriptEstimator,
-  type CalibrateOptions,
   type Calibration,
   calibrate,
-  calibratedEstimator,
 } from "./count/by-script.ts";
 export {
+  answerUsage,
   type ContextTokens,
-  type ContextTokensOptions,
   chars4,
   chars4Estimator,
   chars4FloorEstimator,
   estimateContextTokens,
-  estimatorOf,
   IMAGE_TOKENS,
   isGoodAnswer,
   type TokenEstimator,
@@ -51,23 +47,27 @@ export {
   PATH_LIST_ARGUMENTS,
   SEARCH_ARGUMENTS,
 } from "./text/call-text.ts";
-export { clip, isClipOf, shortened, textHead, textPart, textTail } from "./text/cut-text.ts";
-export { RECALL_TOOL, recalledIds, userContent } from "./text/frames.ts";
-export { fitPath, type LinePart, lineText } from "./text/line-text.ts";
-export { tokenDigits, tokensText, usdColumn, usdText } from "./text/numbers.ts";
-export { isOfProgram, isProgramText } from "./text/program-text.ts";
-export { type QuotedFiles, quotedFiles } from "./text/quoted-files.ts";
-export { type ReadableLine, readableLines, readableSummary } from "./text/readable-summary.ts";
-export { isSecretName } from "./text/secret-rules.ts";
-export { type SecretKind, type SecretShape, secretShapes } from "./text/secret-shapes.ts";
 export {
-  type RedactOptions,
+  clip,
+  fitPath,
+  isClipOf,
+  type LinePart,
+  lineText,
+  shortened,
+  textHead,
+  textPart,
+  textTail,
+} from "./text/cut-text.ts";
+export { RECALL_TOOL, recalledIds, userContent } from "./text/frames.ts";
+export { tokenDigits, tokensText, usdColumn, usdText } from "./text/numbers.ts";
+export { readableLines, readableSummary } from "./text/readable-summary.ts";
+export { isSecretName } from "./text/secret-rules.ts";
+export {
   redactSecrets,
   SecretFilter,
   secretsOf,
   withoutRedactionMarks,
 } from "./text/secrets.ts";
-export { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "./text/skill-call.ts";
 export {
   bashExecutionText,
   contentBlocks,
@@ -87,11 +87,22 @@ export {
   LeadingThinking,
   splitThinking,
   TAG_CHARS,
-  type TextPiece,
   untaggedThinking,
   withoutThinking,
 } from "./text/thinking-tags.ts";
-export { askedText, saidText, typedLine, typedText } from "./text/typed-text.ts";
+export {
+  askedText,
+  isOfProgram,
+  isProgramText,
+  type QuotedFiles,
+  quotedFiles,
+  saidText,
+  skillCallIn,
+  skillCallText,
+  typedLine,
+  typedText,
+  withoutSkill,
+} from "./text/typed-text.ts";
 export {
   addUsage,
   type CacheRules,

@@ -2,7 +2,6 @@ import {
   chars4,
   chars4Estimator,
   chars4FloorEstimator,
-  estimatorOf,
   IMAGE_TOKENS,
   type Message,
 } from "@bonsai-agent/messages";
@@ -81,11 +80,5 @@ describe("tokens of messages", () => {
     expect(views.map((view) => chars4Estimator.message(view))).toEqual(
       [BRANCH_RECORD, RECORD].map((frame) => chars4(framed(frame, summary))),
     );
-  });
-
-  it("any estimator of texts makes one of messages", () => {
-    const words = estimatorOf("words", (text) => text.split(/\s+/).filter(Boolean).length);
-    expect(words.message(user("two words"))).toBe(2);
-    expect(words.name).toBe("words");
   });
 });

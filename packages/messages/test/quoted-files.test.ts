@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { quotedFiles } from "../src/text/quoted-files.ts";
-import { typedText } from "../src/text/typed-text.ts";
+import { quotedFiles, typedText } from "../src/text/typed-text.ts";
 
 const file = (path: string, content: string) => `<file path=${JSON.stringify(path)}>\n${content}\n</file>`;
 

@@ -1,5 +1,5 @@
-import { secretShapes } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
+import { secretShapes } from "../src/text/secret-rules.ts";
 
 /** Made up in pieces, so that this file holds nothing that a scanner takes for a secret. */
 const random = (length: number) =>

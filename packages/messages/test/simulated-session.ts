@@ -1,4 +1,12 @@
-import { type AssistantMessage, emptyUsage, type Message, type TokenEstimator } from "@bonsai-agent/messages";
+import {
+  type AssistantMessage,
+  byScriptEstimator,
+  type Calibration,
+  emptyUsage,
+  type Message,
+  type TokenEstimator,
+} from "@bonsai-agent/messages";
+import { estimatorOf } from "../src/count/estimate.ts";
 
 export interface SimulatedSession {
   /** The texts of the tool results, one answer between each two. */
@@ -35,6 +43,14 @@ export function answer(requestTokens: number, model = "m", stopReason = "stop"):
     stopReason,
     timestamp: 0,
   };
+}
+
+/** An estimator of texts and messages, corrected by a calibration. */
+export function calibratedEstimator(
+  { ratio }: Calibration,
+  base: TokenEstimator = byScriptEstimator,
+): TokenEstimator {
+  return estimatorOf("calibrated", (text) => Math.ceil(base.text(text) * ratio));
 }
 
 export function estimateOf(messages: readonly Message[], estimator: TokenEstimator): number {

@@ -1,7 +1,12 @@
 import { expect, test } from "vitest";
-import { quotedFiles } from "../src/text/quoted-files.ts";
-import { type SkillCall, skillCallIn, skillCallText, withoutSkill } from "../src/text/skill-call.ts";
-import { typedText } from "../src/text/typed-text.ts";
+import {
+  quotedFiles,
+  type SkillCall,
+  skillCallIn,
+  skillCallText,
+  typedText,
+  withoutSkill,
+} from "../src/text/typed-text.ts";
 
 const call: SkillCall = { name: "pdf", path: "/s/pdf/SKILL.md", body: "Do it.\n\nThen that.", args: "" };
 

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
-import { skillCallText } from "../src/text/skill-call.ts";
-import { askedText, saidText, typedLine, typedText } from "../src/text/typed-text.ts";
+import { askedText, saidText, skillCallText, typedLine, typedText } from "../src/text/typed-text.ts";
 
 const file = '<file path="a.ts">\none\n</file>';
 const skill = skillCallText({ name: "pdf", path: "/s/SKILL.md", body: "Do it.", args: "See @a.ts" });

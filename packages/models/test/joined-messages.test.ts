@@ -151,14 +151,14 @@ test("images of an extension and of a result without its call stand within the f
 });
 
 test("law: only the frame's own sentences are left, and the estimate counts what is sent", () => {
-  const pieces = FRAME_SENTENCES.flatMap((each) => [`[${each}`, `［${each.toUpperCase()}]`, `[ ${each}.]`]);
+  const pieces = FRAME_SENTENCES.flatMap((each) => [`[${each}`, `[${each.toUpperCase()}]`, `[ ${each}.]`]);
   const text = fc.array(fc.constantFrom(...pieces, "[", "]", "\n\n", " a"), { maxLength: 12 });
   const law = fc.property(text, fc.constantFrom(...Object.values(kinds)), (parts, { message }) => {
     const shown = message(`${parts.join("")} z`);
     if (shown.role === "toolResult") return;
     const content = userContent(shown);
     const seen = contentText(content);
-    const begins = new RegExp(`[[［]\\s*(?:${FRAME_SENTENCES.join("|")})\\b`, "gi");
+    const begins = new RegExp(`\\[\\s*(?:${FRAME_SENTENCES.join("|")})\\b`, "gi");
     const plain = contentText(userContent(message("z")));
     expect(seen.match(begins)).toEqual(plain.match(begins));
     expect(userContent({ role: "user", content, timestamp: 0 })).toEqual(content);

@@ -246,7 +246,7 @@ export interface Calibration {
   readonly samples: number;
 }
 
-export interface CalibrateOptions {
+interface CalibrateOptions {
   /** What the model saw, oldest first. After a compaction the usage is gone: calibrate before, and keep it. */
   messages: readonly Message[];
   /** The estimator to correct. Default: by script. */
@@ -286,14 +286,6 @@ export function calibrate(options: CalibrateOptions): Calibration {
   const ratio = ratioOf(samples) ?? prior?.ratio ?? 1;
   const overhead = median(samples.map(({ estimated, reported }) => reported - ratio * estimated)) ?? 0;
   return { ratio, overheadTokens: Math.max(0, Math.round(overhead)), samples: samples.length };
-}
-
-/** `base`, corrected; images count the same as ever. */
-export function calibratedEstimator(
-  calibration: Calibration,
-  base: TokenEstimator = byScriptEstimator,
-): TokenEstimator {
-  return estimatorOf("calibrated", (text) => Math.ceil(base.text(text) * calibration.ratio));
 }
 
 function samplesOf(

@@ -1,5 +1,4 @@
-import { shortened, textHead } from "./cut-text.ts";
-import { type LinePart, lineText } from "./line-text.ts";
+import { type LinePart, lineText, shortened, textHead } from "./cut-text.ts";
 import { count as digits } from "./numbers.ts";
 import { isRecord } from "./text.ts";
 

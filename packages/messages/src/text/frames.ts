@@ -1,9 +1,12 @@
 import type { CustomMessage, Message, UserContent } from "../message.ts";
-import { referenced, SQUARES, wordAt, wordsOf } from "./spelling.ts";
+import { escapeWhere, wordAt, wordsOf } from "./escape.ts";
 import { bashExecutionText, contentBlocks, isRecord } from "./text.ts";
 
 // What goes to the model in the user's place and is no prompt of theirs. Providers want alternating roles, so it is
 // joined with the prompt behind it: each stands in a frame that says where it ends.
+
+/** Maximum length of a name in a sentence, in characters. */
+const MAX_NAME_CHARS = 80;
 
 /** The sentences around a text that is joined into a user message. */
 export interface Frame {
@@ -51,6 +54,10 @@ export const UNPIN: Frame = {
 };
 const COMMAND: Frame = { begin: "[The user ran a command:]", end: "[End of the command's output.]" };
 
+function messageFrame(name: string): Frame {
+  return { begin: `[Message added by ${name}:]`, end: `[End of the message added by ${name}.]` };
+}
+
 /** A result whose call is gone. */
 export function resultFrame(toolName: string): Frame {
   const name = shownName(toolName, "a tool");
@@ -85,24 +92,27 @@ export function recalledIds(message: Message): readonly string[] | undefined {
   return Array.isArray(recalled) ? recalled.filter(isText) : undefined;
 }
 
-/** How the sentences in brackets begin that frame what is joined into a user message. */
-export const FRAME_SENTENCES: readonly string[] = [
-  "Record of the earlier conversation",
-  "Ids in brackets, such as",
-  "Recalled from the record",
-  "End of the recalled texts",
-  "Record of a line of work",
-  "End of the record",
-  "End of the pinned text",
-  "End of the unpinned text",
-  "The user ran a command",
-  "End of the command's output",
-  "Message added by",
-  "End of the message added by",
-  "The result of an earlier call",
-  "End of the earlier call's result",
-  "End of the images of tool results",
+/** All frames, for the escape of their sentences. A name or a count in a sentence is a letter here. */
+const ALL_FRAMES: readonly Frame[] = [
+  ...[RECORD, RECALLED, BRANCH_RECORD, MERGE_RECORD, PIN, UNPIN, COMMAND],
+  ...[messageFrame("x"), resultFrame("x"), resultImagesFrame(1)],
+  { begin: RECALL_HINT, end: "" },
 ];
+
+/** Maximum words of a sentence that the escape compares. */
+const MAX_FRAME_WORDS = 6;
+
+/** The beginnings of the bracketed sentences of all frames, without names and counts. */
+export const FRAME_SENTENCES: readonly string[] = [
+  ...new Set(
+    ALL_FRAMES.flatMap(({ begin, end }) => [begin, end]).flatMap((sentence) => {
+      const [, words] = /^\[(.+?)(?: x\b|[,.:\]])/.exec(sentence) ?? [];
+      return words === undefined ? [] : [words.split(" ", MAX_FRAME_WORDS).join(" ")];
+    }),
+  ),
+];
+/** The same, for `wordAt`. */
+export const FRAME_WORDS = wordsOf(FRAME_SENTENCES);
 
 /**
  * What a message says to the model in the user's place; nothing for answers, results and what no model sees. A prompt
@@ -140,13 +150,8 @@ function customContent({ customType, content }: CustomMessage): UserContent[] {
   if (customType === CONTINUE_CUSTOM_TYPE) return blocks;
   if (customType === PIN_CUSTOM_TYPE) return ended(blocks, PIN);
   if (customType === UNPIN_CUSTOM_TYPE) return ended(blocks, UNPIN);
-  const name = shownName(customType, "an extension");
-  const safe = blocks.map((block) => withText(block, inertFrames));
-  return [
-    textBlock(`[Message added by ${name}:]`),
-    ...safe,
-    textBlock(`[End of the message added by ${name}.]`),
-  ];
+  const { begin, end } = messageFrame(shownName(customType, "an extension"));
+  return [textBlock(begin), ...blocks.map((block) => withText(block, inertFrames)), textBlock(end)];
 }
 
 /** A pin has its beginning in what is stored, since its first version. */
@@ -179,10 +184,7 @@ function inFrame({ begin, end }: Frame, inside: string): string {
 
 /** The text with nothing in it that reads as a frame's sentence: its bracket becomes a reference. */
 export function inertFrames(text: string): string {
-  return referenced(
-    text,
-    (at) => SQUARES.includes(text[at]!) && wordAt(text, at + 1, SENTENCES) !== undefined,
-  );
+  return escapeWhere(text, (at) => text[at] === "[" && wordAt(text, at + 1, FRAME_WORDS) !== undefined);
 }
 
 /**
@@ -192,8 +194,6 @@ export function inertFrames(text: string): string {
 export function inertTag(text: string, tag: string): string {
   return text.replaceAll(new RegExp(`<(?=\\s{0,9}/\\s{0,9}${tag}\\b)`, "gi"), "&lt;");
 }
-
-const SENTENCES = wordsOf(FRAME_SENTENCES);
 
 function recordBlocks(frame: Frame, text: unknown, hints: readonly string[] = []): UserContent[] {
   return typeof text === "string" && text.trim() !== "" ? [textBlock(framed(frame, text, hints))] : [];
@@ -220,10 +220,8 @@ function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-const LONGEST_NAME = 80;
-
 /** A name that somebody else chose, without what could end the sentence. */
 function shownName(name: unknown, unnamed: string): string {
-  const shown = isText(name) ? name.slice(0, LONGEST_NAME).replaceAll(/[^\p{L}\p{N}._:/@-]+/gu, "-") : "";
+  const shown = isText(name) ? name.slice(0, MAX_NAME_CHARS).replaceAll(/[^\p{L}\p{N}._:/@-]+/gu, "-") : "";
   return shown === "" ? unnamed : shown;
 }

@@ -1,7 +1,7 @@
 // The marks that frame a summary and its carry-over, and what keeps text of others from passing for one of them.
 
-import { BRANCH_RECORD, CARRIED_HEADING, FRAME_SENTENCES, MERGE_RECORD, RECORD } from "./frames.ts";
-import { OPENERS, referenced, SPECIALS, SQUARES, type Words, wordAt, wordsOf } from "./spelling.ts";
+import { escapeWhere, REFERENCE, type Words, wordAt, wordsOf } from "./escape.ts";
+import { BRANCH_RECORD, CARRIED_HEADING, FRAME_WORDS, MERGE_RECORD, RECORD } from "./frames.ts";
 
 /** The tags of what we carry over by ourselves, in the order in which they stand in a summary. */
 const ownTags = [
@@ -34,30 +34,28 @@ export const CARRIED = CARRIED_HEADING;
 const EARLIER_HEADING = "## Carried Over";
 export const SPLIT_TURN = "**Turn Context (split turn):**";
 
-const CLOSERS = "\\]］】〕⟧❳〗﹞〙〛";
-
 /**
- * The text with nothing in it that reads as one of our marks, whole or begun, however it is spelt: its first character
- * becomes a reference (`&lt;pinned>`), so a reader still sees what was written. Applied twice, it changes no more.
+ * Escapes everything that reads as one of Bonsai's marks, in any case, with blanks or invisible characters: its first
+ * character becomes a reference (`&lt;pinned>`), so a reader still sees the text. Idempotent.
  *
- * Invariant: nothing that a summariser, a user, a tool or a file wrote produces or ends a mark of ours.
- * @param tags more tags that count, such as those of extensions
+ * Invariant: no text of a summariser, a user, a tool or a file begins or ends one of Bonsai's marks.
+ * @param tags more tags to escape, such as those of extensions
  */
 export function inert(text: string, tags: readonly string[] = []): string {
   const names = tags.length === 0 ? TAGS : wordsOf([...RESERVED_TAGS, ...tags]);
-  return referenced(text, (at) => isMark(text, at, names));
+  return escapeWhere(text, (at) => isMark(text, at, names));
 }
 
 /** The same for tags alone. */
 export function inertTags(text: string, tags: readonly string[]): string {
   const names = wordsOf(tags);
-  return referenced(text, (at) => OPENERS.includes(text[at]!) && wordAt(text, at + 1, names) !== undefined);
+  return escapeWhere(text, (at) => text[at] === "<" && wordAt(text, at + 1, names) !== undefined);
 }
 
 function isMark(text: string, at: number, tags: Words): boolean {
   const character = text[at]!;
-  if (OPENERS.includes(character)) return wordAt(text, at + 1, tags) !== undefined;
-  if (SQUARES.includes(character)) return isBracketMark(text, at + 1);
+  if (character === "<") return wordAt(text, at + 1, tags) !== undefined;
+  if (character === "[") return isBracketMark(text, at + 1);
   return (
     wordAt(text, at + 1, JOINT) !== undefined ||
     (wordAt(text, at + 1, HEADING) !== undefined && beginsLine(text, at))
@@ -76,7 +74,6 @@ export function restoreMarks(text: string, tags: readonly string[] = []): string
   let offset = 0;
   const restored = text.replaceAll(REFERENCE, (reference, code: string | undefined, at: number) => {
     const character = code === undefined ? "<" : String.fromCodePoint(Number(code));
-    if (!SPECIALS.includes(character)) return reference;
     places.push({ at: at - offset, reference });
     offset += reference.length - character.length;
     return character;
@@ -91,16 +88,13 @@ export function restoreMarks(text: string, tags: readonly string[] = []): string
   return shown + restored.slice(from);
 }
 
-/** As `referenced` writes them. */
-const REFERENCE = /&(?:lt|#(\d{2,5}));/g;
-
 /** The longest name in a `[Tool result name]:`. */
 const LONGEST_LABEL = 200;
-const CLOSED = new RegExp(`^\\s*[${CLOSERS}]`);
-const SAID = new RegExp(`^[^\\n${CLOSERS}]*[${CLOSERS}]\\s{0,9}[:：]`);
+const CLOSED = /^\s*\]/;
+const SAID = /^[^\n\]]*\]\s{0,9}:/;
 
 function isBracketMark(text: string, from: number): boolean {
-  if (wordAt(text, from, SENTENCES) !== undefined) return true;
+  if (wordAt(text, from, FRAME_WORDS) !== undefined) return true;
   const title = wordAt(text, from, TITLES);
   if (title !== undefined && CLOSED.test(text.slice(title, title + 9))) return true;
   const speaker = wordAt(text, from, SPEAKERS);
@@ -116,8 +110,6 @@ function beginsLine(text: string, at: number): boolean {
   return !/[\p{L}\p{N}]/u.test(line);
 }
 
-/** How sentences in brackets begin that frame a summary. */
-const SENTENCES = wordsOf(FRAME_SENTENCES);
 /** What the interface writes above a summary. */
 const TITLES = wordsOf(["compaction", "branch summary"]);
 /** Who speaks in a serialised conversation. */
