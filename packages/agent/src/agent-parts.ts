@@ -12,7 +12,8 @@ import type { Session } from "@bonsai-agent/session";
 import { type AgentEvents, agentEvents, defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { type AgentNotice, modelNotice } from "./notice.ts";
 import { fixedTexts, type PromptChange, SystemPromptInUse } from "./prompt/system-prompt.ts";
-import { AwaitedCalls, GracePeriod } from "./run/activity.ts";
+import { AbortGrace, HandlerCalls } from "./run/activity.ts";
+import { restoreImages } from "./run/omitted-images.ts";
 import {
   type ConfirmLongRun,
   type ExpandInput,
@@ -20,10 +21,9 @@ import {
   type InputSource,
   type RunFollower,
   type StreamingBehavior,
-} from "./run/input.ts";
-import { restoreImages } from "./run/omitted-images.ts";
-import type { RunCommand } from "./run/run-command.ts";
+} from "./run/queue.ts";
 import { CachedPrefix, modelSummariser } from "./run/summariser.ts";
+import type { RunCommand } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { type Tool, ToolRegistry } from "./tools/tool-registry.ts";
 
@@ -31,8 +31,8 @@ import { type Tool, ToolRegistry } from "./tools/tool-registry.ts";
 export interface AgentParts {
   readonly session: Session;
   readonly events: AgentEvents;
-  readonly gracePeriod: GracePeriod;
-  readonly awaitedCalls: AwaitedCalls;
+  readonly abortGrace: AbortGrace;
+  readonly handlerCalls: HandlerCalls;
   readonly models: ModelClient;
   /** As they are now: a front end can change those of compactions. */
   settings: AgentSettings;
@@ -115,9 +115,9 @@ export interface PromptOptions {
 export function agentParts(options: AgentOptions): AgentParts {
   const { session, models, settings, onNotice = () => {}, now = Date.now } = options;
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
-  const gracePeriod = new GracePeriod();
-  const awaitedCalls = new AwaitedCalls();
-  const events = agentEvents(lifecycle, { gracePeriod, awaitedCalls });
+  const abortGrace = new AbortGrace();
+  const handlerCalls = new HandlerCalls();
+  const events = agentEvents(lifecycle, { abortGrace, handlerCalls });
   const { model, systemPrompt: prompt } = options;
   const selection = new ModelSelection({ session, models, events, model, thinking: settings.thinking });
   const tools = toolRegistry(options);
@@ -139,8 +139,8 @@ export function agentParts(options: AgentOptions): AgentParts {
   const parts: AgentParts = {
     session,
     events,
-    gracePeriod,
-    awaitedCalls,
+    abortGrace,
+    handlerCalls,
     models,
     settings,
     tools,

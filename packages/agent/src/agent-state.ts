@@ -6,7 +6,7 @@ import {
   type ThinkingLevel,
 } from "@bonsai-agent/models";
 import type { AgentParts } from "./agent-parts.ts";
-import type { QueuedInput } from "./run/input.ts";
+import type { QueuedInput } from "./run/queue.ts";
 
 /** How full the context is. */
 export interface ContextUsage {
@@ -71,7 +71,12 @@ export function stateOf(parts: AgentParts, doing: Pick<AgentState, "isBusy" | "i
   };
 }
 
-export function contextUsage({ session, settings, selection, fixedTexts }: AgentParts): ContextUsage {
+export function contextUsage({
+  session,
+  settings,
+  selection,
+  fixedTexts,
+}: Pick<AgentParts, "session" | "settings" | "selection" | "fixedTexts">): ContextUsage {
   const { tokens, source, trailingTokens } = readContext({
     session,
     settings: settings.compaction,

@@ -18,7 +18,8 @@ import type { SessionStartReason } from "./events.ts";
 import type { LifecycleEvents } from "./lifecycle.ts";
 import { messageOf } from "./notice.ts";
 import { Activity, type ActivityKind } from "./run/activity.ts";
-import { CompactionTriggers } from "./run/compaction-triggers.ts";
+import { RunCompactions } from "./run/compactions.ts";
+import { PromptRunner } from "./run/prompt-runner.ts";
 import {
   type CustomInput,
   checkedMessage,
@@ -28,9 +29,8 @@ import {
   type RunResult,
   type SendMessageOptions,
   type StreamingBehavior,
-} from "./run/input.ts";
-import { Prompting } from "./run/prompting.ts";
-import type { RunCommand } from "./run/run-command.ts";
+} from "./run/queue.ts";
+import type { RunCommand } from "./run/user-command.ts";
 import { runUserCommand, type UserCommandOptions } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import type { ToolRegistry } from "./tools/tool-registry.ts";
@@ -38,9 +38,9 @@ import type { ToolRegistry } from "./tools/tool-registry.ts";
 /** One session at work. Behind it each part owns one thing. */
 export class Agent {
   readonly #parts: AgentParts;
-  readonly #compaction: CompactionTriggers;
+  readonly #compaction: RunCompactions;
   readonly #activity: Activity;
-  readonly #prompting: Prompting;
+  readonly #promptRunner: PromptRunner;
   readonly #followers: readonly RunFollower[];
   readonly #runCommand: RunCommand;
   readonly #onClose: () => void;
@@ -49,9 +49,9 @@ export class Agent {
   constructor(options: AgentOptions) {
     const { followers = [], runCommand = refuseCommand, onClose = () => {} } = options;
     this.#parts = agentParts(options);
-    this.#compaction = new CompactionTriggers(this.#parts);
-    this.#activity = new Activity(this.#parts.gracePeriod, (ended) => this.#prompting.ended(ended));
-    this.#prompting = new Prompting({
+    this.#compaction = new RunCompactions(this.#parts);
+    this.#activity = new Activity(this.#parts.abortGrace, (ended) => this.#promptRunner.ended(ended));
+    this.#promptRunner = new PromptRunner({
       parts: this.#parts,
       compaction: this.#compaction,
       activity: this.#activity,
@@ -89,7 +89,7 @@ export class Agent {
 
   /** True for a handler or a tool that the agent waits for: if it waited for the agent in turn, both would for ever. */
   get isWaitingForCaller(): boolean {
-    return this.#parts.awaitedCalls.isInside;
+    return this.#parts.handlerCalls.isInside;
   }
 
   /** True while a compaction is under way, whoever asked for it. */
@@ -134,7 +134,7 @@ export class Agent {
     { source = "print", behavior, ...more }: PromptOptions = {},
   ): Promise<RunResult> {
     this.#checkOpen();
-    return this.#prompting.prompt({ text, source, ...more }, behavior);
+    return this.#promptRunner.prompt({ text, source, ...more }, behavior);
   }
 
   /**
@@ -143,7 +143,7 @@ export class Agent {
    * `model_select`, are waited for no longer.
    */
   abort(): Promise<void> {
-    return this.#parts.awaitedCalls.awaited(this.#activity.abort(), undefined);
+    return this.#parts.handlerCalls.awaited(this.#activity.abort(), undefined);
   }
 
   /** Cancels a compaction that is under way, and nothing else: the task goes on uncompacted. */
@@ -153,7 +153,7 @@ export class Agent {
 
   /** Takes back what is queued, oldest first. */
   clearQueue(): QueuedInput[] {
-    return this.#prompting.clear();
+    return this.#promptRunner.clear();
   }
 
   /** How many of the texts that wait are delivered together. Default: each alone. */
@@ -177,14 +177,14 @@ export class Agent {
 
   /**
    * Compacts for the reason `manual` as soon as that can be: at once when the agent is idle; during a run at its next
-   * place (before its next request, or after its last answer), and the run goes on. Requests that wait become one. Never
-   * rejects: each request has exactly one outcome, `cancelled` when the user stops the work before it was its turn.
-   * Handlers and tools, for whom the agent waits, must not await it.
+   * place (before its next request, or after its last answer), and the run goes on. A second request while one waits or
+   * runs gets the outcome of the first, unless it wants the digest: then the first is cancelled. Never rejects: the
+   * outcome is `cancelled` if the user stops the work before. Handlers and tools must not await it.
    * @throws BonsaiError `agent_closed`, as a rejection.
    */
   async requestCompaction(options: CompactOptions = {}): Promise<CompactionOutcome> {
     this.#checkOpen();
-    if (this.#activity.kind !== undefined) return this.#compaction.ask(options);
+    if (this.#activity.kind !== undefined) return this.#compaction.request(options);
     return this.#activity.begin("compaction", (signal) => this.#compaction.manual(options, signal));
   }
 
@@ -195,7 +195,7 @@ export class Agent {
    */
   async sendMessage(message: CustomInput, options: SendMessageOptions = {}): Promise<RunResult | undefined> {
     this.#checkOpen();
-    return this.#prompting.send(checkedMessage(message), options);
+    return this.#promptRunner.send(checkedMessage(message), options);
   }
 
   /**
@@ -271,14 +271,14 @@ export class Agent {
   }
 
   async #close(why: Omit<PayloadOf<LifecycleEvents["session_shutdown"]>, "type">): Promise<void> {
-    const { events, gracePeriod, controller } = this.#parts;
+    const { events, abortGrace, controller } = this.#parts;
     await this.#activity.abort();
     controller.abandonBackground("The session is closed.");
-    gracePeriod.begin();
+    abortGrace.begin();
     // Messages that waited are stored after an abort.
     await this.#activity.idle();
     await events.notify("session_shutdown", { type: "session_shutdown", ...why });
-    gracePeriod.reset();
+    abortGrace.reset();
     for (const follower of this.#followers) await follower.close();
     this.#onClose();
     this.session.close();
@@ -314,7 +314,7 @@ export class Agent {
   ): Promise<Result> {
     this.#checkOpen();
     // A message is stored in a moment, unless it is its own handler that asks.
-    if (this.#activity.kind === "message" && !this.#parts.awaitedCalls.isInside) await this.#activity.idle();
+    if (this.#activity.kind === "message" && !this.#parts.handlerCalls.isInside) await this.#activity.idle();
     return this.#activity.begin(kind, work, outer);
   }
 

@@ -8,8 +8,8 @@ import type {
   UserContent,
 } from "@bonsai-agent/messages";
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
-import type { CustomInput, InputSource, RunResult, StreamingBehavior } from "./run/input.ts";
-import type { CommandOperations, CommandOutput } from "./run/run-command.ts";
+import type { CustomInput, InputSource, RunResult, StreamingBehavior } from "./run/queue.ts";
+import type { CommandOperations, CommandOutput } from "./run/user-command.ts";
 import type { ToolResult } from "./tools/tool-registry.ts";
 
 export type SessionStartReason = "startup" | "reload" | "new" | "resume" | "fork";

@@ -28,8 +28,8 @@ export {
 } from "./resources/prompt-templates.ts";
 export { readSkillsWith } from "./resources/skills.ts";
 export { templateArguments } from "./resources/template-arguments.ts";
-export { AwaitedCalls } from "./run/activity.ts";
-export { type CommandOperations, shellElsewhere } from "./run/run-command.ts";
+export { HandlerCalls } from "./run/activity.ts";
+export { type CommandOperations, shellElsewhere } from "./run/user-command.ts";
 export { bashTool } from "./tools/bash-tool.ts";
 export { outputFolder } from "./tools/command-output.ts";
 export { fileDiff, inFileQueue } from "./tools/files/file-change.ts";

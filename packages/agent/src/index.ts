@@ -53,10 +53,15 @@ export type {
   RunResult,
   SendMessageOptions,
   StreamingBehavior,
-} from "./run/input.ts";
-export type { CommandOperations, CommandOutput, CommandRun, RunCommand } from "./run/run-command.ts";
+} from "./run/queue.ts";
 export { type SummariserForOptions, summariserFor, summariserSizes } from "./run/summariser.ts";
-export type { UserCommandOptions } from "./run/user-command.ts";
+export type {
+  CommandOperations,
+  CommandOutput,
+  CommandRun,
+  RunCommand,
+  UserCommandOptions,
+} from "./run/user-command.ts";
 export {
   type AgentSettings,
   type AgentSettingsInput,

@@ -11,7 +11,7 @@ import { messageSchema, usageSchema } from "@bonsai-agent/messages/schemas";
 import { z } from "zod";
 import type { CommandGuardResult, RunEvents, SessionEvents } from "./events.ts";
 import { type AgentNotice, messageOf } from "./notice.ts";
-import type { AwaitedCalls, GracePeriod } from "./run/activity.ts";
+import type { AbortGrace, HandlerCalls } from "./run/activity.ts";
 import { isResultContent } from "./tools/tool-registry.ts";
 
 const notify = { kind: "notify" } as const;
@@ -165,15 +165,15 @@ export type AgentEvents = Pick<Lifecycle<LifecycleEvents>, "hasHandlers" | "noti
 /** The lifecycle as an agent calls it: a handler that hangs is left behind once the work was stopped. */
 export function agentEvents(
   lifecycle: Lifecycle<LifecycleEvents>,
-  { gracePeriod, awaitedCalls }: { gracePeriod: GracePeriod; awaitedCalls: AwaitedCalls },
+  { abortGrace, handlerCalls }: { abortGrace: AbortGrace; handlerCalls: HandlerCalls },
 ): AgentEvents {
-  const limited = (options: CallOptions = {}) => ({ signal: gracePeriod.signal, ...options });
+  const limited = (options: CallOptions = {}) => ({ signal: abortGrace.signal, ...options });
   return {
     hasHandlers: (name) => lifecycle.hasHandlers(name),
     notify: (name, payload, options) =>
-      awaitedCalls.run(() => lifecycle.notify(name, payload, limited(options))),
+      handlerCalls.run(() => lifecycle.notify(name, payload, limited(options))),
     decide: (name, payload, options) =>
-      awaitedCalls.run(() => lifecycle.decide(name, payload, limited(options))),
+      handlerCalls.run(() => lifecycle.decide(name, payload, limited(options))),
   };
 }
 

@@ -1,6 +1,6 @@
 import { BonsaiError, contentText, type UserMessage } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import type { ExpandInput } from "../src/run/input.ts";
+import type { ExpandInput } from "../src/run/queue.ts";
 import { filler, type ScriptedAgentOptions, scriptedAgent, summary } from "./scripted-agent.ts";
 
 /** Makes `Do: ARGS` of `/do ARGS`, and fails at `/fail`. */

@@ -2,7 +2,7 @@ import type { ScenarioAnswer } from "@bonsai-agent/models";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { lifecycleEventRules } from "../src/lifecycle.ts";
-import type { RunResult, SendMessageOptions } from "../src/run/input.ts";
+import type { RunResult, SendMessageOptions } from "../src/run/queue.ts";
 import { unpaired } from "./pairs.ts";
 import { calls, filler, scriptedAgent, summary } from "./scripted-agent.ts";
 

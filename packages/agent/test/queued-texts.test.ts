@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { InputQueue } from "../src/run/input.ts";
+import { InputQueue } from "../src/run/queue.ts";
 import { calls, filler, recordEvents, scriptedAgent, sentText, tokens } from "./scripted-agent.ts";
 
 const done = { text: "done" };

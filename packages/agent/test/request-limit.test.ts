@@ -1,6 +1,6 @@
 import { messageText } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import type { ConfirmLongRun } from "../src/run/input.ts";
+import type { ConfirmLongRun } from "../src/run/queue.ts";
 import { calls, roles, scriptedAgent } from "./scripted-agent.ts";
 
 /** A model that calls a tool at every request, and says something beside it. */

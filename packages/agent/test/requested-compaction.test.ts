@@ -126,20 +126,21 @@ test("a tool that asks and does not wait goes on", async () => {
   expect(await run.outcomes()).toMatchObject([{ status: "compacted" }]);
 });
 
-test("several that wait become one, with the focus of each", async () => {
+test("several requests that wait are one compaction, with the focus of the first", async () => {
   const run = await filled({ turn: [calls(), done] });
   inTool(run, () => {
-    for (const focus of [undefined, "the tests", "the names", "the tests"]) run.ask(focus);
+    for (const focus of ["the tests", undefined, "the names"]) run.ask(focus);
   });
   await run.agent.prompt("go");
   const outcomes = await run.outcomes();
   expect(new Set(outcomes).size).toBe(1);
   expect(outcomes[0]).toMatchObject({ status: "compacted" });
   expect(starts(run)).toHaveLength(1);
-  expect(sentText(run.summaries[0]!)).toContain("the tests\nthe names");
+  expect(sentText(run.summaries[0]!)).toContain("the tests");
+  expect(sentText(run.summaries[0]!)).not.toContain("the names");
 });
 
-test("who asks while one is under way has its outcome; who has another focus gets one of their own", async () => {
+test("a request while a compaction runs gets its outcome", async () => {
   const run = await filled();
   const off = run.lifecycle.on("session_before_compact", () => {
     off();
@@ -150,9 +151,22 @@ test("who asks while one is under way has its outcome; who has another focus get
   await run.agent.idle();
   const [first, joined, other] = await run.outcomes();
   expect(first).toMatchObject({ status: "compacted" });
-  expect(joined).toBe(first);
-  expect(other).toMatchObject({ status: "skipped", reason: "manual" });
-  expect(starts(run)).toHaveLength(2);
+  expect([joined, other]).toEqual([first, first]);
+  expect(starts(run)).toHaveLength(1);
+});
+
+test("a request for the digest turns one that waits for a model into a digest", async () => {
+  const run = await filled({ turn: [calls(), done] });
+  let digest: Promise<CompactionOutcome> | undefined;
+  inTool(run, () => {
+    run.ask("the tests");
+    digest = run.agent.requestCompaction({ useDigest: true });
+  });
+  await run.agent.prompt("go");
+  expect(await run.outcomes()).toEqual([await digest]);
+  expect(await digest).toMatchObject({ status: "compacted" });
+  expect(run.summaries).toEqual([]);
+  expect(starts(run)).toHaveLength(1);
 });
 
 test("where the threshold is reached too, there is one compaction", async () => {

@@ -1,5 +1,5 @@
 import type { Session } from "@bonsai-agent/session";
-import type { CustomInput } from "../src/run/input.ts";
+import type { CustomInput } from "../src/run/queue.ts";
 
 export const done = { text: "done" };
 

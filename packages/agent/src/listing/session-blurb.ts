@@ -7,7 +7,7 @@ import {
   type SessionBlurb,
 } from "@bonsai-agent/session";
 import { messageOf } from "../notice.ts";
-import type { RunFollower } from "../run/input.ts";
+import type { RunFollower } from "../run/queue.ts";
 import { ChangedFiles, changedFiles, lineSums } from "./changed-files.ts";
 import { askSmallModel, type ListingOptions, shownBeginning } from "./small-model.ts";
 import { cut, proseOf, requestText, titleOf } from "./title-text.ts";

@@ -3,7 +3,7 @@ import { type Message, messageText } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import type { LifecycleEvents } from "../lifecycle.ts";
 import { messageOf } from "../notice.ts";
-import type { RunFollower } from "../run/input.ts";
+import type { RunFollower } from "../run/queue.ts";
 import { askSmallModel, type ListingOptions, shownBeginning } from "./small-model.ts";
 import { cleanTitle, requestText, titleOf } from "./title-text.ts";
 

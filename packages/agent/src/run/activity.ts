@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { BonsaiError } from "@bonsai-agent/messages";
 
-/** What an agent can be at. */
+/** Kinds of work, one at a time. */
 export type ActivityKind = "run" | "compaction" | "navigation" | "command" | "message";
 
 interface Current {
@@ -12,15 +12,15 @@ interface Current {
   ended: Promise<unknown>;
 }
 
-/** Owner of what the agent is doing: one thing at a time. */
+/** Runs one piece of work at a time. */
 export class Activity {
-  readonly #gracePeriod: GracePeriod;
+  readonly #grace: AbortGrace;
   readonly #onIdle: (ended: { aborted: boolean }) => void;
   #current: Current | undefined;
 
-  /** @param onIdle called at the very moment when something has ended, before anybody else learns of it. */
-  constructor(gracePeriod: GracePeriod, onIdle: (ended: { aborted: boolean }) => void) {
-    this.#gracePeriod = gracePeriod;
+  /** @param onIdle called as soon as work has ended, before its promise settles */
+  constructor(grace: AbortGrace, onIdle: (ended: { aborted: boolean }) => void) {
+    this.#grace = grace;
     this.#onIdle = onIdle;
   }
 
@@ -28,51 +28,48 @@ export class Activity {
     return this.#current?.kind;
   }
 
-  /** Of what is going on: aborted when it is stopped. */
+  /** The signal of the current work. */
   get signal(): AbortSignal | undefined {
     return this.#current?.signal;
   }
 
   /**
-   * Does something that nothing else may go on beside.
-   * @param outer aborts it too.
-   * @throws BonsaiError `agent_busy`, as a rejection.
+   * Runs work, alone.
+   * @param outer aborts the work too
+   * @throws BonsaiError `agent_busy`, as a rejection
    */
   async begin<Result>(
     kind: ActivityKind,
     work: (signal: AbortSignal) => Promise<Result>,
     outer?: AbortSignal,
   ): Promise<Result> {
-    if (this.#current !== undefined) throw busyWith(this.#current.kind);
+    if (this.#current !== undefined) throw agentBusyError(this.#current.kind);
     const ended = Promise.withResolvers<void>();
     const abort = new AbortController();
-    const current: Current = { kind, abort, signal: abort.signal, ended: ended.promise };
+    const signal = outer === undefined ? abort.signal : AbortSignal.any([abort.signal, outer]);
+    const current: Current = { kind, abort, signal, ended: ended.promise };
     this.#current = current;
-    this.#gracePeriod.reset();
-    const sources = outer === undefined ? [abort.signal] : [abort.signal, outer];
+    this.#grace.reset();
     try {
-      return await withLinkedSignal(sources, (own) => {
-        current.signal = own.signal;
-        return work(own.signal);
-      });
+      return await work(signal);
     } finally {
       this.#current = undefined;
-      this.#gracePeriod.reset();
+      this.#grace.reset();
       ended.resolve();
       this.#onIdle({ aborted: abort.signal.aborted });
     }
   }
 
-  /** Stops what is going on; resolves when it has ended. While nothing is, handlers that hang are waited for no longer. */
+  /** Stops the work and waits for its end. Without work, stops waiting for hanging handlers. */
   async abort(): Promise<void> {
     const current = this.#current;
-    if (current === undefined) return this.#gracePeriod.expire();
-    this.#gracePeriod.begin();
+    if (current === undefined) return this.#grace.expire();
+    this.#grace.begin();
     current.abort.abort(new Error("The user stopped the work."));
     await current.ended;
   }
 
-  /** Resolves when nothing is going on. */
+  /** Resolves when there is no work. */
   async idle(): Promise<void> {
     while (this.#current !== undefined) await this.#current.ended;
   }
@@ -86,7 +83,7 @@ const descriptions: Record<ActivityKind, string> = {
   message: "storing an extension's message",
 };
 
-export function busyWith(kind: ActivityKind): BonsaiError {
+export function agentBusyError(kind: ActivityKind): BonsaiError {
   return new BonsaiError({
     code: "agent_busy",
     message: `The agent is ${descriptions[kind]}.`,
@@ -94,23 +91,20 @@ export function busyWith(kind: ActivityKind): BonsaiError {
   });
 }
 
-/** How long handlers and tools have to end once the work was stopped. */
+/** Time that handlers and tools have to end after an abort. */
 const GRACE_MS = 5_000;
 
-/**
- * Owner of the signal that says when nobody waits any longer: never while the agent works, a while after it was
- * stopped. A handler or a tool that hangs then cannot keep the agent busy.
- */
-export class GracePeriod {
+/** Aborts its signal some time after the work was stopped: a hanging handler or tool cannot keep the agent busy. */
+export class AbortGrace {
   #over = new AbortController();
   #timer: NodeJS.Timeout | undefined;
 
-  /** Aborted when handlers and tools are waited for no longer. */
+  /** Aborted when the agent no longer waits for handlers and tools. */
   get signal(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** The work was stopped: a little time is left. */
+  /** Starts the timer: the work was stopped. */
   begin(): void {
     clearTimeout(this.#timer);
     const over = this.#over;
@@ -118,20 +112,20 @@ export class GracePeriod {
     this.#timer = setTimeout(() => over.abort(new Error(reason)), GRACE_MS);
   }
 
-  /** The handlers of now are waited for no longer, at once. */
+  /** Stops waiting for the current handlers at once. */
   expire(): void {
     this.#over.abort(new Error("The user stopped waiting."));
     this.reset();
   }
 
-  /** One more event is to be handled: where no time was left, there is a little anew. */
+  /** Restarts the timer for one more event, if it has run out. */
   extend(): void {
     if (!this.#over.signal.aborted) return;
     this.reset();
     this.begin();
   }
 
-  /** Something new begins. */
+  /** Stops the timer: new work begins. */
   reset(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -140,13 +134,13 @@ export class GracePeriod {
 }
 
 /**
- * Knows which calls come from within: from handlers and tools that somebody (the agent, a reload) waits for. If they
- * waited for that in turn, both would wait for ever.
+ * Detects calls from handlers and tools that a caller (the agent, a reload) waits for. If they waited for that caller in
+ * turn, both would wait for ever.
  */
-export class AwaitedCalls {
+export class HandlerCalls {
   readonly #calls = new AsyncLocalStorage<{ hasEnded: boolean }>();
 
-  /** Calls what is waited for. */
+  /** Runs a handler or a tool. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     const call = { hasEnded: false };
     try {
@@ -156,53 +150,17 @@ export class AwaitedCalls {
     }
   }
 
-  /** True for a caller that is waited for. */
+  /** True for code that runs inside a handler or a tool. */
   get isInside(): boolean {
     return this.#calls.getStore()?.hasEnded === false;
   }
 
-  /** The promise; for a caller that is waited for, and goes on to wait for it, `instead`. */
+  /** Returns the promise, or `instead` to a handler or tool that waits for it. */
   async awaited<Result>(promise: Promise<Result>, instead: Result): Promise<Result> {
     const call = this.#calls.getStore();
     if (call === undefined) return promise;
-    // Most handlers have ended by then, and whoever has kept the promise gets what it promises.
+    // Most handlers have ended by then: a promise that they kept settles as usual.
     const later = new Promise<void>((resolve) => setImmediate(resolve));
     return Promise.race([promise, later.then(() => (call.hasEnded ? promise : instead))]);
-  }
-}
-
-/**
- * Runs work under a signal of its own that also aborts when the outer one does. Nothing stays on the outer signal
- * afterwards, whatever the work has hung on its own: a run's signal lives for hours.
- */
-export async function withLinkedSignal<Result>(
-  outer: AbortSignal | readonly AbortSignal[],
-  work: (own: AbortController) => Promise<Result>,
-): Promise<Result> {
-  const sources = Array.isArray(outer) ? (outer as readonly AbortSignal[]) : [outer as AbortSignal];
-  const own = new AbortController();
-  const listeners = sources.map((source) => {
-    const onAbort = () => own.abort(source.reason);
-    if (source.aborted) onAbort();
-    else source.addEventListener("abort", onAbort, { once: true });
-    return () => source.removeEventListener("abort", onAbort);
-  });
-  try {
-    return await work(own);
-  } finally {
-    for (const remove of listeners) remove();
-  }
-}
-
-/** The promise, or a rejection with the signal's reason once that aborts. Leaves nothing on the signal. */
-export async function untilAborted<Result>(promise: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(signal.reason);
-  if (signal.aborted) onAbort();
-  else signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
   }
 }

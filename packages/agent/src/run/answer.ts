@@ -21,9 +21,8 @@ import type { AgentParts } from "../agent-parts.ts";
 import { contextUsage } from "../agent-state.ts";
 import { type AgentNotice, messageOf, modelNotice } from "../notice.ts";
 import { maskKeys } from "../tools/mask-keys.ts";
-import { withLinkedSignal } from "./activity.ts";
-import type { CustomInput, PromptInput, QueuedInput, QueuedMessage, SaidInput } from "./input.ts";
 import { isImageEdit, omitImages } from "./omitted-images.ts";
+import type { CustomInput, PromptInput, QueuedInput, QueuedMessage, SaidInput } from "./queue.ts";
 
 /** An answer as it was stored. */
 export interface Answer {
@@ -42,19 +41,19 @@ interface AnswerOptions {
 
 /** Sends the context to the model, fires events as the answer streams in, and stores it. */
 export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
-  return withLinkedSignal(options.signal, async ({ signal }) => {
-    const { parts } = options;
-    const voided: Usage[] = [];
-    const request = await buildRequest({ ...options, signal }, (usage) => voided.push(usage));
-    const final = await readStream(parts, request, signal);
-    recordVoided(parts, request, voided);
-    const { message, entryId } = await storeMessage(parts, withoutKeys(parts, final.message));
-    if (message.stopReason === "aborted") return { message, entryId, status: "aborted" };
-    if (final.type === "error") return { message, entryId, status: "failed", failure: final.failure };
-    if (message.stopReason === "length") parts.onNotice(cutOff);
-    parts.prefix.answered({ request, answer: message, atMs: parts.now() });
-    return { message, entryId, status: "good" };
-  });
+  const { parts } = options;
+  // A signal of its own: listeners that a request leaves on it must not stay on that of the run, which lives for hours.
+  const signal = AbortSignal.any([options.signal]);
+  const voided: Usage[] = [];
+  const request = await buildRequest({ ...options, signal }, (usage) => voided.push(usage));
+  const final = await readStream(parts, request, signal);
+  recordVoided(parts, request, voided);
+  const { message, entryId } = await storeMessage(parts, withoutKeys(parts, final.message));
+  if (message.stopReason === "aborted") return { message, entryId, status: "aborted" };
+  if (final.type === "error") return { message, entryId, status: "failed", failure: final.failure };
+  if (message.stopReason === "length") parts.onNotice(cutOff);
+  parts.prefix.answered({ request, answer: message, atMs: parts.now() });
+  return { message, entryId, status: "good" };
 }
 
 /** A model that repeats a key must not write it into the session. Calls stay as they are: tools run them. */
@@ -326,7 +325,7 @@ export async function recordQueued(parts: AgentParts, queued: QueuedMessage): Pr
  * Stores messages that wait, one after the other. One that cannot be stored is not lost: it goes with the user's next
  * prompt. Never rejects.
  */
-export async function storeWaiting(parts: AgentParts, next: () => QueuedMessage | undefined): Promise<void> {
+export async function appendQueued(parts: AgentParts, next: () => QueuedMessage | undefined): Promise<void> {
   for (let queued = next(); queued !== undefined; queued = next()) {
     const { message } = queued;
     try {

@@ -16,7 +16,7 @@ import {
   recordResult,
   requestAnswer,
 } from "./answer.ts";
-import type { CompactionTriggers, Recovery } from "./compaction-triggers.ts";
+import type { Recovery, RunCompactions } from "./compactions.ts";
 import {
   isMessage,
   type QueuedInput,
@@ -25,20 +25,20 @@ import {
   type SaidInput,
   type StreamingBehavior,
   userMessage,
-} from "./input.ts";
+} from "./queue.ts";
 
 interface RunLoopOptions {
   parts: AgentParts;
-  compaction: CompactionTriggers;
+  compaction: RunCompactions;
   signal: AbortSignal;
 }
 
 /**
  * What follows from one request. `results`: ask again, for the results of tools. `stopped`: the model has nothing more to
- * do. `retry`: ask again, the context is smaller now. `otherModel`: ask the model that is in use by now. `cancelled`: the
+ * do. `retry`: ask again, the context is smaller now. `modelChanged`: ask the model that is in use by now. `cancelled`: the
  * user cancelled the compaction without which the request cannot be made.
  */
-type Next = "results" | "stopped" | "retry" | "otherModel" | "cancelled";
+type Next = "results" | "stopped" | "retry" | "modelChanged" | "cancelled";
 
 const aborted: RunResult = { status: "aborted" };
 
@@ -56,7 +56,7 @@ export class RunLoop {
    */
   #requests = 0;
   /** True once a request went again because the model had been changed; until a good answer. */
-  #hasAskedOther = false;
+  #triedOtherModel = false;
   #answer: AssistantMessage | undefined;
 
   constructor(options: RunLoopOptions) {
@@ -138,7 +138,7 @@ export class RunLoop {
   async #compact(site: CompactionSite | undefined): Promise<"goOn" | "wait" | "aborted"> {
     const { compaction, signal } = this.#options;
     if (signal.aborted) return "aborted";
-    await compaction.carryOutAsked(signal, { isMidTask: site !== "afterAnswer" });
+    await compaction.runRequested(signal, { isMidTask: site !== "afterAnswer" });
     if (signal.aborted) return "aborted";
     const next = site === undefined ? "goOn" : await compaction.threshold(site, signal);
     return signal.aborted ? "aborted" : next;
@@ -148,7 +148,7 @@ export class RunLoop {
   async #turn(): Promise<Next | RunResult> {
     const { parts, compaction, signal } = this.#options;
     await parts.systemPrompt.renew();
-    const notSendable = await compaction.makeSendable(signal);
+    const notSendable = await compaction.fitBeforeSending(signal);
     if (notSendable !== undefined) return this.#afterRecovery(notSendable);
     await this.beginTurn();
     const systemPrompt = parts.systemPrompt.current;
@@ -175,7 +175,7 @@ export class RunLoop {
   #runTools(answer: AssistantMessage, results: Recorded<ToolResultMessage>[]): Promise<boolean> {
     const { parts, signal } = this.#options;
     parts.controller.answerArrived();
-    this.#hasAskedOther = false;
+    this.#triedOtherModel = false;
     const onResult = async (result: ToolResultMessage) => {
       results.push(await recordResult(parts, result));
     };
@@ -188,10 +188,10 @@ export class RunLoop {
       case "retry":
       case "cancelled":
         return status;
-      case "otherModel":
+      case "modelChanged":
         // Once: somebody may change the model at every request.
-        if (this.#hasAskedOther) return { status: "failed", error };
-        this.#hasAskedOther = true;
+        if (this.#triedOtherModel) return { status: "failed", error };
+        this.#triedOtherModel = true;
         return status;
       case "aborted":
         return aborted;

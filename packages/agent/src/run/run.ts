@@ -12,7 +12,7 @@ import type { AgentParts } from "../agent-parts.ts";
 import { messageOf } from "../notice.ts";
 import { errorResult } from "../tools/tool-registry.ts";
 import { preparedInput, recordCustom, recordMessage, recordQueued, recordResult } from "./answer.ts";
-import type { CompactionTriggers } from "./compaction-triggers.ts";
+import type { RunCompactions } from "./compactions.ts";
 import {
   type CustomInput,
   isMessage,
@@ -20,7 +20,7 @@ import {
   type RunResult,
   type SaidInput,
   userMessage,
-} from "./input.ts";
+} from "./queue.ts";
 import { RunLoop } from "./run-loop.ts";
 
 /** What a run begins with: a text, or a message of an extension. */
@@ -28,7 +28,7 @@ export type RunStart = PromptInput | { message: CustomInput };
 
 interface RunOptions {
   parts: AgentParts;
-  compaction: CompactionTriggers;
+  compaction: RunCompactions;
   start: RunStart;
   signal: AbortSignal;
   /** Called with the messages that the run added, after `agent_end`. */
@@ -48,10 +48,10 @@ export async function run(options: RunOptions): Promise<RunResult> {
   const { parts, start, signal } = options;
   try {
     const opening = await openingOf(options);
-    if (signal.aborted) return { status: "aborted", ...handBack(parts, start) };
+    if (signal.aborted) return { status: "aborted", ...unsentTexts(parts, start) };
     return opening === undefined ? { status: "handled" } : await runOpened(options, opening);
   } catch (error) {
-    return { status: "failed", error: runError(error), ...handBack(parts, start) };
+    return { status: "failed", error: runError(error), ...unsentTexts(parts, start) };
   }
 }
 
@@ -84,7 +84,7 @@ async function runOpened(options: RunOptions, opening: Opening): Promise<RunResu
   parts.systemPrompt.ofRun = opening.systemPrompt;
   await events.notify("agent_start", { type: "agent_start" });
   const result = await resultOf(options, opening);
-  parts.gracePeriod.extend();
+  parts.abortGrace.extend();
   // The list is made only where somebody wants it: a run of days has more messages than memory should hold.
   if (events.hasHandlers("agent_end"))
     await events.notify("agent_end", { type: "agent_end", messages: messages(), result });
@@ -113,7 +113,7 @@ async function resultOf(
     return await loop.run();
   } catch (error) {
     const isExpanded = !isMessage(start) && start.typed !== undefined;
-    const unsent = isStored ? {} : handBack(parts, isExpanded ? given : start);
+    const unsent = isStored ? {} : unsentTexts(parts, isExpanded ? given : start);
     return { status: "failed", error: runError(error), answer: loop.answer, ...unsent };
   }
 }
@@ -131,7 +131,7 @@ async function recordWithPrompt(parts: AgentParts): Promise<void> {
 }
 
 /** A text that was not stored goes back to whoever gave it; a message is stored when the run has ended. */
-function handBack({ queue }: AgentParts, start: RunStart): Pick<RunResult, "unsent"> {
+function unsentTexts({ queue }: AgentParts, start: RunStart): Pick<RunResult, "unsent"> {
   if (!isMessage(start)) return { unsent: [start] };
   queue.putBack({ message: start.message, behavior: "steer", triggerTurn: false });
   return {};

@@ -15,7 +15,7 @@ import { type ChangedLines, createSession, type Entry, type Session } from "@bon
 import { z } from "zod";
 import { type LifecycleEvents, lifecycleEventRules } from "../lifecycle.ts";
 import { changedFiles } from "../listing/changed-files.ts";
-import type { RunResult } from "../run/input.ts";
+import type { RunResult } from "../run/queue.ts";
 import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tool-registry.ts";
 
 /** What the task tool needs of an agent. */

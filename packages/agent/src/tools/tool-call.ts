@@ -1,9 +1,9 @@
 import { deepCopy, isRecord, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { argumentsProblem, MALFORMED_ARGUMENTS } from "@bonsai-agent/models";
 import { z } from "zod";
 import type { AgentParts } from "../agent-parts.ts";
 import { messageOf } from "../notice.ts";
-import { untilAborted, withLinkedSignal } from "../run/activity.ts";
 import { fitArguments } from "./fit-arguments.ts";
 import { maskedWithin, maskKeys } from "./mask-keys.ts";
 import {
@@ -30,26 +30,31 @@ interface ToolBatchOptions {
  * @returns true when all results say that the model need not be asked again
  * @throws what `onResult` throws, after the tools that still run were stopped.
  */
-export function runToolBatch({ parts, calls, signal, onResult }: ToolBatchOptions): Promise<boolean> {
-  return withLinkedSignal(signal, async (own) => {
-    let isLast = calls.length > 0;
-    for (const group of groups(parts, calls)) {
-      const running = group.map((call) => runCall({ parts, call, signal: own.signal }));
-      const ended = Promise.allSettled(running);
-      try {
-        for (const each of running) {
-          const { message, terminate } = await each;
-          isLast &&= terminate;
-          await onResult(message);
-        }
-      } catch (error) {
-        own.abort(error);
-        await ended;
-        throw error;
+export async function runToolBatch({
+  parts,
+  calls,
+  signal: outer,
+  onResult,
+}: ToolBatchOptions): Promise<boolean> {
+  const stop = new AbortController();
+  const signal = AbortSignal.any([outer, stop.signal]);
+  let isLast = calls.length > 0;
+  for (const group of groups(parts, calls)) {
+    const running = group.map((call) => runCall({ parts, call, signal }));
+    const ended = Promise.allSettled(running);
+    try {
+      for (const each of running) {
+        const { message, terminate } = await each;
+        isLast &&= terminate;
+        await onResult(message);
       }
+    } catch (error) {
+      stop.abort(error);
+      await ended;
+      throw error;
     }
-    return isLast;
-  });
+  }
+  return isLast;
 }
 
 /** Calls that run side by side. */
@@ -142,10 +147,11 @@ async function execute(tool: Tool, input: unknown, options: CallOptions): Promis
     void parts.events.notify("tool_execution_update", event);
   };
   try {
-    const running = withLinkedSignal(signal, ({ signal: own }) =>
-      parts.awaitedCalls.run(async () => tool.execute({ toolCallId, input, signal: own, onUpdate })),
+    const own = AbortSignal.any([signal]);
+    const running = parts.handlerCalls.run(async () =>
+      tool.execute({ toolCallId, input, signal: own, onUpdate }),
     );
-    return checkedResult(tool.name, await untilAborted(running, parts.gracePeriod.signal));
+    return checkedResult(tool.name, await raceAbort(running, parts.abortGrace.signal));
   } catch (error) {
     if (signal.aborted)
       return failed("The user stopped this call before it ended. Its changes so far remain.");

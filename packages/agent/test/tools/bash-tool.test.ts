@@ -4,7 +4,7 @@ import { join, relative } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
-import { commandRunner } from "../../src/run/run-command.ts";
+import { commandRunner } from "../../src/run/user-command.ts";
 import type { BashDetails } from "../../src/tools/bash-tool.ts";
 import { OutputRecord } from "../../src/tools/command-output.ts";
 import { maskedText } from "../../src/tools/mask-keys.ts";

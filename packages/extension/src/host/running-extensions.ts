@@ -1,5 +1,5 @@
 import { type Agent, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
-import { AwaitedCalls } from "@bonsai-agent/agent/host";
+import { HandlerCalls } from "@bonsai-agent/agent/host";
 import type { DecideNames, Lifecycle } from "@bonsai-agent/lifecycle";
 import type { BonsaiError } from "@bonsai-agent/messages";
 import type {
@@ -52,7 +52,7 @@ class RunningExtensions implements Extensions {
   #unloadings = 0;
   #reloading: Promise<ReloadReport> | undefined;
   /** For whom a reload waits. */
-  readonly #awaited = new AwaitedCalls();
+  readonly #awaited = new HandlerCalls();
   readonly renderers: ExtensionRenderers;
 
   constructor(options: LoadExtensionsOptions, models: OpenedModels) {

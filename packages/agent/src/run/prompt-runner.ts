@@ -1,8 +1,8 @@
 import type { Message } from "@bonsai-agent/messages";
 import type { AgentParts } from "../agent-parts.ts";
-import { type Activity, busyWith } from "./activity.ts";
-import { storeWaiting } from "./answer.ts";
-import type { CompactionTriggers } from "./compaction-triggers.ts";
+import { type Activity, agentBusyError } from "./activity.ts";
+import { appendQueued } from "./answer.ts";
+import type { RunCompactions } from "./compactions.ts";
 import {
   type CustomInput,
   isMessage,
@@ -12,26 +12,26 @@ import {
   type RunResult,
   type SendMessageOptions,
   type StreamingBehavior,
-} from "./input.ts";
+} from "./queue.ts";
 import { type RunStart, run } from "./run.ts";
 
-interface PromptingOptions {
+interface PromptRunnerOptions {
   parts: AgentParts;
-  compaction: CompactionTriggers;
+  compaction: RunCompactions;
   activity: Activity;
   /** Called after each run, with what it added. */
   onEnd: (messages: () => readonly Message[], result: RunResult) => void;
 }
 
 /** What becomes of a text or a message: it starts a run, joins the run under way, or waits until something has ended. */
-export class Prompting {
-  readonly #options: PromptingOptions;
+export class PromptRunner {
+  readonly #options: PromptRunnerOptions;
   /** The run under way, while it still takes texts. */
-  #joinable: Promise<RunResult> | undefined;
+  #currentRun: Promise<RunResult> | undefined;
   /** The run that begins when what is going on has ended. */
-  #following: PromiseWithResolvers<RunResult> | undefined;
+  #nextRun: PromiseWithResolvers<RunResult> | undefined;
 
-  constructor(options: PromptingOptions) {
+  constructor(options: PromptRunnerOptions) {
     this.#options = options;
   }
 
@@ -40,9 +40,9 @@ export class Prompting {
     const { activity, parts } = this.#options;
     const { kind } = activity;
     if (kind === undefined) return this.#start(input);
-    if (kind === "run" && behavior === undefined) throw busyWith(kind);
+    if (kind === "run" && behavior === undefined) throw agentBusyError(kind);
     parts.queue.add({ ...input, behavior: behavior ?? "steer" });
-    return parts.awaitedCalls.awaited(this.#joinable ?? this.#followed(), { status: "queued" });
+    return parts.handlerCalls.awaited(this.#currentRun ?? this.#awaitNextRun(), { status: "queued" });
   }
 
   /** Undefined where no run is to be waited for: the message is stored, or waits for one. */
@@ -56,14 +56,14 @@ export class Prompting {
     parts.queue.add({ message, behavior: deliverAs, triggerTurn });
     if (deliverAs === "nextTurn") return undefined;
     if (isIdle) return this.#store();
-    const joined = triggerTurn === false ? undefined : this.#joinable;
-    const awaited = joined ?? (triggerTurn ? this.#followed() : undefined);
-    return awaited && parts.awaitedCalls.awaited(awaited, { status: "queued" });
+    const joined = triggerTurn === false ? undefined : this.#currentRun;
+    const awaited = joined ?? (triggerTurn ? this.#awaitNextRun() : undefined);
+    return awaited && parts.handlerCalls.awaited(awaited, { status: "queued" });
   }
 
-  #followed(): Promise<RunResult> {
-    this.#following ??= Promise.withResolvers();
-    return this.#following.promise;
+  #awaitNextRun(): Promise<RunResult> {
+    this.#nextRun ??= Promise.withResolvers();
+    return this.#nextRun.promise;
   }
 
   /** Takes back the texts that wait; whoever awaits a run that would have followed gets `aborted`. */
@@ -71,8 +71,8 @@ export class Prompting {
     const { queue } = this.#options.parts;
     const cleared = queue.clear();
     if (queue.isEmpty) {
-      this.#following?.resolve({ status: "aborted" });
-      this.#following = undefined;
+      this.#nextRun?.resolve({ status: "aborted" });
+      this.#nextRun = undefined;
     }
     return cleared;
   }
@@ -83,14 +83,14 @@ export class Prompting {
    */
   ended({ aborted }: { aborted: boolean }): void {
     const { compaction, activity, parts } = this.#options;
-    if (aborted) compaction.dropAsked();
-    if (compaction.isAsked) {
-      void activity.begin("compaction", (signal) => compaction.carryOutAsked(signal));
+    if (aborted) compaction.cancelRequested();
+    if (compaction.hasRequest) {
+      void activity.begin("compaction", (signal) => compaction.runRequested(signal));
       return;
     }
     const first = aborted ? undefined : parts.queue.next("start");
-    const following = this.#following;
-    this.#following = undefined;
+    const following = this.#nextRun;
+    this.#nextRun = undefined;
     const started = first && this.#start(startOf(first));
     following?.resolve(started ?? { status: "aborted", ...this.#unsent() });
     if (started === undefined && parts.queue.hasMessages) void this.#store();
@@ -98,12 +98,12 @@ export class Prompting {
 
   async #store(): Promise<undefined> {
     const { activity, parts } = this.#options;
-    await activity.begin("message", () => storeWaiting(parts, () => parts.queue.next("abort")));
+    await activity.begin("message", () => appendQueued(parts, () => parts.queue.next("abort")));
   }
 
   #start(start: RunStart): Promise<RunResult> {
     const result = this.#options.activity.begin("run", (signal) => this.#runs(start, signal));
-    this.#joinable = result;
+    this.#currentRun = result;
     return result;
   }
 
@@ -113,17 +113,17 @@ export class Prompting {
     const { queue } = parts;
     let start: RunStart | undefined = first;
     let result: RunResult;
-    await storeWaiting(parts, () => queue.next("store"));
+    await appendQueued(parts, () => queue.next("store"));
     do {
       result = await run({ parts, compaction, start, signal, onEnd });
       const isOver = () => !mayFollow(result) || signal.aborted;
-      await storeWaiting(parts, () => queue.next(isOver() ? "abort" : "store"));
-      if (!signal.aborted) await compaction.carryOutAsked(signal);
+      await appendQueued(parts, () => queue.next(isOver() ? "abort" : "store"));
+      if (!signal.aborted) await compaction.runRequested(signal);
       const next = isOver() ? undefined : queue.next("start");
       start = next && startOf(next);
     } while (start !== undefined);
     // From here on nobody takes a text from the queue: one that comes now starts the next run.
-    this.#joinable = undefined;
+    this.#currentRun = undefined;
     return { ...result, ...this.#unsent(result.unsent) };
   }
 
