@@ -9,6 +9,7 @@ import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { ImageContent } from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
+import type { RunCommand } from "./events.ts";
 import { type AgentEvents, agentEvents, defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { type AgentNotice, modelNotice } from "./notice.ts";
 import { fixedTexts, type PromptChange, SystemPromptInUse } from "./prompt/system-prompt.ts";
@@ -23,7 +24,6 @@ import {
   type StreamingBehavior,
 } from "./run/queue.ts";
 import { CachedPrefix, modelSummariser } from "./run/summariser.ts";
-import type { RunCommand } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { type Tool, ToolRegistry } from "./tools/tool-registry.ts";
 

@@ -14,7 +14,7 @@ import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import { type AgentOptions, type AgentParts, agentParts, type PromptOptions } from "./agent-parts.ts";
 import { type AgentState, stateOf } from "./agent-state.ts";
-import type { SessionStartReason } from "./events.ts";
+import type { RunCommand, SessionStartReason } from "./events.ts";
 import type { LifecycleEvents } from "./lifecycle.ts";
 import { messageOf } from "./notice.ts";
 import { Activity, type ActivityKind } from "./run/activity.ts";
@@ -30,7 +30,6 @@ import {
   type SendMessageOptions,
   type StreamingBehavior,
 } from "./run/queue.ts";
-import type { RunCommand } from "./run/user-command.ts";
 import { runUserCommand, type UserCommandOptions } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import type { ToolRegistry } from "./tools/tool-registry.ts";

@@ -9,7 +9,6 @@ import type {
 } from "@bonsai-agent/messages";
 import type { CatalogueModel, StreamEvent, ThinkingLevel } from "@bonsai-agent/models";
 import type { CustomInput, InputSource, RunResult, StreamingBehavior } from "./run/queue.ts";
-import type { CommandOperations, CommandOutput } from "./run/user-command.ts";
 import type { ToolResult } from "./tools/tool-registry.ts";
 
 export type SessionStartReason = "startup" | "reload" | "new" | "resume" | "fork";
@@ -65,7 +64,53 @@ export interface InputResult {
   images?: ImageContent[];
 }
 
-/** What a handler decides about a command that the user typed. */
+/** A command that the user typed after `!`. */
+export interface CommandRun {
+  /** Without the `!`. */
+  command: string;
+  /** Ends the command and its child processes. */
+  signal: AbortSignal;
+  /** Called with each piece of output. */
+  onOutput?: ((text: string) => void) | undefined;
+}
+
+/** Result of a command. */
+export interface CommandOutput {
+  /** Shown to the user and, except for `!!`, to the model: bounded like the output of the bash tool. */
+  output: string;
+  /** Absent if a signal stopped the command. */
+  exitCode?: number | undefined;
+  /** True if it was stopped before its end. */
+  cancelled: boolean;
+  /** True if `output` is only the end of the output. */
+  truncated: boolean;
+  /** File with the full output, if it was truncated. */
+  fullOutputPath?: string | undefined;
+}
+
+/** Runs a shell command in the project and kills its process tree on abort. Rejects if it cannot be started. */
+export type RunCommand = (run: CommandRun) => Promise<CommandOutput>;
+
+/** Runs commands elsewhere than in the project's shell: on another machine, in a container. */
+export interface CommandOperations {
+  /**
+   * Rejects if the command cannot be run; with the message `aborted` or `timeout:SECONDS` if it was stopped. An exit code
+   * of null is unknown.
+   */
+  exec(
+    command: string,
+    cwd: string,
+    options: {
+      onData: (data: Buffer) => void;
+      signal: AbortSignal;
+      /** Time limit in seconds, enforced by this function. Absent: no limit. */
+      timeout?: number;
+      env?: NodeJS.ProcessEnv;
+    },
+  ): Promise<{ exitCode: number | null }>;
+}
+
+/** A handler's decision about a command that the user typed. */
 export interface CommandGuardResult {
   /** True: the command is not run. */
   block?: boolean;

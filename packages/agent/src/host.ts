@@ -29,7 +29,7 @@ export {
 export { readSkillsWith } from "./resources/skills.ts";
 export { templateArguments } from "./resources/template-arguments.ts";
 export { HandlerCalls } from "./run/activity.ts";
-export { type CommandOperations, shellElsewhere } from "./run/user-command.ts";
+export { shellElsewhere } from "./run/user-command.ts";
 export { bashTool } from "./tools/bash-tool.ts";
 export { outputFolder } from "./tools/command-output.ts";
 export { fileDiff, inFileQueue } from "./tools/files/file-change.ts";

@@ -3,8 +3,12 @@ export type { AgentOptions, PromptOptions } from "./agent-parts.ts";
 export type { AgentState, ContextUsage } from "./agent-state.ts";
 export type {
   CommandGuardResult,
+  CommandOperations,
+  CommandOutput,
+  CommandRun,
   InputResult,
   ResourcePaths,
+  RunCommand,
   RunEvents,
   SessionEvents,
   SessionStartReason,
@@ -55,13 +59,7 @@ export type {
   StreamingBehavior,
 } from "./run/queue.ts";
 export { type SummariserForOptions, summariserFor, summariserSizes } from "./run/summariser.ts";
-export type {
-  CommandOperations,
-  CommandOutput,
-  CommandRun,
-  RunCommand,
-  UserCommandOptions,
-} from "./run/user-command.ts";
+export type { UserCommandOptions } from "./run/user-command.ts";
 export {
   type AgentSettings,
   type AgentSettingsInput,

@@ -2,6 +2,7 @@ import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
 import type { NamedSecret } from "@bonsai-agent/models";
 import type { AgentParts } from "../agent-parts.ts";
+import type { CommandOperations, CommandOutput, RunCommand } from "../events.ts";
 import { messageOf } from "../notice.ts";
 import { OutputRecord, TerminalText } from "../tools/command-output.ts";
 import { environmentKeys, maskKeys } from "../tools/mask-keys.ts";
@@ -83,52 +84,6 @@ function blocked(command: string, reason = "an extension refused it."): BonsaiEr
     message: `The command ${JSON.stringify(command)} was not run: ${reason}`,
     hint: "Change the command, or unload the extension that blocks it.",
   });
-}
-
-/** A command that the user runs by hand. */
-export interface CommandRun {
-  /** As it was typed, without the `!`. */
-  command: string;
-  /** Ends the command and all that it started. */
-  signal: AbortSignal;
-  /** Called with output as it comes. */
-  onOutput?: ((text: string) => void) | undefined;
-}
-
-/** How a command went. */
-export interface CommandOutput {
-  /** What is shown and, but for `!!`, what the model sees: at most as much as the bash tool gives back. */
-  output: string;
-  /** Absent for a command that was stopped by a signal. */
-  exitCode?: number | undefined;
-  /** True when it was stopped before its end. */
-  cancelled: boolean;
-  /** True when `output` is only the end of it. */
-  truncated: boolean;
-  /** Where all of it is, when it was truncated. */
-  fullOutputPath?: string | undefined;
-}
-
-/** Runs a shell command in the project, its whole process tree killed on abort. Rejects where it cannot be started. */
-export type RunCommand = (run: CommandRun) => Promise<CommandOutput>;
-
-/** Where commands run instead of in the project's shell: on another machine, in a container. */
-export interface CommandOperations {
-  /**
-   * Rejects where the command cannot be run; with the message `aborted`, or `timeout:SECONDS`, where it was ended. An exit
-   * code of null is one that nobody knows.
-   */
-  exec(
-    command: string,
-    cwd: string,
-    options: {
-      onData: (data: Buffer) => void;
-      signal: AbortSignal;
-      /** Seconds; absent: no limit. Kept by whoever runs the command. */
-      timeout?: number;
-      env?: NodeJS.ProcessEnv;
-    },
-  ): Promise<{ exitCode: number | null }>;
 }
 
 /** A user's command, run elsewhere. */
