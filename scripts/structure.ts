@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { checkChangesets } from "./structure/changesets.ts";
 import { checkDist } from "./structure/dist.ts";
+import { checkEnglish } from "./structure/english.ts";
 import { structureFigures } from "./structure/figures.ts";
 import { checkFirstParty } from "./structure/first-party.ts";
 import { checkLayers } from "./structure/layers.ts";
@@ -14,6 +15,7 @@ const checks = {
   layers: checkLayers,
   "first-party extensions": checkFirstParty,
   sizes: checkSizes,
+  english: checkEnglish,
   "public types": checkPublicTypes,
   changesets: checkChangesets,
   "named files": checkNamedFiles,
