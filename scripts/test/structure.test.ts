@@ -3,9 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkChangesets } from "../structure/changesets.ts";
 import { checkDist, staleOutputs } from "../structure/dist.ts";
+import { structureFigures } from "../structure/figures.ts";
 import { checkLayers } from "../structure/layers.ts";
 import { checkNamedFiles } from "../structure/named-files.ts";
 import { checkPublicTypes } from "../structure/public-types.ts";
@@ -14,7 +15,16 @@ import { readPackages } from "../structure/workspace.ts";
 
 let root: string;
 /** Allowed imports of the workspace that each test builds. */
-const arrows = { messages: [], session: ["messages"] };
+const arrows: Record<string, string[]> = { messages: [], session: ["messages"] };
+
+const noOrder = { folders: {}, upward: {} };
+
+function layerErrors(
+  allowed: Record<string, string[]> = arrows,
+  order: Parameters<typeof checkLayers>[2] = noOrder,
+) {
+  return checkLayers(root, allowed, order).errors;
+}
 
 beforeEach(() => {
   root = mkdtempSync(join(tmpdir(), "bonsai-structure-"));
@@ -38,7 +48,7 @@ function folder(name: string, dependencies: Record<string, string>): void {
 
 test("a correct workspace has no errors in layers and types", () => {
   write("packages/session/src/a.ts", 'import { chars4 } from "@bonsai-agent/messages";\n');
-  expect(checkLayers(root, arrows).errors).toEqual([]);
+  expect(layerErrors()).toEqual([]);
   expect(checkPublicTypes(root).errors).toEqual([]);
 });
 
@@ -65,23 +75,23 @@ test.each([
   ],
 ])("reports an import %s", (_, name, source, error) => {
   write(`packages/${name}/src/a.ts`, `${source}\n`);
-  expect(checkLayers(root, arrows).errors.join()).toContain(error);
+  expect(layerErrors().join()).toContain(error);
 });
 
 test("reports an import of an undeclared package", () => {
   folder("session", {});
   write("packages/session/src/a.ts", 'import { chars4 } from "@bonsai-agent/messages";\n');
-  expect(checkLayers(root, arrows).errors.join()).toContain("does not declare @bonsai-agent/messages");
+  expect(layerErrors().join()).toContain("does not declare @bonsai-agent/messages");
 });
 
 test("reports a package without a row in ARROWS", () => {
   folder("attic", {});
-  expect(checkLayers(root, arrows).errors).toEqual(["packages/attic has no row in ARROWS in layers.ts"]);
+  expect(layerErrors()).toEqual(["packages/attic has no row in ARROWS in layers.ts"]);
 });
 
 test("reports a row without a package, and an allowed import that is never used", () => {
   const wider = { messages: ["session"], session: ["messages"], attic: [] };
-  expect(checkLayers(root, wider).errors).toEqual([
+  expect(layerErrors(wider)).toEqual([
     "ARROWS in layers.ts has a row for packages/attic, which does not exist",
     "messages never imports session: remove it from ARROWS in layers.ts",
   ]);
@@ -98,23 +108,38 @@ test("reports a static import of a package that must be loaded with import()", (
   write("packages/cli/package.json", JSON.stringify(manifest));
   const withModes = { ...arrows, interactive: [], cli: ["interactive"] };
   write("packages/cli/src/a.ts", 'const mode = await import("@bonsai-agent/interactive");\n');
-  expect(checkLayers(root, withModes).errors).toEqual([]);
+  expect(layerErrors(withModes)).toEqual([]);
   write("packages/cli/src/a.ts", 'import { runInteractive } from "@bonsai-agent/interactive";\n');
-  expect(checkLayers(root, withModes).errors.join()).toContain("at every start");
+  expect(layerErrors(withModes).join()).toContain("at every start");
 });
 
-test("reports an import of a folder above, and a folder without a place", () => {
-  folder("interactive", {});
-  write("packages/interactive/src/session/live.ts", 'import { keys } from "../terminal/keys.ts";\n');
-  write("packages/interactive/src/terminal/keys.ts", 'import "./tui.ts";\n');
-  const withTerminal = { ...arrows, interactive: [] };
-  expect(checkLayers(root, withTerminal).errors).toEqual([]);
-  write("packages/interactive/src/terminal/keys.ts", 'import { live } from "../session/live.ts";\n');
-  write("packages/interactive/src/attic/old.ts", "export {};\n");
-  expect(checkLayers(root, withTerminal).errors).toEqual([
-    "packages/interactive/src/attic/old.ts has no place in FOLDERS in layers.ts",
-    "packages/interactive/src/terminal/keys.ts imports session, which is above it",
-  ]);
+describe("the order of folders", () => {
+  const folders = { session: ["index.ts", "messages.ts", "store", "search"] };
+  const upward = (...rows: string[]) => layerErrors(arrows, { folders, upward: { session: rows } });
+
+  beforeEach(() => {
+    write("packages/session/src/search/scan.ts", 'import { read } from "../store/read.ts";\n');
+    write("packages/session/src/store/read.ts", 'import "./line.ts";\n');
+  });
+
+  test("reports an import of a folder above, and a folder without a place", () => {
+    expect(upward()).toEqual([]);
+    write("packages/session/src/store/read.ts", 'import { scan } from "../search/scan.ts";\n');
+    write("packages/session/src/attic/old.ts", "export {};\n");
+    expect(upward()).toEqual([
+      "packages/session/src/attic/old.ts has no place in FOLDERS in layers.ts",
+      "packages/session/src/store/read.ts imports search, which is above it",
+    ]);
+  });
+
+  test("accepts listed imports of a folder above, and reports a row that is not needed", () => {
+    write("packages/session/src/store/read.ts", 'import { scan } from "../search/scan.ts";\n');
+    expect(upward("store > search")).toEqual([]);
+    expect(upward("store/read.ts > search")).toEqual([]);
+    expect(upward("store > search", "search > store")).toEqual([
+      "session has no import search > store: remove it from UPWARD in layers.ts",
+    ]);
+  });
 });
 
 test("reports any in a declaration, but not in a comment or a string", () => {
@@ -137,6 +162,16 @@ test("warns about a file above 300 lines and a long function", () => {
   expect(errors).toEqual([]);
   expect(warnings[0]).toBe("packages/session/src/long.ts has 402 lines");
   expect(warnings[1]).toContain("packages/session/src/long.ts:1: This function has too many lines (400)");
+});
+
+test("the table of figures has bench lines and public names for each package", () => {
+  const exports = { ".": { "@bonsai-agent/source": "./src/index.ts" }, "./host": { "@bonsai-agent/source": "./src/host.ts" } };
+  write("packages/session/package.json", JSON.stringify({ name: "@bonsai-agent/session", exports }));
+  write("packages/session/src/index.ts", 'export { a, type B as C } from "./a.ts";\nexport interface D {}\n');
+  write("packages/session/src/host.ts", "export const e = 1;\n");
+  write("packages/session/bench/open.bench.ts", "export {};\nexport {};\n");
+  const row = structureFigures(root).split("\n").find((line) => line.startsWith("session"))!;
+  expect(row.split(/  +/)).toEqual(["session", "3", "4", "2", "1", "2", "2", "67%", "3", "1", "0"]);
 });
 
 test("reports a changed package without a changeset", () => {

@@ -21,9 +21,14 @@ export {
   type WhyUnusableOptions,
   whyUnusable,
 } from "./catalogue/usable-models.ts";
-export { defaultRetryPolicy, type RetryPolicy } from "./exchange/retry.ts";
 export { type ClassifyOptions, classifyFailure, type RefusedRequest } from "./failure/classify.ts";
-export { EMPTY_ANSWER, type FailureKind, type ModelFailure } from "./failure/failure.ts";
+export {
+  defaultRetryPolicy,
+  EMPTY_ANSWER,
+  type FailureKind,
+  type ModelFailure,
+  type RetryPolicy,
+} from "./failure/failure.ts";
 export {
   type FileKeysOptions,
   type FreshKeyOptions,

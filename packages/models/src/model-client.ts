@@ -1,9 +1,8 @@
+import { setTimeout as wait } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { sleep } from "@bonsai-agent/messages/host";
 import { Exchange, type RequestHost } from "./exchange/exchange.ts";
-import { LearnedWindows } from "./exchange/learned-windows.ts";
-import { RefusedThinking } from "./exchange/refused-thinking.ts";
-import { defaultRetryPolicy, type RetryPolicy } from "./exchange/retry.ts";
+import { LearnedWindows, RefusedThinking } from "./exchange/outgoing.ts";
+import { defaultRetryPolicy, type RetryPolicy } from "./failure/failure.ts";
 import type { KeySource } from "./keys/keys.ts";
 import type { NamedSecret } from "./keys/secrets.ts";
 import type { CatalogueModel, ProviderApi } from "./model.ts";
@@ -11,25 +10,25 @@ import type { ModelRequest, StreamEvent } from "./model-request.ts";
 import type { OpenAiConnect, Provider } from "./provider.ts";
 import { RefusedImages } from "./repair/refused-images.ts";
 
-/** Options of a ModelClient. */
+/** How models are asked. */
 export interface ModelClientOptions {
-  /** Default: no keys, enough for servers without keys. */
+  /** Default: no keys, which is enough for servers that want none. */
   keys?: KeySource | undefined;
-  /** Providers by protocol. Default: the built-in ones, loaded at their first use. */
+  /** Who speaks a protocol. Default: the built-in providers, each loaded when it is first used. */
   providers?: Partial<Record<ProviderApi, ProviderLoader>> | undefined;
-  /** Overrides of `defaultRetryPolicy`. */
+  /** What is not said stays as in `defaultRetryPolicy`. */
   retry?: Partial<RetryPolicy> | undefined;
-  /** Classify a 429 without a body as an overflow. Default false. */
+  /** Take a 429 without a body for an overflow. Default false. */
   bodyless429IsOverflow?: boolean | undefined;
   /** Milliseconds since the epoch. Default: the clock. */
   now?: (() => number) | undefined;
-  /** Returns a number from 0 up to, not including, 1, for the jitter of waits. Default: `Math.random`. */
+  /** From 0 up to, not including, 1; for the jitter of waits. Default: `Math.random`. */
   random?: (() => number) | undefined;
-  /** Waits before a retry. Ends early after an abort. Default: a timer. */
+  /** Waits before a retry; ends at once, as it likes, when the signal is aborted. Default: a timer. */
   sleep?: ((ms: number, signal: AbortSignal | undefined) => Promise<void>) | undefined;
 }
 
-/** Sends requests to models for one session: repairs, retries, output caps and learned windows. */
+/** Asks models: repairs, retries, output caps, and what a server taught about its window, for one session. */
 export class ModelClient {
   readonly #host: RequestHost;
   readonly #providers: ProviderTable;
@@ -38,7 +37,7 @@ export class ModelClient {
 
   constructor(options: ModelClientOptions = {}) {
     const { keys, providers, retry, bodyless429IsOverflow = false } = options;
-    const { now = Date.now, random = Math.random, sleep: wait = sleep } = options;
+    const { now = Date.now, random = Math.random, sleep = timer } = options;
     this.#providers = new ProviderTable(providers);
     this.#policy = { ...defaultRetryPolicy, ...retry };
     this.#host = {
@@ -52,28 +51,28 @@ export class ModelClient {
       bodyless429IsOverflow,
       now,
       random,
-      sleep: wait,
+      sleep,
       notified: new Set(),
     };
   }
 
-  /** The model with its learned window, if that is smaller than the catalogue's. */
+  /** The model with what its server has taught: a window smaller than the catalogue's. */
   sized(model: CatalogueModel): CatalogueModel {
-    return this.#host.windows.withLearnedWindow(model);
+    return this.#host.windows.sized(model);
   }
 
-  /** Switches retries on or off, from the next request on. Default: on. */
+  /** Whether requests that fail in passing are made again: from the next request on. Default true. */
   setRetrying(isRetrying: boolean): void {
     const { maxRetries } = this.#policy;
     this.#host.policy = { ...this.#policy, maxRetries: isRetrying ? maxRetries : 0 };
   }
 
-  /** Adds the provider for a name whose `api` is `extension`. The latest one counts. Returns a function that removes it. */
+  /** Lets this provider answer for one whose `api` is `extension`, until the function returned is called. */
   serve(provider: string, by: Provider): () => void {
     return this.#providers.serve(provider, by);
   }
 
-  /** Makes the SDK's clients for a provider in OpenAI's protocols. Returns a function that removes it. */
+  /** Lets this make the SDK's clients for a provider in OpenAI's protocols, until the function returned is called. */
   connect(provider: string, connect: OpenAiConnect): () => void {
     const entry = { name: provider, connect };
     this.#connectors = [...this.#connectors, entry];
@@ -82,27 +81,38 @@ export class ModelClient {
     };
   }
 
-  /** The known keys, for redaction. */
+  /** The keys that are known, as they are now: what is shown and sent must not hold them. */
   secrets(): readonly NamedSecret[] {
     return this.#host.keys?.secrets?.() ?? [];
   }
 
-  /** Streams one answer. Never throws: every failure is the stream's `error` event. */
+  /** One answer, streamed. Never throws: whatever goes wrong is the stream's `error` event. */
   stream(request: ModelRequest): AsyncIterable<StreamEvent> {
     return new Exchange(request, this.#host).events();
   }
 }
 
-/** The providers of one client: those of extensions by name, the others by protocol, loaded at their first use. */
+async function timer(ms: number, signal: AbortSignal | undefined): Promise<void> {
+  await wait(ms, undefined, signal === undefined ? undefined : { signal });
+}
+
+/** Who answers for a provider by its name. */
+interface Served {
+  name: string;
+  provider: Provider;
+}
+
+/** Who answers, for one client: somebody who serves the provider, else who speaks its protocol, made when it is first asked for. */
 class ProviderTable {
   readonly #loaders: Readonly<Partial<Record<ProviderApi, ProviderLoader>>>;
   readonly #loaded = new Map<ProviderApi, Promise<Provider>>();
-  #served: readonly { name: string; provider: Provider }[] = [];
+  #served: readonly Served[] = [];
 
   constructor(own: Partial<Record<ProviderApi, ProviderLoader>> = {}) {
     this.#loaders = { ...builtInProviders, ...own };
   }
 
+  /** Lets somebody answer for a provider until the function returned is called; the latest does. */
   serve(name: string, provider: Provider): () => void {
     const entry = { name, provider };
     this.#served = [...this.#served, entry];
@@ -111,15 +121,18 @@ class ProviderTable {
     };
   }
 
-  /** @throws BonsaiError `provider_gone`, `protocol_unknown`; what a loader throws. The next request loads again then */
+  /**
+   * @throws BonsaiError `provider_gone`, `protocol_unknown`; what a loader throws is thrown, and the next request tries
+   *   again.
+   */
   async provider({ api, provider: name }: Pick<CatalogueModel, "api" | "provider">): Promise<Provider> {
     const served = api === "extension" ? this.#served.findLast((each) => each.name === name) : undefined;
     if (served !== undefined) return served.provider;
     if (api === "extension") throw gone(name);
-    return this.#ofProtocol(api);
+    return this.#speaker(api);
   }
 
-  async #ofProtocol(api: ProviderApi): Promise<Provider> {
+  async #speaker(api: ProviderApi): Promise<Provider> {
     const loading = this.#loaded.get(api) ?? this.#load(api);
     this.#loaded.set(api, loading);
     try {
@@ -149,10 +162,10 @@ function gone(name: string): BonsaiError {
   });
 }
 
-/** Makes the provider of a protocol. */
+/** Makes what speaks a protocol. */
 export type ProviderLoader = () => Promise<Provider>;
 
-/** The built-in protocols. The SDKs are large: each is loaded at its first use. */
+/** The protocols that Bonsai speaks by itself. The SDKs are large: each is loaded when it is first used. */
 const builtInProviders: Readonly<Record<Exclude<ProviderApi, "extension">, ProviderLoader>> = {
   "anthropic-messages": async () => (await import("./anthropic/anthropic.ts")).anthropicProvider(),
   "openai-responses": async () => (await import("./openai/openai-responses.ts")).openaiResponsesProvider(),
