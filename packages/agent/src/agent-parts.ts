@@ -1,7 +1,6 @@
 import {
   type BackgroundChange,
   CompactionController,
-  type FileChange,
   type ReviewCompaction,
   type Summariser,
 } from "@bonsai-agent/compaction";
@@ -74,8 +73,6 @@ export interface AgentOptions {
   systemPrompt: string | ((tools: readonly Tool[]) => string);
   /** Asked before each run and each request; what changed since stands in the next prompt. Default: nothing changes. */
   renewPrompt?: (() => Promise<PromptChange | undefined>) | undefined;
-  /** When a file was changed last, for what a compaction says of skills; as in `RunCompactionOptions`. */
-  fileChangedMs?: FileChange | undefined;
   /** A sub-agent has no threshold compaction. Default false. */
   isSubAgent?: boolean;
   /** Runs what the user types behind `!`. Default: commands are refused. */
@@ -175,7 +172,7 @@ function tellOnce(onNotice: AgentParts["onNotice"]) {
 
 /** @param parts asked once they are made: settings and model change while it works */
 function compactionController(
-  { session, reviewCompaction, fileChangedMs, isSubAgent = false }: AgentOptions,
+  { session, reviewCompaction, isSubAgent = false }: AgentOptions,
   parts: () => AgentParts,
 ): CompactionController {
   const onNotice = (notice: AgentNotice) => parts().onNotice(notice);
@@ -190,7 +187,6 @@ function compactionController(
       return parts().events;
     },
     review,
-    fileChangedMs,
     model: () => parts().selection.model,
     get summariser() {
       return parts().summariser;

@@ -1,4 +1,3 @@
-import { statSync } from "node:fs";
 import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
@@ -18,7 +17,7 @@ import type { ConfirmLongRun, ExpandInput, RunFollower } from "./run/queue.ts";
 import { commandRunner } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
-import { absolutePath, type ConfirmPath } from "./tools/path-guard.ts";
+import type { ConfirmPath } from "./tools/path-guard.ts";
 import { taskTool } from "./tools/task-tool.ts";
 import type { Tool } from "./tools/tool-registry.ts";
 
@@ -90,7 +89,6 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
     lifecycle,
     tools: toolsFor(options, lifecycle, { instructions, search, parent: () => agent }),
     excludedTools: options.excludedTools,
-    fileChangedMs: (path) => changedMs(cwd, path),
     renewPrompt: () => instructions.renew(),
     systemPrompt: (tools) =>
       systemPrompt({
@@ -119,15 +117,6 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
 
 function skillsOf({ skills = [] }: OpenAgentOptions): () => readonly Skill[] {
   return typeof skills === "function" ? skills : () => skills;
-}
-
-/** Undefined for a file that is not there any more. */
-function changedMs(cwd: string, path: string): number | undefined {
-  try {
-    return statSync(absolutePath(cwd, path)).mtimeMs;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A share of the window, up to a limit. */

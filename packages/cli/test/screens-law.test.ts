@@ -26,7 +26,7 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Texts that Bonsai puts around others, for models only; and its own names for entries. */
 const frames = [
-  ..."pinned user-words terms put-back read-skills read-files modified-files latest-request conversation"
+  ..."pinned user-words terms put-back read-files modified-files latest-request conversation"
     .split(" ")
     .flatMap((tag) => [`<${tag}>`, `</${tag}>`]),
   ..."previous-summary focus summary system-reminder".split(" ").flatMap((tag) => [`<${tag}>`, `</${tag}>`]),

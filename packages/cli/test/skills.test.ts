@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { sessionFolder } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
@@ -24,7 +24,7 @@ const results = (stdout: string) =>
     .filter(({ type }) => type === "tool_execution_end")
     .map((event) => JSON.stringify(event));
 
-test("a skill of the user's is read without asking, compacted away, named, and read again", async () => {
+test("a skill of the user's is read without asking, compacted away, listed, and read again", async () => {
   const own = agentProject(says("ok"));
   const user = own.env.HOME;
   writeFiles(user, {
@@ -46,12 +46,11 @@ test("a skill of the user's is read without asking, compacted away, named, and r
   const { stdout } = await runCli(["compact", session, "--digest", "--keep", "100", "--json"], own);
   const { status, summary } = JSON.parse(stdout) as { status: string; summary: string };
   expect(status).toBe("compacted");
-  expect(summary).toContain(`<read-skills>\npdf: ${file}\n</read-skills>`);
+  expect(summary).toContain(`<read-files>\n${file}\n`);
   expect(summary).not.toContain("every page");
   reads(own, [file]);
   const again = await own.run(["-c", "--mode", "json", "-p", "Go on"]);
   expect(results(again.stdout)).toEqual([expect.stringContaining("Read every page twice.")]);
-  expect(readFileSync(session, "utf8")).toContain("readSkills");
 });
 
 test("a skill of a project that is not trusted cannot be called, and its folder above the project not be read", async () => {

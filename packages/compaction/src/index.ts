@@ -20,7 +20,6 @@ export { FileOperationCounter, type FileOperations, fileOperations } from "./car
 export type { LossCount, LossReport } from "./carry/loss.ts";
 export { lossLines, type SummaryLoss, summaryLoss } from "./carry/loss-text.ts";
 export { pinMessage, pinnedSoon, pinnedTexts, unpinMessage } from "./carry/pins.ts";
-export type { FileChange, ReadSkill } from "./carry/skills.ts";
 export {
   readSummarySources,
   type SourcesProgress,

@@ -80,7 +80,6 @@ describe("a session is shown", () => {
       tokensBefore: 123_456,
       details: {
         prose: "## Goal\n\nA green build",
-        readSkills: [{ name: "pdf", path: "/s/pdf/SKILL.md" }, 7],
         readFiles: ["a.ts"],
         modifiedFiles: ["b.ts"],
       },
@@ -109,9 +108,6 @@ describe("a session is shown", () => {
        Goal
 
        A green build
-
-       Skills read
-         /s/pdf/SKILL.md
 
        Files read
          a.ts

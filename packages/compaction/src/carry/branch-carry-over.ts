@@ -8,7 +8,6 @@ import type { Summariser } from "../summariser.ts";
 import { type CarryOver, carriedTokens, recordBlocks } from "./carry-over.ts";
 import { filesOf, renderFiles } from "./files.ts";
 import { checkedCarryOver } from "./loss-check.ts";
-import { readSkills } from "./skills.ts";
 import { otherClosings, recordOfItems } from "./span-record.ts";
 
 /** Where the entries of a branch come from, and how they are counted. */
@@ -34,10 +33,8 @@ export function leftItems({ entries, projection, estimator }: Omit<BranchSource,
 /** What a branch's summary carries, whoever makes it. */
 export function branchCarryOver(items: readonly ViewItem[], source: BranchSource): CarryOver {
   const { entries, settings } = source;
-  const files = filesOf(items, entries);
   return {
-    ...files,
-    readSkills: readSkills(items, entries, { modified: new Set(files.modifiedFiles) }),
+    ...filesOf(items, entries),
     pinned: [],
     latestRequest: undefined,
     record: recordOfItems({ items: items.map((item) => item.source), settings }),

@@ -11,7 +11,6 @@ import { clippedWords, type UserWords, wordLines } from "../record/words.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type CarriedCounts, isOwnDetails, readDetails, storedDetails } from "./details.ts";
 import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
-import { type FileChange, type ReadSkill, readSkills, skillLines, storedSkills } from "./skills.ts";
 import { type RecordSource, sessionSecrets, spanRecord } from "./span-record.ts";
 
 /** What survives every compaction as data, outside the prose. */
@@ -32,8 +31,6 @@ export interface CarryOver extends FileLists {
   terms: readonly string[];
   /** What the prose left out and the loss check put back, as lines. */
   putBack: readonly string[];
-  /** Skills whose text was before the model, the latest first. */
-  readSkills: readonly ReadSkill[];
   /** The summary of a short span shows nothing but pins, the latest request and the user's words. */
   isBrief?: boolean | undefined;
   /** What extensions asked for at this compaction; the next one asks anew. */
@@ -52,21 +49,16 @@ interface LatestRequest {
  */
 export function carryOver(
   plan: CompactionPlan,
-  run: RecordSource & { pinned: readonly string[]; budgets: Budgets; fileChangedMs?: FileChange | undefined },
+  run: RecordSource & { pinned: readonly string[]; budgets: Budgets },
 ): CarryOver {
   const span = [...plan.history, ...plan.turnPrefix];
   const earlier = [plan.previous, ...span.map((item) => item.entry)];
   const record = spanRecord(plan, run);
   const secrets = sessionSecrets(run);
-  const files = secrets.value(filesOf(span, earlier));
   const saying = new Set(record.words.said.map(({ entryId }) => entryId));
   return {
     pinned: run.pinned,
-    ...files,
-    readSkills: readSkills(span, earlier, {
-      modified: new Set(files.modifiedFiles),
-      changedMs: run.fileChangedMs,
-    }),
+    ...secrets.value(filesOf(span, earlier)),
     latestRequest: latestRequest(plan, latestRequestChars(run.budgets), { saying, secrets }),
     record,
     wordsTokens: carriedTokens(plan, run).words,
@@ -199,15 +191,12 @@ export function carriedBlocks(carried: CarryOver): string[] {
   ].filter((text) => text !== "");
 }
 
-/** The blocks of the user's words, of the index of terms, of what was put back, and of skills. */
-export function recordBlocks(
-  carried: CarriedWords & Pick<CarryOver, "terms" | "putBack" | "readSkills">,
-): string[] {
+/** The blocks of the user's words, of the index of terms, and of what was put back. */
+export function recordBlocks(carried: CarriedWords & Pick<CarryOver, "terms" | "putBack">): string[] {
   return [
     block("user-words", carriedWords(carried)),
     block("terms", carried.terms),
     block("put-back", carried.putBack),
-    block("read-skills", skillLines(carried.readSkills)),
   ].filter((text) => text !== "");
 }
 
@@ -235,7 +224,7 @@ type CarriedWords = Pick<CarryOver, "record" | "wordsTokens" | "focus" | "latest
 /** What a summary's details hold beside the manifest: what it carries over, and its prose. */
 export function summaryDetails(carried: CarryOver, prose: string) {
   const { readFiles, modifiedFiles, recentFiles, pinned, latestRequest, extensions: carryOver } = carried;
-  const { record, wordsTokens, focus, closings, terms, putBack, readSkills, isBrief } = carried;
+  const { record, wordsTokens, focus, closings, terms, putBack, isBrief } = carried;
   return {
     readFiles,
     modifiedFiles,
@@ -250,7 +239,6 @@ export function summaryDetails(carried: CarryOver, prose: string) {
     ...(closings.length === 0 ? {} : { closings }),
     terms,
     putBack,
-    ...(readSkills.length === 0 ? {} : { readSkills }),
     ...(isBrief && { isBrief }),
   };
 }
@@ -261,7 +249,7 @@ export function summaryOfDetails(details: unknown): { prose: string; carried: Ca
   const { prose = "", readFiles = [], modifiedFiles = [], ...stored } = readDetails(details);
   const { recentFiles, pinned, latestRequest, record = emptyRecord, wordsTokens, focus } = stored;
   const { closings, terms, putBack, isBrief } = stored;
-  const files = { readFiles, modifiedFiles, recentFiles, readSkills: storedSkills(stored.readSkills) };
+  const files = { readFiles, modifiedFiles, recentFiles };
   const words = { pinned, latestRequest, record, wordsTokens, focus, closings, terms, putBack };
   return { prose, carried: { ...files, ...words, isBrief } };
 }

@@ -172,7 +172,6 @@ const detailsSchema = z.object({
   terms: list,
   putBack: list,
   isBrief: flag,
-  readSkills: z.unknown().optional(),
   manifest: optional(manifestSchema),
 });
 

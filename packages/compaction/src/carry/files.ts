@@ -1,11 +1,14 @@
 import {
   CHANGE_ARGUMENTS,
+  contentText,
   type Message,
   PATH_ARGUMENTS,
   PATH_LIST_ARGUMENTS,
   SEARCH_ARGUMENTS,
+  skillCallIn,
   type ToolCall,
   toolCalls,
+  withoutReminders,
 } from "@bonsai-agent/messages";
 import { inert, type OwnTag, readSummary } from "@bonsai-agent/messages/marks";
 import type { Entry } from "@bonsai-agent/session";
@@ -147,7 +150,7 @@ function modifiedBy(call: ToolCall): string[] {
 }
 
 /** The files that a call reads. */
-export function readBy(call: ToolCall): string[] {
+function readBy(call: ToolCall): string[] {
   const has = (key: string) => call.arguments?.[key] !== undefined;
   if (isChange(call) || listNames.test(call.name) || SEARCH_ARGUMENTS.some(has) || has("command")) return [];
   return namedFiles(call);
@@ -239,13 +242,14 @@ export function filesOf(
   span: readonly ViewItem[],
   earlierSummaries: ReadonlyArray<Entry | undefined>,
 ): FileLists {
-  const now = fileOperations(span.map(originalMessage));
+  const messages = span.map(originalMessage);
+  const now = fileOperations(messages);
   const earlier = earlierSummaries.map(listedFiles).reverse();
   const modified = unique([...now.modified, ...earlier.flatMap((each) => each.modified)]);
   const isModified = new Set(modified);
-  const read = unique([...now.read, ...earlier.flatMap((each) => each.read)]).filter(
-    (file) => !isModified.has(file),
-  );
+  const read = unique([...calledSkills(messages), ...now.read, ...earlier.flatMap((each) => each.read)])
+    .filter((file) => !isModified.has(file))
+    .sort(skillsFirst);
   const shownModified = shown(modified, SHOWN_MODIFIED_TOKENS);
   const left = SHOWN_TOKENS - shownModified.reduce((sum, file) => sum + lineTokens(file), 0);
   return {
@@ -253,6 +257,23 @@ export function filesOf(
     modifiedFiles: stored(modified),
     recentFiles: [...shownModified, ...shown(read, left)],
   };
+}
+
+/** The files of the skills that the user called, the latest first. */
+function calledSkills(messages: readonly Message[]): string[] {
+  const calls = messages.flatMap((message) =>
+    message.role === "user" ? (skillCallIn(withoutReminders(contentText(message.content)).trim()) ?? []) : [],
+  );
+  return calls.map(({ path }) => path).reverse();
+}
+
+/** Skills are instructions, which the model needs to find again; other files it finds by their names. */
+function skillsFirst(a: string, b: string): number {
+  return Number(isSkill(b)) - Number(isSkill(a));
+}
+
+function isSkill(file: string): boolean {
+  return /(?:^|[/\\])SKILL\.md$/.test(file);
 }
 
 /** What an earlier summary lists, the files that were touched last first: in its details, or else in its text. */
@@ -316,7 +337,10 @@ export function renderFiles(files: FileLists): string {
 const more = /^\(and [\d,]+ more, touched earlier\)$/;
 
 function shownLines(files: readonly string[], recent: ReadonlySet<string>): string[] {
-  const lines = files.filter((file) => recent.has(file)).map(fileLine);
+  const lines = files
+    .filter((file) => recent.has(file))
+    .sort(skillsFirst)
+    .map(fileLine);
   const others = files.length - lines.length;
   return others === 0 ? lines : [...lines, `(and ${others} older)`];
 }

@@ -187,8 +187,6 @@ class KnownLines {
       case "terms":
       case "put-back":
         return this.#listed(text);
-      case "read-skills":
-        return "match";
       case "read-files":
         return "read";
       case "modified-files":

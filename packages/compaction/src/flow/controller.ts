@@ -24,15 +24,7 @@ export type CompactionSite = CompactionSettings["sites"][number];
 export interface ControllerOptions
   extends Pick<
     RunCompactionOptions,
-    | "session"
-    | "settings"
-    | "summariser"
-    | "digest"
-    | "lifecycle"
-    | "fixedTexts"
-    | "pinned"
-    | "fileChangedMs"
-    | "review"
+    "session" | "settings" | "summariser" | "digest" | "lifecycle" | "fixedTexts" | "pinned" | "review"
   > {
   /** The sizes of the model in use, asked each time. */
   model: () => ModelSizes;

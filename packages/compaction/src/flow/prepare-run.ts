@@ -2,7 +2,6 @@ import { addUsage, emptyUsage, type TokenEstimator } from "@bonsai-agent/message
 import type { CompactionEntry, Session } from "@bonsai-agent/session";
 import { type CompactionReason, manifestOf } from "../carry/details.ts";
 import { pinnedTexts } from "../carry/pins.ts";
-import type { FileChange } from "../carry/skills.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import type { LadderState, Run } from "../ladder/ladder.ts";
 import {
@@ -59,11 +58,6 @@ export interface RunCompactionOptions {
    * is given. Where there is none, that fails with `nothing_to_make_anew`. Default false.
    */
   isAgain?: boolean | undefined;
-  /**
-   * When a file was changed last, for what the summary says of skills that are gone or have changed since they were read; asked
-   * with their paths as the calls had them. Default: nobody looks, and it says nothing of that.
-   */
-  fileChangedMs?: FileChange | undefined;
   /** Texts to carry through this and all later compactions. */
   pinned?: readonly string[] | undefined;
   /** Shown what would be written, where `settings.confirm` says so. Default: nobody is, whatever the settings say. */
@@ -207,7 +201,6 @@ export function prepareRun(request: CompactionRequest): Run {
     digest: request.digest ?? digestSummariser(),
     focus: request.focus,
     pinned: [...new Set([...pinnedTexts(session, leafId), ...(request.pinned ?? [])])],
-    fileChangedMs: request.fileChangedMs,
     lifecycle: request.lifecycle,
     signal,
     onUsage: (usage) => {

@@ -171,7 +171,6 @@ function ownSummary(state: LadderState, compaction: CustomCompaction, run: Run):
   const asked: CarryOver = {
     ...all,
     ...noFiles,
-    readSkills: [],
     latestRequest: undefined,
     wordsTokens: isCarried("userWords") ? all.wordsTokens : 0,
     ...(extensions && { extensions }),

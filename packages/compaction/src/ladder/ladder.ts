@@ -3,7 +3,6 @@ import { type CompactionEntry, type Entry, pinChange, type Session } from "@bons
 import type { CarryOver, ExtensionCarryOver } from "../carry/carry-over.ts";
 import type { CompactionReason, RungName } from "../carry/details.ts";
 import type { LossReport } from "../carry/loss.ts";
-import type { FileChange } from "../carry/skills.ts";
 import { saysNothing } from "../carry/summary-text.ts";
 import type { CompactionLifecycle } from "../events.ts";
 import { isModelRung, messageOf } from "../flow/outcome.ts";
@@ -54,8 +53,6 @@ export interface Run extends Aims {
   /** The digest summarises, whoever else offers a summary. Default false. */
   readonly isDigestWanted?: boolean;
   readonly pinned: readonly string[];
-  /** Undefined where nobody looks. */
-  readonly fileChangedMs?: FileChange | undefined;
   readonly lifecycle: CompactionLifecycle | undefined;
   readonly signal: AbortSignal;
   /** Counts what summaries cost. */

@@ -42,7 +42,7 @@ export class SummaryBlock extends ChatBlock {
     const title = style.accent(this.#title());
     if (!this.isExpanded) return wrapped([`${title} ${style.dim(`(${this.looks.expandKey()})`)}`], width);
     const { details, summary } = this.#entry;
-    const { prose = summary, readSkills, readFiles, modifiedFiles } = fieldsOf(details);
+    const { prose = summary, readFiles, modifiedFiles } = fieldsOf(details);
     const text = [prose, summary, ""].find((each) => typeof each === "string") as string;
     const fileLines = (heading: string, list: unknown) => {
       const paths = pathsIn(list);
@@ -56,7 +56,6 @@ export class SummaryBlock extends ChatBlock {
       "",
       ...new MarkdownText(this.looks).lines(readableSummary(text), width),
       ...this.#lossLines(width),
-      ...fileLines("Skills read", skillPaths(readSkills)),
       ...fileLines("Files read", readFiles),
       ...fileLines("Files modified", modifiedFiles),
     ];
@@ -82,10 +81,6 @@ export class SummaryBlock extends ChatBlock {
 
 function fieldsOf(details: unknown): Record<string, unknown> {
   return typeof details === "object" && details !== null ? { ...details } : {};
-}
-
-function skillPaths(list: unknown): unknown[] {
-  return Array.isArray(list) ? list.map((skill) => fieldsOf(skill).path) : [];
 }
 
 function pathsIn(list: unknown): string[] {

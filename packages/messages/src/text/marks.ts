@@ -6,7 +6,7 @@ import { BRANCH_RECORD, CARRIED_HEADING, FRAME_WORDS, MERGE_RECORD, RECORD } fro
 /** The tags of what we carry over by ourselves, in the order in which they stand in a summary. */
 const ownTags = [
   ...(["pinned", "user-words", "terms", "put-back"] as const),
-  ...(["read-skills", "read-files", "modified-files", "latest-request"] as const),
+  ...(["read-files", "modified-files", "latest-request"] as const),
 ] as const;
 
 export type OwnTag = (typeof ownTags)[number];

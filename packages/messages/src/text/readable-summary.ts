@@ -18,7 +18,6 @@ const BLOCKS: Readonly<Record<string, string>> = {
   "user-words": "User messages",
   terms: "Terms",
   "put-back": "Restored facts",
-  "read-skills": "Skills read",
   "read-files": "Files read",
   "modified-files": "Files modified",
   "latest-request": "Latest request",
@@ -69,7 +68,7 @@ export function readableSummary(summary: string, tags?: readonly string[]): stri
   return shown.join("\n");
 }
 
-const QUOTED_PLACES = new Set(["read-skills", "read-files", "modified-files"]);
+const QUOTED_PLACES = new Set(["read-files", "modified-files"]);
 
 function restoredLine(text: string, place: string, tags: readonly string[]): string {
   return QUOTED_PLACES.has(place)
