@@ -5,179 +5,134 @@ import {
   type Summariser,
 } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { ImageContent } from "@bonsai-agent/messages";
-import type { CatalogueModel, ModelClient, ThinkingLevel } from "@bonsai-agent/models";
+import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { RunCommand } from "./events.ts";
 import { type AgentEvents, agentEvents, defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
+import { ModelSelection } from "./model-selection.ts";
 import { type AgentNotice, modelNotice } from "./notice.ts";
-import { fixedTexts, type PromptChange, SystemPromptInUse } from "./prompt/system-prompt.ts";
+import { overheadTexts, type PromptChange, SystemPromptInUse } from "./prompt/system-prompt.ts";
 import { AbortGrace, HandlerCalls } from "./run/activity.ts";
-import { restoreImages } from "./run/omitted-images.ts";
 import {
   type ConfirmLongRun,
   type ExpandInput,
   InputQueue,
   type InputSource,
+  type PromptInput,
   type RunFollower,
   type StreamingBehavior,
 } from "./run/queue.ts";
-import { CachedPrefix, modelSummariser } from "./run/summariser.ts";
+import { modelSummariser, PromptCache } from "./run/summariser.ts";
 import type { AgentSettings } from "./settings.ts";
 import { type Tool, ToolRegistry } from "./tools/tool-registry.ts";
 
-/** What one agent is made of: each part owns one thing. */
-export interface AgentParts {
-  readonly session: Session;
-  readonly events: AgentEvents;
-  readonly abortGrace: AbortGrace;
-  readonly handlerCalls: HandlerCalls;
-  readonly models: ModelClient;
-  /** As they are now: a front end can change those of compactions. */
-  settings: AgentSettings;
-  readonly tools: ToolRegistry;
-  readonly queue: InputQueue;
-  readonly selection: ModelSelection;
-  readonly prefix: CachedPrefix;
-  readonly summariser: Summariser;
-  readonly controller: CompactionController;
-  readonly systemPrompt: SystemPromptInUse;
-  /** What every request holds beside its messages. */
-  readonly fixedTexts: () => readonly string[];
-  /** Absent where no text is a command. */
-  readonly expandInput: ExpandInput | undefined;
-  /** Absent where nobody can be asked. */
-  readonly confirmLongRun: ConfirmLongRun | undefined;
-  readonly onNotice: (notice: AgentNotice) => void;
-  /** Milliseconds since the epoch. */
-  readonly now: () => number;
-}
-
-/** An agent from its parts; `openAgent` puts the built-in ones together. */
+/** Parts and behaviour of an agent; `openAgent` combines the built-in ones. */
 export interface AgentOptions {
-  /** What it works in, and stores everything in. */
+  /** The session that the agent works in and appends to. */
   session: Session;
-  /** Who asks models. */
   models: ModelClient;
   /** The model to begin with. */
   model: CatalogueModel;
-  /** As `agentSettings` gives them. */
+  /** As `agentSettings` returns them. */
   settings: AgentSettings;
-  /** All of them; `settings.tools` names those that the model is offered. */
+  /** All tools; `settings.tools` names those that the model may use. */
   tools: readonly Tool[];
-  /** Names of tools that the model is never offered. Default: none. */
+  /** Names of tools that the model may never use. Default: none. */
   excludedTools?: readonly string[] | undefined;
-  /** Default: one without handlers. */
+  /** Default: a lifecycle without handlers. */
   lifecycle?: Lifecycle<LifecycleEvents>;
-  /** A function is asked at the start of each run, with the tools that the model is offered then. */
+  /** A function is called at the start of each run, with the tools that the model may use then. */
   systemPrompt: string | ((tools: readonly Tool[]) => string);
-  /** Asked before each run and each request; what changed since stands in the next prompt. Default: nothing changes. */
+  /** Called before each run and each request; the next prompt contains the change. Default: nothing changes. */
   renewPrompt?: (() => Promise<PromptChange | undefined>) | undefined;
-  /** A sub-agent has no threshold compaction. Default false. */
-  isSubAgent?: boolean;
-  /** Runs what the user types behind `!`. Default: commands are refused. */
+  /** True: no threshold compaction. Default false. */
+  isSubAgent?: boolean | undefined;
+  /** Runs the commands that the user types after `!`. Default: refuses them. */
   runCommand?: RunCommand;
-  /** Expands what calls a template or a skill. Default: each text is sent as it stands. */
+  /** Expands a text that calls a template or a skill. Default: sends each text as it is. */
   expandInput?: ExpandInput | undefined;
   /** Called after each run, in this order. */
   followers?: readonly RunFollower[];
-  /** Asks whether a run may go on that has made `limits.runRequests` requests. Default: it ends. */
+  /** Decides whether a run may continue after `limits.runRequests` requests. Default: it ends. */
   confirmLongRun?: ConfirmLongRun | undefined;
-  /**
-   * Decides on compactions before they are written, where `compaction.confirm` wants that. Default: nobody does, and the
-   * first time there is a notice.
-   */
+  /** Decides on each compaction before it is written, if `compaction.confirm` is on. Default: a notice, once. */
   reviewCompaction?: ReviewCompaction | undefined;
   /** Must not throw. */
   onNotice?: (notice: AgentNotice) => void;
-  /** Called once, when the agent is closed: what its tools work with ends. Must not throw. */
+  /** Called once, at the end of `close`, to end the resources of tools. Must not throw. */
   onClose?: (() => void) | undefined;
   /** Milliseconds since the epoch. Default: the clock. */
   now?: () => number;
 }
 
-/** How a text is given to an agent. */
-export interface PromptOptions {
-  /** Sent with the text. */
-  images?: readonly ImageContent[];
-  /** Default "print". */
-  source?: InputSource;
-  /** How the text is delivered while a run is under way; without it, that is an error. */
-  behavior?: StreamingBehavior;
-  /** A text that calls a template or a skill is expanded. Default: true, but for the source "extension". */
-  isExpanded?: boolean;
+/** The parts of one agent. */
+export interface AgentParts
+  extends Required<Pick<AgentOptions, "session" | "models" | "onNotice" | "now">>,
+    Pick<AgentOptions, "settings" | "expandInput" | "confirmLongRun"> {
+  readonly events: AgentEvents;
+  readonly abortGrace: AbortGrace;
+  readonly handlerCalls: HandlerCalls;
+  readonly tools: ToolRegistry;
+  readonly queue: InputQueue;
+  readonly selection: ModelSelection;
+  readonly promptCache: PromptCache;
+  readonly summariser: Summariser;
+  readonly controller: CompactionController;
+  readonly systemPrompt: SystemPromptInUse;
+  /** The texts of every request beside its messages. */
+  readonly overheadTexts: () => readonly string[];
 }
 
-/** Makes the parts of one agent, and ties them together. */
+/** How an agent takes a text. */
+export interface PromptOptions extends Pick<PromptInput, "images" | "isExpanded"> {
+  /** Default "print". */
+  source?: InputSource;
+  /** Delivery of the text while a run goes on. Default: an error. */
+  behavior?: StreamingBehavior;
+}
+
+/** Makes the parts of one agent and connects them. */
 export function agentParts(options: AgentOptions): AgentParts {
-  const { session, models, settings, onNotice = () => {}, now = Date.now } = options;
+  const { session, models, model, settings, onNotice = () => {}, now = Date.now } = options;
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
   const abortGrace = new AbortGrace();
   const handlerCalls = new HandlerCalls();
   const events = agentEvents(lifecycle, { abortGrace, handlerCalls });
-  const { model, systemPrompt: prompt } = options;
   const selection = new ModelSelection({ session, models, events, model, thinking: settings.thinking });
   const tools = toolRegistry(options);
-  const prefix = new CachedPrefix();
-  const summariser = modelSummariser({
-    models,
-    selection,
-    session,
-    prefix,
-    now,
-    onNotice: (notice) => onNotice(modelNotice(notice)),
-  });
-  const controller = compactionController(options, () => parts);
-  const systemPrompt = new SystemPromptInUse(
-    typeof prompt === "string" ? () => prompt : () => prompt(tools.activeTools()),
-    options.renewPrompt,
-  );
-  const queue = new InputQueue();
+  const promptCache = new PromptCache();
+  const systemPrompt = promptInUse(options, tools);
   const parts: AgentParts = {
-    session,
-    events,
-    abortGrace,
-    handlerCalls,
-    models,
-    settings,
-    tools,
-    queue,
-    selection,
-    prefix,
-    summariser,
-    controller,
-    systemPrompt,
-    fixedTexts: fixedTexts(() => ({ systemPrompt: systemPrompt.current, tools: tools.declarations() })),
+    ...{ session, models, settings, onNotice, now, events, abortGrace, handlerCalls, tools, selection },
+    ...{ promptCache, systemPrompt, queue: new InputQueue() },
+    summariser: modelSummariser({
+      ...{ models, selection, session, promptCache, now },
+      onNotice: (notice) => onNotice(modelNotice(notice)),
+    }),
+    controller: compactionController(options, () => parts),
+    overheadTexts: overheadTexts(() => ({
+      systemPrompt: systemPrompt.current,
+      tools: tools.declarations(),
+    })),
     expandInput: options.expandInput,
     confirmLongRun: options.confirmLongRun,
-    onNotice,
-    now,
   };
   return parts;
 }
 
-/** What was paid for in vain is told, the first time. */
-function tellOnce(onNotice: AgentParts["onNotice"]) {
-  let isTold = false;
-  return ({ detail, lostRequests }: BackgroundChange): void => {
-    if (isTold || lostRequests === 0) return;
-    isTold = true;
-    onNotice({
-      level: "info",
-      code: "background_compaction_lost",
-      message: `Discarded a background summary: ${detail} The session did not change. Bonsai shows this notice only once.`,
-    });
-  };
+function promptInUse({ systemPrompt, renewPrompt }: AgentOptions, tools: ToolRegistry): SystemPromptInUse {
+  const make =
+    typeof systemPrompt === "string" ? () => systemPrompt : () => systemPrompt(tools.activeTools());
+  return new SystemPromptInUse(make, renewPrompt);
 }
 
-/** @param parts asked once they are made: settings and model change while it works */
+/** @param parts called at each decision: settings and model change during the work */
 function compactionController(
-  { session, reviewCompaction, isSubAgent = false }: AgentOptions,
+  { session, reviewCompaction, isSubAgent = false, onNotice = () => {} }: AgentOptions,
   parts: () => AgentParts,
 ): CompactionController {
-  const onNotice = (notice: AgentNotice) => parts().onNotice(notice);
-  // That nobody can be asked is no news of a sub-agent: its parent's compactions are those that the setting is about.
-  const review = reviewCompaction ?? (isSubAgent ? undefined : unseenReview(onNotice));
+  // A sub-agent needs no notice: the setting is about the compactions of its parent.
+  const review = reviewCompaction ?? (isSubAgent ? undefined : reviewWithoutUi(onNotice));
   return new CompactionController({
     session,
     get settings() {
@@ -192,90 +147,46 @@ function compactionController(
       return parts().summariser;
     },
     now: () => parts().now(),
-    fixedTexts: () => parts().fixedTexts(),
+    fixedTexts: () => parts().overheadTexts(),
     isSubAgent,
-    onBackground: tellOnce(onNotice),
+    onBackground: notifyFirstLoss(onNotice),
     onWarning: ({ code, message, hint }) =>
       onNotice({ level: "warning", code, message: `${message} ${hint}` }),
   });
 }
 
-/** Where nobody can be asked, nothing waits: each compaction is made as it comes. */
-function unseenReview(onNotice: AgentParts["onNotice"]): ReviewCompaction {
+/** Notifies of the first background summary that was paid for and discarded. */
+function notifyFirstLoss(onNotice: AgentParts["onNotice"]) {
+  let isNotified = false;
+  return ({ detail, lostRequests }: BackgroundChange): void => {
+    if (isNotified || lostRequests === 0) return;
+    isNotified = true;
+    onNotice({
+      level: "info",
+      code: "background_compaction_lost",
+      message: `Discarded a background summary: ${detail} The session did not change. Bonsai shows this notice only once.`,
+    });
+  };
+}
+
+/** Applies each compaction, with a notice at the first: there is no UI to ask on. */
+function reviewWithoutUi(onNotice: AgentParts["onNotice"]): ReviewCompaction {
   let isNotified = false;
   return async () => {
-    if (!isNotified) onNotice(notReviewed);
+    if (!isNotified)
+      onNotice({
+        level: "info",
+        code: "compaction_not_reviewed",
+        message: "compaction.confirm is on, but there is no terminal to ask on. Compacting without asking.",
+      });
     isNotified = true;
     return { action: "apply" };
   };
 }
-
-const notReviewed: AgentNotice = {
-  level: "info",
-  code: "compaction_not_reviewed",
-  message: "compaction.confirm is on, but there is no terminal to ask on. Compacting without asking.",
-};
 
 function toolRegistry({ tools, settings, excludedTools }: AgentOptions): ToolRegistry {
   const registry = new ToolRegistry(excludedTools);
   for (const tool of tools) registry.register(tool);
   registry.setActive(settings.tools);
   return registry;
-}
-
-interface ModelSelectionOptions {
-  session: Session;
-  models: ModelClient;
-  events: AgentEvents;
-  model: CatalogueModel;
-  thinking: ThinkingLevel;
-}
-
-/** Owner of the model in use and of how much it thinks; both are recorded in the session when work is done with them. */
-class ModelSelection {
-  readonly #options: ModelSelectionOptions;
-  #model: CatalogueModel;
-  #thinking: ThinkingLevel;
-
-  constructor(options: ModelSelectionOptions) {
-    this.#options = options;
-    this.#model = options.model;
-    this.#thinking = options.thinking;
-  }
-
-  /** With what its server has taught about its window. */
-  get model(): CatalogueModel {
-    return this.#options.models.sized(this.#model);
-  }
-
-  get thinking(): ThinkingLevel {
-    return this.#thinking;
-  }
-
-  async setModel(model: CatalogueModel): Promise<void> {
-    const previousModel = this.#model;
-    this.#model = model;
-    const event = { type: "model_select" as const, model, previousModel, source: "set" as const };
-    await this.#options.events.notify("model_select", event);
-  }
-
-  async setThinking(level: ThinkingLevel): Promise<void> {
-    const previousLevel = this.#thinking;
-    this.#thinking = level;
-    const event = { type: "thinking_level_select" as const, level, previousLevel };
-    await this.#options.events.notify("thinking_level_select", event);
-  }
-
-  /** Records in the session what it is worked on with, where that has changed or is not known without reading back. */
-  record(): void {
-    const { session } = this.#options;
-    const { model, thinkingLevel, isWhole } = session.recentSettings();
-    const { provider, id } = this.#model;
-    if (model?.provider !== provider || model.modelId !== id) {
-      session.append({ type: "model_change", provider, modelId: id });
-      if (this.#model.input.includes("image")) restoreImages(session);
-    }
-    if ((thinkingLevel ?? (isWhole ? "off" : undefined)) !== this.#thinking)
-      session.append({ type: "thinking_level_change", thinkingLevel: this.#thinking });
-  }
 }

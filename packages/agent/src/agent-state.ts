@@ -75,12 +75,12 @@ export function contextUsage({
   session,
   settings,
   selection,
-  fixedTexts,
-}: Pick<AgentParts, "session" | "settings" | "selection" | "fixedTexts">): ContextUsage {
+  overheadTexts,
+}: Pick<AgentParts, "session" | "settings" | "selection" | "overheadTexts">): ContextUsage {
   const { tokens, source, trailingTokens } = readContext({
     session,
     settings: settings.compaction,
-    fixedTexts,
+    fixedTexts: overheadTexts,
     model: selection.model,
   });
   const windowTokens = selection.model.contextWindow || undefined;

@@ -22,10 +22,10 @@ export {
   projectInstructions,
 } from "./prompt/project-instructions.ts";
 export {
-  type FixedContext,
-  fixedContext,
-  fixedTexts,
   type GivenPrompt,
+  overheadTexts,
+  type RequestOverhead,
+  requestOverhead,
   type SystemPromptOptions,
   systemPrompt,
 } from "./prompt/system-prompt.ts";

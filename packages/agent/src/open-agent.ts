@@ -1,9 +1,9 @@
-import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
-import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
-import { bonsaiHome, type Session } from "@bonsai-agent/session";
+import type { CatalogueModel } from "@bonsai-agent/models";
+import { bonsaiHome } from "@bonsai-agent/session";
 import { SearchThread } from "@bonsai-agent/session/search";
 import { Agent } from "./agent.ts";
+import type { AgentOptions } from "./agent-parts.ts";
 import { defaultLifecycle, type LifecycleEvents } from "./lifecycle.ts";
 import { SessionBlurbs } from "./listing/session-blurb.ts";
 import { SessionTitles } from "./listing/session-title.ts";
@@ -13,7 +13,7 @@ import { type GivenPrompt, systemPrompt } from "./prompt/system-prompt.ts";
 import { recallTool } from "./recall/recall-tool.ts";
 import { MAX_SKILL_TOKENS, SKILLS_WINDOW_SHARE } from "./resources/skill-section.ts";
 import type { Skill } from "./resources/skills.ts";
-import type { ConfirmLongRun, ExpandInput, RunFollower } from "./run/queue.ts";
+import type { RunFollower } from "./run/queue.ts";
 import { commandRunner } from "./run/user-command.ts";
 import type { AgentSettings } from "./settings.ts";
 import { builtinTools } from "./tools/builtin-tools.ts";
@@ -21,111 +21,96 @@ import type { ConfirmPath } from "./tools/path-guard.ts";
 import { taskTool } from "./tools/task-tool.ts";
 import type { Tool } from "./tools/tool-registry.ts";
 
-/** An agent with all that is built in. */
-export interface OpenAgentOptions {
-  /** What it works in, and stores everything in. */
-  session: Session;
-  /** The project: where tools work and project instructions are looked for. Absolute. */
+/** Options of an agent with the built-in tools. Sub-agents have the same, except `expandInput`, `confirmLongRun` and `reviewCompaction`. */
+export interface OpenAgentOptions
+  extends Pick<
+    AgentOptions,
+    | "session"
+    | "settings"
+    | "models"
+    | "model"
+    | "lifecycle"
+    | "excludedTools"
+    | "onNotice"
+    | "expandInput"
+    | "confirmLongRun"
+    | "reviewCompaction"
+  > {
+  /** The project: tools work here, and Bonsai looks for project instructions here. Absolute. */
   cwd: string;
-  /** Where Bonsai's own files are. Default: `bonsaiHome()`. */
+  /** The folder of Bonsai's own files. Default: `bonsaiHome()`. */
   home?: string;
-  /** As `agentSettings` gives them. */
-  settings: AgentSettings;
-  /** Who asks models. */
-  models: ModelClient;
-  /** The model to work with; what the session was last worked on with is not looked at. */
-  model: CatalogueModel;
   /** A cheap model for titles and session summaries. Default: the digest, no request. */
   smallModel?: CatalogueModel;
-  /** Default: one without handlers. */
-  lifecycle?: Lifecycle<LifecycleEvents>;
-  /** What the user has of the system prompt. Default: it is Bonsai's own. Sub-agents have the same. */
+  /** The user's parts of the system prompt. Default: it is Bonsai's own. */
   givenPrompt?: GivenPrompt;
   /**
-   * Those that the user, packages and a trusted project have, as `readSkills` gives them: the system prompt names them, and
-   * their folders can be read. A function is asked at each run. Default: none. Sub-agents have the same.
+   * Skills of the user, of packages and of a trusted project, as `readSkills` returns them. The system prompt names them,
+   * and the model can read their folders. A function is called at each run. Default: none.
    */
   skills?: readonly Skill[] | (() => readonly Skill[]);
-  /** Beside the built-in ones; one of the same name takes their place. */
+  /** More tools; a tool with the name of a built-in one replaces it. */
   tools?: readonly Tool[];
-  /** Names of tools that the model is never offered, not by a sub-agent either. Default: none. */
-  excludedTools?: readonly string[];
-  /** Must not throw. */
-  onNotice?: (notice: AgentNotice) => void;
-  /** Asks about paths beyond the project. Default: they are refused. */
+  /** Asks about paths outside the project. Default: refuses them. */
   confirmPath?: ConfirmPath;
-  /** Expands what calls a template or a skill. Default: each text is sent as it stands. Not for sub-agents. */
-  expandInput?: ExpandInput;
-  /**
-   * Asks whether a run may go on that has made `limits.runRequests` requests. Default: it ends. Sub-agents do not ask:
-   * theirs ends, and their parent gets the error.
-   */
-  confirmLongRun?: ConfirmLongRun;
-  /** Decides on compactions before they are written, as in `AgentOptions`. Those of sub-agents are made at once. */
-  reviewCompaction?: ReviewCompaction;
   /** A sub-agent has no threshold compaction, no sub-agents of its own, and gets no title. Default false. */
   isSubAgent?: boolean;
 }
 
-/** An agent with the built-in tools, the task tool, the project's instructions and the system prompt. */
+/** Opens an agent with the built-in tools, the task tool, the project's instructions and the system prompt. */
 export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   const { session, cwd, home = bonsaiHome(), settings, models, model, onNotice = () => {} } = options;
+  const { isSubAgent = false, excludedTools, expandInput, confirmLongRun, reviewCompaction } = options;
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
-  // Its parent has notified of them.
-  const onInstructions = options.isSubAgent ? () => {} : onNotice;
   const fileNames = settings.instructionFiles;
+  // The parent of a sub-agent has notified of them.
+  const onInstructions = isSubAgent ? () => {} : onNotice;
   const instructions = await InstructionFiles.open({ cwd, home, fileNames }, onInstructions);
-  const skills = skillsOf(options);
-  const date = new Date().toISOString().slice(0, 10);
   const search = new SearchThread({
     ...{ home, index: settings.index.enabled },
     onNotice: (notice) => onNotice({ level: "warning", ...notice }),
   });
   const agent: Agent = new Agent({
-    session,
-    models,
-    model,
-    settings,
-    lifecycle,
+    ...{ session, models, model, settings, lifecycle, excludedTools, isSubAgent, onNotice },
+    ...(isSubAgent ? {} : { expandInput, confirmLongRun, reviewCompaction }),
     tools: toolsFor(options, lifecycle, { instructions, search, parent: () => agent }),
-    excludedTools: options.excludedTools,
     renewPrompt: () => instructions.renew(),
-    systemPrompt: (tools) =>
-      systemPrompt({
-        cwd,
-        tools,
-        instructions: instructions.current,
-        skills: skills(),
-        skillTokens: skillTokens(agent),
-        date,
-        platform: process.platform,
-        given: options.givenPrompt,
-      }),
+    systemPrompt: promptMaker(options, { instructions, agent: () => agent }),
     runCommand: commandRunner({ cwd, secrets: () => models.secrets() }),
     followers: followersFor(options, lifecycle),
-    isSubAgent: options.isSubAgent ?? false,
-    expandInput: options.isSubAgent ? undefined : options.expandInput,
-    confirmLongRun: options.isSubAgent ? undefined : options.confirmLongRun,
-    reviewCompaction: options.isSubAgent ? undefined : options.reviewCompaction,
-    onNotice,
     onClose: () => search.close(),
   });
   // A sub-agent lacks `task` on purpose, and its parent has notified of the others.
-  if (!options.isSubAgent) reportUnknownTools(agent, settings, onNotice);
+  if (!isSubAgent) reportUnknownTools(agent, settings, onNotice);
   return agent;
 }
 
-function skillsOf({ skills = [] }: OpenAgentOptions): () => readonly Skill[] {
+function promptMaker(
+  { cwd, skills = [], givenPrompt: given }: OpenAgentOptions,
+  { instructions, agent }: { instructions: InstructionFiles; agent: () => Agent },
+): (tools: readonly Tool[]) => string {
+  // The day of the start: the prompt stays the same for the provider's cache.
+  const date = new Date().toISOString().slice(0, 10);
+  return (tools) =>
+    systemPrompt({
+      ...{ cwd, tools, date, given, platform: process.platform },
+      instructions: instructions.current,
+      skills: skillsOf({ skills })(),
+      skillTokens: skillTokens(agent()),
+    });
+}
+
+function skillsOf({ skills = [] }: Pick<OpenAgentOptions, "skills">): () => readonly Skill[] {
   return typeof skills === "function" ? skills : () => skills;
 }
 
-/** A share of the window, up to a limit. */
+/** Tokens for the skills in the prompt: a share of the window, up to a limit. */
 function skillTokens({ model: { contextWindow } }: Agent): number {
   if (!contextWindow) return MAX_SKILL_TOKENS;
   return Math.min(MAX_SKILL_TOKENS, Math.floor(contextWindow * SKILLS_WINDOW_SHARE));
 }
 
-/** What the prompt names beyond the project: of instructions it may have only the beginning, of skills it has the name. */
+/** The files and folders outside the project that the prompt names: instructions, possibly cut, and skills. */
 function readablePaths({ current }: InstructionFiles, skills: readonly Skill[]): string[] {
   const folders = skills.flatMap(({ readable }) => (readable === undefined ? [] : [readable]));
   return [...current.filter(({ text }) => text !== "").map(({ path }) => path), ...folders];
@@ -165,10 +150,10 @@ function toolsFor(
   return [...builtin, task, ...recall, ...tools];
 }
 
-/** What a sub-agent takes over of its parent, as it is by then: who may not write has no sub-agent that may. */
+/** The parent's model, settings and tools as they are now: a parent that may not write has no sub-agent that may. */
 function asNow(parent: Agent, own: readonly Tool[]): Pick<OpenAgentOptions, "model" | "settings" | "tools"> {
   const names = parent.tools.active.filter((name) => name !== "task");
-  // Those that are about the parent's session are made anew.
+  // Tools for the parent's session are made again for the sub-agent's.
   const tools = parent.tools.activeTools().filter((tool) => !own.includes(tool));
   const { thinking } = parent.state;
   return { model: parent.model, tools, settings: { ...parent.settings, thinking, tools: names } };

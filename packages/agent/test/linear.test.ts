@@ -1,7 +1,7 @@
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { cleanTitle, proseOf, titleOf } from "../src/listing/title-text.ts";
-import { fixedContext } from "../src/prompt/system-prompt.ts";
+import { requestOverhead } from "../src/prompt/system-prompt.ts";
 import { TerminalText } from "../src/tools/command-output.ts";
 import { matches } from "../src/tools/files/edit-plan.ts";
 
@@ -15,9 +15,9 @@ test.each(adversarialTexts(100_000))(
     const terminal = new TerminalText();
     expect(typeof (terminal.push(Buffer.from(text)) + terminal.end())).toBe("string");
     expect(matches(text, "not there\n").spans).toEqual([]);
-    expect(fixedContext({ systemPrompt: text, tools: [] }).instructions.join("").length).toBeLessThanOrEqual(
-      text.length,
-    );
+    expect(
+      requestOverhead({ systemPrompt: text, tools: [] }).instructions.join("").length,
+    ).toBeLessThanOrEqual(text.length);
     for (const read of [titleOf, cleanTitle, (long: string) => proseOf(long, 400)]) read(text);
   },
 );

@@ -18,9 +18,9 @@ import {
 import { createSession, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import {
-  CachedPrefix,
   cheaperWay,
   modelSummariser,
+  PromptCache,
   type SummaryWays,
   summariserFor,
 } from "../src/run/summariser.ts";
@@ -112,11 +112,11 @@ async function warmSession(options: {
   };
   const final = await finalEvent(models.stream(request));
   say(session, final.message);
-  const prefix = new CachedPrefix();
-  prefix.answered({ request, answer: final.message, atMs: 0 });
+  const promptCache = new PromptCache();
+  promptCache.remember({ request, answer: final.message, atMs: 0 });
   const at = { ms: 60_000 };
   const selection = { model: own };
-  const summariser = modelSummariser({ models, selection, session, prefix, now: () => at.ms });
+  const summariser = modelSummariser({ models, selection, session, promptCache, now: () => at.ms });
   const compact = (reason: "manual" | "threshold" | "overflow" = "manual") =>
     runCompaction({
       session,
@@ -317,9 +317,15 @@ test.each(["anthropic-messages", "openai-responses", "openai-chat"] as const)(
     const usage = { ...answer().usage, cacheRead: 12_000 };
     const last = { ...answer(), ...from, usage, content: [{ type: "text" as const, text: "Fine." }] };
     say(session, last);
-    const prefix = new CachedPrefix();
-    prefix.answered({ request, answer: last, atMs: 0 });
-    const summariser = modelSummariser({ models, selection: { model: own }, session, prefix, now: () => 1 });
+    const promptCache = new PromptCache();
+    promptCache.remember({ request, answer: last, atMs: 0 });
+    const summariser = modelSummariser({
+      models,
+      selection: { model: own },
+      session,
+      promptCache,
+      now: () => 1,
+    });
     const failed = await summariser.summarise({
       kind: "history",
       messages: [],

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { fixedTexts } from "@bonsai-agent/agent";
+import { overheadTexts } from "@bonsai-agent/agent";
 import { renderLine } from "@bonsai-agent/app/line";
 import { compactionSettings, runCompaction } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";
@@ -114,7 +114,7 @@ test("Law: /context says right after a compaction what the compaction said", asy
       const result = await runCompaction({
         session,
         settings,
-        fixedTexts: fixedTexts(() => ({ systemPrompt, tools })),
+        fixedTexts: overheadTexts(() => ({ systemPrompt, tools })),
       });
       const after = reportOf(session, each);
       expect([result.tokensBefore, result.estimatedTokensBefore]).toEqual([

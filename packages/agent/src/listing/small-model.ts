@@ -2,7 +2,7 @@ import { type Message, messageText, textHead } from "@bonsai-agent/messages";
 import type { CatalogueModel, ModelClient } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 import type { AgentNotice } from "../notice.ts";
-import { askOnce } from "../run/summariser.ts";
+import { completedAnswer } from "../run/summariser.ts";
 import { withoutSecrets } from "./title-text.ts";
 
 /** What the texts of the session list are made with. */
@@ -33,7 +33,7 @@ export async function askSmallModel(
 ): Promise<string | undefined> {
   if (model === undefined || signal.aborted) return undefined;
   try {
-    const { final, usage } = await askOnce(models, {
+    const { final, usage } = await completedAnswer(models, {
       model,
       purpose: "title",
       systemPrompt: instructions,

@@ -1,8 +1,8 @@
 import { stat } from "node:fs/promises";
 import { isDeepStrictEqual } from "node:util";
 import type { AgentNotice } from "../notice.ts";
-import { importsIn } from "./instruction-imports.ts";
 import {
+  importsIn,
   instructionPaths,
   type ProjectInstruction,
   type ProjectInstructionsOptions,

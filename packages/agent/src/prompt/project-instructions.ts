@@ -4,7 +4,6 @@ import { homedir } from "node:os";
 import { basename, dirname, extname, join, resolve, sep } from "node:path";
 import { formatOfBom, unmarkedUtf16 } from "../tools/files/open-file.ts";
 import { errorCode, firstBytes } from "../tools/result-text.ts";
-import { importsIn } from "./instruction-imports.ts";
 
 /** Where a user of other agents keeps what holds everywhere; the first that has something counts, behind Bonsai's own. */
 const userFolders = [".claude", ".pi/agent"];
@@ -126,6 +125,23 @@ async function imported(
     if (fits) waiting.push(...importsIn(instruction.text, next));
   }
   return read;
+}
+
+/** At the beginning of a word, as in Claude Code: an `@` inside a word is part of an address. */
+const mention = /(?<=^|[\s(])@([^\s"'`<>()[\]{}]+)/gm;
+const code = /^(?:```|~~~)[^\n]*\n[\s\S]*?(?:^(?:```|~~~)[ \t]*$|(?![\s\S]))|(`+)(?!`)[^\n]*?[^`\n]\1(?!`)/gm;
+
+/** Returns the files that a text names with `@` outside code, in order, each once. They may not exist. */
+export function importsIn(text: string, path: string): string[] {
+  const named = [...text.replaceAll(code, "").matchAll(mention)].map(([, name = ""]) =>
+    name.replace(/[.,;:!?]+$/, ""),
+  );
+  const paths = named
+    .filter((name) => name !== "")
+    .map((name) => {
+      return name.startsWith("~/") ? join(homedir(), name.slice(2)) : resolve(dirname(path), name);
+    });
+  return [...new Set(paths)];
 }
 
 function tooMuch(path: string, by: string): string {

@@ -174,7 +174,7 @@ export class SystemPromptInUse {
 }
 
 /** What stands before the messages of every request, in the texts that count. */
-export interface FixedContext {
+export interface RequestOverhead {
   /** The system prompt without the skills and the instructions. */
   readonly prompt: string;
   /** The section of skills in it; empty for none. */
@@ -191,7 +191,7 @@ interface BeforeMessages {
 }
 
 /** Divides a system prompt, and takes the tools to it. */
-export function fixedContext({ systemPrompt, tools }: BeforeMessages): FixedContext {
+export function requestOverhead({ systemPrompt, tools }: BeforeMessages): RequestOverhead {
   const { prompt: whole, instructions } = divided(systemPrompt);
   const skills = skillSectionIn(whole);
   const prompt = (
@@ -228,7 +228,7 @@ function divided(systemPrompt: string): { prompt: string; instructions: string[]
 }
 
 /** The same as one list, which is another one only once something of it has changed. */
-export function fixedTexts(current: () => BeforeMessages): () => readonly string[] {
+export function overheadTexts(current: () => BeforeMessages): () => readonly string[] {
   let known: (BeforeMessages & { texts: readonly string[] }) | undefined;
   return () => {
     const { systemPrompt, tools } = current();
@@ -237,7 +237,7 @@ export function fixedTexts(current: () => BeforeMessages): () => readonly string
       known.tools.length === tools.length &&
       known.tools.every((tool, at) => tool === tools[at]);
     if (known === undefined || !isKnown) {
-      const { prompt, skills, instructions, tools: declared } = fixedContext({ systemPrompt, tools });
+      const { prompt, skills, instructions, tools: declared } = requestOverhead({ systemPrompt, tools });
       known = { systemPrompt, tools, texts: [prompt, skills, ...instructions, ...declared].filter(Boolean) };
     }
     return known.texts;

@@ -52,7 +52,7 @@ export async function requestAnswer(options: AnswerOptions): Promise<Answer> {
   if (message.stopReason === "aborted") return { message, entryId, status: "aborted" };
   if (final.type === "error") return { message, entryId, status: "failed", failure: final.failure };
   if (message.stopReason === "length") parts.onNotice(cutOff);
-  parts.prefix.answered({ request, answer: message, atMs: parts.now() });
+  parts.promptCache.remember({ request, answer: message, atMs: parts.now() });
   return { message, entryId, status: "good" };
 }
 

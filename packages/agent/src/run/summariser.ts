@@ -24,19 +24,17 @@ import {
 } from "@bonsai-agent/models";
 import type { Session } from "@bonsai-agent/session";
 
-/** A model as summariser. */
+/** Options of a model that summarises. */
 export interface SummariserForOptions {
-  /** Who asks it. */
   models: ModelClient;
-  /** Who summarises. */
   model: CatalogueModel;
   /** The same for all requests of one session. */
   cacheKey?: string;
-  /** Called with what happens on the way of a request. */
+  /** Called with the notices of a request. */
   onNotice?: (notice: ModelNotice) => void;
 }
 
-/** A model as summariser, for use without an agent: everything is asked for as text. */
+/** Returns a summariser that works without an agent: it sends every conversation as text. */
 export function summariserFor({ model, ...asking }: SummariserForOptions): Summariser {
   const sized = () => asking.models.sized(model);
   return summariserOf(sized, (request) => askAsText({ ...asking, model: sized(), request }));
@@ -44,36 +42,37 @@ export function summariserFor({ model, ...asking }: SummariserForOptions): Summa
 
 interface ModelSummariserOptions {
   models: ModelClient;
-  /** Whose model is asked, as of each request. */
+  /** Its model is used, as of each request. */
   selection: { readonly model: CatalogueModel };
   session: Session;
-  /** What is known of the provider's cache. */
-  prefix: CachedPrefix;
+  promptCache: PromptCache;
   onNotice?: (notice: ModelNotice) => void;
   now?: () => number;
 }
 
-/** The session's own model as summariser: it goes on from the cached prefix where that costs less. */
+/** Returns the session's own model as summariser: it continues the cached prefix if that costs less. */
 export function modelSummariser(options: ModelSummariserOptions): Summariser {
-  const { models, selection, session, prefix, onNotice, now = Date.now } = options;
+  const { models, selection, session, promptCache, onNotice, now = Date.now } = options;
   const sized = () => models.sized(selection.model);
-  /** Models that called a tool, or said nothing of use, when they were asked from their cached prefix. */
-  const unfit = new Set<string>();
+  /** Models that called a tool or wrote no summary after their cached prefix. */
+  const modelsFailedWarm = new Set<string>();
   return summariserOf(sized, async (request) => {
     const model = sized();
     const asking = { models, model, request, cacheKey: session.id, onNotice };
     const name = referenceOf(model);
-    const warm = unfit.has(name) ? undefined : prefix.warm({ session, model, atMs: now() });
+    const warm = modelsFailedWarm.has(name)
+      ? undefined
+      : promptCache.warmRequest({ session, model, atMs: now() });
     if (warm === undefined || !isCheaper(warm, asking)) return askAsText(asking);
     const answer = await askFromPrefix(warm, asking);
-    if (isSettled(answer)) return answer;
-    unfit.add(name);
+    if (isUsableSummary(answer)) return answer;
+    modelsFailedWarm.add(name);
     const second = await askAsText(asking);
     return { ...second, ...usageOfBoth(answer, second) };
   });
 }
 
-/** One summary under way. */
+/** One summary to request. */
 interface Asking {
   models: ModelClient;
   model: CatalogueModel;
@@ -82,7 +81,7 @@ interface Asking {
   onNotice?: ((notice: ModelNotice) => void) | undefined;
 }
 
-/** The longest answer that any request asks for. */
+/** Maximum output of a request. */
 const MAX_OUTPUT_TOKENS = 32_000;
 
 function summariserOf(
@@ -106,7 +105,7 @@ function summariserOf(
   };
 }
 
-/** A model as summariser, for planning: how much it can read and write. */
+/** Returns how much a model can read and write as summariser. */
 export function summariserSizes(
   model: CatalogueModel,
 ): Required<Pick<Summariser, "name" | "contextWindow" | "maxOutputTokens">> {
@@ -132,12 +131,12 @@ function askAsText({ models, model, request, cacheKey, onNotice }: Asking): Prom
   });
 }
 
-/** An estimate may err by so much. */
+/** Margin for the error of an estimate. */
 const SAFETY = 1.1;
 
 function isCheaper({ request: sent, answer, later }: WarmRequest, { model, request }: Asking): boolean {
   const { instruction, prompt, maxSummaryTokens } = request;
-  // Thinking would have to stay on for the prefix to be the same, and costs more than the prefix saves.
+  // For the same prefix, thinking would have to stay on. It costs more than the prefix saves.
   if (instruction === undefined || (sent.thinking ?? "off") !== "off") return false;
   const { cacheRead, cacheWrite } = answer.usage;
   const cachedTokens = cacheRead + cacheWrite;
@@ -158,7 +157,7 @@ function messageTokens(messages: readonly Message[]): number {
   return messages.reduce((sum, message) => sum + byScriptEstimator.message(message), 0);
 }
 
-/** The last turn's request byte for byte, what came after it, and the instruction. */
+/** Sends the last turn's request byte for byte, the later messages and the instruction. */
 function askFromPrefix({ request: sent, later }: WarmRequest, asking: Asking): Promise<SummaryAnswer> {
   const { models, model, request, onNotice } = asking;
   const { instruction = "", maxSummaryTokens, signal } = request;
@@ -175,7 +174,7 @@ function askFromPrefix({ request: sent, later }: WarmRequest, asking: Asking): P
 }
 
 async function answerTo(models: ModelClient, request: ModelRequest): Promise<SummaryAnswer> {
-  const { final, usage } = await askOnce(models, request);
+  const { final, usage } = await completedAnswer(models, request);
   const { message } = final;
   return {
     text: messageText(message),
@@ -186,8 +185,8 @@ async function answerTo(models: ModelClient, request: ModelRequest): Promise<Sum
   };
 }
 
-/** The end of a stream, with what all of its attempts used. */
-export async function askOnce(
+/** Waits for the end of a stream. `usage` counts all attempts. */
+export async function completedAnswer(
   models: ModelClient,
   request: ModelRequest,
 ): Promise<{ final: FinalEvent; usage: Usage }> {
@@ -202,7 +201,7 @@ function isOverflow(final: FinalEvent): boolean {
 
 const KNOWN_REASONS = ["stop", "length", "toolUse", "aborted"] as const;
 
-/** A call is a call, whatever the stop reason; a reason that nobody knows is no answer. */
+/** An answer with a call ended for it, whatever the stop reason says. An unknown reason is an error. */
 function stopReasonOf(message: AssistantMessage): SummaryAnswer["stopReason"] {
   if (toolCalls(message).length > 0) return "toolUse";
   if (isWithheld(message)) return "error";
@@ -217,8 +216,8 @@ function errorOf(message: AssistantMessage): Pick<SummaryAnswer, "errorMessage">
   return { errorMessage: `The provider withheld a part of the summary (${rawStopReason}).` };
 }
 
-/** False where the same question as text may get a better answer. */
-function isSettled({ stopReason, text, overflow }: SummaryAnswer): boolean {
+/** False if the same question as text may get a better answer. */
+function isUsableSummary({ stopReason, text, overflow }: SummaryAnswer): boolean {
   if (stopReason === "aborted") return true;
   if (stopReason === "error") return !overflow;
   return stopReason === "stop" && /^#{1,6}\s/m.test(text);
@@ -229,32 +228,33 @@ function usageOfBoth(first: SummaryAnswer, second: SummaryAnswer): Pick<SummaryA
   return { usage: second.usage === undefined ? first.usage : addUsage(first.usage, second.usage) };
 }
 
-/** A request whose beginning the provider has in its cache. */
+/** A request whose prefix is in the provider's cache. */
 interface WarmRequest {
-  /** As it was sent. */
+  /** As sent. */
   request: ModelRequest;
   answer: AssistantMessage;
-  /** What the context holds beyond the request's messages, the answer first. */
+  /** The messages of the context after those of the request, the answer first. */
   later: readonly Message[];
 }
 
 /**
- * Owner of the latest turn request that was answered well: what the provider's cache holds. Invariant: a warm request
- * goes on with the very messages that were sent.
+ * The latest turn request with a good answer: its prefix is in the provider's cache.
+ *
+ * Invariant: a warm request continues the messages exactly as sent.
  */
-export class CachedPrefix {
+export class PromptCache {
   #latest: { request: ModelRequest; answer: AssistantMessage; atMs: number } | undefined;
 
-  /** To be called after each good answer of a turn, with the request as it was given to the model client. */
-  answered(latest: { request: ModelRequest; answer: AssistantMessage; atMs: number }): void {
+  /** Called after each good answer of a turn, with the request as the model client got it. */
+  remember(latest: { request: ModelRequest; answer: AssistantMessage; atMs: number }): void {
     this.#latest = latest;
   }
 
   /**
-   * The latest request, where its prefix is still in the provider's cache: the same model, the last good answer no
-   * older than its cache rules say and with cache reads or writes, and the context has only grown since.
+   * Returns the latest request if its prefix is still in the provider's cache: the model is the same, its cache rules keep
+   * the prefix until now, the answer had cache reads or writes, and the context has only grown since.
    */
-  warm(now: { session: Session; model: CatalogueModel; atMs: number }): WarmRequest | undefined {
+  warmRequest(now: { session: Session; model: CatalogueModel; atMs: number }): WarmRequest | undefined {
     const latest = this.#latest;
     if (latest === undefined) return undefined;
     const { request, answer, atMs } = latest;
@@ -268,7 +268,7 @@ export class CachedPrefix {
   }
 }
 
-/** Undefined unless the context begins with the messages as they were sent, unchanged, and goes on with the answer. */
+/** Returns undefined unless the context begins with the sent messages, unchanged, and continues with the answer. */
 function laterMessages(sent: readonly Message[], session: Session): Message[] | undefined {
   const { items } = session.projection();
   if (items.length <= sent.length) return undefined;
@@ -277,31 +277,31 @@ function laterMessages(sent: readonly Message[], session: Session): Message[] | 
   return later[0]?.role === "assistant" ? later : undefined;
 }
 
-/** What asking for a summary would take, either way. The answer costs the same. */
+/** Sizes of a summary request, either way. The answer costs the same. */
 export interface SummaryWays {
   /** US dollars per million tokens. */
   prices: ModelPrices | undefined;
   /** Undefined or 0 where unknown. */
   windowTokens: number | undefined;
-  /** Of the cached prefix: what the provider has of it. */
+  /** Tokens of the prefix that are in the cache. */
   cachedTokens: number;
-  /** What a request that goes on from the prefix would hold beyond it. */
+  /** Tokens of a request after the cached prefix. */
   newTokens: number;
-  /** The request with the conversation as text. */
+  /** Tokens of the request with the conversation as text. */
   serialisedTokens: number;
-  /** The cap of the answer. */
+  /** Maximum tokens of the answer. */
   maxSummaryTokens: number;
 }
 
 /**
- * The way that costs less; as text where that is not certain: without prices, with a price of nothing for what is read
- * from a cache, in a window that is unknown or too small.
+ * Returns the cheaper way. It is the text if the costs are uncertain: without prices, with a free cache, or in a window
+ * that is unknown or too small.
  */
 export function cheaperWay(ways: SummaryWays): "cachedPrefix" | "serialised" {
   const { prices, windowTokens, cachedTokens, newTokens, serialisedTokens, maxSummaryTokens } = ways;
   if (prices === undefined || prices.cacheRead <= 0 || cachedTokens <= 0) return "serialised";
   if (!windowTokens || cachedTokens + newTokens + maxSummaryTokens > windowTokens) return "serialised";
-  // What is new may be written to the cache, which costs more than reading it.
+  // New tokens may be written to the cache, which costs more than input.
   const newPrice = Math.max(prices.input, prices.cacheWrite);
   const prefixCost = cachedTokens * prices.cacheRead + newTokens * newPrice;
   return prefixCost < serialisedTokens * prices.input ? "cachedPrefix" : "serialised";

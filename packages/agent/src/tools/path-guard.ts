@@ -2,6 +2,7 @@ import { lstat, readdir, readlink, realpath } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import { nearest } from "@bonsai-agent/messages/nearest";
 import { outputFolder } from "./command-output.ts";
 import { errorCode, fileProblem } from "./result-text.ts";
 
@@ -237,34 +238,8 @@ function plainName(name: string): string {
 
 function missing({ shown, real }: GuardedPath, folder: string, names: readonly string[]): string {
   if (folder !== dirname(real)) return `There is no ${shown}: the nearest folder that exists is ${folder}.`;
-  const near = nearNames(basename(real), names);
+  const near = nearest(basename(real), names, MAX_SUGGESTIONS);
   if (near.length === 0) return `There is no ${shown}. Use ls or find to look for it.`;
   const offered = near.map((name) => join(dirname(shown), name)).join(", ");
   return `There is no ${shown}. Did you mean ${offered}?`;
-}
-
-/** The most alike first; only those that a slip could explain. */
-function nearNames(name: string, names: readonly string[]): string[] {
-  const wanted = name.toLowerCase();
-  const allowed = Math.max(2, Math.floor(wanted.length / 3));
-  return names
-    .map((other) => ({ other, distance: editDistance(wanted, other.toLowerCase()) }))
-    .filter(({ distance }) => distance <= allowed)
-    .sort((a, b) => a.distance - b.distance)
-    .slice(0, MAX_SUGGESTIONS)
-    .map(({ other }) => other);
-}
-
-/** Levenshtein's. */
-function editDistance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j += 1) {
-      const replaced = row[j - 1]! + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(replaced, row[j]! + 1, next[j - 1]! + 1));
-    }
-    row = next;
-  }
-  return row[b.length]!;
 }

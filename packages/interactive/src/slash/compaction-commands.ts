@@ -1,4 +1,4 @@
-import { type CompactOptions, fixedTexts, summariserSizes } from "@bonsai-agent/agent";
+import { type CompactOptions, overheadTexts, summariserSizes } from "@bonsai-agent/agent";
 import { compactView, plannedCost } from "@bonsai-agent/app/compact-view";
 import {
   compactionName,
@@ -109,7 +109,10 @@ function previewOf(
     settings: app.settings.compaction,
     model: isNoModel(model) ? undefined : model,
     useDigest,
-    fixedTexts: fixedTexts(() => ({ systemPrompt: agent.systemPrompt, tools: agent.tools.declarations() })),
+    fixedTexts: overheadTexts(() => ({
+      systemPrompt: agent.systemPrompt,
+      tools: agent.tools.declarations(),
+    })),
   });
 }
 

@@ -1,4 +1,4 @@
-import { type FixedContext, fixedContext } from "@bonsai-agent/agent";
+import { type RequestOverhead, requestOverhead } from "@bonsai-agent/agent";
 import { economyText } from "@bonsai-agent/app/economy-text";
 import { callsOf, kindWord, type Preview } from "@bonsai-agent/app/preview";
 import {
@@ -86,7 +86,7 @@ const LARGEST = 10;
 export function contextReport(options: ContextReportOptions): ContextReport {
   const { session, settings, model } = options;
   const { items } = session.projection();
-  const fixed = fixedContext(options);
+  const fixed = requestOverhead(options);
   const fixedTexts = () => [fixed.prompt, fixed.skills, ...fixed.instructions, ...fixed.tools];
   const reading = readContext({ session, settings, fixedTexts, model });
   const { estimator, tokens, source, trailingTokens } = reading;
@@ -113,7 +113,7 @@ function sumOf(parts: readonly ContextPart[]): number {
 
 /** What stands before the messages of every request. */
 function fixedParts(
-  { prompt, skills, instructions, tools }: FixedContext,
+  { prompt, skills, instructions, tools }: RequestOverhead,
   estimator: TokenEstimator,
 ): ContextPart[] {
   const part = (name: string, texts: readonly string[]): ContextPart => ({
@@ -131,8 +131,8 @@ function fixedParts(
 }
 
 /** The files whose instructions a request holds. */
-export function instructionPaths(request: Parameters<typeof fixedContext>[0]): string[] {
-  return fixedContext(request).instructions.map(framedPath);
+export function instructionPaths(request: Parameters<typeof requestOverhead>[0]): string[] {
+  return requestOverhead(request).instructions.map(framedPath);
 }
 
 /** An extension can write what it likes into a prompt: a path that is not quoted well is shown as it stands. */

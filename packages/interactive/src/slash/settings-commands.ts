@@ -1,4 +1,4 @@
-import { fixedTexts } from "@bonsai-agent/agent";
+import { overheadTexts } from "@bonsai-agent/agent";
 import { economyText } from "@bonsai-agent/app/economy-text";
 import type { ProjectPlace } from "@bonsai-agent/app/project-parts";
 import { isNothing, type ProjectUse, projectUse, projectUseLines } from "@bonsai-agent/app/project-use";
@@ -55,7 +55,7 @@ function meaningHere(setting: CommonSetting, { host }: InteractiveContext): stri
   if (settingName(setting) !== "compaction.economy" || !settings.enabled) return undefined;
   if (isNoModel(agent.model)) return undefined;
   const { session, model, systemPrompt } = agent;
-  const fixed = fixedTexts(() => ({ systemPrompt, tools: agent.tools.declarations() }));
+  const fixed = overheadTexts(() => ({ systemPrompt, tools: agent.tools.declarations() }));
   const nowMs = app.call.io.now();
   const text = economyText({ session, settings, model, nowMs, fixedTexts: fixed });
   const subject = settings.economy === "off" ? "auto" : "Bonsai";
