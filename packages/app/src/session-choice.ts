@@ -246,12 +246,8 @@ export class LateFileStore implements SessionStore {
     return this.#store.isGone?.() ?? false;
   }
 
-  restore(sessionId: string): false | "written_anew" | "replaced" {
-    return this.#store.restore?.(sessionId) ?? false;
-  }
-
-  rewrite(options: { write: (fd: number) => void; replace: boolean }): void {
-    this.#store.rewrite?.(options);
+  continueInCopy(write: (fd: number) => void): void {
+    this.#store.continueInCopy?.(write);
   }
 
   close(): void {

@@ -34,15 +34,15 @@ describe("a session in it", () => {
     session.close();
   });
 
-  test("is written anew where its file is deleted meanwhile", () => {
+  test("continues in a copy after its file was deleted", () => {
     const file = join(testFolder(), "session.jsonl");
     const session = createSessionIn(new LateFileStore(file), { cwd: "/project" });
     session.append(said);
     rmSync(file);
     session.append(said);
     session.close();
-    expect(openSession(file).entries()).toHaveLength(2);
-    expect(session.notices.map(({ code }) => code)).toEqual(["file_deleted"]);
+    expect(openSession(session.file!).entries()).toHaveLength(2);
+    expect(session.notices.map(({ code }) => code)).toEqual(["restored_copy"]);
   });
 
   test("that was closed without an entry has left nothing", () => {

@@ -15,7 +15,7 @@ import {
   recentSettings,
 } from "./latest-entries.ts";
 import { earlierCopy, migratedCopy, migratedText } from "./migrated-copy.ts";
-import { compactionChange, isCompanion, LEAF_RECORD } from "./own-entries.ts";
+import { compactionChange, isCompanion, LEAF_RECORD, leafAfter } from "./own-entries.ts";
 import { type Projection, type ProjectOptions, project } from "./projection.ts";
 import { needsCompanions, withCompanions } from "./read/companions.ts";
 import type { EntryIndex } from "./read/entry-index.ts";
@@ -23,7 +23,7 @@ import { entryNotFound, type ScannedEntry, SessionReader } from "./read/session-
 import { type Durability, SessionWriter } from "./read/session-writer.ts";
 import { LiveView, lacksKeptEntry, type Tail } from "./read/tail.ts";
 import { recordKinds, SessionTree } from "./read/tree.ts";
-import { restoreLost } from "./restore-entries.ts";
+import { writeRestoredCopy } from "./restored-copy.ts";
 import { readOnlyFailure, type SessionStore } from "./store/store.ts";
 
 /** What the session is made of; `openSession` and `createSession` put it together. */
@@ -306,7 +306,6 @@ export class Session {
     this.#keepLeaf();
     this.#appended = false;
     this.#failedBytes = undefined;
-    this.#writer.ownLines.close();
     this.#reader.store.close();
   }
 
@@ -383,28 +382,50 @@ export class Session {
     });
   }
 
-  /** Only who appends cares: for a reader, what others append is news like any other. */
+  /** Continues in a copy that has what the file still has and what memory has. @throws BonsaiError `session_not_created` */
+  #continueInRestoredCopy(unacknowledged: readonly Entry[]): void {
+    const { store } = this.#reader;
+    const original = store.file;
+    const own = [...this.#writer.ownEntries, ...unacknowledged];
+    const ownIds = new Set(own.map(({ id }) => id));
+    const held = (this.#heldView?.entries ?? []).filter(({ id }) => !ownIds.has(id));
+    const last = unacknowledged.at(-1);
+    const leafId = last === undefined ? this.#leafId : leafAfter(last);
+    const [leafRecord] = this.#writer.make([LEAF_RECORD], leafId);
+    const copy = { header: this.#header, store, entries: [...held, ...own], leafRecord: leafRecord! };
+    store.continueInCopy!((fd) => writeRestoredCopy(fd, { ...copy, lastId: last?.id ?? leafId }));
+    this.#reader.forget();
+    this.notify({
+      /** Another program cut off, replaced or deleted the open session file. The session continues in a copy. */
+      code: "restored_copy",
+      message: `Another program cut off, replaced or deleted ${original} while it was open. The session continues in ${store.file}.`,
+    });
+  }
+
+  /** Only after an append: for a reader, entries of others are news like any other. */
   #lookForForeign(): void {
-    if (this.#appended) this.#writer.lookForForeign();
+    try {
+      if (this.#appended) this.#writer.look();
+    } catch (error) {
+      this.notify({
+        /** The open session file lost entries, and no copy with them can be written. The next append tries again. */
+        code: "entries_lost",
+        message: `Another program cut off, replaced or deleted ${this.file} while it was open. ${(error as Error).message} The next entry tries again.`,
+      });
+    }
   }
 
   #newWriter(): SessionWriter {
-    const onForeign = () =>
-      this.notify({
-        code: "foreign_entries",
-        message: `Another process also writes to ${this.file ?? "this session"}. Its entries form separate branches.`,
-      });
-    const onLook = (isLost: boolean) =>
-      restoreLost({
-        reader: this.#reader,
-        writer: this.#writer,
-        header: this.#header,
-        held: this.#heldView?.entries ?? [],
-        leafId: this.#leafId,
-        isLost,
-        notify: (notice) => this.notify(notice),
-      });
-    return new SessionWriter({ reader: this.#reader, durability: this.#durability, onForeign, onLook });
+    return new SessionWriter({
+      reader: this.#reader,
+      durability: this.#durability,
+      onForeign: () =>
+        this.notify({
+          code: "foreign_entries",
+          message: `Another process also writes to ${this.file ?? "this session"}. Its entries form separate branches.`,
+        }),
+      onLost: (unacknowledged) => this.#continueInRestoredCopy(unacknowledged),
+    });
   }
 
   #viewOf(leafId: string | null): LiveView {
@@ -420,7 +441,7 @@ export class Session {
     return new LiveView(tail);
   }
 
-  /** For a move of the leaf: what the file has lost is written again first, so that all of the path is read. */
+  /** For a move of the leaf. Looks first, so that all of the path is there. */
   #viewElsewhere(leafId: string | null): LiveView {
     this.#lookForForeign();
     return this.#viewOf(leafId);

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import {
   createSession,
   type Entry,
@@ -123,14 +123,16 @@ describe("another writer dies between the look at the end and the write", () => 
 });
 
 test.each(torn.slice(0, -1))(
-  "a line cut off %s that stood there before is ended by the next append",
+  "after a pause, an append ends a line that was cut off %s before",
   (_where, line) => {
     const file = sessionFile();
     const other = JsonlStore.open(file);
     const session: Session = openSession(file);
     session.append(said("three"));
     other.append(line);
+    const later = vi.spyOn(Date, "now").mockReturnValue(Date.now() + 60_000);
     session.append(said("four"));
+    later.mockRestore();
     expectSame(file, { path: session.path(), leafId: session.leafId });
     other.append(line);
     const opened = openSession(file);

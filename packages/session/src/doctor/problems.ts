@@ -70,11 +70,9 @@ export interface SessionNotice {
     | "damaged_lines"
     /** Somebody else appends to the same file. Their entries are branches of their own. */
     | "foreign_entries"
-    /** Somebody deleted or replaced the file while it was open. It is written anew where that can be. */
-    | "file_deleted"
-    /** The file was cut off or overwritten while it was open; what was gone is written again. */
-    | "entries_restored"
-    /** That could not be done yet. */
+    /** Another program cut off, replaced or deleted the file while it was open: the session continues in a copy. */
+    | "restored_copy"
+    /** The file lost entries while it was open, and no copy can be written yet. */
     | "entries_lost"
     /** The file has an older format: the session goes on in a copy. */
     | "migrated_copy";

@@ -1,14 +1,8 @@
-import { unlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { Entry, EntryDraftWithId } from "../entry.ts";
 import { LEAF_RECORD } from "../own-entries.ts";
-import { JsonlStore } from "../store/jsonl-store.ts";
 import { LineAppender } from "../store/line-appender.ts";
-import { forEachLine, readBytes } from "../store/line-reader.ts";
 import { randomHex } from "../store/new-file.ts";
-import type { SessionStore } from "../store/store.ts";
 import { asStored } from "./companions.ts";
 import type { SessionReader } from "./session-reader.ts";
 
@@ -21,43 +15,36 @@ export type Durability = "process" | "power";
 /** Up to this size, a file's ids are looked through before a short new one is given. */
 const KNOWN_IDS_BYTES = 4 << 20;
 
-/** To ask for a file's size takes a tenth of an append: who appends fast asks now and then. */
+/** The writer looks at the file this often while it appends. */
 const LOOK_EVERY_APPENDS = 64;
 const LOOK_EVERY_MS = 50;
-/** So often an append waits for another writer's line to be whole: a moment each time. */
-const MOST_WAITS = 50;
 
 interface SessionWriterOptions {
   reader: SessionReader;
   durability: Durability;
+  /** Called if another writer has appended. */
   onForeign: () => void;
   /**
-   * Called now and then while there are appends, before it is looked whether somebody else appends.
-   * @param isLost true where the store does not hold all that was appended here
-   * @returns whether the store was mended; `failed` where it has to be, and could not
+   * Called if the store lost entries. Makes the store continue in a copy, or throws.
+   * @param unacknowledged entries that were written just now
    */
-  onLook: (isLost: boolean) => "sound" | "mended" | "failed";
+  onLost: (unacknowledged: readonly Entry[]) => void;
 }
 
-/** Makes entries and appends them, each call as one write. Notices when somebody else appends to the same file. */
+/** Makes entries and appends them, each call as one write. Notices other writers, and the loss of entries. */
 export class SessionWriter {
   readonly #reader: SessionReader;
   readonly #lines: LineAppender;
   readonly #durability: Durability;
   readonly #onForeign: () => void;
-  readonly #onLook: SessionWriterOptions["onLook"];
-  /** All that was appended here. */
-  readonly ownLines = new OwnLines();
-  /** What was appended since the last look, and the end of what was then. */
-  #recent: string[] = [];
-  #lookedBytes: number;
-  /** The end of the file at the last look; absent where no file is there that others could cut. */
-  #witness: { offset: number; bytes: Buffer } | undefined;
+  readonly #onLost: SessionWriterOptions["onLost"];
+  /** The entries appended here last, and those before them: together at least the last 16 MB. */
+  #ownEntries: Entry[] = [];
+  #earlierOwnEntries: Entry[] = [];
+  #ownCharacters = 0;
   #madeIds: IdSource | undefined;
   #shortIds: boolean;
   #stamp = { ms: 0, text: "" };
-  /** True where the store lost entries that could not be written again. */
-  #isMendingDue = false;
   #sinceLook = LOOK_EVERY_APPENDS;
   #lookedAtMs = 0;
 
@@ -65,11 +52,14 @@ export class SessionWriter {
     this.#reader = options.reader;
     this.#durability = options.durability;
     this.#onForeign = options.onForeign;
-    this.#onLook = options.onLook;
+    this.#onLost = options.onLost;
     this.#lines = new LineAppender(options.reader.store);
-    this.#lookedBytes = this.#lines.bytes;
-    this.#witness = witnessOf(options.reader.store, this.#lookedBytes);
-    this.#shortIds = this.#lookedBytes <= KNOWN_IDS_BYTES;
+    this.#shortIds = this.#lines.bytes <= KNOWN_IDS_BYTES;
+  }
+
+  /** The entries appended here, oldest first. Of a long session, at least the last 16 MB. */
+  get ownEntries(): Entry[] {
+    return [...this.#earlierOwnEntries, ...this.#ownEntries];
   }
 
   /** Made at the first use: who only reads needs no random numbers. */
@@ -107,42 +97,33 @@ export class SessionWriter {
     });
   }
 
-  /** @throws BonsaiError `append_failed`, `session_read_only`, `entry_not_serializable`. */
+  /** @throws BonsaiError `append_failed`, `session_read_only`, `session_not_created`, `entry_not_serializable`. */
   write(entries: readonly Entry[]): void {
-    const { store } = this.#reader;
     const lines = entries.map(serialized);
-    // A loss is mended first, so that what is appended comes behind what it hangs on. Where somebody else appended, the
-    // file can be longer than it was and have lost entries all the same.
-    let waits = MOST_WAITS;
-    do {
-      if (this.#isLookDue() || store.size() !== this.#lines.bytes) this.lookForForeign();
-    } while (!this.#lines.settle() && waits-- > 0);
-    const texts = this.#append(lines, entries);
-    if (store.file !== undefined) {
-      this.ownLines.add(texts[0]!);
-      this.#recent.push(...texts);
-    }
-    if (this.#durability === "power" && entries.some(holdsMessage)) store.flush();
+    if (this.#isLookDue()) this.look();
+    this.#lines.settle();
+    const isAlone = this.#append(lines, entries);
+    if (!isAlone) this.look(entries);
+    this.#remember(entries, lines);
+    if (this.#durability === "power" && entries.some(holdsMessage)) this.#reader.store.flush();
     this.#sinceLook += 1;
   }
 
-  /** Asked before an append, never after it: the session's leaf is then the stored one, and a restored file keeps it. */
+  /** Before an append, for the session's leaf is the stored one then. */
   #isLookDue(): boolean {
-    if (this.#isMendingDue || this.#sinceLook >= LOOK_EVERY_APPENDS) return true;
-    return Date.now() - this.#lookedAtMs >= LOOK_EVERY_MS;
+    return this.#sinceLook >= LOOK_EVERY_APPENDS || Date.now() - this.#lookedAtMs >= LOOK_EVERY_MS;
   }
 
-  #append(lines: readonly string[], entries: readonly Entry[]): string[] {
-    const { store } = this.#reader;
+  #append(lines: readonly string[], entries: readonly Entry[]): boolean {
     const from = this.#lines.bytes;
     try {
       return lines.length === 1
         ? this.#lines.append(lines)
         : this.#lines.append(lines, () => [lines[0]!, this.#leafRecord(entries.at(-1)!)]);
     } catch (error) {
-      // A part of it may have been stored; more than all of it is somebody else's.
-      const mostBytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, from + 1);
-      if (store.size() > mostBytes) this.lookForForeign();
+      // A part of the lines may be stored. More than all of them is somebody else's.
+      const maxBytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line) + 1, from + 1);
+      if (this.#reader.store.size() > maxBytes) this.look();
       this.#lines.look();
       throw error;
     }
@@ -153,63 +134,34 @@ export class SessionWriter {
     return serialized(this.make([LEAF_RECORD], leaf.id)[0]!);
   }
 
-  /** Notices when somebody else has appended since the last look. */
-  lookForForeign(): void {
-    this.#sinceLook = 0;
-    this.#lookedAtMs = Date.now();
-    const state = this.#onLook(this.#isLost());
-    const { store } = this.#reader;
-    this.#isMendingDue = state === "failed";
-    if (state === "failed") {
-      this.#lines.look();
-      return;
-    }
-    const isChanged = store.size() !== this.#lines.bytes;
-    if (isChanged || state === "mended") this.#lines.look();
-    this.#recent = [];
-    this.#lookedBytes = this.#lines.bytes;
-    this.#witness = witnessOf(store, this.#lookedBytes);
-    if (!isChanged || state === "mended") return;
-    this.#shortIds = false;
-    this.#onForeign();
+  #remember(entries: readonly Entry[], lines: readonly string[]): void {
+    this.#ownEntries.push(...entries);
+    for (const line of lines) this.#ownCharacters += line.length;
+    if (this.#ownCharacters < MAX_OWN_CHARACTERS) return;
+    this.#earlierOwnEntries = this.#ownEntries;
+    this.#ownEntries = [];
+    this.#ownCharacters = 0;
   }
 
   /**
-   * True where the store was cut off, or holds something else in the place of what was appended last. Costs a read or two,
-   * and more only where somebody else appended.
+   * Looks at the store: whether it still has what was appended, and whether another writer has appended.
+   * @param unacknowledged entries that were written just now
+   * @throws BonsaiError `session_not_created` if entries are lost and no copy can be written
    */
-  #isLost(): boolean {
+  look(unacknowledged: readonly Entry[] = []): void {
     const { store } = this.#reader;
-    const size = store.size();
-    const last = this.#recent.at(-1);
-    if (this.#isMendingDue || size < this.#lines.bytes) return true;
-    if (this.#witness !== undefined && !holds(store, this.#witness)) return true;
-    if (last === undefined) return false;
-    if (size !== this.#lines.bytes) return !this.#holdsRecent(size);
-    const bytes = Buffer.from(last.slice(-WITNESS_BYTES));
-    return !holds(store, { offset: size - bytes.length, bytes });
-  }
-
-  /** Somebody else appended too: looks for what was appended here among what is new. */
-  #holdsRecent(size: number): boolean {
-    const offset = this.#lookedBytes;
-    const added = readBytes(this.#reader.store, { offset, lengthBytes: Math.max(0, size - offset) });
-    return this.#recent.every((text) => added.includes(text));
+    this.#sinceLook = LOOK_EVERY_APPENDS;
+    const isLost = store.continueInCopy !== undefined && (store.isGone?.() || !this.#lines.isIntact());
+    if (isLost) this.#onLost(unacknowledged);
+    const isForeign = !isLost && store.size() !== this.#lines.bytes;
+    this.#lines.look();
+    this.#sinceLook = 0;
+    this.#lookedAtMs = Date.now();
+    if (!isForeign) return;
+    this.#shortIds = false;
+    this.#onForeign();
   }
 }
-
-function witnessOf(store: SessionStore, size: number): { offset: number; bytes: Buffer } | undefined {
-  if (store.file === undefined) return undefined;
-  const offset = Math.max(0, size - WITNESS_BYTES);
-  return { offset, bytes: readBytes(store, { offset, lengthBytes: size - offset }) };
-}
-
-function holds(store: SessionStore, { offset, bytes }: { offset: number; bytes: Buffer }): boolean {
-  return readBytes(store, { offset, lengthBytes: bytes.length }).equals(bytes);
-}
-
-/** So much of a line tells it from every other: its end follows on its id. */
-const WITNESS_BYTES = 256;
 
 function holdsMessage(entry: Entry): boolean {
   return entry.type !== "label" && entry.type !== "usage";
@@ -230,59 +182,7 @@ function serialized(entry: Entry): string {
 }
 
 /** More than a long session of work appends. */
-const MOST_BYTES_IN_MEMORY = 16 << 20;
-
-/**
- * What this process appended to a session, so that it can be written again where the file loses it. What is too much for
- * memory lies in a file without a name, which the system clears away with the process.
- */
-class OwnLines {
-  #texts: string[] = [];
-  #bytes = 0;
-  #older: JsonlStore | undefined;
-
-  /** Adds lines, each with its newline; a blank one may stand before them. */
-  add(text: string): void {
-    this.#texts.push(text);
-    this.#bytes += text.length;
-    if (this.#bytes > MOST_BYTES_IN_MEMORY) this.#putAway();
-  }
-
-  /** Calls with each line, in the order in which they were appended. */
-  each(visit: (line: string) => void): void {
-    const store = this.#older;
-    if (store !== undefined) {
-      const visitStored = (line: { offset: number; lengthBytes: number }) =>
-        visit(readBytes(store, line).toString());
-      forEachLine({ store, from: 0, until: store.size(), visit: visitStored });
-    }
-    for (const text of this.#texts) for (const line of text.split("\n")) if (line !== "") visit(line);
-  }
-
-  close(): void {
-    this.#older?.close();
-    this.#older = undefined;
-    this.#texts = [];
-    this.#bytes = 0;
-  }
-
-  #putAway(): void {
-    try {
-      this.#older ??= namelessFile();
-      this.#older.append(this.#texts.join(""));
-      this.#texts = [];
-    } catch {
-      // A full disk: then memory holds it, and the next time is as far away as this one was.
-    }
-    this.#bytes = 0;
-  }
-}
-
-function namelessFile(): JsonlStore {
-  const store = JsonlStore.create(join(tmpdir(), `bonsai-own-${randomHex(8)}.tmp`), "");
-  unlinkSync(store.file);
-  return store;
-}
+const MAX_OWN_CHARACTERS = 16 << 20;
 
 /** An odd number near 2^32 / golden ratio: its multiples meet every 32-bit number once. */
 const STEP = 0x9e3779b1;

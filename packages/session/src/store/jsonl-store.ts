@@ -1,7 +1,6 @@
 import {
   closeSync,
   constants,
-  existsSync,
   fdatasyncSync,
   fstatSync,
   openSync,
@@ -13,8 +12,7 @@ import {
 } from "node:fs";
 import { resolve } from "node:path";
 import { BonsaiError } from "@bonsai-agent/messages";
-import { readHeader } from "../read/session-header.ts";
-import { replaceFile, writeNewFile } from "./new-file.ts";
+import { writeNewFile } from "./new-file.ts";
 import { readOnlyFailure, type SessionStore } from "./store.ts";
 
 const { O_APPEND, O_RDONLY, O_RDWR } = constants;
@@ -61,7 +59,7 @@ export class JsonlStore implements SessionStore {
     return JsonlStore.open(file);
   }
 
-  /** Changes where `restore` or `rewrite` go on elsewhere. */
+  /** Changes with `continueInCopy`. */
   get file(): string {
     return this.#file;
   }
@@ -93,58 +91,18 @@ export class JsonlStore implements SessionStore {
   }
 
   isGone(): boolean {
-    const there = statsOf(this.#file);
     const own = fstatSync(this.#open());
-    // Under another name, it was moved: then nothing is lost.
+    const there = statsOf(this.#file);
+    // A moved file still has a name.
     return there === undefined ? own.nlink === 0 : there.ino !== own.ino || there.dev !== own.dev;
   }
 
-  /** A deleted file lives on for who has it open; beside whatever has its name now, it gets another. */
-  restore(sessionId: string): false | "written_anew" | "replaced" {
-    if (!this.isGone()) return false;
-    if (statsOf(this.#file)?.isFile() && this.#goesOnThere(sessionId)) return "replaced";
-    this.rewrite({ write: (fd) => this.#copyTo(fd), replace: false });
-    return "written_anew";
-  }
-
-  rewrite({ write, replace }: { write: (fd: number) => void; replace: boolean }): void {
-    const file = replace ? this.#file : unusedName(this.#file);
-    (replace ? replaceFile : writeNewFile)(file, write);
-    this.#goOnIn(file);
-  }
-
-  #goOnIn(file: string): void {
+  continueInCopy(write: (fd: number) => void): void {
+    const file = writeRestored(this.#file, write);
     const fd = openSync(file, O_RDWR | O_APPEND);
     closeSync(this.#open());
     this.#fd = fd;
     this.#file = file;
-  }
-
-  /** An editor, git or a program that syncs writes a file by putting another in its place. */
-  #goesOnThere(sessionId: string): boolean {
-    let other: JsonlStore | undefined;
-    try {
-      other = JsonlStore.open(this.#file);
-      const isSame = readHeader(other).header.id === sessionId;
-      if (isSame && other.readOnly === undefined) this.#goOnIn(this.#file);
-      return isSame && other.readOnly === undefined;
-    } catch (error) {
-      // What cannot be read is no version of this session.
-      if (!BonsaiError.is(error)) throw error;
-      return false;
-    } finally {
-      other?.close();
-    }
-  }
-
-  #copyTo(fd: number): void {
-    const piece = Buffer.allocUnsafe(1 << 20);
-    for (let offset = 0; ; ) {
-      const count = this.read(piece, offset);
-      if (count === 0) return;
-      writeFileSync(fd, piece.subarray(0, count));
-      offset += count;
-    }
   }
 
   close(): void {
@@ -182,11 +140,17 @@ function statsOf(file: string): Stats | undefined {
   }
 }
 
-function unusedName(file: string): string {
-  for (let number = 0; ; number += 1) {
-    const name =
-      number === 0 ? file : file.replace(/(\.jsonl)?$/, `.restored${number === 1 ? "" : number}$1`);
-    if (!existsSync(name)) return name;
+/** Writes `NAME.restored.jsonl`, or the first free name like it. Returns the name. */
+function writeRestored(file: string, write: (fd: number) => void): string {
+  const stem = file.replace(/(\.restored\d*)?\.jsonl$/, "");
+  for (let number = 1; ; number += 1) {
+    const name = `${stem}.restored${number === 1 ? "" : number}.jsonl`;
+    try {
+      writeNewFile(name, write);
+      return name;
+    } catch (error) {
+      if (!BonsaiError.is(error) || error.code !== "session_exists") throw error;
+    }
   }
 }
 

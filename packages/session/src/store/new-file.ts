@@ -31,6 +31,11 @@ export class NewFile {
     this.discard();
   }
 
+  /** As `publish`, but replaces an existing file. A reader sees the old file or the new one. */
+  replace(): void {
+    renameSync(this.temporaryPath, this.path);
+  }
+
   /** Removes what was not published; does nothing after `publish`. */
   discard(): void {
     removeIfThere(this.temporaryPath);
@@ -49,23 +54,6 @@ export function writeNewFile(path: string, write: (fd: number) => void): void {
     file = new NewFile(path);
     writeAndClose(file.temporaryPath, write);
     file.publish();
-  } catch (cause) {
-    throw creationFailure(path, cause);
-  } finally {
-    file?.discard();
-  }
-}
-
-/**
- * Writes a file in the place of another, which is whole until the new one is, mode 0600.
- * @throws BonsaiError `session_not_created`; then the other is as it was.
- */
-export function replaceFile(path: string, write: (fd: number) => void): void {
-  let file: NewFile | undefined;
-  try {
-    file = new NewFile(path);
-    writeAndClose(file.temporaryPath, write);
-    renameSync(file.temporaryPath, path);
   } catch (cause) {
     throw creationFailure(path, cause);
   } finally {

@@ -25,21 +25,13 @@ export interface SessionStore {
   append(text: string): number;
   /** Returns once everything appended survives a loss of power. */
   flush(): void;
-  /** True where what was stored was deleted or replaced from under the store; left out with `restore`. */
+  /** True if the stored session was deleted or replaced, but not if it was moved. Left out with `continueInCopy`. */
   isGone?(): boolean;
   /**
-   * Where what was stored was deleted or replaced from under the store, goes on in what can be found again: in another
-   * version of the session that has its name now, else all of it is stored anew, perhaps under another name.
-   * @param sessionId of the session that is stored: what is left of it may not say so any more
-   * @returns false where nothing of that happened. @throws BonsaiError `session_not_created`. Left out by stores from which
-   * nobody else can delete.
+   * Writes a new file beside the stored one and continues there. Left out by stores that no other program can cut off.
+   * @throws BonsaiError `session_not_created`: then nothing changed
    */
-  restore?(sessionId: string): false | "written_anew" | "replaced";
-  /**
-   * Stores something else and goes on with that: in the place of what is there, or beside it.
-   * @throws BonsaiError `session_not_created`. Left out by stores that nobody else can cut off.
-   */
-  rewrite?(options: { write: (fd: number) => void; replace: boolean }): void;
+  continueInCopy?(write: (fd: number) => void): void;
   /** Ends the use of the store; a second call does nothing. */
   close(): void;
 }
