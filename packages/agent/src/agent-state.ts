@@ -14,7 +14,7 @@ export interface ContextUsage {
   tokens: number;
   /** Absent where the model's window is unknown. */
   windowTokens?: number | undefined;
-  /** Of the window, 0 to 100 and beyond. */
+  /** Share of the window, 0 to 100 and above. */
   percent?: number | undefined;
   /** True when no usage that the provider reported can be trusted: after a compaction, before the first answer. */
   isEstimate: boolean;
@@ -22,7 +22,7 @@ export interface ContextUsage {
   estimatedTokens: number;
 }
 
-/** What a front end shows of an agent. */
+/** The state of an agent, for front ends. */
 export interface AgentState {
   /** As in the header of its file. */
   sessionId: string;
@@ -36,7 +36,7 @@ export interface AgentState {
   model: CatalogueModel;
   /** As `setThinking` was last given it; another model may be asked for it again. */
   thinking: ThinkingLevel;
-  /** What the model is asked for at that level; undefined where it is told nothing. */
+  /** The request for thinking at that level; undefined if the request says nothing about it. */
   askedThinking: AskedThinking | undefined;
   /** True while anything is going on. */
   isBusy: boolean;

@@ -61,7 +61,7 @@ export class Agent {
     this.#onClose = onClose;
   }
 
-  /** What it works in; `close` closes it. */
+  /** The session; `close` closes it. */
   get session(): Session {
     return this.#parts.session;
   }
@@ -76,7 +76,6 @@ export class Agent {
     return this.#parts.selection.model;
   }
 
-  /** What it works with now. */
   get settings(): AgentSettings {
     return this.#parts.settings;
   }
@@ -106,7 +105,7 @@ export class Agent {
     return this.#activity.signal;
   }
 
-  /** What stands before the requests of now: during a run as extensions left it, else as the next run would begin. */
+  /** The system prompt: during a run with the changes of extensions, otherwise as the next run would begin. */
   get systemPrompt(): string {
     return this.#parts.systemPrompt.current;
   }
@@ -355,7 +354,7 @@ export interface NavigateOptions {
   summarise?: boolean;
   /** The built-in digest summarises, also where there is a model. Default false. */
   useDigest?: boolean;
-  /** What that summary should dwell on. */
+  /** Focus of the summary. */
   focus?: string;
   /** The focus takes the place of the instructions. Default false. */
   replaceInstructions?: boolean;

@@ -159,7 +159,6 @@ export function defaultLifecycle(onNotice: (notice: AgentNotice) => void): Lifec
   });
 }
 
-/** What an agent calls of its lifecycle. */
 export type AgentEvents = Pick<Lifecycle<LifecycleEvents>, "hasHandlers" | "notify" | "decide">;
 
 /** The lifecycle as an agent calls it: a handler that hangs is left behind once the work was stopped. */
@@ -177,8 +176,8 @@ export function agentEvents(
   };
 }
 
-// What handlers give back may come from plain JavaScript: what could not be stored or sent is named in a notice and
-// counts as no answer: it never breaks the run.
+// Results of handlers may come from plain JavaScript. An invalid result is named in a notice and
+// counts as no answer; it never breaks the run.
 
 type Fields<Name extends string> = { readonly [Each in Name]?: unknown };
 

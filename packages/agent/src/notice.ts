@@ -11,12 +11,12 @@ export interface AgentNotice {
   message: string;
 }
 
-/** What a thrown value says; handlers, tools and extensions may throw anything. */
+/** The message of a thrown value: handlers, tools and extensions may throw anything. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What happened on the way of a request, in words for the user. */
+/** Describes an event of a request to the user. */
 export function modelNotice(notice: ModelNotice): AgentNotice {
   switch (notice.type) {
     case "retry":

@@ -5,20 +5,19 @@ import type { AgentNotice } from "../notice.ts";
 import { completedAnswer } from "../run/summariser.ts";
 import { withoutSecrets } from "./title-text.ts";
 
-/** What the texts of the session list are made with. */
 export interface ListingOptions {
   session: Session;
   models: ModelClient;
-  /** Who writes; without one, the text is made of what was said. */
+  /** Writes the texts. Default: they quote the session. */
   smallModel?: CatalogueModel | undefined;
   onNotice?: (notice: AgentNotice) => void;
 }
 
 interface SmallModelQuestion {
-  /** What its usage is stored as. */
+  /** Kind of the stored usage. */
   kind: "title" | "session_digest";
   instructions: string;
-  /** What the question is about, by tag. */
+  /** Input of the question, by tag. */
   material: Readonly<Record<string, string>>;
   maxOutputTokens: number;
   signal: AbortSignal;

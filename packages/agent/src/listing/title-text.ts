@@ -130,7 +130,7 @@ export function withoutSecrets(text: string): string {
   );
 }
 
-const LEAST_RANDOM_CHARACTERS = 20;
+const MIN_RANDOM_CHARS = 20;
 /** Base64 can look like a path; but no path is so long without a dot, and has capitals and digits. */
 const base64 = /^(?=.*[a-z])(?=.*[A-Z])(?=(?:.*\d){3})[A-Za-z0-9+/]{32,}=*$/;
 
@@ -141,7 +141,7 @@ function isSecret(word: string): boolean {
 }
 
 function looksRandom(part: string): boolean {
-  if (part.length < LEAST_RANDOM_CHARACTERS || !/^[A-Za-z0-9+_=.-]+$/.test(part)) return false;
+  if (part.length < MIN_RANDOM_CHARS || !/^[A-Za-z0-9+_=.-]+$/.test(part)) return false;
   const isNamed = part.split(/[-_.+=]/).every((piece) => /^(?:[A-Za-z]*|\d{1,8}|[a-z]+\d{1,4})$/.test(piece));
   return !isNamed && (part.match(/\d/g)?.length ?? 0) >= 3 && /[A-Za-z]/.test(part);
 }

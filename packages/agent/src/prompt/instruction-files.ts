@@ -21,9 +21,9 @@ export class InstructionFiles {
   readonly #options: ProjectInstructionsOptions;
   readonly #onNotice: (notice: AgentNotice) => void;
   #current: readonly ProjectInstruction[] = [];
-  /** What they name with `@`: a file that is not there can come. */
+  /** Files that they name with `@`. A missing file can appear later. */
   #named: readonly string[] = [];
-  /** What each path looked like before it was read, also of what was not there. */
+  /** State of each path before it was read, missing ones too. */
   #seen: ReadonlyMap<string, string> = new Map();
 
   private constructor(options: ProjectInstructionsOptions, onNotice: (notice: AgentNotice) => void) {
@@ -103,7 +103,7 @@ async function looksOf(paths: readonly string[]): Promise<ReadonlyMap<string, st
   return new Map(await Promise.all(paths.map(async (path) => [path, await lookOf(path)] as const)));
 }
 
-/** What changes with a file: of what a link leads to. */
+/** Returns a text that changes with the file. Follows links. */
 async function lookOf(path: string): Promise<string> {
   try {
     const { ino, size, mtimeMs, ctimeMs } = await stat(path);

@@ -5,10 +5,10 @@ import { basename, dirname, extname, join, resolve, sep } from "node:path";
 import { formatOfBom, unmarkedUtf16 } from "../tools/files/open-file.ts";
 import { errorCode, firstBytes } from "../tools/result-text.ts";
 
-/** Where a user of other agents keeps what holds everywhere; the first that has something counts, behind Bonsai's own. */
+/** Folders of other agents with instructions for all projects. Bonsai reads the first one if it has none of its own. */
 const userFolders = [".claude", ".pi/agent"];
 /** Files that the instructions name with `@`, and those that these name. */
-const MOST_IMPORTS = 20;
+const MAX_IMPORTS = 20;
 
 /** About 8,000 tokens, in every request: what is longer belongs into files that are read when they are needed. */
 const MAX_INSTRUCTION_BYTES = 32 * 1024;
@@ -23,7 +23,6 @@ export interface ProjectInstruction {
   problem?: string | undefined;
 }
 
-/** Where instructions are looked for. */
 export interface ProjectInstructionsOptions {
   /** Absolute. */
   cwd: string;
@@ -31,7 +30,7 @@ export interface ProjectInstructionsOptions {
   home: string;
   /** Bonsai reads the first file in each folder that is not empty. */
   fileNames: readonly string[];
-  /** Whose files are read beside root's. Default: the user of this process; on Windows everybody's. */
+  /** Bonsai reads files of this user and of root. Default: the user of this process; on Windows all users. */
   uid?: number | undefined;
 }
 
@@ -94,7 +93,7 @@ function pathsIn(folder: string, fileNames: readonly string[]): string[] {
 }
 
 interface ImportOptions {
-  /** What a project's instructions name lies in here; undefined for the user's own, which may name anything. */
+  /** Named files must be inside this folder; undefined for the user's own instructions. */
   boundary: string | undefined;
   owners: Owners;
   /** By where they really are; what is read is added. */
@@ -109,7 +108,7 @@ async function imported(
   const read: ProjectInstruction[] = [];
   const waiting = importsIn(text, path);
   let chars = 0;
-  for (let next = waiting.shift(); next !== undefined && read.length < MOST_IMPORTS; next = waiting.shift()) {
+  for (let next = waiting.shift(); next !== undefined && read.length < MAX_IMPORTS; next = waiting.shift()) {
     const real = await realpath(next).catch(() => undefined);
     if (real === undefined || seen.has(real) || !(await isFile(real))) continue;
     seen.add(real);
@@ -181,7 +180,7 @@ function strayLink(path: string, real: string): ProjectInstruction {
 type Owners = ReadonlySet<number> | undefined;
 
 /**
- * Whose files are read in a folder. A repository that belongs to somebody else than the working folder (`/tmp/.git`) is
+ * Owners of the readable files in a folder. A repository whose owner is not that of the working folder (`/tmp/.git`) is
  * not the project.
  */
 async function fileOwners(place: {
@@ -239,7 +238,7 @@ async function isBlank(path: string): Promise<boolean> {
   );
 }
 
-/** What may not even be looked at is present: reading it fails with the reason. */
+/** True also without permission to look: reading the file then fails with the reason. */
 async function isPresent(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
@@ -279,7 +278,7 @@ async function firstPart(path: string): Promise<{ bytes: Buffer; isWhole: boolea
   // Without waiting: a pipe must not hold up the start.
   const handle = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   try {
-    // Of what was opened: the name can lead elsewhere by now.
+    // Of the opened file: the name can lead elsewhere by now.
     const stats = await handle.stat();
     if (!stats.isFile()) throw new Error("it is not a regular file.");
     const size = MAX_INSTRUCTION_BYTES + 1;

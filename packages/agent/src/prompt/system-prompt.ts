@@ -4,7 +4,6 @@ import type { Skill } from "../resources/skills.ts";
 import type { Tool } from "../tools/tool-registry.ts";
 import type { ProjectInstruction } from "./project-instructions.ts";
 
-/** What the system prompt is made of. */
 export interface SystemPromptOptions {
   /** Absolute. */
   cwd: string;
@@ -14,17 +13,17 @@ export interface SystemPromptOptions {
   instructions: readonly ProjectInstruction[];
   /** By name. Offered where the model has the tool `read`. Default: none. */
   skills?: readonly Skill[] | undefined;
-  /** What the skills may take. Default 4,000. */
+  /** Maximum tokens of the skills. Default 4,000. */
   skillTokens?: number | undefined;
   /** The day, without the hour: the prompt is the start of what the provider caches. */
   date: string;
   /** As `process.platform`. */
   platform: string;
-  /** What the user has of the prompt. Default: nothing. */
+  /** The user's parts of the prompt. Default: none. */
   given?: GivenPrompt | undefined;
 }
 
-/** What a user puts in the place of a part of the system prompt, and behind it. */
+/** The user's parts of the system prompt. */
 export interface GivenPrompt {
   /** In place of Bonsai's own sections: what it is, its tools, how to work. Empty: nothing. */
   replaced?: string | undefined;
@@ -53,7 +52,7 @@ const toolAdvice: readonly { needs: readonly string[]; text: string }[] = [
   },
 ];
 
-/** What stands before every request. The same all day for the same tools and instructions. */
+/** Writes the system prompt. It stays the same all day for the same tools and instructions. */
 export function systemPrompt(options: SystemPromptOptions): string {
   const { cwd, tools, instructions, date, platform, given: { replaced, appended = [] } = {} } = options;
   const { skills = [], skillTokens = MAX_SKILL_TOKENS } = options;
@@ -86,7 +85,7 @@ function toolSection(advice: readonly string[]): string {
   return ["# Tools", ...[...advice, general].map((line) => `- ${line}`)].join("\n");
 }
 
-/** What tools say of themselves: their lines in the order of the tools, each advice once. */
+/** The tools' own lines, in the order of the tools, each advice once. */
 function ownAdvice(tools: readonly Tool[]): string[] {
   const advice = tools.flatMap(({ promptGuidelines }) => lines(promptGuidelines ?? []));
   const snippets = tools.flatMap(({ name, promptSnippet }) =>
@@ -119,7 +118,7 @@ const contextSection = [
   "- After a summary, continue with the user's latest request.",
 ].join("\n");
 
-/** What of a system prompt says these instructions; empty for none. */
+/** The section of the instructions; empty without instructions. */
 export function instructionSection(instructions: readonly ProjectInstruction[]): string {
   const readable = instructions.filter(({ text }) => text !== "");
   if (readable.length === 0) return "";
@@ -173,7 +172,7 @@ export class SystemPromptInUse {
   }
 }
 
-/** What stands before the messages of every request, in the texts that count. */
+/** The parts of every request before its messages. */
 export interface RequestOverhead {
   /** The system prompt without the skills and the instructions. */
   readonly prompt: string;

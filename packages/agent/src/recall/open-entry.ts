@@ -15,9 +15,8 @@ export interface EntryPart {
 /** A part of an entry that fits. */
 export interface OpenedText {
   text: string;
-  /** Of the text. */
   tokens: number;
-  /** What of the entry is not in it, and how to get that; undefined where nothing is left. */
+  /** Names the missing part of the entry and how to get it; undefined if nothing is missing. */
   left: string | undefined;
 }
 
@@ -41,7 +40,7 @@ export function openedText({ text }: RecalledEntry, part: EntryPart, maxTokens: 
 
 interface FittingLines {
   wanted: number[];
-  /** Of those, as many as fit. */
+  /** The wanted lines that fit. */
   shown: number[];
   /** The one that is wanted most. */
   first: number;

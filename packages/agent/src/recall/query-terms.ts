@@ -4,22 +4,22 @@ export interface QueryTerm {
 }
 
 /** More a query cannot be about. */
-const MOST_TERMS = 60;
-const MOST_CHARS = 4_000;
+const MAX_TERMS = 60;
+const MAX_CHARS = 4_000;
 /** Scripts that write no spaces between words, and Korean, whose words have many endings. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}\p{Script=Hangul}ー々]+/gu;
 /** Paths, identifiers, values and plain words, without the punctuation around them. */
 const WORD = /[\p{L}\p{N}_$#@~/\\.:+-]*[\p{L}\p{N}_$]/gu;
-/** Where in a file something stands. */
+/** A position in a file. */
 const POSITION = /(?::\d+)+$/;
 /** A path's folders, an object and its method. */
 const BETWEEN_NAMES = /[./\\:#@+]+/;
 /** Words of one letter say nothing; two may be a name. */
-const LEAST_CHARS = 2;
-const LEAST_PART_CHARS = 3;
+const MIN_CHARS = 2;
+const MIN_PART_CHARS = 3;
 
-/** What a word counts that may be written otherwise, and a part of a longer one. */
+/** Weights of a term, of its stem and of its parts. */
 const WEIGHT = { quoted: 1.5, specific: 1.5, last: 0.8, word: 1, stem: 0.8, part: 0.5, pair: 0.5 };
 
 /**
@@ -33,7 +33,7 @@ export function queryTerms(query: string): QueryTerm[] {
     if (first !== undefined && !terms.has(first.text)) terms.set(first.text, { variants });
   };
   const rest = query
-    .slice(0, MOST_CHARS)
+    .slice(0, MAX_CHARS)
     .normalize("NFC")
     .replaceAll(/"([^"\n]+)"/g, (_, quoted: string) => {
       add({ text: foldedText(quoted.trim()), weight: WEIGHT.quoted });
@@ -52,9 +52,9 @@ export function queryTerms(query: string): QueryTerm[] {
   }
   return [...terms.values()]
     .filter(
-      ({ variants }) => variants[0]!.text.length >= LEAST_CHARS || !/^[\0-\x7f]*$/.test(variants[0]!.text),
+      ({ variants }) => variants[0]!.text.length >= MIN_CHARS || !/^[\0-\x7f]*$/.test(variants[0]!.text),
     )
-    .slice(0, MOST_TERMS);
+    .slice(0, MAX_TERMS);
 }
 
 /** In lower case, each character in its place. */
@@ -77,17 +77,17 @@ function writings(word: string): QueryTerm["variants"][number][] {
   const whole = foldedText(word.replace(/^[./~\\]+(?=.)/, ""));
   const last = whole.split(/[/\\]/).at(-1)!;
   const variants = [{ text: whole, weight: WEIGHT.specific }];
-  if (last !== whole && last.length >= LEAST_PART_CHARS) variants.push({ text: last, weight: WEIGHT.last });
+  if (last !== whole && last.length >= MIN_PART_CHARS) variants.push({ text: last, weight: WEIGHT.last });
   return variants;
 }
 
 /** A word of so many letters may stand there with another ending. */
-const LEAST_INFLECTED = 5;
+const MIN_INFLECTED_CHARS = 5;
 
 function inflections(word: string): QueryTerm["variants"][number][] {
   const bare = foldedText(word.replaceAll(/^[^\p{L}\p{N}]+|[^\p{L}\p{N}]+$/gu, ""));
   const variants = [{ text: bare, weight: WEIGHT.word }];
-  if (bare.length >= LEAST_INFLECTED) {
+  if (bare.length >= MIN_INFLECTED_CHARS) {
     const kept = Math.max(4, Math.ceil(bare.length * 0.7));
     if (kept < bare.length) variants.push({ text: bare.slice(0, kept), weight: WEIGHT.stem });
   }
@@ -107,5 +107,5 @@ function partsOf(word: string): string[] {
     .replaceAll(/(\p{Ll})(\p{Lu})/gu, "$1 $2")
     .split(/[^\p{L}\p{N}]+/u)
     .map(foldedText)
-    .filter((part) => part.length >= LEAST_PART_CHARS);
+    .filter((part) => part.length >= MIN_PART_CHARS);
 }

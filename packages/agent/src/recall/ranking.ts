@@ -26,15 +26,15 @@ const LENGTH_WEIGHT = 0.3;
 const USUAL_CHARACTERS = 1_000;
 /** Terms that stand so near each other, in lines, are about each other. */
 const WINDOW_LINES = 5;
-/** What stands inside a longer word counts so much. */
+/** Weight of a term inside a longer word. */
 const INSIDE = 0.6;
-/** What an earlier hit shows already counts so much. */
+/** Weight of a term that an earlier hit shows already. */
 const KNOWN = 0.35;
 /** The newest counts so much more than the oldest. */
 const RECENCY = 0.1;
-/** What a person said is sooner meant than what a program printed. */
+/** Weight of a person's text: it is meant more often than a program's output. */
 const SPOKEN = 1.15;
-const MOST_COUNTED = 32;
+const MAX_COUNTED = 32;
 /** Lines shown of one hit. */
 const SHOWN_LINES = 4;
 
@@ -91,7 +91,7 @@ export async function rankedEntries(
       continue;
     }
     first.weights.forEach((weight, term) => {
-      // What stands there in another way only may be meant as it was asked for.
+      // A variant in the text may stand for the term of the query.
       const isWhole = weight >= terms[term]!.variants[0]!.weight * INSIDE;
       if (weight > 0) known[term] = Math.min(known[term]!, isWhole ? KNOWN : 1 - KNOWN);
     });
@@ -116,7 +116,7 @@ function scoredEntry(entry: RecalledEntry, terms: readonly QueryTerm[], place: n
 }
 
 interface Occurrences {
-  /** Of the best way in which it is written there. */
+  /** Weight of the best variant in the text. */
   weight: number;
   places: number[];
 }
@@ -129,7 +129,7 @@ function occurrences(text: string, { variants }: QueryTerm): Occurrences {
     if (weight <= best.weight) continue;
     const places: number[] = [];
     let isWhole = false;
-    for (let at = text.indexOf(wanted); at >= 0 && places.length < MOST_COUNTED; ) {
+    for (let at = text.indexOf(wanted); at >= 0 && places.length < MAX_COUNTED; ) {
       places.push(at);
       isWhole ||= isBorder(text, at - 1, at) && isBorder(text, at + wanted.length - 1, at + wanted.length);
       at = text.indexOf(wanted, at + wanted.length);

@@ -7,9 +7,9 @@ import { queryTerms } from "./query-terms.ts";
 import { type RankedEntry, rankedEntries } from "./ranking.ts";
 import { type RecalledEntry, recalledEntry } from "./recalled-entry.ts";
 
-/** What is looked through beside what the path to the leaf hides. */
+/** Searched in addition to the hidden entries of the path to the leaf. */
 export interface RecallScope {
-  /** What stands on other branches of the session. */
+  /** Entries on other branches of the session. */
   branches: boolean;
   /** Other sessions of its folder. */
   sessions: boolean;
@@ -35,15 +35,15 @@ export interface RecallFindings {
   count: number;
 }
 
-/** So many entries that hold terms of the query are read and ranked, of the session and of all others. */
-const MOST_CANDIDATES = 500;
-/** Of so many on this path it is hardly another one. */
+/** Maximum number of entries with terms of the query to read and rank, in the session and in all others. */
+const MAX_CANDIDATES = 500;
+/** With so many candidates on this path, the search does not ask for more. */
 const ENOUGH_CANDIDATES = 100;
-const MOST_ASKED = 16_000;
-/** Of each other session. */
-const MOST_OF_ANOTHER = 25;
+const MAX_REQUESTED_HITS = 16_000;
+/** Maximum number of candidates from each other session. */
+const MAX_CANDIDATES_PER_SESSION = 25;
 /** Results stand so soon behind their call. */
-const MOST_BEHIND = 24;
+const MAX_RESULT_DISTANCE = 24;
 
 /**
  * Finds what a query in plain words is about, in a session and, if asked, beside it.
@@ -97,7 +97,7 @@ async function ownEntries(
   return [...found].sort(([a], [b]) => a - b).map(([, recalled]) => recalled);
 }
 
-/** So long a search goes on in one go, in milliseconds: a key that is pressed meanwhile waits no longer. */
+/** Time until keys get their turn. */
 const SLICE_MS = 8;
 
 /** Lets others have their turn, as often as it is due. */
@@ -123,11 +123,11 @@ async function foundIds(
   terms: readonly string[],
   { file, isWanted }: { file: string; isWanted: (entryId: string) => boolean },
 ): Promise<string[]> {
-  for (let limit = MOST_CANDIDATES; ; limit *= 4) {
+  for (let limit = MAX_CANDIDATES; ; limit *= 4) {
     const { hits, more } = await search.find({ terms, match: "any" }, { scope: { file }, limit, signal });
     const wanted = hits.flatMap(({ entryId }: SessionHit) => (isWanted(entryId) ? [entryId] : []));
-    if (!more || wanted.length >= ENOUGH_CANDIDATES || limit >= MOST_ASKED)
-      return wanted.slice(0, MOST_CANDIDATES);
+    if (!more || wanted.length >= ENOUGH_CANDIDATES || limit >= MAX_REQUESTED_HITS)
+      return wanted.slice(0, MAX_CANDIDATES);
   }
 }
 
@@ -138,7 +138,7 @@ async function othersEntries(
 ): Promise<RecalledEntry[]> {
   const { hits } = await search.find(
     { terms, match: "any" },
-    { scope: { cwd: session.cwd }, limit: MOST_CANDIDATES, perSession: MOST_OF_ANOTHER, signal },
+    { scope: { cwd: session.cwd }, limit: MAX_CANDIDATES, perSession: MAX_CANDIDATES_PER_SESSION, signal },
   );
   const byFile = Map.groupBy(hits, ({ file }) => file);
   if (session.file !== undefined) byFile.delete(session.file);
@@ -182,7 +182,7 @@ function withResults(session: Session, entryId: string): Entry[] {
   const found = [entry];
   const index = session.index();
   const first = index.find(entryId) + 1;
-  const last = Math.min(index.count, first + MOST_BEHIND);
+  const last = Math.min(index.count, first + MAX_RESULT_DISTANCE);
   for (let number = first; calls.size > 0 && number < last; number += 1) {
     const next = index.type(number) === "message" ? session.entryAt(number) : undefined;
     if (next?.type !== "message" || next.message.role !== "toolResult") continue;

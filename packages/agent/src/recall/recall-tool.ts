@@ -19,12 +19,11 @@ import { type FindsEntries, findRecalled, type RecallScope } from "./recall-sear
 import type { RecalledEntry } from "./recalled-entry.ts";
 import { RecalledIds, shownId } from "./recalled-ids.ts";
 
-/** What the tool `recall` works with. */
 export interface RecallToolOptions {
   session: Session;
   settings: AgentSettings["recall"];
   search: FindsEntries;
-  /** Where session files are looked for. */
+  /** The folder of the session files. */
   home: string;
 }
 
@@ -187,7 +186,7 @@ function headOf({ who, time }: RecalledEntry, id: string): string {
   return [`[${shownId(id)}] ${who}`, ...(time === "" ? [] : [time])].join(", ");
 }
 
-/** What stands around the first term of it, where the line is long. */
+/** Cuts a long line to the part around the first term of the query. */
 function clippedLine(text: string, query: string): string {
   if (text.length <= MAX_LINE_CHARS) return text.trimEnd();
   const folded = foldedText(text);
@@ -204,7 +203,7 @@ function clippedLine(text: string, query: string): string {
 const IMAGE_TOKENS = 1_200;
 /** About 400 lines of code. A longer result would bring back what a compaction removed. */
 const MAX_TOKENS = 4_000;
-/** Of what entries share, each gets so much at least. */
+/** Minimum share of an entry. */
 const MIN_TOKENS = 200;
 
 function opened({ session, settings, home }: RecallToolOptions, input: Input): ToolResult {
@@ -219,7 +218,7 @@ function opened({ session, settings, home }: RecallToolOptions, input: Input): T
   return result.toolResult(problems);
 }
 
-/** What is opened, as it grows within its budget. */
+/** The opened entries, within a token budget. */
 class OpenedResult {
   #leftTokens: number;
   #toCome: number;

@@ -17,20 +17,20 @@ import {
 import { type Entry, ownEntryWords, pinChange, type Session } from "@bonsai-agent/session";
 import { recallableEntry } from "@bonsai-agent/session/host";
 
-const MOST_CALL_CHARACTERS = 80;
+const MAX_CALL_CHARS = 80;
 
 /** An entry as it was, in words. */
 export interface RecalledEntry {
   session: Session;
   entryId: string;
-  /** Whose it is: `user`, `answer`, `result of bash npm test`. */
+  /** Its author: `user`, `answer`, `result of bash npm test`. */
   who: string;
   /** When it was written, to the minute, in UTC; empty where it does not say. */
   time: string;
   /** All that it says. */
   text: string;
   images: readonly ImageContent[];
-  /** Of a tool's result: the entry that called it. */
+  /** The entry with the call of a tool result. */
   calledBy?: string | undefined;
   /** The same for all that is much the same: results of one call again and again. */
   kind: string;
@@ -87,7 +87,7 @@ function messageSaid(session: Session, entry: Entry & { type: "message" }): Said
       if (recalledIds(message) !== undefined) return undefined;
       const { call, entryId: calledBy } = callOf(session, entry) ?? {};
       const failed = message.isError ? ", failed" : "";
-      const who = `result of ${call === undefined ? message.toolName : callText(call.name, call.arguments, MOST_CALL_CHARACTERS)}${failed}`;
+      const who = `result of ${call === undefined ? message.toolName : callText(call.name, call.arguments, MAX_CALL_CHARS)}${failed}`;
       return { who, text: contentText(message.content), images: imagesOf(message.content), calledBy };
     }
     default:
@@ -100,7 +100,7 @@ function wholeText(message: UserMessage): string {
   return [typedLine(message), contentText(message.content)].filter(Boolean).join("\n\n");
 }
 
-/** What it said, and what it called; a look back says nothing of its own. */
+/** The text and the calls of an answer, without calls of `recall`. */
 function answerText(message: Parameters<typeof toolCalls>[0] & { role: "assistant" }): string {
   const calls = toolCalls(message).filter(({ name }) => name !== RECALL_TOOL);
   return [contentText(message.content), ...calls.map(wholeCall)].filter((text) => text !== "").join("\n\n");
@@ -134,8 +134,8 @@ function imagesOf(content: unknown): ImageContent[] {
   return contentBlocks(content).filter((block) => block.type === "image") as unknown as ImageContent[];
 }
 
-/** So far behind its call a result may stand. */
-const MOST_STEPS = 64;
+/** Maximum distance, in entries, between a call and its result. */
+const MAX_CALL_DISTANCE = 64;
 
 function callOf(
   session: Session,
@@ -144,7 +144,7 @@ function callOf(
   const { message } = entry;
   if (message.role !== "toolResult") return undefined;
   let at: Entry | undefined = entry;
-  for (let step = 0; step < MOST_STEPS && at !== undefined; step += 1) {
+  for (let step = 0; step < MAX_CALL_DISTANCE && at !== undefined; step += 1) {
     at = at.parentId === null ? undefined : session.entry(at.parentId);
     if (at?.type !== "message") continue;
     if (!toolCalls(at.message).some(({ id }) => id === message.toolCallId)) continue;

@@ -6,13 +6,12 @@ import { type RecalledEntry, recalledEntry } from "./recalled-entry.ts";
 
 interface RecalledIdsOptions {
   session: Session;
-  /** Where the session files are. */
+  /** The folder of the session files. */
   home: string;
   mayLookElsewhere: boolean;
   branches: boolean;
 }
 
-/** What ids stand for. */
 export interface ResolvedIds {
   /** Each once, in order. */
   found: RecalledEntry[];

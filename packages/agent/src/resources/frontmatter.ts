@@ -1,7 +1,7 @@
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 
-/** What stands at the head of a Markdown file between two lines of dashes, and the text behind it. */
+/** The fields between two lines of dashes at the start of a Markdown file, and the text after them. */
 export interface Frontmatter {
   /** Empty where there are none, or where they cannot be read. */
   fields: Record<string, unknown>;

@@ -14,7 +14,7 @@ export interface PromptTemplate<Place = unknown> {
   name: string;
   /** Absolute. */
   path: string;
-  /** What it is for: of its fields, else its first line. */
+  /** From its fields, otherwise its first line. */
   description: string;
   /** Which arguments it takes, as its fields say it. */
   argumentHint?: string;
@@ -22,14 +22,12 @@ export interface PromptTemplate<Place = unknown> {
   model?: string;
   /** Behind the fields. */
   body: string;
-  /** Where it was found. */
   place: Place;
 }
 
-/** What could not be read of the templates. */
 export interface TemplateProblem<Place = unknown> {
   path: string;
-  /** What is wrong: a sentence about the file. */
+  /** A sentence about the file. */
   message: string;
   place: Place;
 }
@@ -40,7 +38,7 @@ export interface PromptTemplates<Place = unknown> {
   problems: readonly TemplateProblem<Place>[];
 }
 
-/** What a template may hold; a longer text is no prompt that somebody wrote. */
+/** Maximum size of a template. */
 const MAX_BYTES = 256 * 1024;
 const MAX_FOLDERS_DEEP = 8;
 const MAX_FILES = 2_000;
@@ -138,7 +136,7 @@ async function folderEntry(
   const { name } = entry;
   const path = join(folder, name);
   if (!entry.isSymbolicLink()) {
-    // What is neither, a pipe for instance, could be waited for without an end.
+    // Reading a pipe or a device could wait for ever.
     return entry.isDirectory() || entry.isFile() ? { path, name, isFolder: entry.isDirectory() } : undefined;
   }
   try {

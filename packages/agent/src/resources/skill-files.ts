@@ -14,7 +14,6 @@ export interface FoundFile<Place> {
   place: Place;
 }
 
-/** What a search for skills brings. */
 export interface FoundFiles<Place> {
   files: FoundFile<Place>[];
   problems: { path: string; message: string }[];

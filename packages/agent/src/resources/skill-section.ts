@@ -11,7 +11,7 @@ const HEADING = [
 /** Characters of each description, until all fit. */
 const DESCRIPTION_CHARS = [Number.POSITIVE_INFINITY, 600, 400, 250, 160, 100, 60];
 
-/** What all skills together take of a window at most. */
+/** Maximum share of the window for all skills together. */
 export const SKILLS_WINDOW_SHARE = 1 / 20;
 /** About 40 skills: the Agent Skills standard counts 100 tokens for a name and its description. */
 export const MAX_SKILL_TOKENS = 4_000;

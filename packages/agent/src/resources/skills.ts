@@ -14,15 +14,15 @@ export interface Skill {
   description: string;
   /** Its file. Absolute. */
   path: string;
-  /** What paths in its text are relative to. */
+  /** Paths in its text are relative to this folder. */
   folder: string;
   /** False for one that only a user may call. */
   isForModel: boolean;
   /** False for one that only the model uses. */
   isForUser: boolean;
-  /** What may stand behind its name. */
+  /** Describes the arguments after its name. */
   argumentHint?: string | undefined;
-  /** What of it may be read without asking, symbolic links resolved; undefined for a project's link that leads out of it. */
+  /** The file or folder that may be read without asking, symbolic links resolved; undefined for a project's link that leads out of it. */
   readable: string | undefined;
   /** The place where it was found. */
   place: SkillPlace;
@@ -32,11 +32,11 @@ export interface Skill {
 export interface SkillPlace {
   /** Absolute. */
   path: string;
-  /** What the project brings is read only where it belongs to the user, root or the owner of the project. */
+  /** Skills of the project are read only if they belong to the user, root or the owner of the project. */
   origin: "package" | "user" | "project" | "settings" | "extension" | "flag";
 }
 
-/** What is wrong with a skill, or with a place. */
+/** A problem of a skill or a place. */
 export interface SkillProblem {
   path: string;
   /** In a sentence about the path. */
@@ -53,11 +53,11 @@ export interface ReadSkills<Place extends SkillPlace = SkillPlace> {
 
 /** How the places are read. */
 export interface ReadSkillsOptions {
-  /** Of two skills with one name: the one that is found last counts, or the first. Default "last". */
+  /** Which of two skills with one name counts. Default "last". */
   wins?: "first" | "last";
   /** True: descriptions keep their line breaks. Default false: they are on one line. */
   keepLines?: boolean;
-  /** Whose files are read of a project beside root's and its owner's. Default: the user of this process; on Windows everybody's. */
+  /** Files of a project are read if they belong to this user, root or its owner. Default: the user of this process; on Windows all. */
   uid?: number | undefined;
 }
 
@@ -186,7 +186,7 @@ function isStandardName(name: string): boolean {
   return name.length <= MAX_NAME_CHARACTERS && /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name);
 }
 
-/** What can be typed behind `/skill:` and stands in a frame; spaces are typed as they are. */
+/** True if the name can be typed after `/skill:` and fits a frame. Spaces are allowed. */
 function isCallable(name: string): boolean {
   return name.length <= 4 * MAX_NAME_CHARACTERS && !/[\p{Cc}"<>]/u.test(name);
 }

@@ -1,4 +1,4 @@
-/** What stands behind the name of a template, read as a shell would. */
+/** The arguments after the name of a template, parsed as in a shell. */
 export interface TemplateArguments {
   /** Without their quotes. */
   words: readonly TemplateWord[];
@@ -56,7 +56,7 @@ export function withArguments(
   { words, all }: TemplateArguments,
 ): { text: string; isUsed: boolean } {
   let isUsed = false;
-  // Who has a $0 counts from 0, as in commands of Claude Code.
+  // A template with $0 counts from 0, as commands of Claude Code do.
   const first = /(?<!\\)\$0(?!\d)/.test(body) ? 0 : 1;
   const highest = highestPlace(body, first);
   const word = (target: string) =>

@@ -121,7 +121,7 @@ async function notifyUpdate(
     await events.notify("message_update", { type: "message_update", message, assistantMessageEvent: event });
 }
 
-/** What attempts used that another one followed: it was paid for, and no answer has it. */
+/** Stores the usage of attempts that were repeated: they were paid for, and no answer contains it. */
 function recordVoided({ session }: AgentParts, { model }: ModelRequest, voided: readonly Usage[]): void {
   const { provider, id } = model;
   session.append(voided.map((usage) => ({ type: "usage", kind: "retry", provider, model: id, usage })));
@@ -234,7 +234,7 @@ export async function preparedInput(
   return { ...asked, text, typed, images: images.length === 0 ? undefined : images };
 }
 
-/** What extensions made of a text; undefined when one took it. */
+/** Returns the text as changed by extensions; undefined if one handled it. */
 async function askInputHandlers<Input extends PromptInput | QueuedInput>(
   { events }: AgentParts,
   input: Input,

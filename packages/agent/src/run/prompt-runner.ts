@@ -23,7 +23,7 @@ interface PromptRunnerOptions {
   onEnd: (messages: () => readonly Message[], result: RunResult) => void;
 }
 
-/** What becomes of a text or a message: it starts a run, joins the run under way, or waits until something has ended. */
+/** Takes texts and messages: each starts a run, joins the current one, or waits for the end of other work. */
 export class PromptRunner {
   readonly #options: PromptRunnerOptions;
   /** The run under way, while it still takes texts. */

@@ -10,16 +10,16 @@ import {
 import { messageSchema } from "@bonsai-agent/messages/schemas";
 import { messageOf } from "../notice.ts";
 
-/** Where a text came from. */
+/** Origin of a text. */
 export type InputSource = "interactive" | "rpc" | "print" | "extension";
 
 /** How a text reaches an agent that is at work. */
 export type StreamingBehavior = "steer" | "followUp";
 
-/** Of the texts that wait: each gets its answer, or all of them one. */
+/** Each waiting text gets its own answer, or all get one. */
 export type QueueDelivery = "one-at-a-time" | "all";
 
-/** What somebody wants to say to the agent. */
+/** A text for the agent. */
 export interface PromptInput {
   /** As it was typed. */
   text: string;
@@ -31,11 +31,11 @@ export interface PromptInput {
   isExpanded?: boolean | undefined;
 }
 
-/** What a text stands for that calls a template or a skill. */
+/** The expanded form of a text that calls a template or a skill. */
 export interface Expansion {
   /** Sent in its place. */
   text: string;
-  /** What of the text the user typed, without the files that were read for it, where the message does not say so itself. */
+  /** The user's own words, without the files that were read for them, if the message does not contain them. */
   typed?: string | undefined;
   /** Sent with it, beside those that came with the text. */
   images?: readonly ImageContent[] | undefined;
@@ -62,7 +62,7 @@ export interface QueuedInput extends PromptInput {
 export interface CustomInput {
   /** Which kind of the extension's messages it is. */
   customType: string;
-  /** What the model sees. */
+  /** Shown to the model. */
   content: string | UserContent[];
   /** False: front ends do not show it. */
   display: boolean;
@@ -116,7 +116,7 @@ function invalid(problem: string, cause?: unknown): BonsaiError {
   });
 }
 
-/** What a user typed, as a message. */
+/** Makes a message of a user's text. */
 export function userMessage(
   { text, images = [], source, typed }: Pick<SaidInput, "text" | "images" | "source" | "typed">,
   timestamp: number,
@@ -144,7 +144,7 @@ export interface RunResult {
   unsent?: readonly PromptInput[] | undefined;
 }
 
-/** Who does something of its own after each run: titles, the blurb for the session list. */
+/** Works after each run: titles, the blurb for the session list. */
 export interface RunFollower {
   /** Called after `agent_end`. Returns at once, and never throws. */
   runEnded(run: { result: RunResult; messages: () => readonly Message[] }): void;
@@ -171,7 +171,6 @@ export interface QueuedMessage {
   triggerTurn?: boolean | undefined;
 }
 
-/** What waits for an agent that is at work. */
 export type Queued = QueuedInput | QueuedMessage;
 
 /** Each phase of a run, and what it takes: the oldest that the first test accepts, else the next test. */
@@ -233,7 +232,7 @@ export class InputQueue {
     return texts;
   }
 
-  /** What waits for the user's next prompt does not count. */
+  /** Ignores messages that wait for the user's next prompt. */
   get isEmpty(): boolean {
     return this.#queued.length === 0;
   }
@@ -242,7 +241,7 @@ export class InputQueue {
     return this.#queued.some(isMessage);
   }
 
-  /** What waits for the user's next prompt, then the other messages, oldest first. */
+  /** Messages for the user's next prompt, then the others, oldest first. */
   get messages(): readonly CustomInput[] {
     return [...this.#withPrompt, ...this.#queued.filter(isMessage)].map(({ message }) => message);
   }

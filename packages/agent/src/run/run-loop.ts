@@ -34,9 +34,9 @@ interface RunLoopOptions {
 }
 
 /**
- * What follows from one request. `results`: ask again, for the results of tools. `stopped`: the model has nothing more to
- * do. `retry`: ask again, the context is smaller now. `modelChanged`: ask the model that is in use by now. `cancelled`: the
- * user cancelled the compaction without which the request cannot be made.
+ * The run loop's next step after a request. `results`: ask again, with the results of tools. `stopped`: the model has
+ * nothing more to do. `retry`: ask again, the context is smaller now. `modelChanged`: ask the new model. `cancelled`: the
+ * user cancelled a compaction that the request needs.
  */
 type Next = "results" | "stopped" | "retry" | "modelChanged" | "cancelled";
 
@@ -96,7 +96,7 @@ export class RunLoop {
         next = turn;
       } while (await this.#goesOn(next));
       if (next === "stopped" && (await this.#compact("afterAnswer")) === "aborted") return aborted;
-      // What is delivered here, such as a follow-up, is answered in this run too.
+      // This run also answers a follow-up that is delivered here.
       if (!(await this.#deliver("end"))) return next === "stopped" ? { status: "done" } : aborted;
     }
   }
@@ -134,7 +134,7 @@ export class RunLoop {
     return undefined;
   }
 
-  /** What was asked for comes first: mostly the threshold is far away then. */
+  /** A requested compaction comes first: after it, the context is mostly below the threshold. */
   async #compact(site: CompactionSite | undefined): Promise<"goOn" | "wait" | "aborted"> {
     const { compaction, signal } = this.#options;
     if (signal.aborted) return "aborted";
@@ -231,7 +231,7 @@ export class RunLoop {
   }
 }
 
-/** Where in the run the threshold is looked at; not after a recovery, which has just brought the context down. */
+/** The place of the next threshold check; undefined after a recovery, which has just made the context smaller. */
 function siteAfter(last: Next | undefined): CompactionSite | undefined {
   if (last === "retry") return undefined;
   return last === "results" || last === "stopped" ? "betweenTools" : "beforePrompt";

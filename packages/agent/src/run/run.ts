@@ -23,7 +23,7 @@ import {
 } from "./queue.ts";
 import { RunLoop } from "./run-loop.ts";
 
-/** What a run begins with: a text, or a message of an extension. */
+/** The first input of a run: a text, or a message of an extension. */
 export type RunStart = PromptInput | { message: CustomInput };
 
 interface RunOptions {

@@ -153,7 +153,7 @@ interface CommandRunnerOptions {
   cwd: string;
   /** Default: the environment of this process. */
   env?: NodeJS.ProcessEnv | undefined;
-  /** What must not stand in outputs, asked at each command. Default: the keys of `env` alone. */
+  /** Masked in outputs, called at each command. Default: only the keys of `env`. */
   secrets?: (() => readonly NamedSecret[]) | undefined;
 }
 

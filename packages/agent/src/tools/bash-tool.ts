@@ -37,11 +37,11 @@ interface BashToolOptions {
   secrets?: (() => readonly NamedSecret[]) | undefined;
   /** When the call does not say; 0 for none. */
   timeoutSeconds: number;
-  /** What runs the command. Default: a shell of this machine. */
+  /** Runs the command. Default: a shell of this machine. */
   run?: typeof shellCommand | undefined;
 }
 
-/** What people and programs see of a command. */
+/** Details of a command, for people and programs. */
 export interface BashDetails {
   exitCode?: number | undefined;
   endSignal?: string | undefined;

@@ -9,7 +9,6 @@ import { findTool } from "./search/find-tool.ts";
 import { grepTool } from "./search/grep-tool.ts";
 import type { Tool } from "./tool-registry.ts";
 
-/** What the built-in tools may do. */
 export interface BuiltinToolsOptions {
   /** The project's folder: where relative paths begin and commands run. */
   cwd: string;
@@ -19,9 +18,9 @@ export interface BuiltinToolsOptions {
   readable?: () => readonly string[];
   /** How long a command may run when the call does not say; 0 for no limit. */
   bash: { timeoutSeconds: number };
-  /** What commands inherit. Default: the environment of this process. */
+  /** Environment of commands. Default: that of this process. */
   env?: NodeJS.ProcessEnv;
-  /** What outputs of commands must not hold, asked at each. Default: the keys of `env` alone. */
+  /** Masked in outputs of commands, called at each. Default: only the keys of `env`. */
   secrets?: () => readonly NamedSecret[];
   /** Asked before a path outside the project is touched. Without it such paths are refused. */
   confirmPath?: ConfirmPath | undefined;

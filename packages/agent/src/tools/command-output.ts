@@ -61,7 +61,7 @@ export class OutputRecord {
     return tailOf(this.#held);
   }
 
-  /** Where all of it is, when it is long. */
+  /** File with the full output, if it is long. */
   get path(): string | undefined {
     return this.#file?.path;
   }
@@ -106,7 +106,7 @@ const KEEP_DAYS = 7;
 let folder: string | undefined;
 
 /**
- * Where full outputs are kept, private to the user. The same in every run, so that a path told to the model stays
+ * The folder of full outputs, private to the user. It is the same in every run, so that a path in the context stays
  * readable after a restart.
  */
 export function outputFolder(): string {
@@ -147,7 +147,7 @@ function removeOld(path: string): void {
 
 /** An unfinished line or escape sequence is not held back beyond this. */
 const MAX_PENDING_CHARS = 16_384;
-/** Of what is no text, the share from which on an output is binary. */
+/** An output with a larger share of control characters is binary. */
 const BINARY_SHARE = 0.2;
 
 /**

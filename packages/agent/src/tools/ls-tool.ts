@@ -48,7 +48,7 @@ export function lsTool(guard: PathGuard): Tool {
   });
 }
 
-/** What people and programs see of a listing. */
+/** Details of a listing, for people and programs. */
 interface LsDetails {
   entries: number;
   shown: number;

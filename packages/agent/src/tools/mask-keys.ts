@@ -15,7 +15,7 @@ export function environmentKeys(env: NodeJS.ProcessEnv): NamedSecret[] {
 
 /** Owner of an output that comes in pieces: a key is found also where one piece has its beginning and the next its end. */
 interface MaskedText {
-  /** What is sure to be no part of a key that goes on. */
+  /** Returns the text that cannot be the beginning of a key. */
   push(text: string): string;
   /** The rest. */
   end(): string;
@@ -88,7 +88,7 @@ function maskable(secrets: readonly NamedSecret[]): readonly NamedSecret[] {
     const isMixed = /\d/.test(value) && /[a-z]/i.test(value);
     return value.length >= (isMixed ? MIN_MIXED_KEY_CHARS : MIN_KEY_CHARS) && !/\s/.test(value);
   });
-  // Where one is the beginning of another, the longer is meant.
+  // The longest first: one key can be the beginning of another.
   return keys.toSorted((a, b) => b.value.length - a.value.length);
 }
 
@@ -99,7 +99,7 @@ function begunAtEnd(text: string, key: string): number {
   return 0;
 }
 
-/** Where a whole key ends that a cut at this place would divide; 0 where there is none. */
+/** End of the key that a cut at this place would divide; 0 if there is none. */
 function endAcross(text: string, key: string, cut: number): number {
   const at = text.indexOf(key, Math.max(0, cut - key.length + 1));
   return at !== -1 && at < cut ? at + key.length : 0;

@@ -12,7 +12,6 @@ export interface PathRequest {
   path: string;
   /** The tool that wants it. */
   toolName: string;
-  /** What it wants to do there. */
   access: "read" | "write";
   /** Aborted when the user stops the work. */
   signal: AbortSignal;
@@ -77,7 +76,7 @@ export function pathGuard({ cwd, allow, readable, confirmPath }: PathGuardOption
   };
 }
 
-/** None for what cannot be looked at (a circle of links, no folder for temporary files): all else stays usable. */
+/** Empty for a path that cannot be resolved (a circle of links, no folder for temporary files). */
 async function rootAt(path: () => string): Promise<string[]> {
   try {
     return [await realPath(path())];
@@ -136,7 +135,7 @@ function isInstructionAbove(project: string, real: string, { access }: { access:
   return access === "read" && instructionFiles.includes(basename(real)) && isInside(dirname(real), project);
 }
 
-/** What is missing, or no link, leads nowhere else. */
+/** Returns undefined for a missing path and for one that is no link. */
 function noLink(error: unknown): undefined {
   const code = errorCode(error);
   if (code === "EINVAL" || code === "ENOENT" || code === "ENOTDIR" || code === "UNKNOWN") return undefined;
@@ -212,7 +211,7 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-/** None of a folder that may be entered but not listed: then there is nothing to suggest. */
+/** Empty for a folder that may be entered but not listed. */
 async function namesIn(folder: string): Promise<string[]> {
   try {
     return await readdir(folder);

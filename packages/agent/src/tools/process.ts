@@ -8,7 +8,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
 import { BonsaiError } from "@bonsai-agent/messages";
 
-/** What a start opens for its pipes, and one or two more. */
+/** Files that a start opens for its pipes, and one or two more. */
 const FILES_OF_A_START = 10;
 
 export interface ProcessToStart extends SpawnOptions {
@@ -94,7 +94,7 @@ const POLL_MS = 20;
 const KILL_ROUNDS = 10;
 
 export interface ProcessTree {
-  /** Of the first process, which leads a group of its own. */
+  /** The first process, which leads a group of its own. */
   pid: number;
   /** The value of `PROCESS_MARK` in its environment. */
   mark: string;
@@ -140,8 +140,8 @@ async function killProcesses(tree: ProcessTree): Promise<void> {
 }
 
 /**
- * What still runs of a command: its group, the descendants of its first process and, on Linux, whatever carries its
- * mark, even after it left the group and its parents died. What is `known` to belong to it still does.
+ * Running processes of a command: its group, the descendants of its first process and, on Linux, all processes with its
+ * mark, even outside the group and without their parents. `known` processes still belong to it.
  */
 export async function treeProcesses(
   { pid, mark }: ProcessTree,

@@ -8,12 +8,12 @@ export const MAX_RESULT_LINES = 2_000;
 /** Bytes of one result, about 12,000 tokens: lines alone bound nothing where lines are long. */
 export const MAX_RESULT_BYTES = 50 * 1024;
 
-/** What of a text did not fit into a result: in the details of a tool, in pi's shape but for the content, which the result has. */
+/** Describes a truncated text in the details of a tool, in pi's shape without the content. */
 export interface Truncation {
   truncated: true;
   /** The limit that was reached. */
   truncatedBy: "lines" | "bytes";
-  /** Of all that was asked for; absent where counting would take too long, as `totalBytes`. */
+  /** Size of the full text; absent if counting would take too long. */
   totalLines?: number | undefined;
   totalBytes?: number | undefined;
   outputLines: number;
@@ -86,7 +86,7 @@ function startOfLastLines(text: string, lines: number): number {
   return at + 1;
 }
 
-/** Of a character in UTF-8 whose first byte stands earlier. */
+/** True for a byte of a character in UTF-8 that is not its first. */
 function isContinuation(byte: number | undefined): boolean {
   return byte !== undefined && (byte & 0xc0) === 0x80;
 }

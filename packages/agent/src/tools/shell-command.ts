@@ -40,7 +40,7 @@ export interface ShellCommandOptions {
   command: string;
   cwd: string;
   env: NodeJS.ProcessEnv;
-  /** What must not stand in the output beside the keys of `env`. Default: nothing. */
+  /** Masked in the output, in addition to the keys of `env`. Default: none. */
   secrets?: readonly NamedSecret[];
   /** Absent: no limit. */
   timeoutMs?: number | undefined;
@@ -57,7 +57,7 @@ export interface ShellOutcome {
   endSignal?: NodeJS.Signals | undefined;
   output: OutputRecord;
   isBinary: boolean;
-  /** What it left running. */
+  /** Processes that still run. */
   background: { pid: number; name: string }[];
   elapsedMs: number;
 }
@@ -146,7 +146,7 @@ function ended(
       if (killed !== undefined) return;
       end = why;
       killed = killTree(tree);
-      // Also when the first process cannot be ended, which only the system could explain.
+      // Settles even if the first process cannot be killed.
       killed.then(() => settle(child.exitCode, child.signalCode), reject);
     };
     const onAbort = () => kill("abort");

@@ -18,7 +18,7 @@ import { changedFiles } from "../listing/changed-files.ts";
 import type { RunResult } from "../run/queue.ts";
 import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tool-registry.ts";
 
-/** What the task tool needs of an agent. */
+/** The methods of an agent that the task tool uses. */
 export interface SubAgent {
   /** As `Agent.prompt`. */
   prompt(text: string): Promise<RunResult>;
@@ -28,7 +28,6 @@ export interface SubAgent {
   close(): Promise<void>;
 }
 
-/** What the tool `task` works with. */
 export interface TaskToolOptions {
   /** The parent's: the sub-agents' sessions lie beside it. */
   session: Session;
@@ -53,7 +52,6 @@ type TaskInput = z.output<typeof parameters>;
 
 const DESCRIPTION = `Gives a self-contained task to a sub-agent and returns its last answer. The sub-agent has the same tools but its own context: it sees nothing of this conversation, and you see only that answer. Use it for work that reads a lot and has a short result, such as finding out how something works in a large code base. Use it also for independent parts of the work: several calls in one answer run in parallel, so two of them must not change the same files. If a task needs only a few tool calls, do it yourself.`;
 
-/** Whoever works alone must not ask back, and must know what of the work is seen. */
 const ALONE =
   "[You work on this alone: nobody can answer questions. The agent that gave you the task sees only your last message.]";
 
@@ -111,7 +109,7 @@ function whyNot({ status, error }: RunResult): string {
   return "The sub-agent ended without an answer.";
 }
 
-/** What was done stays done, and whoever goes on must know. */
+/** Names the changes of a failed task: they remain. */
 function alreadyModified({ modifiedFiles }: TaskDetails): string {
   return modifiedFiles.length === 0 ? "" : ` It changed these files: ${modifiedFiles.join(", ")}.`;
 }
@@ -167,7 +165,7 @@ function subAgentLifecycle(parent: Lifecycle<LifecycleEvents>): Lifecycle<Lifecy
   return lifecycle;
 }
 
-/** What is shown of a sub-agent at work. */
+/** Progress of a sub-agent. */
 export interface TaskUpdate {
   sessionFile: string | undefined;
   turns: number;
@@ -188,10 +186,9 @@ export interface TaskCall {
 }
 
 const TOOL_CHARACTERS = 80;
-const MOST_CALLS = 100;
+const MAX_CALLS = 100;
 const CALL_CHARACTERS = 160;
 
-/** What a sub-agent has done by now: its requests and its calls. */
 type TaskProgress = Pick<TaskUpdate, "turns" | "calls" | "callCount">;
 
 /** Shows turns, tokens and what the sub-agent is doing; gives back what it has done by now. */
@@ -224,7 +221,7 @@ function followTask(
     // Some providers give the same ids again: the latest counts.
     calls.delete(toolCallId);
     calls.set(toolCallId, { text: callText(toolName, args, CALL_CHARACTERS), state: "running" });
-    if (calls.size > MOST_CALLS) calls.delete(calls.keys().next().value!);
+    if (calls.size > MAX_CALLS) calls.delete(calls.keys().next().value!);
     update(callText(toolName, args, TOOL_CHARACTERS));
   });
   lifecycle.on("tool_execution_end", ({ toolCallId, isError }) => {
@@ -240,7 +237,7 @@ function followTask(
 /** Files that each list of a result has at most: the ones that were touched last. */
 const LISTED_FILES = 2_000;
 
-/** What the result of a task holds beside the answer. Compaction carries the file lists over. */
+/** Details of a task's result. Compaction carries the file lists over. */
 export interface TaskDetails {
   /** Absent where the parent's session is in memory. */
   sessionFile?: string;

@@ -83,8 +83,8 @@ interface EndedCall {
   terminate: boolean;
 }
 
-/** What takes less is not worth a word. */
-const LEAST_DURATION_MS = 1_000;
+/** Shorter calls store no duration. */
+const MIN_SHOWN_DURATION_MS = 1_000;
 
 const NOT_RUN = "Not run: the user stopped the work.";
 
@@ -107,7 +107,7 @@ async function runCall(options: CallOptions): Promise<EndedCall> {
   const durationMs = endMs - startMs;
   const message = resultMessage(call, result, endMs);
   return {
-    message: durationMs < LEAST_DURATION_MS ? message : { ...message, durationMs },
+    message: durationMs < MIN_SHOWN_DURATION_MS ? message : { ...message, durationMs },
     terminate: result.terminate === true,
   };
 }

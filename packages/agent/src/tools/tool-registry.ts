@@ -89,7 +89,7 @@ export class ToolRegistry {
     this.#active = names;
   }
 
-  /** What `setActive` was last given. */
+  /** The latest argument of `setActive`. */
   get chosen(): readonly string[] | undefined {
     return this.#active;
   }
@@ -258,15 +258,15 @@ export interface ToolExecution<Input = unknown> {
   onUpdate(partial: ToolResult): void;
 }
 
-/** What a call gives back. */
+/** Result of a call. */
 export interface ToolResult<Details = unknown> {
-  /** What the model sees. */
+  /** Shown to the model. */
   content: UserContent[];
-  /** What people and programs see; kept with the result, never sent. */
+  /** For people and programs: stored with the result, never sent. */
   details?: Details | undefined;
   /** Default false. */
   isError?: boolean | undefined;
-  /** What the tool's own model requests used. */
+  /** Usage of the tool's own model requests. */
   usage?: Usage | undefined;
   /** True: the model is not asked again, if all results of its answer say so. Default false. */
   terminate?: boolean | undefined;
@@ -274,7 +274,7 @@ export interface ToolResult<Details = unknown> {
 
 const contents = z.array(userContentSchema);
 
-/** What a tool gave back, where it is a result; else an error that says so, for tools come from anywhere. */
+/** Returns a tool's result, or an error for an invalid one. */
 export function checkedResult(toolName: string, result: unknown): ToolResult {
   const { content } = (result ?? {}) as Partial<ToolResult>;
   if (contents.safeParse(content).success) return result as ToolResult;
@@ -296,7 +296,7 @@ export function failed(text: string): ToolResult {
   return { content: [{ type: "text", text }], isError: true };
 }
 
-/** What is nested too deep is left out: it could not be stored, and the model sees no details. */
+/** Omits details that are nested too deeply: they cannot be stored, and the model does not see them. */
 function storableResult(toolName: string, result: ToolResult): ToolResult {
   const problem = `It is nested deeper than ${MAX_LEVELS} levels.`;
   if (isNestedTooDeep(result.content))

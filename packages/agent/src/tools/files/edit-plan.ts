@@ -9,7 +9,7 @@ const MAX_NAMED_PLACES = 10;
 interface EditPlan {
   /** In the order of the text. */
   changes: TextChange[];
-  /** What was overlooked to find the passages. */
+  /** Ignored differences. */
   tolerated: Tolerance[];
 }
 
@@ -89,13 +89,13 @@ function keepUnchanged(found: string, { oldText, newText }: TextEdit): string {
   return lines.join("\n");
 }
 
-/** What a model asks for: one passage replaced by another. */
+/** A passage to replace, as the model sent it. */
 export interface TextEdit {
   oldText: string;
   newText: string;
 }
 
-/** Where it goes: the characters from `start` up to but without `end`. */
+/** Replaces the characters from `start` to before `end`. */
 export interface TextChange {
   start: number;
   end: number;
@@ -113,7 +113,7 @@ export function applyChanges(text: string, changes: readonly TextChange[]): stri
   return changed + text.slice(from);
 }
 
-/** Where a passage stands in a text: from `start` up to but without `end`. */
+/** The characters from `start` to before `end`. */
 interface Span {
   start: number;
   end: number;
@@ -123,7 +123,7 @@ export type Tolerance = "trailing whitespace" | "typographic, full-width or comp
 
 interface Matches {
   spans: Span[];
-  /** What was overlooked to find it; empty for an exact match. */
+  /** Ignored differences; empty for an exact match. */
   tolerated: Tolerance[];
 }
 
@@ -193,7 +193,7 @@ function plainCharacters(text: string): string {
 
 interface Folded {
   text: string;
-  /** Where each character, and the end, stood before. */
+  /** Earlier position of each character, and of the end. */
   origins: number[];
 }
 
@@ -284,7 +284,7 @@ function notFound(text: string, { oldText, newText }: TextEdit): string {
   ].join("\n");
 }
 
-/** Where most lines of the passage fit, spacing and case aside. */
+/** Start of the lines that are most like the passage. Ignores spacing and case. */
 function nearestStart(lines: readonly string[], wanted: readonly string[]): number | undefined {
   const places = new Map<string, number[]>();
   for (const [index, line] of wanted.entries()) {

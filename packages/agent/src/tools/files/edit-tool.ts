@@ -33,7 +33,7 @@ const parameters = toolInput({
 
 type Input = z.output<typeof parameters>;
 
-/** What people and programs see of an edit. */
+/** Details of an edit, for people and programs. */
 interface EditDetails extends FileDiff {
   path: string;
   /** The difference as the program `patch` takes it, with the file's name; empty as `diff`. */
@@ -124,7 +124,7 @@ async function readWhole(file: GuardedPath): Promise<{ text: string; format: Tex
   }
 }
 
-/** What cannot be read without loss cannot be written back without loss. */
+/** @throws for bytes that could not be written back without loss */
 function decoded({ shown }: GuardedPath, bytes: Buffer, format: TextFormat): string {
   const refusal = `${shown} is not valid UTF-8 or UTF-16, and editing would damage it. Convert it first, for instance with iconv in bash.`;
   if (format.encoding === "windows-1252") throw new Error(refusal);
@@ -162,7 +162,7 @@ function withLf(text: string): string {
  * what it replaces, else those that most lines have; all other lines keep theirs.
  */
 function inFileEndings(text: string, changes: readonly TextChange[]): TextChange[] {
-  // Where, in the text with `\n`, a `\r` was taken out.
+  // Positions of the removed `\r` in the text with `\n`.
   const removed = Array.from(text.matchAll(/\r\n/g), ({ index }, before) => index - before);
   const isCrlfFile = removed.length * 2 > text.split("\n").length - 1;
   let passed = 0;

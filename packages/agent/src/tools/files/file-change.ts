@@ -49,7 +49,7 @@ async function takeRights(handle: FileHandle, { gid, mode }: Stats): Promise<voi
 async function writeBeside(path: string, bytes: Buffer, stats: Stats | undefined): Promise<void> {
   const beside = join(dirname(path), `.bonsai-${randomUUID()}.tmp`);
   try {
-    // Nobody may read here what the file itself does not show.
+    // The copy must not show what the file's own mode hides.
     const handle = await open(beside, "wx", stats === undefined ? 0o666 : 0o600);
     try {
       if (stats !== undefined) await takeRights(handle, stats);

@@ -46,7 +46,7 @@ export async function fileHead(handle: FileHandle, bytes: number): Promise<Buffe
 /** Enough for every signature, and for a fair look at whether it is text. */
 export const HEAD_BYTES = 4_100;
 
-/** What providers take. */
+/** Types that providers take. */
 const imageTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 type FileKind =
@@ -108,7 +108,7 @@ export interface TextFormat {
   bomBytes: number;
 }
 
-/** What a byte-order mark says. */
+/** Returns the encoding of a byte-order mark. */
 export function formatOfBom(head: Buffer): TextFormat | undefined {
   if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return { encoding: "utf-8", bomBytes: 3 };
   if (head[0] === 0xff && head[1] === 0xfe) return { encoding: "utf-16le", bomBytes: 2 };

@@ -30,7 +30,7 @@ const parameters = toolInput({
 
 type Input = z.output<typeof parameters>;
 
-/** What people and programs see of a read. */
+/** Details of a read, for people and programs. */
 interface ReadDetails {
   path: string;
   sizeBytes: number;
@@ -39,7 +39,7 @@ interface ReadDetails {
   lastLine?: number;
   totalLines?: number | undefined;
   truncated?: boolean;
-  /** What the limits of a result left out; a limit of the call is none of them. */
+  /** The part beyond the limits of a result; absent for a limit of the call. */
   truncation?: Truncation | undefined;
 }
 

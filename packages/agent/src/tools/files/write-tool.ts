@@ -16,7 +16,7 @@ const parameters = toolInput({
   content: z.string().describe("The whole new content."),
 });
 
-/** What people and programs see of a write. */
+/** Details of a write, for people and programs. */
 interface WriteDetails extends Partial<FileDiff> {
   path: string;
   created: boolean;
@@ -71,7 +71,7 @@ function unchanged({ shown }: GuardedPath): WriteDetails {
   return { path: shown, created: false, added: 0, removed: 0 };
 }
 
-/** What a write replaces. */
+/** The file before a write. */
 interface EarlierFile {
   lines: number;
   /** Absent where it is too large to be compared. */
@@ -81,7 +81,7 @@ interface EarlierFile {
 async function earlierFile({ real, shown }: GuardedPath, newBytes: number): Promise<EarlierFile | undefined> {
   try {
     const stats = await stat(real);
-    // What is no regular file is refused when it is written to, and must not be read: a pipe would hang.
+    // The write refuses other kinds of files. Reading a pipe would hang.
     if (!stats.isFile()) return undefined;
     if (stats.size + newBytes > MAX_COMPARED_BYTES) return { lines: await linesOf(real) };
     const bytes = await readFile(real);

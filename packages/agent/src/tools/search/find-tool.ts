@@ -54,11 +54,11 @@ function relativePattern(pattern: string, folder: string): string {
 interface Found {
   paths: string[];
   count: number;
-  /** Of all paths, one a line. */
+  /** Size of all paths, one a line. */
   bytes: number;
 }
 
-/** What people and programs see of a search. */
+/** Details of a search, for people and programs. */
 interface FindDetails {
   found: number;
   shown: number;

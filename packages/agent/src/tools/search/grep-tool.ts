@@ -88,7 +88,7 @@ function searchFor(env: NodeJS.ProcessEnv): LineSearch {
   return program === undefined ? scriptSearch : ripgrepSearch(program);
 }
 
-/** What people and programs see of a search. */
+/** Details of a search, for people and programs. */
 interface GrepDetails {
   matches: number;
   /** The limit, where there are more matches. */

@@ -16,7 +16,7 @@ export interface SearchedLine {
   /** From 1; absent where a search could not tell. */
   line: number | undefined;
   text: string;
-  /** Where in it the first match begins; absent in a line that is only context. */
+  /** Position of the first match; absent in a context line. */
   matchAt?: number | undefined;
 }
 
@@ -107,7 +107,7 @@ async function textOf(
   const file = join(isFolder ? root : dirname(root), path);
   try {
     const stats = await stat(file);
-    // What was a file when it was listed could be a pipe by now.
+    // The listed file could be a pipe by now.
     if (!stats.isFile()) throw new Error("it is not a regular file");
     const { size } = stats;
     if (size > MAX_FILE_BYTES) {
@@ -150,7 +150,7 @@ function* withContext({ path, lines, found, contextLines }: FileMatches): Genera
 /** A pattern that takes longer on one file, or on some texts, goes round in circles. */
 const MAX_FILE_MS = 2_000;
 
-/** What a search looks for: the parts of a regular expression. */
+/** The parts of a regular expression. */
 interface Expression {
   source: string;
   flags: string;

@@ -15,7 +15,7 @@ const MAX_FILE_SIZE = "50M";
 const MAX_ROW_BYTES = 16 << 20;
 /** Bytes at the start of a file that decide whether it is text or binary data. */
 const MAX_JUDGED_BYTES = 64 << 10;
-/** Of its complaints, enough to see what is wrong. */
+/** Maximum characters of ripgrep's error output. */
 const MAX_COMPLAINT_CHARS = 600;
 
 /** Searches with ripgrep, whose program is given. */
@@ -138,7 +138,7 @@ function searchedLine(row: string): SearchedLine | undefined {
   return { path: pathOf(data.path), line: data.line_number, text, ...(type === "match" ? { matchAt } : {}) };
 }
 
-/** Of a row whose end is missing: the path comes first, the number behind the text. */
+/** Reads a row without its end: the path comes first, the number after the text. */
 function tooLongLine(row: string): SearchedLine | undefined {
   const path = /^\{"type":"match","data":\{"path":(\{[^}]*\}),/.exec(row)?.[1];
   if (path === undefined) return undefined;
