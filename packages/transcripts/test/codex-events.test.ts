@@ -248,6 +248,11 @@ describe("Codex: prompts that events have", () => {
       ["U y", "A 1"],
     ],
     [
+      "an item that reads like a program's text",
+      [asks("<skill name='a'>\nDo it.\n</skill>"), typed("<skill name='a'>\nDo it.\n</skill>"), answers("1")],
+      ["A 1"],
+    ],
+    [
       "beside another prompt that holds the words by chance",
       [asks("Try it"), typed("Try it"), typed("y"), answers("1")],
       ["U Try it", "U y", "A 1"],

@@ -14,30 +14,57 @@ import { NoticeLog } from "../import/notices.ts";
 import { imageOfUrl, text } from "../import/step.ts";
 import { codexRecord, isAnswerItem } from "./items.ts";
 
-/** A prompt's words, in one line and line by line, and where it stands. */
+/** A prompt's words, and the place of its line. */
 interface Prompt {
   at: number;
   words: string;
-  lines: string;
+  /** False for a text that a program inserted. */
+  isOwn: boolean;
 }
 
 /**
- * The places of `user_message` events that no user item says too. Both are written for a prompt, in either
- * order and before its answer; some rollouts have the events alone. An item can hold more than the event:
- * what an editor puts around the user's words.
+ * The places of `user_message` events without a user item. Rollouts write both for a prompt, in either order and before
+ * its answer; some have events only. An item can have more words than its event, for example of an editor.
  */
 export function promptsInEvents(lines: readonly JsonLine[]): Set<number> {
-  const open = new Matching();
+  /** Events without an item, by their words. */
+  const alone = new Map<string, Prompt[]>();
+  let events: Prompt[] = [];
+  let items: Prompt[] = [];
+  const endTurn = () => {
+    const spare = withoutSame(items, events).filter(({ isOwn }) => isOwn);
+    const extra = withoutSame(events, items);
+    // An item of a message that was typed during the work follows when the model gets it.
+    for (const { words } of spare.slice(extra.length)) alone.get(words)?.shift();
+    for (const event of extra.slice(spare.length))
+      alone.set(event.words, [...(alone.get(event.words) ?? []), event]);
+    events = [];
+    items = [];
+  };
   for (const [at, { value }] of lines.entries()) {
     const { type, payload } = codexRecord(value);
     if (type === "event_msg" && payload.type === "user_message")
-      open.event(promptOf(at, eventWords(payload)));
+      events.push({ at, words: eventWords(payload), isOwn: true });
     else if (type !== "response_item") continue;
-    else if (isAnswerItem(payload)) open.answered();
-    else if (payload.type === "message" && payload.role === "user")
-      open.item(promptOf(at, itemWords(payload)));
+    else if (isAnswerItem(payload)) endTurn();
+    else if (payload.type === "message" && payload.role === "user") {
+      const words = itemWords(payload);
+      if (words !== "") items.push({ at, words, isOwn: ownText(words) !== "" });
+    }
   }
-  return open.unmatched();
+  endTurn();
+  return new Set([...alone.values()].flat().map(({ at }) => at));
+}
+
+/** The prompts left over when each of `others` takes the first prompt with the same words. */
+function withoutSame(prompts: readonly Prompt[], others: readonly Prompt[]): Prompt[] {
+  const counts = new Map<string, number>();
+  for (const { words } of others) counts.set(words, (counts.get(words) ?? 0) + 1);
+  return prompts.filter(({ words }) => {
+    const left = counts.get(words) ?? 0;
+    counts.set(words, left - 1);
+    return left <= 0;
+  });
 }
 
 /** What an event says: its text, its images, and marks for those that are files. */
@@ -60,85 +87,7 @@ function placeholders(event: Fields): string {
     .join(" ");
 }
 
-function promptOf(at: number, lines: string): Prompt {
-  return { at, words: lines.replaceAll("\n", " "), lines };
-}
-
-class Matching {
-  readonly #unmatched: Prompt[] = [];
-  readonly #spare: Prompt[] = [];
-  #events: Prompt[] = [];
-  #items: Prompt[] = [];
-
-  event(prompt: Prompt): void {
-    this.#events.push(prompt);
-  }
-
-  item(prompt: Prompt): void {
-    if (prompt.words !== "") this.#items.push(prompt);
-  }
-
-  /** Prompts and their events stand between the same answers. */
-  answered(): void {
-    if (this.#events.length === 0 && this.#items.length === 0) return;
-    const same = withoutPairs(this.#events, this.#items);
-    for (const event of same.events) {
-      const near = same.items.slice(0, CONTAINMENTS_TRIED);
-      const at = near.findIndex((item) => contains(item.lines, event.lines));
-      if (at < 0) this.#unmatched.push(event);
-      else same.items.splice(at, 1);
-    }
-    this.#spare.push(...same.items);
-    this.#events = [];
-    this.#items = [];
-  }
-
-  /** What was typed while the model worked becomes an item later, where the model gets it. */
-  unmatched(): Set<number> {
-    this.answered();
-    const { events } = withoutPairs(this.#unmatched, this.#spare, { isLater: true });
-    return new Set(events.map(({ at }) => at));
-  }
-}
-
-const CONTAINMENTS_TRIED = 50;
-
-/** What is left when each event took the first item with its words, a later one where `isLater`. */
-function withoutPairs(
-  events: readonly Prompt[],
-  items: readonly Prompt[],
-  { isLater = false } = {},
-): { events: Prompt[]; items: Prompt[] } {
-  const byWords = Map.groupBy(items, ({ words }) => words);
-  const next = new Map<string, number>();
-  const taken = new Set<Prompt>();
-  const left = events.filter((event) => {
-    const { words } = event;
-    const same = byWords.get(words) ?? [];
-    let at = next.get(words) ?? 0;
-    while (isLater && at < same.length && same[at]!.at < event.at) at += 1;
-    next.set(words, at + 1);
-    const item = same[at];
-    if (item !== undefined) taken.add(item);
-    return item === undefined;
-  });
-  return { events: left, items: items.filter((item) => !taken.has(item)) };
-}
-
-/** Shorter than this, words also stand in another prompt by chance. */
-const TELLING_CHARS = 12;
-
-function contains(whole: string, part: string): boolean {
-  const [long, short] = whole.length >= part.length ? [whole, part] : [part, whole];
-  if (short === "") return false;
-  return (
-    long.startsWith(`${short}\n`) ||
-    long.endsWith(`\n${short}`) ||
-    (short.length >= TELLING_CHARS && long.includes(short))
-  );
-}
-
-/** Stands for the words of a prompt that is images alone. */
+/** Words of a prompt that has only images. */
 const IMAGES_ALONE = "[image]";
 
 function eventWords(event: Fields): string {
@@ -155,17 +104,14 @@ function itemWords(item: Fields): string {
   return words === "" && parts.some((part) => part.type === "input_image") ? IMAGES_ALONE : words;
 }
 
-/** The user's own words, line by line, without differences of white space. */
+/** The user's own words, or those of a program, without differences of white space. */
 function wordsOf(texts: readonly string[]): string {
-  const lines = texts
+  return texts
     .map((each) => ownText(each) || each)
-    .join("\n")
+    .join(" ")
     .replace(IMAGE_TAGS, "")
-    .split("\n");
-  return lines
-    .map((line) => line.replace(/\s+/g, " ").trim())
-    .filter((line) => line !== "")
-    .join("\n");
+    .replace(/\s+/g, " ")
+    .trim();
 }
 
 /** An image in an item stands between tags that name it. */
