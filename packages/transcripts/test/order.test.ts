@@ -63,7 +63,7 @@ const user = (key: string, parent: string | null): Step => ({
   draft: userDraft([{ type: "text", text: key }], undefined),
 });
 
-test("a result that comes late is moved up to its call, and what stood between follows it", () => {
+test("a late result keeps its place and gets the name of its tool", () => {
   const call = { type: "toolCall", id: "c", name: "read", arguments: {} } as const;
   const answer = assistantDraft({ content: [call], provider: "p", model: "m", at: undefined });
   const result = resultDraft({
@@ -80,10 +80,10 @@ test("a result that comes late is moved up to its call, and what stood between f
   const paired = pairToolCalls({ steps, leaf: "after", notices });
   expect(paired.steps.map(({ key, parent }) => [key, parent])).toEqual([
     ["answer", null],
-    ["result", "answer"],
-    ["between", "result"],
-    ["after", "between"],
+    ["between", "answer"],
+    ["result", "between"],
+    ["after", "result"],
   ]);
-  expect(paired.steps[1]!.draft).toMatchObject({ message: { toolName: "read", isError: false } });
-  expect([paired.leaf, notices.all().map(({ kind }) => kind)]).toEqual(["after", ["result_moved"]]);
+  expect(paired.steps[2]!.draft).toMatchObject({ message: { toolName: "read", isError: false } });
+  expect([paired.leaf, notices.all().map(({ kind }) => kind)]).toEqual(["after", []]);
 });

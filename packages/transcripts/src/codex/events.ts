@@ -32,12 +32,14 @@ export function promptsInEvents(lines: readonly JsonLine[]): Set<number> {
   let events: Prompt[] = [];
   let items: Prompt[] = [];
   const endTurn = () => {
-    const spare = withoutSame(items, events).filter(({ isOwn }) => isOwn);
-    const extra = withoutSame(events, items);
-    // An item of a message that was typed during the work follows when the model gets it.
-    for (const { words } of spare.slice(extra.length)) alone.get(words)?.shift();
-    for (const event of extra.slice(spare.length))
-      alone.set(event.words, [...(alone.get(event.words) ?? []), event]);
+    const spare = withoutSame(items, events);
+    for (const event of withoutSame(events, items)) {
+      const at = spare.slice(0, MAX_COMPARED).findIndex((item) => item.isOwn && contains(item, event));
+      if (at >= 0) spare.splice(at, 1);
+      else alone.set(event.words, [...(alone.get(event.words) ?? []), event]);
+    }
+    // The item of a message that was typed during the work follows when the model gets it.
+    for (const { words } of spare) alone.get(words)?.shift();
     events = [];
     items = [];
   };
@@ -54,6 +56,16 @@ export function promptsInEvents(lines: readonly JsonLine[]): Set<number> {
   }
   endTurn();
   return new Set([...alone.values()].flat().map(({ at }) => at));
+}
+
+/** Maximum items that an event is compared with. */
+const MAX_COMPARED = 50;
+/** Minimum length of words that are not in another prompt by chance. */
+const MIN_TELLING_CHARS = 12;
+
+function contains({ words: a }: Prompt, { words: b }: Prompt): boolean {
+  const [long, short] = a.length >= b.length ? [a, b] : [b, a];
+  return short.length >= MIN_TELLING_CHARS && long.includes(short);
 }
 
 /** The prompts left over when each of `others` takes the first prompt with the same words. */

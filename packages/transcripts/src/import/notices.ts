@@ -26,7 +26,6 @@ const MESSAGES = {
   parent_cycle: "Records that were their own ancestors were placed after an earlier record.",
   result_missing: "Tool calls without a result got a placeholder result.",
   call_missing: "Tool results without a call were kept as notes.",
-  result_moved: "Late tool results were moved next to their calls.",
   unreadable: "Encrypted items are unreadable. They are stored unchanged, and the model does not see them.",
   unreadable_compaction: "A compaction is encrypted. The messages before it were imported in full.",
   summary_missing: "A compaction without its summary was imported with a placeholder.",
