@@ -2,33 +2,12 @@ export { AnswerBuilder } from "./answer-builder.ts";
 export { isWithheld } from "./answer-end.ts";
 export { anthropicThinking } from "./anthropic/anthropic-thinking.ts";
 export { argumentsProblem, MALFORMED_ARGUMENTS } from "./call-arguments.ts";
-export {
-  type Catalogue,
-  type DividedReference,
-  type FindModelOptions,
-  type LoadCatalogueOptions,
-  loadCatalogue,
-} from "./catalogue/catalogue.ts";
+export { Catalogue, loadCatalogue } from "./catalogue/catalogue.ts";
 export type { AddedModel, AddedProvider } from "./catalogue/catalogue-data.ts";
-export type { ServedModel, ServerQuestion, ServerSizes } from "./catalogue/server-window.ts";
-export {
-  defaultModel,
-  missingKey,
-  type ProbeServer,
-  type UsableModel,
-  type UsableModelsOptions,
-  usableModels,
-  type WhyUnusableOptions,
-  whyUnusable,
-} from "./catalogue/usable-models.ts";
+export { defaultModel, type UsableModel, usableModels, whyUnusable } from "./catalogue/usable-models.ts";
+export { defaultRetryPolicy, type RetryPolicy } from "./exchange/retry.ts";
 export { type ClassifyOptions, classifyFailure, type RefusedRequest } from "./failure/classify.ts";
-export {
-  defaultRetryPolicy,
-  EMPTY_ANSWER,
-  type FailureKind,
-  type ModelFailure,
-  type RetryPolicy,
-} from "./failure/failure.ts";
+export { EMPTY_ANSWER, type FailureKind, type ModelFailure } from "./failure/failure.ts";
 export {
   type FileKeysOptions,
   type FreshKeyOptions,

@@ -1,8 +1,9 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { BonsaiError } from "@bonsai-agent/messages";
+import { sleep } from "@bonsai-agent/messages/host";
 import { Exchange, type RequestHost } from "./exchange/exchange.ts";
-import { LearnedWindows, RefusedThinking } from "./exchange/outgoing.ts";
-import { defaultRetryPolicy, type RetryPolicy } from "./failure/failure.ts";
+import { LearnedWindows } from "./exchange/learned-windows.ts";
+import { RefusedThinking } from "./exchange/refused-thinking.ts";
+import { defaultRetryPolicy, type RetryPolicy } from "./exchange/retry.ts";
 import type { KeySource } from "./keys/keys.ts";
 import type { NamedSecret } from "./keys/secrets.ts";
 import type { CatalogueModel, ProviderApi } from "./model.ts";
@@ -10,25 +11,25 @@ import type { ModelRequest, StreamEvent } from "./model-request.ts";
 import type { OpenAiConnect, Provider } from "./provider.ts";
 import { RefusedImages } from "./repair/refused-images.ts";
 
-/** How models are asked. */
+/** Options of a ModelClient. */
 export interface ModelClientOptions {
-  /** Default: no keys, which is enough for servers that want none. */
+  /** Default: no keys, enough for servers without keys. */
   keys?: KeySource | undefined;
-  /** Who speaks a protocol. Default: the built-in providers, each loaded when it is first used. */
+  /** Providers by protocol. Default: the built-in ones, loaded at their first use. */
   providers?: Partial<Record<ProviderApi, ProviderLoader>> | undefined;
-  /** What is not said stays as in `defaultRetryPolicy`. */
+  /** Overrides of `defaultRetryPolicy`. */
   retry?: Partial<RetryPolicy> | undefined;
-  /** Take a 429 without a body for an overflow. Default false. */
+  /** Classify a 429 without a body as an overflow. Default false. */
   bodyless429IsOverflow?: boolean | undefined;
   /** Milliseconds since the epoch. Default: the clock. */
   now?: (() => number) | undefined;
-  /** From 0 up to, not including, 1; for the jitter of waits. Default: `Math.random`. */
+  /** Returns a number from 0 up to, not including, 1, for the jitter of waits. Default: `Math.random`. */
   random?: (() => number) | undefined;
-  /** Waits before a retry; ends at once, as it likes, when the signal is aborted. Default: a timer. */
+  /** Waits before a retry. Ends early after an abort. Default: a timer. */
   sleep?: ((ms: number, signal: AbortSignal | undefined) => Promise<void>) | undefined;
 }
 
-/** Asks models: repairs, retries, output caps, and what a server taught about its window, for one session. */
+/** Sends requests to models for one session: repairs, retries, output caps and learned windows. */
 export class ModelClient {
   readonly #host: RequestHost;
   readonly #providers: ProviderTable;
@@ -37,7 +38,7 @@ export class ModelClient {
 
   constructor(options: ModelClientOptions = {}) {
     const { keys, providers, retry, bodyless429IsOverflow = false } = options;
-    const { now = Date.now, random = Math.random, sleep = timer } = options;
+    const { now = Date.now, random = Math.random, sleep: wait = sleep } = options;
     this.#providers = new ProviderTable(providers);
     this.#policy = { ...defaultRetryPolicy, ...retry };
     this.#host = {
@@ -51,28 +52,28 @@ export class ModelClient {
       bodyless429IsOverflow,
       now,
       random,
-      sleep,
+      sleep: wait,
       notified: new Set(),
     };
   }
 
-  /** The model with what its server has taught: a window smaller than the catalogue's. */
+  /** The model with its learned window, if that is smaller than the catalogue's. */
   sized(model: CatalogueModel): CatalogueModel {
-    return this.#host.windows.sized(model);
+    return this.#host.windows.withLearnedWindow(model);
   }
 
-  /** Whether requests that fail in passing are made again: from the next request on. Default true. */
+  /** Switches retries on or off, from the next request on. Default: on. */
   setRetrying(isRetrying: boolean): void {
     const { maxRetries } = this.#policy;
     this.#host.policy = { ...this.#policy, maxRetries: isRetrying ? maxRetries : 0 };
   }
 
-  /** Lets this provider answer for one whose `api` is `extension`, until the function returned is called. */
+  /** Adds the provider for a name whose `api` is `extension`. The latest one counts. Returns a function that removes it. */
   serve(provider: string, by: Provider): () => void {
     return this.#providers.serve(provider, by);
   }
 
-  /** Lets this make the SDK's clients for a provider in OpenAI's protocols, until the function returned is called. */
+  /** Makes the SDK's clients for a provider in OpenAI's protocols. Returns a function that removes it. */
   connect(provider: string, connect: OpenAiConnect): () => void {
     const entry = { name: provider, connect };
     this.#connectors = [...this.#connectors, entry];
@@ -81,38 +82,27 @@ export class ModelClient {
     };
   }
 
-  /** The keys that are known, as they are now: what is shown and sent must not hold them. */
+  /** The known keys, for redaction. */
   secrets(): readonly NamedSecret[] {
     return this.#host.keys?.secrets?.() ?? [];
   }
 
-  /** One answer, streamed. Never throws: whatever goes wrong is the stream's `error` event. */
+  /** Streams one answer. Never throws: every failure is the stream's `error` event. */
   stream(request: ModelRequest): AsyncIterable<StreamEvent> {
     return new Exchange(request, this.#host).events();
   }
 }
 
-async function timer(ms: number, signal: AbortSignal | undefined): Promise<void> {
-  await wait(ms, undefined, signal === undefined ? undefined : { signal });
-}
-
-/** Who answers for a provider by its name. */
-interface Served {
-  name: string;
-  provider: Provider;
-}
-
-/** Who answers, for one client: somebody who serves the provider, else who speaks its protocol, made when it is first asked for. */
+/** The providers of one client: those of extensions by name, the others by protocol, loaded at their first use. */
 class ProviderTable {
   readonly #loaders: Readonly<Partial<Record<ProviderApi, ProviderLoader>>>;
   readonly #loaded = new Map<ProviderApi, Promise<Provider>>();
-  #served: readonly Served[] = [];
+  #served: readonly { name: string; provider: Provider }[] = [];
 
   constructor(own: Partial<Record<ProviderApi, ProviderLoader>> = {}) {
     this.#loaders = { ...builtInProviders, ...own };
   }
 
-  /** Lets somebody answer for a provider until the function returned is called; the latest does. */
   serve(name: string, provider: Provider): () => void {
     const entry = { name, provider };
     this.#served = [...this.#served, entry];
@@ -121,18 +111,15 @@ class ProviderTable {
     };
   }
 
-  /**
-   * @throws BonsaiError `provider_gone`, `protocol_unknown`; what a loader throws is thrown, and the next request tries
-   *   again.
-   */
+  /** @throws BonsaiError `provider_gone`, `protocol_unknown`; what a loader throws. The next request loads again then */
   async provider({ api, provider: name }: Pick<CatalogueModel, "api" | "provider">): Promise<Provider> {
     const served = api === "extension" ? this.#served.findLast((each) => each.name === name) : undefined;
     if (served !== undefined) return served.provider;
     if (api === "extension") throw gone(name);
-    return this.#speaker(api);
+    return this.#ofProtocol(api);
   }
 
-  async #speaker(api: ProviderApi): Promise<Provider> {
+  async #ofProtocol(api: ProviderApi): Promise<Provider> {
     const loading = this.#loaded.get(api) ?? this.#load(api);
     this.#loaded.set(api, loading);
     try {
@@ -162,10 +149,10 @@ function gone(name: string): BonsaiError {
   });
 }
 
-/** Makes what speaks a protocol. */
+/** Makes the provider of a protocol. */
 export type ProviderLoader = () => Promise<Provider>;
 
-/** The protocols that Bonsai speaks by itself. The SDKs are large: each is loaded when it is first used. */
+/** The built-in protocols. The SDKs are large: each is loaded at its first use. */
 const builtInProviders: Readonly<Record<Exclude<ProviderApi, "extension">, ProviderLoader>> = {
   "anthropic-messages": async () => (await import("./anthropic/anthropic.ts")).anthropicProvider(),
   "openai-responses": async () => (await import("./openai/openai-responses.ts")).openaiResponsesProvider(),

@@ -1,5 +1,5 @@
 import { isTooDeep } from "@bonsai-agent/messages";
-import { TOO_LARGE } from "./failure/failure.ts";
+import { ANSWER_TOO_LARGE } from "./failure/failure.ts";
 import { shownAddress } from "./model.ts";
 import type { ProviderResponse } from "./model-request.ts";
 import { ProviderError } from "./provider.ts";
@@ -231,7 +231,7 @@ async function readableRefusal(response: Response): Promise<Response> {
 function tooMuch(what: string, bytes: number): ProviderError {
   return new ProviderError({
     kind: "excess",
-    code: TOO_LARGE,
+    code: ANSWER_TOO_LARGE,
     message: `The server sent ${what} of more than ${bytes / MB} MB.`,
   });
 }

@@ -201,9 +201,10 @@ test("a served provider's models are usable without a server, and the default on
   const catalogue = await open();
   const keys = fileKeys({ home, env: {} });
   catalogue.add({ provider: "own", api: "extension", baseUrl: "", models: [{ id: "m" }] });
-  const probe = async () => undefined;
-  expect((await usableModels({ catalogue, keys, probe })).map(({ model }) => model.id)).toEqual(["m"]);
-  expect((await defaultModel({ catalogue, keys, probe }))?.model.id).toBe("m");
+  expect((await usableModels({ catalogue, keys, fetch: refuse })).map(({ model }) => model.id)).toEqual([
+    "m",
+  ]);
+  expect((await defaultModel({ catalogue, keys, fetch: refuse }))?.model.id).toBe("m");
   expect(await catalogue.find("own/m", { fetch: refuse })).not.toHaveProperty("contextWindow");
 });
 

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { type LoopbackReply, type LoopbackRequest, loopbackServer } from "@bonsai-agent/testkit";
 import { afterEach, describe, expect, test } from "vitest";
 import { loadCatalogue } from "../src/catalogue/catalogue.ts";
-import type { ServedModel } from "../src/catalogue/server-window.ts";
 import { defaultModel, type UsableModel, usableModels, whyUnusable } from "../src/catalogue/usable-models.ts";
 import type { KeyFile } from "../src/keys/keys.ts";
 import type { CatalogueModel, ProviderConfig } from "../src/model.ts";
@@ -35,7 +34,7 @@ const { find, providers: builtIn } = await loadCatalogue({
   env: {},
 });
 
-/** The window that `find` comes to, when the provider is served by `replies`. */
+/** The window that `find` returns if the provider's server gives these replies. */
 async function windowOf(replies: Readonly<Record<string, unknown>>, id = "coder", provider = "vllm") {
   const { url, requests } = await server(replies);
   const base = builtIn.find((each) => each.provider === provider)!.baseUrl;
@@ -147,7 +146,6 @@ describe("the window of an unknown model is asked from its server", () => {
   });
 
   test("a known window is not asked for", async () => {
-    const refused: typeof fetch = () => Promise.reject(new Error("asked"));
     expect((await find("anthropic/claude-opus-5", { fetch: refused })).contextWindow).toBe(1_000_000);
   });
 });
@@ -157,13 +155,17 @@ const keysOf = (...providers: string[]): Pick<KeyFile, "key" | "source"> => ({
   source: ({ provider }) => (providers.includes(provider) ? "file" : undefined),
 });
 
-const silent = async () => undefined;
-
-/** Answers for the named providers. */
-const probeOf =
-  (served: Readonly<Record<string, ServedModel[]>>) =>
-  async ({ provider }: { provider: ProviderConfig }) =>
-    served[provider.provider];
+/** Lists models by host; undefined for a server that does not answer. */
+const listing =
+  (lists: Readonly<Record<string, readonly object[]>>): typeof fetch =>
+  async (url) => {
+    const { host, pathname } = new URL(String(url));
+    const data = lists[host];
+    if (data === undefined) throw new TypeError("fetch failed");
+    return pathname.endsWith("/models") ? Response.json({ data }) : new Response(null, { status: 404 });
+  };
+const silent = listing({});
+const refused: typeof fetch = () => Promise.reject(new Error("asked"));
 
 function modelOf(provider: ProviderConfig, id: string): CatalogueModel {
   return { ...provider, id, name: id, input: ["text"], reasoning: false };
@@ -192,13 +194,16 @@ const names = (usable: readonly UsableModel[]) => usable.map(({ model }) => `${m
 
 describe("what is usable now", () => {
   test("is nothing without keys and servers, but for scenario files that are listed", async () => {
-    const found = await usableModels({ catalogue: small, keys: keysOf(), probe: silent });
+    const found = await usableModels({ catalogue: small, keys: keysOf(), fetch: silent });
     expect(names(found)).toEqual(["played/p"]);
   });
 
   test("is all of a provider with a key, and what a server without one has at hand", async () => {
-    const probe = probeOf({ local: [{ id: "l1", contextWindow: 4_096 }, { id: "l2" }], lan: [{ id: "n1" }] });
-    const found = await usableModels({ catalogue: small, keys: keysOf("remote"), probe });
+    const fetch = listing({
+      "localhost:1": [{ id: "l1", max_model_len: 4_096 }, { id: "l2" }],
+      "box.example": [{ id: "n1" }],
+    });
+    const found = await usableModels({ catalogue: small, keys: keysOf("remote"), fetch });
     expect(names(found)).toEqual(["local/l1", "local/l2", "remote/r1", "remote/r2", "lan/n1", "played/p"]);
     expect(found.map(({ keyOrigin }) => keyOrigin)).toEqual([
       undefined,
@@ -213,21 +218,21 @@ describe("what is usable now", () => {
 
   test("a distant server that wants a key is not asked without one", async () => {
     const asked: string[] = [];
-    const probe = async ({ provider }: { provider: ProviderConfig }) => {
-      asked.push(provider.provider);
-      return undefined;
+    const fetch: typeof globalThis.fetch = async (url) => {
+      asked.push(new URL(String(url)).host);
+      throw new TypeError("fetch failed");
     };
-    await usableModels({ catalogue: small, keys: keysOf(), probe });
-    expect(asked).toEqual(["local", "lan"]);
+    await usableModels({ catalogue: small, keys: keysOf(), fetch });
+    expect(asked).toEqual(["localhost:1", "box.example"]);
   });
 
   test("a server on this machine that wants a key is taken at its list, without asking", async () => {
     const proxy = { ...remote, baseUrl: "http://127.0.0.1:1/v1" };
     const catalogue = { providers: [proxy], models: [modelOf(proxy, "r1")] };
-    const probe = () => Promise.reject(new Error("asked"));
-    expect(names(await usableModels({ catalogue, keys: keysOf("remote"), probe }))).toEqual(["remote/r1"]);
-    const served = probeOf({ remote: [{ id: "r2" }] });
-    expect(names(await usableModels({ catalogue, keys: keysOf(), probe: served }))).toEqual(["remote/r2"]);
+    const keys = keysOf("remote");
+    expect(names(await usableModels({ catalogue, keys, fetch: refused }))).toEqual(["remote/r1"]);
+    const fetch = listing({ "127.0.0.1:1": [{ id: "r2" }] });
+    expect(names(await usableModels({ catalogue, keys: keysOf(), fetch }))).toEqual(["remote/r2"]);
   });
 
   test("servers are asked at once, and what cannot talk is left out", async () => {
@@ -255,25 +260,24 @@ describe("the default model", () => {
   test("is that of the first provider with a key, and no server is asked", async () => {
     const { models } = await loadCatalogue({ home: "/nonexistent", env: {} });
     const catalogue = { ...all, models };
-    const probe = () => Promise.reject(new Error("asked"));
-    const chosen = await defaultModel({ catalogue, keys: keysOf("openai", "groq"), probe });
+    const chosen = await defaultModel({ catalogue, keys: keysOf("openai", "groq"), fetch: refused });
     expect(chosen).toMatchObject({ model: { provider: "openai", id: "gpt-6.1-sol" }, keyOrigin: "file" });
-    const other = await defaultModel({ catalogue, keys: keysOf("groq", "anthropic"), probe });
+    const other = await defaultModel({ catalogue, keys: keysOf("groq", "anthropic"), fetch: refused });
     expect(other!.model.id).toBe("claude-sonnet-5-5");
   });
 
   test("is a model with a key before one of a server, a server's first model before nothing", async () => {
-    const probe = probeOf({ local: [{ id: "l2" }, { id: "l1" }] });
-    const withKey = await defaultModel({ catalogue: small, keys: keysOf("remote"), probe });
+    const fetch = listing({ "localhost:1": [{ id: "l2" }, { id: "l1" }] });
+    const withKey = await defaultModel({ catalogue: small, keys: keysOf("remote"), fetch });
     expect(names([withKey!])).toEqual(["remote/r1"]);
-    expect(names([(await defaultModel({ catalogue: small, keys: keysOf(), probe }))!])).toEqual(["local/l2"]);
-    expect(await defaultModel({ catalogue: all, keys: keysOf(), probe: silent })).toBeUndefined();
+    expect(names([(await defaultModel({ catalogue: small, keys: keysOf(), fetch }))!])).toEqual(["local/l2"]);
+    expect(await defaultModel({ catalogue: all, keys: keysOf(), fetch: silent })).toBeUndefined();
   });
 });
 
 describe("why a model that is known cannot be asked", () => {
   test("without a key that it needs, it names the variable; with one, nothing is asked", async () => {
-    const fetch = () => Promise.reject(new Error("asked"));
+    const fetch = refused;
     const model = modelOf(remote, "r1");
     expect(await whyUnusable(model, { keys: keysOf(), fetch })).toBe(`${remote.apiKeyEnv} is not set`);
     expect(await whyUnusable(model, { keys: keysOf("remote"), fetch })).toBeUndefined();

@@ -172,13 +172,13 @@ test("a provider without a list of models is asked for its own; sizes are read i
     { id: "d", limits: { max_input_tokens: 1_000_000, max_output_tokens: 16_384 } },
     { id: "e-embed" },
   ];
-  const { servedModels } = await import("../src/catalogue/server-window.ts");
+  const { serverModels } = await import("../src/catalogue/server-models.ts");
   for (const body of [list, { data: list }, { models: list }]) {
     const server = await loopbackServer(() => ({ chunks: [JSON.stringify(body)] }));
     onTestFinished(() => server.close());
     const config = catalogue.providers.find(({ provider }) => provider === "deepinfra")!;
     const provider = { ...config, baseUrl: server.url };
-    const found = await servedModels({ provider, apiKey: "key-1", signal: new AbortController().signal });
+    const found = await serverModels({ provider, apiKey: "key-1", signal: new AbortController().signal });
     expect(found).toEqual([
       { id: "a", contextWindow: 32_768, maxOutputTokens: undefined },
       { id: "b", contextWindow: 65_536, maxOutputTokens: 8_192 },

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { defaultRetryPolicy, type ModelFailure, RetryBudget } from "../src/failure/failure.ts";
+import { defaultRetryPolicy, RetryBudget } from "../src/exchange/retry.ts";
+import type { ModelFailure } from "../src/failure/failure.ts";
 import type { CatalogueModel } from "../src/model.ts";
 import { ModelClient } from "../src/model-client.ts";
 import { finalEvent, type ModelNotice, type StreamEvent } from "../src/model-request.ts";
@@ -36,13 +37,13 @@ describe("the wait", () => {
     const long = { ...failure, retryAfterMs: 3_600_000 };
     const retries = budget();
     expect(retries.next(long)).toBeUndefined();
-    expect(retries.givenUp(long).message).toBe(
+    expect(retries.finalFailure(long).message).toBe(
       "Overloaded. The provider asked to wait 1 h; the limit is 1 min (retry.maxDelayMs).",
     );
   });
   test("never comes after what is refused for good", () => {
     expect(budget().next({ ...failure, retryable: false })).toBeUndefined();
-    expect(budget().givenUp({ ...failure, retryable: false }).message).toBe("Overloaded");
+    expect(budget().finalFailure({ ...failure, retryable: false }).message).toBe("Overloaded");
   });
 });
 

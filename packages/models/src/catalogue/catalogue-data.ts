@@ -1,5 +1,5 @@
 import type { ModelPrices } from "@bonsai-agent/messages";
-import type { CatalogueModel, ProviderApi, ProviderConfig } from "../model.ts";
+import type { CatalogueModel, ModelCompat, ProviderApi, ProviderConfig } from "../model.ts";
 import { withThinkingField } from "../thinking.ts";
 
 export interface CatalogueData {
@@ -8,7 +8,7 @@ export interface CatalogueData {
   models: readonly CatalogueModel[];
 }
 
-/** The catalogue that Bonsai comes with; its data are loaded when they are first asked for. */
+/** Loads the built-in catalogue. */
 export async function builtInCatalogue(): Promise<CatalogueData> {
   const [{ modelsAsOf, modelsData }, { moreModelsData }] = await Promise.all([
     import("./models-data.ts"),
@@ -46,31 +46,30 @@ function modelOf(line: string, provider: ProviderConfig): CatalogueModel {
   };
 }
 
-/** Undefined for `-`. */
 function known(word: string | undefined): number | undefined {
   return word === "-" ? undefined : Number(word);
 }
 
-/** Undefined where one is not known. */
 function pricesOf([input, output, cacheRead, cacheWrite]: (number | undefined)[]): ModelPrices | undefined {
   if (input === undefined || output === undefined) return undefined;
   return { input, output, cacheRead: cacheRead ?? input, cacheWrite: cacheWrite ?? input };
 }
 
-/** A model of a provider that is added; what is left out is its provider's, or that of a plain text model. */
+/** A model of an added provider. Missing fields are its provider's, or those of a plain text model. */
 export type AddedModel = Partial<Omit<CatalogueModel, "id" | "provider">> & { id: string };
 
-/** A provider that comes with a program and goes with it, or a change of one that is known. */
+/** A new provider, or a change of a known one. */
 export interface AddedProvider extends Partial<Omit<ProviderConfig, "provider">> {
   /** The name before the slash in `provider/id`. */
   provider: string;
-  /** They take the place of the provider's models; without them, those stay and are reached as is said here. */
+  /** Replace the provider's models. Default: its models stay, with the changes. */
   models?: readonly AddedModel[] | undefined;
 }
 
 /**
- * The catalogue with what was added, latest on top. Owner of the additions.
- * Invariant: after additions are taken away, in whatever order, all is as if only what is left had ever been added.
+ * A catalogue with additions. The latest one counts.
+ *
+ * Invariant: the order in which additions are removed does not matter.
  */
 export class AddedProviders {
   #base: CatalogueData;
@@ -86,14 +85,14 @@ export class AddedProviders {
     return this.#data;
   }
 
-  /** The function returned takes it away again; a second call does nothing. */
+  /** Returns a function that removes the addition. A second call does nothing. */
   add(addition: AddedProvider): () => void {
     const entry = { ...addition };
     this.#change([...this.#added, entry]);
     return () => this.#change(this.#added.filter((each) => each !== entry));
   }
 
-  /** Another catalogue below; what was added stays. */
+  /** Replaces the catalogue. Additions stay. */
   rebase(base: CatalogueData): void {
     this.#base = base;
     this.#change(this.#added);
@@ -107,10 +106,10 @@ export class AddedProviders {
 
 function withProvider(data: CatalogueData, { models: added, ...given }: AddedProvider): CatalogueData {
   const below = data.providers.find(({ provider }) => provider === given.provider);
-  const config: Partial<ProviderConfig> = laidOver(below ?? {}, given);
-  // A change of what is not there any more changes nothing.
+  const config: Partial<ProviderConfig> = mergedConfig(below ?? {}, given);
+  // The changed provider may be gone.
   if (!isWhole(config)) return data;
-  const own = added?.map((model) => addedModel(model, config)) ?? reached(data.models, given);
+  const own = added?.map((model) => addedModel(model, config)) ?? withProviderFields(data.models, given);
   return {
     ...data,
     providers:
@@ -121,38 +120,42 @@ function withProvider(data: CatalogueData, { models: added, ...given }: AddedPro
   };
 }
 
-/** What is said goes before what stands below; headers add up. */
-function laidOver<Below extends Partial<ProviderConfig>, Given extends Partial<ProviderConfig>>(
+/** Merges two configurations. Adds headers up. */
+function mergedConfig<Below extends Partial<ProviderConfig>, Given extends Partial<ProviderConfig>>(
   below: Below,
   given: Given,
 ): Below & Given {
   const set = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as Given;
   const headers = { ...below.headers, ...given.headers };
-  return { ...below, ...set, ...(Object.keys(headers).length === 0 ? {} : { headers }) };
+  return { ...below, ...set, ...(Object.keys(headers).length > 0 && { headers }) };
 }
 
 function isWhole(config: Partial<ProviderConfig>): config is ProviderConfig {
   return config.api !== undefined && config.baseUrl !== undefined;
 }
 
-/** A model is reached in the way that its provider is reached now; what is said of it alone stays. */
-function reached(models: readonly CatalogueModel[], given: Omit<AddedProvider, "models">): CatalogueModel[] {
+/** Applies a change of a provider to its models. */
+function withProviderFields(
+  models: readonly CatalogueModel[],
+  given: Omit<AddedProvider, "models">,
+): CatalogueModel[] {
   return models
     .filter(({ provider }) => provider === given.provider)
-    .map((model) => ({ ...laidOver(model, given), ...withCompat(given, model) }));
+    .map((model) => ({ ...mergedConfig(model, given), ...withCompat(given.compat, model.compat) }));
 }
 
 function addedModel(model: AddedModel, config: ProviderConfig): CatalogueModel {
   const plain = { name: model.id, input: ["text" as const], reasoning: false };
   return withThinkingField({
     ...plain,
-    ...laidOver(config, model),
+    ...mergedConfig(config, model),
     id: model.id,
-    ...withCompat(config, model),
+    ...withCompat(config.compat, model.compat),
   });
 }
 
-function withCompat(...parts: readonly Pick<AddedProvider, "compat">[]): Pick<ProviderConfig, "compat"> {
-  const compat = Object.assign({}, ...parts.map((part) => part.compat));
+/** Merges settings. The later ones count. */
+export function withCompat(...parts: readonly (ModelCompat | undefined)[]): { compat?: ModelCompat } {
+  const compat: ModelCompat = Object.assign({}, ...parts);
   return Object.keys(compat).length === 0 ? {} : { compat };
 }

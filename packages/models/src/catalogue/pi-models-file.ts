@@ -49,7 +49,7 @@ const providerSchema = z.looseObject({
     .optional(),
 });
 
-/** A `models.json` of pi. Fields that Bonsai has no use for are allowed. */
+/** A `models.json` of pi. Allows fields that Bonsai does not use. */
 export const piModelsSchema = z.looseObject({
   providers: z.record(z.string().regex(/^[^\s/]+$/, "a name without spaces and slashes"), providerSchema),
 });
@@ -68,7 +68,7 @@ const APIS: Readonly<Record<string, Protocol>> = {
   "anthropic-messages": "anthropic-messages",
 };
 
-/** Pi's forms to ask for thinking, as Bonsai's. */
+/** Pi's ways of thinking in Bonsai's words. */
 const THINKING: Readonly<Record<string, ModelCompat["thinking"]>> = {
   openai: "reasoning_effort",
   openrouter: "reasoning",
@@ -92,7 +92,6 @@ export function piKeys(file: string): ReadonlyMap<string, string> {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Where a file's providers come from, for errors and for values of the environment. */
 interface Source {
   file: string;
   env: Environment;
@@ -111,7 +110,7 @@ function ofProvider(provider: string, given: PiProvider, { file, env }: Source) 
   return {
     provider,
     place,
-    // Pi may have it built in; with an `api`, it is a new one.
+    // A provider without an `api` is one of pi's own.
     mayBeUnknown: given.api === undefined && baseUrl === undefined,
     ...reached,
     ...(baseUrl !== undefined && { baseUrl }),

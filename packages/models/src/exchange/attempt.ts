@@ -1,6 +1,7 @@
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { count, duration } from "@bonsai-agent/messages/numbers";
 import type { AnswerBuilder } from "../answer-builder.ts";
-import { TOO_LARGE } from "../failure/failure.ts";
+import { ANSWER_TOO_LARGE } from "../failure/failure.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
 
@@ -8,15 +9,15 @@ interface AttemptOptions {
   provider: Provider;
   call: Omit<ProviderCall, "signal" | "onAlive">;
   answer: AnswerBuilder;
-  /** Ends the attempt at once, whether the provider heeds it or not. */
+  /** Ends the attempt at once, even if the provider ignores it. */
   signal: AbortSignal | undefined;
-  /** 0 waits for ever, as below. */
+  /** Maximum time without a sign of life. 0 waits for ever. */
   silenceMs: number;
-  /** Without text, thinking or a call. */
+  /** Maximum time without text, thinking and calls. 0 waits for ever. */
   contentMs: number;
 }
 
-/** An answer of the largest output cap has a tenth of it: what goes on behind this has lost its senses. */
+/** Ten times an answer of the largest output cap. */
 const MAX_ANSWER_CHARS = 8_000_000;
 /** Calls, texts and thoughts. */
 const MAX_ANSWER_BLOCKS = 500;
@@ -24,19 +25,18 @@ const MAX_ANSWER_BLOCKS = 500;
 type Delta = Extract<StreamEvent, { type: "text" | "thinking" | "tool_call" }>;
 
 /**
- * One attempt: what the provider yields, as it comes. Throws what the provider throws, the signal's reason after an
- * abort, and a ProviderError where nothing came for too long, too much came, or the answer ended inside a call.
+ * Runs one attempt and yields the provider's events. Throws the provider's error, the signal's reason after an abort, and
+ * a ProviderError after a silence, for an answer that is too large, and for an answer that ended inside a call.
  */
 export async function* attempt(options: AttemptOptions): AsyncGenerator<Delta, void, void> {
   const { provider, call, answer, signal } = options;
-  const own = new AbortController();
-  const watch = new Watch(options, own);
+  signal?.throwIfAborted();
+  const watch = new Watch(options);
   let chars = 0;
   let isDone = false;
   let events: AsyncIterator<StreamEvent> | undefined;
   try {
-    signal?.throwIfAborted();
-    const watched: ProviderCall = { ...call, onAlive: () => watch.alive(), signal: own.signal };
+    const watched: ProviderCall = { ...call, onAlive: () => watch.alive(), signal: watch.signal };
     events = provider.stream(watched, answer)[Symbol.asyncIterator]();
     for (;;) {
       const next: unknown = await watch.next(events);
@@ -57,106 +57,99 @@ export async function* attempt(options: AttemptOptions): AsyncGenerator<Delta, v
     }
   } finally {
     watch.end();
-    own.abort(new Error("The attempt is over."));
     if (!isDone) leave(events);
   }
 }
 
-/** Not awaited: a provider that is stuck would hold the caller too. */
+/** Does not wait: the provider may hang. */
 function leave(events: AsyncIterator<StreamEvent> | undefined): void {
   Promise.resolve()
     .then(() => events?.return?.())
     .catch(() => {
-      // What a provider says while it is being left is of no use to anybody.
+      // The attempt has ended already.
     });
 }
 
-/** As `for await` has it; taken as a step, anything else would be one of many without end. */
+/** A provider that returns anything else would never end. */
 function isResult(next: unknown): next is IteratorResult<StreamEvent> {
   return typeof next === "object" && next !== null;
 }
 
-/** The beginning and the end of a stream are not the provider's to tell. */
+/** Ignores a provider's `start`, `done` and `error`. */
 function isDelta(event: unknown): event is Delta {
   const { type, delta } = (event ?? {}) as Partial<Delta>;
   return (type === "text" || type === "thinking" || type === "tool_call") && typeof delta === "string";
 }
 
-/** False for a piece without a character, which a server may send for ever. */
+/** False for an empty piece: a server may send such pieces for ever. */
 function hasContent(event: Delta): boolean {
   return event.delta !== "" || (event.type === "tool_call" && event.toolCall !== undefined);
 }
 
 function refuseTooMuch(chars: number, blocks: number): void {
   if (chars <= MAX_ANSWER_CHARS && blocks <= MAX_ANSWER_BLOCKS) return;
-  const what =
+  const limit =
     chars > MAX_ANSWER_CHARS
       ? `${count(MAX_ANSWER_CHARS)} characters`
       : `${MAX_ANSWER_BLOCKS} text blocks and tool calls`;
   throw new ProviderError({
     kind: "excess",
-    code: TOO_LARGE,
-    message: `The answer was too long: the server sent more than ${what}.`,
+    code: ANSWER_TOO_LARGE,
+    message: `The answer was too long: the server sent more than ${limit}.`,
   });
 }
 
-/** A longer timer would end at once. */
+/** A longer timer would fire at once. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * Waits for a provider, but not for ever. Owner of the timers and of the listener on the caller's signal. What whoever
- * reads the stream takes of time is not the provider's.
- */
+/** Limits the waits for a provider. The time that the reader of the stream takes does not count. */
 class Watch {
+  /** Aborts with the caller's signal, at a limit, and at the end of the attempt. */
+  readonly signal: AbortSignal;
   readonly #options: AttemptOptions;
-  readonly #own: AbortController;
+  readonly #own = new AbortController();
   #timer: NodeJS.Timeout | undefined;
   #contentTimer: NodeJS.Timeout | undefined;
   #contentLeftMs: number;
-  #giveUp: ((reason: unknown) => void) | undefined;
-  readonly #onAbort = () => this.#stop(this.#options.signal?.reason);
 
-  constructor(options: AttemptOptions, own: AbortController) {
+  constructor(options: AttemptOptions) {
     this.#options = options;
-    this.#own = own;
     this.#contentLeftMs = options.contentMs;
-    options.signal?.addEventListener("abort", this.#onAbort, { once: true });
+    const { signal } = options;
+    this.signal = signal === undefined ? this.#own.signal : AbortSignal.any([signal, this.#own.signal]);
   }
 
-  next(events: AsyncIterator<StreamEvent>): Promise<IteratorResult<StreamEvent>> {
-    return new Promise((resolve, reject) => {
-      this.#giveUp = reject;
-      if (this.#options.signal?.aborted) this.#onAbort();
-      this.#startTimers();
-      const startedMs = performance.now();
-      // Through a promise: a provider's `next` may throw at once.
-      Promise.resolve()
-        .then(() => events.next())
-        .then(resolve, reject)
-        .finally(() => {
-          this.#stopTimers();
-          this.#contentLeftMs -= performance.now() - startedMs;
-        });
-    });
+  async next(events: AsyncIterator<StreamEvent>): Promise<IteratorResult<StreamEvent>> {
+    this.signal.throwIfAborted();
+    this.#startTimers();
+    const startedMs = performance.now();
+    try {
+      // A provider's `next` may throw synchronously.
+      return await raceAbort(
+        Promise.resolve().then(() => events.next()),
+        this.signal,
+      );
+    } finally {
+      this.#stopTimers();
+      this.#contentLeftMs -= performance.now() - startedMs;
+    }
   }
 
-  /** Something of the answer came. */
+  /** The provider sent a part of the answer. */
   content(): void {
     this.#contentLeftMs = this.#options.contentMs;
   }
 
-  /** A sign of life that is no event; while nobody waits for one, nobody is silent. */
+  /** The provider gave a sign of life that is no event. */
   alive(): void {
     this.#timer?.refresh();
   }
 
   end(): void {
-    this.#stopTimers();
-    this.#options.signal?.removeEventListener("abort", this.#onAbort);
+    this.#own.abort(new Error("The attempt is over."));
   }
 
   #startTimers(): void {
-    this.#stopTimers();
     const { silenceMs, contentMs } = this.#options;
     if (silenceMs > 0) {
       const message = `The provider sent nothing for ${duration(silenceMs)}.`;
@@ -169,7 +162,7 @@ class Watch {
   }
 
   #timerFor(ms: number, message: string): NodeJS.Timeout {
-    const stop = () => this.#stop(new ProviderError({ kind: "silence", message }));
+    const stop = () => this.#own.abort(new ProviderError({ kind: "silence", message }));
     return setTimeout(stop, Math.min(MAX_TIMER_MS, Math.max(0, ms)));
   }
 
@@ -177,11 +170,5 @@ class Watch {
     clearTimeout(this.#timer);
     clearTimeout(this.#contentTimer);
     this.#timer = undefined;
-    this.#contentTimer = undefined;
-  }
-
-  #stop(reason: unknown): void {
-    this.#giveUp?.(reason);
-    this.#own.abort(reason);
   }
 }

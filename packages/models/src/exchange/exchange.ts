@@ -1,32 +1,29 @@
-import { type AssistantMessage, BonsaiError, promptTokens, type Usage } from "@bonsai-agent/messages";
+import { type AssistantMessage, promptTokens, type Usage } from "@bonsai-agent/messages";
+import type { sleep } from "@bonsai-agent/messages/host";
 import { AnswerBuilder } from "../answer-builder.ts";
 import { answerEnd } from "../answer-end.ts";
 import { requestFailure } from "../failure/classify.ts";
-import {
-  emptyAnswer,
-  type ModelFailure,
-  RetryBudget,
-  type RetryPolicy,
-  silentOverflow,
-  TOO_LARGE,
-} from "../failure/failure.ts";
-import { isReachable, type KeySource } from "../keys/keys.ts";
+import { ANSWER_TOO_LARGE, emptyAnswer, type ModelFailure, silentOverflow } from "../failure/failure.ts";
+import { type KeySource, requestKey } from "../keys/keys.ts";
 import type { CatalogueModel } from "../model.ts";
 import type { IgnoredUsage, ModelNotice, ModelRequest, StreamEvent } from "../model-request.ts";
 import type { OpenAiConnect, Provider, ProviderCall } from "../provider.ts";
 import type { RefusedImages } from "../repair/refused-images.ts";
 import type { Repair } from "../repair/repair.ts";
 import { attempt } from "./attempt.ts";
-import { type LearnedWindow, type LearnedWindows, Outgoing, type RefusedThinking } from "./outgoing.ts";
+import type { LearnedWindow, LearnedWindows } from "./learned-windows.ts";
+import type { RefusedThinking } from "./refused-thinking.ts";
+import { RetryBudget, type RetryPolicy } from "./retry.ts";
+import { SentRequest } from "./sent-request.ts";
 
 /** An estimate can be a third too high. */
 const ESTIMATE_FACTOR = 1.5;
 
-/** What the requests of one client share. */
+/** The shared parts of a client's requests. */
 export interface RequestHost {
-  /** Who answers for a model. @throws BonsaiError `provider_gone`, `protocol_unknown`, and what a loader throws. */
+  /** Returns the provider of a model. @throws BonsaiError `provider_gone`, `protocol_unknown`; what a loader throws */
   provider: (model: CatalogueModel) => Promise<Provider>;
-  /** Who makes the clients for a provider, where the protocol's own client is not to. */
+  /** Makes a provider's clients; undefined for the built-in ones. */
   connect: (provider: string) => OpenAiConnect | undefined;
   windows: LearnedWindows;
   refusedThinking: RefusedThinking;
@@ -36,24 +33,24 @@ export interface RequestHost {
   bodyless429IsOverflow: boolean;
   now: () => number;
   random: () => number;
-  sleep: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
-  /** Kinds of repairs, and models that count wrong: each is notified once, for it comes again with every request. */
+  sleep: typeof sleep;
+  /** Kinds of repairs, and models with impossible counts. Each is notified once: it recurs with every request. */
   notified: Set<string>;
 }
 
-/** One request, from its first attempt to its last. Owner of what is changed between attempts. */
+/** One request with all its attempts, and the changes between them. */
 export class Exchange {
   readonly #request: ModelRequest;
   readonly #host: RequestHost;
   readonly #retries: RetryBudget;
   #model: CatalogueModel;
-  #sent: Outgoing | undefined;
+  #sent: SentRequest | undefined;
   #hasRenewedKey = false;
 
   constructor(request: ModelRequest, host: RequestHost) {
     this.#request = request;
     this.#host = host;
-    this.#model = host.windows.sized(request.model);
+    this.#model = host.windows.withLearnedWindow(request.model);
     this.#retries = new RetryBudget(host.policy, host.random);
   }
 
@@ -65,8 +62,8 @@ export class Exchange {
       let failure: ModelFailure | undefined;
       try {
         yield* this.#attempt(answer);
-        this.#takeWindowAsAnswered(message.usage);
-        const cutOffTokens = await this.#learnRunning();
+        this.#noteAnsweredSize(message.usage);
+        const cutOffTokens = await this.#learnOllamaWindow();
         failure =
           silentOverflow({
             model: this.#model,
@@ -86,7 +83,7 @@ export class Exchange {
         yield { type: "done", message };
         return;
       }
-      const final = this.#isAborted ? "aborted" : await this.#remedy(failure, message.usage);
+      const final = this.#isAborted ? "aborted" : await this.#remedyFor(failure, message.usage);
       if (final === "again") continue;
       if (final === "aborted") {
         answer.stop("aborted");
@@ -94,14 +91,14 @@ export class Exchange {
         return;
       }
       answer.stop("error");
-      if (final.code === TOO_LARGE) answer.keepBeginning();
+      if (final.code === ANSWER_TOO_LARGE) answer.keepBeginning();
       message.errorMessage = final.message;
       yield { type: "error", message, failure: final };
       return;
     }
   }
 
-  /** Undefined for a scripted model: its scenario says what a request used. */
+  /** Undefined for a scripted model: its scenario contains the usage. */
   get #estimatedTokens(): number | undefined {
     return this.#model.api === "scripted" ? undefined : this.#sent?.inputTokens;
   }
@@ -113,9 +110,9 @@ export class Exchange {
   async *#attempt(answer: AnswerBuilder): AsyncGenerator<StreamEvent, void, void> {
     const { signal } = this.#request;
     signal?.throwIfAborted();
-    this.#sent ??= this.#prepared(await keyOf(this.#model, this.#host.keys, signal));
+    this.#sent ??= this.#prepared(await requestKey(this.#model, this.#host.keys, signal));
     const sent = this.#sent;
-    // What a scenario says that a request used is what its author wants to see.
+    // The usage in a scenario is never ignored.
     if (this.#model.api !== "scripted")
       answer.expect({ inputTokens: sent.inputTokens, maxOutputTokens: sent.cap.tokens });
     const provider = await this.#host.provider(this.#model);
@@ -123,13 +120,13 @@ export class Exchange {
     yield* attempt({ provider, call: this.#call(sent), answer, signal, silenceMs, contentMs });
   }
 
-  /** Whoever asks for a summary or a title has other ways then; an extension may want an answer that is empty. */
+  /** A summary and a title have a fallback, and an extension may want an empty answer. */
   #emptyAnswer(message: AssistantMessage): ModelFailure | undefined {
     return this.#request.purpose === "turn" ? emptyAnswer(this.#model, message) : undefined;
   }
 
-  #prepared(apiKey: string | undefined): Outgoing {
-    return new Outgoing({
+  #prepared(apiKey: string | undefined): SentRequest {
+    return new SentRequest({
       request: this.#request,
       model: this.#model,
       apiKey,
@@ -139,7 +136,7 @@ export class Exchange {
     });
   }
 
-  #call(sent: Outgoing): Omit<ProviderCall, "signal" | "onAlive"> {
+  #call(sent: SentRequest): Omit<ProviderCall, "signal" | "onAlive"> {
     const { messages, thinking, cap, apiKey } = sent;
     const { purpose, systemPrompt, tools, cacheKey, onPayload, onResponse } = this.#request;
     return {
@@ -178,11 +175,11 @@ export class Exchange {
     });
   }
 
-  /** Makes the next attempt one that may succeed; else the failure to end with. */
-  async #remedy(failure: ModelFailure, usage: Usage): Promise<ModelFailure | "again" | "aborted"> {
+  /** Changes the request so that another attempt may succeed. Returns the final failure if it cannot. */
+  async #remedyFor(failure: ModelFailure, usage: Usage): Promise<ModelFailure | "again" | "aborted"> {
     try {
-      this.#believe(this.#host.windows.learn(this.#model, failure, this.#sent?.acceptedTokens));
-      const remedy = await this.#change(failure);
+      this.#useLearnedWindow(this.#host.windows.learn(this.#model, failure, this.#sent?.acceptedTokens));
+      const remedy = await this.#applyRemedy(failure);
       const hasUsage = promptTokens(usage) + usage.output > 0 || usage.isUncounted === true;
       if (remedy === "again" && hasUsage) this.#request.onVoidedUsage?.(usage);
       return remedy;
@@ -191,13 +188,13 @@ export class Exchange {
     }
   }
 
-  async #change(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
+  async #applyRemedy(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
     if (failure.status === 401) return this.#renewKey(failure);
     switch (failure.kind) {
       case "outputCapTooLarge":
         return this.#lowerCap(failure);
       case "damagedHistory":
-        return this.#sent?.repairHarder() || this.#sent?.omitRefusedImages(failure) ? "again" : failure;
+        return this.#sent?.dropThinking() || this.#sent?.omitRefusedImages(failure) ? "again" : failure;
       case "bytesTooLarge":
         return this.#sent?.dropImages() || this.#sent?.omitRefusedImages(failure) ? "again" : failure;
       default:
@@ -223,7 +220,7 @@ export class Exchange {
     });
   }
 
-  /** A login may have ended before its time: once, another key is asked for. */
+  /** A login may end early: asks for another key once. */
   async #renewKey(failure: ModelFailure): Promise<ModelFailure | "again"> {
     const refused = this.#sent?.apiKey;
     const { keys } = this.#host;
@@ -235,26 +232,29 @@ export class Exchange {
     return "again";
   }
 
-  /** The request's size, where the server turns out to run with a window that cannot have held it. */
-  async #learnRunning(): Promise<number | undefined> {
+  /** Returns the request's size if the window of the Ollama is too small for it. */
+  async #learnOllamaWindow(): Promise<number | undefined> {
     const { signal } = this.#request;
     const { apiKey, inputTokens = 0 } = this.#sent ?? {};
     const learned = await this.#host.windows.askOllama(this.#model, apiKey, signal);
-    this.#believe(learned);
+    this.#useLearnedWindow(learned);
     const isCutOff = learned !== undefined && inputTokens > learned.toTokens * ESTIMATE_FACTOR;
     return isCutOff ? inputTokens : undefined;
   }
 
-  /** Before the answer is judged by the window: a refusal may have told a wrong one. */
-  #takeWindowAsAnswered(usage: Usage): void {
+  /** A learned window may be wrong. Call before the answer is compared with it. */
+  #noteAnsweredSize(usage: Usage): void {
     const estimatedTokens = this.#sent?.inputTokens ?? 0;
-    this.#host.windows.answered(this.#model, { reportedTokens: promptTokens(usage), estimatedTokens });
-    this.#model = this.#host.windows.sized(this.#request.model);
+    this.#host.windows.noteAnsweredSize(this.#model, {
+      reportedTokens: promptTokens(usage),
+      estimatedTokens,
+    });
+    this.#model = this.#host.windows.withLearnedWindow(this.#request.model);
   }
 
-  #believe(learned: LearnedWindow | undefined): void {
+  #useLearnedWindow(learned: LearnedWindow | undefined): void {
     if (learned === undefined) return;
-    this.#model = this.#host.windows.sized(this.#model);
+    this.#model = this.#host.windows.withLearnedWindow(this.#model);
     this.#notify({
       /** The server reported another context window than the known one. */
       type: "window_learned",
@@ -262,7 +262,7 @@ export class Exchange {
     });
   }
 
-  /** Where no room is left for an answer, it is the input that was too long. */
+  /** Without room for an answer, the input is too long. */
   #lowerCap(failure: ModelFailure): ModelFailure | "again" {
     const lowered = this.#sent?.cap.lower(failure);
     if (lowered === undefined) {
@@ -278,7 +278,7 @@ export class Exchange {
 
   async #retry(failure: ModelFailure): Promise<ModelFailure | "again" | "aborted"> {
     const retry = this.#retries.next(failure);
-    if (retry === undefined) return this.#retries.givenUp(failure);
+    if (retry === undefined) return this.#retries.finalFailure(failure);
     this.#notify({ /** A request failed and is sent again. */ type: "retry", ...retry, failure });
     await this.#host.sleep(retry.delayMs, this.#request.signal);
     return this.#isAborted ? "aborted" : "again";
@@ -337,36 +337,4 @@ export class Exchange {
 function withAuthHeader(model: CatalogueModel, apiKey: string | undefined): CatalogueModel {
   if (model.authHeader !== true || apiKey === undefined) return model;
   return { ...model, headers: { ...model.headers, Authorization: `Bearer ${apiKey}` } };
-}
-
-/**
- * @throws BonsaiError `key_missing` where a provider wants a key and none is found, `provider_not_set_up` where it lacks
- *   something else; what the key source throws.
- */
-async function keyOf(
-  model: CatalogueModel,
-  keys: KeySource | undefined,
-  signal: AbortSignal | undefined,
-): Promise<string | undefined> {
-  if (model.missing !== undefined)
-    throw new BonsaiError({
-      /** A provider lacks a setting other than its key. The message names it. */
-      code: "provider_not_set_up",
-      message: model.missing,
-      hint: "Then restart bonsai or run /reload.",
-    });
-  const key = keys?.freshKey === undefined ? keys?.key(model) : await keys.freshKey(model, { signal });
-  if (key !== undefined || isReachable(model, undefined)) return key;
-  const { apiKeyEnv, provider, login } = model;
-  if (apiKeyEnv === undefined)
-    throw new BonsaiError({
-      code: "key_missing",
-      message: `You are not logged in to ${provider}${login === undefined ? "" : ` (${login})`}.`,
-      hint: `Run /login ${provider}, or \`bonsai login ${provider}\` in a shell.`,
-    });
-  throw new BonsaiError({
-    code: "key_missing",
-    message: `No API key for ${provider}: ${apiKeyEnv} is not set, and no key is stored.`,
-    hint: `Store a key with /login or \`bonsai login ${provider}\`, or set ${apiKeyEnv} in the environment.`,
-  });
 }

@@ -41,6 +41,38 @@ export function isReachable(provider: ProviderConfig, keys: KeySource | undefine
   return isLoopback(provider) && provider.needsKey !== true;
 }
 
+/**
+ * Returns the key for a request; undefined if none is needed.
+ * @throws BonsaiError `key_missing`, `provider_not_set_up` if the provider lacks another setting; what the key source throws
+ */
+export async function requestKey(
+  provider: ProviderConfig,
+  keys: KeySource | undefined,
+  signal: AbortSignal | undefined,
+): Promise<string | undefined> {
+  const { missing, apiKeyEnv, provider: name, login } = provider;
+  if (missing !== undefined)
+    throw new BonsaiError({
+      /** A provider lacks a setting other than its key. The message names it. */
+      code: "provider_not_set_up",
+      message: missing,
+      hint: "Then restart bonsai or run /reload.",
+    });
+  const key = keys?.freshKey === undefined ? keys?.key(provider) : await keys.freshKey(provider, { signal });
+  if (key !== undefined || isReachable(provider, undefined)) return key;
+  if (apiKeyEnv === undefined)
+    throw new BonsaiError({
+      code: "key_missing",
+      message: `You are not logged in to ${name}${login === undefined ? "" : ` (${login})`}.`,
+      hint: `Run /login ${name}, or \`bonsai login ${name}\` in a shell.`,
+    });
+  throw new BonsaiError({
+    code: "key_missing",
+    message: `No API key for ${name}: ${apiKeyEnv} is not set, and no key is stored.`,
+    hint: `Store a key with /login or \`bonsai login ${name}\`, or set ${apiKeyEnv} in the environment.`,
+  });
+}
+
 /** A problem with the file of keys. */
 export interface KeyNotice {
   /** Stable. */

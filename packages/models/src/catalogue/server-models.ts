@@ -1,22 +1,30 @@
 import { isLoopback, type ProviderConfig } from "../model.ts";
 
-/** Sizes of a model in tokens, as far as its server tells. */
-export interface ServerSizes {
+/** Sizes of a model in tokens, as reported by its server. */
+interface ServerSizes {
   /** Input and output together. */
   contextWindow?: number | undefined;
   /** The longest answer. */
   maxOutputTokens?: number | undefined;
 }
 
-/** A model as the server's list has it. */
-export interface ServedModel extends ServerSizes {
-  /** As requests name it. */
+/** A model in a server's list. */
+export interface ServerModel extends ServerSizes {
   id: string;
 }
 
-/** What a server has at hand, `GET {baseUrl}/models`; undefined when it does not answer. */
-export async function servedModels(question: ServerQuestion): Promise<ServedModel[] | undefined> {
-  const list = await ask(question, modelsUrl(question.provider));
+/** A server on this machine answers within milliseconds. */
+const OWN_TIMEOUT_MS = 400;
+/** Enough for a server abroad, and short for a waiting user. */
+export const FAR_TIMEOUT_MS = 1_500;
+
+export function serverTimeout(provider: ProviderConfig): AbortSignal {
+  return AbortSignal.timeout(isLoopback(provider) ? OWN_TIMEOUT_MS : FAR_TIMEOUT_MS);
+}
+
+/** The models of `GET {baseUrl}/models`; undefined without an answer. */
+export async function serverModels(query: ServerQuery): Promise<ServerModel[] | undefined> {
+  const list = await ask(query, modelsUrl(query.provider));
   const entries = Array.isArray(list) ? list : (member(list, "data") ?? member(list, "models"));
   if (!Array.isArray(entries)) return undefined;
   return entries.flatMap((entry) => {
@@ -25,44 +33,38 @@ export async function servedModels(question: ServerQuestion): Promise<ServedMode
   });
 }
 
-/** Servers list models of every kind; these cannot hold a conversation. */
+/** Kinds of listed models that cannot hold a conversation. */
 const notForTalk = /embed|rerank|whisper|\btts\b|moderation/i;
 
-/**
- * A model's sizes as its server tells them. What runs now (llama.cpp, LM Studio, Ollama) goes before what the model
- * was made for: such a server may have been started with a far smaller window.
- */
-export async function serverSizes(question: ServerQuestion, modelId: string): Promise<ServerSizes> {
-  const [listed, running] = await Promise.all([
-    listedModel(question, modelId),
-    runningWindow(question, modelId),
-  ]);
-  return { ...listed, ...(running === undefined ? {} : { contextWindow: running }) };
+/** The sizes of a model at its server. llama.cpp, LM Studio and Ollama may run a model with a far smaller window. */
+export async function serverSizes(query: ServerQuery, modelId: string): Promise<ServerSizes> {
+  const [listed, running] = await Promise.all([listedModel(query, modelId), runningWindow(query, modelId)]);
+  return { ...listed, ...(running !== undefined && { contextWindow: running }) };
 }
 
-/** On this machine, or without a key: only such servers are asked in their own dialects. */
-function isOwnServer(provider: ProviderConfig): boolean {
+/** True for a server on this machine or without a key: a server of the user's own. */
+export function isOwnServer(provider: ProviderConfig): boolean {
   return isLoopback(provider) || (provider.apiKeyEnv === undefined && provider.login === undefined);
 }
 
-async function listedModel(question: ServerQuestion, modelId: string): Promise<ServerSizes> {
-  if (question.provider.api === "anthropic-messages")
-    return listedSizes(await ask(question, `${modelsUrl(question.provider)}/${encodeURIComponent(modelId)}`));
-  const models = await servedModels(question);
+async function listedModel(query: ServerQuery, modelId: string): Promise<ServerSizes> {
+  if (query.provider.api === "anthropic-messages")
+    return listedSizes(await ask(query, `${modelsUrl(query.provider)}/${encodeURIComponent(modelId)}`));
+  const models = await serverModels(query);
   const { contextWindow, maxOutputTokens } = models?.find(({ id }) => id === modelId) ?? {};
   return { contextWindow, maxOutputTokens };
 }
 
-/** The window that a server of one's own runs a model with; undefined where it does not tell. */
-export async function runningWindow(question: ServerQuestion, modelId: string): Promise<number | undefined> {
-  if (!isOwnServer(question.provider)) return undefined;
-  const root = serverRoot(question.provider);
+/** The window that a server of the user's own runs a model with; undefined if it does not report one. */
+export async function runningWindow(query: ServerQuery, modelId: string): Promise<number | undefined> {
+  if (!isOwnServer(query.provider)) return undefined;
+  const root = serverRoot(query.provider);
   const [props, studio, loaded, shown] = await Promise.all([
-    // A router would load the model for the question otherwise.
-    ask(question, `${root}/props?model=${encodeURIComponent(modelId)}&autoload=false`),
-    ask(question, `${root}/api/v0/models/${modelId.split("/").map(encodeURIComponent).join("/")}`),
-    loadedWindow(question, modelId),
-    shownWindow(question, modelId),
+    // Without `autoload`, a router would load the model.
+    ask(query, `${root}/props?model=${encodeURIComponent(modelId)}&autoload=false`),
+    ask(query, `${root}/api/v0/models/${modelId.split("/").map(encodeURIComponent).join("/")}`),
+    loadedWindow(query, modelId),
+    shownWindow(query, modelId),
   ]);
   return (
     size(member(props, "default_generation_settings", "n_ctx")) ??
@@ -103,7 +105,7 @@ function listedSizes(entry: unknown): ServerSizes {
   };
 }
 
-/** A router lists a model once, with the windows of all who serve it: the smallest holds wherever a request lands. */
+/** A router lists the windows of all providers of a model. The smallest fits them all. */
 function routedWindow(entry: unknown): number | undefined {
   const served = member(entry, "providers");
   if (!Array.isArray(served)) return undefined;
@@ -115,19 +117,19 @@ function firstSize(entry: unknown, keys: readonly (readonly string[])[]): number
   return keys.map((path) => size(member(entry, ...path))).find((found) => found !== undefined);
 }
 
-/** Anthropic's address is given without the version. */
+/** Anthropic's base URL has no version. */
 export function modelsUrl({ api, baseUrl }: ProviderConfig): string {
   return api === "anthropic-messages" ? `${baseUrl}/v1/models` : `${baseUrl}/models`;
 }
 
-/** Where a server's own dialect is spoken, beside the OpenAI-compatible one under `/v1`. */
+/** The root of a server's own API, beside the OpenAI-compatible one under `/v1`. */
 function serverRoot({ baseUrl }: ProviderConfig): string {
   return baseUrl.replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, "");
 }
 
-/** What the model runs with that is in memory; nothing for one that is not. */
-export async function loadedWindow(question: ServerQuestion, modelId: string): Promise<number | undefined> {
-  const models = member(await ask(question, `${serverRoot(question.provider)}/api/ps`), "models");
+/** The window of a model in an Ollama's memory. */
+export async function loadedWindow(query: ServerQuery, modelId: string): Promise<number | undefined> {
+  const models = member(await ask(query, `${serverRoot(query.provider)}/api/ps`), "models");
   if (!Array.isArray(models)) return undefined;
   const names: readonly unknown[] = [modelId, `${modelId}:latest`];
   const entry = models.find(
@@ -136,44 +138,37 @@ export async function loadedWindow(question: ServerQuestion, modelId: string): P
   return size(member(entry, "context_length"));
 }
 
-/** What the model will run with as far as it is configured, else what it was made for; Ollama may use less. */
-async function shownWindow(question: ServerQuestion, modelId: string): Promise<number | undefined> {
-  const shown = await ask(question, `${serverRoot(question.provider)}/api/show`, { model: modelId });
+/** The configured window of an Ollama's model, else the trained one. Ollama may use less. */
+async function shownWindow(query: ServerQuery, modelId: string): Promise<number | undefined> {
+  const shown = await ask(query, `${serverRoot(query.provider)}/api/show`, { model: modelId });
   return configuredWindow(shown) ?? trainedWindow(shown);
 }
 
-/** `num_ctx` of the Modelfile, in a list of parameters as text. */
+/** `num_ctx` of the Modelfile. */
 function configuredWindow(shown: unknown): number | undefined {
   const parameters = member(shown, "parameters");
   const match = typeof parameters === "string" ? /^num_ctx\s+(\d+)/m.exec(parameters) : null;
   return size(Number(match?.[1]));
 }
 
-/** What the model was made for, under a key like `qwen3.context_length`. */
+/** A key such as `qwen3.context_length`. */
 function trainedWindow(shown: unknown): number | undefined {
   const info = member(shown, "model_info");
   if (typeof info !== "object" || info === null) return undefined;
   return size(Object.entries(info).find(([key]) => key.endsWith(".context_length"))?.[1]);
 }
 
-/** A question to a provider's server about its models. */
-export interface ServerQuestion {
-  /** Whose server is asked. */
+interface ServerQuery {
   provider: ProviderConfig;
-  /** Absent where there is none. */
   apiKey?: string | undefined;
-  /** Ends the question; no answer then. */
   signal: AbortSignal;
   /** Default: the global one. */
   fetch?: typeof fetch | undefined;
 }
 
-/**
- * What the server says to it, as JSON; undefined for no answer, a refusal, or something else than JSON. With a body it is
- * sent by POST.
- */
+/** Returns the JSON of the answer; undefined without one. Sends a body by POST. */
 async function ask(
-  { provider, apiKey, signal, fetch = globalThis.fetch }: ServerQuestion,
+  { provider, apiKey, signal, fetch = globalThis.fetch }: ServerQuery,
   url: string,
   body?: unknown,
 ): Promise<unknown> {
@@ -181,29 +176,27 @@ async function ask(
   const headers = body === undefined ? own : { "content-type": "application/json", ...own };
   const post = body === undefined ? {} : { method: "POST", body: JSON.stringify(body) };
   try {
-    // A redirection could carry the key to somebody else.
+    // A redirection could send the key to another server.
     const response = await fetch(url, { ...post, headers, signal, redirect: "error" });
     if (response.ok) return JSON.parse(await boundedText(response));
     await response.body?.cancel();
     return undefined;
   } catch {
-    // Who does not answer in time, or not in JSON, tells nothing: that is an answer here.
     return undefined;
   }
 }
 
 function keyHeaders({ api }: ProviderConfig, apiKey: string | undefined): Record<string, string> {
   if (api === "anthropic-messages")
-    return { "anthropic-version": "2023-06-01", ...(apiKey === undefined ? {} : { "x-api-key": apiKey }) };
+    return { "anthropic-version": "2023-06-01", ...(apiKey !== undefined && { "x-api-key": apiKey }) };
   return apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` };
 }
 
-/** A number of tokens that can be one. */
 function size(value: unknown): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value > 0 ? value : undefined;
 }
 
-/** True where something answers, whatever it says. */
+/** True if a server answers, with any status. */
 export async function isAnswered(
   url: string,
   { fetch, signal }: { fetch: typeof globalThis.fetch; signal: AbortSignal },
@@ -213,7 +206,6 @@ export async function isAnswered(
     await response.body?.cancel();
     return true;
   } catch {
-    // Refused, unknown or too slow: nobody is there who could be asked for an answer.
     return false;
   }
 }
@@ -221,7 +213,7 @@ export async function isAnswered(
 /** Lists of models have a megabyte or two. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** @throws where there is more than a server's answer can be: it may have no end, and arrives faster than a timeout. */
+/** @throws RangeError for an answer without an end */
 async function boundedText({ body }: Response): Promise<string> {
   const parts: Uint8Array[] = [];
   let bytes = 0;
@@ -233,7 +225,6 @@ async function boundedText({ body }: Response): Promise<string> {
   return Buffer.concat(parts).toString("utf8");
 }
 
-/** A member of a value from outside; undefined where there is none. */
 function member(value: unknown, ...path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (at, key) => (typeof at === "object" && at !== null ? (at as Record<string, unknown>)[key] : undefined),

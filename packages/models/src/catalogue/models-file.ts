@@ -13,7 +13,7 @@ import {
   thinkingStyles,
 } from "../model.ts";
 import { withThinkingField } from "../thinking.ts";
-import type { CatalogueData } from "./catalogue-data.ts";
+import { type CatalogueData, withCompat } from "./catalogue-data.ts";
 import { piModelsSchema, piProviders } from "./pi-models-file.ts";
 
 const pricePerMillion = z.number().nonnegative();
@@ -64,7 +64,6 @@ const providerSchema = z.strictObject({
   models: z.array(modelSchema).optional(),
 });
 
-/** What `models.json` may hold. */
 const catalogueSchema = z.strictObject({
   $schema: z.string().optional(),
   asOf: z.string().optional(),
@@ -72,32 +71,32 @@ const catalogueSchema = z.strictObject({
   providers: z.array(providerSchema),
 });
 
-/** A provider of `models.json`, with its models. */
+/** A provider of `models.json`. */
 type ProviderOverride = Omit<z.infer<typeof providerSchema>, "models"> &
   Pick<Partial<ProviderConfig>, "authHeader" | "missing"> & {
-    /** Its place in the file, for errors. */
+    /** The place in the file, for errors. */
     place?: string;
-    /** True: a provider that Bonsai does not know is left out. */
+    /** Ignores the provider if Bonsai does not know it. */
     mayBeUnknown?: boolean;
     models?: readonly ModelOverride[] | undefined;
   };
 
-/** A model of `models.json`; missing fields keep their built-in values. */
+/** A model of `models.json`. Missing fields keep their built-in values. */
 type ModelOverride = z.infer<typeof modelSchema> & {
   /** Differences from its provider. */
   reached?: Partial<ProviderConfig>;
-  /** True: it changes a known model and adds none. */
+  /** Changes a known model only. */
   isKnownOnly?: boolean;
 };
 
 interface Overrides {
-  /** Where they stand; scenario files are looked for beside it. */
+  /** Paths of scenario files are relative to its folder. */
   file: string;
   providers: readonly ProviderOverride[];
 }
 
 /**
- * What `<home>/models.json` says; nothing when there is no such file.
+ * Reads `<home>/models.json`. A missing file is empty.
  * @throws BonsaiError `models_unreadable`, `models_invalid`
  */
 export function catalogueOverrides(
@@ -156,8 +155,8 @@ function invalid(problem: Parameters<typeof jsonProblem>[0]): BonsaiError {
 }
 
 /**
- * The built-in catalogue with the user's laid on it: what is named there is added or changed, the rest stays.
- * @throws BonsaiError `models_invalid` for a new provider without an address, or an address that is none.
+ * Adds and changes the providers and models of `models.json`.
+ * @throws BonsaiError `models_invalid` for a new provider without an address, or an invalid address
  */
 export function mergedCatalogue(
   base: CatalogueData,
@@ -184,36 +183,31 @@ export function mergedCatalogue(
   return {
     asOf: base.asOf,
     providers: [...providers.values()],
-    models: served(models.values(), providers, base.models).map((model) => ({
+    models: withProviderFields(models.values(), providers, base.models).map((model) => ({
       ...model,
       ...reached.get(keyOf(model)),
     })),
   };
 }
 
-/** A model is reached in the way that its provider is reached now. What is known of a built-in one, it is told as before. */
-function served(
+/** Applies the changes of providers to their models. Built-in models keep their way of thinking. */
+function withProviderFields(
   models: Iterable<CatalogueModel>,
   providers: ReadonlyMap<string, ProviderConfig>,
   builtIn: readonly CatalogueModel[],
 ): CatalogueModel[] {
   const thinkers = new Set(builtIn.filter(({ reasoning }) => reasoning).map(keyOf));
-  const told = (model: CatalogueModel) => (thinkers.has(keyOf(model)) ? model : withThinkingField(model));
+  const withThinking = (model: CatalogueModel) =>
+    thinkers.has(keyOf(model)) ? model : withThinkingField(model);
   const byProvider = Map.groupBy(models, ({ provider }) => provider);
   return [...providers.values()].flatMap((provider) =>
     (byProvider.get(provider.provider) ?? []).map((model) =>
-      told({ ...model, ...provider, ...withCompat(provider.compat, model.compat) }),
+      withThinking({ ...model, ...provider, ...withCompat(provider.compat, model.compat) }),
     ),
   );
 }
 
-/** A model's own word goes before its provider's; nothing where nobody said any. */
-function withCompat(...parts: readonly (ModelCompat | undefined)[]): { compat?: ModelCompat } {
-  const compat: ModelCompat = Object.assign({}, ...parts);
-  return Object.keys(compat).length === 0 ? {} : { compat };
-}
-
-/** A way to think that another protocol has would be ignored in silence. */
+/** Refuses a way of thinking of another protocol, which would be ignored. */
 function refuseForeignStyle(compat: ModelCompat | undefined, api: ProviderApi, place: string): void {
   const allowed: readonly string[] =
     api in thinkingStyles ? thinkingStyles[api as keyof typeof thinkingStyles] : [];
@@ -255,7 +249,7 @@ function mergedProvider(
 
 function isWebAddress(text: string): boolean {
   const { protocol = "", username = "", password = "" } = URL.parse(text) ?? {};
-  // No fetch takes an address with a user, and each would show it in its error.
+  // fetch refuses an address with a user, and shows it in its error.
   return /^https?:$/.test(protocol) && username === "" && password === "";
 }
 
@@ -272,7 +266,7 @@ function mergedModel(
     ...given,
     ...reached,
     ...withCompat(below?.compat, given.compat),
-    // Who names no price for cached tokens pays the full one.
+    // Without a price for cached tokens, they cost the full one.
     ...(prices && { usdPerMillionTokens: { cacheRead: prices.input, cacheWrite: prices.input, ...prices } }),
   };
 }

@@ -1,0 +1,229 @@
+import {
+  type AssistantMessage,
+  byScriptEstimator,
+  type ImageContent,
+  jsonText,
+  type Message,
+  promptTokens,
+} from "@bonsai-agent/messages";
+import type { ModelFailure } from "../failure/failure.ts";
+import { type CatalogueModel, type ThinkingLevel, usualOutputCap } from "../model.ts";
+import type { ModelRequest } from "../model-request.ts";
+import {
+  mayBlameImages,
+  namedImages,
+  newImages,
+  type RefusedImages,
+  refusedImageLine,
+  suspectImages,
+} from "../repair/refused-images.ts";
+import {
+  hasImages,
+  imagesOf,
+  type Repair,
+  repairOf,
+  withoutImages,
+  withoutOlderImages,
+} from "../repair/repair.ts";
+import { repairMessages } from "../repair/repair-calls.ts";
+import type { WithoutThinking } from "./refused-thinking.ts";
+
+interface SentRequestOptions {
+  request: ModelRequest;
+  /** With its learned window. */
+  model: CatalogueModel;
+  apiKey: string | undefined;
+  /** The thinking of this context that the provider has refused. */
+  without: WithoutThinking | undefined;
+  refusedImages: RefusedImages;
+  onRepairs: (repairs: readonly Repair[]) => void;
+}
+
+/** The data that the attempts of one request send, and its repairs between them. */
+export class SentRequest {
+  apiKey: string | undefined;
+  /** The estimate of messages, system prompt and tools. */
+  readonly inputTokens: number;
+  readonly cap: OutputCap;
+  messages: readonly Message[];
+  /** The body of the latest attempt. */
+  payload: unknown;
+  thinking: ThinkingLevel;
+  /** True after `dropThinking`. */
+  hasDroppedThinking = false;
+  /** The images that were left out after a refusal. */
+  omittedImages: OmittedImages | undefined;
+  readonly #model: CatalogueModel;
+  readonly #onRepairs: SentRequestOptions["onRepairs"];
+
+  constructor({ request, model, apiKey, without, refusedImages, onRepairs }: SentRequestOptions) {
+    const { prefixChangedAtMs, maxOutputTokens: wantedTokens, thinking = "off" } = request;
+    this.apiKey = apiKey;
+    this.#model = model;
+    this.#onRepairs = onRepairs;
+    this.thinking = without?.isOff ? "off" : thinking;
+    const dropThinkingUpToMs = without?.upToMs;
+    const { messages, repairs } = repairMessages({
+      messages: refusedImages.without(request.messages, model),
+      model,
+      prefixChangedAtMs,
+      dropThinkingUpToMs,
+    });
+    onRepairs(repairs);
+    this.messages = messages;
+    this.inputTokens = requestTokens({ ...request, messages });
+    this.cap = new OutputCap(model, this.inputTokens, wantedTokens);
+  }
+
+  /** The minimum size of earlier requests with this history that the server accepted: by usage, else by estimate. */
+  get acceptedTokens(): number {
+    let acceptedTokens = 0;
+    let beforeTokens = 0;
+    for (const message of this.messages) {
+      if (isAnswerOf(message, this.#model))
+        acceptedTokens = Math.max(
+          acceptedTokens,
+          promptTokens(message.usage),
+          beforeTokens / MAX_ESTIMATE_ERROR,
+        );
+      beforeTokens += messageTokens(message);
+    }
+    return acceptedTokens;
+  }
+
+  get hasImages(): boolean {
+    return hasImages(this.messages);
+  }
+
+  /**
+   * Leaves out all thinking and switches it off: some servers demand the thinking of earlier calls while it is on. Returns
+   * false if that changes nothing.
+   */
+  dropThinking(): boolean {
+    const { messages, repairs } = repairMessages({
+      messages: this.messages,
+      model: this.#model,
+      dropThinkingUpToMs: Number.POSITIVE_INFINITY,
+    });
+    if (messages === this.messages && this.thinking === "off") return false;
+    this.hasDroppedThinking = true;
+    this.thinking = "off";
+    this.messages = messages;
+    this.#onRepairs(repairs);
+    return true;
+  }
+
+  /** Leaves out the images of older messages. Returns false if there are none. */
+  dropImages(): boolean {
+    const before = this.messages;
+    this.messages = withoutOlderImages(before);
+    const count = this.messages.filter((message, index) => message !== before[index]).length;
+    if (count > 0) this.#onRepairs([repairOf("too_many_bytes", count)]);
+    return count > 0;
+  }
+
+  /**
+   * Leaves out the images that may be the reason for the refusal: first the suspects, after another refusal the rest.
+   * Returns false if no image can be the reason.
+   */
+  omitRefusedImages(failure: ModelFailure): boolean {
+    const all = this.messages.flatMap(imagesOf);
+    const fresh = newImages(this.messages, (message) => isAnswerOf(message, this.#model));
+    if (all.length === 0 || !mayBlameImages(failure, fresh.length > 0)) return false;
+    const earlier = this.omittedImages;
+    const refused = { images: all, fresh, payload: this.payload ?? {}, refusal: failure.message };
+    const named = (earlier?.images.length ?? 0) < MAX_NAMED_IMAGES ? namedImages(refused) : [];
+    const suspects = earlier === undefined ? suspectImages(refused) : named.length > 0 ? named : all;
+    const omitted = new Set(suspects);
+    const line = refusedImageLine(failure.message);
+    this.messages = withoutImages(this.messages, (image) => (omitted.has(image) ? line : undefined));
+    this.omittedImages = { images: [...(earlier?.images ?? []), ...suspects], reason: failure.message, line };
+    return true;
+  }
+}
+
+/** After this many omitted images, the next refusal omits all others at once. */
+const MAX_NAMED_IMAGES = 4;
+
+/** Images that were left out of a request. */
+interface OmittedImages {
+  images: readonly ImageContent[];
+  /** In the provider's words. */
+  reason: string;
+  /** Replaces each image. */
+  line: string;
+}
+
+/** An estimate can be this many times too high. */
+const MAX_ESTIMATE_ERROR = 2.5;
+
+function isAnswerOf(message: Message, { provider, id }: CatalogueModel): message is AssistantMessage {
+  if (message?.role !== "assistant" || message.provider !== provider || message.model !== id) return false;
+  return message.stopReason !== "error" && message.stopReason !== "aborted";
+}
+
+/** With fewer tokens for the answer, the input must shrink. */
+const MIN_OUTPUT_TOKENS = 1_024;
+/** After this many refusals of the cap in one request, the input is too long. */
+const MAX_LOWERINGS = 2;
+
+interface LoweredCap {
+  fromTokens: number;
+  toTokens: number;
+}
+
+/** The output cap: the minimum of the requested cap, the model's and the rest of the window. */
+class OutputCap {
+  #tokens: number;
+  #lowerings = 0;
+
+  /** @param inputTokens the estimate of the request */
+  constructor(model: CatalogueModel, inputTokens: number, wantedTokens = usualOutputCap(model)) {
+    const { contextWindow = 0, maxOutputTokens = 0 } = model;
+    const left = contextWindow > 0 ? contextWindow - inputTokens : Number.POSITIVE_INFINITY;
+    const own = maxOutputTokens > 0 ? maxOutputTokens : Number.POSITIVE_INFINITY;
+    this.#tokens = Math.max(1, Math.min(wantedTokens, own, Math.max(MIN_OUTPUT_TOKENS, left)));
+  }
+
+  get tokens(): number {
+    return this.#tokens;
+  }
+
+  /** Lowers the cap after a refusal, by its numbers or to half. Returns undefined if too little is left. */
+  lower(failure: ModelFailure): LoweredCap | undefined {
+    const fromTokens = this.#tokens;
+    const toTokens = this.#lowered(failure);
+    // A limit of the model is independent of the window.
+    const minTokens = failure.outputLimitTokens === undefined ? MIN_OUTPUT_TOKENS : 1;
+    if (this.#lowerings >= MAX_LOWERINGS || toTokens < minTokens) return undefined;
+    this.#lowerings += 1;
+    this.#tokens = toTokens;
+    return { fromTokens, toTokens };
+  }
+
+  #lowered({ windowTokens, inputTokens, outputLimitTokens }: ModelFailure): number {
+    const half = Math.floor(this.#tokens / 2);
+    const left =
+      windowTokens === undefined || inputTokens === undefined ? undefined : windowTokens - inputTokens;
+    const limit = outputLimitTokens ?? left;
+    if (limit === undefined) return half;
+    // "At least N input tokens": such a count may be too low the second time.
+    return this.#lowerings === 0 && limit < this.#tokens ? limit : Math.min(limit, half);
+  }
+}
+
+/** Messages do not change, and each request of a session contains them again. */
+const known = new WeakMap<Message, number>();
+
+function requestTokens({ systemPrompt, tools, messages }: ModelRequest): number {
+  const fixed = byScriptEstimator.text(systemPrompt) + byScriptEstimator.text(jsonText(tools));
+  return messages.reduce((sum, message) => sum + messageTokens(message), fixed);
+}
+
+function messageTokens(message: Message): number {
+  const cached = known.get(message);
+  if (cached !== undefined) return cached;
+  const tokens = byScriptEstimator.message(message);
+  known.set(message, tokens);
+  return tokens;
+}
