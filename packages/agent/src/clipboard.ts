@@ -22,10 +22,10 @@ const TIMEOUT_MS = 5_000;
 /** PowerShell alone can take some seconds to start. */
 const POWERSHELL_TIMEOUT_MS = 20_000;
 
-export type ClipboardCommand = readonly [program: string, ...args: string[]];
+type ClipboardCommand = readonly [program: string, ...args: string[]];
 
 /** A program that has ended. */
-export interface EndedProgram {
+interface EndedProgram {
   code: number | null;
   stdout: Buffer;
   stderr: string;
@@ -71,13 +71,10 @@ function desktopWriters(platform: NodeJS.Platform, env: NodeJS.ProcessEnv): read
   if (env.SSH_CONNECTION || env.SSH_TTY) return env.DISPLAY ? x11Writers : [];
   if (platform === "darwin") return [["pbcopy"]];
   if (platform === "win32") return [["clip"]];
-  const windows: readonly ClipboardCommand[] = isInWindows(env) ? [["clip.exe"]] : [];
+  // In Linux within Windows, the user's clipboard is that of Windows.
+  const isInWindows = Boolean(env.WSL_DISTRO_NAME || env.WSL_INTEROP);
+  const windows: readonly ClipboardCommand[] = isInWindows ? [["clip.exe"]] : [];
   return [...windows, ["wl-copy"], ...x11Writers, ["termux-clipboard-set"]];
-}
-
-/** True in Linux within Windows: the user's clipboard is that of Windows. */
-export function isInWindows(env: NodeJS.ProcessEnv): boolean {
-  return Boolean(env.WSL_DISTRO_NAME || env.WSL_INTEROP);
 }
 
 /**
@@ -165,7 +162,7 @@ function clipboardFailed(problem: string, cause: unknown): BonsaiError {
 }
 
 /** Returns the failure of one program, because another may work. @throws any other error */
-export function programFailure(error: unknown): BonsaiError {
+function programFailure(error: unknown): BonsaiError {
   if (!BonsaiError.is(error) || error.code !== "clipboard_failed") throw error;
   return error;
 }

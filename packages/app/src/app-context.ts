@@ -2,10 +2,10 @@ import {
   type Agent,
   type AgentNotice,
   type AgentSettings,
-  compactionEventNames,
   type LifecycleEvents,
   lifecycleEventRules,
 } from "@bonsai-agent/agent";
+import { compactionEventNames } from "@bonsai-agent/agent/host";
 import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import type { ExtensionHost, ExtensionMode, FrontEndUI, SessionControl } from "@bonsai-agent/extension/host";
 import { type HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";

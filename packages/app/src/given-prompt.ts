@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from "node:fs";
-import type { GivenPrompt } from "@bonsai-agent/agent";
+import type { GivenPrompt } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { AgentCall } from "./invocation.ts";
 import { absolutePath } from "./paths.ts";

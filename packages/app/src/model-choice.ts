@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
-import { type AgentSettings, modelNotice, summariserFor } from "@bonsai-agent/agent";
+import { type AgentSettings, summariserFor } from "@bonsai-agent/agent";
+import { modelNotice } from "@bonsai-agent/agent/host";
 import type { Summariser } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {

@@ -1,8 +1,8 @@
 import { realpathSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname } from "node:path";
-import type { ConfirmPath, PathRequest } from "@bonsai-agent/agent";
-import { isInside } from "@bonsai-agent/agent/host";
+import type { ConfirmPath } from "@bonsai-agent/agent";
+import { isInside, type PathRequest } from "@bonsai-agent/agent/host";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { absolutePath } from "./paths.ts";
 import { oneAfterTheOther } from "./questions.ts";

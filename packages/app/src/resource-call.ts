@@ -1,10 +1,12 @@
 import { realpathSync } from "node:fs";
-import { type Expansion, type PromptInput, type Skill, skillMessage } from "@bonsai-agent/agent";
+import type { Expansion, Skill } from "@bonsai-agent/agent";
 import {
   commandCall,
   expandTemplate,
   isInside,
+  type PromptInput,
   type PromptTemplate,
+  skillMessage,
   templateArguments,
 } from "@bonsai-agent/agent/host";
 import { quotedFiles } from "@bonsai-agent/messages";

@@ -5,11 +5,10 @@ import {
   type AgentSettings,
   type Expansion,
   type LifecycleEvents,
-  type PromptInput,
   readSkills,
   type Skill,
 } from "@bonsai-agent/agent";
-import type { PromptTemplate, PromptTemplates } from "@bonsai-agent/agent/host";
+import type { PromptInput, PromptTemplate, PromptTemplates } from "@bonsai-agent/agent/host";
 import type { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { builtInSkills } from "./built-in-skill.ts";

@@ -1,6 +1,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
-import type { Agent, SessionStartReason } from "@bonsai-agent/agent";
+import type { Agent } from "@bonsai-agent/agent";
+import type { SessionStartReason } from "@bonsai-agent/agent/host";
 import type { SessionControl } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import {

@@ -1,4 +1,5 @@
-import { compactionEventNames, type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
+import { compactionEventNames } from "@bonsai-agent/agent/host";
 import { CallExtensions } from "@bonsai-agent/app/call-extensions";
 import { extensionChoice, mayHaveExtensions } from "@bonsai-agent/app/extension-choice";
 import type { Invocation } from "@bonsai-agent/app/invocation";

@@ -1,5 +1,5 @@
 import { stripVTControlCharacters } from "node:util";
-import { overheadTexts } from "@bonsai-agent/agent";
+import { overheadTexts } from "@bonsai-agent/agent/host";
 import { renderLine } from "@bonsai-agent/app/line";
 import { compactionSettings, runCompaction } from "@bonsai-agent/compaction";
 import type { Session } from "@bonsai-agent/session";

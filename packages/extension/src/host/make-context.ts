@@ -1,4 +1,5 @@
-import { type CompactOptions as AgentCompactOptions, modelNotice, summariserFor } from "@bonsai-agent/agent";
+import { type CompactOptions as AgentCompactOptions, summariserFor } from "@bonsai-agent/agent";
+import { modelNotice } from "@bonsai-agent/agent/host";
 import { type CompactionOutcome, compactionSettings, readContext } from "@bonsai-agent/compaction";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type {

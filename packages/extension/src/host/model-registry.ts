@@ -1,4 +1,5 @@
-import { type AgentNotice, modelNotice } from "@bonsai-agent/agent";
+import type { AgentNotice } from "@bonsai-agent/agent";
+import { modelNotice } from "@bonsai-agent/agent/host";
 import { type AssistantMessage, addUsage, BonsaiError, type Usage } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,

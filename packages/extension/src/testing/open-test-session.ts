@@ -9,9 +9,9 @@ import {
   type LifecycleEvents,
   lifecycleEventRules,
   openAgent,
-  type ResourcePaths,
   type RunResult,
 } from "@bonsai-agent/agent";
+import type { ResourcePaths } from "@bonsai-agent/agent/host";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { BonsaiError } from "@bonsai-agent/messages";
 import type { CatalogueModel, ProviderCall } from "@bonsai-agent/models";

@@ -1,4 +1,5 @@
-import type { TaskCall, TaskDetails } from "@bonsai-agent/agent";
+import type { TaskDetails } from "@bonsai-agent/agent";
+import type { TaskCall } from "@bonsai-agent/agent/host";
 import { count, counted, elapsed } from "@bonsai-agent/app/numbers";
 import { fitPreview } from "@bonsai-agent/app/preview";
 import { printable, printableLines, truncate } from "@bonsai-agent/app/terminal-text";

@@ -1,4 +1,4 @@
-import { agentSettingDescription } from "@bonsai-agent/agent";
+import { agentSettingDescription } from "@bonsai-agent/agent/host";
 import type { SettingPath } from "@bonsai-agent/app/settings-file";
 import { compactionPresets } from "@bonsai-agent/compaction";
 import { thinkingLevels } from "@bonsai-agent/models";

@@ -1,14 +1,11 @@
-import {
-  type ClipboardCommand,
-  type ClipboardOptions,
-  type EndedProgram,
-  isInWindows,
-  programFailure,
-  runClipboardProgram,
-} from "@bonsai-agent/agent/host";
+import { runClipboardProgram } from "@bonsai-agent/agent/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 
-/** What the system's clipboard holds. */
+type ClipboardCommand = Parameters<typeof runClipboardProgram>[0];
+type ClipboardOptions = Parameters<typeof runClipboardProgram>[1];
+type EndedProgram = NonNullable<Awaited<ReturnType<typeof runClipboardProgram>>>;
+
+/** The content of the system's clipboard. */
 export type ClipboardContent =
   | { kind: "image"; bytes: Buffer }
   | { kind: "text"; text: string }
@@ -51,21 +48,26 @@ export async function readClipboard(options: ClipboardOptions = {}): Promise<Cli
   let latest: ClipboardContent | undefined;
   let failure: BonsaiError | undefined;
   for (const reader of readers) {
-    const content = await reader.read(run).catch(programFailure);
-    // Another desktop's clipboard may have the content.
-    if (BonsaiError.is(content)) failure ??= content;
-    else if (content !== undefined && content.kind !== "nothing") return content;
-    else latest = content ?? latest;
+    try {
+      const content = await reader.read(run);
+      if (content !== undefined && content.kind !== "nothing") return content;
+      latest = content ?? latest;
+    } catch (error) {
+      // Another desktop's clipboard may have the content.
+      if (!BonsaiError.is(error) || error.code !== "clipboard_failed") throw error;
+      failure ??= error;
+    }
   }
   if (failure !== undefined) throw failure;
   return latest ?? missing(readers);
 }
 
+/** In Linux within Windows, the user's clipboard is that of Windows. */
 function readersFor(platform: NodeJS.Platform, env: NodeJS.ProcessEnv): readonly Reader[] {
   if (platform === "darwin") return [mac];
   if (platform === "win32") return [powerShell];
   return [
-    ...(isInWindows(env) ? [powerShell] : []),
+    ...(env.WSL_DISTRO_NAME || env.WSL_INTEROP ? [powerShell] : []),
     ...(env.WAYLAND_DISPLAY ? [wayland] : []),
     ...(env.DISPLAY ? [x11] : []),
   ];

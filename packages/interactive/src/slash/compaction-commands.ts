@@ -1,4 +1,5 @@
-import { type CompactOptions, overheadTexts, summariserSizes } from "@bonsai-agent/agent";
+import type { CompactOptions } from "@bonsai-agent/agent";
+import { overheadTexts, summariserSizes } from "@bonsai-agent/agent/host";
 import { compactView, plannedCost } from "@bonsai-agent/app/compact-view";
 import {
   compactionName,

@@ -1,4 +1,4 @@
-import { type RequestOverhead, requestOverhead } from "@bonsai-agent/agent";
+import { type RequestOverhead, requestOverhead } from "@bonsai-agent/agent/host";
 import { economyText } from "@bonsai-agent/app/economy-text";
 import { callsOf, kindWord, type Preview } from "@bonsai-agent/app/preview";
 import {

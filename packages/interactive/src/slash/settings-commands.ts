@@ -1,4 +1,4 @@
-import { overheadTexts } from "@bonsai-agent/agent";
+import { overheadTexts } from "@bonsai-agent/agent/host";
 import { economyText } from "@bonsai-agent/app/economy-text";
 import type { ProjectPlace } from "@bonsai-agent/app/project-parts";
 import { isNothing, type ProjectUse, projectUse, projectUseLines } from "@bonsai-agent/app/project-use";

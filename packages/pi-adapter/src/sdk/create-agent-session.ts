@@ -8,10 +8,14 @@ import {
   type LifecycleEvents,
   lifecycleEventRules,
   openAgent,
+} from "@bonsai-agent/agent";
+import {
+  commandCall,
+  expandTemplate,
   type PromptInput,
   skillMessage,
-} from "@bonsai-agent/agent";
-import { commandCall, expandTemplate, templateArguments } from "@bonsai-agent/agent/host";
+  templateArguments,
+} from "@bonsai-agent/agent/host";
 import type { ExtensionTool } from "@bonsai-agent/extension";
 import {
   type ExtensionHost,

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { agentSettings, type ProjectInstruction, projectInstructions } from "@bonsai-agent/agent";
-import { type PromptTemplate, readPromptTemplates } from "@bonsai-agent/agent/host";
+import { agentSettings, projectInstructions } from "@bonsai-agent/agent";
+import { type ProjectInstruction, type PromptTemplate, readPromptTemplates } from "@bonsai-agent/agent/host";
 import type { ExtensionFactory } from "@bonsai-agent/extension";
 import { type FoundExtension, findExtensions } from "@bonsai-agent/extension/host";
 import { bonsaiHome } from "@bonsai-agent/session";

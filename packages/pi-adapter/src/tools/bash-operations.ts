@@ -1,6 +1,5 @@
 import type { ChildProcess } from "node:child_process";
-import type { CommandOperations } from "@bonsai-agent/agent";
-import { startProcess } from "@bonsai-agent/agent/host";
+import { type CommandOperations, startProcess } from "@bonsai-agent/agent/host";
 
 /** Where commands run, as extensions of pi give it: they can also be called without a signal. */
 export interface BashOperations {
