@@ -8,7 +8,7 @@ import {
 import { compactionEventNames } from "@bonsai-agent/agent/host";
 import type { ReviewCompaction } from "@bonsai-agent/compaction";
 import type { ExtensionHost, ExtensionMode, FrontEndUI, SessionControl } from "@bonsai-agent/extension/host";
-import { type HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
+import { Lifecycle, type SlowAnswer } from "@bonsai-agent/lifecycle";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { CallExtensions } from "./call-extensions.ts";
 import { type DebugLog, debugLog } from "./debug-log.ts";
@@ -65,7 +65,7 @@ interface OpenAppContextOptions {
   /** Called before extensions are loaded: its handlers come before theirs. */
   listen?: (lifecycle: Lifecycle<LifecycleEvents>) => void;
   /** Called for each extension that lets the work wait; what it returns, when it does so no longer. */
-  onWait?: (wait: HandlerWait) => () => void;
+  onSlowAnswer?: (wait: SlowAnswer) => () => void;
 }
 
 /**
@@ -123,7 +123,7 @@ async function makeParts(call: AgentCall, options: OpenAppContextOptions) {
   const lifecycle = new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
     setTimer,
-    onWait: options.onWait,
+    onSlowAnswer: options.onSlowAnswer,
     // Without a UI, no user can stop a slow handler.
     passesSlowHandlers: options.ui === undefined ? compactionEventNames : undefined,
     onNotice: (notice) => onNotice(extensions.noticeOf(notice)),

@@ -144,7 +144,7 @@ describe("what the line of activity says of a handler", () => {
     const screen = new Screen({ terminal: new HeadlessTerminal(), theme: makeTheme("none") });
     const status = new Status({ screen, cwd: "/", folder: "/", agent: () => undefined });
     const said = () => screen.activity.render(80).join("").trim();
-    const end = status.onWait({ source: "ask.ts", event: "input" });
+    const end = status.onSlowAnswer({ source: "ask.ts", event: "input" });
     const panel = { render: () => ["Press"], handleInput() {}, invalidate() {} };
     let answer = () => {};
     const asked = screen.show<void>((done) => {
@@ -155,7 +155,7 @@ describe("what the line of activity says of a handler", () => {
     expect(said()).toBe("");
     answer();
     await asked;
-    status.onWait({ source: "quick.ts", event: "input" })();
+    status.onSlowAnswer({ source: "quick.ts", event: "input" })();
     vi.advanceTimersByTime(1_000);
     expect(said()).toContain("Waiting for ask.ts in input… (Esc to stop)  1 s");
     end();

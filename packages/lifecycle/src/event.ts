@@ -1,4 +1,4 @@
-/** An event that handlers only learn of. */
+/** An event that handlers only observe. */
 export interface NotifyEvent<Payload> {
   readonly kind: "notify";
   readonly payload: Payload;
@@ -21,19 +21,19 @@ export type PayloadOf<Event> = Event extends { payload: infer Payload } ? Payloa
 export type ResultOf<Event> = Event extends { result: infer Result } ? Result : never;
 
 /**
- * What a throw means. "report": a notice, and the event goes on as if the handler had abstained.
- * "cancel": a notice, and the throw counts as the event's refusal (`{cancel: true}`, `{block: true}`, …).
+ * The meaning of a throw. "report": a notice, and the handler abstains. "cancel": a notice, and the throw counts as the
+ * event's refusal (`{cancel: true}`, `{block: true}`, …).
  */
 export type ErrorPolicy = "report" | "cancel";
 
-/** How the results of one decide event combine. A field in neither list is simply set by its latest proposer. */
+/** Combines the results of one decide event. The latest handler sets a field that is in none of the lists. */
 export interface DecideRule<Result extends object> {
   readonly kind: "decide";
-  /** What a throw means, unless the handler was registered with another policy. */
+  /** The meaning of a throw, unless the handler was registered with another policy. */
   readonly onError: ErrorPolicy;
-  /** Fields that only one handler can own: a second one that sets it wins, and a conflict notice names both. */
+  /** Fields with one owner: a second handler that sets one wins, and a conflict notice names both. */
   readonly exclusive: readonly (keyof Result)[];
-  /** Fields that add up instead of replacing each other: how an earlier and a later value become one. */
+  /** Fields whose values are merged: each function makes one of an earlier and a later value. */
   readonly merge?: {
     readonly [Field in keyof Result]?: (
       earlier: NonNullable<Result[Field]>,
@@ -41,17 +41,17 @@ export interface DecideRule<Result extends object> {
     ) => Result[Field];
   };
   /**
-   * Fields that are records: what several handlers set adds up by key. A key that a second one sets is a conflict too:
-   * the later stands, and the notice names it as `field.key`.
+   * Fields that are records, merged by key. A key that a second handler sets is a conflict too: the later value wins, and
+   * the notice names it as `field.key`.
    */
   readonly keyed?: readonly (keyof Result)[];
-  /** True when this result ends the chain: later handlers are not called. */
+  /** True if this result ends the chain: later handlers are not called. */
   final(result: Result): boolean;
-  /** The result that stands for a throw under the policy "cancel", and for an abort; `{}` where there is none. */
+  /** The result of an abort, and of a throw under the policy "cancel"; `{}` for none. */
   refusal(error: unknown): Result;
   /**
-   * False, or a text that says what is wrong, for an object that is no result of this event with this payload: it counts
-   * as abstaining, under the policy "cancel" as a refusal, with a notice.
+   * Returns false, or a description of the fault, for an invalid result. It counts as abstaining, or under the policy
+   * "cancel" as a refusal, and a notice names it.
    */
   isResult?(value: object, payload: object): boolean | string;
 }
@@ -60,14 +60,14 @@ export interface NotifyRule {
   readonly kind: "notify";
 }
 
-/** What an event does with its payload, beside what its kind does. */
+/** The handling of an event's payload. */
 export interface PayloadRule<Payload, Result> {
   /**
-   * Fields whose values are frozen, with the arrays and objects directly in them, when the event is fired.
-   * What lies deeper is read-only by type alone: freezing whole histories at every event costs too much.
+   * Fields whose values are frozen, with the arrays and objects directly in them. Deeper values are read-only by type
+   * only, because freezing whole histories at every event costs too much.
    */
   readonly readOnly?: readonly (keyof Payload)[];
-  /** Makes the event a chained transformation: the payload that the handlers after this proposal see. */
+  /** Returns the payload for the handlers after this proposal. Makes the event a chained transformation. */
   transform?(payload: Payload, proposed: Result): Payload;
 }
 
@@ -78,31 +78,31 @@ export type EventRules<Events> = {
     : NotifyRule & Pick<PayloadRule<PayloadOf<Events[Name]>, never>, "readOnly">;
 };
 
-/** A decide rule whose event is no longer known to the types. */
+/** A decide rule without the type of its event. */
 export type ErasedDecideRule = DecideRule<Record<string, unknown>> &
   PayloadRule<object, Record<string, unknown>>;
 
-/** What handlers get beside the payload. */
+/** The second argument of handlers. */
 export interface HandlerContext<Result> {
-  /** What earlier handlers proposed, merged; the same as the payload's `current`. */
+  /** The combined result of earlier handlers; the same as the payload's `current`. */
   readonly current: Result | undefined;
-  /** Aborted when the event need not be waited for any longer. */
+  /** Aborted when the event no longer waits for handlers. */
   readonly signal: AbortSignal;
 }
 
 export interface HandlerOptions {
-  /** Who registered the handler: for order, notices and `removeSource`. Default "host". */
+  /** The registering extension or program, for order, notices and `removeSource`. Default "host". */
   source?: string;
   /** Default: the event's own policy. Decide events only. */
   onError?: ErrorPolicy;
 }
 
-/** Notify events have no refusal, so that a handler of one has no error policy. */
+/** Notify events have no refusal, so their handlers have no error policy. */
 export type HandlerOptionsOf<Event> = Event extends { kind: "notify" }
   ? Omit<HandlerOptions, "onError">
   : HandlerOptions;
 
-/** The payload as handlers get it: a frozen copy, in decide events with what earlier handlers proposed. */
+/** The payload for handlers: a frozen copy, in decide events with the combined result of earlier handlers. */
 export type HandlerPayload<Event> = Event extends { kind: "decide" }
   ? PayloadOf<Event> & { readonly current?: ResultOf<Event> | undefined }
   : PayloadOf<Event>;
@@ -115,9 +115,9 @@ export type Handler<Event> = (
   context: HandlerContext<ResultOf<Event>>,
 ) => Returned<Event> | Promise<Returned<Event>>;
 
-/** A handler in the registry, its event no longer known to the types. */
+/** A handler in the registry, without the type of its event. */
 export interface RegisteredHandler {
-  readonly call: (payload: object, context: HandlerContext<unknown>) => unknown;
+  readonly handle: (payload: object, context: HandlerContext<unknown>) => unknown;
   readonly source: string;
   readonly onError: ErrorPolicy | undefined;
 }

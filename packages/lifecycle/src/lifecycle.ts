@@ -1,4 +1,5 @@
 import { EventEmitter } from "eventemitter3";
+import { type Decision, DecisionRun, freezeFields, readOnlyView } from "./decision.ts";
 import type {
   DecideNames,
   ErasedDecideRule,
@@ -11,45 +12,32 @@ import type {
   RegisteredHandler,
   ResultOf,
 } from "./event.ts";
-import {
-  type Decision,
-  DecisionRun,
-  describeNotice,
-  freezeFields,
-  frozenCopy,
-  HandlerRunner,
-  type HandlerWait,
-  type LifecycleNotice,
-  type SetTimer,
-  unrefTimer,
-} from "./handler-runner.ts";
+import { HandlerRunner, type SetTimer, type SlowAnswer, unrefTimer } from "./handler-runner.ts";
+import { describeNotice, type LifecycleNotice } from "./notice.ts";
 
 export interface LifecycleOptions<Events> {
   rules: EventRules<Events>;
   /** Must not throw. Default: a process warning for each, so that no failure is silent. */
   onNotice?: (notice: LifecycleNotice) => void;
-  /** A handler that takes longer is named in a notice, once; it goes on running. Default 30,000. */
+  /** Time in milliseconds after which a notice names a slow handler, once. The handler keeps running. Default 30,000. */
   slowHandlerMs?: number;
   /** Notify events that continue without a slow handler: a notice names it, and the next handler runs. Default: none. */
   passesSlowHandlers?: ReadonlySet<string> | undefined;
   /** Default: a timer that does not keep the process alive. */
   setTimer?: SetTimer;
   /**
-   * Called with each handler that does not answer at once; what it gives back is called when that handler is waited for
-   * no longer. Neither must throw. Default: nothing is called.
+   * Called with each handler that does not answer at once. The returned function is called when the wait for the handler
+   * ends. Neither must throw. Default: none.
    */
-  onWait?: ((wait: HandlerWait) => () => void) | undefined;
+  onSlowAnswer?: ((slow: SlowAnswer) => () => void) | undefined;
 }
 
 export interface CallOptions {
-  /** Reaches the handlers; after its abort no handler is called or waited for. Default: never aborts. */
+  /** Passed to the handlers. After its abort no handler is called or awaited. Default: never aborts. */
   signal?: AbortSignal;
 }
 
-/**
- * Typed lifecycle events. Handlers run one after the other, each awaited: by the order in which their
- * sources came, then by registration.
- */
+/** Typed lifecycle events. Handlers run one after the other, each awaited, in the order of their sources, then of registration. */
 export class Lifecycle<Events> {
   readonly #registry = new HandlerRegistry();
   readonly #rules: EventRules<Events>;
@@ -63,13 +51,13 @@ export class Lifecycle<Events> {
       onNotice: options.onNotice ?? warn,
       slowHandlerMs: options.slowHandlerMs ?? 30_000,
       setTimer: options.setTimer ?? unrefTimer,
-      onWait: options.onWait,
+      onSlowAnswer: options.onSlowAnswer,
     });
   }
 
   /**
-   * Registers a handler; the function returned takes out this one registration, once.
-   * A name that no rule knows is registered all the same and named in a notice.
+   * Registers a handler. The returned function removes this registration.
+   * An unknown event name is registered too, and a notice names it.
    */
   on<Name extends keyof Events & string>(
     name: Name,
@@ -84,32 +72,32 @@ export class Lifecycle<Events> {
         event: name,
         source,
       });
-    return this.#registry.add(name, { call: handler as RegisteredHandler["call"], source, onError });
+    return this.#registry.add(name, { handle: handler as RegisteredHandler["handle"], source, onError });
   }
 
-  /** Gives an extension its place in the order before it registers anything. */
+  /** Gives a source its place in the order before it registers anything. */
   addSource(source: string): void {
     this.#registry.addSource(source);
   }
 
-  /** Takes out everything that one source registered, and its place. A call under way is not disturbed. */
+  /** Removes all handlers of a source and its place in the order. Does not disturb a running call. */
   removeSource(source: string): void {
     this.#registry.removeSource(source);
   }
 
-  /** False when firing the event would reach nobody. */
+  /** False if the event has no handlers. */
   hasHandlers(name: keyof Events & string): boolean {
     return this.#registry.has(name);
   }
 
-  /** Calls every handler; resolves when the last has ended, or at the abort. No handler makes it reject. */
+  /** Calls every handler. Resolves when the last one has ended, or at the abort. Never rejects because of a handler. */
   async notify<Name extends NotifyNames<Events> & string>(
     name: Name,
     payload: PayloadOf<Events[Name]>,
     options: CallOptions = {},
   ): Promise<void> {
     const signal = options.signal ?? new AbortController().signal;
-    const frozen = frozenCopy(this.#prepared(name, payload));
+    const frozen = readOnlyView(this.#prepared(name, payload));
     const isPassed = this.#passesSlowHandlers.has(name);
     for (const handler of this.#registry.handlersOf(name)) {
       const outcome = await this.#runner.run({ event: name, handler, payload: frozen, signal, isPassed });
@@ -118,9 +106,8 @@ export class Lifecycle<Events> {
   }
 
   /**
-   * Asks every handler, until a proposal is final. No handler makes it reject, and none outlives the
-   * signal: after an abort the decision is `aborted` and holds the event's refusal, so that a caller that
-   * looks at the result alone does not go on by mistake.
+   * Calls every handler until a proposal is final. Never rejects because of a handler. After an abort the decision is
+   * `aborted` and has the event's refusal, so that a caller that only reads the result does not continue by mistake.
    */
   async decide<Name extends DecideNames<Events> & string>(
     name: Name,
@@ -134,7 +121,7 @@ export class Lifecycle<Events> {
       signal: options.signal ?? new AbortController().signal,
       runner: this.#runner,
     });
-    return (await run.ask(this.#registry.handlersOf(name))) as never;
+    return (await run.decide(this.#registry.handlersOf(name))) as never;
   }
 
   #prepared(name: keyof Events, payload: unknown): object {
@@ -150,7 +137,7 @@ function warn(notice: LifecycleNotice): void {
 
 type Collect = (handler: RegisteredHandler) => void;
 
-/** Owner of the handlers and of the sources' order. */
+/** Owner of the handlers and of the order of sources. */
 class HandlerRegistry {
   readonly #emitter = new EventEmitter();
   readonly #rankOfSource = new Map<string, number>();
@@ -162,14 +149,13 @@ class HandlerRegistry {
     if (!this.#rankOfSource.has(source)) this.#rankOfSource.set(source, this.#nextRank++);
   }
 
-  /** Takes out all handlers of a source, and its place in the order. */
   removeSource(source: string): void {
     for (const undo of [...(this.#undosOfSource.get(source) ?? [])]) undo();
     this.#undosOfSource.delete(source);
     this.#rankOfSource.delete(source);
   }
 
-  /** Returns the undo of this one registration; the second call of it does nothing. */
+  /** Returns a function that removes this registration. Its second call does nothing. */
   add(name: string, handler: RegisteredHandler): () => void {
     this.addSource(handler.source);
     const listener = (collect: Collect) => collect(handler);
@@ -186,7 +172,7 @@ class HandlerRegistry {
     return this.#emitter.listenerCount(name) > 0;
   }
 
-  /** A copy, by the order of sources, then of registration: changes during a call do not disturb it. */
+  /** A copy in the order of sources, then of registration, so that changes during a call do not disturb it. */
   handlersOf(name: string): RegisteredHandler[] {
     const handlers: RegisteredHandler[] = [];
     this.#emitter.emit(name, (handler: RegisteredHandler) => handlers.push(handler));

@@ -147,7 +147,7 @@ describe("a handler that does not answer at once", () => {
   it("is waited for until it has answered, failed, or was left behind", async () => {
     const seen: string[] = [];
     const { lifecycle } = sampleLifecycle({
-      onWait({ event, source }) {
+      onSlowAnswer({ event, source }) {
         seen.push(`${source} in ${event}`);
         return () => seen.push(`${source} ended`);
       },

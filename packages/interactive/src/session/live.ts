@@ -121,7 +121,7 @@ async function openSession(parts: Parts): Promise<void> {
         reviewCompaction: async (draft) => (await opened.review?.(draft)) ?? { action: "cancel" },
         signal: quitting.signal,
         reservedCommands: reservedNames,
-        onWait: (wait) => status.onWait(wait),
+        onSlowAnswer: (wait) => status.onSlowAnswer(wait),
         onNotice: (notice) => status.showsRetry(notice) || chat.notify(notice.message, notice.level),
         listen: (lifecycle) => {
           chat.listen(lifecycle);

@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { AgentNotice, LifecycleEvents } from "@bonsai-agent/agent";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
-import type { HandlerWait, Lifecycle } from "@bonsai-agent/lifecycle";
+import type { Lifecycle, SlowAnswer } from "@bonsai-agent/lifecycle";
 import { keys } from "../terminal/keys.ts";
 import type { Screen } from "../terminal/screen.ts";
 import { ActivityLine, type SpinnerLooks } from "./activity-line.ts";
@@ -102,7 +102,7 @@ export class Status {
   }
 
   /** To be called when a handler does not answer at once; the function returned, when it is waited for no longer. */
-  onWait({ source, event }: HandlerWait): () => void {
+  onSlowAnswer({ source, event }: SlowAnswer): () => void {
     let end: (() => void) | undefined;
     const begin = () => {
       const begunMs = this.#now();
