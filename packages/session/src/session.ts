@@ -295,9 +295,12 @@ export class Session {
     return recentSettings(this.tail());
   }
 
-  /** Everything that is wrong in the file, in file order. Reads and parses all of it. */
-  problems(): Problem[] {
-    return findProblems(this.#reader);
+  /**
+   * Everything that is wrong in the file, in file order. Reads and parses all of it.
+   * @param visit called with each entry, for a caller that needs all of them too. Default: none
+   */
+  problems(visit?: (entry: Entry) => void): Problem[] {
+    return findProblems(this.#reader, visit);
   }
 
   /** Ends the use of the file; a second call does nothing. */

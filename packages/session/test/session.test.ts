@@ -289,7 +289,7 @@ describe("opening a long session", () => {
     expect(Math.abs(readFor(10_000) - readFor(2_500))).toBeLessThan(10_000);
   });
 
-  test("and an append to it reads nothing", () => {
+  test("and an append to it reads only the end", () => {
     const store = new WatchedStore(longSession(20_000).content);
     const session = openSession({ store });
     const before = store.readBytes;
@@ -297,6 +297,6 @@ describe("opening a long session", () => {
       session.append(said("more"));
       session.projection();
     }
-    expect(store.readBytes).toBe(before);
+    expect(store.readBytes - before).toBeLessThan(100 * 20);
   });
 });

@@ -55,7 +55,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
 
 function showReport(session: Session, size: ContextSize, isFree: IsFree) {
   const { header } = session;
-  const { branchCount, files, facts } = readOnce(session);
+  const { branchCount, files, facts, problemCount } = readOnce(session);
   const { entryCount, counts, kinds, usage, models, firstActivity, lastActivity, lastWrite } = facts;
   const { items, tokens, isEstimate, estimatedTokens } = size;
   const file = session.file!;
@@ -83,7 +83,7 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree) {
     models,
     readFiles: files.read.toSorted(),
     modifiedFiles: files.modified.toSorted(),
-    problemCount: session.problems().length,
+    problemCount,
     compaction: compactionRecord(session, size),
   };
   return { ...report, kinds };
@@ -93,13 +93,14 @@ function showReport(session: Session, size: ContextSize, isFree: IsFree) {
 function readOnce(session: Session) {
   const counter = new FactCounter(session.header);
   const files = new FileOperationCounter();
-  for (const { entry } of session.scan()) {
+  const { branchCount } = session.tree();
+  const { length: problemCount } = session.problems((entry) => {
     counter.add(entry);
     const message = entry.type === "message" ? entry.message : undefined;
     // Calls, and failures of calls.
     if (message && (message.role !== "toolResult" || message.isError)) files.add(message);
-  }
-  return { branchCount: session.tree().branchCount, files: files.operations(), facts: counter.facts() };
+  });
+  return { branchCount, files: files.operations(), facts: counter.facts(), problemCount };
 }
 
 /** The JSON of `bonsai session show`. */

@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { SESSION_VERSION } from "../entry.ts";
+import { type Entry, SESSION_VERSION } from "../entry.ts";
 import type { DamagedLine, EntryIndex, EntryRecord } from "../read/entry-index.ts";
 import { readHeader } from "../read/session-header.ts";
 import type { SessionReader } from "../read/session-reader.ts";
@@ -79,15 +79,22 @@ export interface SessionNotice {
   readonly message: string;
 }
 
-/** Looks through a whole session: every line is read and parsed. In file order. */
-export function findProblems(reader: SessionReader): Problem[] {
+/**
+ * Reads and parses every line of a session. Returns its problems in file order.
+ * @param visit called with each entry, for a caller that needs all of them too. Default: none
+ */
+export function findProblems(reader: SessionReader, visit?: (entry: Entry) => void): Problem[] {
   const problems = [...headerProblems(reader)];
   const headerIsDamaged = problems.some(({ kind }) => kind === "damaged_header");
   const index = reader.index();
   // Bodies first: one that turns out to be lost changes what its children hang on.
   const lines = new LineWindow(reader.store);
   for (let number = 0; number < index.count; number += 1) {
-    problems.push(...recordProblems({ reader, index, number, line: lines.bytes(index.place(number)) }));
+    const line = lines.bytes(index.place(number));
+    const odd: string[] = [];
+    const entry = reader.parse(number, line, odd);
+    if (entry !== undefined) visit?.(entry);
+    problems.push(...recordProblems({ index, number, line, odd, isDamaged: entry === undefined }));
   }
   for (const damaged of index.damagedLines()) {
     // The first line is reported already.
@@ -164,16 +171,17 @@ function lineProblem(damaged: DamagedLine): Problem {
 }
 
 function* recordProblems(of: {
-  reader: SessionReader;
   index: EntryIndex;
   number: number;
   line: Buffer;
+  /** Names of fields with an invalid value. */
+  odd: readonly string[];
+  isDamaged: boolean;
 }): Generator<Problem> {
-  const { reader, index, number, line } = of;
+  const { index, number, line, odd, isDamaged } = of;
+  if (!isDamaged && odd.length === 0 && isUtf8(line) && index.earlierOfSameId(number) < 0) return;
   const record = index.record(number);
-  const odd: string[] = [];
-  const entry = reader.parse(number, line, odd);
-  if (entry === undefined) {
+  if (isDamaged) {
     yield index.isOpenLine(number)
       ? problem(record, "torn_line", "The last line was cut off.", "removed")
       : problem(

@@ -34,10 +34,15 @@ export class EntryHead {
   parentEnd = UNKNOWN;
   /** True when the line does not end as an object does: its place in the tree is known, its body is lost. */
   torn = false;
-  /** Where the scan stands, and the key that it read last. */
+  /** The end of the scanned head in `bytes`, and the key that the scan read last. */
   #at = 0;
   #keyStart = 0;
   #keyEnd = 0;
+
+  /** The place after the head in `bytes`. */
+  get end(): number {
+    return this.#at;
+  }
 
   get type(): string {
     return this.bytes.toString("utf8", this.typeStart, this.typeEnd);
@@ -79,13 +84,11 @@ export class EntryHead {
   }
 
   /**
-   * Of a line's beginning: the role of a message, or the `customType` of an entry that has one. Undefined where it does not
-   * stand right behind the head and the time, or not plainly.
+   * Reads on after the head: the role of a message, or the `customType` of an entry that has one.
+   * @returns undefined if it does not follow the head and the time, or not plainly
    */
-  detail(bytes: Buffer): string | undefined {
-    const end = bytes.length;
-    const first = firstByteOfValue(bytes, 0, end);
-    if (bytes[first] !== OPEN_BRACE || !this.#scan({ bytes, end }, first)) return undefined;
+  detail({ bytes, end }: Pick<Line, "bytes" | "end">): string | undefined {
+    if (this.bytes !== bytes) return undefined;
     for (let keys = 0; keys < 2 && bytes[this.#skipSpace(bytes, end)] === COMMA; keys += 1) {
       this.#at += 1;
       if (!this.#readKey(bytes, end)) return undefined;

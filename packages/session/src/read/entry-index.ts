@@ -7,6 +7,7 @@ import { gluedEntries } from "./glued-entries.ts";
 import { IdTable, RecordColumns, type Stray, StrayParents } from "./records.ts";
 
 const OPEN_BRACE = 0x7b;
+const MAX_DETAILS = 1000;
 
 /** An entry as the index knows it: its head, and where its line lies. */
 export interface EntryRecord {
@@ -62,6 +63,9 @@ export class EntryIndex {
   #strays = new StrayParents();
   readonly #types: string[] = [];
   readonly #typeNumbers = new Map<string, number>();
+  /** Roles and custom types, by their number. */
+  readonly #details: string[] = [""];
+  readonly #detailNumbers = new Map<string, number>();
   /** Most entries have the type of the one before. */
   #lastType: { bytes: Buffer; number: number } | undefined;
   #damagedLines: DamagedLine[] = [];
@@ -120,6 +124,20 @@ export class EntryIndex {
 
   type(number: number): string {
     return this.#types[this.#columns.type[number]!]!;
+  }
+
+  /** The role of a message or the custom type of an entry; undefined if only the parsed entry tells. */
+  detail(number: number): string | undefined {
+    return this.#details[this.#columns.detail[number]!] || undefined;
+  }
+
+  /** Whether a record has this id, and its parent that one. */
+  isPlaced(number: number, id: unknown, parentId: unknown): boolean {
+    if (typeof id !== "string" || !this.#ids.isNamed(number, id)) return false;
+    const parent = this.parent(number);
+    return parent < 0
+      ? parentId === null
+      : typeof parentId === "string" && this.#ids.isNamed(parent, parentId);
   }
 
   /** Number of the nearest undamaged ancestor; -1 for a root. */
@@ -302,6 +320,7 @@ export class EntryIndex {
       lengthBytes: line.lengthBytes,
       line: line.number,
       type: this.#typeNumber(),
+      detail: this.#detailNumber(line),
       parent: isChained ? this.count - 1 : this.#parentNumber(),
       damaged: head.torn,
     });
@@ -353,6 +372,16 @@ export class EntryIndex {
     this.#typeNumbers.set(type, number);
     this.#lastType = { bytes: Buffer.from(type), number };
     return number;
+  }
+
+  /** A damaged file can have any number of details: the index keeps the first ones. */
+  #detailNumber(line: Line): number {
+    const detail = this.#head.detail(line);
+    if (detail === undefined) return 0;
+    const known = this.#detailNumbers.get(detail);
+    if (known !== undefined || this.#details.length === MAX_DETAILS) return known ?? 0;
+    this.#detailNumbers.set(detail, this.#details.length);
+    return this.#details.push(detail) - 1;
   }
 
   /** Takes back what was made of a last line without newline: it may have been written to its end since. */

@@ -2,7 +2,7 @@ import { isRecord } from "@bonsai-agent/messages";
 import { type Line, type LineSource, readBytes } from "../store/line-reader.ts";
 import { type EntryHead, type LineKind, parseBytes } from "./entry-head.ts";
 
-const PARENT_KEY = '"parentId"';
+const PARENT_KEY = Buffer.from('"parentId"');
 const [QUOTE, BACKSLASH, OPEN_BRACE, CLOSE_BRACE] = [0x22, 0x5c, 0x7b, 0x7d];
 /** Maximum number of entries to look for in one line. */
 const MAX_TRIES = 200;
@@ -22,7 +22,7 @@ export function gluedEntries(
   line: Line,
   { kind, head, store }: { kind: LineKind; head: EntryHead; store: LineSource },
 ): Line[] | undefined {
-  const isSuspect = kind === "damaged_line" || (kind === "entry" && (head.torn || hasTwoParents(line)));
+  const isSuspect = kind === "damaged_line" || (kind === "entry" && (head.torn || hasTwoParents(line, head)));
   if (!isSuspect) return undefined;
   const bytes = line.whole ? line.bytes.subarray(line.start, line.end) : readBytes(store, line);
   if (!bytes.includes(PARENT_KEY) || parseBytes(bytes) !== undefined) return undefined;
@@ -39,11 +39,10 @@ export function gluedEntries(
   }));
 }
 
-/** True if the loaded part of the line names two parents. */
-function hasTwoParents(line: Line): boolean {
-  const bytes = line.bytes.subarray(line.start, line.end);
-  const first = bytes.indexOf(PARENT_KEY);
-  return first >= 0 && bytes.includes(PARENT_KEY, first + PARENT_KEY.length);
+/** True if the loaded part of the line names a parent after its head. */
+function hasTwoParents({ bytes, start, end }: Line, head: EntryHead): boolean {
+  const next = bytes.indexOf(PARENT_KEY, head.bytes === bytes ? head.end : start);
+  return next >= 0 && next < end;
 }
 
 /** Returns the whole entry at the beginning of a line with garbage after it. */

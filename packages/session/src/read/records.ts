@@ -1,6 +1,6 @@
 const FIRST_CAPACITY = 1024;
 
-/** What the index knows of each record, by its number, in columns: about 25 bytes a record. */
+/** The index's facts about each record, by its number, in columns: about 30 bytes a record. */
 export class RecordColumns {
   count = 0;
   offset = new Float64Array(FIRST_CAPACITY);
@@ -8,6 +8,8 @@ export class RecordColumns {
   line = new Uint32Array(FIRST_CAPACITY);
   /** Number in the list of types. */
   type = new Uint32Array(FIRST_CAPACITY);
+  /** Number in the list of details; 0 for none. */
+  detail = new Uint16Array(FIRST_CAPACITY);
   /** Record number; -1 for a root. */
   parent = new Int32Array(FIRST_CAPACITY);
   /** 1: the place in the tree is known, the body is lost. */
@@ -19,6 +21,7 @@ export class RecordColumns {
     lengthBytes: number;
     line: number;
     type: number;
+    detail: number;
     parent: number;
     damaged: boolean;
   }): number {
@@ -28,6 +31,7 @@ export class RecordColumns {
     this.lengthBytes[number] = record.lengthBytes;
     this.line[number] = record.line;
     this.type[number] = record.type;
+    this.detail[number] = record.detail;
     this.parent[number] = record.parent;
     this.damaged[number] = record.damaged ? 1 : 0;
     this.count += 1;
@@ -40,6 +44,7 @@ export class RecordColumns {
     this.lengthBytes = copied(this.lengthBytes, new Float64Array(capacity));
     this.line = copied(this.line, new Uint32Array(capacity));
     this.type = copied(this.type, new Uint32Array(capacity));
+    this.detail = copied(this.detail, new Uint16Array(capacity));
     this.parent = copied(this.parent, new Int32Array(capacity));
     this.damaged = copied(this.damaged, new Uint8Array(capacity));
   }
@@ -77,6 +82,12 @@ export class IdTable {
     const key = hexKeyOf(id);
     if (key === NONE) this.#longIds.set(this.#count, id);
     this.#add(key === NONE ? hash(id) : key);
+  }
+
+  /** Whether a record has this id. Cheaper than comparing with `text`. */
+  isNamed(record: number, id: string): boolean {
+    const longId = this.#longIds.get(record);
+    return longId === undefined ? hexKeyOf(id) === this.#keys[record] : longId === id;
   }
 
   text(record: number): string {

@@ -1,4 +1,4 @@
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 import type { Entry } from "../entry.ts";
 import { leafAfter } from "../own-entries.ts";
 import { LineWindow, readBytes } from "../store/line-reader.ts";
@@ -66,13 +66,18 @@ export class SessionReader {
   parse(number: number, line: Buffer, odd?: string[]): Entry | undefined {
     const index = this.#madeIndex();
     if (index.isDamaged(number)) return undefined;
-    const entry = entryFrom(
-      parseBytes(line) ?? firstWholeEntry(line),
-      { ...index.record(number), version: this.version },
-      odd,
-    );
+    const value = parseBytes(line) ?? firstWholeEntry(line);
+    const entry = entryFrom(value, this.#placeOf(number, value), odd);
     if (entry === undefined) index.markDamaged(number);
     return entry;
+  }
+
+  #placeOf(number: number, value: unknown): { id: string; parentId: string | null; version: number } {
+    const index = this.#madeIndex();
+    const { id, parentId } = isRecord(value) ? value : {};
+    // Most lines say their place in the tree: then no new strings are made.
+    const place = index.isPlaced(number, id, parentId) ? { id, parentId } : index.record(number);
+    return { ...(place as { id: string; parentId: string | null }), version: this.version };
   }
 
   /** The newest entry with this id. */

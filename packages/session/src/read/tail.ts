@@ -139,8 +139,9 @@ class TailReader {
     // An id made from a line number is known only to who counted the lines.
     if (kind === "no_id" && this.#wanted === undefined) this.#unclear = true;
     if (kind !== "entry" || (head.torn && this.#mustBeWhole())) return false;
-    const { id, parentId } = head;
+    const { id } = head;
     if (this.#wanted !== undefined && this.#wanted !== id) return false;
+    const { parentId } = head;
     const entry = head.torn ? undefined : this.#entry(line, { id, parentId });
     if (entry === undefined && line.ended) this.#damagedLines += 1;
     if (entry === undefined && this.#mustBeWhole()) return false;

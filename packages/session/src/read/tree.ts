@@ -7,8 +7,6 @@ import {
 } from "../entry.ts";
 import { entryKind, kindWord, messageRole } from "../entry-types.ts";
 import { compactionChange, isLeafRecord } from "../own-entries.ts";
-import { LineWindow } from "../store/line-reader.ts";
-import { EntryHead } from "./entry-head.ts";
 import type { EntryIndex, RecordKind } from "./entry-index.ts";
 import type { SessionReader } from "./session-reader.ts";
 
@@ -215,21 +213,14 @@ class ChildLinks {
   }
 }
 
-/** So much of a line is looked at: the role of a message stands in there, whatever its ids are. */
-const HEAD_BYTES = 256;
-
-/** The kind of each undamaged record, by its number; of most, no more than the head of its line is read, and that once. */
+/** The kind of each undamaged record, by its number. Reads only the few entries whose head does not tell it, once. */
 export function* recordKinds(reader: SessionReader): Generator<[number: number, kind: RecordKind]> {
   const index = reader.index();
-  const heads = new LineWindow(reader.store);
-  const head = new EntryHead();
   for (let number = 0; number < index.count; number += 1) {
     if (index.isDamaged(number)) continue;
-    let kind = index.kind(number);
+    let kind = index.kind(number) ?? kindByHead(index.type(number), index.detail(number));
     if (kind === undefined) {
-      const { offset, lengthBytes } = index.place(number);
-      const bytes = heads.bytes({ offset, lengthBytes: Math.min(HEAD_BYTES, lengthBytes) });
-      kind = kindByHead(index.type(number), head.detail(bytes)) ?? parsedKind(reader.entryAt(number));
+      kind = parsedKind(reader.entryAt(number));
       if (kind !== undefined) index.learn(number, kind);
     }
     if (kind !== undefined) yield [number, kind];

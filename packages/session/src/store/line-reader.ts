@@ -150,8 +150,9 @@ export class BackwardLines {
   /** Everything from here on was handed out. */
   #end: number;
   #ended: boolean;
-  /** The bytes at `#windowOffset`. */
+  /** The bytes at `#windowOffset`, in memory that every window shares. */
   #window: Buffer = Buffer.alloc(0);
+  #memory = Buffer.alloc(0);
   #windowOffset: number;
   #windowBytes = FIRST_BACKWARD_WINDOW_BYTES;
   readonly #line = emptyLine();
@@ -209,7 +210,9 @@ export class BackwardLines {
 
   #loadWindowBefore(end: number): void {
     const offset = Math.max(0, end - this.#windowBytes);
-    this.#window = readBytes(this.#store, { offset, lengthBytes: end - offset });
+    if (this.#memory.length < this.#windowBytes) this.#memory = Buffer.allocUnsafe(this.#windowBytes);
+    this.#window = this.#memory.subarray(0, end - offset);
+    this.#window = this.#window.subarray(0, this.#store.read(this.#window, offset));
     this.#windowOffset = offset;
     this.#windowBytes = Math.min(2 * this.#windowBytes, WINDOW_BYTES);
   }
