@@ -9,8 +9,7 @@ import {
   defineTool,
   type Tool,
   type ToolExecution,
-  type ToolResult,
-  toolInput,
+  type ToolResult
 } from "../tools/tool-registry.ts";
 import { type EntryPart, openedText } from "./open-entry.ts";
 import { foldedText, queryTerms } from "./query-terms.ts";
@@ -33,7 +32,7 @@ const MAX_ENTRIES = 10;
 
 // Bounds would be declared too, and each model that is offered the tool pays for them at every request.
 const whole = z.number().optional();
-const parameters = toolInput({
+const parameters = z.object({
   query: z.string().optional(),
   entries: z
     .preprocess((ids) => (typeof ids === "string" ? ids.split(/[\s,]+/) : ids), z.array(z.string()))

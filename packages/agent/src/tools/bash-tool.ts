@@ -13,14 +13,14 @@ import {
   truncationTo,
 } from "./result-text.ts";
 import { type ShellOutcome, shellCommand } from "./shell-command.ts";
-import { defineTool, type Tool, type ToolResult, toolInput } from "./tool-registry.ts";
+import { defineTool, type Tool, type ToolResult } from "./tool-registry.ts";
 
 /** A day; timers cannot count further than 24 of them. */
 const MAX_TIMEOUT_SECONDS = 86_400;
 /** How often people are shown new output: more is flicker, and work for every front end. */
 const UPDATE_MS = 100;
 
-const parameters = toolInput({
+const parameters = z.object({
   command: z.string().min(1).describe("The command that bash runs in the working folder."),
   timeout: z
     .number()

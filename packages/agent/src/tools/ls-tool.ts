@@ -11,12 +11,12 @@ import {
   type Truncation,
   truncationTo,
 } from "./result-text.ts";
-import { defineTool, type Tool, toolInput } from "./tool-registry.ts";
+import { defineTool, type Tool } from "./tool-registry.ts";
 
 /** A folder of more is a store of data, whose names tell little. */
 const DEFAULT_LIMIT = 500;
 
-const parameters = toolInput({
+const parameters = z.object({
   path: z.string().min(1).optional().describe("The folder. Default: the working folder."),
   limit: z.int().min(1).optional().describe(`How many entries to return. Default ${DEFAULT_LIMIT}.`),
 });

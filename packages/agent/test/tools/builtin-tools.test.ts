@@ -30,11 +30,11 @@ test("every tool is declared with a JSON Schema of an object whose parts are des
   }
 });
 
-test("null for an argument that may be left out is taken as left out", async () => {
+test("null counts as a missing optional argument", async () => {
   using folder = toolFolder();
   folder.write("a", "x");
   expect(textOf(await folder.run("read", { path: "a", offset: null, limit: null }))).toBe("x");
-  await expect(folder.run("read", { path: null })).rejects.toThrow("received undefined");
+  await expect(folder.run("read", { path: null })).rejects.toThrow("received null");
 });
 
 test("compaction knows which of their calls read and which changed a file", () => {

@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { z } from "zod";
 import { type BuiltinToolsOptions, builtinTools } from "../../src/tools/builtin-tools.ts";
-import type { ToolResult } from "../../src/tools/tool-registry.ts";
+import { fitArguments } from "../../src/tools/fit-arguments.ts";
+import { readParameters, type ToolResult } from "../../src/tools/tool-registry.ts";
 
 /** What one call of a tool is given beside its input. */
 export interface RunOptions {
@@ -35,7 +35,8 @@ export function toolFolder(options: Partial<BuiltinToolsOptions> = {}): ToolFold
     text: (name) => readFileSync(join(path, name), "utf8"),
     async run(name, input, { signal = new AbortController().signal, onUpdate = () => {} } = {}) {
       const tool = tools.find((one) => one.name === name)!;
-      const parsed = (tool.parameters as z.ZodType).parse(input);
+      const { schema, json } = readParameters(tool);
+      const parsed = schema.parse(fitArguments(input, json));
       return tool.execute({
         toolCallId: "1",
         input: parsed,

@@ -2,7 +2,7 @@ import { textHead } from "@bonsai-agent/messages";
 import { z } from "zod";
 import { existingPath, type GuardedPath, type PathGuard } from "../path-guard.ts";
 import { shownBytes, shownCount, shownLines } from "../result-text.ts";
-import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
+import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
 import { applyChanges, planEdits, type TextChange, type TextEdit, type Tolerance } from "./edit-plan.ts";
 import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
 import { decodeText, encodeText, fileKind, HEAD_BYTES, openFile, type TextFormat } from "./open-file.ts";
@@ -18,11 +18,10 @@ const edit = z.object({
   newText: z.string().describe("The replacement."),
 });
 
-const parameters = toolInput({
+const parameters = z.object({
   path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
-  // Some models write the list as a string of JSON.
   edits: z
-    .preprocess(parsedList, z.array(edit))
+    .array(edit)
     .optional()
     .describe(
       "Several edits of the file in one call. Each applies to the current file; they must not overlap.",
@@ -56,16 +55,6 @@ export function editTool(guard: PathGuard): Tool {
       });
     },
   });
-}
-
-function parsedList(value: unknown): unknown {
-  if (typeof value !== "string") return value;
-  try {
-    return JSON.parse(value);
-  } catch {
-    // Left to the schema, whose complaint names what was received.
-    return value;
-  }
 }
 
 function editsOf({ edits = [], oldText, newText }: Input): TextEdit[] {

@@ -12,13 +12,13 @@ import {
   type Truncation,
   truncationTo,
 } from "../result-text.ts";
-import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
+import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
 import { fileHead, fileKind, HEAD_BYTES, type OpenedFile, openFile, type TextFormat } from "./open-file.ts";
 
 /** The smallest limit among the providers is 5 MB. */
 const MAX_IMAGE_BYTES = 5 << 20;
 
-const parameters = toolInput({
+const parameters = z.object({
   path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
   offset: z.int().min(1).optional().describe("First line to read, counted from 1. Default 1."),
   limit: z

@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { z } from "zod";
 import { type GuardedPath, lookalikePath, type PathGuard } from "../path-guard.ts";
 import { countLines, errorCode, fileProblem, shownBytes, shownCount, shownLines } from "../result-text.ts";
-import { defineTool, type Tool, type ToolResult, toolInput } from "../tool-registry.ts";
+import { defineTool, type Tool, type ToolResult } from "../tool-registry.ts";
 import { type FileDiff, fileDiff, inFileQueue, replaceFile } from "./file-change.ts";
 
 /** Beyond it the lines that changed are not looked for. */
@@ -11,7 +11,7 @@ const MAX_COMPARED_BYTES = 5 << 20;
 /** Beyond it the lines that went are not counted: nobody waits seconds for the number. */
 const MAX_COUNTED_BYTES = 100 << 20;
 
-const parameters = toolInput({
+const parameters = z.object({
   path: z.string().min(1).describe("The file, relative to the working folder or absolute."),
   content: z.string().describe("The whole new content."),
 });

@@ -3,14 +3,14 @@ import { isAbsolute, join, sep } from "node:path";
 import { z } from "zod";
 import { existingPath, type PathGuard } from "../path-guard.ts";
 import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "../result-text.ts";
-import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
+import { defineTool, type Tool } from "../tool-registry.ts";
 import { coverageNotes, FolderWalk, withLiteralSegments } from "./folder-walk.ts";
 import { globMatcher } from "./globs.ts";
 
 /** About 10,000 tokens of paths: who needs more is better served by a narrower glob. */
 const DEFAULT_LIMIT = 1_000;
 
-const parameters = toolInput({
+const parameters = z.object({
   pattern: z
     .string()
     .min(1)

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { existingPath, type GuardedPath, type PathGuard } from "../path-guard.ts";
 import { programPath } from "../process.ts";
 import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "../result-text.ts";
-import { defineTool, type Tool, toolInput } from "../tool-registry.ts";
+import { defineTool, type Tool } from "../tool-registry.ts";
 import { withLiteralSegments } from "./folder-walk.ts";
 import { type LineSearch, type SearchedLine, scriptSearch } from "./line-search.ts";
 import { ripgrepSearch } from "./ripgrep.ts";
@@ -17,7 +17,7 @@ const MAX_COUNTED_MORE = 1_000;
 const MAX_LINE_CHARS = 500;
 const CHARS_BEFORE_MATCH = 100;
 
-const parameters = toolInput({
+const parameters = z.object({
   pattern: z
     .string()
     .min(1)
