@@ -6,13 +6,12 @@ import {
   type EventRules,
   Lifecycle,
 } from "@bonsai-agent/lifecycle";
-import type { CustomMessage, Message, ToolResultMessage } from "@bonsai-agent/messages";
-import { messageSchema, usageSchema } from "@bonsai-agent/messages/schemas";
+import type { Message, ToolResultMessage } from "@bonsai-agent/messages";
+import { messageSchema, usageSchema, userContentSchema } from "@bonsai-agent/messages/schemas";
 import { z } from "zod";
 import type { CommandGuardResult, RunEvents, SessionEvents } from "./events.ts";
 import { type AgentNotice, messageOf } from "./notice.ts";
 import type { AbortGrace, HandlerCalls } from "./run/activity.ts";
-import { isResultContent } from "./tools/tool-registry.ts";
 
 const notify = { kind: "notify" } as const;
 const cancellable: DecideRule<{ cancel?: boolean }> = {
@@ -24,15 +23,30 @@ const cancellable: DecideRule<{ cancel?: boolean }> = {
   isResult: (value) => "cancel" in value || Object.keys(value).length === 0,
 };
 
-/** Paths of several handlers add up. */
 const bothLists = (earlier: readonly string[], later: readonly string[]) => [...earlier, ...later];
 
-const resourceLists = ["skillPaths", "promptPaths", "themePaths"] as const;
+// Extensions may be plain JavaScript. A result that does not match counts as no answer and is named in a notice.
+const text = z.string().optional();
+const flag = z.boolean().optional();
+const contents = z.array(userContentSchema);
+const paths = z.array(z.string().min(1)).optional();
+const customMessage = z.object({ customType: z.string(), content: z.union([z.string(), contents]) });
+const commandResults = z.object({
+  result: z
+    .object({
+      output: z.string(),
+      exitCode: z.number().optional(),
+      cancelled: z.boolean(),
+      truncated: z.boolean(),
+      fullOutputPath: text,
+    })
+    .optional(),
+  operations: z.object({ exec: z.custom((value) => typeof value === "function") }).optional(),
+});
 
-function isResourcePaths(value: Fields<(typeof resourceLists)[number]>): boolean {
-  const isPath = (path: unknown) => typeof path === "string" && path !== "";
-  const lists = resourceLists.map((name) => value[name]).filter((list) => list !== undefined);
-  return lists.every((list) => Array.isArray(list) && list.every(isPath));
+function matches(shape: z.ZodRawShape): (value: object) => boolean {
+  const schema = z.object(shape);
+  return (value) => schema.safeParse(value).success;
 }
 
 const sessionEventRules: EventRules<SessionEvents> = {
@@ -44,7 +58,7 @@ const sessionEventRules: EventRules<SessionEvents> = {
     exclusive: [],
     final: () => false,
     refusal: () => ({}),
-    isResult: isResourcePaths,
+    isResult: matches({ skillPaths: paths, promptPaths: paths, themePaths: paths }),
     merge: { skillPaths: bothLists, promptPaths: bothLists, themePaths: bothLists },
   },
   session_info_changed: notify,
@@ -52,7 +66,7 @@ const sessionEventRules: EventRules<SessionEvents> = {
   session_before_fork: cancellable,
 };
 
-/** A chained transformation: nobody has the last word, and an abort or a throw leaves the value as it is. */
+/** A chained transformation: every handler runs, and an abort or a throw leaves the value as it is. */
 function chained<Result extends object>(): Omit<DecideRule<Result>, "refusal"> & { refusal: () => Result } {
   return {
     kind: "decide",
@@ -63,7 +77,7 @@ function chained<Result extends object>(): Omit<DecideRule<Result>, "refusal"> &
   };
 }
 
-/** Fails closed: a guard that throws, or that gives back what is no answer, blocks. */
+/** Fails closed: a guard that throws or returns an invalid answer blocks. */
 function blocking<Result extends { block?: boolean; reason?: string }>(): DecideRule<Result> {
   return {
     kind: "decide",
@@ -75,11 +89,10 @@ function blocking<Result extends { block?: boolean; reason?: string }>(): Decide
   };
 }
 
-/** How the events of a run behave. */
 const runEventRules: EventRules<RunEvents> = {
   input: {
     ...chained(),
-    isResult: isInputResult,
+    isResult: matches({ text, images: contents.optional() }),
     final: (result) => result.action === "handled",
     transform: (event, { action, text, images }) =>
       action === "transform"
@@ -88,7 +101,10 @@ const runEventRules: EventRules<RunEvents> = {
   },
   before_agent_start: {
     ...chained(),
-    isResult: isStartResult,
+    isResult: matches({
+      systemPrompt: text,
+      message: z.union([customMessage, z.array(customMessage)]).optional(),
+    }),
     merge: { message: (earlier, later) => [earlier, later].flat() },
     transform: (event, { systemPrompt }) => (systemPrompt === undefined ? event : { ...event, systemPrompt }),
   },
@@ -106,7 +122,7 @@ const runEventRules: EventRules<RunEvents> = {
   },
   context: {
     ...chained(),
-    isResult: isContextResult,
+    isResult: matches({ messages: z.custom(areMessages).optional() }),
     transform: (event, { messages }) => (messages === undefined ? event : { ...event, messages }),
   },
   before_provider_request: {
@@ -117,7 +133,7 @@ const runEventRules: EventRules<RunEvents> = {
   tool_call: blocking(),
   tool_result: {
     ...chained(),
-    isResult: isToolResult,
+    isResult: matches({ content: contents.optional(), isError: flag, usage: usageSchema.optional() }),
     transform: (event, { content, details, isError, usage }) => ({
       ...event,
       ...(content === undefined ? {} : { content }),
@@ -141,7 +157,7 @@ const runEventRules: EventRules<RunEvents> = {
 /** Every event of a session at work. */
 export interface LifecycleEvents extends SessionEvents, CompactionEvents, RunEvents {}
 
-/** How every event behaves; `new Lifecycle({rules})` takes them. */
+/** The rules of all events, for `new Lifecycle({ rules })`. */
 export const lifecycleEventRules: EventRules<LifecycleEvents> = {
   ...sessionEventRules,
   ...compactionEventRules,
@@ -151,7 +167,7 @@ export const lifecycleEventRules: EventRules<LifecycleEvents> = {
 /** The names of all events of compactions and of moves in the tree. */
 export const compactionEventNames: ReadonlySet<string> = new Set(Object.keys(compactionEventRules));
 
-/** A lifecycle without handlers whose notices go the way of all others. */
+/** A lifecycle without handlers. Its notices go to `onNotice`. */
 export function defaultLifecycle(onNotice: (notice: AgentNotice) => void): Lifecycle<LifecycleEvents> {
   return new Lifecycle<LifecycleEvents>({
     rules: lifecycleEventRules,
@@ -161,7 +177,7 @@ export function defaultLifecycle(onNotice: (notice: AgentNotice) => void): Lifec
 
 export type AgentEvents = Pick<Lifecycle<LifecycleEvents>, "hasHandlers" | "notify" | "decide">;
 
-/** The lifecycle as an agent calls it: a handler that hangs is left behind once the work was stopped. */
+/** The lifecycle as an agent calls it: after an abort, it does not wait for hanging handlers. */
 export function agentEvents(
   lifecycle: Lifecycle<LifecycleEvents>,
   { abortGrace, handlerCalls }: { abortGrace: AbortGrace; handlerCalls: HandlerCalls },
@@ -176,21 +192,8 @@ export function agentEvents(
   };
 }
 
-// Results of handlers may come from plain JavaScript. An invalid result is named in a notice and
-// counts as no answer; it never breaks the run.
-
-type Fields<Name extends string> = { readonly [Each in Name]?: unknown };
-
-function isInputResult({ text, images }: Fields<"text" | "images">): boolean {
-  return isTextOrNone(text) && isContentOrNone(images);
-}
-
-function isStartResult({ message, systemPrompt }: Fields<"message" | "systemPrompt">): boolean {
-  return isTextOrNone(systemPrompt) && (message === undefined || [message].flat().every(isCustomMessage));
-}
-
-/** The message in the place of another must be one of the same kind, a result one for the same call. */
-function isMessageResult({ message }: Fields<"message">, payload: object): boolean {
+/** The replacement of a message must have the same role, and a result the same call. */
+function isMessageResult({ message }: { message?: unknown }, payload: object): boolean {
   if (message === undefined) return true;
   const checked = messageSchema.safeParse(message);
   if (!checked.success) return false;
@@ -199,58 +202,23 @@ function isMessageResult({ message }: Fields<"message">, payload: object): boole
   return role === original.role && (original.role !== "toolResult" || toolCallId === original.toolCallId);
 }
 
-function isContextResult({ messages }: Fields<"messages">): boolean {
-  return messages === undefined || (Array.isArray(messages) && messages.every(hasRole));
+const isGuard = matches({ block: flag, reason: text });
+
+/** A guard's fields, or an empty object: other fields alone may have been meant as a refusal. */
+function isGuardResult(value: { block?: unknown; reason?: unknown }): boolean {
+  const isAnswer = value.block !== undefined || value.reason !== undefined;
+  return (
+    isGuard(value) && (isAnswer || Object.keys(value).every((name) => name === "block" || name === "reason"))
+  );
 }
 
-function isToolResult({ content, isError, usage }: Fields<"content" | "isError" | "usage">): boolean {
-  const isUsage = usage === undefined || usageSchema.safeParse(usage).success;
-  return isContentOrNone(content) && isFlagOrNone(isError) && isUsage;
+/** As a guard, or the output of a command that the extension ran, or the place to run it. */
+function isCommandGuardResult(value: CommandGuardResult): boolean {
+  const { result, operations, ...guard } = value;
+  if (!commandResults.safeParse({ result, operations }).success) return false;
+  return result === undefined && operations === undefined ? isGuardResult(guard) : isGuard(guard);
 }
 
-/** A guard's fields, or none; whoever gives back something else may have meant a no. */
-function isGuardResult(value: Fields<"block" | "reason">): boolean {
-  const { block, reason, ...others } = value;
-  if (!isFlagOrNone(block) || !isTextOrNone(reason)) return false;
-  return block !== undefined || reason !== undefined || Object.keys(others).length === 0;
-}
-
-/** The same, or what a command that the extension ran by itself has put out, or where it is to run. */
-function isCommandGuardResult(value: Fields<"block" | "reason" | "result" | "operations">): boolean {
-  const { result, operations, ...guarded } = value;
-  if (result !== undefined && !commandOutput.safeParse(result).success) return false;
-  if (operations !== undefined && !commandOperations.safeParse(operations).success) return false;
-  const isAnswered = result !== undefined || operations !== undefined;
-  return isGuardResult(isAnswered ? { ...guarded, block: guarded.block ?? false } : guarded);
-}
-
-const commandOperations = z.object({ exec: z.custom((value) => typeof value === "function") });
-
-const commandOutput = z.object({
-  output: z.string(),
-  exitCode: z.number().optional(),
-  cancelled: z.boolean(),
-  truncated: z.boolean(),
-  fullOutputPath: z.string().optional(),
-});
-
-function isFlagOrNone(value: unknown): boolean {
-  return value === undefined || typeof value === "boolean";
-}
-
-function isTextOrNone(value: unknown): boolean {
-  return value === undefined || typeof value === "string";
-}
-
-function isContentOrNone(value: unknown): boolean {
-  return value === undefined || isResultContent(value);
-}
-
-function hasRole(message: unknown): boolean {
-  return typeof (message as { role?: unknown } | null | undefined)?.role === "string";
-}
-
-function isCustomMessage(value: unknown): boolean {
-  const { customType, content } = (value ?? {}) as Partial<CustomMessage>;
-  return typeof customType === "string" && (typeof content === "string" || isResultContent(content));
+function areMessages(value: unknown): boolean {
+  return Array.isArray(value) && value.every((message) => typeof message?.role === "string");
 }

@@ -287,11 +287,6 @@ function describe(content: unknown): string {
     : `of type ${typeof content}`;
 }
 
-/** True for what a result's content may be. */
-export function isResultContent(content: unknown): boolean {
-  return contents.safeParse(content).success;
-}
-
 export function failed(text: string): ToolResult {
   return { content: [{ type: "text", text }], isError: true };
 }
