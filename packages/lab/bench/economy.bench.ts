@@ -2,7 +2,8 @@ import { type CompactionSettingsInput, compactionSettings } from "@bonsai-agent/
 import type { Message, ModelPrices } from "@bonsai-agent/messages";
 import type { BenchTable } from "@bonsai-agent/testkit";
 import { recordedMessages, workdayMessages } from "../../compaction/bench/day-messages.ts";
-import { type Recording, type Replay, type ReplayOptions, replay } from "../src/index.ts";
+import type { Recording } from "../src/recording.ts";
+import { type Replay, type ReplayOptions, replay } from "../src/replay.ts";
 
 /** A middling model's. */
 const PRICES: ModelPrices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };

@@ -6,7 +6,7 @@ import {
   type Usage,
 } from "@bonsai-agent/messages";
 
-/** Tokens by price class. Input is what was read fresh. */
+/** Tokens by price class. `input` excludes cached tokens. */
 export interface ClassTokens {
   input: number;
   cacheRead: number;
@@ -14,42 +14,39 @@ export interface ClassTokens {
   output: number;
 }
 
-/** What requests for summaries cost. */
+/** Number, cost and tokens of summary requests. */
 export interface SummariesBill {
   requests: number;
   usd: number;
   tokens: ClassTokens;
 }
 
-/** A summary as it was written, and what it cost where that is known. */
+/** A summary and its usage, if known. */
 export interface PaidAnswer {
   text: string;
   usage?: Usage | undefined;
 }
 
-export interface BillOptions {
+interface BillOptions {
   /** US dollars per million tokens. */
   prices: ModelPrices;
   cacheRules: CacheRules;
-  /** System prompt and tools, which are sent with every request. */
+  /** Tokens of system prompt and tools. */
   fixedTokens: number;
-  /** What the provider counts of a message, for each token of the plain count. */
+  /** Tokens that the provider counts per estimated token. */
   countRatio: number;
-  /** Of another model, which writes the summaries: it has no prefix in its cache. Default: the session's own model does */
+  /** Prices of another model that writes summaries, without a cached prefix. Default: the session's model writes them. */
   summaryPrices?: ModelPrices | undefined;
 }
 
 const MILLION = 1_000_000;
-/** What a request for a summary holds beside the conversation, and the longest that models usually write. */
+/** Tokens of a summary request without the conversation, and maximum tokens of a usual summary. */
 const INSTRUCTION_TOKENS = 1_000;
 const SUMMARY_TOKENS = 2_000;
 
-/**
- * What requests cost at a provider that keeps the latest prefix for as long as its rules say. Owner of the bill, and of what
- * the provider remembers.
- */
+/** Counts the cost of requests at a provider with a prompt cache. Owner of the bill and of the cached prefix. */
 export class Bill {
-  /** Of the agent's own requests. */
+  /** Cost of the agent's own requests. */
   requestsUsd = 0;
   readonly tokens = noTokens();
   readonly summaries: SummariesBill = { requests: 0, usd: 0, tokens: noTokens() };
@@ -61,12 +58,12 @@ export class Bill {
     this.#options = options;
   }
 
-  /** Tokens of a request with these messages, all of it. */
+  /** Tokens of a request with these messages, prompt and tools included. */
   size(sent: readonly Message[]): number {
     return sent.reduce((total, message) => total + this.#tokens(message), this.#options.fixedTokens);
   }
 
-  /** A request with these messages, and its answer. @returns its tokens */
+  /** Adds a request with these messages and its answer. @returns its tokens */
   request(sent: readonly Message[], answer: Message, nowMs: number): ClassTokens {
     const { cached, all } = this.#count(sent, nowMs);
     const tokens = this.#classed(cached, all, this.#tokens(answer));
@@ -78,8 +75,8 @@ export class Bill {
   }
 
   /**
-   * A request for a summary: on the cached prefix, or of the conversation as text, whichever costs less.
-   * @returns takes the answer; what is not known of it is as it is usual
+   * Adds a summary request: on the cached prefix or with the conversation as text, whichever costs less.
+   * @returns takes the answer and estimates an unknown usage
    */
   summary(sent: readonly Message[], text: string, nowMs: number): (answer: PaidAnswer) => void {
     const { prices, countRatio, summaryPrices } = this.#options;
@@ -99,7 +96,7 @@ export class Bill {
     };
   }
 
-  /** A provider without a price for writing to its cache takes that of what is fresh. */
+  /** Providers without a price for cache writes charge them as input. */
   #classed(cached: number, all: number, output: number): ClassTokens {
     const isWritten = this.#options.prices.cacheWrite > 0;
     const rest = all - cached;

@@ -4,8 +4,8 @@ import { count, counted, duration, usdText } from "@bonsai-agent/messages/number
 import { compactionCount, type LabRun, type PolicyResult } from "./run.ts";
 
 /**
- * A run as one HTML file: its table, and the context of the longest day over time, a chart for each policy on one scale. It
- * has no program, and asks no network.
+ * A run as one HTML file: its table, and for each policy a chart of the context over the longest day. It has no scripts and
+ * loads nothing.
  */
 export function labHtml(run: LabRun): string {
   const { sessions, recorded, policies } = run;
@@ -38,13 +38,13 @@ ${Object.values(columns)
 `;
 }
 
-/** Whose prices are not its own, in a sentence; undefined where all are. */
+/** Names the models with assumed prices or window; undefined for none. */
 export function assumedText({ assumed }: LabRun): string | undefined {
   if (assumed.length === 0) return undefined;
   return `The prices or the window of ${assumed.join(", ")} are unknown. The replay uses those of an average model. Set the prices in models.json and the window with --window.`;
 }
 
-/** Where a policy has sent what no provider takes, in a sentence; undefined where none has. */
+/** Names the policies with requests above the window; undefined for none. */
 export function tooLargeText({ policies }: LabRun): string | undefined {
   const named = policies.filter(({ tooLarge }) => tooLarge > 0);
   if (named.length === 0) return undefined;
@@ -52,7 +52,7 @@ export function tooLargeText({ policies }: LabRun): string | undefined {
   return `Requests larger than the window, which a provider would reject: ${counts.join(", ")}.`;
 }
 
-/** What of the recorded money no replay knows, in a sentence; undefined where there is nothing of it. */
+/** Names the recorded cost that no replay includes; undefined for none. */
 export function missedText({ recorded: { missed, usd } }: LabRun): string | undefined {
   if (missed.requests === 0) return undefined;
   const money = usd > 0 ? `about ${usdText(missed.usd)}` : "a part";
@@ -131,7 +131,7 @@ ${rows.join("\n")}
 </tbody></table></div>`;
 }
 
-/** Of a drawing, in its own units. */
+/** Size of a chart in its own units. */
 const SIZE = { width: 600, height: 160 };
 
 function chartHtml(result: PolicyResult, policies: readonly PolicyResult[]): string {
@@ -145,11 +145,11 @@ function chartHtml(result: PolicyResult, policies: readonly PolicyResult[]): str
 </svg></figure>`;
 }
 
-/** A day of any length is drawn in so many steps; of each, the highest. */
-const MOST_STEPS = 600;
+/** Maximum steps of a chart. Each step shows its highest value. */
+const MAX_STEPS = 600;
 
 function heights(values: readonly number[], most: number): string[] {
-  const steps = Math.min(MOST_STEPS, values.length);
+  const steps = Math.min(MAX_STEPS, values.length);
   return Array.from({ length: steps }, (_, step) => {
     const [from, to] = [step, step + 1].map((at) => Math.floor((at * values.length) / steps));
     const highest = values.slice(from, to).reduce((high, value) => Math.max(high, value), 0);

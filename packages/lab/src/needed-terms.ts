@@ -1,8 +1,8 @@
 import { type Message, messageText, toolCalls } from "@bonsai-agent/messages";
 
 /**
- * Specific terms that a recorded future uses and that its past had: whoever goes on from a compaction had better see them.
- * Written apart from the package's own search for terms: what measures shares no code with what is measured.
+ * Specific terms of the past that the recorded future uses: a compaction should keep them in view. Shares no code with
+ * compaction's own terms, which this measures.
  */
 export function neededTerms(past: string, future: readonly Message[]): string[] {
   const known = specificTerms(past);
@@ -10,15 +10,15 @@ export function neededTerms(past: string, future: readonly Message[]): string[] 
   return [...specificTerms(used.join("\n"))].filter((term) => known.has(term));
 }
 
-/** What a message asks for in its own words: a user's sentences, the arguments of calls. */
-export function requestTexts(message: Message): string[] {
+/** A user's sentences and the arguments of calls. */
+function requestTexts(message: Message): string[] {
   return [...userTexts(message), ...argumentTexts(message)];
 }
 
-const LEAST_CHARS = 4;
+const MIN_TERM_CHARS = 4;
 const COMMON = new Set(["e.g", "i.e", "node_modules", "package.json", "console.log", "README.md"]);
 
-/** Paths and dotted names, identifiers of several words, colours and hashes, numbers; a look back keeps each linear. */
+/** Paths and dotted names, identifiers of several words, colours and hashes, numbers. Lookbehinds keep the time linear. */
 const SHAPES = [
   /(?<![\w@~$#-])[\w@~$#-]*(?:[._/][\w@$#-]+)+/g,
   /(?<![a-z])[a-z]+[A-Z][A-Za-z0-9]*/g,
@@ -28,9 +28,9 @@ const SHAPES = [
   /\b\d{3,}\b/g,
 ];
 
-export function specificTerms(text: string): Set<string> {
+function specificTerms(text: string): Set<string> {
   const found = SHAPES.flatMap((shape) => text.match(shape) ?? []).map(trimmed);
-  return new Set(found.filter((term) => term.length >= LEAST_CHARS && !COMMON.has(term)));
+  return new Set(found.filter((term) => term.length >= MIN_TERM_CHARS && !COMMON.has(term)));
 }
 
 function trimmed(term: string): string {
@@ -60,7 +60,7 @@ function argumentTexts(message: Message): string[] {
   return given.filter((value) => typeof value === "string").map((text) => text.slice(0, ARGUMENT_CHARS));
 }
 
-/** All that a model sees of messages, as text. */
+/** The text of messages that a model sees. */
 export function visibleTexts(messages: readonly Message[]): string {
   return messages.map(visibleText).join("\n");
 }

@@ -7,7 +7,7 @@ import {
 } from "@bonsai-agent/compaction";
 import { BonsaiError, isRecord } from "@bonsai-agent/messages";
 
-/** Settings of compaction under a name. */
+/** Compaction settings with a name. */
 export interface Policy {
   name: string;
   settings: CompactionSettings;
@@ -15,20 +15,19 @@ export interface Policy {
   input: CompactionSettingsInput;
 }
 
-/** Settings of compaction, and under `policy` what overrides the preset's policy. */
 function makePolicy(name: string, { policy, ...input }: Readonly<Record<string, unknown>>): Policy {
   const settings = compactionSettings(input, policy as Partial<CompactionPolicy> | undefined);
   return { name, settings, input };
 }
 
-/** Every preset as it is, Bonsai's own with its economy, and without what it makes ahead. */
+/** All presets, and Bonsai's with `economy: auto` and without background summaries. */
 export function usualPolicies(): Policy[] {
   return [...Object.keys(compactionPresets), "bonsai+auto", "bonsai+background=false"].map(policyNamed);
 }
 
 /**
- * Settings of somebody's own: those of compaction, or all that a settings file holds.
- * @param written what the file holds @throws BonsaiError `policy_invalid`, `compaction_setting_invalid`
+ * A policy from a file.
+ * @param written compaction settings, or a whole settings file @throws BonsaiError `policy_invalid`, `compaction_setting_invalid`
  */
 export function policyOf(name: string, written: unknown): Policy {
   const input: unknown = isRecord(written) && "compaction" in written ? written.compaction : written;
@@ -42,8 +41,8 @@ export function policyOf(name: string, written: unknown): Policy {
 }
 
 /**
- * A preset, and what is different from it: `pi`, `bonsai+auto`, `pi+64k`, `bonsai+economy=48000+mask.enabled=false`. A size by
- * itself is that of the economy.
+ * A preset with changes: `pi`, `bonsai+auto`, `pi+64k`, `bonsai+economy=48000+mask.enabled=false`. A size alone sets the
+ * economy.
  * @throws BonsaiError `policy_unknown`, `compaction_setting_invalid`
  */
 export function policyNamed(name: string): Policy {

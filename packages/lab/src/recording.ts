@@ -13,47 +13,47 @@ import {
 import { answeringModel, type CompactionEntry, type Entry, type Session } from "@bonsai-agent/session";
 import { projectEntry } from "@bonsai-agent/session/host";
 
-/** What was said and done on one path of a session, whatever its model was shown of it. */
+/** The messages of one path of a session, without its compactions and masks. */
 export interface Recording {
-  /** Oldest first; its own compactions, masks and undone ways are taken back. */
+  /** Oldest first. */
   messages: readonly Message[];
-  /** `provider/model` of the latest answer; undefined where none was recorded. */
+  /** `provider/model` of the latest answer, if any. */
   model: string | undefined;
-  /** Tokens that the model took, where a compaction wrote it down. */
+  /** The model's window in tokens, if a compaction recorded it. */
   windowTokens?: number | undefined;
-  /** System prompt and tools, in tokens: as the recorded usage tells, else 0. */
+  /** Tokens of system prompt and tools, learned from the recorded usage. 0 if unknown. */
   fixedTokens: number;
-  /** What the provider counted of a message, for each token of the plain count. 1 where nothing tells. */
+  /** Tokens that the provider counted per estimated token. 1 if unknown. */
   countRatio: number;
-  /** The summaries of its own compactions. Default: none */
+  /** The summaries of its compactions. Default: none. */
   summaries?: readonly RecordedSummary[];
-  /** Before these messages the context was changed, and not only added to. Default: never */
+  /** Indexes of messages before which the context changed other than by an addition. Default: none. */
   changes?: readonly number[];
-  /** As recorded, to compare with: requests, and all tokens that were sent. */
+  /** The recorded totals, for comparison. */
   recorded: RecordedTotals;
 }
 
-/** What a session says of itself. */
+/** Totals of a recorded session. */
 export interface RecordedTotals {
   requests: number;
-  /** All tokens that its requests sent, cached or not; those for summaries are not among them. */
+  /** All sent tokens, cached or not, without summary requests. */
   sentTokens: number;
-  /** Of answers and summaries, where it is known. */
+  /** Known cost of answers and summaries. */
   usd: number;
   /** Number of answers and summaries whose tokens the server did not fully count. */
   uncounted: number;
   compactions: number;
 }
 
-/** A summary that stands in a recording. */
+/** A summary of a recording. */
 export interface RecordedSummary {
-  /** It was written in front of this message. */
+  /** Index of the message after it. */
   at: number;
-  /** Without what is carried over beside it. */
+  /** The text without carried-over data. */
   prose: string;
-  /** Absent where nobody knows. */
+  /** Absent if unknown. */
   usage?: Usage | undefined;
-  /** US dollars; 0 where nobody knows. */
+  /** US dollars; 0 if unknown. */
   usd: number;
 }
 
@@ -84,10 +84,7 @@ export function recordingOf(session: Session, leafId: string | null = session.le
   };
 }
 
-/**
- * What is sent with every request, as the session's usage has taught it; never more than its first request leaves room for,
- * which was sent before anything could be lost in counting.
- */
+/** The learned tokens of system prompt and tools, bounded by the first request, whose messages are all known. */
 function fixedTokensOf(messages: readonly Message[], learned: Calibration | undefined): number {
   const first = messages.findIndex((message) => message.role === "assistant" && message.usage !== undefined);
   const answer = messages[first];
@@ -114,7 +111,7 @@ function spokenOn(
   return { messages, summaries, changes };
 }
 
-/** Somebody took an entry out of the context; a compaction that left it out would have put a mark in its place. */
+/** True for an edit that removes an entry from the context. A mask would leave a placeholder. */
 function isOmission(entry: Entry): entry is Entry & { type: "context_edit" } {
   return entry.type === "context_edit" && entry.replacement === null;
 }
@@ -122,7 +119,7 @@ function isOmission(entry: Entry): entry is Entry & { type: "context_edit" } {
 function spoken(entry: Entry): Message | undefined {
   if (entry.type === "message" && !isRecord(entry.message)) return undefined;
   const message = projectEntry(entry)?.message;
-  // What failed was asked for again, and the answer that counts stands behind it.
+  // A failed request was repeated, and the valid answer follows.
   const isVoid = message?.role === "assistant" && ["error", "aborted"].includes(message.stopReason);
   return isVoid ? undefined : message;
 }
@@ -144,7 +141,7 @@ function windowOf(entry: Entry): number | undefined {
   return typeof tokens === "number" && tokens > 0 ? tokens : undefined;
 }
 
-/** Prefixes that a provider should have had by its rules, and had to be paid anew. */
+/** Prefixes that a provider dropped before its rules allow. */
 export interface MissedPrefixes {
   requests: number;
   tokens: number;
@@ -152,9 +149,9 @@ export interface MissedPrefixes {
 }
 
 /**
- * What of a recorded day a replay cannot know: a provider that forgot before its time. A prefix counts as missed where the
- * request before was sent with it to the same model, within the time that it is kept, nothing had changed in front of it,
- * and less than half of it was read from the cache.
+ * Counts cached prefixes that a provider dropped too early, which a replay does not know. A prefix is missed if the
+ * previous request sent it unchanged to the same model within the cache's time, and less than half of it was read from
+ * the cache.
  */
 export function missedPrefixes(
   { messages, changes = [] }: Recording,

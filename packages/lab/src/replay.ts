@@ -17,7 +17,6 @@ import {
 } from "@bonsai-agent/messages";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { Bill, type ClassTokens, type SummariesBill } from "./bill.ts";
-import { ReplayClock } from "./clock.ts";
 import { neededTerms, visibleTexts } from "./needed-terms.ts";
 import type { Recording } from "./recording.ts";
 import { ReplayedSummariser, type SummarySource } from "./summaries.ts";
@@ -27,29 +26,29 @@ export interface ReplayOptions {
   settings: CompactionSettings;
   /** US dollars per million tokens. */
   prices: ModelPrices;
-  /** Default: those of most providers. */
+  /** Default: `usualCacheRules`. */
   cacheRules?: CacheRules;
   windowTokens: number;
-  /** So long a model takes for a summary, in milliseconds, where none is asked. Default 25,000 */
+  /** Time of a summary that no model writes, in milliseconds. Default 25,000. */
   summaryMs?: number;
   /**
-   * Who writes the summaries; paid for, and waited for, as a model's. `recorded`: those of the recording, where it has one
-   * about there, else the digest. A summariser is asked in earnest. Default: `digest`
+   * The source of summaries, with the cost and time of a model's. `recorded`: the recording's summary near the place, else
+   * the digest. A summariser is really called. Default: `digest`.
    */
   summaries?: SummarySource;
-  /** Of the model that writes the summaries, where it is another one than the session's. */
+  /** Prices of the model that writes summaries. Default: the session's model writes them. */
   summaryPrices?: ModelPrices | undefined;
-  /** True where the digest summarises, for nothing and at once. Default false. */
+  /** True if the digest summarises, free and at once. Default false. */
   isDigest?: boolean;
-  /** So long the user rests before each prompt, beside what was recorded, in milliseconds. Default 0 */
+  /** Time added before each prompt, in milliseconds. Default 0. */
   restMs?: number;
-  /** Ends it. Default: nothing does */
+  /** Cancels the replay. Default: none. */
   signal?: AbortSignal | undefined;
-  /** False: decisions do not know the time, and so not when a cache has expired. Default true. */
+  /** False to hide the time from decisions, so that they cannot tell whether a cache has expired. Default true. */
   knowsTime?: boolean;
 }
 
-/** What a policy would have made of a recorded day. */
+/** The outcome of a recorded day under a policy. */
 export interface Replay {
   requests: number;
   /** Number of times that Bonsai only masked and did not compact. */
@@ -57,34 +56,33 @@ export interface Replay {
   compactions: Partial<Record<CompactionReason, number>>;
   /** Tokens of each request as it would have been sent, in order. */
   context: number[];
-  /** Of the agent's own requests. */
+  /** Tokens of the agent's own requests. */
   tokens: ClassTokens;
-  /** What all of it costs. */
+  /** Cost of all requests. */
   usd: number;
-  /** Of that, what summaries cost, with the tokens of the requests for them. */
-  summaries: SummariesBill & { /** Taken from the recording. */ recorded: number };
-  /** Of the terms that the future needs and the past had, the share in view: after each compaction, and at requests spread evenly. */
+  /** The part of the cost for summaries. */
+  summaries: SummariesBill & { /** Summaries from the recording. */ recorded: number };
+  /** Share of the terms needed later that are in view: after each compaction, and at evenly spread requests. */
   neededAfter: number[];
   neededAlong: number[];
-  /** Reads of files that had been read before, and whose result was no longer in view. */
+  /** Repeated reads of files whose earlier result was no longer in view. */
   readAgain: number;
-  /** Of the user's messages before each compaction, the share that stands in the context behind it. */
+  /** Share of the earlier user messages that are in view after each compaction. */
   wordsKept: number[];
-  /** Requests that were above the window, whatever was done: no provider takes them. */
+  /** Requests above the window after everything was tried. */
   tooLarge: number;
-  /** Somebody waited for summaries. */
+  /** Time that the user would have waited for summaries. */
   waitedMs: number;
 }
 
-/** So many requests, evenly spread, are looked at. */
+/** Number of requests at which the needed terms are counted. */
 const PLACES = 10;
 const SUMMARY_MS = 25_000;
 
 /**
- * A recording once more, request by request, with the real decisions and the real flow: at each recorded answer, what the
- * policy would have sent. What the agent did stays as recorded. A request that is larger than the window is refused, as its
- * provider would.
- * @throws the signal's reason
+ * Replays a recording request by request, with the real compaction flow: counts what the policy would have sent at each
+ * recorded answer. The agent's actions stay as recorded. A request above the window is refused, as by a provider.
+ * @throws the signal's reason after an abort
  */
 export async function replay(options: ReplayOptions): Promise<Replay> {
   const player = new Player(options);
@@ -95,26 +93,26 @@ export async function replay(options: ReplayOptions): Promise<Replay> {
   return player.result();
 }
 
-/** Owner of one replay: the session that it fills, its clock and its bill. */
+/** Owner of one replay: its session, its clock and its bill. */
 class Player {
   readonly #options: ReplayOptions;
   readonly #session: Session = createSession({ cwd: "/" });
   readonly #bill: Bill;
   readonly #controller: CompactionController;
   readonly #slow: ReplayedSummariser;
-  /** By file: the call that read it last. */
+  /** The call that read each file last. */
   readonly #read = new Map<string, string>();
   readonly #replay: Omit<Replay, "tokens" | "usd" | "summaries">;
   readonly #answers: number;
   #appended = 0;
-  readonly #clock: ReplayClock;
+  readonly #clock: RecordedClock;
 
   constructor(options: ReplayOptions) {
     const { recording, settings, prices, cacheRules = usualCacheRules, windowTokens } = options;
     const { fixedTokens, countRatio, messages, summaries: recorded = [] } = recording;
     const { summaries: source = "digest", summaryMs = SUMMARY_MS, summaryPrices } = options;
     this.#options = options;
-    this.#clock = new ReplayClock(options.restMs ?? 0);
+    this.#clock = new RecordedClock(options.restMs ?? 0);
     this.#answers = messages.filter(({ role }) => role === "assistant").length;
     this.#bill = new Bill({ prices, cacheRules, fixedTokens, countRatio, summaryPrices });
     const onAsked = (text: string) => this.#bill.summary(this.#inView(), text, this.#clock.nowMs);
@@ -148,7 +146,7 @@ class Player {
     this.#answer(message, at);
     const next = messages[at + 1];
     if (next?.role === "toolResult") return;
-    // The agent rests, and nobody waits before he speaks again.
+    // The user waits only from the next prompt on.
     const rests = this.#controller.checkThreshold({ site: "afterAnswer" });
     await this.#looked(rests, {
       at: at + 1,
@@ -162,7 +160,7 @@ class Player {
     return { ...this.#replay, tokens, usd, summaries: { ...summaries, recorded: this.#slow.taken } };
   }
 
-  /** The provider takes no more than its window; nothing is paid for a refusal. */
+  /** Compacts after a refusal by the provider, which costs nothing. */
   async #refused(at: number): Promise<void> {
     const inputTokens = this.#bill.size(this.#inView());
     if (inputTokens <= this.#options.windowTokens) return;
@@ -198,7 +196,7 @@ class Player {
   }
 
   #append(message: Message): void {
-    // Summaries name entries: with ids that come by chance, a replay would cost a little more or less each time.
+    // Summaries contain ids. Fixed ids make every replay cost the same.
     this.#appended += 1;
     const id = Math.imul(this.#appended, ID_STEP) >>> 0;
     const draft = {
@@ -229,7 +227,7 @@ class Player {
     return [texts.filter((text) => shown.includes(text)).length / texts.length];
   }
 
-  /** A call that reads what was read before counts where nobody sees the earlier result any more. */
+  /** Counts reads of files whose earlier result is no longer in view. */
   #countReads(answer: AssistantMessage): void {
     const calls = toolCalls(answer).flatMap((call) => {
       const counter = new FileOperationCounter();
@@ -252,7 +250,49 @@ class Player {
   }
 }
 
-/** Odd, so that no id comes twice. */
+/** Odd, so that no id repeats. */
 const ID_STEP = 2_654_435_761;
-/** So much of a message stands for it. */
+/** Characters of a message that must be in view. */
 const WORDS_CHARS = 120;
+
+/** Maximum credible time between two messages. A longer one comes from a changed clock or damage. */
+const MAX_GAP_MS = 30 * 24 * 60 * 60_000;
+/** Minimum time of an answer. */
+const MIN_ANSWER_MS = 1_000;
+/** Time of an answer if the recording has none. */
+const USUAL_ANSWER_MS = 10_000;
+
+/** The clock of a replay: the recorded times, where they are credible. It always moves forward. */
+class RecordedClock {
+  /** Milliseconds. */
+  nowMs = 0;
+  readonly #restMs: number;
+  #recordedMs: number | undefined;
+
+  /** @param restMs added before each user message, in milliseconds */
+  constructor(restMs: number) {
+    this.#restMs = restMs;
+  }
+
+  /** Moves to a message. */
+  advance(message: Message): void {
+    this.nowMs = this.at(message);
+    const { timestamp } = message;
+    if (isTime(timestamp)) this.#recordedMs = timestamp;
+  }
+
+  /** The time of the next message. */
+  at({ role, timestamp }: Message): number {
+    const rest = role === "user" ? this.#restMs : 0;
+    if (this.#recordedMs === undefined && isTime(timestamp)) return timestamp + rest;
+    const passed = isTime(timestamp) ? timestamp - this.#recordedMs! : Number.NaN;
+    const isKnown = passed >= 0 && passed <= MAX_GAP_MS;
+    if (role !== "assistant") return this.nowMs + rest + (isKnown ? passed : 0);
+    // An answer that took no time was recorded without one.
+    return this.nowMs + (isKnown && passed > 0 ? Math.max(MIN_ANSWER_MS, passed) : USUAL_ANSWER_MS);
+  }
+}
+
+function isTime(timestamp: unknown): timestamp is number {
+  return typeof timestamp === "number" && Number.isFinite(timestamp) && timestamp >= 0;
+}

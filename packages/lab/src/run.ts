@@ -4,51 +4,51 @@ import type { Policy } from "./policies.ts";
 import { type MissedPrefixes, missedPrefixes, type RecordedTotals } from "./recording.ts";
 import { type Replay, type ReplayOptions, replay } from "./replay.ts";
 
-/** A recording, and what its model costs and takes. */
+/** A recording with the prices and limits of its model. */
 export type Day = Omit<ReplayOptions, "settings"> &
   Required<Pick<ReplayOptions, "cacheRules">> & {
-    /** The model, where its prices or its window are not known, and those of another are taken. */
+    /** The model, if its prices or window are unknown and those of an average model are used. */
     assumed?: string;
   };
 
-/** Recorded days under several policies. */
+/** Recorded days, replayed under several policies. */
 export interface LabRun {
   sessions: number;
-  /** As recorded; `missed` is what no replay knows. */
+  /** The recorded totals. `missed`: cost that no replay includes. */
   recorded: RecordedTotals & Pick<KnownCost, "certainty"> & { missed: MissedPrefixes };
-  /** Models whose prices or window are not known: those of a middling one stand for them. */
+  /** Models with unknown prices or window. The replay uses those of an average model. */
   assumed: string[];
   policies: PolicyResult[];
 }
 
-/** What one policy made of all days. */
+/** The outcome of all days under one policy. */
 export interface PolicyResult {
   policy: string;
   requests: number;
-  /** All tokens that were sent, cached or not, without those for summaries. */
+  /** All sent tokens, cached or not, without summary requests. */
   sentTokens: number;
   /** Number of times that Bonsai only masked and did not compact. */
   masks: number;
-  /** By reason. */
+  /** Number of compactions by reason. */
   compactions: Record<string, number>;
   highestTokens: number;
   tokens: ClassTokens;
   usd: number;
-  /** Of `usd`; `recorded` of them were taken from the recordings. */
+  /** The part of `usd` for summaries; `recorded` of them came from the recordings. */
   summaries: { requests: number; usd: number; tokens: ClassTokens; recorded: number };
-  /** Means; null where there was no compaction, or nothing was needed. */
+  /** Means; null without a compaction or a needed term. */
   neededAfter: number | null;
   neededAlong: number | null;
   wordsKept: number | null;
   readAgain: number;
-  /** Requests that no provider would have taken. */
+  /** Requests above the window. */
   tooLarge: number;
   waitedSeconds: number;
-  /** Tokens of the requests of the longest day. */
+  /** Tokens of each request of the longest day. */
   context: number[];
 }
 
-/** Plays all days under each of the policies. @throws the signal's reason once it is aborted */
+/** Replays all days under each policy. @throws the signal's reason after an abort */
 export async function playPolicies(
   days: readonly Day[],
   policies: readonly Policy[],
@@ -120,7 +120,7 @@ function mean(shares: readonly number[]): number | null {
   return shares.length === 0 ? null : shares.reduce((sum, share) => sum + share, 0) / shares.length;
 }
 
-/** Compactions for whatever reason. */
+/** Number of compactions for all reasons. */
 export function compactionCount({ compactions }: Pick<PolicyResult, "compactions">): number {
   return Object.values(compactions).reduce((sum, count) => sum + count, 0);
 }

@@ -7,33 +7,33 @@ import {
 import type { PaidAnswer } from "./bill.ts";
 import type { RecordedSummary } from "./recording.ts";
 
-/** Who writes the summaries of a replay: the digest; whoever wrote the recorded ones; or a model, which is asked. */
+/** The source of a replay's summaries: the digest, the recording, or a model that is really called. */
 export type SummarySource = "digest" | "recorded" | Summariser;
 
 interface ReplayedSummariserOptions {
   source: SummarySource;
   recorded: readonly RecordedSummary[];
-  /** So long a summary takes that nobody writes just now, in milliseconds. */
+  /** Time of a summary that no model writes, in milliseconds. */
   summaryMs: number;
-  /** Called with what is asked, before anybody answers. @returns is told of the answer */
+  /** Called with the request's text. The returned function is called with the answer. */
   onAsked: (text: string) => (answer: PaidAnswer) => void;
 }
 
-/** So many messages from where a recorded compaction was made, its summary still says what is summarised. */
-const NEAR_MESSAGES = 20;
+/** Maximum distance of a recorded summary from the compaction that it stands for, in messages. */
+const MAX_DISTANCE_MESSAGES = 20;
 
 /**
- * A summariser on a recorded clock: its answers come when that clock has come so far, or when somebody waits for them.
- * A model that is asked takes the time that it takes.
+ * A summariser on the recorded clock: it answers when that clock reaches the time of the answer, or when the replay waits
+ * for it. A real model takes its real time.
  */
 export class ReplayedSummariser {
   readonly summariser: Summariser;
-  /** How many were taken from the recording. */
+  /** Number of summaries from the recording. */
   taken = 0;
   readonly #options: ReplayedSummariserOptions;
   readonly #digest = digestSummariser();
   readonly #waiting: Array<{ readyMs: number; answer: () => void }> = [];
-  /** Requests that somebody answers just now, in earnest. */
+  /** Running requests to a real model. */
   readonly #underway = new Set<Promise<unknown>>();
   #nowMs = 0;
   #at = 0;
@@ -44,13 +44,13 @@ export class ReplayedSummariser {
     this.summariser = {
       ...(typeof source === "object" && { ...sizesOf(source) }),
       name: typeof source === "object" ? source.name : "replayed/summariser",
-      // A digest owes no sections; what stands in for a model that wrote some does not either.
+      // Digests and recorded summaries need no sections.
       isExtract: typeof source !== "object",
       summarise: (request) => this.#summarise(request),
     };
   }
 
-  /** Lets all go that are ready by then. @param at the message that comes next */
+  /** Releases the answers that are ready by then. @param at index of the next message */
   async release(nowMs: number, at: number): Promise<void> {
     await Promise.all(this.#underway);
     this.#nowMs = nowMs;
@@ -61,9 +61,9 @@ export class ReplayedSummariser {
   }
 
   /**
-   * Lets those go that a look waits for.
-   * @param untilMs somebody is there from then on
-   * @returns how long that one would have waited, in milliseconds
+   * Releases the answers that a check waits for.
+   * @param untilMs the user waits from this time on
+   * @returns the user's waiting time in milliseconds
    */
   async waitedFor(look: Promise<unknown>, untilMs: number): Promise<number> {
     let isOver = false;
@@ -111,11 +111,11 @@ export class ReplayedSummariser {
     return { answer: recorded ?? (await this.#digest.summarise(request)), isWritten: false };
   }
 
-  /** What was written for the same part, about here. */
+  /** The recorded summary of the same part near this place. */
   #recordedFor({ kind }: SummaryRequest): SummaryAnswer | undefined {
     const distance = ({ at }: RecordedSummary) => Math.abs(at - this.#at);
     const [nearest] = [...this.#options.recorded].sort((a, b) => distance(a) - distance(b));
-    if (nearest === undefined || distance(nearest) > NEAR_MESSAGES) return undefined;
+    if (nearest === undefined || distance(nearest) > MAX_DISTANCE_MESSAGES) return undefined;
     const [history = "", ofTurn = ""] = nearest.prose.split(TURN_MARK);
     const text = (kind === "turnPrefix" ? ofTurn : history).trim();
     if (text === "") return undefined;
@@ -129,8 +129,8 @@ function sizesOf({ contextWindow, maxOutputTokens, isFree }: Summariser): Partia
   return { contextWindow, maxOutputTokens, isFree };
 }
 
-/** Where a summary of two parts is joined. */
+/** The separator of a summary's two parts. */
 const TURN_MARK = /\n+---\n+\*\*Turn Context \(split turn\):\*\*\n+/;
 
-/** Of the event loop: whatever needs no model has ended by then. */
+/** Turns of the event loop after which all work without a model has ended. */
 const TURNS = 3;

@@ -4,16 +4,9 @@ import { createSession } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { Bill } from "../src/bill.ts";
-import {
-  missedPrefixes,
-  policyNamed,
-  policyOf,
-  type Recording,
-  type Replay,
-  recordingOf,
-  replay,
-  usualPolicies,
-} from "../src/index.ts";
+import { policyNamed, policyOf, usualPolicies } from "../src/policies.ts";
+import { missedPrefixes, type Recording, recordingOf } from "../src/recording.ts";
+import { type Replay, replay } from "../src/replay.ts";
 
 const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const WINDOW = 60_000;

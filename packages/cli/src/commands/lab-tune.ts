@@ -3,7 +3,7 @@ import { type Line, paragraph, span, table } from "@bonsai-agent/app/line";
 import { counted } from "@bonsai-agent/app/numbers";
 import { withProgress } from "@bonsai-agent/app/output";
 import { callSettings } from "@bonsai-agent/app/settings";
-import { type TestedPolicy, type Tuned, tune } from "@bonsai-agent/lab";
+import { searchSettings, type TestedPolicy, type Tuned } from "@bonsai-agent/lab";
 import { wrongUsage } from "../failure.ts";
 import { daysOf, named } from "./lab-days.ts";
 
@@ -14,7 +14,7 @@ export async function run(invocation: Invocation): Promise<undefined> {
   const baseline = { name: "yours", settings: callSettings(invocation), input: {} };
   const loss = lossOf(options.loss);
   const tuned = await withProgress(io, `Tuning on ${counted(days.length, "session")}`, () =>
-    tune({ days, baseline, ...(loss !== undefined && { loss }) }),
+    searchSettings({ days, baseline, ...(loss !== undefined && { loss }) }),
   );
   output.result(tuned, () => tunedView(tuned, output.width));
 }

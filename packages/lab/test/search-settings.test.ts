@@ -1,7 +1,7 @@
 import { compactionPresets } from "@bonsai-agent/compaction";
 import { emptyUsage, type Message } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
-import { policyNamed, tune } from "../src/index.ts";
+import { policyNamed, searchSettings } from "../src/index.ts";
 
 const prices = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 
@@ -41,7 +41,7 @@ const days = (looksBack: boolean) => [1, 2].map((seed) => day(seed, { looksBack 
 const baseline = policyNamed("bonsai");
 
 test("where nothing is looked back at, settings that save money are found, and hold on other days", async () => {
-  const tuned = await tune({ days: days(false), baseline, tried: 5 });
+  const tuned = await searchSettings({ days: days(false), baseline, tried: 5 });
   expect(tuned).toMatchObject({ isBetter: true, trained: 1, tested: 1 });
   expect(Math.min(...tuned.savings)).toBeGreaterThan(0.1);
   expect(tuned.needed.tuned).toBeGreaterThanOrEqual(tuned.needed.baseline - 0.02);
@@ -54,19 +54,19 @@ test("where nothing is looked back at, settings that save money are found, and h
 });
 
 test("where what is saved would be missed, nothing is better; who allows the loss is told what it is", async () => {
-  const tuned = await tune({ days: days(true), baseline, tried: 5 });
+  const tuned = await searchSettings({ days: days(true), baseline, tried: 5 });
   expect(tuned.needed.tuned).toBeGreaterThanOrEqual(tuned.needed.baseline - 0.02);
-  const lossy = await tune({ days: days(true), baseline, tried: 5, loss: 1 });
+  const lossy = await searchSettings({ days: days(true), baseline, tried: 5, loss: 1 });
   expect(lossy.needed.tuned).toBeLessThan(lossy.needed.baseline - 0.02);
   expect(lossy.savings[0]).toBeGreaterThan(tuned.isBetter ? tuned.savings[0]! : 0);
 });
 
 test("one day cannot be trained on and tested", async () => {
   const [one] = days(false);
-  await expect(tune({ days: [one!, { ...one! }], baseline })).rejects.toMatchObject({
+  await expect(searchSettings({ days: [one!, { ...one! }], baseline })).rejects.toMatchObject({
     code: "tune_needs_days",
   });
-  await expect(tune({ days: [one!], baseline })).rejects.toMatchObject({
+  await expect(searchSettings({ days: [one!], baseline })).rejects.toMatchObject({
     code: "tune_needs_days",
   });
 });

@@ -7,37 +7,37 @@ import { BonsaiError } from "@bonsai-agent/messages";
 import { type Policy, policyNamed, usualPolicies } from "./policies.ts";
 import { type Replay, type ReplayOptions, replay } from "./replay.ts";
 
-export interface TuneOptions {
-  /** Each with its prices and window; at least two, for what is tuned on one is tested on another. */
+interface SearchOptions {
+  /** Days with prices and window. At least two: one to train, one to test. */
   days: ReadonlyArray<Omit<ReplayOptions, "settings">>;
-  /** The settings that are to be bettered. */
+  /** The settings to improve. */
   baseline: Policy;
-  /** So many settings are tried beside the presets. Default 32 */
+  /** Number of random settings to try. Default 32. */
   tried?: number;
-  /** So much less of what the future needed may be in view along all requests, 0 to 1. Default 0.02 */
+  /** Accepted loss of needed terms in view, 0 to 1. Default 0.02. */
   loss?: number;
-  /** Default 1 */
+  /** Seed of the random settings. Default 1. */
   seed?: number;
 }
 
 export interface Tuned {
-  /** The settings to write; empty where nothing was better. */
+  /** The settings to write; empty if none were better. */
   settings: CompactionSettingsInput;
   name: string;
-  /** Days that were trained on, and tested. */
+  /** Number of days for training and for the test. */
   trained: number;
   tested: number;
-  /** On the tested days, each against the baseline: the share of money that is saved, below 0 where it costs more. */
+  /** Saved share of the cost on each test day against the baseline; below 0 for a higher cost. */
   savings: number[];
-  /** What the future needed of what stands in view, mean of the tested days: of the baseline, and of these settings. */
+  /** Mean share of needed terms in view on the test days. */
   needed: { baseline: number; tuned: number };
-  /** False where nothing was better on the days that were not trained on. */
+  /** False if nothing was better on the test days. */
   isBetter: boolean;
-  /** All presets on the tested days, the same way. */
+  /** All presets on the test days. */
   presets: TestedPolicy[];
 }
 
-/** What a policy saves against the baseline on the tested days, and what of what was needed stands in view. */
+/** A policy's savings on the test days, and its share of needed terms in view. */
 export interface TestedPolicy {
   name: string;
   savings: number[];
@@ -48,11 +48,11 @@ const TRIED = 32;
 const LOSS = 0.02;
 
 /**
- * Looks for better settings by successive halving: all candidates on the longest day, the better half on twice as many, and so on;
- * then the best against the baseline on days that none of them has seen.
+ * Searches for better settings by successive halving: all candidates on the longest day, the better half on twice as many
+ * days, and so on. Then compares the best with the baseline on the test days.
  * @throws BonsaiError `tune_needs_days`
  */
-export async function tune(options: TuneOptions): Promise<Tuned> {
+export async function searchSettings(options: SearchOptions): Promise<Tuned> {
   const { baseline, tried = TRIED, loss = LOSS, seed = 1 } = options;
   const days = eachOnce(options.days);
   if (days.length < 2)
@@ -61,7 +61,7 @@ export async function tune(options: TuneOptions): Promise<Tuned> {
       message: `Tuning needs at least two different sessions, one to train and one to test. Found ${days.length === 1 ? "one" : "none"}.`,
       hint: "Name a folder with more sessions, or use --all for all sessions of this folder.",
     });
-  // The longest first: on a short day all policies are the same, and halves of them would go by chance.
+  // The longest first: on a short day all policies are equal, and chance would choose.
   const train = days.filter((_, at) => at % 2 === 0).sort((a, b) => lengthOf(b) - lengthOf(a));
   const test = days.filter((_, at) => at % 2 === 1);
   const played = new PlayedDays(baseline, loss);
@@ -78,7 +78,7 @@ export async function tune(options: TuneOptions): Promise<Tuned> {
 
 async function tested(
   best: Policy,
-  of: { test: TuneOptions["days"]; trained: number; played: PlayedDays; baseline: Policy; loss: number },
+  of: { test: SearchOptions["days"]; trained: number; played: PlayedDays; baseline: Policy; loss: number },
 ): Promise<Tuned> {
   const { test, trained, played, baseline, loss } = of;
   const { savings, needed: tuned } = await testedPolicy(best, { test, played, baseline });
@@ -96,11 +96,14 @@ async function tested(
   };
 }
 
-/** A copy of a day would be tested on what it was trained on. */
-function eachOnce(days: TuneOptions["days"]): TuneOptions["days"] {
+/** Days without copies, so that no day is in both parts. */
+function eachOnce(days: SearchOptions["days"]): SearchOptions["days"] {
   const known = new Set<string>();
   return days.filter(({ recording: { messages } }) => {
-    const texts = [messages.length, ...messages.slice(0, COMPARED).map((message) => JSON.stringify(message))];
+    const texts = [
+      messages.length,
+      ...messages.slice(0, COMPARED_MESSAGES).map((message) => JSON.stringify(message)),
+    ];
     const key = texts.join("\n");
     if (known.has(key)) return false;
     known.add(key);
@@ -108,16 +111,16 @@ function eachOnce(days: TuneOptions["days"]): TuneOptions["days"] {
   });
 }
 
-/** So many messages tell one day from another. */
-const COMPARED = 20;
+/** Messages that are compared to find copies. */
+const COMPARED_MESSAGES = 20;
 
-function lengthOf({ recording }: TuneOptions["days"][number]): number {
+function lengthOf({ recording }: SearchOptions["days"][number]): number {
   return recording.messages.length;
 }
 
 async function testedPolicy(
   policy: Policy,
-  { test, played, baseline }: { test: TuneOptions["days"]; played: PlayedDays; baseline: Policy },
+  { test, played, baseline }: { test: SearchOptions["days"]; played: PlayedDays; baseline: Policy },
 ): Promise<TestedPolicy> {
   const savings: number[] = [];
   let needed = 0;
@@ -129,7 +132,7 @@ async function testedPolicy(
   return { name: policy.name, savings, needed };
 }
 
-/** Owner of what was played before: halving plays the same again. */
+/** Keeps replays, because halving repeats them. */
 class PlayedDays {
   readonly #baseline: Policy;
   readonly #loss: number;
@@ -141,7 +144,7 @@ class PlayedDays {
     this.#loss = loss;
   }
 
-  play(policy: Policy, day: TuneOptions["days"][number]): Promise<Replay> {
+  play(policy: Policy, day: SearchOptions["days"][number]): Promise<Replay> {
     const number = this.#numbers.get(day) ?? this.#numbers.size;
     this.#numbers.set(day, number);
     const key = `${number} ${JSON.stringify(policy.settings)}`;
@@ -150,8 +153,8 @@ class PlayedDays {
     return known;
   }
 
-  /** Money as a share of the baseline's, the less the better; what loses too much comes behind all that does not. */
-  async score(policy: Policy, days: TuneOptions["days"]): Promise<number> {
+  /** Cost as a share of the baseline's; lower is better. A policy that loses too much scores worse than all others. */
+  async score(policy: Policy, days: SearchOptions["days"]): Promise<number> {
     let score = 0;
     for (const day of days) {
       const [base, own] = [await this.play(this.#baseline, day), await this.play(policy, day)];
@@ -162,10 +165,10 @@ class PlayedDays {
   }
 }
 
-/** So much more than money counts what is lost beyond the allowance. */
+/** Weight of a loss beyond the accepted one. */
 const LOST_WEIGHT = 100;
 
-/** Along all requests, not only behind compactions: masks take things out of view too. */
+/** Measured along all requests, because masks hide terms too. */
 function neededOf({ neededAlong }: Replay): number {
   return neededAlong.length === 0
     ? 1
@@ -180,7 +183,7 @@ const knobs = {
   terms: [500, 1_000, 2_000],
 } as const;
 
-/** Settings at random, by a seed, each once. */
+/** Random settings by a seed, without repeats. */
 function drawn(count: number, seed: number): Policy[] {
   let state = seed;
   const next = <Value>(values: readonly Value[]): Value => {
