@@ -14,14 +14,8 @@ import {
 import { summarySections } from "@bonsai-agent/compaction";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { messageText } from "@bonsai-agent/messages";
-import {
-  type CatalogueModel,
-  fileKeys,
-  loadCatalogue,
-  ModelClient,
-  type Scenario,
-  scriptedProvider,
-} from "@bonsai-agent/models";
+import { type CatalogueModel, fileKeys, loadCatalogue, ModelClient } from "@bonsai-agent/models";
+import { type Scenario, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { bonsaiHome, createSession } from "@bonsai-agent/session";
 import { z } from "zod";
 

@@ -1,4 +1,4 @@
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 
 export const shopFiles = {
   "src/total.ts":

@@ -99,7 +99,7 @@ const FOLDERS: FolderOrder["folders"] = {
     ...["call-arguments.ts", "file-lock.ts", "json-file.ts", "model.ts", "model-request.ts"],
     ...["answer-builder.ts", "provider.ts", "failure", "repair", "answer-end.ts", "wire.ts"],
     ...["openai", "anthropic", "thinking.ts", "scripted", "catalogue", "keys", "exchange"],
-    ...["login.ts", "model-client.ts", "index.ts"],
+    ...["login.ts", "model-client.ts", "host.ts", "index.ts"],
   ],
   agent: [
     ...["notice.ts", "settings.ts", "tools", "resources", "prompt", "recall", "run"],

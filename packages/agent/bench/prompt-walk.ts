@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Agent } from "@bonsai-agent/agent";
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { parseSync } from "oxc-parser";
 
 /**
@@ -142,7 +142,8 @@ async function newAgent({ cwd, contextWindow, background = true }: AgentOptions)
 }> {
   const { Agent, agentSettings, defineTool, lifecycleEventRules } = await import("@bonsai-agent/agent");
   const { Lifecycle } = await import("@bonsai-agent/lifecycle");
-  const { ModelClient, scriptedProvider } = await import("@bonsai-agent/models");
+  const { ModelClient } = await import("@bonsai-agent/models");
+  const { scriptedProvider } = await import("@bonsai-agent/models/scripted");
   const { createSession } = await import("@bonsai-agent/session");
   const { z } = await import("zod");
   const provider = scriptedProvider(await scenario());

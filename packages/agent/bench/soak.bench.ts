@@ -12,7 +12,8 @@ import {
 } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { messageText } from "@bonsai-agent/messages";
-import { ModelClient, type ScriptedModel, scriptedProvider } from "@bonsai-agent/models";
+import { ModelClient } from "@bonsai-agent/models";
+import { type ScriptedModel, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession } from "@bonsai-agent/session";
 import type { BenchTable } from "@bonsai-agent/testkit";
 import { z } from "zod";

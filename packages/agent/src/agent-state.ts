@@ -1,10 +1,6 @@
 import { readContext } from "@bonsai-agent/compaction";
-import {
-  type AskedThinking,
-  askedThinking,
-  type CatalogueModel,
-  type ThinkingLevel,
-} from "@bonsai-agent/models";
+import type { CatalogueModel, ThinkingLevel } from "@bonsai-agent/models";
+import { type AskedThinking, askedThinking } from "@bonsai-agent/models/host";
 import type { AgentParts } from "./agent-parts.ts";
 import type { QueuedInput } from "./run/queue.ts";
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { ScenarioAnswer } from "@bonsai-agent/models";
+import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 import { createSession, openSession } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { afterAll, beforeAll, expect, test } from "vitest";

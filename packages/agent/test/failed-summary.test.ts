@@ -1,5 +1,5 @@
 import type { CompactionOutcome } from "@bonsai-agent/compaction";
-import type { ScenarioAnswer } from "@bonsai-agent/models";
+import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 import type { CompactionEntry } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { actor, calls, filler, type ScriptedAgentOptions, scriptedAgent, summary } from "./scripted-agent.ts";

@@ -2,14 +2,8 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import {
-  fileKeys,
-  type KeyFile,
-  ModelClient,
-  type ProviderCall,
-  type ScenarioAnswer,
-  scriptedProvider,
-} from "@bonsai-agent/models";
+import { fileKeys, type KeyFile, ModelClient, type ProviderCall } from "@bonsai-agent/models";
+import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Agent } from "../src/agent.ts";

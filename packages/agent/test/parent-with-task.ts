@@ -3,13 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import type { ToolResultMessage } from "@bonsai-agent/messages";
-import {
-  type CatalogueModel,
-  ModelClient,
-  type ProviderCall,
-  type ScriptedModel,
-  scriptedProvider,
-} from "@bonsai-agent/models";
+import { type CatalogueModel, ModelClient, type ProviderCall } from "@bonsai-agent/models";
+import { type ScriptedModel, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { onTestFinished } from "vitest";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-import type { ScenarioAnswer } from "@bonsai-agent/models";
+import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { lifecycleEventRules } from "../src/lifecycle.ts";

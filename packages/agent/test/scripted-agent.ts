@@ -1,13 +1,8 @@
 import { type CompactionPolicy, summarySections } from "@bonsai-agent/compaction";
 import { Lifecycle, type LifecycleNotice, type SetTimer } from "@bonsai-agent/lifecycle";
 import { contentText, type Message } from "@bonsai-agent/messages";
-import {
-  type CatalogueModel,
-  ModelClient,
-  type ProviderCall,
-  type ScenarioAnswer,
-  scriptedProvider,
-} from "@bonsai-agent/models";
+import { type CatalogueModel, ModelClient, type ProviderCall } from "@bonsai-agent/models";
+import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { z } from "zod";
 import { Agent } from "../src/agent.ts";

@@ -1,11 +1,6 @@
 import type { Message } from "@bonsai-agent/messages";
-import {
-  type CatalogueModel,
-  ModelClient,
-  type ProviderCall,
-  type ScenarioAnswer,
-  scriptedProvider,
-} from "@bonsai-agent/models";
+import { type CatalogueModel, ModelClient, type ProviderCall } from "@bonsai-agent/models";
+import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession, type Session, type SessionBlurb } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { SessionBlurbs } from "../src/listing/session-blurb.ts";

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { contentText } from "@bonsai-agent/messages";
-import { ModelClient, type ProviderCall, type ScenarioCall, scriptedProvider } from "@bonsai-agent/models";
+import { ModelClient, type ProviderCall } from "@bonsai-agent/models";
+import { type ScenarioCall, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession } from "@bonsai-agent/session";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type OpenAgentOptions, openAgent } from "../src/open-agent.ts";

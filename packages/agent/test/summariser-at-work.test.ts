@@ -1,6 +1,7 @@
 import { MASK_PLACEHOLDER } from "@bonsai-agent/compaction";
 import { byScriptEstimator, contentText } from "@bonsai-agent/messages";
-import type { ProviderCall, ScenarioAnswer } from "@bonsai-agent/models";
+import type { ProviderCall } from "@bonsai-agent/models";
+import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 import type { BranchSummaryEntry, CompactionEntry, Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { actor, calls, filler, scriptedAgent } from "./scripted-agent.ts";

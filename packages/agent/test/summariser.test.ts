@@ -12,9 +12,8 @@ import {
   ModelClient,
   type ModelRequest,
   type ProviderCall,
-  type ScenarioAnswer,
-  scriptedProvider,
 } from "@bonsai-agent/models";
+import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession, type Session } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import {

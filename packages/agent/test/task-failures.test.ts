@@ -1,5 +1,5 @@
 import { contentText, toolCalls } from "@bonsai-agent/messages";
-import type { ScriptedModel } from "@bonsai-agent/models";
+import type { ScriptedModel } from "@bonsai-agent/models/scripted";
 import { openSession } from "@bonsai-agent/session";
 import { expect, test } from "vitest";
 import { z } from "zod";

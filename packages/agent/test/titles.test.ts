@@ -1,11 +1,6 @@
 import { Lifecycle } from "@bonsai-agent/lifecycle";
-import {
-  type CatalogueModel,
-  ModelClient,
-  type ProviderCall,
-  type ScenarioAnswer,
-  scriptedProvider,
-} from "@bonsai-agent/models";
+import { type CatalogueModel, ModelClient, type ProviderCall } from "@bonsai-agent/models";
+import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession, openSession, type Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test, vi } from "vitest";

@@ -11,10 +11,10 @@ import {
   type KeyFile,
   loadCatalogue,
   ModelClient,
-  scenarioModel,
   type ThinkingLevel,
-  whyUnusable,
 } from "@bonsai-agent/models";
+import { whyUnusable } from "@bonsai-agent/models/host";
+import { scenarioModel } from "@bonsai-agent/models/scripted";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
 import type { CliIo } from "./io.ts";

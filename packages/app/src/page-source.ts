@@ -4,10 +4,10 @@ import {
   type Catalogue,
   classifyFailure,
   type KeySource,
-  knownSecrets,
   loadCatalogue,
   ProviderError,
 } from "@bonsai-agent/models";
+import { knownSecrets } from "@bonsai-agent/models/host";
 import { type PageOptions, type PageSource, SessionPage } from "@bonsai-agent/page";
 import { bonsaiHome, openSession, type Session } from "@bonsai-agent/session";
 import type { CliIo } from "./io.ts";

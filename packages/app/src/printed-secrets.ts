@@ -1,6 +1,6 @@
 import { environmentKeys } from "@bonsai-agent/agent/host";
 import { SecretFilter } from "@bonsai-agent/messages";
-import { knownSecrets } from "@bonsai-agent/models";
+import { knownSecrets } from "@bonsai-agent/models/host";
 import { bonsaiHome, type Session } from "@bonsai-agent/session";
 import type { Invocation } from "./invocation.ts";
 

@@ -1,4 +1,4 @@
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import * as app from "../../app/test/agent-project.ts";
 import { type CliRun, type RunCliOptions, runCli } from "./run-cli.ts";
 

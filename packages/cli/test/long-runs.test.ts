@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { describe, expect, test } from "vitest";
 import { openInteractive } from "../../interactive/test/harness.ts";
 import { type AgentProject, agentProject, jsonLines } from "./agent-project.ts";

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { describe, expect, test } from "vitest";
 import { type AgentProject, agentProject, says } from "./agent-project.ts";
 import { isEnd, type RpcLine, RpcSession, slow } from "./rpc-session.ts";

@@ -1,11 +1,7 @@
 import type { AgentNotice } from "@bonsai-agent/agent";
 import { BonsaiError } from "@bonsai-agent/messages";
-import {
-  type CatalogueModel,
-  ProviderError,
-  type ScriptedModel,
-  scriptedProvider,
-} from "@bonsai-agent/models";
+import { type CatalogueModel, ProviderError } from "@bonsai-agent/models";
+import { type ScriptedModel, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { expect, test } from "vitest";
 import { modelRegistryOf, openModels } from "../src/host/model-registry.ts";
 import { ownModels } from "./opened-models.ts";

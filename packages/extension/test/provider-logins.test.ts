@@ -1,4 +1,5 @@
-import { isReachable, type LoginCallbacks } from "@bonsai-agent/models";
+import { isReachable } from "@bonsai-agent/models";
+import type { LoginCallbacks } from "@bonsai-agent/models/login";
 import { oauthServer } from "@bonsai-agent/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { registerProvider } from "../src/host/extension-providers.ts";

@@ -1,4 +1,4 @@
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { modelSummary } from "../../app/test/model-summary.ts";
 import { longPlay, type OpenedLong, openLong as openLongSession } from "./long-setup.ts";
 

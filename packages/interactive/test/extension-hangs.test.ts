@@ -1,4 +1,4 @@
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { longSession } from "../../app/test/sample-session.ts";
 import { Status } from "../src/status/status.ts";

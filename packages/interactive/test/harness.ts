@@ -1,6 +1,6 @@
 import type { ExitCode } from "@bonsai-agent/app/invocation";
 import type { CliIo } from "@bonsai-agent/app/io";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { onTestFinished } from "vitest";
 import { type AgentProject, agentProject, nowMs } from "../../app/test/agent-project.ts";
 import { runInteractive } from "../src/interactive-mode.ts";

@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentSettingsInput } from "@bonsai-agent/agent";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { agentProject } from "../../app/test/agent-project.ts";
 import { modelSummary } from "../../app/test/model-summary.ts";
 import { longSession } from "../../app/test/sample-session.ts";

@@ -1,4 +1,4 @@
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 
 /** An answer that begins with `Begun word` and goes on until it is stopped, or longer than a test waits. */
 export const longStory = {

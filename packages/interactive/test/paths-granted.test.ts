@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathGrants } from "@bonsai-agent/app/trust";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { expect, test } from "vitest";
 import { agentProject } from "../../app/test/agent-project.ts";
 import { openInteractive } from "./harness.ts";

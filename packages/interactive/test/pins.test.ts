@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { expect, test } from "vitest";
 import { type OpenedInteractive, openInteractive } from "./harness.ts";
 import { longPlay, openLong } from "./long-setup.ts";

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { loopbackServer, sseChunks } from "@bonsai-agent/testkit";
 import { expect, onTestFinished, vi } from "vitest";
 import { type AgentProject, agentProject, says } from "../../app/test/agent-project.ts";

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { expect, test } from "vitest";
 import { says } from "../../app/test/agent-project.ts";
 import { modelSummary } from "../../app/test/model-summary.ts";

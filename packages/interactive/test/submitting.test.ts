@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { agentProject, says } from "../../app/test/agent-project.ts";
 import { openInteractive } from "./harness.ts";

@@ -1,5 +1,5 @@
 import { compactionSettings, digestSummariser, runCompaction } from "@bonsai-agent/compaction";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { createSession, openSession } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";

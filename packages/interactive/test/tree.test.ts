@@ -1,4 +1,4 @@
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { openSession } from "@bonsai-agent/session";
 import { describe, expect, test } from "vitest";
 import { modelSummary } from "../../app/test/model-summary.ts";

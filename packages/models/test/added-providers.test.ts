@@ -13,9 +13,9 @@ import {
   loadCatalogue,
   ModelClient,
   type Provider,
-  scriptedProvider,
   usableModels,
 } from "../src/index.ts";
+import { scriptedProvider } from "../src/scripted/index.ts";
 
 const home = mkdtempSync(join(tmpdir(), "bonsai-added-"));
 afterAll(() => rmSync(home, { recursive: true, force: true }));

@@ -2,16 +2,16 @@ import type { Message, ToolCall, Usage } from "@bonsai-agent/messages";
 import { type LoopbackReply, loopbackServer } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { MALFORMED_ARGUMENTS } from "../src/call-arguments.ts";
 import {
   type CatalogueModel,
   type FinalEvent,
   finalEvent,
-  MALFORMED_ARGUMENTS,
   ModelClient,
   type ModelRequest,
-  repairMessages,
   type StreamEvent,
 } from "../src/index.ts";
+import { repairMessages } from "../src/repair/repair-calls.ts";
 import {
   streamOf as anthropicStream,
   callBlock,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { MALFORMED_ARGUMENTS } from "../src/index.ts";
+import { MALFORMED_ARGUMENTS } from "../src/call-arguments.ts";
 import {
   endedCalls,
   exchange,

@@ -6,9 +6,9 @@ import {
   type Provider,
   type ProviderCall,
   ProviderError,
-  type ProviderResponse,
   type StreamEvent,
 } from "../src/index.ts";
+import type { ProviderResponse } from "../src/model-request.ts";
 
 /** A call with the least that there must be. */
 export function leastCall(model: CatalogueModel): ProviderCall {

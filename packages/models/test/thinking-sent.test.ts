@@ -1,7 +1,6 @@
 import { type LoopbackServer, loopbackServer, sseChunks, type WireName, wires } from "@bonsai-agent/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
-  askedThinking,
   type Catalogue,
   type CatalogueModel,
   finalEvent,
@@ -11,6 +10,7 @@ import {
   thinkingLevels,
   thinkingLevelsOf,
 } from "../src/index.ts";
+import { askedThinking } from "../src/thinking.ts";
 import { homeWith } from "./home-with-models.ts";
 
 /** What is said of thinking in a request, whatever the protocol. */

@@ -1,14 +1,8 @@
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import {
-  fileKeys,
-  finalEvent,
-  type LoginCallbacks,
-  type LoginCredentials,
-  loadCatalogue,
-  ModelClient,
-} from "@bonsai-agent/models";
+import { fileKeys, finalEvent, loadCatalogue, ModelClient } from "@bonsai-agent/models";
+import type { LoginCallbacks, LoginCredentials } from "@bonsai-agent/models/login";
 import { oauthServer } from "@bonsai-agent/testkit";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { bonsaiProvider, type PiProvider } from "../src/models/provider.ts";

@@ -8,13 +8,8 @@ import {
   type ToolResultMessage,
   type Usage,
 } from "@bonsai-agent/messages";
-import {
-  EMPTY_ANSWER,
-  type FinalEvent,
-  type ModelFailure,
-  type ModelRequest,
-  type StreamEvent,
-} from "@bonsai-agent/models";
+import type { FinalEvent, ModelFailure, ModelRequest, StreamEvent } from "@bonsai-agent/models";
+import { EMPTY_ANSWER } from "@bonsai-agent/models/host";
 import { type Entry, pinChange, type Session, type StoredMessage } from "@bonsai-agent/session";
 import { compactionChange } from "@bonsai-agent/session/host";
 import type { AgentParts } from "../agent-parts.ts";

@@ -1,5 +1,5 @@
 import { type ImageContent, jsonText, type UserContent } from "@bonsai-agent/messages";
-import { isRefusedImageLine } from "@bonsai-agent/models";
+import { isRefusedImageLine } from "@bonsai-agent/models/host";
 import type { ContextEditEntry, Entry, Session } from "@bonsai-agent/session";
 
 type Block = { type: string; data?: unknown; text?: unknown };

@@ -16,12 +16,12 @@ import {
   type CatalogueModel,
   type FinalEvent,
   finalEvent,
-  isWithheld,
   type ModelClient,
   type ModelNotice,
   type ModelRequest,
   referenceOf,
 } from "@bonsai-agent/models";
+import { isWithheld } from "@bonsai-agent/models/host";
 import type { Session } from "@bonsai-agent/session";
 
 /** Options of a model that summarises. */

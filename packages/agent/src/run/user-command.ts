@@ -1,6 +1,6 @@
 import { type BashExecutionMessage, BonsaiError } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
-import type { NamedSecret } from "@bonsai-agent/models";
+import type { NamedSecret } from "@bonsai-agent/models/host";
 import type { AgentParts } from "../agent-parts.ts";
 import type { CommandOperations, CommandOutput, RunCommand } from "../events.ts";
 import { messageOf } from "../notice.ts";

@@ -1,5 +1,5 @@
 import { duration } from "@bonsai-agent/messages/numbers";
-import type { NamedSecret } from "@bonsai-agent/models";
+import type { NamedSecret } from "@bonsai-agent/models/host";
 import { z } from "zod";
 import {
   countLines,

@@ -1,4 +1,4 @@
-import type { NamedSecret } from "@bonsai-agent/models";
+import type { NamedSecret } from "@bonsai-agent/models/host";
 import { bashTool } from "./bash-tool.ts";
 import { editTool } from "./files/edit-tool.ts";
 import { readTool } from "./files/read-tool.ts";

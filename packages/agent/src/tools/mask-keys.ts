@@ -1,5 +1,5 @@
 import { isSecretName, MAX_LEVELS } from "@bonsai-agent/messages";
-import type { NamedSecret } from "@bonsai-agent/models";
+import type { NamedSecret } from "@bonsai-agent/models/host";
 
 /** A shorter value is a switch or a word, and stands in outputs for other reasons. */
 const MIN_KEY_CHARS = 16;

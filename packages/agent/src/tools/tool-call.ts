@@ -1,6 +1,6 @@
 import { deepCopy, isRecord, type ToolCall, type ToolResultMessage } from "@bonsai-agent/messages";
 import { raceAbort } from "@bonsai-agent/messages/host";
-import { argumentsProblem, MALFORMED_ARGUMENTS } from "@bonsai-agent/models";
+import { argumentsProblem, MALFORMED_ARGUMENTS } from "@bonsai-agent/models/host";
 import { z } from "zod";
 import type { AgentParts } from "../agent-parts.ts";
 import { messageOf } from "../notice.ts";

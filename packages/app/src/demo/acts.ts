@@ -1,4 +1,4 @@
-import type { ScenarioAnswer } from "@bonsai-agent/models";
+import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 
 /** A piece of the demonstration: what the user does, and what the scripted model will say. */
 export interface Act {

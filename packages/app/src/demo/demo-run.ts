@@ -9,14 +9,8 @@ import {
 } from "@bonsai-agent/agent";
 import { Lifecycle } from "@bonsai-agent/lifecycle";
 import { byScriptEstimator, messageText } from "@bonsai-agent/messages";
-import {
-  type CatalogueModel,
-  ModelClient,
-  type Provider,
-  type ProviderCall,
-  type ScenarioAnswer,
-  scriptedProvider,
-} from "@bonsai-agent/models";
+import { type CatalogueModel, ModelClient, type Provider, type ProviderCall } from "@bonsai-agent/models";
+import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import { createSession } from "@bonsai-agent/session";
 import { type Act, acts, summaries } from "./acts.ts";
 import { writeProject } from "./project.ts";

@@ -5,12 +5,12 @@ import { resolveEntryId, writeOutput } from "@bonsai-agent/app/session-file";
 import { BonsaiError, saidText } from "@bonsai-agent/messages";
 import {
   type CatalogueModel,
-  nextThinkingLevel,
   type ThinkingLevel,
   thinkingLevels,
   thinkingLevelsOf,
   usableModels,
 } from "@bonsai-agent/models";
+import { nextThinkingLevel } from "@bonsai-agent/models/host";
 import { z } from "zod";
 import { bashUpdates, type RpcWork, rpcHandlers } from "./commands.ts";
 import { compactionResult, piEntries, piMessages, piState, piStats, piTree } from "./pi-views.ts";

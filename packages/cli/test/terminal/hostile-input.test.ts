@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { drawsImage } from "../../../interactive/src/terminal/inline-image.ts";

@@ -1,4 +1,4 @@
-import type { ScenarioAnswer } from "@bonsai-agent/models";
+import type { ScenarioAnswer } from "@bonsai-agent/models/scripted";
 import { expect, test } from "vitest";
 import type { HeadlessTerminal } from "../../../interactive/test/headless-terminal.ts";
 import { type AgentProject, agentProject } from "../agent-project.ts";

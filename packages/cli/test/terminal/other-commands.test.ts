@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Scenario } from "@bonsai-agent/models";
+import type { Scenario } from "@bonsai-agent/models/scripted";
 import { expect, test } from "vitest";
 import { openInteractive } from "../../../interactive/test/harness.ts";
 import { agentCall } from "../../src/agent-call.ts";

@@ -6,16 +6,15 @@ import type {
   ToolCall,
 } from "@bonsai-agent/messages";
 import type {
-  LoginCredentials,
   OpenAiConnect,
   ProviderApi,
-  ProviderLogin,
   RequestPurpose,
   StreamEvent,
   ThinkingLevel,
   TokenCounts,
   ToolDeclaration,
 } from "@bonsai-agent/models";
+import type { LoginCredentials, ProviderLogin } from "@bonsai-agent/models/login";
 
 /** A model of a provider that an extension adds. */
 export interface ProviderModelOptions {

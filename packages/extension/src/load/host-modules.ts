@@ -12,6 +12,7 @@ const modules: VirtualModules = {
   "@bonsai-agent/messages/schemas": () => import("@bonsai-agent/messages/schemas"),
   "@bonsai-agent/models": () => import("@bonsai-agent/models"),
   "@bonsai-agent/models/login": () => import("@bonsai-agent/models/login"),
+  "@bonsai-agent/models/scripted": () => import("@bonsai-agent/models/scripted"),
   "@bonsai-agent/session": () => import("@bonsai-agent/session"),
   "@bonsai-agent/session/host": () => import("@bonsai-agent/session/host"),
   "@bonsai-agent/session/search": () => import("@bonsai-agent/session/search"),

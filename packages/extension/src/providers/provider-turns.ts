@@ -10,7 +10,7 @@ import {
   toolCalls,
   userContent,
 } from "@bonsai-agent/messages";
-import { isOwnAnswer, wireCallId, wireToolName } from "@bonsai-agent/models";
+import { isOwnAnswer, wireCallId, wireToolName } from "@bonsai-agent/models/host";
 import type { AskedModel } from "../api/provider-options.ts";
 
 /** What a tool gave back. */

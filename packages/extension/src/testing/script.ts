@@ -7,9 +7,8 @@ import {
   ModelClient,
   type ProviderCall,
   type RequestPurpose,
-  type ScenarioAnswer,
-  scriptedProvider,
 } from "@bonsai-agent/models";
+import { type ScenarioAnswer, scriptedProvider } from "@bonsai-agent/models/scripted";
 import type { ExtensionUI } from "../api/extension-ui.ts";
 import { plainTheme } from "../host/extension-drawing.ts";
 import type { DrawnComponent, ExtensionModels, FrontEndUI } from "../host/extension-host.ts";

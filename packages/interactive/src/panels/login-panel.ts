@@ -1,5 +1,5 @@
 import { oneLine, printable } from "@bonsai-agent/app/terminal-text";
-import type { DeviceCodeInfo, LoginPrompt } from "@bonsai-agent/models";
+import type { DeviceCodeInfo, LoginPrompt } from "@bonsai-agent/models/login";
 import type { Panel } from "../terminal/screen.ts";
 import { type Focusable, getCapabilities, getKeybindings, hyperlink, matchesKey } from "../terminal/tui.ts";
 import {

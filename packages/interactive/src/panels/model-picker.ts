@@ -6,10 +6,10 @@ import {
   isReachable,
   type KeyFile,
   referenceOf,
-  shownAddress,
   type UsableModel,
   usableModels,
 } from "@bonsai-agent/models";
+import { shownAddress } from "@bonsai-agent/models/host";
 import { errorLine } from "../error-text.ts";
 import type { Screen } from "../terminal/screen.ts";
 import type { KeyId } from "../terminal/tui.ts";

@@ -1,4 +1,5 @@
-import type { LoginState, ProviderConfig, ProviderLogin } from "@bonsai-agent/models";
+import type { ProviderConfig } from "@bonsai-agent/models";
+import type { LoginState, ProviderLogin } from "@bonsai-agent/models/login";
 import { type LoginCallbacks, openBrowser } from "@bonsai-agent/models/login";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { askPick } from "../panels/ask.ts";

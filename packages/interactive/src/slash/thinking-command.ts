@@ -1,12 +1,11 @@
 import {
-  askedThinking,
   type CatalogueModel,
-  nextThinkingLevel,
   referenceOf,
   type ThinkingLevel,
   thinkingLevels,
   thinkingLevelsOf,
 } from "@bonsai-agent/models";
+import { askedThinking, nextThinkingLevel } from "@bonsai-agent/models/host";
 import type { InteractiveContext } from "../interactive-context.ts";
 import { isNoModel } from "../no-model.ts";
 

@@ -1,4 +1,4 @@
-import type { LoginCallbacks, LoginCredentials, ProviderLogin } from "@bonsai-agent/models";
+import type { LoginCallbacks, LoginCredentials, ProviderLogin } from "@bonsai-agent/models/login";
 
 /** What a login of pi's provider objects tells the user. */
 type PiAuthEvent =

@@ -1,10 +1,6 @@
 import type { ModelPrices } from "@bonsai-agent/messages";
-import {
-  type CatalogueModel,
-  type ModelCompat,
-  type ProviderApi,
-  withThinkingField,
-} from "@bonsai-agent/models";
+import type { CatalogueModel, ModelCompat, ProviderApi } from "@bonsai-agent/models";
+import { withThinkingField } from "@bonsai-agent/models/host";
 
 /** A model with pi's names for its sizes and prices beside ours. */
 export interface PiModel extends CatalogueModel {

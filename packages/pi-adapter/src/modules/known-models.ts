@@ -1,10 +1,5 @@
-import {
-  askedThinking,
-  type CatalogueModel,
-  loadCatalogue,
-  type ProviderApi,
-  thinkingLevelsOf,
-} from "@bonsai-agent/models";
+import { type CatalogueModel, loadCatalogue, type ProviderApi, thinkingLevelsOf } from "@bonsai-agent/models";
+import { askedThinking } from "@bonsai-agent/models/host";
 import { bonsaiHome } from "@bonsai-agent/session";
 import { bonsaiModel, type GivenModel, type PiModel, piModel } from "../models/model.ts";
 import {

@@ -1,4 +1,5 @@
-import { scenarioModel, type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
+import { type ThinkingLevel, thinkingLevels } from "@bonsai-agent/models";
+import { scenarioModel } from "@bonsai-agent/models/scripted";
 import { bonsaiModel, type PiModel, piModel } from "../models/model.ts";
 import type { ModelRuntime } from "./model-runtime.ts";
 
