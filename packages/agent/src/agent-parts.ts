@@ -14,7 +14,7 @@ import { type AgentNotice, modelNotice } from "./notice.ts";
 import { overheadTexts, type PromptChange, SystemPromptInUse } from "./prompt/system-prompt.ts";
 import { AbortGrace, HandlerCalls } from "./run/activity.ts";
 import {
-  type ConfirmLongRun,
+  type ConfirmMoreRequests,
   type ExpandInput,
   InputQueue,
   type InputSource,
@@ -54,7 +54,7 @@ export interface AgentOptions {
   /** Called after each run, in this order. */
   followers?: readonly RunFollower[];
   /** Decides whether a run may continue after `limits.runRequests` requests. Default: it ends. */
-  confirmLongRun?: ConfirmLongRun | undefined;
+  confirmMoreRequests?: ConfirmMoreRequests | undefined;
   /** Decides on each compaction before it is written, if `compaction.confirm` is on. Default: a notice, once. */
   reviewCompaction?: ReviewCompaction | undefined;
   /** Must not throw. */
@@ -68,7 +68,7 @@ export interface AgentOptions {
 /** The parts of one agent. */
 export interface AgentParts
   extends Required<Pick<AgentOptions, "session" | "models" | "onNotice" | "now">>,
-    Pick<AgentOptions, "settings" | "expandInput" | "confirmLongRun"> {
+    Pick<AgentOptions, "settings" | "expandInput" | "confirmMoreRequests"> {
   readonly events: AgentEvents;
   readonly abortGrace: AbortGrace;
   readonly handlerCalls: HandlerCalls;
@@ -115,7 +115,7 @@ export function agentParts(options: AgentOptions): AgentParts {
       tools: tools.declarations(),
     })),
     expandInput: options.expandInput,
-    confirmLongRun: options.confirmLongRun,
+    confirmMoreRequests: options.confirmMoreRequests,
   };
   return parts;
 }

@@ -9,7 +9,7 @@ export { projectInstructions } from "./prompt/project-instructions.ts";
 export { systemPrompt } from "./prompt/system-prompt.ts";
 export { readSkills, type Skill } from "./resources/skills.ts";
 export type {
-  ConfirmLongRun,
+  ConfirmMoreRequests,
   CustomInput,
   ExpandInput,
   Expansion,

@@ -21,7 +21,7 @@ import type { ConfirmPath } from "./tools/path-guard.ts";
 import { taskTool } from "./tools/task-tool.ts";
 import type { Tool } from "./tools/tool-registry.ts";
 
-/** Options of an agent with the built-in tools. Sub-agents have the same, except `expandInput`, `confirmLongRun` and `reviewCompaction`. */
+/** Options of an agent with the built-in tools. Sub-agents have the same, except `expandInput`, `confirmMoreRequests` and `reviewCompaction`. */
 export interface OpenAgentOptions
   extends Pick<
     AgentOptions,
@@ -33,7 +33,7 @@ export interface OpenAgentOptions
     | "excludedTools"
     | "onNotice"
     | "expandInput"
-    | "confirmLongRun"
+    | "confirmMoreRequests"
     | "reviewCompaction"
   > {
   /** The project: tools work here, and Bonsai looks for project instructions here. Absolute. */
@@ -60,7 +60,7 @@ export interface OpenAgentOptions
 /** Opens an agent with the built-in tools, the task tool, the project's instructions and the system prompt. */
 export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   const { session, cwd, home = bonsaiHome(), settings, models, model, onNotice = () => {} } = options;
-  const { isSubAgent = false, excludedTools, expandInput, confirmLongRun, reviewCompaction } = options;
+  const { isSubAgent = false, excludedTools, expandInput, confirmMoreRequests, reviewCompaction } = options;
   const lifecycle = options.lifecycle ?? defaultLifecycle(onNotice);
   const fileNames = settings.instructionFiles;
   // The parent of a sub-agent has notified of them.
@@ -72,7 +72,7 @@ export async function openAgent(options: OpenAgentOptions): Promise<Agent> {
   });
   const agent: Agent = new Agent({
     ...{ session, models, model, settings, lifecycle, excludedTools, isSubAgent, onNotice },
-    ...(isSubAgent ? {} : { expandInput, confirmLongRun, reviewCompaction }),
+    ...(isSubAgent ? {} : { expandInput, confirmMoreRequests, reviewCompaction }),
     tools: toolsFor(options, lifecycle, { instructions, search, parent: () => agent }),
     renewPrompt: () => instructions.renew(),
     systemPrompt: promptMaker(options, { instructions, agent: () => agent }),

@@ -1,16 +1,16 @@
 import { messageText } from "@bonsai-agent/messages";
 import { describe, expect, test } from "vitest";
-import type { ConfirmLongRun } from "../src/run/queue.ts";
+import type { ConfirmMoreRequests } from "../src/run/queue.ts";
 import { calls, roles, scriptedAgent } from "./scripted-agent.ts";
 
 /** A model that calls a tool at every request, and says something beside it. */
-function restless(options: { runRequests?: number; confirmLongRun?: ConfirmLongRun } = {}) {
-  const { runRequests = 4, confirmLongRun } = options;
+function restless(options: { runRequests?: number; confirmMoreRequests?: ConfirmMoreRequests } = {}) {
+  const { runRequests = 4, confirmMoreRequests } = options;
   return scriptedAgent({
     turn: (_call, count) =>
       count > 40 ? { text: "Enough." } : calls({ text: `${count}` }, { text: "Once more." }),
     settings: { limits: { runRequests } },
-    ...(confirmLongRun === undefined ? {} : { confirmLongRun }),
+    ...(confirmMoreRequests === undefined ? {} : { confirmMoreRequests }),
   });
 }
 
@@ -31,7 +31,7 @@ describe("a run that nobody says a word to", () => {
   test("goes on for as many requests again when the user says so", async () => {
     const asked: number[] = [];
     const { agent, turns } = restless({
-      confirmLongRun: async ({ requests }) => {
+      confirmMoreRequests: async ({ requests }) => {
         asked.push(requests);
         return asked.length < 3;
       },
@@ -71,7 +71,7 @@ describe("a run that nobody says a word to", () => {
       41,
     ]);
     const stopped = restless({
-      confirmLongRun: ({ signal }) =>
+      confirmMoreRequests: ({ signal }) =>
         new Promise((resolve) => {
           signal.addEventListener("abort", () => resolve(false));
           void stopped.agent.abort();

@@ -1,4 +1,4 @@
-import { type Agent, type ConfirmLongRun, openAgent } from "@bonsai-agent/agent";
+import { type Agent, type ConfirmMoreRequests, openAgent } from "@bonsai-agent/agent";
 import type { FrontEndUI } from "@bonsai-agent/extension/host";
 import { BonsaiError } from "@bonsai-agent/messages";
 import { count as digits } from "@bonsai-agent/messages/numbers";
@@ -261,7 +261,7 @@ async function agentFor(
   noticeOtherFolder(session, app);
   // A script waits for the end of its prompt, and for nothing else.
   const isAttended = call.options.mode === "tui" || call.options.mode === "rpc";
-  const confirmLongRun = askLongRun(isAttended ? ui : undefined);
+  const confirmMoreRequests = askLongRun(isAttended ? ui : undefined);
   return openAgent({
     session,
     cwd,
@@ -277,7 +277,7 @@ async function agentFor(
     skills: () => app.resources.skills,
     expandInput: (input) => app.resources.expand(input),
     confirmPath: app.pathQuestions.ask(session.id),
-    ...(confirmLongRun && { confirmLongRun }),
+    ...(confirmMoreRequests && { confirmMoreRequests }),
     ...(reviewCompaction && { reviewCompaction }),
   });
 }
@@ -335,7 +335,7 @@ function noticeOtherFolder(session: Session, { call, cwd, onNotice }: AppContext
 }
 
 /** Asks whether a run without a word of the user may go on; undefined where nobody follows it: then it ends. */
-function askLongRun(ui: FrontEndUI | undefined): ConfirmLongRun | undefined {
+function askLongRun(ui: FrontEndUI | undefined): ConfirmMoreRequests | undefined {
   if (ui === undefined) return undefined;
   return ({ requests, signal }) => {
     const count = digits(requests);

@@ -22,7 +22,7 @@ export class SessionTitles implements RunFollower {
   readonly #options: SessionTitlesOptions;
   readonly #closing = new AbortController();
   /** False while there is nothing yet to make a title of. */
-  #isSettled = false;
+  #hasTitle = false;
   #working: Promise<void> = Promise.resolve();
 
   constructor(options: SessionTitlesOptions) {
@@ -31,7 +31,7 @@ export class SessionTitles implements RunFollower {
 
   runEnded({ result }: Parameters<RunFollower["runEnded"]>[0]): void {
     if (result.status !== "done" || result.answer === undefined) return;
-    if (this.#isSettled || this.#closing.signal.aborted) return;
+    if (this.#hasTitle || this.#closing.signal.aborted) return;
     try {
       this.#begin();
     } catch (error) {
@@ -46,11 +46,11 @@ export class SessionTitles implements RunFollower {
 
   #begin(): void {
     const { session } = this.#options;
-    this.#isSettled = session.readOnly !== undefined || wasNamed(session);
-    if (this.#isSettled) return;
+    this.#hasTitle = session.readOnly !== undefined || wasNamed(session);
+    if (this.#hasTitle) return;
     const exchange = firstExchange(session);
     if (exchange === undefined) return;
-    this.#isSettled = true;
+    this.#hasTitle = true;
     this.#working = this.#name(exchange).catch((error: unknown) => this.#failed(error));
   }
 

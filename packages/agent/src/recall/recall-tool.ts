@@ -5,18 +5,13 @@ import { hiddenLookup, hidesEntries } from "@bonsai-agent/session/host";
 import { z } from "zod";
 import type { AgentSettings } from "../settings.ts";
 import { shownCount } from "../tools/result-text.ts";
-import {
-  defineTool,
-  type Tool,
-  type ToolExecution,
-  type ToolResult
-} from "../tools/tool-registry.ts";
+import { defineTool, type Tool, type ToolExecution, type ToolResult } from "../tools/tool-registry.ts";
 import { type EntryPart, openedText } from "./open-entry.ts";
 import { foldedText, queryTerms } from "./query-terms.ts";
 import type { RankedEntry } from "./ranking.ts";
 import { type FindsEntries, findRecalled, type RecallScope } from "./recall-search.ts";
 import type { RecalledEntry } from "./recalled-entry.ts";
-import { RecalledIds, shownId } from "./recalled-ids.ts";
+import { displayId, RecalledIds } from "./recalled-ids.ts";
 
 export interface RecallToolOptions {
   session: Session;
@@ -173,7 +168,7 @@ function hitText(
   const all = entry.text.split("\n");
   const head = `${number}. ${headOf(entry, idIn(session, entry))}, ${reason}`;
   const shown = lines.map((at) => `   ${at}: ${clippedLine(all[at - 1] ?? "", query)}`);
-  const others = also.slice(0, MAX_ALSO).map(shownId).join(", ");
+  const others = also.slice(0, MAX_ALSO).map(displayId).join(", ");
   const more = also.length > MAX_ALSO ? ` and ${also.length - MAX_ALSO} more` : "";
   const size = all.length > lines.length ? [`   (${shownCount(all.length)} lines)`] : [];
   return [head, ...shown, ...size, ...(also.length === 0 ? [] : [`   same text in: ${others}${more}`])].join(
@@ -182,7 +177,7 @@ function hitText(
 }
 
 function headOf({ who, time }: RecalledEntry, id: string): string {
-  return [`[${shownId(id)}] ${who}`, ...(time === "" ? [] : [time])].join(", ");
+  return [`[${displayId(id)}] ${who}`, ...(time === "" ? [] : [time])].join(", ");
 }
 
 /** Cuts a long line to the part around the first term of the query. */
@@ -235,26 +230,26 @@ class OpenedResult {
     const share = Math.floor(this.#leftTokens / this.#toCome);
     this.#toCome -= 1;
     if (share < MIN_TOKENS) {
-      this.#notes.push(`${shownId(id)}: no room left. Open it alone.`);
+      this.#notes.push(`${displayId(id)}: no room left. Open it alone.`);
       return;
     }
     try {
       const { text, left, tokens } = openedText(entry, part, share);
       this.#leftTokens -= tokens;
-      const calledBy = entry.calledBy === undefined ? "" : `, called in [${shownId(entry.calledBy)}]`;
+      const calledBy = entry.calledBy === undefined ? "" : `, called in [${displayId(entry.calledBy)}]`;
       this.#texts.push(`${headOf(entry, id)}${calledBy}:\n${text}`);
       this.#ids.push(id);
-      if (left !== undefined) this.#notes.push(`${shownId(id)}: ${left}`);
+      if (left !== undefined) this.#notes.push(`${displayId(id)}: ${left}`);
       this.#addImages(entry, id);
     } catch (error) {
-      this.#notes.push(`${shownId(id)}: ${(error as Error).message}`);
+      this.#notes.push(`${displayId(id)}: ${(error as Error).message}`);
     }
   }
 
   #addImages({ images }: RecalledEntry, id: string): void {
     for (const image of images) {
       if (this.#leftTokens < IMAGE_TOKENS) {
-        this.#notes.push(`${shownId(id)}: no room for an image. Open the entry alone.`);
+        this.#notes.push(`${displayId(id)}: no room for an image. Open the entry alone.`);
         return;
       }
       this.#leftTokens -= IMAGE_TOKENS;

@@ -42,7 +42,7 @@ export interface RecalledEntry {
  */
 export function recalledEntry(session: Session, entry: Entry): RecalledEntry | undefined {
   const recallable = recallableEntry(session, entry);
-  const said = recallable && saidBy(session, recallable);
+  const said = recallable && entryText(session, recallable);
   if (said === undefined || (said.text.trim() === "" && said.images.length === 0)) return undefined;
   // The session keeps its secrets; a copy in the context would be sent again and again.
   const { who, text } = secretsOf(session).value({ who: said.who, text: said.text });
@@ -59,9 +59,9 @@ export function recalledEntry(session: Session, entry: Entry): RecalledEntry | u
   };
 }
 
-type Said = Pick<RecalledEntry, "who" | "text" | "images" | "calledBy">;
+type EntryText = Pick<RecalledEntry, "who" | "text" | "images" | "calledBy">;
 
-function saidBy(session: Session, entry: Entry): Said | undefined {
+function entryText(session: Session, entry: Entry): EntryText | undefined {
   if (entry.type === "branch_summary")
     return { who: "summary of another branch", text: String(entry.summary), images: [] };
   if (entry.type === "custom_message") {
@@ -70,10 +70,10 @@ function saidBy(session: Session, entry: Entry): Said | undefined {
       pinChange(entry) !== undefined ? "pin" : (ownEntryWords(entry) ?? `message from ${customType}`);
     return { who, text: contentText(content), images: imagesOf(content) };
   }
-  return entry.type === "message" ? messageSaid(session, entry) : undefined;
+  return entry.type === "message" ? messageText(session, entry) : undefined;
 }
 
-function messageSaid(session: Session, entry: Entry & { type: "message" }): Said | undefined {
+function messageText(session: Session, entry: Entry & { type: "message" }): EntryText | undefined {
   const { message } = entry;
   switch (message?.role) {
     case "user":

@@ -34,7 +34,8 @@ export class RecalledIds {
     const problems: string[] = [];
     for (const id of ids) {
       try {
-        for (const entry of this.#entries(bare(id))) found.set(`${entry.session.id}/${entry.entryId}`, entry);
+        for (const entry of this.#entries(trimmedId(id)))
+          found.set(`${entry.session.id}/${entry.entryId}`, entry);
       } catch (error) {
         problems.push((error as Error).message);
       }
@@ -48,7 +49,7 @@ export class RecalledIds {
     const { session } = this.#options;
     const entry = session.entry(id) ?? this.#resultOf(id);
     if (entry === undefined)
-      throw new Error(`This session has no entry ${shownId(id)}. Find ids with query.`);
+      throw new Error(`This session has no entry ${displayId(id)}. Find ids with query.`);
     const copied = entry.type === "message" ? recalledIds(entry.message) : undefined;
     // A copy leads to what it is a copy of.
     if (copied !== undefined) return copied.flatMap((original) => this.#original(original));
@@ -65,7 +66,7 @@ export class RecalledIds {
 
   #recalled(entry: Entry): RecalledEntry {
     const { session } = this.#options;
-    const id = shownId(entry.id);
+    const id = displayId(entry.id);
     const recalled = recalledEntry(session, entry);
     if (recalled === undefined && recallableEntry(session, entry) === undefined)
       throw new Error(`Entry ${id} was removed from the conversation on purpose and cannot be opened.`);
@@ -94,7 +95,7 @@ export class RecalledIds {
   #ofAnother(sessionId: string, entryId: string): RecalledEntry {
     const { session, mayLookElsewhere, home } = this.#options;
     if (!mayLookElsewhere)
-      throw new Error(`${shownId(sessionId)} is another session. The setting recall.sessions is off.`);
+      throw new Error(`${displayId(sessionId)} is another session. The setting recall.sessions is off.`);
     const file = findSession({ session: sessionId, cwd: session.cwd, home });
     const other = openSession(file);
     try {
@@ -102,7 +103,7 @@ export class RecalledIds {
       const recalled = entry && recalledEntry(other, entry);
       if (recalled === undefined)
         throw new Error(
-          `Session ${shownId(sessionId)} has no entry ${shownId(entryId)} with text. Find ids with query and sessions: true.`,
+          `Session ${displayId(sessionId)} has no entry ${displayId(entryId)} with text. Find ids with query and sessions: true.`,
         );
       return recalled;
     } finally {
@@ -112,13 +113,13 @@ export class RecalledIds {
 }
 
 /** As it stands in a summary: in brackets. */
-function bare(id: string): string {
+function trimmedId(id: string): string {
   return id.replace(/^\[(.*)\]$/, "$1");
 }
 
-const LONGEST_ID = 80;
+const MAX_ID_CHARS = 80;
 
 /** An id as a text of ours may have it: those of damaged files can be anything. */
-export function shownId(id: string): string {
-  return id.slice(0, LONGEST_ID).replaceAll(/[^\p{L}\p{N}._:/|-]+/gu, "-");
+export function displayId(id: string): string {
+  return id.slice(0, MAX_ID_CHARS).replaceAll(/[^\p{L}\p{N}._:/|-]+/gu, "-");
 }

@@ -6,7 +6,7 @@ import { messageOf } from "../notice.ts";
 /** In all places together: a search of more was begun in the wrong place. */
 const MAX_ENTRIES = 10_000;
 /** Below a place. */
-const DEEPEST = 8;
+const MAX_DEPTH = 8;
 
 /** A file that may be a skill. */
 export interface FoundFile<Place> {
@@ -85,7 +85,7 @@ class SkillSearch {
     if (name.startsWith(".") || name === "node_modules") return [];
     const isLink = entry.isSymbolicLink();
     const stats = isLink ? statsAt(path) : entry;
-    if (stats?.isDirectory()) return depth < DEEPEST ? this.#below(path, depth + 1) : [];
+    if (stats?.isDirectory()) return depth < MAX_DEPTH ? this.#below(path, depth + 1) : [];
     return depth === 0 && stats?.isFile() && name.endsWith(".md") ? [path] : [];
   }
 }

@@ -106,8 +106,8 @@ function skillsOf<Place extends SkillPlace>(
     const real = realOf(file.path) ?? file.path;
     if (seen.has(real)) continue;
     seen.add(real);
-    const { skill, problems: own } = readSkill(file, parse, { uid, keepLines });
-    all.push(...own);
+    const warn = (message: string) => all.push({ path: file.path, message });
+    const skill = readSkill(file, { parse, uid, keepLines, warn });
     if (skill === undefined) continue;
     const before = byName.get(skill.name);
     const winner = before !== undefined && wins === "first" ? before : skill;
@@ -125,59 +125,79 @@ function collision({ name, path }: Skill, winner: Skill): SkillProblem {
   return { path, winner, message: `Another skill "${name}" overrides it: ${winner.path}` };
 }
 
+/** Returns undefined for a file that is no usable skill; `warn` gets the problems. */
 function readSkill<Place extends SkillPlace>(
   { path, place }: FoundFile<Place>,
-  parse: ParseYaml,
-  { uid, keepLines }: Pick<ReadSkillsOptions, "uid" | "keepLines">,
-): { skill?: Skill & { place: Place }; problems: SkillProblem[] } {
-  const problems: SkillProblem[] = [];
-  const warn = (message: string) => problems.push({ path, message });
-  const isDeclared = basename(path) === "SKILL.md" || path === place.path;
-  let head: string;
+  { parse, uid, keepLines, warn }: ReadingOptions,
+): (Skill & { place: Place }) | undefined {
+  const isFolder = basename(path) === "SKILL.md";
+  const isDeclared = isFolder || path === place.path;
+  const head = headOf(path, place.origin === "project" ? ownersOf(place, uid) : undefined, warn);
+  if (head === undefined) return undefined;
+  const { fields, problem } = readFrontmatter(frontmatterParts(head), parse);
+  const parts = [fields.description, fields.when_to_use].filter(hasText);
+  const description = (keepLines ? parts : parts.map(onOneLine)).join(" ");
+  if (description === "" && !isDeclared) return undefined;
+  if (problem !== undefined && isDeclared) warn(`Cannot read it: ${problem}.`);
+  const folder = dirname(path);
+  const name = hasText(fields.name)
+    ? onOneLine(fields.name)
+    : isFolder
+      ? basename(folder)
+      : basename(path, ".md");
+  if (!isUsable({ name, description, path, problem }, warn)) return undefined;
+  const hint = fields["argument-hint"];
+  return {
+    ...{ name, description, path, folder, place },
+    isForModel: fields["disable-model-invocation"] !== true,
+    isForUser: fields["user-invocable"] !== false,
+    ...((hasText(hint) || Array.isArray(hint)) && { argumentHint: onOneLine(hintText(hint)) }),
+    readable: readableOf({ path, folder, isFolder, place }),
+  };
+}
+
+interface ReadingOptions extends Pick<ReadSkillsOptions, "uid" | "keepLines"> {
+  parse: ParseYaml;
+  warn: (message: string) => void;
+}
+
+function headOf(
+  path: string,
+  owners: ReadonlySet<number> | undefined,
+  warn: ReadingOptions["warn"],
+): string | undefined {
   try {
-    head = textOf(path, HEAD_BYTES, place.origin === "project" ? ownersOf(place, uid) : undefined);
+    return textOf(path, HEAD_BYTES, owners);
   } catch (error) {
     warn(`Cannot read it: ${messageOf(error)}`);
-    return { problems };
+    return undefined;
   }
-  const { fields, problem } = readFrontmatter(frontmatterParts(head), parse);
-  if (problem !== undefined && isDeclared) warn(`Cannot read it: ${problem}.`);
-  const parts = [fields.description, fields.when_to_use].filter(isSaid);
-  const description = (keepLines ? parts : parts.map(onOneLine)).join(" ");
-  if (description === "" && !isDeclared) return { problems };
-  const folder = dirname(path);
-  const isFolder = basename(path) === "SKILL.md";
-  const usual = isFolder ? basename(folder) : basename(path, ".md");
-  const name = isSaid(fields.name) ? onOneLine(fields.name) : usual;
+}
+
+function isUsable(
+  {
+    name,
+    description,
+    path,
+    problem,
+  }: Pick<Skill, "name" | "description" | "path"> & { problem?: string | undefined },
+  warn: ReadingOptions["warn"],
+): boolean {
+  // The prompt has both on one line.
+  if (description !== "" && (!isCallable(name) || /\p{Cc}/u.test(path))) {
+    warn(`The name "${name}" does not work as a command: use at most ${nameRule}.`);
+    return false;
+  }
   if (!isStandardName(name)) warn(`The name "${name}" should have at most ${nameRule}.`);
   if (description === "") {
     if (problem === undefined) warn("It has no description.");
-    return { problems };
+    return false;
   }
-  // Both stand in the prompt, on one line.
-  if (!isCallable(name) || /\p{Cc}/u.test(path))
-    return {
-      problems: [
-        { path, message: `The name "${name}" does not work as a command: use at most ${nameRule}.` },
-      ],
-    };
   if (description.length > MAX_DESCRIPTION_CHARACTERS)
     warn(
       `The description has ${description.length} characters; the maximum is ${MAX_DESCRIPTION_CHARACTERS}.`,
     );
-  const hint = fields["argument-hint"];
-  const skill = {
-    name,
-    description,
-    path,
-    folder,
-    isForModel: fields["disable-model-invocation"] !== true,
-    isForUser: fields["user-invocable"] !== false,
-    ...((isSaid(hint) || Array.isArray(hint)) && { argumentHint: onOneLine(hintText(hint)) }),
-    readable: readableOf({ path, folder, isFolder, place }),
-    place,
-  };
-  return { skill, problems };
+  return true;
 }
 
 const nameRule = `${MAX_NAME_CHARACTERS} characters: a to z, 0 to 9 and single hyphens`;
@@ -191,7 +211,7 @@ function isCallable(name: string): boolean {
   return name.length <= 4 * MAX_NAME_CHARACTERS && !/[\p{Cc}"<>]/u.test(name);
 }
 
-function isSaid(value: unknown): value is string {
+function hasText(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "";
 }
 

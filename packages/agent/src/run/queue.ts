@@ -161,7 +161,7 @@ export interface LongRun {
 }
 
 /** Asks the user whether the run may go on; true lets it make as many requests again. */
-export type ConfirmLongRun = (run: LongRun) => Promise<boolean>;
+export type ConfirmMoreRequests = (run: LongRun) => Promise<boolean>;
 
 /** A message of an extension that waits for the agent. */
 export interface QueuedMessage {
@@ -174,7 +174,7 @@ export interface QueuedMessage {
 export type Queued = QueuedInput | QueuedMessage;
 
 /** Each phase of a run, and what it takes: the oldest that the first test accepts, else the next test. */
-const takes = {
+const acceptedByPhase = {
   /** Before a request that is made anyway. */
   request: [isSteering],
   /** After an answer without calls: what the run goes on for at once. */
@@ -189,7 +189,7 @@ const takes = {
   abort: [isMessage],
 } satisfies Record<string, readonly ((queued: Queued) => boolean)[]>;
 
-export type QueuePhase = keyof typeof takes;
+export type QueuePhase = keyof typeof acceptedByPhase;
 
 /**
  * Texts of users and messages of extensions for an agent that is at work: steering ones go in before its next request,
@@ -213,7 +213,7 @@ export class InputQueue {
   next(phase: QueuePhase): Queued | undefined;
   next(phase: QueuePhase | "prompt"): Queued | undefined {
     if (phase === "prompt") return this.#withPrompt.shift();
-    for (const isWanted of takes[phase]) {
+    for (const isWanted of acceptedByPhase[phase]) {
       const at = this.#queued.findIndex(isWanted);
       if (at >= 0) return this.#queued.splice(at, 1)[0];
     }

@@ -127,7 +127,7 @@ export class RunLoop {
     const { runRequests } = parts.settings.limits;
     const requests = this.#requests;
     if (runRequests > 0 && requests >= runRequests) {
-      if (!(await parts.confirmLongRun?.({ requests, signal }))) return tooManyRequests(requests);
+      if (!(await parts.confirmMoreRequests?.({ requests, signal }))) return tooManyRequests(requests);
       this.#requests = 0;
     }
     this.#requests += 1;
