@@ -111,7 +111,7 @@ function shippedExtension(name: string): UserConfig {
 
 const command: UserConfig = {
   // The second is the program of a thread: it has to keep its name, beside the file that begins it.
-  entry: { main: "src/main.ts", "search-worker": "../session/dist/full-text/search-worker.js" },
+  entry: { main: "src/main.ts", "search-worker": "../session/dist/search/search-worker.js" },
   format: "esm",
   platform: "node",
   dts: false,
