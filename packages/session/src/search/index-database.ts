@@ -1,14 +1,15 @@
-import { chmodSync, closeSync, openSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
+import { chmodSync, closeSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { makeFolder, randomHex } from "../store/new-file.ts";
+import { makeFolder } from "../store/new-file.ts";
 
-/** Raised whenever tables, tokens or what is indexed change. In the name too: versions in use at once each have an index. */
-const FORMAT = 2;
+/** Raised if tables, tokens or indexed texts change. The name contains it: each version has an index of its own. */
+const FORMAT = 3;
 /** "BNSX" */
 const APPLICATION = 0x424e5358;
-const NAME = new RegExp(`^search-${FORMAT}-[0-9a-f]{16}\\.db$`);
-const OF_ANY_FORMAT = /^search-.*\.db$/;
+const NAME = `search-${FORMAT}.db`;
+/** A version in use writes to its index more often. */
+const OUTDATED_MS = 30 * 24 * 3_600_000;
 /** Readers take milliseconds, and a writer's commit too. */
 export const BUSY_MS = 1000;
 
@@ -42,56 +43,43 @@ export function indexFolder(home: string): string {
 }
 
 /**
- * The open database of an index: a cache that anybody may delete at any time. Owner of its file. Each database made has a
- * name of its own, so that no process that still has an old one open can do harm to a new one; of several the first by name
- * is in use. It has a rollback journal and no shared memory: a file that is cut off while it is open is an error then, not
- * the end of the process.
+ * The open database of an index: a cache that anybody may delete at any time. Owner of its file. It has a rollback journal
+ * and no shared memory: a file that is cut off while it is open is an error then, not the end of the process.
  */
 export class IndexDatabase {
-  readonly #folder: string;
   readonly #file: string;
   readonly #inode: number;
   readonly database: DatabaseSync;
 
-  private constructor(folder: string, file: string, database: DatabaseSync) {
-    this.#folder = folder;
+  private constructor(file: string) {
     this.#file = file;
+    closeSync(openSync(file, "a", 0o600));
+    keepPrivate(file, 0o600);
     this.#inode = statSync(file).ino;
-    this.database = database;
+    this.database = openDatabase(file);
   }
 
   /**
-   * Opens the index, or makes an empty one: mode 0600, its folder 0700.
+   * Opens the index, or makes an empty one: mode 0600, its folder 0700. A file that is no sound index is deleted and made
+   * again.
    * @throws what the file system and SQLite throw; see `isBusy`
    */
   static open(home: string): IndexDatabase {
     const folder = indexFolder(home);
-    // What one process makes, another that made one too can take away before it is opened: then that one is there.
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        const found = IndexDatabase.#openIn(folder);
-        if (found !== undefined) return found;
-      } catch (error) {
-        // The folder can be deleted meanwhile.
-        if (!isGone(error) || attempt === MOST_ATTEMPTS) throw error;
-      }
-      if (attempt === MOST_ATTEMPTS) throw new Error(`cannot open the index in ${folder}`);
+    makeFolder(folder);
+    keepPrivate(folder, 0o700);
+    const file = join(folder, NAME);
+    try {
+      return new IndexDatabase(file);
+    } catch (error) {
+      if (isBusy(error)) throw error;
+      removeDatabase(file);
+      return new IndexDatabase(file);
     }
   }
 
-  static #openIn(folder: string): IndexDatabase | undefined {
-    makeFolder(folder);
-    if (!statSync(folder).isDirectory()) throw new Error(`${folder} is not a folder`);
-    keepPrivate(folder, 0o700);
-    const found = IndexDatabase.#firstSound(folder);
-    if (found !== undefined) return found;
-    create(folder);
-    return IndexDatabase.#firstSound(folder);
-  }
-
-  /** False where the file was deleted or replaced: what is written now is lost. */
+  /** False if the file was deleted or replaced: later writes are lost. */
   isCurrent(): boolean {
-    if (databaseNames(this.#folder)[0] !== this.#file.slice(this.#folder.length + 1)) return false;
     return statSync(this.#file, { throwIfNoEntry: false })?.ino === this.#inode;
   }
 
@@ -99,101 +87,33 @@ export class IndexDatabase {
     if (this.database.isOpen) this.database.close();
   }
 
-  /** Closes and deletes it: the next one is made anew. */
+  /** Closes the database and deletes its file. The next `open` makes an empty one. */
   discard(): void {
-    try {
-      this.close();
-    } finally {
-      if (this.isCurrent()) removeDatabase(this.#file);
-    }
+    const isCurrent = this.isCurrent();
+    this.close();
+    if (isCurrent) removeDatabase(this.#file);
   }
-
-  /** Those after the first come of two processes that each made one. */
-  static #firstSound(folder: string): IndexDatabase | undefined {
-    let sound: IndexDatabase | undefined;
-    for (const name of databaseNames(folder)) {
-      const file = join(folder, name);
-      const opened = sound === undefined ? IndexDatabase.#openFile(folder, file) : undefined;
-      if (opened === undefined) removeDatabase(file);
-      sound ??= opened;
-    }
-    return sound;
-  }
-
-  /** Undefined for a file that is damaged or of another version. */
-  static #openFile(folder: string, file: string): IndexDatabase | undefined {
-    let database: DatabaseSync | undefined;
-    try {
-      keepPrivate(file, 0o600);
-      database = openDatabase(file);
-      if (isOurs(database)) return new IndexDatabase(folder, file, database);
-      database.close();
-    } catch (error) {
-      if (database?.isOpen) database.close();
-      if (!isDamage(error) && !isGone(error)) throw error;
-    }
-    return undefined;
-  }
-}
-
-function databaseNames(folder: string): string[] {
-  try {
-    return fileNames(folder)
-      .filter((name) => NAME.test(name))
-      .sort();
-  } catch {
-    // A folder that is gone has none.
-    return [];
-  }
-}
-
-/** Folders are not ours, whatever their name. */
-function fileNames(folder: string): string[] {
-  const entries = readdirSync(folder, { withFileTypes: true });
-  return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
-}
-
-/** Under another name until it is complete. A process killed meanwhile leaves that behind; the next one takes it away. */
-function create(folder: string): void {
-  for (const name of fileNames(folder)) {
-    if (name.endsWith(".tmp")) removeUnused(join(folder, name), ABANDONED_MS);
-    else if (OF_ANY_FORMAT.test(name)) removeUnused(join(folder, name), OUTDATED_MS);
-  }
-  const file = join(folder, `search-${FORMAT}-${randomHex(8)}.db`);
-  const temporary = `${file}.tmp`;
-  closeSync(openSync(temporary, "wx", 0o600));
-  try {
-    const database = openDatabase(temporary);
-    try {
-      database.exec(`BEGIN; ${SCHEMA} COMMIT`);
-    } finally {
-      database.close();
-    }
-    renameSync(temporary, file);
-  } finally {
-    removeDatabase(temporary);
-  }
-}
-
-/** More than processes that begin at once. */
-const MOST_ATTEMPTS = 20;
-const ABANDONED_MS = 60_000;
-/** Another version that is in use writes to its index more often. */
-const OUTDATED_MS = 30 * 24 * 3_600_000;
-
-function removeUnused(file: string, unusedMs: number): void {
-  const stats = statSync(file, { throwIfNoEntry: false });
-  if (stats !== undefined && Date.now() - stats.mtimeMs > unusedMs) removeDatabase(file);
 }
 
 function removeDatabase(file: string): void {
   for (const suffix of ["", "-journal"]) rmSync(file + suffix, { force: true });
 }
 
+/** Removes the indexes of versions that are not in use any more. */
+function removeOutdated(folder: string): void {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory() || !/^search-.*\.db/.test(entry.name)) continue;
+    const stats = statSync(join(folder, entry.name), { throwIfNoEntry: false });
+    if (stats !== undefined && Date.now() - stats.mtimeMs > OUTDATED_MS)
+      removeDatabase(join(folder, entry.name));
+  }
+}
+
 function keepPrivate(path: string, mode: number): void {
   if ((statSync(path).mode & 0o777) !== mode) chmodSync(path, mode);
 }
 
+/** @throws what SQLite throws, also for a file that is no index of this version */
 function openDatabase(file: string): DatabaseSync {
   const { DatabaseSync: Database } = sqlite();
   const database = new Database(file);
@@ -202,22 +122,28 @@ function openDatabase(file: string): DatabaseSync {
     database.exec(
       `PRAGMA busy_timeout = ${BUSY_MS}; PRAGMA synchronous = NORMAL; PRAGMA cache_spill = OFF; PRAGMA cache_size = -16000`,
     );
+    if (pragma(database, "page_count") === 0) createTables(database, file);
+    if (pragma(database, "user_version") !== FORMAT || pragma(database, "application_id") !== APPLICATION)
+      throw new Error(`${file} is not an index of this version`);
+    // Fails if a table is missing.
+    database.prepare("SELECT 1 FROM entry, file, text, sequence");
+    return database;
   } catch (error) {
     database.close();
     throw error;
   }
-  return database;
 }
 
-function isOurs(database: DatabaseSync): boolean {
-  const { user_version: format } = database.prepare("PRAGMA user_version").get() as { user_version: number };
-  const { application_id: application } = database.prepare("PRAGMA application_id").get() as {
-    application_id: number;
-  };
-  if (format !== FORMAT || application !== APPLICATION) return false;
-  // Fails where a table is missing.
-  database.prepare("SELECT 1 FROM entry, file, text, sequence");
-  return true;
+function createTables(database: DatabaseSync, file: string): void {
+  database.exec("BEGIN IMMEDIATE");
+  // Another process may have been quicker.
+  const isEmpty = pragma(database, "user_version") === 0;
+  database.exec(isEmpty ? `${SCHEMA} COMMIT` : "ROLLBACK");
+  removeOutdated(join(file, ".."));
+}
+
+function pragma(database: DatabaseSync, name: string): unknown {
+  return database.prepare(`PRAGMA ${name}`).get()![name];
 }
 
 /**
@@ -238,28 +164,15 @@ function sqlite(): typeof import("node:sqlite") {
   }
 }
 
-function isGone(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "ENOENT";
+const [BUSY, LOCKED] = [5, 6];
+
+/** True for an error of the database, in contrast to those of files and of closed connections. */
+export function isDatabaseError(error: unknown): boolean {
+  return typeof (error as { errcode?: unknown }).errcode === "number";
 }
 
-const [ERROR, BUSY, LOCKED, CORRUPT, NOT_A_DATABASE] = [1, 5, 6, 11, 26];
-
-/** True for an error that says that the file is no sound index. */
-export function isDamage(error: unknown): boolean {
-  return [ERROR, CORRUPT, NOT_A_DATABASE].includes(primaryCode(error));
-}
-
-/** What SQLite did not notice. */
-export function damaged(what: string): Error {
-  return Object.assign(new Error(`the index is damaged: ${what}`), { errcode: CORRUPT });
-}
-
-/** True for an error that says that another process writes. */
+/** True for the error that another process writes. */
 export function isBusy(error: unknown): boolean {
-  return [BUSY, LOCKED].includes(primaryCode(error));
-}
-
-function primaryCode(error: unknown): number {
-  const { errcode } = error as { errcode?: unknown };
-  return typeof errcode === "number" ? errcode & 0xff : 0;
+  const { errcode } = error as { errcode?: number };
+  return errcode !== undefined && [BUSY, LOCKED].includes(errcode & 0xff);
 }

@@ -2,7 +2,7 @@ import { parseBytes } from "../read/entry-head.ts";
 import { readBytes } from "../store/line-reader.ts";
 import { entryFacts, parsedEntry } from "./entry-lines.ts";
 import { distinct, type Found, foundIn } from "./hit.ts";
-import { isOfFile, turn } from "./index-writer.ts";
+import { turn } from "./index-writer.ts";
 import type { Candidate } from "./search-index.ts";
 import type { TermMatcher } from "./search-query.ts";
 import type { SessionSource } from "./session-source.ts";
@@ -93,8 +93,8 @@ export function readCandidate(
       entry &&
       foundIn(entryFacts(entry, matcher.showSecrets), { matcher, file: source.file, entryId, offset })
     );
-  } catch (error) {
-    if (!isOfFile(error)) throw error;
+  } catch {
+    // The session file is gone, or the index has a wrong place for the entry.
     return undefined;
   }
 }

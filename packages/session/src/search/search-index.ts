@@ -1,5 +1,5 @@
 import type { FilePosition } from "./entry-lines.ts";
-import { BUSY_MS, damaged, type IndexDatabase } from "./index-database.ts";
+import { BUSY_MS, type IndexDatabase } from "./index-database.ts";
 import { folded, type TermMatcher } from "./search-query.ts";
 
 /** Between two texts of an entry and behind the last, so that each of their characters begins a sequence of three. */
@@ -107,14 +107,13 @@ export class SearchIndex {
     found: Map<number, Candidate>,
     { expression, terms, range }: { expression: string; terms: readonly number[]; range: CandidateRange },
   ): void {
-    const one = range.file === undefined ? "" : "AND (entry.file = ? OR entry.id IS NULL)";
+    const one = range.file === undefined ? "" : "AND entry.file = ?";
     const statement = this.place.database.prepare(
-      `SELECT entry.* FROM text LEFT JOIN entry ON entry.id = text.rowid WHERE text MATCH ? ${one} ORDER BY text.rowid DESC`,
+      `SELECT entry.* FROM text JOIN entry ON entry.id = text.rowid WHERE text MATCH ? ${one} ORDER BY text.rowid DESC`,
     );
     let taken = 0;
     const ofFile = new Map<number, number>();
     for (const row of statement.iterate(expression, ...(range.file === undefined ? [] : [range.file]))) {
-      if (row.id === null) throw damaged("an entry is missing");
       const before = ofFile.get(row.file as number) ?? 0;
       if (before >= range.mostPerFile || !isOf(range, row as Row)) continue;
       ofFile.set(row.file as number, before + 1);
@@ -222,15 +221,7 @@ function isOf({ file, isWanted }: CandidateRange, row: Row): boolean {
   return (file === undefined || file === row.file) && isWanted(row.file as number, row.entry_id as string);
 }
 
-/** @throws what counts as damage, where no writer can have written that */
 function candidateOf(row: Row, terms: number[]): Candidate {
-  const numbers = [row.offset, row.length, row.characters];
-  if (
-    numbers.some((each) => !Number.isSafeInteger(each) || (each as number) < 0) ||
-    typeof row.entry_id !== "string"
-  ) {
-    throw damaged("an entry has no valid position");
-  }
   return {
     id: row.id as number,
     file: row.file as number,

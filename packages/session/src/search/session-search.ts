@@ -6,7 +6,7 @@ import { bonsaiHome } from "../store/session-folder.ts";
 import type { FilePosition } from "./entry-lines.ts";
 import { type IsWanted, scanned, scannedInMemory } from "./file-scan.ts";
 import { type Found, hitOf, type SessionHit } from "./hit.ts";
-import { damaged, IndexDatabase, indexFolder, isBusy, isDamage } from "./index-database.ts";
+import { IndexDatabase, indexFolder, isBusy, isDatabaseError } from "./index-database.ts";
 import { IndexWriter, RETRY_MS, turn } from "./index-writer.ts";
 import { bestHits, inOrder, RANKED_PER_HIT, ranked, readCandidate } from "./ranking.ts";
 import { type Candidate, type CandidateRange, SearchIndex } from "./search-index.ts";
@@ -102,8 +102,8 @@ interface LookUp {
 
 const NOTHING: LookUp = { indexed: new Map(), candidates: [], found: [], sources: new Map(), isCut: false };
 const USUAL_LIMIT = 50;
-/** Of a catch-up, at an index that is deleted or damaged meanwhile. */
-const MOST_ATTEMPTS = 5;
+/** Attempts of a catch-up while another process holds the index. */
+const MAX_ATTEMPTS = 5;
 /** Of a term that more entries have, the newest are looked at, unless more hits are asked for. */
 const MOST_CANDIDATES = 2000;
 /** Of each session, where so many hits of each are wanted: some candidates are no hits. */
@@ -162,7 +162,8 @@ export class SessionSearch {
 
   async #catchUp({ scope = {}, ...end }: CatchUpOptions): Promise<IndexState> {
     const isOver = endOf(end);
-    for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt += 1) {
+    let isSecond = false;
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
       const files = this.#files(scope);
       // Where there is nothing to be found, nothing is made.
       if (files.length === 0 && !existsSync(indexFolder(this.#home))) return "complete";
@@ -176,9 +177,10 @@ export class SessionSearch {
         const isGone = (file: string) => !existsSync(file);
         return isComplete && (!isAll || (await writer.forget(isGone))) ? "complete" : "partial";
       } catch (error) {
-        if (!this.#failed(index, error)) return "unavailable";
         if (isOver()) return "partial";
-        await turn(isBusy(error) ? RETRY_MS : 0);
+        if (isBusy(error)) await turn(RETRY_MS);
+        else if (!this.#isDiscarded(index, error) || isSecond) return this.#unavailable(error);
+        else isSecond = true;
       }
     }
     return "partial";
@@ -245,16 +247,13 @@ export class SessionSearch {
       const range = rangeOf(asked, bySource);
       const candidates = index.candidates(matcher, range);
       if (candidates === undefined) return NOTHING;
-      const sizes = new Map(sound.map(({ row }) => [row.id, row.size]));
-      if (candidates.some(({ file, offset, lengthBytes }) => offset + lengthBytes > sizes.get(file)!))
-        throw damaged("an entry's position is after the end of its session file");
       const found = index.longEntries(range).flatMap((long) => {
         return readCandidate(long, { matcher, source: bySource.get(long.file)! }) ?? [];
       });
       const indexed = new Map(sound.map(({ row }) => [row.path, row]));
       return { indexed, candidates, found, sources: bySource, isCut: candidates.length >= range.mostPerTerm };
     } catch (error) {
-      this.#failed(index, error);
+      if (!isBusy(error) && !this.#isDiscarded(index, error)) this.#unavailable(error);
       return NOTHING;
     }
   }
@@ -267,22 +266,23 @@ export class SessionSearch {
     return this.#index;
   }
 
-  /** What is lost or damaged is given up. @returns true where it is worth another attempt */
-  #failed(index: SearchIndex | undefined, error: unknown): boolean {
-    if (isBusy(error)) return true;
+  /** Closes an index after an error of its database, and deletes it. Returns false if there is none. */
+  #isDiscarded(index: SearchIndex | undefined, error: unknown): boolean {
+    if (index === undefined) return false;
+    if (this.#index === index) this.#index = undefined;
     try {
-      if (index !== undefined && isUseless(index, error)) {
-        if (this.#index === index) this.#index = undefined;
-        if (isDamage(error)) index.place.discard();
-        else index.place.close();
-        return true;
-      }
-    } catch (cause) {
-      this.#notify(cause);
+      if (isDatabaseError(error)) index.place.discard();
+      else index.place.close();
+      return true;
+    } catch {
+      // The file cannot be deleted: the caller reports the first error.
       return false;
     }
+  }
+
+  #unavailable(error: unknown): "unavailable" {
     this.#notify(error);
-    return false;
+    return "unavailable";
   }
 
   #notify(error: unknown): void {
@@ -322,11 +322,6 @@ function isOfOne({ file, session }: SearchScope): boolean {
 function endOf({ signal, budgetMs = Number.POSITIVE_INFINITY }: CatchUpOptions): () => boolean {
   const endMs = performance.now() + budgetMs;
   return () => signal?.aborted === true || performance.now() > endMs;
-}
-
-/** True where the index was closed, deleted or replaced, or is damaged. */
-function isUseless({ place }: SearchIndex, error: unknown): boolean {
-  return isDamage(error) || !place.database.isOpen || !place.isCurrent();
 }
 
 function isOfFolder(source: SessionSource, cwd: string): boolean {
