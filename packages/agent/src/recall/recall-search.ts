@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { BonsaiError, toolCalls } from "@bonsai-agent/messages";
+import { callResults } from "@bonsai-agent/messages/host";
 import { type Entry, openSession, type Session } from "@bonsai-agent/session";
 import { hiddenEntries, hiddenLookup } from "@bonsai-agent/session/host";
 import type { SearchThread, SessionHit } from "@bonsai-agent/session/search";
@@ -42,7 +43,7 @@ const ENOUGH_CANDIDATES = 100;
 const MAX_REQUESTED_HITS = 16_000;
 /** Maximum number of candidates from each other session. */
 const MAX_CANDIDATES_PER_SESSION = 25;
-/** Results stand so soon behind their call. */
+/** Maximum distance, in entries, between a call and its results. */
 const MAX_RESULT_DISTANCE = 24;
 
 /**
@@ -161,20 +162,16 @@ function entriesOf(file: string, found: readonly SessionHit[]): RecalledEntry[] 
   }
 }
 
-/** Calls that the model sees while their results are hidden: what was asked for stands in the call. */
+/** Visible calls of hidden results: the call contains the path or command. */
 function callsOfHiddenResults(session: Session): ReadonlySet<string> {
   const isHidden = hiddenLookup(session);
-  const hidden = new Set<string>();
-  const calls = new Set<string>();
   const { items } = session.projection();
-  for (const { entryId, message } of items)
-    if (message.role === "toolResult" && isHidden(entryId) !== undefined) hidden.add(message.toolCallId);
-  for (const { entryId, message } of items)
-    if (toolCalls(message).some(({ id }) => hidden.has(id))) calls.add(entryId);
-  return calls;
+  const pairs = callResults(items.map(({ message }) => message));
+  const hidden = pairs.filter(({ resultIndex }) => isHidden(items[resultIndex]!.entryId) !== undefined);
+  return new Set(hidden.map(({ callIndex }) => items[callIndex]!.entryId));
 }
 
-/** An entry, and the results of what it calls. */
+/** An entry, and the results of its calls. */
 function withResults(session: Session, entryId: string): Entry[] {
   const entry = session.entry(entryId);
   if (entry === undefined) return [];

@@ -1,11 +1,11 @@
 import { isUtf8 } from "node:buffer";
-import { constants, type Dirent } from "node:fs";
-import { open, readdir, realpath, stat } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { statSync } from "node:fs";
+import { basename } from "node:path";
 import { shortened } from "@bonsai-agent/messages";
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { parseFrontmatter } from "./frontmatter.ts";
+import { type FolderEntry, folderEntries, readRegularFile } from "./resource-files.ts";
 import { type TemplateArguments, withArguments } from "./template-arguments.ts";
 
 /** A Markdown file whose text is a prompt, with places for arguments. */
@@ -58,7 +58,7 @@ export async function readPromptTemplates<Place extends { path: string }>(
   const problems: TemplateProblem<Place>[] = [];
   for (const place of places) {
     const onProblem = (path: string, message: string) => problems.push({ path, message, place });
-    for (const { path, name } of await templateFiles(place.path, onProblem)) {
+    for (const { path, name } of templateFiles(place.path, onProblem)) {
       const template = await readTemplate(path, name, onProblem);
       if (template !== undefined) templates.set(name, { ...template, place });
     }
@@ -73,10 +73,9 @@ interface TemplateFile {
   name: string;
 }
 
-async function templateFiles(path: string, onProblem: OnProblem): Promise<TemplateFile[]> {
+function templateFiles(path: string, onProblem: OnProblem): TemplateFile[] {
   try {
-    const found = await stat(path);
-    if (found.isDirectory()) return await filesBelow(path, onProblem);
+    if (statSync(path).isDirectory()) return filesBelow(path, onProblem);
     if (path.endsWith(".md")) return [{ path, name: basename(path, ".md") }];
     onProblem(path, "It is not a Markdown file: the name of a prompt template must end with .md.");
   } catch (error) {
@@ -85,66 +84,32 @@ async function templateFiles(path: string, onProblem: OnProblem): Promise<Templa
   return [];
 }
 
-/** A folder that contains itself by a link is read once. */
-async function filesBelow(root: string, onProblem: OnProblem): Promise<TemplateFile[]> {
+function filesBelow(root: string, onProblem: OnProblem): TemplateFile[] {
   const files: TemplateFile[] = [];
   const seen = new Set<string>();
   const open: { folder: string; prefix: readonly string[] }[] = [{ folder: root, prefix: [] }];
   for (let next = open.shift(); next !== undefined; next = open.shift()) {
     const { folder, prefix } = next;
-    for (const { path, name, isFolder } of await entriesOf(folder, seen, onProblem)) {
+    for (const { path, name, isFolder, problem } of entriesOf(folder, seen, onProblem)) {
       if (isFolder && prefix.length < MAX_FOLDERS_DEEP)
         open.push({ folder: path, prefix: [...prefix, name] });
       if (isFolder || !name.endsWith(".md")) continue;
-      if (files.length >= MAX_FILES) {
+      if (problem !== undefined) onProblem(path, unreadable(problem));
+      else if (files.length >= MAX_FILES) {
         onProblem(root, `It contains more than ${count(MAX_FILES)} prompt templates. The rest are ignored.`);
         return files;
-      }
-      files.push({ path, name: [...prefix, name.slice(0, -".md".length)].join(":") });
+      } else files.push({ path, name: [...prefix, name.slice(0, -".md".length)].join(":") });
     }
   }
   return files;
 }
 
-interface FolderEntry {
-  path: string;
-  name: string;
-  isFolder: boolean;
-}
-
-/** By name, without what is hidden. */
-async function entriesOf(folder: string, seen: Set<string>, onProblem: OnProblem): Promise<FolderEntry[]> {
+function entriesOf(folder: string, seen: Set<string>, onProblem: OnProblem): FolderEntry[] {
   try {
-    const real = await realpath(folder);
-    if (seen.has(real)) return [];
-    seen.add(real);
-    const entries = await readdir(folder, { withFileTypes: true });
-    const shown = entries.filter(({ name }) => !name.startsWith(".") && name !== "node_modules");
-    const found = await Promise.all(shown.map((entry) => folderEntry(folder, entry, onProblem)));
-    return found.filter((entry) => entry !== undefined).sort((a, b) => (a.name < b.name ? -1 : 1));
+    return folderEntries(folder, seen);
   } catch (error) {
     onProblem(folder, unreadable(error));
     return [];
-  }
-}
-
-async function folderEntry(
-  folder: string,
-  entry: Dirent,
-  onProblem: OnProblem,
-): Promise<FolderEntry | undefined> {
-  const { name } = entry;
-  const path = join(folder, name);
-  if (!entry.isSymbolicLink()) {
-    // Reading a pipe or a device could wait for ever.
-    return entry.isDirectory() || entry.isFile() ? { path, name, isFolder: entry.isDirectory() } : undefined;
-  }
-  try {
-    const found = await stat(path);
-    return found.isDirectory() || found.isFile() ? { path, name, isFolder: found.isDirectory() } : undefined;
-  } catch (error) {
-    if (name.endsWith(".md")) onProblem(path, unreadable(error));
-    return undefined;
   }
 }
 
@@ -159,7 +124,7 @@ async function readTemplate(
   };
   if (!name.split(":").every((part) => typable.test(part)))
     return fail("Its name does not work as a command. Rename it: use letters, digits, dots, - and _.");
-  const bytes = await readBytes(path, fail);
+  const bytes = readBytes(path, fail);
   if (bytes === undefined) return undefined;
   if (!isUtf8(bytes) || bytes.includes(0)) return fail("It is not UTF-8 text.");
   const { fields, body, problem } = await parseFrontmatter(bytes.toString("utf8"));
@@ -177,19 +142,11 @@ async function readTemplate(
   };
 }
 
-async function readBytes(path: string, fail: (message: string) => undefined): Promise<Buffer | undefined> {
+function readBytes(path: string, fail: (message: string) => undefined): Buffer | undefined {
   try {
-    // Without waiting: whoever reads a pipe cannot be stopped.
-    const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-    try {
-      const stats = await file.stat();
-      if (!stats.isFile()) return fail("It is not a regular file.");
-      const { size } = stats;
-      if (size > MAX_BYTES) return fail(`It has ${count(size)} bytes; the maximum is ${count(MAX_BYTES)}.`);
-      return await file.readFile();
-    } finally {
-      await file.close();
-    }
+    const { bytes, stats } = readRegularFile(path, MAX_BYTES);
+    if (stats.size <= MAX_BYTES) return bytes;
+    return fail(`It has ${count(stats.size)} bytes; the maximum is ${count(MAX_BYTES)}.`);
   } catch (error) {
     return fail(unreadable(error));
   }

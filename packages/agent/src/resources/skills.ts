@@ -1,11 +1,11 @@
-import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { basename, dirname } from "node:path";
 import { BonsaiError, skillCallText } from "@bonsai-agent/messages";
 import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 import { isInside } from "../tools/path-guard.ts";
 import { frontmatterParts, type ParseYaml, readFrontmatter } from "./frontmatter.ts";
-import { type FoundFile, type FoundFiles, findSkillFiles, realOf, statsAt } from "./skill-files.ts";
+import { readRegularFile, realOf, statsAt } from "./resource-files.ts";
+import { type FoundFile, type FoundFiles, findSkillFiles } from "./skill-files.ts";
 
 /** A skill of the Agent Skills standard: a folder with a SKILL.md, or one Markdown file. */
 export interface Skill {
@@ -244,22 +244,13 @@ function ownersOf({ path }: SkillPlace, uid: number | undefined): ReadonlySet<nu
   return new Set([uid, 0, ...(project === undefined ? [] : [project.uid])]);
 }
 
-/** @throws what reading throws, and a sentence about a file that is no text, or somebody else's */
-function textOf(path: string, mostBytes: number, owners?: ReadonlySet<number>): string {
-  // Without waiting: a pipe must not hold up the start.
-  const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  try {
-    const stats = fstatSync(file);
-    if (!stats.isFile()) throw new Error("it is not a regular file");
-    if (owners !== undefined && !owners.has(stats.uid))
-      throw new Error(`it belongs to another user (uid ${stats.uid})`);
-    const bytes = Buffer.alloc(Math.min(mostBytes, stats.size));
-    const text = bytes.subarray(0, readSync(file, bytes, 0, bytes.length, 0)).toString("utf8");
-    if (text.includes("\0")) throw new Error("it is not a text file");
-    return text;
-  } finally {
-    closeSync(file);
-  }
+/** @throws what reading throws, and a sentence about a file that is no text or belongs to another user */
+function textOf(path: string, maxBytes: number, owners?: ReadonlySet<number>): string {
+  const { bytes, stats } = readRegularFile(path, maxBytes);
+  if (owners !== undefined && !owners.has(stats.uid))
+    throw new Error(`it belongs to another user (uid ${stats.uid})`);
+  if (bytes.includes(0)) throw new Error("it is not a text file");
+  return bytes.toString("utf8");
 }
 
 /**

@@ -133,6 +133,6 @@ test("a pipe that somebody names is no template, and nobody waits for it", async
   execFileSync("mkfifo", [join(folder, "pipe.md")]);
   expect(await read(folder, "pipe.md")).toMatchObject({
     names: [],
-    problems: ["pipe.md: It is not a regular file."],
+    problems: ["pipe.md: Cannot read it: it is not a regular file."],
   });
 });

@@ -7,8 +7,8 @@ import { programPath } from "../process.ts";
 import { MAX_RESULT_BYTES, shownCount, type Truncation, truncationTo } from "../result-text.ts";
 import { defineTool, type Tool } from "../tool-registry.ts";
 import { withLiteralSegments } from "./folder-walk.ts";
-import { type LineSearch, type SearchedLine, scriptSearch } from "./line-search.ts";
 import { ripgrepSearch } from "./ripgrep.ts";
+import { type LineSearch, type SearchedLine, scriptSearch } from "./script-search.ts";
 
 const DEFAULT_LIMIT = 100;
 /** Matches beyond the limit that are counted before the search gives up. */

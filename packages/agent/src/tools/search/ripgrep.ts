@@ -7,7 +7,7 @@ import { textHead } from "@bonsai-agent/messages";
 import { fileHead, formatOfBom, isTextWithNuls } from "../files/open-file.ts";
 import { startProcess } from "../process.ts";
 import { globMatcher } from "./globs.ts";
-import type { LineSearch, LineSearchOptions, SearchedLine } from "./line-search.ts";
+import type { LineSearch, LineSearchOptions, SearchedLine } from "./script-search.ts";
 
 /** The same as for the search without ripgrep. */
 const MAX_FILE_SIZE = "50M";
