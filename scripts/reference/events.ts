@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type LifecycleEvents, lifecycleEventRules } from "@bonsai-agent/agent";
-import type { DecideRule, NotifyRule, PayloadRule } from "@bonsai-agent/lifecycle";
+import type { DecideEvent, EventRules, NotifyEvent } from "@bonsai-agent/lifecycle";
 import { filesBelow } from "../structure/workspace.ts";
 import {
   codeOf,
@@ -72,7 +72,11 @@ function readEvents(source: SourceFile, interfaceName: string): EventType[] {
   });
 }
 
-type AnyRule = (DecideRule<Record<string, unknown>> & PayloadRule<object, object>) | NotifyRule;
+/** The rule of an event of each kind. */
+type AnyRule = EventRules<{
+  notify: NotifyEvent<object>;
+  decide: DecideEvent<object, Record<string, unknown>>;
+}>["decide" | "notify"];
 
 function ruleOf({ name }: EventType): AnyRule {
   return lifecycleEventRules[name as keyof LifecycleEvents] as AnyRule;

@@ -49,7 +49,10 @@ test("a message that triggers nothing does not make its sender wait for the run"
     // Outside of the handler, so that the sender may wait for the run.
     setImmediate(() => {
       const sent = run.agent.sendMessage(message("note"), { triggerTurn: false });
-      void sent.then((result) => settled.push(`message: ${result?.status}`)).then(runEnded.resolve);
+      void sent.then((result) => {
+        settled.push(`message: ${result?.status}`);
+        runEnded.resolve();
+      });
     });
     return runEnded.promise;
   });

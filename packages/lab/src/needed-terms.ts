@@ -11,7 +11,7 @@ export function neededTerms(past: string, future: readonly Message[]): string[] 
 }
 
 /** A user's sentences and the arguments of calls. */
-function requestTexts(message: Message): string[] {
+export function requestTexts(message: Message): string[] {
   return [...userTexts(message), ...argumentTexts(message)];
 }
 
@@ -28,7 +28,7 @@ const SHAPES = [
   /\b\d{3,}\b/g,
 ];
 
-function specificTerms(text: string): Set<string> {
+export function specificTerms(text: string): Set<string> {
   const found = SHAPES.flatMap((shape) => text.match(shape) ?? []).map(trimmed);
   return new Set(found.filter((term) => term.length >= MIN_TERM_CHARS && !COMMON.has(term)));
 }

@@ -3,7 +3,6 @@ import {
   type EventRules,
   Lifecycle,
   type LifecycleNotice,
-  type LifecycleOptions,
   type NotifyEvent,
 } from "@bonsai-agent/lifecycle";
 
@@ -76,7 +75,9 @@ export const sampleRules: EventRules<SampleEvents> = {
 };
 
 /** A lifecycle of the sample events that keeps its notices. */
-export function sampleLifecycle(options: Partial<LifecycleOptions<SampleEvents>> = {}) {
+type Options = ConstructorParameters<typeof Lifecycle<SampleEvents>>[0];
+
+export function sampleLifecycle(options: Partial<Options> = {}) {
   const notices: LifecycleNotice[] = [];
   const lifecycle = new Lifecycle<SampleEvents>({
     rules: sampleRules,
