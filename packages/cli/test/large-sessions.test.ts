@@ -3,7 +3,7 @@ import { liveCompactions } from "@bonsai-agent/app/compaction-record";
 import { Output, outputJson, outputJsonList } from "@bonsai-agent/app/output";
 import { trialCopy } from "@bonsai-agent/app/session-copy";
 import { createSession, type Entry, JsonlStore, openSession, type SessionStore } from "@bonsai-agent/session";
-import { type ExportedSession, exportMarkdown } from "@bonsai-agent/transcripts";
+import { exportMarkdown } from "@bonsai-agent/transcripts";
 import { expect, test } from "vitest";
 import { header, writeLines } from "../../app/test/sample-session.ts";
 import { runCli } from "./run-cli.ts";
@@ -108,7 +108,7 @@ test("a trial copy holds what it adds, and no copy of the session", () => {
 test("an export of all branches asks for one path, however many branches there are", () => {
   const session = openSession(grown(3_000, shapes["children of one parent"]!));
   let paths = 0;
-  const counting: ExportedSession = {
+  const counting: Parameters<typeof exportMarkdown>[0] = {
     header: session.header,
     leafId: session.leafId,
     entries: () => session.entries(),

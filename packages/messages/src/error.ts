@@ -4,9 +4,9 @@ const marker = Symbol.for("bonsai.error");
 export interface BonsaiErrorOptions {
   /** Stable, snake_case; one documented row each in docs/reference/errors.md. */
   code: string;
-  /** What happened and what was received. */
+  /** The problem and the received value. */
   message: string;
-  /** How to mend it. */
+  /** The fix. */
   hint: string;
   cause?: unknown;
 }

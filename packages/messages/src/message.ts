@@ -3,13 +3,13 @@ import type { CacheRules, Usage } from "./usage.ts";
 export interface UserMessage {
   role: "user";
   content: string | UserContent[];
-  /** What the user typed, where a template or a skill made the content of it, like `/review src`. */
+  /** The typed line if a template or skill made the content from it, such as `/review src`. */
   typed?: string | undefined;
   /** Milliseconds since the epoch, here and in every message. */
   timestamp: number;
 }
 
-/** The kinds that mean something here; a file may hold others ("pending", "deferred", a later program's). */
+/** The known reasons. A file may have others, of other programs. */
 export type StopReason = "stop" | "length" | "toolUse" | "error" | "aborted" | (string & {});
 
 export interface AssistantMessage {
@@ -23,7 +23,7 @@ export interface AssistantMessage {
   /** The stop reason in the provider's own words. */
   rawStopReason?: string | undefined;
   errorMessage?: string | undefined;
-  /** The model that answered, where it is not the one that was asked. */
+  /** The answering model, if it is not the requested one. */
   responseModel?: string | undefined;
   responseId?: string | undefined;
   timestamp: number;
@@ -35,10 +35,10 @@ export interface ToolResultMessage {
   toolName: string;
   content: UserContent[];
   details?: unknown;
-  /** What the tool's own model requests used: cost, never part of the context. */
+  /** Usage of the tool's own model requests: cost, never part of the context. */
   usage?: Usage | undefined;
   isError: boolean;
-  /** How long the tool took, with whatever was asked about it. Absent where that was less than a second. */
+  /** Duration of the tool, with its questions. Absent below a second. */
   durationMs?: number | undefined;
   timestamp: number;
 }
@@ -57,7 +57,7 @@ export interface BashExecutionMessage {
   timestamp: number;
 }
 
-/** A message that an extension put into the context. */
+/** A message of an extension in the context. */
 export interface CustomMessage {
   role: "custom";
   customType: string;
@@ -79,7 +79,7 @@ export interface BranchSummaryMessage {
   role: "branchSummary";
   summary: string;
   fromId: string | null;
-  /** True for a branch that was merged; else it was left. */
+  /** True for a merged branch. Default: the user left the branch. */
   isMerge?: boolean | undefined;
   timestamp: number;
 }
@@ -89,7 +89,7 @@ export interface CompactionSummaryMessage {
   role: "compactionSummary";
   summary: string;
   tokensBefore: number;
-  /** True where the request offers the tool `recall`: then the model is told what the ids in the summary are good for. */
+  /** True if the request offers the tool `recall`, so that the summary explains its ids. */
   offersRecall?: boolean | undefined;
   timestamp: number;
 }
@@ -110,7 +110,7 @@ export type MessageRole = Message["role"];
 export interface TextContent {
   type: "text";
   text: string;
-  /** Opaque: given back to the provider as it came, here and in the other signatures. */
+  /** Opaque, as in the other signatures: sent back to the provider unchanged. */
   textSignature?: string | undefined;
 }
 
@@ -122,12 +122,12 @@ export interface ImageContent {
   mimeType: string;
 }
 
-/** A model's reasoning; `thinkingSignature` binds it to the request prefix it was made for. */
+/** A model's reasoning. `thinkingSignature` binds it to its request prefix. */
 export interface ThinkingContent {
   type: "thinking";
   thinking: string;
   thinkingSignature?: string | undefined;
-  /** True when the provider withheld the text: all there is stands, encrypted, in the signature. */
+  /** True if the provider withheld the text. The signature has it encrypted. */
   redacted?: boolean | undefined;
 }
 
@@ -138,7 +138,7 @@ export interface ToolCall {
   name: string;
   arguments: Record<string, unknown>;
   thoughtSignature?: string | undefined;
-  /** Where the provider keeps tools apart that were loaded later. */
+  /** The provider's namespace for tools that were loaded later. */
   namespace?: string | undefined;
 }
 
@@ -153,14 +153,14 @@ export interface ModelPrices {
   cacheWrite: number;
 }
 
-/** A model, as far as sizes and prices go. */
+/** A model with its sizes and prices. */
 export interface Model {
   provider: string;
   id: string;
   name?: string | undefined;
-  /** Tokens; absent or 0 where unknown. */
+  /** Tokens; absent or 0 if unknown. */
   contextWindow?: number | undefined;
-  /** Tokens; absent where unknown. */
+  /** Tokens; absent if unknown. */
   maxOutputTokens?: number | undefined;
   usdPerMillionTokens?: ModelPrices | undefined;
   /** The accepted input. Default: text and images. */

@@ -9,18 +9,18 @@ export interface UsageCost {
   total: number;
 }
 
-/** What one request used. Counts are tokens; `input` excludes what was read from or written to a cache. */
+/** Tokens and cost of one request. `input` excludes cached tokens. */
 export interface Usage {
   input: number;
-  /** With the thinking. */
+  /** Includes thinking. */
   output: number;
   cacheRead: number;
   cacheWrite: number;
-  /** The part of `cacheWrite` that is kept for an hour, where the provider reports it. */
+  /** The part of `cacheWrite` that is kept for an hour, if reported. */
   cacheWrite1h?: number | undefined;
-  /** The part of `output` that is thinking, where the provider reports it. */
+  /** The part of `output` that is thinking, if reported. */
   reasoning?: number | undefined;
-  /** Absent in old recordings: then the sum of the four counts. */
+  /** Default: the sum of the four counts. */
   totalTokens?: number | undefined;
   /** True if the server counted nothing or only a part: the counts and the cost are lower bounds. */
   isUncounted?: true | undefined;
@@ -39,39 +39,36 @@ export function emptyUsage(): Usage {
   };
 }
 
-/**
- * The tokens that the context held when this answer was done: input, cached input and output.
- * Total: what a damaged usage lacks counts as nothing.
- */
+/** The tokens of the context after this answer: input, cached input and output. Total: missing counts are 0. */
 export function contextTokens(usage: Usage): number {
   return count(usage?.totalTokens) || promptTokens(usage) + count(usage?.output);
 }
 
-/** The tokens of the request alone: input, cached or not, without the answer. Total, as `contextTokens`. */
+/** The tokens of the request, cached or not, without the answer. Total, as `contextTokens`. */
 export function promptTokens(usage: Usage): number {
   return count(usage?.input) + count(usage?.cacheRead) + count(usage?.cacheWrite);
 }
 
-/** The tokens of the answer alone. Total, as `contextTokens`. */
+/** The tokens of the answer. Total, as `contextTokens`. */
 export function outputTokens(usage: Usage): number {
   return count(usage?.output);
 }
 
-/** Counts above it are no count of one request: the largest windows have ten million tokens. */
+/** Maximum plausible tokens of a request. The largest windows have ten million. */
 export const MAX_REQUEST_TOKENS = 1_000_000_000;
 
-/** An estimate errs by a half, not by ten: what a provider counts beyond that was not counted. */
+/** Maximum plausible ratio of counted to estimated tokens. Estimates err by a half, not by ten. */
 const MAX_ESTIMATES = 10;
 
 /**
- * False for tokens that a request cannot have had, by its estimate.
- * @param unseenTokens what may have stood in it beyond the estimate, such as a server's own instructions
+ * False for a token count that the request cannot have, by its estimate.
+ * @param unseenTokens tokens beyond the estimate, such as a server's own instructions
  */
 export function isPlausibleCount(tokens: number, estimatedTokens: number, unseenTokens: number): boolean {
   return tokens <= MAX_REQUEST_TOKENS && tokens <= MAX_ESTIMATES * Math.max(estimatedTokens, unseenTokens);
 }
 
-/** The sum of two usages, as a new object; a part that only one of them has is taken as it is. */
+/** The sum of two usages. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     input: count(a.input) + count(b.input),
@@ -115,7 +112,7 @@ function count(value: unknown): number {
   return typeof value === "number" && Number.isFinite(value) && value > 0 ? value : 0;
 }
 
-/** What several requests cost together, as far as that is known. */
+/** The known cost of several requests. */
 export interface KnownCost {
   /** US dollars of the requests whose cost is known. */
   usd: number;
@@ -123,22 +120,22 @@ export interface KnownCost {
    * `known`: all requests have a known cost. `atLeast`: some used tokens without a count or a price. `unknown`: all did.
    */
   certainty: "known" | "atLeast" | "unknown";
-  /** True where tokens were used, by models alone that are known to be free. Default false. */
+  /** True if only free models used tokens. Default false. */
   isFree?: boolean;
 }
 
-/** What a provider keeps of a request's beginning, so that reading it again is cheap. */
+/** Rules of a provider's prompt cache. */
 export interface CacheRules {
-  /** A shorter prefix is not kept. */
+  /** Minimum tokens of a cached prefix. */
   minimumTokens: number;
-  /** So long after its last use a prefix is kept, in milliseconds. */
+  /** Time that a prefix is kept after its last use, in milliseconds. */
   keptMs: number;
 }
 
 /** The rules of most providers: five minutes after the last use, and no prefix below 1,024 tokens. */
 export const usualCacheRules: CacheRules = { minimumTokens: 1_024, keptMs: 5 * 60_000 };
 
-/** True for a model whose prices are known, and are all 0. */
+/** True for a model with known prices that are all 0. */
 export function isFreeModel({
   usdPerMillionTokens: prices,
 }: {
@@ -156,7 +153,7 @@ export class CostSum {
   /** The models of requests that used tokens and have no cost or an incomplete cost. */
   readonly #unpriced = new Set<string | undefined>();
 
-  /** @param model `provider/model`, where it is known. */
+  /** @param model `provider/model`, if known */
   add(usage: Usage | undefined, model?: string): void {
     if (usage === undefined) return;
     const usd = count(usage.cost?.total);
@@ -170,7 +167,7 @@ export class CostSum {
     for (const model of sum.#unpriced) this.#unpriced.add(model);
   }
 
-  /** @param isFree true for a `provider/model` whose price is known to be 0. Default: of none. */
+  /** @param isFree true for a `provider/model` that is known to be free. Default: none is. */
   cost(isFree: (model: string) => boolean = () => false): KnownCost {
     const unknown = [...this.#unpriced].filter((model) => model === undefined || !isFree(model));
     if (unknown.length === 0)
@@ -179,7 +176,7 @@ export class CostSum {
   }
 }
 
-/** The cost as a number; null where not all of it is known. */
+/** The cost as a number; null if a part is unknown. */
 export function knownUsd({ usd, certainty }: KnownCost): number | null {
   return certainty === "known" ? usd : null;
 }
@@ -191,7 +188,7 @@ export function costText({ usd, certainty, isFree }: KnownCost): string {
   return certainty === "known" ? usdText(usd) : `at least ${usdText(usd)}`;
 }
 
-/** The same behind something else: `cost unknown` says what is. */
+/** The cost as a part of a sentence: `cost unknown` instead of `unknown`. */
 export function costPhrase(cost: KnownCost): string {
   return cost.certainty === "unknown" ? "cost unknown" : costText(cost);
 }

@@ -9,7 +9,7 @@ import {
 } from "@bonsai-agent/session";
 import type { Step, Transcript } from "./import/step.ts";
 
-/** `customType` of the first entry of an imported session; says where it comes from. */
+/** `customType` of the first entry of an imported session, which names its origin. */
 export const IMPORT_CUSTOM_TYPE = "bonsai.import";
 
 const EPOCH = "1970-01-01T00:00:00.000Z";
@@ -82,12 +82,12 @@ function entriesOf(steps: readonly Step[], ids: Ids, start: string): Entry[] {
     last = step.at ?? last;
     const { type, ...fields } = stampedDraft(linkedDraft(step, ids), last);
     const parentId = step.parent === null ? null : ids.of(step.parent);
-    // What an index needs comes before what can be long.
+    // Fields for the index come before fields that can be long.
     return { type, id: ids.of(step.key), parentId, timestamp: last, ...fields } as Entry;
   });
 }
 
-/** The draft with ids in the place of keys. */
+/** The draft with ids instead of keys. */
 function linkedDraft({ draft, key }: Step, ids: Ids): EntryDraft {
   switch (draft.type) {
     case "compaction":
@@ -101,14 +101,14 @@ function linkedDraft({ draft, key }: Step, ids: Ids): EntryDraft {
   }
 }
 
-/** A message without a time of its own has that of its entry. */
+/** Gives a message without a time the time of its entry. */
 function stampedDraft(draft: EntryDraft, at: string): EntryDraft {
   if (draft.type !== "message" || draft.message.role === "system" || draft.message.timestamp !== 0)
     return draft;
   return { ...draft, message: { ...draft.message, timestamp: Date.parse(at) } };
 }
 
-/** A compaction without a count takes what the context before it holds: the last usage, then estimates. */
+/** Sets the missing size of a compaction: the last usage before it, or an estimate. */
 function withTokensBefore(entries: Entry[]): Entry[] {
   const tokens = new Map<string | null, number>([[null, 0]]);
   return entries.map((entry) => {
@@ -128,12 +128,12 @@ function tokensAfter(entry: Entry, before: number): number {
   return used || before + chars4Estimator.message(entry.message);
 }
 
-/** Says where the leaf is, when another branch was written last. */
+/** Records the leaf if another branch was written last. */
 function leafEntry(ids: Ids, leafId: string, timestamp: string): Entry {
   return { type: "custom", id: ids.of("leaf"), parentId: leafId, timestamp, customType: LEAF_CUSTOM_TYPE };
 }
 
-/** The transcript's own id where it is a UUID, else one made from it. */
+/** The transcript's id if it is a UUID, else a UUID made from it. */
 function uuidOf(id: string): string {
   if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(id)) return id;
   const hash = createHash("sha256").update(id).digest("hex");

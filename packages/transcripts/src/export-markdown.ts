@@ -3,10 +3,10 @@ import { BonsaiError, costText, type KnownCost, type Usage } from "@bonsai-agent
 import { counted, count as digits } from "@bonsai-agent/messages/numbers";
 import { type ContextEditEntry, type Entry, type SessionHeader, UsageCounter } from "@bonsai-agent/session";
 import { isLeafRecord, UndoneCompactions } from "@bonsai-agent/session/host";
-import { OutsideText } from "./import/outside-text.ts";
 import { type EntryFate, entryMarkdown } from "./markdown/entry.ts";
+import { TextForMarkdown } from "./markdown/text-for-markdown.ts";
 
-/** What an export needs of a session; a `Session` is one. */
+/** The part of a `Session` that an export needs. */
 export interface ExportedSession {
   readonly header: SessionHeader;
   readonly leafId: string | null;
@@ -17,19 +17,19 @@ export interface ExportedSession {
 }
 
 export interface MarkdownOptions {
-  /** Which branch; default: the current position. */
+  /** End of the branch to export. Default: the current position. */
   leafId?: string;
-  /** All branches: after the chosen one the parts of the others that it does not have. Default: false. */
+  /** Adds the other branches after the chosen one. Default: false. */
   all?: boolean;
-  /** Tells of a `provider/model` whether it is known to be free. Default: of none. */
+  /** True for a `provider/model` that is known to be free. Default: none is. */
   isFree?: ((model: string) => boolean) | undefined;
-  /** Keys that are stored: they are taken out, whatever they look like. Default: none */
+  /** Stored keys, which are redacted in any form. Default: none. */
   secrets?: readonly string[] | undefined;
 }
 
 /**
- * A session as a Markdown document: the whole history of a branch, also what compactions took out of
- * the model's view, with secrets redacted. The same session gives the same text.
+ * Exports a session as Markdown: the whole history of a branch, also before compactions, with secrets redacted. The same
+ * session gives the same text.
  * @throws BonsaiError `entry_not_found` when there is no entry `leafId`.
  */
 export function exportMarkdown(session: ExportedSession, options: MarkdownOptions = {}): string {
@@ -40,7 +40,7 @@ export function exportMarkdown(session: ExportedSession, options: MarkdownOption
   const branches = options.all ? otherBranches(all, path) : [];
   const entries = [...path, ...branches.flatMap((branch) => branch.entries)];
   const labels = labelsOf(all);
-  const outside = new OutsideText(options.secrets);
+  const outside = new TextForMarkdown(options.secrets);
   const parts = [
     documentHead(session, { all, entries, outside, isFree: options.isFree }),
     ...pathMarkdown({ path, labels, outside }),
@@ -63,7 +63,7 @@ function noSuchEntry(id: string): BonsaiError {
   });
 }
 
-/** The entries of a path or of its end, each with what the later ones say about it. */
+/** The Markdown of each entry of a path. */
 function pathMarkdown({
   path,
   labels,
@@ -71,7 +71,7 @@ function pathMarkdown({
 }: {
   path: readonly Entry[];
   labels: ReadonlyMap<string, string | undefined>;
-  outside: OutsideText;
+  outside: TextForMarkdown;
 }): string[] {
   const fates = fatesOf(path);
   return path
@@ -92,7 +92,7 @@ function lossOf(entry: Entry, before: Entry | undefined): SummaryLoss | undefine
   return entry.type === "compaction" ? summaryLoss(entry, before) : undefined;
 }
 
-/** Labels are the session's, whatever branch they were given on: the latest in file order counts. */
+/** Labels of all branches; the latest in file order counts. */
 function labelsOf(entries: readonly Entry[]): Map<string, string | undefined> {
   const labels = new Map<string, string | undefined>();
   for (const entry of entries) if (entry.type === "label") labels.set(entry.targetId, entry.label);
@@ -100,12 +100,12 @@ function labelsOf(entries: readonly Entry[]): Map<string, string | undefined> {
 }
 
 interface Branch {
-  /** The entry that it leaves the others at. */
+  /** The entry where it begins. */
   from: string;
   entries: Entry[];
 }
 
-/** The other branches in file order, each from where it leaves what was shown before. */
+/** The other branches in file order, each from its first entry that is not shown yet. */
 function otherBranches(all: readonly Entry[], path: readonly Entry[]): Branch[] {
   const shown = new Set(path.map((entry) => entry.id));
   const byId = new Map(all.map((entry) => [entry.id, entry]));
@@ -135,7 +135,7 @@ function documentHead(
   }: Pick<MarkdownOptions, "isFree"> & {
     all: readonly Entry[];
     entries: readonly Entry[];
-    outside: OutsideText;
+    outside: TextForMarkdown;
   },
 ): string {
   const used = new UsageCounter();

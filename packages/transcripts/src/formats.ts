@@ -38,16 +38,16 @@ export interface DetectedTranscript {
   program: string;
 }
 
-/** What a transcript is read from. */
+/** The place of a transcript. */
 interface TranscriptSource {
   path: string;
-  /** Which session of a storage folder that holds several. */
+  /** The session to read from a storage folder with several. */
   sessionId?: string;
   notices: NoticeLog;
 }
 
 interface FormatRow extends DetectedTranscript {
-  /** True for an object of the file (a line, or the whole of a JSON file) that is of this format. */
+  /** True for an object of this format: a line, or the whole JSON file. */
   readonly matches: (value: Fields) => boolean;
   readonly read: (source: TranscriptSource) => Transcript;
 }
@@ -55,7 +55,7 @@ interface FormatRow extends DetectedTranscript {
 const CODEX_TYPES = new Set(["session_meta", "turn_context", "response_item", "event_msg", "compacted"]);
 const CLAUDE_TYPES = new Set(["user", "assistant", "system", "attachment", "progress"]);
 
-/** A row for each format. In this order: the first one that matches decides. */
+/** A row for each format. The first matching row decides. */
 const FORMATS: { readonly [Format in TranscriptFormat]: Omit<FormatRow, "format"> } = {
   session: {
     program: "Bonsai or pi",
@@ -114,7 +114,7 @@ const ROWS: readonly FormatRow[] = Object.entries(FORMATS).map(([format, row]) =
   ...row,
 }));
 
-/** The program that wrote the transcript of an imported session, told by the record of its import. */
+/** The program whose transcript was imported, from the import's record; undefined for other entries. */
 export function importedFrom(entry: Entry): string | undefined {
   if (entry.type !== "custom" || entry.customType !== IMPORT_CUSTOM_TYPE || !isRecord(entry.data))
     return undefined;
@@ -131,26 +131,26 @@ function hasUuid(value: Fields): boolean {
   return stringAt(value, "uuid") !== undefined && "sessionId" in value;
 }
 
-/** An old recording is one JSON object, perhaps over many lines. */
+/** Reads the lines of a recording. An old one is a single JSON object. */
 function recordingLines(path: string, notices: NoticeLog): JsonLine[] {
   const whole = readJsonFile(path);
   return isRecord(whole) ? [{ line: 1, value: whole }] : readJsonLines(path, notices);
 }
 
-/** Gemini CLI names a project's folder in a file beside the folder of its chats. */
+/** The project's folder, from a file beside the folder of chats. */
 function projectRoot(path: string): string | undefined {
   const marker = join(dirname(dirname(resolve(path))), ".project_root");
   if (!existsSync(marker)) return undefined;
   return readFileSync(marker, "utf8").trim() || undefined;
 }
 
-/** Objects looked at before a file is given up: other programs begin with records of state. */
+/** Maximum lines to check. Some programs begin with records of state. */
 const LINES_TRIED = 200;
 const HEAD_BYTES = 1 << 20;
 
 /**
- * Which program wrote a file or folder; undefined when it is no transcript that is known.
- * Reads the head of a file, or the whole of one that is a single JSON object.
+ * Finds the program that wrote a file or folder; undefined for unknown transcripts. Reads the head of a file, or all of a
+ * single JSON object.
  */
 export function detectTranscript(path: string): DetectedTranscript | undefined {
   if (!existsSync(path)) return undefined;
@@ -176,7 +176,7 @@ function headObjects(path: string): Fields[] {
     .flatMap((line) => (isPiece(line) ? [] : objectsOfLine(line).values));
 }
 
-/** An element of a list that is written over many lines is no record. */
+/** True for an element of a list over many lines, which is no record. */
 function isPiece(line: string): boolean {
   return line.trimEnd().endsWith(",");
 }

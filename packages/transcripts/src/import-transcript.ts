@@ -12,11 +12,11 @@ import type { Step, Transcript } from "./import/step.ts";
 export interface ImportOptions {
   /** A transcript file, or OpenCode's storage folder. Only ever read. */
   path: string;
-  /** Where to write the session; without it nothing is written. */
+  /** The file to write. Default: none. */
   into?: { file: string };
-  /** The session's folder, where the transcript names none or another is wanted. */
+  /** The session's folder. Default: the transcript's. */
   cwd?: string;
-  /** Which session of a storage folder that holds several. */
+  /** The session to read from a storage folder with several. */
   sessionId?: string;
 }
 
@@ -32,9 +32,9 @@ export interface ImportReport {
   program: string;
   /** The other program's id of the session. */
   sessionId: string;
-  /** How many there are of each entry type, and of each message role. */
+  /** Number of entries by type, and of messages by role. */
   counts: Record<string, number>;
-  /** How many records of each type have no place in a session. */
+  /** Number of skipped records by type. */
   skipped: Record<string, number>;
   /** `provider/model`, in order of appearance. */
   models: string[];
@@ -46,7 +46,7 @@ export interface ImportReport {
 export interface ImportResult extends ImportedSession {
   /** The file that was written. */
   file?: string;
-  /** Sub-agents whose messages stand in the same transcript, each as a session of its own. Not written. */
+  /** Sub-agents of the same transcript, each as a session of its own. Not written. */
   subAgents: ImportedSession[];
   report: ImportReport;
 }
@@ -100,7 +100,7 @@ function otherBranches(steps: readonly Step[], leaf: string | null): Step[] {
   });
 }
 
-/** What hangs on the leaf itself goes on from there, such as a mask that was recorded later. */
+/** True for a child of the leaf, such as a mask that was recorded later. */
 function isLeafEnd(parent: string | null, leaf: string | null): boolean {
   return parent !== null && parent === leaf;
 }
@@ -135,7 +135,7 @@ function countedNames(entry: Entry): string[] {
 function recognised(path: string): { format: TranscriptFormat; program: string } {
   const stats = statSync(path, { throwIfNoEntry: false });
   if (stats === undefined) throw notFound(path);
-  // To read from a pipe would wait for its writer.
+  // Reading from a pipe would wait for its writer.
   if (!stats.isFile() && !stats.isDirectory()) throw notAFile(path);
   const detected = detectTranscript(path);
   if (detected === undefined) throw stats.size === 0 ? emptyTranscript(path, "any program") : unknown(path);

@@ -1,11 +1,5 @@
-export { type ExportedSession, exportMarkdown, type MarkdownOptions } from "./export-markdown.ts";
-export { type DetectedTranscript, detectTranscript, importedFrom, type TranscriptFormat } from "./formats.ts";
-export type { ImportNotice, NoticeKind } from "./import/notices.ts";
-export {
-  type ImportedSession,
-  type ImportOptions,
-  type ImportReport,
-  type ImportResult,
-  importTranscript,
-} from "./import-transcript.ts";
-export { type CodeBlock, codeBlocks } from "./markdown/text.ts";
+export { exportMarkdown } from "./export-markdown.ts";
+export { detectTranscript, importedFrom } from "./formats.ts";
+export type { ImportNotice } from "./import/notices.ts";
+export { type ImportedSession, type ImportResult, importTranscript } from "./import-transcript.ts";
+export { codeBlocks } from "./markdown/text.ts";

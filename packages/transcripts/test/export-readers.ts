@@ -1,11 +1,12 @@
 import { emptyUsage } from "@bonsai-agent/messages";
 import type { Entry, SessionHeader } from "@bonsai-agent/session";
-import { type ExportedSession, exportMarkdown } from "@bonsai-agent/transcripts";
+import { exportMarkdown } from "@bonsai-agent/transcripts";
 import { HtmlRenderer, Parser } from "commonmark";
 import MarkdownIt from "markdown-it";
 import { Marked } from "marked";
 import { type DefaultTreeAdapterTypes, parse } from "parse5";
 import { expect } from "vitest";
+import type { ExportedSession } from "../src/export-markdown.ts";
 
 // Readers of Markdown that differ in their grammar, each with HTML on: by CommonMark, by GitHub's, and with all of
 // GitHub's by patterns.

@@ -8,14 +8,14 @@ import { charCost, cost, freeChars, rareCost, Script, scriptOf, startCost } from
 const noiseChars = 16;
 const noiseCharsPerChange = 4;
 
-/** One pass over a text. Each method counts the run that begins at `#at` and moves behind it. */
+/** One pass over a text. Each method counts the run at `#at` and moves after it. */
 class Scan {
   readonly #text: string;
   #at = 0;
   #tokens = 0;
-  /** The script of the run before, as far as the next one cares. */
+  /** The script of the previous run. */
   #before = -1;
-  /** Up to here it is known that no noise begins: without it, long paths would be looked at again and again. */
+  /** No noise begins before this place. Keeps the time linear for long paths. */
   #soundUntil = 0;
 
   constructor(text: string) {
@@ -198,7 +198,7 @@ function isSmallLatin(script: number): boolean {
   );
 }
 
-/** The script whose words a rare letter stands in. */
+/** The script of the words that contain a rare letter. */
 function plainScript(script: number): number {
   if (script === Script.cyrillicBeyondRussian) return Script.cyrillic;
   return script === Script.hanTraditional ? Script.han : script;
@@ -236,28 +236,28 @@ export function byScript(text: string): number {
 
 export const byScriptEstimator: TokenEstimator = estimatorOf("byScript", byScript);
 
-/** What a session's own usage says about an estimator. */
+/** A correction of an estimator, learned from a session's usage. */
 export interface Calibration {
   /** Reported tokens per estimated token, 0.5 to 2.5; 1 without enough evidence. */
   readonly ratio: number;
-  /** What every request holds beside the messages: system prompt and tools. 0 where unknown. */
+  /** Tokens of system prompt and tools. 0 if unknown. */
   readonly overheadTokens: number;
-  /** Answers whose usage took part. */
+  /** Number of answers used. */
   readonly samples: number;
 }
 
 interface CalibrateOptions {
-  /** What the model saw, oldest first. After a compaction the usage is gone: calibrate before, and keep it. */
+  /** The context, oldest first. Calibrate before a compaction, which removes the usage. */
   messages: readonly Message[];
   /** The estimator to correct. Default: by script. */
   base?: TokenEstimator;
-  /** True for the index of an answer to another context than this one. Default: none is. */
+  /** True for the index of an answer to another context. Default: none is. */
   isStale?: (index: number) => boolean;
-  /** What was known before: its ratio holds where the messages show too little of their own. Default: a ratio of 1. */
+  /** An earlier calibration, whose ratio counts without enough evidence. Default: a ratio of 1. */
   prior?: Calibration | undefined;
 }
 
-/** One request: what was estimated of its text, and what was reported. */
+/** Estimated and reported tokens of one request. */
 interface Sample {
   estimated: number;
   reported: number;
@@ -269,20 +269,19 @@ const maxRatio = 2.5;
 const minSamples = 4;
 const minSpanTokens = 3000;
 /**
- * A slope is taken over this part of the span: long enough that one odd message does not make it, short
- * enough that a context that shrank unseen spoils few of them.
+ * A slope covers this part of the span: long enough that no odd message dominates, short enough that a context that shrank
+ * unseen affects few slopes.
  */
 const slopesPerSpan = 6;
 
 /**
- * Learns the ratio from the growth between requests, not from their size, so that the system prompt and
- * the tools, which are in every request and in no message, do not pass for text that was estimated too low.
- * Only answers of the model that answered last take part: each model counts in its own tokens.
+ * Learns the ratio from the growth between requests, because their size includes system prompt and tools. Uses only answers
+ * of the latest model, as each model has its own tokens.
  */
 export function calibrate(options: CalibrateOptions): Calibration {
   const { messages, base = byScriptEstimator, isStale = () => false, prior } = options;
   const samples = samplesOf(messages, base, isStale);
-  // Taken anew, the overhead would hold whatever the ratio misses of the messages that are there.
+  // The overhead absorbs the error of the ratio.
   const ratio = ratioOf(samples) ?? prior?.ratio ?? 1;
   const overhead = median(samples.map(({ estimated, reported }) => reported - ratio * estimated)) ?? 0;
   return { ratio, overheadTokens: Math.max(0, Math.round(overhead)), samples: samples.length };
@@ -334,8 +333,8 @@ interface Weighted {
 }
 
 /**
- * The growth of each sample to the first one that is at least `step` further on. It weighs what its sample
- * added: requests are dense where messages are short, and those would drown the few that read long files.
+ * The growth from each sample to the first one at least `step` later, weighted by the tokens that the sample added. Without
+ * weights, many short messages would outvote the few long ones.
  */
 function slopesOf(samples: readonly Sample[], step: number): Weighted[] {
   const slopes: Weighted[] = [];
@@ -354,7 +353,7 @@ function median(values: readonly number[]): number | undefined {
   return weightedMedian(values.map((value) => ({ value, weight: 1 })));
 }
 
-/** The least value that has at least half of the weight at or below it. */
+/** The smallest value with at least half of the weight at or below it. */
 function weightedMedian(values: readonly Weighted[]): number | undefined {
   const sorted = values.toSorted((a, b) => a.value - b.value);
   const half = sorted.reduce((sum, { weight }) => sum + weight, 0) / 2;

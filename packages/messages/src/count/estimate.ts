@@ -63,42 +63,41 @@ export function chars4(text: string): number {
 
 export const chars4Estimator: TokenEstimator = estimatorOf("chars4", chars4);
 
-/** The plain estimate rounded down, as one of the presets has it. */
+/** The plain estimate rounded down, for the preset `tunacode`. */
 export const chars4FloorEstimator: TokenEstimator = estimatorOf("chars4Floor", (text) =>
   Math.floor(text.length / 4),
 );
 
-/** How full the context is, and how far the figure can be trusted. */
+/** Size of the context and its source. */
 export interface ContextTokens {
   tokens: number;
-  /** "usage": what the provider reported, plus estimates of what came after; "estimate": estimates alone. */
+  /** "usage": reported by the provider, plus estimates of later messages; "estimate": only estimates. */
   source: "usage" | "estimate";
-  /** Index of the message whose usage was taken; absent for "estimate". */
+  /** Index of the message with the usage; absent for "estimate". */
   usageIndex?: number;
   /** The estimated part of `tokens`. */
   trailingTokens: number;
 }
 
 export interface ContextTokensOptions {
-  /** What the model sees, oldest first. */
+  /** The model's context, oldest first. */
   messages: readonly Message[];
   estimator: TokenEstimator;
-  /** True for the index of an answer to another context than this one: its usage is not trusted. Default: none is. */
+  /** True for the index of an answer to another context, whose usage does not count. Default: none is. */
   isStale?: (index: number) => boolean;
   /**
-   * Tokens beside the messages, where they are known: of the system prompt and the tools; below 0 where the messages are
-   * estimated too high. Called only where no usage can be trusted, for it may take its time. Default: 0.
+   * Tokens of system prompt and tools; below 0 if the messages are estimated too high. Called only without a valid usage, as
+   * it may be slow. Default: 0.
    */
   overheadTokens?: () => number;
 }
 
-/** System prompt and tools of other programs, which no message shows, have up to so many tokens. */
+/** Maximum tokens of system prompt and tools of other programs, which no message shows. */
 export const UNSEEN_TOKENS = 20_000;
 
 /**
- * The tokens of the context: the usage of the last good answer plus estimates of what came after it,
- * or, where no usage can be trusted, estimates alone. A usage that is far above what stands before it is not trusted:
- * files of other programs hold what their servers made up.
+ * The tokens of the context: the usage of the last good answer plus estimates of later messages. Without a plausible usage,
+ * estimates only: some servers of other programs report invented numbers.
  */
 export function estimateContextTokens(options: ContextTokensOptions): ContextTokens {
   const { messages, estimator } = options;
@@ -151,7 +150,7 @@ function isUnexplained(
   return tokensAt(latest) > EXPLAINED.factor * estimated(messages.slice(0, latest + 1), estimator);
 }
 
-/** Looks only as far back as it takes: mostly not at a single message. */
+/** Estimates only as many messages as it needs, mostly none. */
 function isPlausible({ messages, estimator }: ContextTokensOptions, index: number): boolean {
   const tokens = contextTokens((messages[index] as AssistantMessage).usage);
   let estimatedTokens = 0;
@@ -162,10 +161,7 @@ function isPlausible({ messages, estimator }: ContextTokensOptions, index: numbe
   return true;
 }
 
-/**
- * An answer whose usage tells the size of the context: neither aborted nor failed, and something was counted before
- * the answer itself.
- */
+/** True for an answer whose usage includes the context: neither aborted nor failed, with counted input. */
 export function isGoodAnswer(message: Message): message is AssistantMessage {
   if (message?.role !== "assistant") return false;
   const { stopReason, usage } = message;

@@ -1,4 +1,4 @@
-/** What a UTF-16 code unit is, as far as tokenizers care. */
+/** Kinds of UTF-16 code units that tokenizers treat differently. */
 export const Script = {
   other: 0,
   lower: 1,
@@ -139,7 +139,7 @@ const wordCosts: ReadonlyArray<readonly [script: number, word: number, free: num
   [Script.surrogate, 0, 0, cost.surrogate],
   [Script.other, 0, 0, cost.other],
 ];
-/** What a letter or sign of these costs on top of the word that it stands in. */
+/** Tokens that a rare letter or sign adds to its word. */
 const rareCosts: ReadonlyArray<readonly [script: number, perChar: number]> = [
   [Script.accented, 0.74],
   [Script.accentedEast, 1.35],

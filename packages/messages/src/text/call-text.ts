@@ -2,16 +2,16 @@ import { type LinePart, lineText, shortened, textHead } from "./cut-text.ts";
 import { count as digits } from "./numbers.ts";
 import { isRecord } from "./text.ts";
 
-/** How agents name an argument that is a path. */
+/** Names of arguments that are a path. */
 export const PATH_ARGUMENTS: readonly string[] = [
   ..."path file_path filePath filepath file filename fileName notebook_path".split(" "),
   ..."target_file targetFile absolute_path absolutePath relative_path relativePath".split(" "),
 ];
-/** The same of a list of paths. */
+/** Names of arguments that are a list of paths. */
 export const PATH_LIST_ARGUMENTS: readonly string[] = ["paths", "files", "file_paths", "filePaths"];
-/** The same of what is looked for. */
+/** Names of arguments that are a search. */
 export const SEARCH_ARGUMENTS: readonly string[] = ["pattern", "query", "regex", "glob", "include"];
-/** The same of what takes the place of something in a file. */
+/** Names of arguments that change a file. */
 export const CHANGE_ARGUMENTS: readonly string[] = [
   ..."content contents file_text fileText replacement insert_text edits patch diff code_edit".split(" "),
   ..."old_string oldString old_str oldText new_string newString new_str newText new_source".split(" "),
@@ -21,14 +21,14 @@ const FOLDER_ARGUMENTS: readonly string[] = ["dir", "directory", "folder"];
 const FIRST_LINE_ARGUMENTS = ["offset", "start_line", "startLine", "line_start", "fromLine"];
 const LAST_LINE_ARGUMENTS = ["end_line", "endLine", "line_end", "toLine"];
 
-/** So much is looked at of a text that is shown of an argument, in characters. */
+/** Maximum characters of an argument that are read. */
 const MAX_TEXT = 480;
-/** A longer one that comes behind what matters is counted in lines, or shown by its beginning. */
+/** Maximum characters of each further argument. A longer one is shortened, or counted in lines. */
 const MAX_REST_TEXT = 60;
 
 /**
- * What a call does, on one line: what it runs, looks for or opens first, then the rest by name. Told by the shape of the
- * arguments, for nobody knows all tools. Damaged arguments give what can be read of them.
+ * A call on one line: its command, search or path first, then the other arguments by name. Decides by the shape of the
+ * arguments, as tools have any name. Damaged arguments are left out.
  */
 export function callParts(name: unknown, args: unknown): LinePart[] {
   const said = saidOf(isRecord(args) ? args : {});
@@ -56,7 +56,7 @@ function saidOf(args: Arguments): LinePart[] {
     : [...main.parts, { text: ` · ${lead.text}` }, ...separated];
 }
 
-/** What matters most, and the arguments that say it. */
+/** The main part of a call, and the arguments in it. */
 interface Main {
   parts: LinePart[];
   keys: readonly string[];
@@ -93,7 +93,7 @@ function pathIn(args: Arguments): Main | undefined {
   return { parts, keys: [listKey] };
 }
 
-/** Anybody's argument: only what can hardly be anything else. */
+/** True for a value that is almost certainly a path. */
 function looksLikePath(value: unknown): boolean {
   if (typeof value !== "string" || value.length > MAX_TEXT || /\s|:\/\//.test(value)) return false;
   return /^(?:\.{0,2}|~)\/[^/]|^[A-Za-z]:\\/.test(value) || /\/[^/]*[^/.]\.\w{1,8}$/.test(value);
@@ -103,11 +103,11 @@ function pathsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.slice(0, 20).flatMap((each) => wordsOf(each) || []) : [];
 }
 
-/** `path:10-40`; what takes the place of something in the file is shown by its difference, not here. */
+/** `path:10-40`. Leaves out changed texts, which are shown as a difference elsewhere. */
 function withLines({ parts, keys }: Main, args: Arguments): Main {
   const lines = linesIn(args);
   const [head, ...others] = parts;
-  // How many there are says nothing of the lines of a folder: it needs a first line, or the name of a file.
+  // A folder has no lines: require a first line or the name of a file.
   const isOfFile = lines?.isExact === true || /[^/]\.\w+$/.test(head?.text ?? "");
   if (head === undefined || lines === undefined || !isOfFile)
     return { parts, keys: [...keys, ...CHANGE_ARGUMENTS] };
@@ -130,7 +130,7 @@ function linesIn(args: Arguments): { text: string; isExact: boolean; keys: strin
   return { text: rangeText(from ?? 1, to), isExact: from !== undefined || last !== undefined, keys };
 }
 
-/** Of a file that is read to its end, the last line is not known. */
+/** `10-40`; `10-` for a read to the end. */
 function rangeText(from: number, to: number | undefined): string {
   return `${from}-${to === undefined || to < 0 ? "" : to}`;
 }
@@ -139,7 +139,7 @@ function numberAt(args: Arguments, keys: readonly string[]): number | undefined 
   return keys.map((key) => args[key]).find((value): value is number => Number.isInteger(value));
 }
 
-/** A phrase says itself what it is, and so does the only argument; a word among others needs its name. */
+/** A phrase, or the only argument. A word among other arguments needs its name. */
 function phraseIn(args: Arguments): Main {
   const entries = Object.entries(args).filter(
     ([, value]) => typeof value === "string" && value.trim() !== "",
@@ -163,7 +163,7 @@ function wordsOf(value: unknown): string {
   return textHead(head.replaceAll(/\s+/g, " "), MAX_TEXT);
 }
 
-/** What else an argument says, in a few words; nothing where it says no. */
+/** A further argument in a few words. Nothing for false and null. */
 function restTexts(key: string, value: unknown, depth = 0): string[] {
   if (value === true) return [key];
   if (typeof value === "number") return [`${key} ${value}`];

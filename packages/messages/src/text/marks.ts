@@ -1,9 +1,9 @@
-// The marks that frame a summary and its carry-over, and what keeps text of others from passing for one of them.
+// The marks of a summary and its carry-over, and the escape of such marks in texts of others.
 
 import { escapeWhere, REFERENCE, type Words, wordAt, wordsOf } from "./escape.ts";
 import { BRANCH_RECORD, CARRIED_HEADING, FRAME_WORDS, MERGE_RECORD, RECORD } from "./frames.ts";
 
-/** The tags of what we carry over by ourselves, in the order in which they stand in a summary. */
+/** The tags of carried-over data, in the order of a summary. */
 const ownTags = [
   ...(["pinned", "user-words", "terms", "put-back"] as const),
   ...(["read-files", "modified-files", "latest-request"] as const),
@@ -14,7 +14,7 @@ export type OwnTag = (typeof ownTags)[number];
 /** Tags that frame the parts of a summary request. */
 export const frameTags = ["conversation", "previous-summary", "focus"] as const;
 
-/** What programs put around a summary, or around what a person did not say. */
+/** Tags that programs put around summaries and inserted texts. */
 const FOREIGN_TAGS = ["summary", "system-reminder"] as const;
 
 const RESERVED_TAGS: readonly string[] = [...ownTags, ...frameTags, ...FOREIGN_TAGS];
@@ -24,7 +24,7 @@ export function isOwnTag(tag: string): tag is OwnTag {
   return (ownTags as readonly string[]).includes(tag);
 }
 
-/** True for a tag of ours, or one that programs put around a summary. */
+/** True for one of Bonsai's tags, or one that programs put around a summary. */
 export function isReservedTag(tag: string): boolean {
   return RESERVED_TAGS.includes(tag);
 }
@@ -63,8 +63,7 @@ function isMark(text: string, at: number, tags: Words): boolean {
 }
 
 /**
- * The text as it was before `inert`: each reference that stands for a mark becomes its character again. Any other
- * reference was written by somebody and stays.
+ * Reverses `inert`: each reference that stands for a mark becomes its character again. Other references stay.
  * @param tags more tags that count, as in `inert`
  */
 export function restoreMarks(text: string, tags: readonly string[] = []): string {
@@ -103,16 +102,16 @@ function isBracketMark(text: string, from: number): boolean {
   return SAID.test(rest);
 }
 
-/** Headings begin a line; a few list or quotation marks may stand before one. */
+/** True if only list or quotation marks precede this place in its line. */
 function beginsLine(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 40), at);
   const line = before.slice(before.lastIndexOf("\n") + 1).replace(/^[^\p{L}\p{N}]*\d{1,9}[.)]/u, "");
   return !/[\p{L}\p{N}]/u.test(line);
 }
 
-/** What the interface writes above a summary. */
+/** Titles of summaries on screens. */
 const TITLES = wordsOf(["compaction", "branch summary"]);
-/** Who speaks in a serialised conversation. */
+/** Speakers of a serialised conversation. */
 const SPEAKERS = wordsOf([
   ...["User", "Assistant", "Tool result", "User command", "Extension", "Branch summary", "Earlier summary"],
 ]);
@@ -121,8 +120,7 @@ const JOINT = wordsOf([SPLIT_TURN]);
 const TAGS = wordsOf(RESERVED_TAGS);
 
 /**
- * What a summariser wrote, or an earlier summary, without the frame at its ends; whatever else in it reads as a mark of
- * ours is text.
+ * A summary without its frame and carried-over data, with all marks in its prose escaped.
  * @param tags those of extensions that may stand among the carry-over
  */
 export function strippedSummary(summary: string, tags: readonly string[] = []): string {
@@ -131,22 +129,22 @@ export function strippedSummary(summary: string, tags: readonly string[] = []): 
 
 const FRAMES = [RECORD, BRANCH_RECORD, MERGE_RECORD] as const;
 
-/** A summary's text, taken apart. */
+/** The parts of a summary's text. */
 interface SummaryParts {
   prose: string;
   /** The lines of each block of data, by tag. */
   carried: ReadonlyMap<string, readonly string[]>;
 }
 
-/** A line of a summary as it is stored. */
+/** A line of a stored summary. */
 export interface PlacedLine {
   text: string;
-  /** The tag of the block of data that it stands in; `prose`; or `mark` for what frames these. */
+  /** The tag of its block of data; `prose`; or `mark` for a frame. */
   place: string;
 }
 
 /**
- * The lines of a summary, each with where it stands; joined they are the summary.
+ * The lines of a summary with their places. Joined, they are the summary.
  * @param tags those of extensions that may stand among the carry-over
  */
 export function placedLines(summary: string, tags: readonly string[] = []): PlacedLine[] {
@@ -166,7 +164,7 @@ export function placedLines(summary: string, tags: readonly string[] = []): Plac
   });
 }
 
-/** The number of the line that a place of a text is on. */
+/** The line number of a place in a text, from 0. */
 function lineAt(text: string, at: number): number {
   let lines = 0;
   for (let next = text.indexOf("\n"); next >= 0 && next < at; next = text.indexOf("\n", next + 1)) lines += 1;
@@ -174,8 +172,8 @@ function lineAt(text: string, at: number): number {
 }
 
 /**
- * Takes marks only where they belong: the frame at the ends, the data in one run before the last sentence. What reads
- * like them inside the prose is prose.
+ * Splits a summary. Accepts marks only in their places: the frame at the ends, the data in one run before the last
+ * sentence. All other text is prose.
  */
 export function readSummary(summary: string, tags: readonly string[] = []): SummaryParts {
   let text = summary.trim();
@@ -184,7 +182,7 @@ export function readSummary(summary: string, tags: readonly string[] = []): Summ
   return setApartIn(text.trim()) ?? blocksAtEnd(text.trim(), [...ownTags, ...tags]);
 }
 
-/** The data below its heading, whoever they are of; undefined where something else stands there too. */
+/** Splits at the heading of the data; undefined if other text follows the heading. */
 function setApartIn(text: string): SummaryParts | undefined {
   const heading = [CARRIED, EARLIER_HEADING]
     .map((each) => `\n${each}\n`)
@@ -207,7 +205,7 @@ function setApartIn(text: string): SummaryParts | undefined {
   return { prose: text.slice(0, at).trimEnd(), carried };
 }
 
-/** As pi writes them: at the very end, each tag once, in order. */
+/** Splits off blocks at the end, as pi writes them: each tag once, in order. */
 function blocksAtEnd(text: string, tags: readonly string[]): SummaryParts {
   const carried = new Map<string, readonly string[]>();
   let prose = text;

@@ -6,7 +6,7 @@ export interface ReadableLine {
   text: string;
   /** True for a heading; its text has no `#`. */
   isHeading: boolean;
-  /** Of a heading that the summary has itself: its number of `#`. */
+  /** The number of `#` of the summary's own headings. */
   level?: number;
   /** Position among the stored lines. */
   at: number;

@@ -1,10 +1,9 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Message, ToolCall } from "../message.ts";
 
-// Everything here is total: content that is missing, null or odd, as damaged and hand-edited files have
-// it, reads as empty.
+// All functions are total: missing and damaged content reads as empty.
 
-/** The blocks of a content value; a string is one text block, a missing or damaged value is none. */
+/** The blocks of a content value. A string is one text block. */
 export function contentBlocks(content: unknown): Array<Record<string, unknown> & { type: string }> {
   if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
   if (!Array.isArray(content)) return [];
@@ -13,7 +12,7 @@ export function contentBlocks(content: unknown): Array<Record<string, unknown> &
   );
 }
 
-/** The text of a content value, blocks joined by newlines; thinking, calls and images are left out. */
+/** The text blocks of a content value, joined by newlines. Leaves out thinking, calls and images. */
 export function contentText(content: unknown): string {
   return contentBlocks(content)
     .map((block) => (block.type === "text" ? stringOr(block.text, "") : ""))
@@ -21,7 +20,7 @@ export function contentText(content: unknown): string {
     .join("\n");
 }
 
-/** The tool calls of a message, in order, each with an id, a name and arguments; none for any but an assistant. */
+/** The tool calls of an assistant message in order, each with an id, a name and arguments. */
 export function toolCalls(message: Message): ToolCall[] {
   if (message?.role !== "assistant") return [];
   return contentBlocks(message.content)
@@ -29,7 +28,7 @@ export function toolCalls(message: Message): ToolCall[] {
     .map((block) => (isSound(block) ? block : mended(block)));
 }
 
-/** The text a message says to the model, without thinking, calls and images. */
+/** The text of a message for the model, without thinking, calls and images. */
 export function messageText(message: Message): string {
   switch (message?.role) {
     case undefined:
@@ -44,7 +43,7 @@ export function messageText(message: Message): string {
   }
 }
 
-/** How a command run by the user reads in the model's context. */
+/** The text of a user's command in the model's context. */
 export function bashExecutionText(message: {
   command: string;
   output: string;
@@ -57,10 +56,7 @@ export function bashExecutionText(message: {
   return `$ ${stringOr(message.command, "")}\n${output}${cancelled ? "\n(cancelled)" : failed}`;
 }
 
-/**
- * A value as JSON, for showing and counting. Total: what JSON cannot hold (a cycle, a BigInt) cannot reach a
- * model either and is empty; what is nested deeper than the stack reaches is named in a few words.
- */
+/** A value as JSON, for screens and counts. Total: empty for a cycle or a BigInt, a note for too deep nesting. */
 export function jsonText(value: unknown, indent?: number): string {
   try {
     return JSON.stringify(value, undefined, indent) ?? "";
@@ -72,8 +68,8 @@ export function jsonText(value: unknown, indent?: number): string {
 }
 
 /**
- * A text without what steers a terminal. Node's own function looks for the end of each title or link that is set from
- * its beginning, so its time grows with the square of how many have none: those are taken out before.
+ * A text without control sequences of terminals. Removes titles and links without an end first: Node's function would take
+ * quadratic time for them.
  */
 export function withoutTerminalControls(text: string): string {
   if (!text.includes("\u001b") && !text.includes("\u009b")) return text;
@@ -91,14 +87,11 @@ export function withoutTerminalControls(text: string): string {
   return stripVTControlCharacters(kept + text.slice(from));
 }
 
-/**
- * Characters that set the direction of the text around them, and tag characters, which nobody sees and models read. Joiners
- * and selectors of emoji and scripts are not among them.
- */
+/** Invisible characters that models read: marks of text direction and tag characters. Not joiners and selectors of emoji. */
 export const hiddenCharacters: RegExp =
   /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]|[\u{e0000}-\u{e00ff}\u{e01f0}-\u{e0fff}]/gu;
 
-/** With every escape before it, so that what is left on both sides makes no new one. */
+/** Includes all escapes before it, so that the rest forms no new opener. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const COMMAND_OPENER = /(?<!\u001b)\u001b+\]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
@@ -118,7 +111,7 @@ function mended(block: Record<string, unknown>): ToolCall {
   };
 }
 
-/** True for an object that is no array: its fields can be asked for, nothing is known of them. */
+/** True for an object that is no array. */
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -127,16 +120,16 @@ function stringOr(value: unknown, fallback: string): string {
   return typeof value === "string" ? value : fallback;
 }
 
-/** Deeper than anything that is written on purpose; far below the depth at which JSON can no longer be written. */
+/** Maximum nesting of JSON values. Real values are flatter, and JSON.stringify fails only far deeper. */
 export const MAX_LEVELS = 200;
 
-/** True for a value that is nested deeper than `MAX_LEVELS`: it can be read, but not be stored, copied and sent. */
+/** True for a value nested deeper than `MAX_LEVELS`, which cannot be stored, copied and sent. */
 export function isTooDeep(value: unknown, levels = MAX_LEVELS): boolean {
   if (typeof value !== "object" || value === null) return false;
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
 }
 
-/** A copy of a value, however deep it is nested: `structuredClone` ends where the stack does. */
+/** A copy of a value of any depth. `structuredClone` is limited by the stack. */
 export function deepCopy<Value>(value: Value): Value {
   try {
     return structuredClone(value);
@@ -146,7 +139,7 @@ export function deepCopy<Value>(value: Value): Value {
   }
 }
 
-/** For what was read from JSON: nothing in it is met twice. */
+/** Copies a value from JSON, which has no shared parts. */
 function copyByLevels<Value>(value: Value): Value {
   const holder: [Value] = [value];
   const open: object[] = [holder];
@@ -154,7 +147,7 @@ function copyByLevels<Value>(value: Value): Value {
     for (const [key, inner] of Object.entries(copy)) {
       if (typeof inner !== "object" || inner === null) continue;
       const copied: object = Array.isArray(inner) ? [...inner] : { ...inner };
-      // `__proto__` may stand in a file; assigned, it would be no field any more.
+      // An assignment to `__proto__` would not make a field.
       Object.defineProperty(copy, key, {
         value: copied,
         enumerable: true,
@@ -170,7 +163,7 @@ function copyByLevels<Value>(value: Value): Value {
 const OPEN = "<system-reminder>";
 const CLOSE = "</system-reminder>";
 
-/** The text without what a program, not a person, added to it: such reminders must not become history. */
+/** The text without reminders that a program added. */
 export function withoutReminders(text: string): string {
   let kept = "";
   let from = 0;

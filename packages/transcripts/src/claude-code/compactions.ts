@@ -1,7 +1,7 @@
 import { contentText } from "@bonsai-agent/messages";
 import { type Fields, fieldsAt, isoTime, numberAt, stringAt, stringsAt } from "../import/json-lines.ts";
 import type { NoticeLog } from "../import/notices.ts";
-import { omitDraft, SUMMARY_MISSING, type Trail } from "../import/step.ts";
+import { omitDraft, type StepList, SUMMARY_MISSING } from "../import/step.ts";
 import type { UuidNode } from "../import/uuid-tree.ts";
 import { messageBlocks } from "./records.ts";
 
@@ -9,7 +9,7 @@ import { messageBlocks } from "./records.ts";
 export class ClaudeCodeCompactions {
   readonly #nodes: readonly UuidNode[];
   readonly #notices: NoticeLog;
-  readonly #trail: Trail;
+  readonly #steps: StepList;
   readonly #places: ReadonlyMap<string, string | null>;
   readonly #summaries: ReadonlyMap<string, UuidNode>;
   readonly #used = new Set<string>();
@@ -19,17 +19,17 @@ export class ClaudeCodeCompactions {
   constructor(options: {
     nodes: readonly UuidNode[];
     notices: NoticeLog;
-    trail: Trail;
+    list: StepList;
     places: ReadonlyMap<string, string | null>;
   }) {
     this.#nodes = options.nodes;
     this.#notices = options.notices;
-    this.#trail = options.trail;
+    this.#steps = options.list;
     this.#places = options.places;
     this.#summaries = summariesByBoundary(options.nodes);
   }
 
-  /** What is written below the old end of a kept part after the compaction stands below the compaction. */
+  /** Moves records that continue a kept part below the compaction. */
   continued(parent: string | null, line: number): string | null {
     const next = parent === null ? undefined : this.#continued.get(parent);
     return next !== undefined && line > next.line ? this.continued(next.place, line) : parent;
@@ -51,7 +51,7 @@ export class ClaudeCodeCompactions {
     else this.#used.add(summary.uuid);
     const metadata = fieldsAt(node.record, "compactMetadata");
     const text = summary === undefined ? SUMMARY_MISSING : summaryText(summary.record);
-    const path = this.#trail.path(this.#realEnd(metadata, parent)).map((step) => step.key);
+    const path = this.#steps.path(this.#realEnd(metadata, parent)).map((step) => step.key);
     const kept = this.#keptKeys(metadata, path);
     const end = path.at(-1) ?? null;
     const prefixEnd = keptPrefixEnd(path, kept, this.#sinceCompaction(path));
@@ -68,10 +68,10 @@ export class ClaudeCodeCompactions {
   #realEnd(metadata: Fields | undefined, parent: string | null): string | null {
     const head = this.#places.get(stringAt(fieldsAt(metadata, "preservedSegment"), "headUuid") ?? "");
     if (head === undefined || head === null) return parent;
-    if (this.#trail.path(parent).some((step) => step.key === head)) return parent;
+    if (this.#steps.path(parent).some((step) => step.key === head)) return parent;
     this.#notices.add("reattached");
     const below = new Set([head]);
-    for (const step of this.#trail.steps) if (below.has(step.parent ?? "")) below.add(step.key);
+    for (const step of this.#steps.steps) if (below.has(step.parent ?? "")) below.add(step.key);
     return [...below].at(-1)!;
   }
 
@@ -94,7 +94,7 @@ export class ClaudeCodeCompactions {
 
   /** The part of a path that the model saw before this compaction, from the last one on. */
   #sinceCompaction(path: readonly string[]): number {
-    return path.findLastIndex((key) => this.#trail.step(key)?.draft.type === "compaction") + 1;
+    return path.findLastIndex((key) => this.#steps.step(key)?.draft.type === "compaction") + 1;
   }
 
   #addCompaction(
@@ -110,19 +110,19 @@ export class ClaudeCodeCompactions {
     });
     const between = from < 0 ? [] : path.slice(from).filter((key) => !kept.has(key) && this.#isSeen(key));
     for (const key of between) {
-      place = this.#trail.add({ key: node.uuid, at: undefined, draft: omitDraft(key), parent: place }).key;
+      place = this.#steps.add({ key: node.uuid, at: undefined, draft: omitDraft(key), parent: place }).key;
     }
     return place;
   }
 
   #isSeen(key: string): boolean {
-    const type = this.#trail.step(key)?.draft.type;
+    const type = this.#steps.step(key)?.draft.type;
     return type === "message" || type === "custom_message" || type === "branch_summary";
   }
 
   #addBranchSummary(node: UuidNode, parent: string, fromId: string, summary: string): string {
     const draft = { type: "branch_summary", summary, fromId } as const;
-    return this.#trail.add({ key: node.uuid, at: isoTime(node.record.timestamp), draft, parent }).key;
+    return this.#steps.add({ key: node.uuid, at: isoTime(node.record.timestamp), draft, parent }).key;
   }
 
   #add(
@@ -138,7 +138,7 @@ export class ClaudeCodeCompactions {
       tokensBefore: fields.tokens,
       ...(trigger === undefined ? {} : { details: { trigger } }),
     } as const;
-    return this.#trail.add({ key: node.uuid, at: isoTime(node.record.timestamp), draft, parent }).key;
+    return this.#steps.add({ key: node.uuid, at: isoTime(node.record.timestamp), draft, parent }).key;
   }
 }
 
@@ -166,7 +166,7 @@ function summaryText(record: Fields): string {
   return contentText(messageBlocks(record));
 }
 
-/** Where the kept part ends when it is the beginning and not the end of what the model saw. */
+/** The end of the kept part if the compaction kept the beginning of the context. */
 function keptPrefixEnd(
   path: readonly string[],
   kept: ReadonlySet<string>,

@@ -5,7 +5,7 @@ import { type UuidNode, uuidTree } from "../import/uuid-tree.ts";
 import { replayQueue, withDeliveries } from "./queue.ts";
 import { ClaudeCodeSteps } from "./steps.ts";
 
-/** Record types without a uuid that hold state of the program, not conversation. */
+/** Record types without a uuid, with state of the program instead of conversation. */
 const STATE_TYPES = new Set([
   "file-history-snapshot",
   "file-history-delta",
@@ -88,7 +88,7 @@ function laneTranscript(options: {
     cwd: nodes.map((node) => stringAt(node.record, "cwd")).find((cwd) => cwd !== undefined),
     name: title(lines),
     version: stringAt(first, "version"),
-    steps: steps.trail.steps,
+    steps: steps.list.steps,
     leaf,
     notices,
     skipped,
@@ -116,7 +116,7 @@ function noteState(
   countSkipped(skipped, type);
 }
 
-/** The user's title before the model's, the later before the earlier. */
+/** The latest title; a user's title precedes a model's. */
 function title(lines: readonly JsonLine[]): string | undefined {
   const last = (type: string, name: string) =>
     stringAt(
@@ -144,7 +144,7 @@ function pinnedLeaf(lane: readonly JsonLine[]): string | undefined {
   return pinned;
 }
 
-/** What stands for the content of tool results in the model's view, by call id. */
+/** The replacements for the content of tool results in the model's view, by call id. */
 function replacements(
   lane: readonly JsonLine[],
 ): Map<string, { replacement: string; at: string | undefined }> {

@@ -73,7 +73,7 @@ function thinking(value: string, signature: string | undefined): AssistantConten
   return signature === undefined || signature === "" ? block : { ...block, thinkingSignature: signature };
 }
 
-/** As pi stores it: the opaque payload stands in the signature. */
+/** The form of pi, with the opaque payload as the signature. */
 function redacted(data: string): AssistantContent {
   const block = {
     type: "thinking",
@@ -127,7 +127,7 @@ export function recordStopReason(record: Fields): StopReason | undefined {
   return STOP_REASONS[stringAt(fieldsAt(record, "message"), "stop_reason") ?? ""];
 }
 
-/** The text that an attachment record put before the model; undefined when it has none of its own. */
+/** The text of an attachment record; undefined for none. */
 export function attachmentText(attachment: Fields): string | undefined {
   const file = fieldsAt(fieldsAt(attachment, "content"), "file");
   const found =
@@ -140,10 +140,10 @@ export function attachmentText(attachment: Fields): string | undefined {
   return `[${stringAt(attachment, "type") ?? "attachment"}${name === undefined ? "" : ` ${name}`}]\n${found}`;
 }
 
-/** Adds steps in a row behind `parent` and returns the last of them. */
+/** Adds steps in a row after `parent` and returns the last one. */
 type AddSteps = (node: UuidNode, drafts: readonly EntryDraft[], parent: string | null) => string | null;
 
-/** An answer is written as one record a content block, all with one id. */
+/** The id of an answer. Its content blocks are separate records with the same id. */
 export function answerId(record: Fields, uuid: string): string {
   return stringAt(fieldsAt(record, "message"), "id") ?? uuid;
 }
@@ -211,7 +211,7 @@ export class ClaudeCodeAnswers {
     const id = this.#ids.get(answer)!;
     const toCome = (this.#toCome.get(id) ?? 0) - 1;
     this.#toCome.set(id, toCome);
-    // What stands beside the last result is said after it.
+    // Text beside the last result follows it.
     if (toCome <= 0) this.#addWaiting(answer);
   }
 

@@ -10,7 +10,7 @@ import {
   maskDraft,
   omitDraft,
   resultDraft,
-  Trail,
+  StepList,
 } from "../import/step.ts";
 import type { UuidNode } from "../import/uuid-tree.ts";
 import { ClaudeCodeCompactions } from "./compactions.ts";
@@ -29,16 +29,16 @@ import {
 
 /** Makes steps of the records of one lane (the main conversation or one sub-agent). */
 export class ClaudeCodeSteps {
-  readonly trail = new Trail();
+  readonly list = new StepList();
   readonly #nodes: readonly UuidNode[];
   readonly #notices: NoticeLog;
   readonly #skipped: Map<string, number>;
-  /** Where what hangs on a record goes: records without a step stand for their parent. */
+  /** The parent step for children of each record. A record without a step passes its parent on. */
   readonly #places = new Map<string, string | null>();
   readonly #stepOfResult = new Map<string, string>();
   readonly #answers: ClaudeCodeAnswers;
   readonly #compactions: ClaudeCodeCompactions;
-  /** Who answered last; before the first answer, who answers first. */
+  /** The model of the latest answer; before that, of the first. */
   #model: string;
 
   constructor(options: { nodes: readonly UuidNode[]; notices: NoticeLog; skipped: Map<string, number> }) {
@@ -49,10 +49,10 @@ export class ClaudeCodeSteps {
     this.#answers = new ClaudeCodeAnswers(options.nodes, (node, drafts, parent) =>
       this.#addAll(node, drafts, parent),
     );
-    this.#compactions = new ClaudeCodeCompactions({ ...options, trail: this.trail, places: this.#places });
+    this.#compactions = new ClaudeCodeCompactions({ ...options, list: this.list, places: this.#places });
   }
 
-  /** Fills the trail and returns the key of the leaf. */
+  /** Fills the list and returns the key of the leaf. */
   build(options: {
     pinned: string | undefined;
     replacements: ReadonlyMap<string, { replacement: string; at: string | undefined }>;
@@ -64,33 +64,33 @@ export class ClaudeCodeSteps {
     }
     this.#answers.addAllWaiting();
     this.#enter(undefined);
-    this.trail.head = this.#leaf(options.pinned);
+    this.list.head = this.#leaf(options.pinned);
     for (const { line, content, record } of options.left)
       this.#noteLeft(line, content, isoTime(record.timestamp));
     for (const [callId, { replacement, at }] of options.replacements) {
       const target = this.#stepOfResult.get(callId);
       if (target === undefined) continue;
-      this.trail.add({ key: `replaced/${callId}`, at, draft: maskDraft(target, replacement) });
+      this.list.add({ key: `replaced/${callId}`, at, draft: maskDraft(target, replacement) });
     }
-    return this.trail.head;
+    return this.list.head;
   }
 
   #enter(line: number | undefined): void {
-    this.trail.source = line;
+    this.list.source = line;
     this.#notices.place = line;
   }
 
   #noteLeft(line: number, content: unknown, at: string | undefined): void {
     this.#notices.add("queue_left", line);
     const draft = { type: "custom", customType: "bonsai.import.queued", data: { content } } as const;
-    this.trail.add({ key: `queued:${line}`, at, draft });
+    this.list.add({ key: `queued:${line}`, at, draft });
   }
 
   #leaf(pinned: string | undefined): string | null {
     const pin = pinned === undefined ? undefined : this.#places.get(pinned);
     if (pin !== undefined) return pin;
     const last = lastTip(this.#nodes);
-    return last === undefined ? this.trail.head : this.#answers.tip(this.#places.get(last.uuid) ?? null);
+    return last === undefined ? this.list.head : this.#answers.tip(this.#places.get(last.uuid) ?? null);
   }
 
   /** Makes the steps of a record and returns where its children go. */
@@ -121,7 +121,7 @@ export class ClaudeCodeSteps {
   #addAll(node: UuidNode, drafts: readonly EntryDraft[], parent: string | null): string | null {
     let head = parent;
     for (const draft of drafts) {
-      this.trail.source = node.line;
+      this.list.source = node.line;
       if (isInterruption(draft)) head = this.#cancel(node, head);
       head = this.#add(node, draft, head);
     }
@@ -131,7 +131,7 @@ export class ClaudeCodeSteps {
   #cancel(node: UuidNode, parent: string | null): string | null {
     this.#notices.add("cancelled_turns", node.line);
     const at = isoTime(node.record.timestamp);
-    return this.trail.cancel({ key: node.uuid, at, parent, provider: PROVIDER, model: this.#model });
+    return this.list.markAborted({ key: node.uuid, at, parent, provider: PROVIDER, model: this.#model });
   }
 
   #placeAnswer(node: UuidNode, parent: string | null): string | null {
@@ -146,7 +146,7 @@ export class ClaudeCodeSteps {
       return this.#placeProgramAnswer(node, contentText(content), parent);
     const known = this.#answers.step(id);
     if (known !== undefined) {
-      this.#extend(this.trail.step(known)!.draft as AnswerDraft, content, record);
+      this.#extend(this.list.step(known)!.draft as AnswerDraft, content, record);
       this.#answers.addCalls(known, content);
       return this.#answers.holds(known, parent) ? parent : known;
     }
@@ -162,12 +162,12 @@ export class ClaudeCodeSteps {
     const step = this.#add(node, draft, this.#answers.tip(parent));
     this.#answers.add(id, step);
     this.#answers.addCalls(step, content);
-    // Its own program never shows a failed request to the model either.
+    // Claude Code never shows a failed request to the model either.
     if (record.isApiErrorMessage === true) return this.#add(node, omitDraft(step), step);
     return step;
   }
 
-  /** What the program says in the model's name, such as that no answer is wanted, is a note for people. */
+  /** Turns the program's own text in the model's name, such as "No response requested.", into a note for people. */
   #placeProgramAnswer(node: UuidNode, said: string, parent: string | null): string | null {
     this.#notices.add("program_answers", node.line);
     const note = this.#add(
@@ -178,7 +178,7 @@ export class ClaudeCodeSteps {
     return this.#add(node, omitDraft(note), note);
   }
 
-  /** Adds a further block of an answer; the last record has the final counts. */
+  /** Adds a block to an answer. The last record has the final counts. */
   #extend(draft: AnswerDraft, content: AssistantMessage["content"], record: UuidNode["record"]): void {
     const { message } = draft;
     message.content.push(...content);
@@ -226,7 +226,7 @@ export class ClaudeCodeSteps {
     return step;
   }
 
-  /** Text that the user queued while the model worked is the user's; the rest was put in by the program. */
+  /** Queued text is the user's; all other attachments are the program's. */
   #placeAttachment(node: UuidNode, parent: string | null): string | null {
     const attachment = fieldsAt(node.record, "attachment") ?? {};
     if (attachment.type === "queued_command") return this.#placeQueued(node, attachment, parent);
@@ -283,11 +283,11 @@ export class ClaudeCodeSteps {
   }
 
   #add(node: UuidNode, draft: EntryDraft, parent: string | null): string {
-    return this.trail.add({ key: node.uuid, at: isoTime(node.record.timestamp), draft, parent }).key;
+    return this.list.add({ key: node.uuid, at: isoTime(node.record.timestamp), draft, parent }).key;
   }
 }
 
-/** The record's own word: a person's message comes from a keyboard or through a channel. */
+/** True for a message that the record attributes to a program. */
 function isFromProgram(record: Fields): boolean {
   const origin = stringAt(fieldsAt(record, "origin"), "kind");
   if (record.isMeta === true || record.isSynthetic === true) return true;
@@ -323,7 +323,7 @@ function isConversation(record: UuidNode["record"]): boolean {
   return record.type === "user" || record.type === "assistant" || isBoundary(record);
 }
 
-/** Of the ends of conversation, the one written last. Expects parents before their children. */
+/** The end of conversation that was written last. Expects parents before their children. */
 function lastTip(nodes: readonly UuidNode[]): UuidNode | undefined {
   const goesOn = new Set<string | null>();
   let tip: UuidNode | undefined;
@@ -335,7 +335,7 @@ function lastTip(nodes: readonly UuidNode[]): UuidNode | undefined {
   return tip;
 }
 
-/** Of the counts that the records of one answer repeat, the later ones; output only grows. */
+/** The later counts of an answer whose records repeat them. Output only grows. */
 function laterUsage(before: Usage, after: Usage): Usage {
   return after.output >= before.output ? after : before;
 }

@@ -79,7 +79,7 @@ function withoutSame(prompts: readonly Prompt[], others: readonly Prompt[]): Pro
   });
 }
 
-/** What an event says: its text, its images, and marks for those that are files. */
+/** An event's content: its text, its images, and markers for image files. */
 export function eventContent(event: Fields, notices = new NoticeLog()): UserContent[] {
   const said = stringAt(event, "message") || placeholders(event);
   const images = stringsAt(event, "images").map(
@@ -92,7 +92,7 @@ export function eventContent(event: Fields, notices = new NoticeLog()): UserCont
   return content;
 }
 
-/** Spans of the message that the program draws in another way, such as a large paste. */
+/** Placeholders for parts of the message that Codex shows in another way, such as a large paste. */
 function placeholders(event: Fields): string {
   return listAt(event, "text_elements")
     .map((element) => stringAt(element, "placeholder") ?? "")
@@ -129,13 +129,13 @@ function wordsOf(texts: readonly string[]): string {
 /** An image in an item stands between tags that name it. */
 const IMAGE_TAGS = /<\/?image\b[^<>]{0,200}>/g;
 
-/** What is new in a `token_count` event. */
+/** The new counts of a `token_count` event. */
 export interface TokenCount {
-  /** Of the latest request. */
+  /** Usage of the latest request. */
   usage: Usage;
-  /** Of requests whose own counts are not in the file. */
+  /** Usage of requests whose own counts are not in the file. */
   lost: Usage | undefined;
-  /** True where the total is smaller than before. */
+  /** True if the total is smaller than before. */
   isRestart: boolean;
   /** Before 0.104 a request's counts were written before its items, since then after them. */
   isBefore: boolean;
@@ -145,8 +145,8 @@ export interface TokenCount {
 const COUNTS_AFTER = [0, 104] as const;
 
 /**
- * The counts of a rollout by the place of their line. Where they belong is read from the order of the records
- * in each turn, where that leaves it open from the other turns, and only then from the version.
+ * The counts of a rollout by the place of their line. The order of the records in each turn decides whether counts precede
+ * their items; if it does not, the other turns decide, then the version.
  */
 export function tokenCounts(lines: readonly JsonLine[]): Map<number, TokenCount> {
   const totals = new Totals();
@@ -184,7 +184,7 @@ function isOlder(version: string | undefined): boolean {
   return Number(major) === COUNTS_AFTER[0] && Number(minor) < COUNTS_AFTER[1];
 }
 
-/** From one prompt to the next. */
+/** The records from one prompt to the next. */
 class Turn {
   readonly counts: TokenCount[] = [];
   #isAnsweredFirst = false;
@@ -204,7 +204,7 @@ class Turn {
     this.#isAnsweredLast = false;
   }
 
-  /** 1 where counts stand before their items, -1 where they stand behind them, 0 where it cannot be said. */
+  /** 1 if counts precede their items, -1 if they follow them, 0 if unknown. */
   get vote(): number {
     if (this.counts.length === 0) return 0;
     return Number(this.#isAnsweredLast) - Number(this.#isAnsweredFirst);
@@ -212,7 +212,7 @@ class Turn {
 }
 
 interface Counts {
-  /** With what was read from a cache. */
+  /** Includes cached tokens. */
   input: number;
   cached: number;
   cacheWrite: number;
@@ -221,12 +221,12 @@ interface Counts {
   total: number;
 }
 
-/** The totals of the session so far: the counts of a request are what they grow by. */
+/** The totals of the session so far. Their growth is the counts of a request. */
 class Totals {
   #before: Counts | undefined;
   #last = "";
 
-  /** Undefined where nothing is new: the same counts come again whenever rate limits change. */
+  /** Undefined for repeated counts, which come whenever rate limits change. */
   next(info: Fields | undefined): TokenCount | undefined {
     const total = countsOf(fieldsAt(info, "total_token_usage"));
     const last = countsOf(fieldsAt(info, "last_token_usage"));
@@ -250,7 +250,7 @@ class Totals {
 
 const NONE: Counts = { input: 0, cached: 0, cacheWrite: 0, output: 0, reasoning: 0, total: 0 };
 
-/** Undefined where nothing was counted. */
+/** Undefined if nothing was counted. */
 function countsOf(fields: Fields | undefined): Counts | undefined {
   const count = (name: string) => Math.max(0, numberAt(fields, name));
   const [input, output] = [count("input_tokens"), count("output_tokens")];
@@ -266,7 +266,7 @@ function countsOf(fields: Fields | undefined): Counts | undefined {
   };
 }
 
-/** The total's difference is exact: what a part lacks is input. */
+/** The total's difference is exact; a missing part counts as input. */
 function difference(a: Counts, b: Counts): Counts {
   const total = a.total - b.total;
   const output = clamped(a.output - b.output, total);

@@ -31,7 +31,7 @@ const CALL_ITEMS: ReadonlySet<unknown> = new Set([
   "image_generation_call",
 ]);
 
-/** True for what the model wrote. */
+/** True for an item of the model. */
 export function isAnswerItem(item: Fields): boolean {
   if (item.type === "message") return item.role === "assistant";
   return item.type === "reasoning" || CALL_ITEMS.has(item.type);
@@ -65,7 +65,7 @@ export function itemContent(content: unknown, notices: NoticeLog): UserContent[]
   });
 }
 
-/** What an item adds to the model's answer; undefined when it is no part of an answer. */
+/** The content that an item adds to the model's answer; undefined for other items. */
 export function answerContent(
   item: Fields,
   notices: NoticeLog,
@@ -147,8 +147,7 @@ const CARRIED_USER_CHARS = 80_000;
 const SUMMARY_OPENING = "Another language model started to solve this problem";
 
 /**
- * What the model saw after a compaction: the summary and the items carried over beside it. Undefined
- * when that is encrypted.
+ * The context after a compaction: the summary and the carried-over items. Undefined if it is encrypted.
  * @param path the steps before it, oldest first.
  */
 export function readCompacted(

@@ -14,7 +14,7 @@ import {
   countSkipped,
   injectedDraft,
   resultDraft,
-  Trail,
+  StepList,
   type Transcript,
   unreadableDraft,
 } from "../import/step.ts";
@@ -31,7 +31,7 @@ import {
   readCompacted,
 } from "./items.ts";
 
-/** Lines that hold state of the program, not conversation. */
+/** Lines with state of the program instead of conversation. */
 const STATE_TYPES = new Set(["world_state", "token_usage_record", "record_type/state"]);
 
 /** Reads a rollout of Codex: `sessions/YYYY/MM/DD/rollout-….jsonl`. */
@@ -44,15 +44,15 @@ export function readCodex(lines: readonly JsonLine[], notices: NoticeLog): Trans
   return reader.finish();
 }
 
-/** What of an event is known from the records around it. */
+/** Facts about an event from the records around it. */
 interface EventSense {
   count: TokenCount | undefined;
-  /** True for a prompt that no item says. */
+  /** True for a prompt without an item. */
   isPrompt: boolean;
 }
 
 class CodexReader {
-  readonly #trail = new Trail();
+  readonly #steps = new StepList();
   readonly #notices: NoticeLog;
   readonly #skipped = new Map<string, number>();
   #meta: Fields | undefined;
@@ -60,14 +60,14 @@ class CodexReader {
   #cwd: string | undefined;
   #model = "unknown";
   #provider = "openai";
-  /** The answer being put together: items up to the next output or user message are one message. */
+  /** The current answer: items up to the next output or user message are one message. */
   #answer: { content: AssistantContent[]; line: number; at: string | undefined; usage?: Usage } | undefined;
-  /** The latest answer of this turn, as long as nobody counted for it. */
+  /** The latest answer of this turn, until its counts come. */
   #uncounted: AssistantMessage | undefined;
-  /** Counts that were written before the answer that they are of. */
+  /** Counts that were written before their answer. */
   #pending: Usage | undefined;
   #isCancelled = false;
-  /** The record that is read: its line, and its time. */
+  /** Line and time of the current record. */
   #line = 0;
   #at: string | undefined;
 
@@ -76,7 +76,7 @@ class CodexReader {
   }
 
   read({ line, value }: JsonLine, sense: EventSense): void {
-    this.#line = this.#trail.source = this.#notices.place = line;
+    this.#line = this.#steps.source = this.#notices.place = line;
     this.#at = isoTime(value.timestamp);
     const { type, payload } = codexRecord(value);
     switch (type) {
@@ -116,15 +116,15 @@ class CodexReader {
       cwd: this.#cwd,
       name: this.#name,
       version: stringAt(this.#meta, "cli_version"),
-      steps: this.#trail.steps,
-      leaf: this.#trail.head,
+      steps: this.#steps.steps,
+      leaf: this.#steps.head,
       notices: this.#notices,
       skipped: this.#skipped,
       subAgents: [],
     };
   }
 
-  /** A fork repeats the header of the session that it was forked from; the first is its own. */
+  /** Reads the first header. A fork repeats the header of its origin after its own. */
   #readMeta(meta: Fields): void {
     if (this.#meta !== undefined) {
       countSkipped(this.#skipped, "session_meta");
@@ -185,7 +185,7 @@ class CodexReader {
   #addResult(id: string, output: { content: UserContent[]; isError: boolean }): void {
     this.#closeAnswer();
     const draft = resultDraft({ callId: id, toolName: "unknown", at: this.#at, ...output });
-    this.#trail.add({ key: this.#key, at: this.#at, draft });
+    this.#steps.add({ key: this.#key, at: this.#at, draft });
   }
 
   #addMessage(item: Fields): void {
@@ -208,7 +208,7 @@ class CodexReader {
     for (const draft of drafts) {
       if (draft.type === "message") this.#beginTurn();
       else if (isAbortMark(draft)) this.#cancel();
-      this.#trail.add({ key: this.#key, at: this.#at, draft });
+      this.#steps.add({ key: this.#key, at: this.#at, draft });
     }
   }
 
@@ -217,20 +217,20 @@ class CodexReader {
     this.#isCancelled = false;
   }
 
-  /** An item and an event can both say it. */
+  /** Marks the turn as aborted, once: an item and an event can both say so. */
   #cancel(): void {
     this.#closeAnswer();
     if (this.#isCancelled) return;
     this.#isCancelled = true;
     this.#notices.add("cancelled_turns");
-    const turn = { provider: this.#provider, model: this.#model, parent: this.#trail.head };
-    this.#trail.head = this.#trail.cancel({ key: this.#key, at: this.#at, ...turn });
+    const turn = { provider: this.#provider, model: this.#model, parent: this.#steps.head };
+    this.#steps.head = this.#steps.markAborted({ key: this.#key, at: this.#at, ...turn });
   }
 
   #addUnreadable(item: Fields): void {
     this.#closeAnswer();
     this.#notices.add("unreadable_compaction");
-    this.#trail.add({ key: this.#key, at: this.#at, draft: unreadableDraft("codex", item) });
+    this.#steps.add({ key: this.#key, at: this.#at, draft: unreadableDraft("codex", item) });
   }
 
   #closeAnswer(): void {
@@ -243,20 +243,20 @@ class CodexReader {
     }
     const { content, at, usage } = answer;
     const draft = assistantDraft({ content, provider: this.#provider, model: this.#model, at, usage });
-    this.#trail.add({ key: `line:${answer.line}`, at, draft });
+    this.#steps.add({ key: `line:${answer.line}`, at, draft });
     this.#uncounted = usage === undefined ? draft.message : undefined;
   }
 
   #readCompacted(compacted: Fields): void {
     this.#closeAnswer();
-    const readable = readCompacted(compacted, this.#trail.path());
+    const readable = readCompacted(compacted, this.#steps.path());
     if (readable === undefined) {
       this.#addUnreadable({ type: "compacted", ...compacted });
       return;
     }
     const { summary, carried } = readable;
     const draft = { type: "compaction", summary, firstKeptEntryId: "", tokensBefore: 0 } as const;
-    this.#trail.add({ key: this.#key, at: this.#at, draft });
+    this.#steps.add({ key: this.#key, at: this.#at, draft });
     for (const item of carried) this.#restate(item);
   }
 
@@ -265,7 +265,7 @@ class CodexReader {
     this.#readItem(item);
   }
 
-  /** Of the events, only what items do not say: usage, names, what was rewound or stopped, and lost prompts. */
+  /** Reads the facts that only events have: usage, names, rewinds, stops and prompts without an item. */
   #readEvent(event: Fields, sense: EventSense): void {
     if (event.type === "token_count") {
       if (sense.count !== undefined) this.#readCount(sense.count);
@@ -286,14 +286,14 @@ class CodexReader {
     countSkipped(this.#skipped, `event_msg/${stringAt(event, "type") ?? "untyped"}`);
   }
 
-  /** Gives a request's counts to its answer; each request is counted once, also one without an answer. */
+  /** Gives a request's counts to its answer. Each request counts once, also one without an answer. */
   #readCount({ usage, lost, isRestart, isBefore }: TokenCount): void {
     if (isRestart) this.#notices.add("counts_restarted");
     this.#countApart(lost, `${this.#key}/lost`);
     if (isBefore) {
       this.#countApart(this.#pending, this.#key);
       this.#pending = usage;
-      // Items that follow are of another request than those before.
+      // The next items belong to another request.
       this.#closeAnswer();
       return;
     }
@@ -314,19 +314,19 @@ class CodexReader {
       model: this.#model,
       usage,
     } as const;
-    this.#trail.add({ key: `${key}/usage`, at: undefined, draft });
+    this.#steps.add({ key: `${key}/usage`, at: undefined, draft });
   }
 
-  /** Goes back to before the nth last message of the user; what was rewound stays as a branch. */
+  /** Moves to before the nth last user message. The rewound part stays as a branch. */
   #rewind(turns: number): void {
     this.#closeAnswer();
-    const starts = this.#trail
+    const starts = this.#steps
       .path()
       .filter(({ draft }) => draft.type === "message" && draft.message.role === "user");
     const target = turns < 1 ? undefined : (starts.at(-turns) ?? starts[0]);
     if (target === undefined) return;
     this.#notices.add("rewound");
-    this.#trail.head = target.parent;
+    this.#steps.head = target.parent;
   }
 
   #readAgentMessage(payload: Fields): void {
@@ -334,11 +334,11 @@ class CodexReader {
     const content = stringAt(payload, "content");
     if (content === undefined || content === "") {
       this.#notices.add("unreadable");
-      this.#trail.add({ key: this.#key, at: this.#at, draft: unreadableDraft("codex", payload) });
+      this.#steps.add({ key: this.#key, at: this.#at, draft: unreadableDraft("codex", payload) });
       return;
     }
     const from = stringAt(payload, "author") ?? "agent";
-    this.#trail.add({
+    this.#steps.add({
       key: this.#key,
       at: this.#at,
       draft: injectedDraft("codex.agent", `[${from}] ${content}`),

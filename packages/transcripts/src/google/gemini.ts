@@ -17,7 +17,7 @@ import {
   maskDraft,
   omitDraft,
   resultDraft,
-  Trail,
+  StepList,
   type Transcript,
   text,
 } from "../import/step.ts";
@@ -44,7 +44,7 @@ export function readGemini(lines: readonly JsonLine[], notices: NoticeLog): Tran
 
 /** Makes steps of a replayed recording. */
 class GeminiSteps {
-  readonly #trail = new Trail();
+  readonly #steps = new StepList();
   readonly #history: GeminiHistory;
   readonly #notices: NoticeLog;
   readonly #first = new Map<object, string>();
@@ -67,15 +67,15 @@ class GeminiSteps {
       this.#add(node);
     }
     this.#enter(undefined);
-    this.#trail.head = head === null ? null : (this.#last.get(head) ?? null);
+    this.#steps.head = head === null ? null : (this.#last.get(head) ?? null);
     for (const mask of masks) this.#mask(mask);
     if (metadata.kind === "subagent") this.#notices.add("sub_agent");
     return {
       id: stringAt(metadata, "sessionId") ?? "unknown",
       cwd: stringsAt(metadata, "directories")[0],
       name: stringAt(metadata, "summary"),
-      steps: this.#trail.steps,
-      leaf: this.#trail.head,
+      steps: this.#steps.steps,
+      leaf: this.#steps.head,
       notices: this.#notices,
       skipped,
       subAgents: [],
@@ -90,33 +90,33 @@ class GeminiSteps {
   }
 
   #enter(place: SourcePlace | undefined): void {
-    this.#trail.source = place;
+    this.#steps.source = place;
     this.#notices.place = place;
   }
 
   #add(node: GeminiNode | GeminiCompression): void {
-    this.#trail.head = node.parent === null ? null : (this.#last.get(node.parent) ?? null);
-    const before = this.#trail.steps.length;
+    this.#steps.head = node.parent === null ? null : (this.#last.get(node.parent) ?? null);
+    const before = this.#steps.steps.length;
     if ("record" in node) this.#addMessage(node);
     else this.#addCompression(node);
-    const added = this.#trail.steps.slice(before).map((step) => step.key);
+    const added = this.#steps.steps.slice(before).map((step) => step.key);
     this.#keys.set(node, added);
     if (added[0] !== undefined) this.#first.set(node, added[0]);
-    this.#last.set(node, this.#trail.head);
+    this.#last.set(node, this.#steps.head);
   }
 
   #addCompression(node: GeminiCompression): void {
     const { line, at, summary } = node;
     const firstKept = node.firstKept === undefined ? "" : (this.#first.get(node.firstKept) ?? "");
     const key = `line:${line}`;
-    this.#trail.add({
+    this.#steps.add({
       key,
       at,
       draft: { type: "compaction", summary, firstKeptEntryId: firstKept, tokensBefore: 0 },
     });
     for (const target of node.omitted.flatMap((omitted) => this.#keys.get(omitted) ?? [])) {
       this.#omitted.add(target);
-      this.#trail.add({ key: `${key}/${target}`, at, draft: omitDraft(target) });
+      this.#steps.add({ key: `${key}/${target}`, at, draft: omitDraft(target) });
     }
   }
 
@@ -142,7 +142,7 @@ class GeminiSteps {
       ...userDrafts({ ...options, content: added, injected: true }),
       ...userDrafts({ ...options, content: own }),
     ];
-    for (const draft of drafts) this.#trail.add({ key: nameOf(record.id), at, draft });
+    for (const draft of drafts) this.#steps.add({ key: nameOf(record.id), at, draft });
     // Results stand with their calls; only one that is recorded nowhere else is read from here.
     const loose = functionResponses(record.content).filter(
       (response) => !this.#results.has(nameOf(response.id)),
@@ -171,7 +171,7 @@ class GeminiSteps {
       at,
       usage: recordedTokens(fieldsAt(record, "tokens")),
     });
-    this.#trail.add({ key: nameOf(record.id), at, draft });
+    this.#steps.add({ key: nameOf(record.id), at, draft });
     this.#model = draft.message.model;
     for (const call of calls) this.#addCallResult(call, isoTime(call.timestamp) ?? at);
     // The program asks the model no more where it has nothing but cancelled calls to tell.
@@ -180,10 +180,10 @@ class GeminiSteps {
 
   /** Its calls and a note can both say it. */
   #cancel(record: Fields): void {
-    if (this.#trail.isCancelled()) return;
+    if (this.#steps.isAborted()) return;
     this.#notices.add("cancelled_turns");
-    const turn = { key: nameOf(record.id), at: isoTime(record.timestamp), parent: this.#trail.head };
-    this.#trail.head = this.#trail.cancel({ ...turn, provider: "google", model: this.#model });
+    const turn = { key: nameOf(record.id), at: isoTime(record.timestamp), parent: this.#steps.head };
+    this.#steps.head = this.#steps.markAborted({ ...turn, provider: "google", model: this.#model });
   }
 
   #addCallResult(call: Fields, at: string | undefined): void {
@@ -205,14 +205,14 @@ class GeminiSteps {
       isError: isError || status === "error" || status === "cancelled",
       at,
     });
-    this.#results.set(callId, this.#trail.add({ key: `result:${callId}`, at, draft }).key);
+    this.#results.set(callId, this.#steps.add({ key: `result:${callId}`, at, draft }).key);
   }
 
   #mask({ callId, content }: GeminiMask): void {
     const target = this.#results.get(callId);
     // A later edit would bring back what is left out.
     if (target === undefined || this.#omitted.has(target)) return;
-    this.#trail.add({ key: `${target}/masked`, at: undefined, draft: maskDraft(target, content) });
+    this.#steps.add({ key: `${target}/masked`, at: undefined, draft: maskDraft(target, content) });
   }
 }
 
@@ -231,7 +231,7 @@ function thoughts(record: Fields): AssistantContent[] {
   }));
 }
 
-/** What the user typed, and what the program added to it (the content of files that it names). */
+/** Separates the typed text from the contents of files that the program added. */
 function userSplit(record: Fields, notices: NoticeLog) {
   const content = partsContent(record.content, notices);
   const typed = partsText(record.displayContent);

@@ -13,8 +13,8 @@ import {
   assistantDraft,
   countSkipped,
   resultDraft,
+  StepList,
   SUMMARY_MISSING,
-  Trail,
   type Transcript,
 } from "../import/step.ts";
 import { type UuidNode, uuidTree } from "../import/uuid-tree.ts";
@@ -36,7 +36,7 @@ export function readQwen(lines: readonly JsonLine[], notices: NoticeLog): Transc
 }
 
 class QwenReader {
-  readonly #trail = new Trail();
+  readonly #steps = new StepList();
   readonly #notices: NoticeLog;
   readonly #skipped = new Map<string, number>();
   readonly #places = new Map<string, string | null>();
@@ -58,7 +58,7 @@ class QwenReader {
       cwd: stringAt(nodes[0]?.record, "cwd"),
       name: this.#name,
       version: stringAt(nodes[0]?.record, "version"),
-      steps: this.#trail.steps,
+      steps: this.#steps.steps,
       leaf: last === undefined ? null : (this.#places.get(last.uuid) ?? null),
       notices: this.#notices,
       skipped: this.#skipped,
@@ -67,9 +67,9 @@ class QwenReader {
   }
 
   #place(node: UuidNode): void {
-    this.#trail.source = node.line;
+    this.#steps.source = node.line;
     this.#notices.place = node.line;
-    this.#trail.head = node.parent === null ? null : (this.#places.get(node.parent) ?? null);
+    this.#steps.head = node.parent === null ? null : (this.#places.get(node.parent) ?? null);
     const { record } = node;
     const parts = fieldsAt(record, "message")?.parts;
     if (record.type === "user") this.#addUser(node.uuid, parts, isoTime(record.timestamp));
@@ -80,13 +80,13 @@ class QwenReader {
       this.#notices.add("unknown_record", node.line);
       countSkipped(this.#skipped, stringAt(record, "type") ?? "untyped");
     }
-    this.#places.set(node.uuid, this.#trail.head);
+    this.#places.set(node.uuid, this.#steps.head);
   }
 
   #addUser(key: string, parts: unknown, at: string | undefined): void {
     const content = partsContent(parts, this.#notices);
     for (const draft of userDrafts({ content, customType: "qwen.context", at }))
-      this.#trail.add({ key, at, draft });
+      this.#steps.add({ key, at, draft });
     this.#addResults(key, parts, at);
   }
 
@@ -99,7 +99,7 @@ class QwenReader {
       at,
       usage: usageMetadata(fieldsAt(record, "usageMetadata")),
     });
-    this.#trail.add({ key: uuid, at, draft });
+    this.#steps.add({ key: uuid, at, draft });
   }
 
   #addResults(key: string, parts: unknown, at: string | undefined): void {
@@ -110,7 +110,7 @@ class QwenReader {
         at,
         ...responseContent(response),
       });
-      this.#trail.add({ key, at, draft });
+      this.#steps.add({ key, at, draft });
     }
   }
 
@@ -136,7 +136,7 @@ class QwenReader {
     }
     const [summary, ...rest] = listAt(payload, "compressedHistory");
     if (summary === undefined) this.#notices.add("summary_missing", line);
-    this.#trail.add({
+    this.#steps.add({
       key: uuid,
       at,
       draft: {
@@ -162,6 +162,6 @@ class QwenReader {
       model: "unknown",
       at,
     });
-    this.#trail.add({ key, at, draft });
+    this.#steps.add({ key, at, draft });
   }
 }

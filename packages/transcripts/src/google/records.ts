@@ -233,7 +233,7 @@ export function functionResponses(content: unknown): Fields[] {
     .filter((response) => response !== undefined);
 }
 
-/** What a function response says: its output or error, else the whole of it. */
+/** The output or error of a function response; without either, the whole response. */
 export function responseContent(response: Fields): { content: UserContent[]; isError: boolean } {
   const body = fieldsAt(response, "response") ?? {};
   const error = stringAt(body, "error");

@@ -2,10 +2,7 @@ import { isProgramText, type UserContent } from "@bonsai-agent/messages";
 import type { EntryDraft } from "@bonsai-agent/session";
 import { injectedDraft, text, userDraft } from "./step.ts";
 
-/**
- * Tags that agents wrap around what they, not the user, put into a user message. A text that begins
- * with one is not the user's; a reminder in the middle of a text is cut out of it.
- */
+/** Tags around texts that agents insert into user messages. A text that begins with one is not the user's. */
 const INJECTED_TAGS = [
   "system-reminder",
   "system_reminder",
@@ -64,7 +61,7 @@ function split(value: string): { own: string; injected: string[] } {
   return { own: rest, injected };
 }
 
-/** What of a text the user wrote. */
+/** The user's own part of a text. */
 export function ownText(value: string): string {
   return split(value).own;
 }

@@ -11,10 +11,7 @@ export interface JsonLine {
 
 const NEWLINE = 0x0a;
 
-/**
- * The objects of a JSON Lines file in order. Blank lines are passed over; lines that are no objects
- * are noticed. Works on bytes, so that one huge line is decoded once and not searched again and again.
- */
+/** The objects of a JSON Lines file in order. Skips blank lines. Works on bytes, so that a huge line is decoded only once. */
 export function readJsonLines(path: string, notices: NoticeLog): JsonLine[] {
   const bytes = readFileSync(path);
   const lines: JsonLine[] = [];
@@ -32,7 +29,7 @@ export function readJsonLines(path: string, notices: NoticeLog): JsonLine[] {
   return lines;
 }
 
-/** The object that a whole file is; undefined when it is none, for instance JSON Lines. */
+/** The object of a whole file; undefined for other files, such as JSON Lines. */
 export function readJsonFile(path: string): Fields | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(path, "utf8").replace(/^\uFEFF/, ""));
@@ -43,19 +40,19 @@ export function readJsonFile(path: string): Fields | undefined {
   }
 }
 
-/** What a line of a JSON Lines file holds. */
+/** The objects of a line. */
 interface LineObjects {
   values: Fields[];
-  /** False where something on the line is no object, or is cut off. */
+  /** False if a part of the line is no object or is cut off. */
   isWhole: boolean;
 }
 
 /**
- * The objects of a line. There should be one, but two writers can lose the newline between their
- * records, and a writer that was killed leaves a torn record in front of the next one.
+ * Reads the objects of a line. Usually there is one, but two writers can lose the newline between their records, and a
+ * killed writer leaves a torn record before the next one.
  */
 export function objectsOfLine(line: string): LineObjects {
-  // A file that was extended over a crash can be padded with NULs.
+  // A crash can leave NULs.
   const text = line
     .replace(/^\uFEFF/, "")
     .replaceAll("\0", "")
@@ -84,8 +81,8 @@ function splitObjects(text: string): LineObjects {
 }
 
 /**
- * Where the next record can begin after one that is torn: what stands at the error is the new record,
- * or is already behind its first brace and quote when the torn one ended within a string.
+ * The possible start of the next record after a torn one: at the error, or before it if the torn record ended within a
+ * string.
  */
 function nextStart(text: string, from: number, error: number): number {
   if (error >= text.length) return text.length;
@@ -95,11 +92,11 @@ function nextStart(text: string, from: number, error: number): number {
   return next < 0 ? text.length : next;
 }
 
-/** Reads an object's tokens without building it; `end` is behind it, or where it is no JSON any more. */
+/** Reads an object's tokens without building it. `end` is after the object, or at the error. */
 function objectAt(text: string, start: number): { end: number; isObject: boolean } {
   const open: string[] = [];
   let isKey = false;
-  /** Which tokens may come next: a value (or key), or what stands behind one. */
+  /** True if a value or key comes next, false for a separator. */
   let wantsValue = true;
   for (let at = start; at < text.length; at = nextWord(text, at)) {
     const token = text[at]!;
@@ -137,7 +134,7 @@ function objectAt(text: string, start: number): { end: number; isObject: boolean
 
 const LITERAL = /-?\d[\d.eE+-]*|true|false|null/y;
 
-/** Behind the string, number or literal at `at`; `at` where there is none. Keys are strings. */
+/** The end of the string, number or literal at `at`; `at` for none. Keys are strings. */
 function scalarEnd(text: string, at: number, isKey: boolean): number {
   if (text[at] === '"') return stringEnd(text, at);
   if (isKey) return at;
@@ -169,7 +166,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** A JSON object from a file that somebody else wrote: nothing about its fields is known. */
+/** A JSON object of another program, with unknown fields. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function stringAt(fields: Fields | undefined, name: string): string | undefined {
@@ -177,7 +174,7 @@ export function stringAt(fields: Fields | undefined, name: string): string | und
   return typeof value === "string" ? value : undefined;
 }
 
-/** An id or a type as a key; `unknown` for what is none: to make a text of nested lists takes as deep a stack. */
+/** An id or a type as a key; `unknown` for other values. */
 export function nameOf(value: unknown): string {
   return typeof value === "string" || typeof value === "number"
     ? String(value)
@@ -186,7 +183,7 @@ export function nameOf(value: unknown): string {
       : "unknown";
 }
 
-/** A finite number, else 0: counts of tokens and money are read with it. */
+/** A finite number, else 0. */
 export function numberAt(fields: Fields | undefined, name: string): number {
   const value = fields?.[name];
   return typeof value === "number" && Number.isFinite(value) ? value : 0;
@@ -197,7 +194,7 @@ export function fieldsAt(fields: Fields | undefined, name: string): Fields | und
   return isRecord(value) ? value : undefined;
 }
 
-/** The objects of a list field; anything else in it is left out. */
+/** The objects of a list field. Leaves out other values. */
 export function listAt(fields: Fields | undefined, name: string): Fields[] {
   const value = fields?.[name];
   return Array.isArray(value) ? value.filter(isRecord) : [];

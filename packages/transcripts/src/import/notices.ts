@@ -1,9 +1,9 @@
-/** What an import met on its way and how it dealt with it. */
+/** A problem of an import and its handling. */
 export interface ImportNotice {
   /** Stable, snake_case. */
   kind: NoticeKind;
   message: string;
-  /** How often it was met. */
+  /** Number of occurrences. */
   count: number;
   /** Lines of the transcript, counted from 1; the first 20. Empty where the source has no lines. */
   lines: number[];
@@ -11,10 +11,10 @@ export interface ImportNotice {
   records: string[];
 }
 
-/** Where something stands: the line of a file of lines, else a record's id or a file's path. */
+/** A place in a transcript: a line, or without lines a record's id or a file's path. */
 export type SourcePlace = number | string;
 
-/** One sentence for each kind, so that a kind cannot be met without saying what was done about it. */
+/** One sentence for each kind. */
 const MESSAGES = {
   bad_line: "Skipped lines or files that are not JSON objects.",
   torn_last_line: "Skipped the last line: it is incomplete because the other program was still writing.",
@@ -55,7 +55,7 @@ const PLACES_KEPT = 20;
 
 /** Collects notices, one for each kind. */
 export class NoticeLog {
-  /** Where the reader is: the place of what is noticed without one. */
+  /** The reader's current place, for notices without one. */
   place: SourcePlace | undefined;
   readonly #byKind = new Map<NoticeKind, ImportNotice>();
 

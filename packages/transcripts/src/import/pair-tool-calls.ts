@@ -12,7 +12,7 @@ interface OpenCall {
 
 /** The calls without a result at a step. */
 interface OpenCalls {
-  /** Of the latest answer, if no message follows it. */
+  /** Calls of the latest answer, if no message follows it. */
   latest: readonly OpenCall[];
   earlier: readonly OpenCall[];
 }

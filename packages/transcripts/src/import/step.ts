@@ -14,7 +14,7 @@ import {
 import type { EntryDraft } from "@bonsai-agent/session";
 import type { NoticeLog, SourcePlace } from "./notices.ts";
 
-/** Stands for a summary that its transcript does not have. */
+/** Replaces a summary that is not in the transcript. */
 export const SUMMARY_MISSING = "[The summary of this compaction is missing from the transcript]";
 
 /**
@@ -22,17 +22,17 @@ export const SUMMARY_MISSING = "[The summary of this compaction is missing from 
  * an id. A draft's references (`firstKeptEntryId`, `targetId`, `fromId`) name steps by key.
  */
 export interface Step {
-  /** Stable: derived from what the transcript calls the record, so that ids are the same each time. */
+  /** Stable: derived from the transcript's name of the record, so that ids are the same at each import. */
   key: string;
   parent: string | null;
-  /** ISO 8601; undefined where the transcript has no time. */
+  /** ISO 8601; undefined if the transcript has no time. */
   at: string | undefined;
   draft: EntryDraft;
-  /** Where in the transcript it was read. */
+  /** Its place in the transcript. */
   source?: SourcePlace | undefined;
 }
 
-/** What a reader makes of a transcript. */
+/** A transcript as its reader returns it. */
 export interface Transcript {
   /** The other program's id of the session. */
   id: string;
@@ -44,16 +44,16 @@ export interface Transcript {
   /** Key of the current position. */
   leaf: string | null;
   notices: NoticeLog;
-  /** How many records of each type have no place in a session. */
+  /** Number of skipped records by type. */
   skipped: Map<string, number>;
   subAgents: Transcript[];
 }
 
-/** Steps in the making: each new one hangs on the head, unless another parent is given. */
-export class Trail {
+/** Collects steps. Each new one is a child of the head, unless another parent is given. */
+export class StepList {
   readonly steps: Step[] = [];
   head: string | null = null;
-  /** Where the reader is: the source of the steps that are added. */
+  /** The reader's current place, which becomes the source of added steps. */
   source: SourcePlace | undefined;
   readonly #byKey = new Map<string, Step>();
   readonly #repeats = new Map<string, number>();
@@ -87,10 +87,10 @@ export class Trail {
   }
 
   /**
-   * Marks the turn that ends at `parent` as aborted: the answer that was cut short, or, where its tools had
-   * answered or nothing had come yet, an empty one behind them. Returns where the conversation goes on.
+   * Marks the turn that ends at `parent` as aborted: its unfinished answer, or an empty answer after it. Returns the key of
+   * the step to continue from.
    */
-  cancel(options: {
+  markAborted(options: {
     key: string;
     at: string | undefined;
     parent: string | null;
@@ -117,7 +117,7 @@ export class Trail {
   }
 
   /** True where the turn that ends at the head is marked as aborted. */
-  isCancelled(): boolean {
+  isAborted(): boolean {
     const last = this.#lastMessage(this.head)?.draft;
     return (
       last?.type === "message" && last.message.role === "assistant" && last.message.stopReason === "aborted"
@@ -131,7 +131,7 @@ export class Trail {
     return step;
   }
 
-  /** Repeated keys are counted on, so that many repetitions take no longer each than the first. */
+  /** Numbers repeated keys. The stored number keeps many repetitions linear. */
   #free(key: string): string {
     if (!this.#byKey.has(key)) return key;
     let n = this.#repeats.get(key) ?? 2;
@@ -146,7 +146,7 @@ export function countSkipped(skipped: Map<string, number>, type: string): void {
   skipped.set(type, (skipped.get(type) ?? 0) + 1);
 }
 
-/** Stands for a result that the transcript does not have. */
+/** Replaces a result that is not in the transcript. */
 export const MISSING_RESULT = "[No result: the transcript ends or was interrupted before this call finished]";
 
 export function text(value: string): TextContent {
@@ -173,7 +173,7 @@ export function callArguments(value: unknown): Record<string, unknown> {
   return value === "" ? {} : { input: value };
 }
 
-/** Which wire protocol a provider's models are spoken to with; decides how signatures are replayed. */
+/** The wire protocol of a provider, which decides how signatures are replayed. */
 function apiOf(provider: string): string {
   if (provider.includes("anthropic")) return "anthropic-messages";
   if (provider.includes("openai") || provider === "codex") return "openai-responses";
@@ -225,7 +225,7 @@ export function resultDraft(options: {
   };
 }
 
-/** What the user said: plain text stays a string. */
+/** A user message. Plain text stays a string. */
 export function userDraft(content: UserContent[], at: string | undefined): EntryDraft {
   const only = content.length === 1 ? content[0] : undefined;
   return {
@@ -238,7 +238,7 @@ export function userDraft(content: UserContent[], at: string | undefined): Entry
   };
 }
 
-/** What a program put into the conversation in the user's role: never taken for the user's own words. */
+/** A message that a program inserted in the user's role. It never counts as the user's own words. */
 export function injectedDraft(
   customType: string,
   content: string | UserContent[],

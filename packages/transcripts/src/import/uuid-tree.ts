@@ -72,7 +72,7 @@ function cutCycles(nodes: UuidNode[], notices: NoticeLog): void {
   const byUuid = new Map(nodes.map((node) => [node.uuid, node]));
   const sound = new Set<string>();
   nodes.forEach((node, index) => {
-    // What only leads into a cycle is whole again once the cycle's own earliest record is cut.
+    // Records that lead into a cycle are sound once the cycle's earliest record is cut.
     if (repeatedAncestor(node, byUuid, sound) !== node.uuid) return;
     notices.add("parent_cycle", node.line);
     let before = index - 1;
@@ -110,7 +110,7 @@ function parentsFirst(nodes: UuidNode[]): UuidNode[] {
       continue;
     }
     const ready = [node];
-    // It grows as it is gone through.
+    // `ready` grows during the loop.
     for (const next of ready) {
       ordered.push(next);
       placed.add(next.uuid);

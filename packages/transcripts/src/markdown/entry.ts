@@ -23,31 +23,31 @@ import {
   ownEntryWords,
   pinChange,
 } from "@bonsai-agent/session";
-import type { OutsideText } from "../import/outside-text.ts";
+import type { TextForMarkdown } from "../markdown/text-for-markdown.ts";
 import { quoted } from "./text.ts";
 
-/** What later entries of the same path say about an entry. */
+/** Facts about an entry from later entries of its path. */
 export interface EntryFate {
   /** The latest edit of its view. */
   edit?: ContextEditEntry | undefined;
   /** True for a compaction that was undone. */
   undone?: boolean;
   label?: string | undefined;
-  /** Of a compaction: what its summary carries and what it left out. */
+  /** For a compaction: its carried-over and lost facts. */
   loss?: SummaryLoss | undefined;
 }
 
 const HEAD_CHARS = 120;
 
-/** The part of the document that an entry makes; empty for one that has nothing to show. */
-export function entryMarkdown(entry: Entry, fate: EntryFate, outside: OutsideText): string {
+/** The Markdown of an entry; empty for entries that are not shown. */
+export function entryMarkdown(entry: Entry, fate: EntryFate, outside: TextForMarkdown): string {
   const body = bodyOf(entry, fate, outside);
   if (body === "") return "";
   const label = fate.label === undefined ? "" : `*Label: ${outside.plain(fate.label)}*\n\n`;
   return label + body;
 }
 
-type BodyOf<Stored extends Entry> = (entry: Stored, fate: EntryFate, outside: OutsideText) => string;
+type BodyOf<Stored extends Entry> = (entry: Stored, fate: EntryFate, outside: TextForMarkdown) => string;
 
 const notShown = () => "";
 
@@ -73,12 +73,12 @@ const TYPE_BODIES: { readonly [Type in EntryType]: BodyOf<EntryOf<Type>> } = {
 };
 
 /** Empty for types of other programs. */
-function bodyOf(entry: Entry, fate: EntryFate, outside: OutsideText): string {
+function bodyOf(entry: Entry, fate: EntryFate, outside: TextForMarkdown): string {
   if (!Object.hasOwn(TYPE_BODIES, entry.type)) return "";
   return (TYPE_BODIES[entry.type] as BodyOf<Entry>)(entry, fate, outside);
 }
 
-function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: OutsideText): string {
+function messageMarkdown(entry: MessageEntry, fate: EntryFate, outside: TextForMarkdown): string {
   const section = (title: string, body: string) => {
     const place = `${outside.plain(entry.timestamp)} · ${outside.plain(entry.id)}`;
     return `## ${title}${editMark(fate)}\n\n<sub>${place}</sub>\n\n${body}`;
@@ -115,7 +115,7 @@ function editMark({ edit }: EntryFate): string {
   return edit.replacement === null ? " (hidden from the model)" : " (replaced for the model)";
 }
 
-function answerMarkdown(message: AssistantMessage, outside: OutsideText): string {
+function answerMarkdown(message: AssistantMessage, outside: TextForMarkdown): string {
   const blocks = contentBlocks(message.content).map((block) => {
     if (block.type === "text") return outside.markdown(block.text);
     if (block.type === "thinking") return thinkingMarkdown(String(block.thinking ?? ""), outside);
@@ -127,19 +127,19 @@ function answerMarkdown(message: AssistantMessage, outside: OutsideText): string
     .join("\n\n");
 }
 
-/** What a provider says is no Markdown: it can be a page of HTML. */
-function failureMarkdown(error: string | undefined, outside: OutsideText): string {
+/** A provider's error as text: it can be a page of HTML. */
+function failureMarkdown(error: string | undefined, outside: TextForMarkdown): string {
   if (error === undefined) return "";
   const isLong = /\S\s*[\r\n]\s*\S/.test(String(error).slice(0, 10_000));
   return isLong ? `**Failed:**\n\n${outside.block(error)}` : `**Failed:** ${outside.plain(error)}`;
 }
 
-function thinkingMarkdown(thinking: string, outside: OutsideText): string {
+function thinkingMarkdown(thinking: string, outside: TextForMarkdown): string {
   return thinking === "" ? "" : outside.folded("Thinking", outside.block(thinking));
 }
 
-/** The call in one line; its arguments in full only where the line does not hold them. */
-function callMarkdown(call: ToolCall, outside: OutsideText): string {
+/** The call in one line. Long arguments follow folded. */
+function callMarkdown(call: ToolCall, outside: TextForMarkdown): string {
   const values = Object.entries(call.arguments ?? {}).map(([name, value]) => `${name}=${jsonText(value)}`);
   const head = `${call.name}(${values.join(", ")})`;
   if (head.length <= HEAD_CHARS) return `**Tool call** ${outside.code(head)}`;
@@ -147,8 +147,8 @@ function callMarkdown(call: ToolCall, outside: OutsideText): string {
   return `**Tool call** ${outside.code(head, HEAD_CHARS)}\n\n${outside.folded("Arguments", args)}`;
 }
 
-/** The stored result in full, even where the model sees a placeholder for it. */
-function resultMarkdown(message: ToolResultMessage, fate: EntryFate, outside: OutsideText): string {
+/** The stored result in full, even if the model sees a placeholder. */
+function resultMarkdown(message: ToolResultMessage, fate: EntryFate, outside: TextForMarkdown): string {
   const text = contentText(message.content);
   const lines = text === "" ? "empty" : counted(text.split("\n").length, "line");
   const state = message.isError ? "failed, " : "";
@@ -165,13 +165,13 @@ function maskText(edit: ContextEditEntry): string {
   return `the model sees: ${textHead(contentText(edit.replacement.content), HEAD_CHARS)}`;
 }
 
-function contentMarkdown(content: unknown, outside: OutsideText): string {
+function contentMarkdown(content: unknown, outside: TextForMarkdown): string {
   const text = outside.markdown(contentText(content));
   return [text, imageMarks(content, outside)].filter((part) => part !== "").join("\n\n") || "*Nothing.*";
 }
 
-/** What was typed, and what was sent with it, each folded: what a template made of it, and files. */
-function promptMarkdown(message: UserMessage, outside: OutsideText): string {
+/** The typed text, with sent files and the text of a template folded. */
+function promptMarkdown(message: UserMessage, outside: TextForMarkdown): string {
   const { content } = message;
   const { text, files } = sentParts(message);
   const folded = files.map((file) => {
@@ -190,7 +190,7 @@ function sentParts(message: UserMessage): QuotedFiles {
   return { text: typed, files: [{ path: name, content: sent.text }, ...sent.files] };
 }
 
-function imageMarks(content: unknown, outside: OutsideText): string {
+function imageMarks(content: unknown, outside: TextForMarkdown): string {
   const images = contentBlocks(content).filter((block) => block.type === "image");
   return images
     .map((image) => `*[image, ${outside.plain(image.mimeType)}, ${imageSize(image.data)}]*`)
@@ -204,7 +204,7 @@ function imageSize(data: unknown): string {
 function compactionMarkdown(
   entry: Entry & { type: "compaction" },
   fate: EntryFate,
-  outside: OutsideText,
+  outside: TextForMarkdown,
 ): string {
   const kept =
     entry.firstKeptEntryId === entry.id

@@ -1,15 +1,15 @@
 import { hiddenCharacters } from "@bonsai-agent/messages";
 import MarkdownIt, { type Token } from "markdown-it";
 
-// Only what decides where code begins and ends, and what a heading is. Links, HTML and tables are left out: of those
-// that are escaped here nobody reads more than text. Linear, also for what is nested without end.
+// Only rules that decide the borders of code and headings. Links, HTML and tables are escaped, so they need no rules. The
+// bound on nesting keeps the time linear.
 const parser = new MarkdownIt("zero", { maxNesting: 20 }).enable(
   "code fence blockquote hr list heading lheading paragraph backticks escape newline".split(" "),
 );
 
-/** What a renderer could take for more than text: a tag, a link with its address, an image, a definition. */
+/** Active Markdown: a tag, a link with its address, an image, a definition. */
 const active = /<[A-Za-z/!?]|\][(:]|!\[/;
-/** What stands before the text of a line: quotes, bullets, numbers. */
+/** The beginning of a line before its text: quotes, bullets, numbers. */
 const prefix = /^(?:[ \t>]|[-*+](?=[ \t])|\d{1,9}[.)](?=[ \t]))*/;
 const tagOrAutolink = /<(?:https?:\/\/|mailto:)[^\s<>"'`\\]*>|<(?=[A-Za-z/!?])/g;
 const harmlessScheme = /^(?:https?|mailto):/i;
@@ -22,10 +22,9 @@ interface Piece {
 }
 
 /**
- * Markdown that somebody else wrote, made harmless for the document around it, and as it was written where it is
- * harmless: outside of code no tag, image, definition or link with another scheme than http, https and mailto is left;
- * code blocks are closed. What is active stays in code only where every reader of Markdown sees that code: a block
- * whose readings may differ is shown as it was written, in a code block of its own.
+ * Makes foreign Markdown harmless for the document around it and keeps harmless Markdown as it is. Escapes tags, images,
+ * definitions and links with other schemes than http, https and mailto, except in code, and closes code blocks. A code
+ * block that readers may interpret differently becomes a code block of its own.
  *
  * Invariant: time is linear in the text.
  * @param headings "own" leaves them as they are; "below" puts them below the two levels of the document
@@ -46,13 +45,13 @@ export function foreignMarkdown(text: string, headings: "own" | "below"): string
 
 /** A block of code in a Markdown text. */
 export interface CodeBlock {
-  /** Without the fence, and without the new line at its end. */
+  /** The text without the fences and the last newline. */
   code: string;
-  /** As it was written behind the fence; empty where nothing was. */
+  /** The word after the fence; empty for none. */
   language: string;
 }
 
-/** The blocks of code of a text, in their order, those in quotes and lists too. Linear. */
+/** The code blocks of a text in order, also in quotes and lists. Linear. */
 export function codeBlocks(text: string): CodeBlock[] {
   return parser
     .parse(text, {})
@@ -60,7 +59,7 @@ export function codeBlocks(text: string): CodeBlock[] {
     .map(({ content, info }) => ({ code: content.replace(/\n$/, ""), language: info.trim() }));
 }
 
-/** Owner of the lines and of what becomes of each. */
+/** Owner of the lines and their replacements. */
 class Page {
   readonly lines: string[];
   readonly #pieces = new Map<number, readonly Piece[]>();
@@ -137,7 +136,7 @@ function closes(line: string, markup: string, count: number): boolean {
   return count > 1 && run.length >= markup.length && run[0] === markup[0];
 }
 
-/** Where a fence in a list or quote is indented in one way throughout, every reader agrees on where it ends. */
+/** True for a fence in a list or quote with one indentation throughout: all readers agree on its end. */
 function isRegular([first = "", ...lines]: readonly string[], { type, markup, info }: Token): boolean {
   const own = prefix.exec(first)![0];
   if (type !== "fence" || own.includes("\t") || !/^[\w+#.-]*$/.test(info)) return false;
@@ -149,7 +148,7 @@ function isRegular([first = "", ...lines]: readonly string[], { type, markup, in
   );
 }
 
-/** `# Title` as `### Title`, and an underlined title as such: the document's own levels are its own. */
+/** Turns `# Title` into `### Title` and removes an underline, so that the document keeps its own levels. */
 function lowerHeading(page: Page, { map, markup }: Token): void {
   const [begin, end] = map!;
   const line = page.lines[begin]!;
@@ -162,11 +161,11 @@ function lowerHeading(page: Page, { map, markup }: Token): void {
   const last = withoutBlankEnd(page.lines, begin, end) - 1;
   const underline = page.lines[last]!;
   const at = underline.length - /[=-]+[ \t]*$/.exec(underline)![0].length;
-  // Behind an empty line, for the next line may be one as well.
+  // An empty line follows, because the next line may be an underline too.
   page.lines[last] = `${underline.slice(0, at)}\\${underline.slice(at)}\n`;
 }
 
-/** Code within a text: it needs care only where something active is in it. */
+/** Keeps inline code with active Markdown only if all readers see the same code. */
 function settleSpans(page: Page, { map, children }: Token): void {
   const spans = (children ?? []).filter(({ type }) => type === "code_inline");
   if (map === null || !spans.some(({ content }) => active.test(content))) return;
@@ -182,24 +181,24 @@ function settleSpans(page: Page, { map, children }: Token): void {
     const sure = isSure ? pieces : [{ text: page.lines[begin + at]!, isCode: false }];
     page.setPieces(
       begin + at,
-      // A tick that is no code must not begin any in the eyes of others.
+      // A tick outside of code must not begin code for another reader.
       sure.map(({ text, isCode }) => ({ text: isCode ? text : text.replaceAll("`", "&#96;"), isCode })),
     );
   });
 }
 
 const fenceLike = /^(?:```|~~~)/;
-/** What could take the ticks behind it: a backslash, or the address and title of a link. */
+/** A text that could consume the ticks after it: a backslash, or the address and title of a link. */
 const unsureText = /\\$|\]\((?![^\s()"'<>`\\]*\))/;
 
-/** An address that stands bare goes on through ticks, for some. */
+/** False for a text that could consume the ticks after it, as a bare address does for some readers. */
 function isSureText(text: string): boolean {
   let begin = text.length;
   while (begin > 0 && !/\s/.test(text[begin - 1]!)) begin -= 1;
   return !unsureText.test(text) && !/:\/\/|www\./i.test(text.slice(begin));
 }
 
-/** A line as text and code, by its runs of ticks alone. */
+/** Splits a line into text and code by its runs of ticks. */
 function spansOf(line: string): Piece[] {
   const runs = [...line.matchAll(/`+/g)].map(({ index, 0: { length } }) => ({ index, length }));
   const last = new Map(runs.map(({ length }, at) => [length, at]));
@@ -242,7 +241,7 @@ function isEscaped(text: string, at: number): boolean {
   return (at - before) % 2 === 1;
 }
 
-/** Whether the address in the parenthesis at a place is relative or has a harmless scheme, whatever it is decoded to. */
+/** True if the address in the parentheses at this place is relative or has a harmless scheme, in every decoding. */
 function leadsSomewhereHarmless(text: string, at: number): boolean {
   if (text[at] !== "(") return false;
   let begin = at + 1;
@@ -253,10 +252,7 @@ function leadsSomewhereHarmless(text: string, at: number): boolean {
   return !/[:&]/.test(first) && first.length < 200;
 }
 
-/**
- * Text from outside with line ends of one kind only, and with what steers a terminal made visible: what some readers
- * take for the end of a line is one for all.
- */
+/** Makes control characters visible and unifies line ends, so that all readers see the same lines. */
 function wellBehaved(text: string): string {
   return text
     .toWellFormed()
@@ -275,7 +271,7 @@ function oneLine(text: string): string {
   return wellBehaved(text).replaceAll(/\s+/g, " ").trim();
 }
 
-/** Text in a code block whose fence is longer than any in the text, so that nothing inside ends it. */
+/** A code block whose fence is longer than all fences in the text. */
 export function codeBlock(text: string, language = ""): string {
   const code = wellBehaved(text).replace(/\n$/, "");
   const fence = "`".repeat(Math.max(3, longestRun(code) + 1));
@@ -290,7 +286,7 @@ export function codeSpan(text: string): string {
   return `${ticks}${pad}${line}${pad}${ticks}`;
 }
 
-/** The same in a table or between stars, where readers differ about bars, stars and ticks that are code. */
+/** Inline code for tables and emphasis, where readers differ about bars, stars and ticks. */
 export function codeName(text: string): string {
   if (/^[\w ./:@+-]+$/.test(text)) return codeSpan(text);
   const html = htmlText(text).replaceAll(/[*_~[\]]/g, (mark) => `&#${mark.charCodeAt(0)};`);
@@ -301,7 +297,7 @@ function longestRun(text: string): number {
   return (text.match(/`+/g) ?? []).reduce((longest, run) => Math.max(longest, run.length), 0);
 }
 
-/** A name, a label or a message, on one line: it reads as it is, nothing in it is Markdown. */
+/** A name, a label or a message on one line, with its Markdown escaped. */
 export function plainText(text: string): string {
   return oneLine(text)
     .replaceAll(/[\\`*[\]|~]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])|(?<![^ ])#/g, "\\$&")
@@ -309,7 +305,7 @@ export function plainText(text: string): string {
     .replaceAll("<", "&lt;");
 }
 
-/** One line of text inside an HTML element, also where a reader looks for Markdown in there. */
+/** One line of text inside an HTML element, with its Markdown escaped. */
 export function htmlText(text: string): string {
   return oneLine(text)
     .replaceAll("&", "&amp;")

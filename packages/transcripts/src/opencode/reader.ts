@@ -9,7 +9,7 @@ import {
   omitDraft,
   resultDraft,
   type Step,
-  Trail,
+  StepList,
   type Transcript,
   text,
 } from "../import/step.ts";
@@ -36,7 +36,7 @@ interface Pruned {
 }
 
 class OpenCodeReader {
-  readonly #trail = new Trail();
+  readonly #steps = new StepList();
   readonly #session: OpenCodeSession;
   readonly #notices: NoticeLog;
   readonly #skipped = new Map<string, number>();
@@ -65,8 +65,8 @@ class OpenCodeReader {
       cwd: stringAt(info, "directory") ?? this.#pathOfAnswers(),
       name: stringAt(info, "title"),
       version: stringAt(info, "version"),
-      steps: this.#trail.steps,
-      leaf: beforeRevert === undefined ? this.#trail.head : beforeRevert,
+      steps: this.#steps.steps,
+      leaf: beforeRevert === undefined ? this.#steps.head : beforeRevert,
       notices: this.#notices,
       skipped: this.#skipped,
       subAgents: [],
@@ -74,7 +74,7 @@ class OpenCodeReader {
   }
 
   #enter(id: string | undefined): void {
-    this.#trail.source = id;
+    this.#steps.source = id;
     this.#notices.place = id;
   }
 
@@ -92,15 +92,15 @@ class OpenCodeReader {
       const { info } = message;
       this.#enter(stringAt(info, "id"));
       if (info.id === revertedId) {
-        beforeRevert = this.#trail.head;
+        beforeRevert = this.#steps.head;
         this.#notices.add("rewound");
       }
       this.#maskUntil(numberAt(fieldsAt(info, "time"), "created"));
-      const before = this.#trail.steps.length;
+      const before = this.#steps.steps.length;
       if (info.role === "user") this.#readUser(message, summaries.get(nameOf(info.id)));
       else if (info.role === "assistant") this.#readAssistant(message, summaries);
       else this.#unknown(`message/${stringAt(info, "role") ?? "untyped"}`);
-      const first = this.#trail.steps[before];
+      const first = this.#steps.steps[before];
       if (first !== undefined) this.#firstSteps.set(nameOf(info.id), first.key);
     }
     return beforeRevert;
@@ -139,7 +139,7 @@ class OpenCodeReader {
       ...userDrafts({ ...options, content: own }),
       ...userDrafts({ ...options, content: synthetic, injected: true }),
     ];
-    for (const draft of drafts) this.#trail.add({ key: nameOf(info.id), at, draft });
+    for (const draft of drafts) this.#steps.add({ key: nameOf(info.id), at, draft });
   }
 
   /** The text of attached text files stands in synthetic parts beside them. */
@@ -177,7 +177,7 @@ class OpenCodeReader {
         stopReason: isLast ? stopReason : undefined,
         errorMessage: isLast ? errorMessage(info) : undefined,
       });
-      steps.push(this.#trail.add({ key: nameOf(info.id), at, draft }));
+      steps.push(this.#steps.add({ key: nameOf(info.id), at, draft }));
       steps.push(...this.#addResults(request.parts, at));
     });
     for (const part of parts) if (isSilent(part)) countSkipped(this.#skipped, `part/${part.type}`);
@@ -195,7 +195,7 @@ class OpenCodeReader {
           at: isoTime(time?.end) ?? at,
           ...partResult(part, this.#notices),
         });
-        const step = this.#trail.add({
+        const step = this.#steps.add({
           key: stringAt(part, "id") ?? partCallId(part),
           at: isoTime(time?.end) ?? at,
           draft,
@@ -208,7 +208,7 @@ class OpenCodeReader {
 
   /** Failed requests never reach the model again; what an aborted one had already done does. */
   #hide(steps: readonly Step[], at: string | undefined): void {
-    for (const { key } of steps) this.#trail.add({ key: `${key}/hidden`, at, draft: omitDraft(key) });
+    for (const { key } of steps) this.#steps.add({ key: `${key}/hidden`, at, draft: omitDraft(key) });
   }
 
   /** Masks results where they were pruned, so that earlier places in the tree still show them. */
@@ -216,7 +216,7 @@ class OpenCodeReader {
     const due = this.#pruned.filter((pruned) => pruned.atMs <= timeMs).sort((a, b) => a.atMs - b.atMs);
     this.#pruned = this.#pruned.filter((pruned) => pruned.atMs > timeMs);
     for (const { target, atMs } of due) {
-      this.#trail.add({ key: `${target}/pruned`, at: isoTime(atMs), draft: maskDraft(target) });
+      this.#steps.add({ key: `${target}/pruned`, at: isoTime(atMs), draft: maskDraft(target) });
     }
   }
 
@@ -240,7 +240,7 @@ class OpenCodeReader {
     const { info, parts } = summary;
     const tail = tailStartId === undefined ? undefined : this.#firstSteps.get(tailStartId);
     const usage = tokensUsage(info);
-    this.#trail.add({
+    this.#steps.add({
       key: nameOf(info.id),
       at: createdAt(info),
       draft: {

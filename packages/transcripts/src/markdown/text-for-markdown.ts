@@ -1,24 +1,24 @@
 import { SecretFilter, shortened } from "@bonsai-agent/messages";
-import { codeBlock, codeName, codeSpan, foreignMarkdown, htmlText, plainText } from "../markdown/text.ts";
+import { codeBlock, codeName, codeSpan, foreignMarkdown, htmlText, plainText } from "./text.ts";
 
 /**
- * The one way into a document for what users, models, tools and files say: secrets are taken out first (afterwards that
- * could take away what ends a piece of code), then the text is made harmless for its place.
+ * Prepares texts of users, models, tools and files for a document: redacts secrets, then makes the text harmless for its
+ * place. The redaction comes first, because it could remove the end of code.
  */
-export class OutsideText {
+export class TextForMarkdown {
   readonly #filter: SecretFilter;
 
-  /** @param known keys that are stored, which are taken out whatever they look like. Default: none */
+  /** @param known stored keys, which are redacted in any form. Default: none */
   constructor(known?: readonly string[]) {
     this.#filter = new SecretFilter(known);
   }
 
-  /** How many were taken out so far. */
+  /** Number of redacted secrets. */
   get secrets(): number {
     return this.#filter.count;
   }
 
-  /** Markdown; its titles stay as they are only where the document puts it into a quote. */
+  /** Markdown. Use "own" headings only inside a quote. */
   markdown(value: unknown, headings: "own" | "below" = "below"): string {
     return foreignMarkdown(this.#redacted(value), headings);
   }
