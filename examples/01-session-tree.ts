@@ -7,7 +7,8 @@ import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AssistantMessage, emptyUsage, messageText } from "@bonsai-agent/messages";
-import { createSession, type Entry, openSession, type Session, searchEntries } from "@bonsai-agent/session";
+import { createSession, type Entry, openSession, type Session } from "@bonsai-agent/session";
+import { findInSession } from "@bonsai-agent/session/search";
 
 const file = join(mkdtempSync(join(tmpdir(), "session-tree-")), "session.jsonl");
 const session = createSession({ cwd: process.cwd(), file });
@@ -32,7 +33,7 @@ console.log(
     .items.map(({ message }) => message.role)
     .join(", ")}`,
 );
-for (const { entryId } of searchEntries(session, "adapter"))
+for await (const { entryId } of findInSession(session, "adapter"))
   console.log(`"adapter" was said in: ${session.path(entryId).map(saidIn).filter(Boolean).join(" / ")}`);
 session.close();
 

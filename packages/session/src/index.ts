@@ -47,14 +47,6 @@ export { messageParts } from "./read/message-line.ts";
 export type { ScannedEntry } from "./read/session-reader.ts";
 export type { Durability } from "./read/session-writer.ts";
 export type { SessionTree, TreeEntry } from "./read/tree.ts";
-export {
-  type FindInTexts,
-  type SearchHit,
-  searchEntries,
-  searchEntriesWith,
-  searchExpression,
-  type TextRange,
-} from "./search/search.ts";
 export { Session } from "./session.ts";
 export {
   type FindSessionOptions,

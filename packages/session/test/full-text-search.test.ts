@@ -3,8 +3,8 @@ import { dirname, join } from "node:path";
 import { adversarialTexts } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createSession, openSession, type Session, searchEntries } from "../src/index.ts";
-import { parseSearchQuery, type SearchQuery, type SessionSearch } from "../src/search/index.ts";
+import { createSession, openSession, type Session } from "../src/index.ts";
+import { findInSession, parseSearchQuery, type SearchQuery, type SessionSearch } from "../src/search/index.ts";
 import { damagedFile } from "./random-file.ts";
 import { RecordedHome, snippets } from "./recorded-home.ts";
 
@@ -251,7 +251,7 @@ test("law: on any file, the index finds what a scan finds, however it came to kn
       await index.catchUp();
       expect(await index.find(parsed, all)).toEqual(scanned);
       const session = openSession(home.file(), { onNotice: () => {} });
-      const known = new Set(Array.from(searchEntries(session, query), ({ entryId }) => entryId));
+      const known = new Set((await Array.fromAsync(findInSession(session, query))).map(({ entryId }) => entryId));
       const literal = await index.find({ terms: [query] }, { ...all, scope: { file: home.file() } });
       expect(new Set(literal.hits.map(({ entryId }) => entryId))).toEqual(known);
       session.close();

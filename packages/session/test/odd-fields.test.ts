@@ -5,12 +5,12 @@ import { BonsaiError, byScriptEstimator, emptyUsage, messageText, toolCalls } fr
 import {
   cloneSession,
   diagnoseSession,
+  entryTexts,
   forkSession,
   listSessions,
   openSession,
   repairSession,
   type Session,
-  searchEntries,
 } from "@bonsai-agent/session";
 import fc from "fast-check";
 import { afterAll, describe, expect, test } from "vitest";
@@ -43,7 +43,7 @@ function useAll(file: string): void {
   expect(["string", "undefined"]).toContain(typeof session.name);
   session.settings();
   session.problems();
-  Array.from(searchEntries(session, "hello"));
+  for (const entry of session.entries()) Array.from(entryTexts(entry));
   listSessions({ folder: root });
   openSession(forkSession(session, { file: newFile() })).projection();
   openSession(cloneSession(session, { file: newFile() })).projection();

@@ -1,7 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createSession, openSession, type Session, searchEntries } from "../src/index.ts";
+import { createSession, openSession, type Session } from "../src/index.ts";
+import { findInSession } from "../src/search/index.ts";
 import { scratchFolder } from "./scratch-folder.ts";
 
 // A session on disk is looked through line by line before anything is parsed; one in memory is not.
@@ -16,8 +17,9 @@ function stored(...texts: string[]): Session {
   return session;
 }
 
-const found = (session: Session, query: string) =>
-  [...searchEntries(session, query)].map(({ snippet }) => snippet);
+const hits = (session: Session, query: string) => Array.fromAsync(findInSession(session, query));
+const found = async (session: Session, query: string) =>
+  (await hits(session, query)).map(({ snippet }) => snippet);
 
 test.each([
   ["any case", "The Quick fox", "quick FOX"],
@@ -28,23 +30,21 @@ test.each([
   ["accents, in another case", "Grüße aus Zürich", "GRÜßE AUS"],
   ["a control character", "\u001b[31mred", "\u001b[31m"],
   ["special characters as they are", "a.b*c(d)[e]", "B*C(D)[E]"],
-])("finds %s, and nothing in other lines", (_, text, query) => {
+])("finds %s, and nothing in other lines", async (_, text, query) => {
   const session = stored("something else", text, "more of it");
-  expect([...searchEntries(session, query)].map(({ entryId }) => entryId)).toEqual([
-    session.entries()[1]!.id,
-  ]);
+  expect((await hits(session, query)).map(({ entryId }) => entryId)).toEqual([session.entries()[1]!.id]);
 });
 
-test("finds what another program wrote in escapes, and letters of any case among them", () => {
+test("finds what another program wrote in escapes, and letters of any case among them", async () => {
   const session = stored("plain");
   session.close();
   const line = `{"type":"message","id":"eeeeeeee","parentId":null,"timestamp":"","message":{"role":"user","content":"\\u0047r\\u00fc\\u00dfe","timestamp":0}}`;
   writeFileSync(session.file!, `${readFileSync(session.file!, "utf8")}${line}\n`);
-  expect(found(openSession(session.file!), "gRÜSSE")).toEqual([]);
-  expect(found(openSession(session.file!), "gRÜße")).toEqual(["Grüße"]);
+  expect(await found(openSession(session.file!), "gRÜSSE")).toEqual([]);
+  expect(await found(openSession(session.file!), "gRÜße")).toEqual(["Grüße"]);
 });
 
-test("blank and damaged lines do not shift what is found", () => {
+test("blank and damaged lines do not shift what is found", async () => {
   const session = stored("one needle", "two");
   session.close();
   const [header, ...lines] = readFileSync(session.file!, "utf8").trim().split("\n");
@@ -52,24 +52,24 @@ test("blank and damaged lines do not shift what is found", () => {
     .replace(/"id":"\w+"/, '"id":"0000abcd"')
     .replace('"two"', '"last needle"');
   writeFileSync(session.file!, [header, "", "{garbage}", "", "42", ...lines, "", "[]", third, ""].join("\n"));
-  expect(found(openSession(session.file!), "needle")).toEqual(["one needle", "last needle"]);
+  expect(await found(openSession(session.file!), "needle")).toEqual(["one needle", "last needle"]);
 });
 
-test("law: whatever part of a text is asked for, its entry is found on disk as in memory", () => {
+test("law: whatever part of a text is asked for, its entry is found on disk as in memory", async () => {
   const part = fc.record({
     text: fc.oneof(fc.string({ unit: "grapheme", minLength: 1 }), fc.string({ minLength: 1 })),
     from: fc.nat(),
     length: fc.nat(),
   });
-  fc.assert(
-    fc.property(fc.array(part, { minLength: 1, maxLength: 30, size: "max" }), (parts) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(part, { minLength: 1, maxLength: 30, size: "max" }), async (parts) => {
       const session = stored(...parts.map(({ text }) => text));
       const ids = session.entries().map(({ id }) => id);
-      parts.forEach(({ text, from, length }, at) => {
+      for (const [at, { text, from, length }] of parts.entries()) {
         const start = from % text.length;
         const query = text.slice(start, start + 1 + (length % (text.length - start)));
-        expect([...searchEntries(session, query)].map(({ entryId }) => entryId)).toContain(ids[at]);
-      });
+        expect((await hits(session, query)).map(({ entryId }) => entryId)).toContain(ids[at]);
+      }
       session.close();
     }),
   );

@@ -9,13 +9,8 @@ import { printedSecrets } from "@bonsai-agent/app/printed-secrets";
 import { openSessionFile, sessionPath } from "@bonsai-agent/app/session-file";
 import { oneLine } from "@bonsai-agent/app/terminal-text";
 import { BonsaiError, type SecretFilter } from "@bonsai-agent/messages";
-import {
-  type SearchHit,
-  type Session,
-  searchEntries,
-  searchEntriesWith,
-  searchExpression,
-} from "@bonsai-agent/session";
+import type { Session } from "@bonsai-agent/session";
+import { findInSession, type SearchHit } from "@bonsai-agent/session/search";
 import { wrongUsage } from "../failure.ts";
 
 const defaultLimit = 50;
@@ -33,7 +28,7 @@ export async function run(invocation: Invocation): Promise<ExitCode | undefined>
       ? await io.interruptible((signal) =>
           expressionHits(session, query, { limit: limit + 1, signal, secrets }),
         )
-      : await firstHits(searchEntries(session, query, secrets), limit + 1);
+      : await firstHits(findInSession(session, query, { secrets }), limit + 1);
   if (found === undefined) return ExitCode.cancelled;
   const hits = found.slice(0, limit);
   await output.list(
@@ -79,10 +74,12 @@ async function expressionHits(
   query: string,
   { limit, signal, secrets }: { limit: number; signal: AbortSignal; secrets: SecretFilter },
 ): Promise<SearchHit[] | undefined> {
-  const worker = new ExpressionWorker(searchExpression(query));
+  const expression = searchExpression(query);
+  const worker = new ExpressionWorker(expression);
   const name = session.file ?? "this session";
   try {
-    const hits = searchEntriesWith(session, (texts) => worker.find({ texts, name, signal }), secrets);
+    const find = (texts: readonly string[]) => worker.find({ texts, name, signal });
+    const hits = findInSession(session, expression, { find, secrets });
     return await firstHits(hits, limit);
   } catch (error) {
     if (signal.aborted && error === signal.reason) return undefined;
@@ -92,10 +89,21 @@ async function expressionHits(
   }
 }
 
-async function firstHits(
-  hits: Iterable<SearchHit> | AsyncIterable<SearchHit>,
-  limit: number,
-): Promise<SearchHit[]> {
+/** @throws BonsaiError `bad_search_pattern` */
+function searchExpression(query: string): RegExp {
+  try {
+    return new RegExp(query, "i");
+  } catch (cause) {
+    throw new BonsaiError({
+      code: "bad_search_pattern",
+      message: `"${query}" is not a valid regular expression: ${(cause as Error).message}`,
+      hint: "Escape special characters with a backslash, or search for plain text.",
+      cause,
+    });
+  }
+}
+
+async function firstHits(hits: AsyncIterable<SearchHit>, limit: number): Promise<SearchHit[]> {
   const first: SearchHit[] = [];
   for await (const hit of hits) {
     if (first.length >= limit) break;

@@ -1,4 +1,5 @@
 export type { SessionHit } from "./hit.ts";
+export { findInSession, type SearchHit } from "./search.ts";
 export { parseSearchQuery, type SearchQuery } from "./search-query.ts";
 export { SearchThread } from "./search-thread.ts";
 export {

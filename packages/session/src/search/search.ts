@@ -1,9 +1,8 @@
-import { BonsaiError, SecretFilter, textPart } from "@bonsai-agent/messages";
+import { SecretFilter, textPart } from "@bonsai-agent/messages";
 import type { Entry } from "../entry.ts";
 import { entryTexts } from "../entry-types.ts";
 import type { Session } from "../session.ts";
-import { JsonlStore } from "../store/jsonl-store.ts";
-import { forEachLine, type Line } from "../store/line-reader.ts";
+import { LineWindow, WINDOW_BYTES } from "../store/line-reader.ts";
 
 /** One entry that holds the query. */
 export interface SearchHit {
@@ -18,53 +17,53 @@ export interface SearchHit {
 
 const SNIPPET_CHARACTERS = 60;
 
-/**
- * Looks for a text in the entries of all branches, in file order: messages with their tool calls, summaries,
- * labels and names, in upper and lower case. Hits come as they are found, so a caller can stop after a few.
- * @param secrets redacts the snippets. Default: it redacts nothing
- */
-export function* searchEntries(
-  session: Session,
-  query: string,
-  secrets = new SecretFilter([], false),
-): Generator<SearchHit> {
-  const pattern = searchPattern(query);
-  const isActive = activeRecords(session);
-  for (const number of candidates(session, pattern)) {
-    const entry = session.entryAt(number);
-    const snippet = entry && firstMatch(entry, pattern, secrets);
-    if (snippet !== undefined) yield hit(entry!, snippet, isActive(number));
-  }
+/** The first match in each of some texts, by their number from 0. */
+type FindInTexts = (texts: readonly string[]) => Promise<ReadonlyMap<number, TextRange>>;
+
+export interface FindInSessionOptions {
+  /** Runs a regular expression elsewhere, because it may never end. Default: it runs here. */
+  find?: FindInTexts;
+  /** Redacts the snippets. Default: nothing is redacted. */
+  secrets?: SecretFilter;
 }
 
-/** The first match in each of some texts, by their number from 0. */
-export type FindInTexts = (texts: readonly string[]) => Promise<ReadonlyMap<number, TextRange>>;
-
-/** So much text is given to `FindInTexts` at once, or one entry's, where that is more. */
+/** The finder gets this much text at once, or the texts of one entry if they are longer. */
 const BATCH_CHARACTERS = 1 << 18;
 
 /**
- * The same with a finder that works elsewhere: a regular expression can take for ever, and is to be run where it can be
- * ended, see `searchExpression`.
+ * Finds entries in all branches of a session, in file order, by their texts: messages with their tool calls, summaries,
+ * labels and names. Hits come as they are found, so a caller can stop after a few.
+ * @param pattern a text, in upper or lower case, or a regular expression
  */
-export async function* searchEntriesWith(
+export async function* findInSession(
   session: Session,
-  find: FindInTexts,
-  secrets = new SecretFilter([], false),
+  pattern: string | RegExp,
+  { find, secrets = new SecretFilter([], false) }: FindInSessionOptions = {},
 ): AsyncGenerator<SearchHit> {
+  const isText = typeof pattern === "string";
+  const expression = isText ? new RegExp(escaped(pattern), "i") : pattern;
+  const findTexts = find ?? (async (texts) => firstMatches(expression, texts));
   const isActive = activeRecords(session);
-  for (const entries of batches(session)) {
-    const texts = entries.flatMap((each) => each.texts);
-    const found = await find(texts);
+  for (const entries of batches(session, candidates(session, isText ? lineFilter(pattern) : () => true))) {
+    const found = await findTexts(entries.flatMap((each) => each.texts));
     let next = 0;
-    for (const { entry, number, texts: own } of entries) {
+    for (const { entry, number, texts } of entries) {
       const first = next;
-      next += own.length;
-      const at = own.findIndex((_text, index) => found.has(first + index));
+      next += texts.length;
+      const at = texts.findIndex((_text, index) => found.has(first + index));
       if (at >= 0)
-        yield hit(entry, redactedSnippet(own[at]!, found.get(first + at)!, secrets), isActive(number));
+        yield hit(entry, redactedSnippet(texts[at]!, found.get(first + at)!, secrets), isActive(number));
     }
   }
+}
+
+function firstMatches(expression: RegExp, texts: readonly string[]): Map<number, TextRange> {
+  const found = new Map<number, TextRange>();
+  for (const [at, text] of texts.entries()) {
+    const match = expression.exec(text);
+    if (match !== null) found.set(at, { start: match.index, end: match.index + match[0].length });
+  }
+  return found;
 }
 
 interface EntryTexts {
@@ -74,14 +73,13 @@ interface EntryTexts {
   texts: readonly string[];
 }
 
-function* batches(session: Session): Generator<EntryTexts[]> {
+function* batches(session: Session, numbers: readonly number[]): Generator<EntryTexts[]> {
   let batch: EntryTexts[] = [];
   let characters = 0;
-  for (const { number } of session.index().records()) {
-    const entry = session.entryAt(number);
-    const texts = entry === undefined ? [] : [...entryTexts(entry)];
+  for (const { entry, number } of session.entriesAt(numbers)) {
+    const texts = [...entryTexts(entry)];
     if (texts.length === 0) continue;
-    batch.push({ entry: entry!, number, texts });
+    batch.push({ entry, number, texts });
     characters += texts.reduce((sum, text) => sum + text.length, 0);
     if (characters < BATCH_CHARACTERS) continue;
     yield batch;
@@ -91,27 +89,14 @@ function* batches(session: Session): Generator<EntryTexts[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Numbers of the records whose stored line may hold the query. Parses nothing. */
-function candidates(session: Session, pattern: SearchPattern): number[] {
+/** Numbers of the records whose stored line may match. Parses nothing. */
+function candidates(session: Session, mayMatch: (line: string) => boolean): number[] {
   const index = session.index();
-  const records = index.records();
-  if (session.file === undefined) return Array.from(records, ({ number }) => number);
-  const numbers: number[] = [];
-  const store = JsonlStore.open(session.file);
-  let { value: record } = records.next();
-  const visit = (line: Line): void => {
-    while (record !== undefined && record.line < line.number) ({ value: record } = records.next());
-    if (record?.line !== line.number) return;
-    if (!line.whole || pattern.mayMatchLine(line.bytes.toString("latin1", line.start, line.end))) {
-      numbers.push(record.number);
-    }
-  };
-  try {
-    forEachLine({ store, from: 0, until: store.size(), visit });
-  } finally {
-    store.close();
-  }
-  return numbers;
+  const lines = new LineWindow(session.store);
+  return Array.from(index.records(), ({ number }) => number).filter((number) => {
+    const place = index.place(number);
+    return place.lengthBytes > WINDOW_BYTES || mayMatch(lines.bytes(place).toString("latin1"));
+  });
 }
 
 function activeRecords(session: Session): (number: number) => boolean {
@@ -126,14 +111,6 @@ function hit(entry: Entry, snippet: string, onActivePath: boolean): SearchHit {
   const { id: entryId, type } = entry;
   const role = entry.type === "message" ? (entry.message as { role?: unknown } | undefined)?.role : undefined;
   return { entryId, type, ...(typeof role === "string" ? { role } : {}), snippet, onActivePath };
-}
-
-function firstMatch(entry: Entry, pattern: SearchPattern, secrets: SecretFilter): string | undefined {
-  for (const text of entryTexts(entry)) {
-    const found = pattern.find(text);
-    if (found !== undefined) return redactedSnippet(text, found, secrets);
-  }
-  return undefined;
 }
 
 /** The whole text is redacted first: a part of a secret does not look like one. */
@@ -161,24 +138,6 @@ export interface TextRange {
   end: number;
 }
 
-/** A query, ready to be looked for in texts and, before they are parsed, in stored lines. */
-interface SearchPattern {
-  /** Where the query stands in a text. */
-  find(text: string): TextRange | undefined;
-  /** False only when no text of this stored line, read as Latin-1, can hold the query. */
-  mayMatchLine(line: string): boolean;
-}
-
-/** A text, to be found in upper and lower case. */
-function searchPattern(query: string): SearchPattern {
-  const expression = new RegExp(escaped(query), "i");
-  const find = (text: string) => {
-    const match = expression.exec(text);
-    return match === null ? undefined : { start: match.index, end: match.index + match[0].length };
-  };
-  return { find, mayMatchLine: lineFilter(query) };
-}
-
 /** A longer run tells no more lines apart, and takes longer to look for. */
 const MOST_FILTERED = 64;
 
@@ -192,23 +151,6 @@ export function lineFilter(query: string): (line: string) => boolean {
   if (longest === "") return () => true;
   const filter = new RegExp(`${longest}|\\\\u`, "i");
   return (line) => filter.test(line);
-}
-
-/**
- * A query that is a regular expression. It is run where it can be ended: some take for ever.
- * @throws BonsaiError `bad_search_pattern`
- */
-export function searchExpression(query: string): RegExp {
-  try {
-    return new RegExp(query, "i");
-  } catch (cause) {
-    throw new BonsaiError({
-      code: "bad_search_pattern",
-      message: `"${query}" is not a valid regular expression: ${(cause as Error).message}`,
-      hint: "Escape special characters with a backslash, or search for plain text.",
-      cause,
-    });
-  }
 }
 
 function escaped(query: string): string {
