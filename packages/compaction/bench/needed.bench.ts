@@ -11,11 +11,15 @@ import { sketchOf, userSentences } from "./baselines.ts";
 import { recordedMessages } from "./day-messages.ts";
 import { type Context, type MakeSummary, PlayedSession } from "./played-session.ts";
 
+const DIGEST = "bonsai's digest";
 const CUTS = 10;
 /** Between these shares of the session. */
 const [FIRST_CUT, LAST_CUT] = [0.25, 0.75];
 const KEEP_TOKENS = 8_000;
 const LONG_KEEP_TOKENS = 20_000;
+
+/** The bench fails if the digest shows a smaller share of the needed terms. */
+const DIGEST_FLOOR = 0.745;
 
 interface Contender {
   name: string;
@@ -29,7 +33,7 @@ const contenders: readonly Contender[] = [
   { name: "kept part alone", settings: {}, make: () => "" },
   { name: "kept part + user's sentences", settings: {}, make: userSentences },
   { name: "kept part + sketch", settings: {}, make: sketchOf },
-  { name: "bonsai's digest", settings: {} },
+  { name: DIGEST, settings: {} },
   ...Object.entries(compactionPresets)
     .filter(([name]) => name !== "bonsai")
     .map(([name, preset]) => ({
@@ -76,6 +80,8 @@ async function row(messages: readonly Message[], contender: Contender): Promise<
     long.push(byScript((await contextAt(messages.slice(0, at), contender, LONG_KEEP_TOKENS)).summary));
   }
   const of = (pick: (one: Needed) => number): number => mean(measured.map(pick));
+  if (contender.name === DIGEST && of((one) => one.seen) < DIGEST_FLOOR)
+    throw new Error(`The digest shows ${of((one) => one.seen).toFixed(4)} of the needed terms.`);
   return [
     contender.name,
     of((one) => one.seen).toFixed(2),

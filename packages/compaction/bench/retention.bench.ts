@@ -52,11 +52,15 @@ interface Measured extends Retention {
   language: string;
 }
 
+/** The bench fails if the digest shows less: of all compactions, and after the last one. */
+const FLOOR = { mean: 0.985, last: 0.97 };
+
 /** What share of planted constraints, decisions, facts, errors and so on the model sees after compactions. */
 export default async function bench(): Promise<BenchTable[]> {
   const measured: Measured[] = [];
   for (const language of plantedLanguages)
     for (const seed of SEEDS) measured.push(...(await measureSession(language, seed)));
+  checkFloor(measured.filter(({ context }) => context === DIGEST));
   const contexts = [DIGEST, ...Object.keys(PRESETS), ...Object.keys(BASELINES)];
   return [
     overallTable(contexts, measured),
@@ -68,6 +72,17 @@ export default async function bench(): Promise<BenchTable[]> {
       ),
     ),
   ];
+}
+
+/** @throws Error below the floor */
+function checkFloor(measured: readonly Measured[]): void {
+  const shares = AFTER.map((after) =>
+    meanShare(measured.filter(({ compactions }) => compactions === after).map(({ all }) => all)),
+  ).map((share) => share ?? 0);
+  const mean = shares.reduce((sum, share) => sum + share, 0) / shares.length;
+  const last = shares.at(-1)!;
+  if (mean < FLOOR.mean || last < FLOOR.last)
+    throw new Error(`The digest shows ${mean.toFixed(4)} of the plants, ${last.toFixed(4)} at the end.`);
 }
 
 async function measureSession(language: PlantedLanguage, seed: number): Promise<Measured[]> {

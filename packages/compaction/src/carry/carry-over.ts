@@ -55,11 +55,10 @@ export function carryOver(
   const earlier = [plan.previous, ...span.map((item) => item.entry)];
   const record = spanRecord(plan, run);
   const secrets = sessionSecrets(run);
-  const saying = new Set(record.words.said.map(({ entryId }) => entryId));
   return {
     pinned: run.pinned,
     ...secrets.value(filesOf(span, earlier)),
-    latestRequest: latestRequest(plan, latestRequestChars(run.budgets), { saying, secrets }),
+    latestRequest: latestRequest(plan, latestRequestChars(run.budgets), secrets),
     record,
     wordsTokens: carriedTokens(plan, run).words,
     ...(run.focus !== undefined && { focus: secrets.text(run.focus) }),
@@ -141,35 +140,19 @@ export function latestRequestChars({ windowTokens }: Budgets): number {
   return Math.min(LATEST_REQUEST.maximumChars, Math.max(LATEST_REQUEST.minimumChars, chars));
 }
 
-interface RequestReading {
-  /** The entries that say something: not a mere "go on". */
-  saying: ReadonlySet<string | undefined>;
-  secrets: SecretFilter;
-}
-
 function latestRequest(
   plan: CompactionPlan,
   maxChars: number,
-  { saying, secrets }: RequestReading,
+  secrets: SecretFilter,
 ): LatestRequest | undefined {
   if (plan.kept.some((item) => requestText(item) !== undefined)) return undefined;
-  const requests = [...plan.history, ...plan.turnPrefix].filter((each) => requestText(each) !== undefined);
-  const item = requests.findLast(({ entryId }) => saying.has(entryId)) ?? requests.at(-1);
+  const item = [...plan.history, ...plan.turnPrefix].findLast((each) => requestText(each) !== undefined);
   if (item === undefined) return secrets.value(storedDetails(plan.previous).latestRequest);
   const text = secrets.text(requestText(item) ?? "");
-  const isLatest = item === requests.at(-1);
-  const chars = isLatest ? maxChars : Math.min(maxChars, olderRequestChars(plan));
-  if (text.length <= chars) return { entryId: item.entryId, text };
+  if (text.length <= maxChars) return { entryId: item.entryId, text };
   const note = `\n[Shortened. The full text of ${digits(text.length)} characters is in entry ${item.entryId}.]`;
-  return { entryId: item.entryId, text: clip(text, chars) + note };
+  return { entryId: item.entryId, text: clip(text, maxChars) + note };
 }
-
-/** Of a request behind which there is a mere "go on", half of the span at most: else a summary would not shrink it. */
-function olderRequestChars({ history, turnPrefix }: CompactionPlan): number {
-  return Math.max(LEAST_REQUEST_CHARS, viewTokens([...history, ...turnPrefix]) * 2);
-}
-
-const LEAST_REQUEST_CHARS = 1_000;
 
 /** What a person asked for; undefined for anything else. */
 function requestText(item: ViewItem): string | undefined {

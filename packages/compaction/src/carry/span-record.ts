@@ -159,10 +159,10 @@ function recordBeside(entry: Entry): FoundRecord | undefined {
 }
 
 /** What the agent said beside its last answer, which a digest quotes at its end. */
-export function otherClosings({ closings, words }: SpanRecord, maxTokens: number, focus?: string): Closing[] {
+export function otherClosings({ closings }: SpanRecord, maxTokens: number, focus?: string): Closing[] {
   const last = lastAnswer(closings);
   const others = closings.filter((closing) => closing !== last);
-  return clippedClosings(others, { maxTokens, focus, words });
+  return clippedClosings(others, { maxTokens, focus });
 }
 
 /** The entry to write beside a summary whose details cannot hold the record. */

@@ -91,15 +91,8 @@ function proseTokens(carried: CarryOver, state: LadderState, run: Run): number {
 function leftTokens(prose: string, carried: CarryOver, state: LadderState, run: Run): number {
   const text = summaryText(prose, { ...carried, extensions: {} });
   const most = digestTokens(carried, state, run);
-  return Math.max(0, most - sizeOf(text) - digestTermsTokens(carried, state.plan!, run));
+  return Math.max(0, most - byScript(text) - digestTermsTokens(carried, state.plan!, run));
 }
-
-/** By the higher of two counts: neither is right for every model. */
-function sizeOf(text: string): number {
-  return Math.max(byScript(text), Math.ceil(text.length / CHARS_PER_TOKEN));
-}
-
-const CHARS_PER_TOKEN = 3.3;
 
 function digestTermsTokens({ record }: CarryOver, plan: CompactionPlan, run: Run): number {
   const share = record.spans > DIGEST.free ? 1 : DIGEST_TERMS;

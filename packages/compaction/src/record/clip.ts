@@ -1,6 +1,5 @@
 import { byScript } from "@bonsai-agent/messages";
-import { soundsLikeRule } from "./language.ts";
-import { contentWords, isQuestion, normalForm, sentencesOf, termsIn } from "./sentence.ts";
+import { contentWords, normalForm, sentencesOf, termsIn } from "./sentence.ts";
 
 /** What stands where sentences were left out. */
 const LEFT_OUT = "…";
@@ -28,8 +27,6 @@ interface ClipOptions {
   worthOf?: (at: number) => number;
   /** What statements should be about above all. Default: nothing. */
   focus?: string | undefined;
-  /** Terms that were named before: what is said of them tells what came of that. Default: none. */
-  named?: ReadonlySet<string>;
 }
 
 /**
@@ -80,20 +77,16 @@ function keptText(text: string, own: readonly Statement[], kept: ReadonlySet<Sta
 /** Of so few statements a word is rare enough to be what they are about. */
 const RARE = 3;
 const WEIGHT = {
-  rule: 3,
   specific: 2,
   information: 1.5,
-  first: 1,
   lead: 1.5,
-  question: -0.5,
   focus: 4,
-  named: 3,
   repeated: -20,
 };
 
 function rankedStatements(
   texts: readonly string[],
-  { recency, shapeOf, worthOf, focus = "", named = new Set() }: ClipOptions,
+  { recency, shapeOf, worthOf, focus = "" }: ClipOptions,
 ): Statement[] {
   const statements = texts.flatMap((text, of) =>
     sentencesOf(text)
@@ -115,16 +108,12 @@ function rankedStatements(
   statements.forEach((statement, at) => {
     const rare = [...subjects[at]!].filter((word) => uses.get(word)! <= RARE).length;
     statement.rank =
-      (soundsLikeRule(statement.text) ? WEIGHT.rule : 0) +
       WEIGHT.specific * Math.min(1, termsIn(statement.text).size) +
       WEIGHT.information * Math.min(1, rare / 3) +
-      (statement.of === 0 ? WEIGHT.first : 0) +
       (last.get(normalForm(statement.text)) === at ? 0 : WEIGHT.repeated) +
       (statement.isLead ? WEIGHT.lead / repeats.get(shapes[at]!)! : 0) +
-      (isQuestion(statement.text) ? WEIGHT.question : 0) +
       // What is said in the same way again and again tells little.
       -Math.log2(repeats.get(shapes[at]!)!) +
-      ([...subjects[at]!].some((word) => named.has(word)) ? WEIGHT.named : 0) +
       ([...subjects[at]!].some((word) => focused.has(word)) ? WEIGHT.focus : 0) +
       (worthOf?.(statement.of) ?? 0) +
       (recency * at) / statements.length;
@@ -150,12 +139,6 @@ function keepLatest(
     statement.rank = Math.max(statement.rank, ...rare.map((word) => highest.get(word) ?? statement.rank));
     for (const word of rare) highest.set(word, statement.rank);
   });
-}
-
-/** The terms that few of the texts name. */
-export function rareTerms(texts: readonly string[]): Set<string> {
-  const uses = counted(texts.flatMap((text) => [...termsIn(text)]));
-  return new Set([...uses].filter(([, times]) => times <= RARE).map(([term]) => term));
 }
 
 /** How often each of the values is there. */

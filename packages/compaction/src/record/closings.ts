@@ -1,8 +1,8 @@
-import { contentText, toolCalls } from "@bonsai-agent/messages";
-import { clippedTexts, rareTerms } from "./clip.ts";
+import { contentText } from "@bonsai-agent/messages";
+import { clippedTexts } from "./clip.ts";
 import { PASTED } from "./paste-lines.ts";
 import { ownWords } from "./pasted.ts";
-import { reportShape, routineShape, sentencesOf, termsIn, textsIn } from "./sentence.ts";
+import { routineShape } from "./sentence.ts";
 import { isSaid, programText, type SourceMessage } from "./source.ts";
 
 /** A statement of the agent, an extension or another program. */
@@ -27,7 +27,6 @@ export function closingsIn(messages: readonly SourceMessage[], turn: number, isL
   const closings: Closing[] = [];
   let number = turn;
   let open: Closing | undefined;
-  let isAnnounced = false;
   for (const { message, entryId } of messages) {
     if (isSaid(message)) {
       number += 1;
@@ -38,28 +37,12 @@ export function closingsIn(messages: readonly SourceMessage[], turn: number, isL
     if (message?.role !== "assistant") continue;
     const text = spoken(contentText(message.content));
     if (text === "") continue;
-    if (open !== undefined) {
-      open.isInterim = true;
-      if (isAnnounced) closings.splice(closings.indexOf(open), 1);
-    }
+    if (open !== undefined) open.isInterim = true;
     open = { turn: number, entryId, text };
     closings.push(open);
-    isAnnounced = announces(
-      text,
-      toolCalls(message).flatMap((call) => textsIn(call.arguments)),
-    );
   }
   if (isLastOpen && open !== undefined) open.isInterim = true;
   return closings;
-}
-
-/** True for what only says what the calls behind it do ("Let me look at src/a.ts:"). */
-function announces(text: string, calls: readonly string[]): boolean {
-  const done = calls.join("\n");
-  const isNews = (sentence: string) =>
-    !/[:：…]$/u.test(sentence) &&
-    [...termsIn(sentence), ...(sentence.match(/\d{2,}/g) ?? [])].some((name) => !done.includes(name));
-  return calls.length > 0 && !sentencesOf(text).some(isNews);
 }
 
 /** Without blocks of code and tables, on one line. */
@@ -82,43 +65,25 @@ export interface ClosingsOptions {
   maxTokens: number;
   /** What they should be about above all. Default: nothing. */
   focus?: string | undefined;
-  /** What the user said: what the agent says of the same thing tells what came of it. Default: nothing. */
-  words?: { readonly said: ReadonlyArray<{ readonly text: string }> };
 }
 
-/** Without sentences that a later one repeats with other numbers, as many as fit: the newest first. */
+/** The statements that fit. */
 export function clippedClosings(closings: readonly Closing[], options: ClosingsOptions): Closing[] {
-  const { maxTokens, focus, words = { said: [] } } = options;
-  const fresh = withoutRepeats(closings);
+  const { maxTokens, focus } = options;
   const texts = clippedTexts(
-    fresh.map(({ text }) => text),
+    closings.map(({ text }) => text),
     {
       maxTokens,
       tokensBeside: () => LINE_TOKENS,
       recency: RECENCY,
       shapeOf: routineShape,
-      worthOf: (at) => (fresh[at]!.isInterim ? INTERIM : 0),
+      worthOf: (at) => (closings[at]!.isInterim ? INTERIM : 0),
       focus,
-      named: rareTerms(words.said.map(({ text }) => text)),
     },
   );
-  return fresh.flatMap((closing, at) => {
+  return closings.flatMap((closing, at) => {
     const text = texts[at];
     return text === undefined ? [] : [{ ...closing, text }];
-  });
-}
-
-/** Of each sentence, whatever its numbers, the last. */
-function withoutRepeats(closings: readonly Closing[]): Closing[] {
-  const sentences = closings.map(({ text }) => sentencesOf(text));
-  const last = new Map<string, number>();
-  sentences.forEach((each, at) => {
-    for (const sentence of each) last.set(reportShape(sentence), at);
-  });
-  return closings.flatMap((closing, at) => {
-    const own = sentences[at]!.filter((sentence) => last.get(reportShape(sentence)) === at);
-    if (own.length === 0) return [];
-    return [own.length === sentences[at]!.length ? closing : { ...closing, text: own.join("\n") }];
   });
 }
 

@@ -96,27 +96,21 @@ function identityOf({ words }: SimpleCommand): string[] {
   return words.filter((word) => !word.startsWith("-")).slice(0, words.includes("push") ? 9 : 2);
 }
 
-/** The same command, or a check of the same program with fewer words: `npm test` for `npm test -- foo`. */
+/** True for the same command, and for a check of the same program with fewer words: `npm test` for `npm test -- foo`. */
 export function covers(passed: Command, failed: Command): boolean {
   const [few, many] = [passed.identity, failed.identity];
   if (few[0] !== many[0]) return false;
   if (!passed.isCheck) return few.join("\n") === many.join("\n");
   let from = 0;
   return few.every((word) => {
-    const place = many.findIndex((other, at) => at >= from && holds(word, other));
+    const place = many.findIndex((other, at) => at >= from && contains(word, other));
     from = place + 1;
     return place >= 0;
   });
 }
 
-/** The same, or a folder or file that it is in. */
-function holds(outer: string, inner: string): boolean {
+/** True for the same word, and for a folder or file that contains the other. */
+function contains(outer: string, inner: string): boolean {
   const folder = outer.replace(/\/(?:\.\.\.)?$/, "");
   return inner === outer || (inner.startsWith(folder) && /^[/:]/.test(inner.slice(folder.length)));
-}
-
-/** The tests or checks of a whole project: `npm test`, `make check`. */
-export function isWholeRun(command: Command): boolean {
-  const isTest = /\b(?:tests?|check|verify|ci|\w+test)\b/.test(command.names.join(" ").slice(0, 200));
-  return isTest && command.identity.length <= 2 && !command.words.some((word) => /[/\\]|\.\w/.test(word));
 }

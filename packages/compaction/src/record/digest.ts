@@ -70,7 +70,7 @@ function conversationLines({ words, closings }: SpanRecord, maxTokens: number, f
   const left = maxTokens - byScript(wordLines(said).join("\n"));
   const last = lastAnswer(closings);
   const others = closings.filter((closing) => closing !== last);
-  return wordLines(said, { closings: clippedClosings(others, { maxTokens: left, focus, words: said }) });
+  return wordLines(said, { closings: clippedClosings(others, { maxTokens: left, focus }) });
 }
 
 /** The last answer, as far as it fits. */
@@ -149,9 +149,8 @@ export function irreversibleLine({ command, times, entryId }: IrreversibleComman
   return `- \`${command}\`${times > 1 ? ` (${times} times)` : ""}${address(entryId)}`;
 }
 
-export function failingLine({ key, line, passedSince, entryId }: FailedCommand): string {
-  const since = passedSince === undefined ? "" : ` (later \`${passedSince}\` passed)`;
-  return `- \`${key}\`${line === "" ? "" : `: ${line}`}${since}${address(entryId)}`;
+export function failingLine({ key, line, entryId }: FailedCommand): string {
+  return `- \`${key}\`${line === "" ? "" : `: ${line}`}${address(entryId)}`;
 }
 
 export function todoLine({ text, entryId }: Todo): string {

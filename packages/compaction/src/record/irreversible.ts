@@ -1,4 +1,3 @@
-import { jsonText, type ToolCall } from "@bonsai-agent/messages";
 import { CHECKS, type Command, LOOKING_VERBS, partsOf, wordSet } from "./commands.ts";
 
 /** Verbs of what cannot be taken back, as a subcommand, as the name of a script or as that of a tool. */
@@ -89,14 +88,4 @@ function writesByHttp({ words }: Command): boolean {
   const own = words.slice(1, 200);
   const reads = own.some((word) => HERE.test(word) || /^(?:-G|--get|(?:-X)?GET)$/.test(word));
   return !reads && own.some((word) => WRITES.test(word));
-}
-
-/** What a tool does that cannot be taken back, by the words of its name: `deploy_site {"site":"docs"}`. */
-export function actOf({ name, arguments: fields }: ToolCall): string | undefined {
-  const isTrial = Object.entries(fields).some(([key, value]) =>
-    /path$/i.test(key)
-      ? isTemporary(String(value))
-      : value === true && /^(?:dry|preview|simulate)/i.test(key),
-  );
-  return !isTrial && actsBy(name, "") === true ? `${name} ${jsonText(fields)}` : undefined;
 }

@@ -1,7 +1,7 @@
 import { contentText, recalledIds, type ToolCall } from "@bonsai-agent/messages";
 import { CallPairs, commandIn, counts, groupStates } from "./command-runs.ts";
-import { type Command, covers, isWholeRun, readCommands } from "./commands.ts";
-import { actOf, isIrreversible } from "./irreversible.ts";
+import { type Command, covers, readCommands } from "./commands.ts";
+import { isIrreversible } from "./irreversible.ts";
 import { clipped, decisiveLine, type RunResult, resultOf } from "./run-result.ts";
 import type { SourceMessage } from "./source.ts";
 import { afterTodos, boxesOf, type ListedTodo, listOf, type Todo } from "./todos.ts";
@@ -18,8 +18,6 @@ export interface FailedCommand {
   entryId?: string | undefined;
   /** Where it ran, if the command says so. */
   folder?: string | undefined;
-  /** A broader run of the project's tests that passed later; that it covers this command is not known. */
-  passedSince?: string | undefined;
 }
 
 /** Something that was done and cannot be taken back: a push, a tag, a release, a deletion, a migration. */
@@ -88,9 +86,7 @@ class Ledger {
     const isKnown = this.outcomes.openTodos.some(({ tool }) => tool === call.name);
     const list = listOf(call.arguments, isKnown) ?? listOf(message.details, isKnown);
     if (command !== undefined) this.#ran(command, resultOf(message), entryId);
-    else if (message.isError === true) return;
-    else if (list === undefined) this.#did(actOf(call), entryId);
-    else this.#listed(list, call.name, entryId);
+    else if (message.isError !== true && list !== undefined) this.#listed(list, call.name, entryId);
   }
 
   #listed(list: readonly ListedTodo[], tool: string | undefined, entryId: string | undefined): void {
@@ -114,13 +110,11 @@ class Ledger {
     const key = keyOf(passed);
     const [again] = this.#commandsOf(key);
     if (again === undefined) return;
-    const isWhole = isWholeRun(again);
     const failing = this.outcomes.failing.flatMap((failed): FailedCommand[] => {
       const parts = this.#commandsOf(failed.key);
       const left = isSameFolder(folder, failed.folder) ? parts.filter((part) => !covers(again, part)) : parts;
-      if (left.length < parts.length)
-        return left.length === 0 ? [] : [{ ...failed, key: left.map(keyOf).join(" && ") }];
-      return [isWhole && parts.some(({ isCheck }) => isCheck) ? { ...failed, passedSince: key } : failed];
+      if (left.length === parts.length) return [failed];
+      return left.length === 0 ? [] : [{ ...failed, key: left.map(keyOf).join(" && ") }];
     });
     this.outcomes = { ...this.outcomes, failing };
   }
@@ -136,15 +130,13 @@ class Ledger {
     if (!this.adds || commands.length === 0 || (line === undefined && !result.hasExitCode)) return;
     const key = clipped([...new Set(commands.map(keyOf))].join(" && "), maxKeyChars);
     const { folder } = commands.at(-1)!;
-    const others = this.outcomes.failing
-      .filter((failed) => failed.key !== key || failed.folder !== folder)
-      .map((failed) => (failed.passedSince === key ? { ...failed, passedSince: undefined } : failed));
+    const others = this.outcomes.failing.filter((failed) => failed.key !== key || failed.folder !== folder);
     const failing = [...others, { key, line: line ?? "", entryId, folder }].slice(-most.failing);
     this.outcomes = { ...this.outcomes, failing };
   }
 
-  #did(text: string | undefined, entryId: string | undefined): void {
-    if (text === undefined || !this.adds) return;
+  #did(text: string, entryId: string | undefined): void {
+    if (!this.adds) return;
     const command = clipped(text, maxCommandChars);
     const before = this.outcomes.irreversible.find((done) => done.command === command);
     const others = this.outcomes.irreversible.filter((done) => done !== before);

@@ -4,7 +4,7 @@ import { type Closing, clippedClosings, closingsIn } from "./closings.ts";
 import { noOutcomes, type Outcomes, outcomesAfter } from "./outcomes.ts";
 import { isSaid, type SourceMessage } from "./source.ts";
 import { joinedTerms, noTerms, type TermIndex, termsAfter } from "./terms.ts";
-import { clippedWords, joinedWords, noWords, saidIn, type UserWords } from "./words.ts";
+import { clippedWords, joinedWords, noWords, type UserWords, userMessages } from "./words.ts";
 
 /** What is known of a session's past as data, whoever summarised it: stored with a summary, and gone on from by the next. */
 export interface SpanRecord {
@@ -69,7 +69,7 @@ export function recordAfter(options: RecordOptions): SpanRecord {
     ...whole,
     spans: earlier.spans + 1,
     words: clippedWords(whole.words, wordsTokens, focus),
-    closings: clippedClosings(whole.closings, { maxTokens: CLOSINGS_TOKENS, words: whole.words }),
+    closings: clippedClosings(whole.closings, { maxTokens: CLOSINGS_TOKENS }),
   };
 }
 
@@ -102,7 +102,7 @@ function withMessages(
   following: readonly SourceMessage[] = [],
 ): SpanRecord {
   const { spans, turns, words, closings, terms, outcomes } = record;
-  const { said, unanswered } = saidIn(messages, { turn: turns, unanswered: record.unanswered, following });
+  const { said, unanswered } = userMessages(messages, { turn: turns, unanswered: record.unanswered });
   const isLastOpen = following[0] !== undefined && !isSaid(following[0].message);
   return {
     spans,
@@ -169,11 +169,9 @@ export const recordSchema = z.object({
         text,
         answers: optionalText,
         isOnBranch: flag,
-        times: z.number().int().min(1).optional().catch(undefined),
       }),
     ),
     leftOut: count,
-    fillers: soundItems(text),
   }),
   unanswered: optionalText,
   closings: closingsSchema,
@@ -190,7 +188,6 @@ export const recordSchema = z.object({
         line: text,
         entryId: optionalText,
         folder: optionalText,
-        passedSince: optionalText,
       }),
     ),
     irreversible: soundItems(z.object({ command: text, times: count, entryId: optionalText })),

@@ -1,6 +1,6 @@
 import { isRecord, textHead } from "@bonsai-agent/messages";
 import { clipped } from "./run-result.ts";
-import { contentWords, normalForm, termsIn } from "./sentence.ts";
+import { normalForm } from "./sentence.ts";
 
 export interface Todo {
   text: string;
@@ -62,49 +62,23 @@ export function boxesOf(text: string): ListedTodo[] {
 }
 
 /**
- * The to-dos after a list came. That of a tool takes the place of its last, unless the two have nothing in common: then
- * another piece of work was begun.
- * @param adds whether what is open is added; else it is only ticked off
+ * The open to-dos after a list. The list of a tool replaces its former one, unless they have no item in common: then it
+ * begins other work. Boxes in a text add and tick off.
+ * @param adds whether new to-dos are added; else the list only ticks off
  */
 export function afterTodos(
   todos: readonly Todo[],
   list: readonly ListedTodo[],
-  { adds, tool, ...source }: Omit<Todo, "text"> & { adds: boolean },
+  { adds, tool, entryId }: Omit<Todo, "text"> & { adds: boolean },
 ): readonly Todo[] {
-  if (list.length === 0 && tool === undefined) return todos;
-  const items = list.map(worded);
-  const isListed = (todo: Worded<Todo>) => items.some((item) => likeness(todo, item) === 1);
-  const own = todos.filter((todo) => tool !== undefined && todo.tool === tool).map(worded);
-  const goesOn = items.length === 0 || own.some((todo) => items.some((item) => likeness(todo, item) > 0));
-  const isOwn = (todo: Todo) => goesOn && tool !== undefined && todo.tool === tool;
-  let open = todos.filter((todo) => !adds || !isOwn(todo)).map(worded);
-  if (!adds) open = open.filter((todo) => !isOwn(todo) || isListed(todo));
-  for (const item of items) {
-    const rated = open.map((todo) => likeness(todo, item));
-    const best = Math.max(...rated, item.isDone ? MOST : 1);
-    if (item.isDone) open = open.filter((_, at) => rated[at]! < best);
-    else if (adds && !rated.includes(1)) open = [...open, { ...item, ...source, tool }];
-  }
-  return open.slice(-maxTodos).map(({ text, tool, entryId }) => ({ text, tool, entryId }));
-}
-
-/** What part of its words a to-do shares with that which ticks it off. */
-const MOST = 0.8;
-
-type Worded<Item> = Item & { words: readonly string[]; names: readonly string[] };
-
-/** In scripts without spaces pairs of signs count as words as well. */
-function worded<Item extends { text: string }>(item: Item): Worded<Item> {
-  const words = new Set([...contentWords(item.text), ...normalForm(item.text).split(" ")]);
-  return { ...item, words: [...words], names: [...termsIn(item.text)] };
-}
-
-/** How much of the shorter text is in the longer, which may add how it went; names that differ make two to-dos. */
-function likeness(a: Worded<{ text: string }>, b: Worded<{ text: string }>): number {
-  const [few, many] = a.words.length < b.words.length ? [a.words, b.words] : [b.words, a.words];
-  const shared = few.filter((word) => many.includes(word)).length;
-  const isFar = shared < MOST * few.length || shared < many.length * (shared > 1 ? 0.3 : 0.5);
-  const differ =
-    a.names.some((name) => !b.text.includes(name)) && b.names.some((name) => !a.text.includes(name));
-  return isFar || differ ? 0 : shared / few.length;
+  const states = new Map(list.map(({ text, isDone }) => [normalForm(text), isDone]));
+  const isDone = ({ text }: Todo) => states.get(normalForm(text));
+  const own = todos.filter((todo) => tool !== undefined && todo.tool === tool);
+  const goesOn = list.length === 0 || own.some((todo) => isDone(todo) !== undefined);
+  const open = todos.filter(
+    (todo) => isDone(todo) === false || (isDone(todo) === undefined && !(goesOn && own.includes(todo))),
+  );
+  const known = new Set(open.map(({ text }) => normalForm(text)));
+  const added = list.filter((item) => adds && !item.isDone && !known.has(normalForm(item.text)));
+  return [...open, ...added.map(({ text }) => ({ text, tool, entryId }))].slice(-maxTodos);
 }

@@ -12,7 +12,6 @@ const closing = (text: string, more: Partial<Closing> = {}): Closing => ({
   text,
   ...more,
 });
-const texts = (closings: readonly Closing[]) => closings.map(({ text }) => text);
 
 test("what ends a turn and what is said on the way are told apart", () => {
   const closings = closingsIn(
@@ -55,19 +54,6 @@ test("a line names the branch that it was said on", () => {
   expect(closingLine(closing("Done.", { turn: 7, isOnBranch: true }))).toBe(
     "7. agent [a] (on another branch): Done.",
   );
-});
-
-test.each([
-  ["en", (at: number) => `All ${at} tests pass.`, "The gateway listens on port 8443 now."],
-  ["de", (at: number) => `Alle ${at} Tests laufen.`, "Das Gateway hört jetzt auf Port 8443."],
-  ["ru", (at: number) => `Все ${at} тестов прошли.`, "Шлюз теперь слушает порт 8443."],
-  ["zh", (at: number) => `全部 ${at} 个测试通过。`, "网关现在监听 8443 端口。"],
-  ["ja", (at: number) => `${at}件のテストがすべて通りました。`, "ゲートウェイは8443番ポートで待ち受けます。"],
-  ["ar", (at: number) => `نجحت كل الاختبارات وعددها ${at}.`, "البوابة تستمع الآن على المنفذ 8443."],
-])("%s: a report that comes again with other numbers is told once, the last time", (_, report, once) => {
-  const all = Array.from({ length: 9 }, (_each, at) => closing(report(10 + at), { turn: at }));
-  const kept = clippedClosings([closing(once, { turn: 0 }), ...all], { maxTokens: 2_000 });
-  expect(texts(kept)).toEqual([once, report(18)]);
 });
 
 const sentence = fc.constantFrom(

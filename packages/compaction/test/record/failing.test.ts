@@ -220,17 +220,6 @@ test("of a chain stays what did not pass since", () => {
   expect(keys(chain, ["npm run check"], ["npm test"])).toEqual([]);
 });
 
-test("a broader run that passed later is named, until it fails", () => {
-  const since = (...runs: ReadonlyArray<Parameters<typeof ran>>) =>
-    failing(runs.flatMap((run) => ran(...run))).map(({ key, passedSince }) => [key, passedSince]);
-  const failed: Parameters<typeof ran> = ["npx vitest run test/a.test.ts", BROKEN, 1];
-  expect(since(failed, ["npm test"])).toEqual([[failed[0], "npm test"]]);
-  expect(since(failed, ["npm test -- b"])).toEqual([[failed[0], undefined]]);
-  expect(since(failed, ["npm test"], ["npm test", BROKEN, 1])[0]).toEqual([failed[0], undefined]);
-  expect(since(["make app", BROKEN, 1], ["npm test"])).toEqual([["make app", undefined]]);
-  expect(since(failed, ["npm test"], failed)).toEqual([[failed[0], undefined]]);
-});
-
 test("the last failure of a command counts, and comes last", () => {
   const runs = [
     ...ran("make a", "Error: x", 1, "1"),

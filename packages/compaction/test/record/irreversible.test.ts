@@ -125,23 +125,3 @@ test("text that is written to a file or a commit is no command", () => {
   expect(done(ran(commit))).toEqual(["git push origin dev"]);
   expect(done(ran("cat > run.sh <<EOF\ngit push\nEOF\nchmod +x run.sh"))).toEqual([]);
 });
-
-const TOOLS: ReadonlyArray<[name: string, args: Record<string, unknown>, acts: boolean]> = [
-  ["deploy_site", { site: "docs" }, true],
-  ["send_email", { to: "a@b.c" }, true],
-  ["delete_file", { path: "src/a.ts" }, true],
-  ["delete_file", { path: "/tmp/a.ts" }, false],
-  ["mcp__github__merge_pull_request", { pull: 4 }, true],
-  ["publishPackage", {}, true],
-  ["publishPackage", { dryRun: true }, false],
-  ["get_release", { tag: "v1" }, false],
-  ["mcp__github__list_releases", {}, false],
-  ["read", { path: "deploy.ts" }, false],
-  ["edit", { path: "deploy.ts", oldText: "a", newText: "b" }, false],
-  ["apply_patch", { input: "*** Begin Patch\n*** Update File: a.ts\n*** End Patch" }, false],
-];
-
-test.each(TOOLS)("a tool %s(%j) acts: %s", (name, args, acts) => {
-  expect(done(toolRun(name, args))).toHaveLength(acts ? 1 : 0);
-  expect(done(toolRun(name, args, { isError: true }))).toEqual([]);
-});

@@ -1,0 +1,53 @@
+import type { BenchTable } from "@bonsai-agent/testkit";
+import { compactionSettings } from "../src/index.ts";
+import { annotatedSessions, type FactScore, scoreSession, sumScores } from "./annotated.ts";
+
+interface Mode {
+  name: string;
+  keepRecentTokens: number;
+  contextWindow?: number;
+  /** The bench fails if the summaries show less of the old facts. */
+  floor: number;
+}
+
+const MODES: readonly Mode[] = [
+  { name: "20k kept", keepRecentTokens: 20_000, floor: 0.91 },
+  { name: "4k kept, window of 32k", keepRecentTokens: 4_000, contextWindow: 32_000, floor: 0.898 },
+  { name: "2k kept, window of 12k", keepRecentTokens: 2_000, contextWindow: 12_000, floor: 0.7 },
+];
+
+/** The share of annotated facts that the context shows after digests. @throws Error below a floor */
+export default async function bench(): Promise<BenchTable> {
+  const sessions = annotatedSessions();
+  const rows: string[][] = [];
+  for (const mode of sessions.length === 0 ? [] : MODES) {
+    const settings = compactionSettings({ keepRecentTokens: mode.keepRecentTokens });
+    const scores: FactScore[] = [];
+    for (const session of sessions) scores.push(await scoreSession(session, settings, mode.contextWindow));
+    const score = sumScores(scores);
+    const share = score.oldShown / score.old;
+    if (share < mode.floor)
+      throw new Error(`${mode.name}: ${share.toFixed(4)} of the old facts are shown, below ${mode.floor}.`);
+    rows.push(rowOf(mode, score, share));
+  }
+  return {
+    title: "Annotated sessions: facts that the context shows after three digests",
+    columns: ["mode", "old facts", "all facts", "stale in summary", "unanswered", "summary tokens", "floor"],
+    rows: rows.length === 0 ? [["no annotated sessions beside the repository"]] : rows,
+    notes: [
+      "Old: stated before the kept part. Stale: outdated and shown as current. Unanswered: nowhere cleared.",
+    ],
+  };
+}
+
+function rowOf({ name, floor }: Mode, score: FactScore, share: number): string[] {
+  return [
+    name,
+    `${share.toFixed(4)} (${score.oldShown}/${score.old})`,
+    (score.allShown / score.all).toFixed(4),
+    String(score.stale),
+    String(score.unanswered),
+    String(Math.round(score.summaryTokens / score.compactions)),
+    String(floor),
+  ];
+}
