@@ -1,10 +1,10 @@
 import type { DecideEvent, DecideRule, EventRules, Lifecycle, NotifyEvent } from "@bonsai-agent/lifecycle";
-import { isRecord, isTooDeep, type Message, type Usage } from "@bonsai-agent/messages";
+import { isRecord, isTooDeep, type Message, messageOf, type Usage } from "@bonsai-agent/messages";
 import type { BranchSummaryEntry, CompactionEntry, ContextEditEntry, Entry } from "@bonsai-agent/session";
 import { checkCarryOver, type ExtensionCarryOver } from "./carry/carry-over.ts";
 import type { CompactionReason } from "./carry/details.ts";
 import type { FileOperations } from "./carry/files.ts";
-import { type CompactionOutcome, messageOf } from "./flow/outcome.ts";
+import type { CompactionOutcome } from "./flow/outcome.ts";
 import type { SaidMessage } from "./record/words.ts";
 import type { CompactionSettings } from "./settings.ts";
 

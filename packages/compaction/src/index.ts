@@ -1,13 +1,13 @@
 export { MASK_PLACEHOLDER } from "@bonsai-agent/session/host";
 export { branchWords } from "./branch/branch.ts";
-export { type BranchDiff, type BranchSide, branchDiff } from "./branch/branch-diff.ts";
+export { type BranchDiff, type BranchSide, branchDiff } from "./branch/diff.ts";
+export { type BranchMerge, type MergeBranchOptions, mergeBranch } from "./branch/merge.ts";
+export { type NavigateTreeOptions, type Navigation, navigateTree } from "./branch/navigate.ts";
 export {
   type BranchSummary,
   type SummariseEntriesOptions,
   summariseEntries,
-} from "./branch/branch-summary.ts";
-export { type BranchMerge, type MergeBranchOptions, mergeBranch } from "./branch/merge-branch.ts";
-export { type NavigateTreeOptions, type Navigation, navigateTree } from "./branch/navigate-tree.ts";
+} from "./branch/summary.ts";
 export type { ExtensionCarryOver } from "./carry/carry-over.ts";
 export {
   type CarriedCounts,
@@ -40,6 +40,7 @@ export {
   type TreePreparation,
 } from "./events.ts";
 export type { BackgroundChange, BackgroundCounts } from "./flow/background.ts";
+export { runCompaction } from "./flow/compaction.ts";
 export {
   CompactionController,
   type CompactionSite,
@@ -47,22 +48,21 @@ export {
   type ManualCompaction,
 } from "./flow/controller.ts";
 export type { CompactionDraft, ReviewCompaction, ReviewDecision } from "./flow/draft.ts";
+export { type PlanCompactionOptions, planCompaction } from "./flow/dry-run.ts";
 export {
   type CompactionOutcome,
+  type CompactionStatus,
   type CompactionSteps,
-  sizeBeforeText,
   stepsText,
 } from "./flow/outcome.ts";
-export type { RunCompactionOptions } from "./flow/prepare-run.ts";
-export type { CompactionResult, CompactionStatus, PlannedRequest } from "./flow/result.ts";
-export { runCompaction } from "./flow/run.ts";
-export type { Refusal } from "./ladder/refusal.ts";
-export { serialise } from "./ladder/serialise.ts";
+export type { RunCompactionOptions } from "./flow/prepare.ts";
+export type { CompactionResult, PlannedRequest } from "./flow/result.ts";
+export { sizeBeforeText } from "./flow/result-text.ts";
+export { serialise } from "./ladder/conversation.ts";
 export {
   type SummarisePreparationOptions,
   summarisePreparation,
 } from "./ladder/summarise-preparation.ts";
-export { budgetsFor, type ModelSizes, thresholdTokens } from "./plan/budget.ts";
 export { type CutOptions, type CutPlace, type CutRefusal, cutPlaces, cutRefusal } from "./plan/chosen-cut.ts";
 export { cutIndex, startsTurn } from "./plan/cut.ts";
 export {
@@ -72,20 +72,21 @@ export {
   type DailySaving,
   dailySaving,
 } from "./plan/economy.ts";
+export type { Refusal } from "./plan/limits.ts";
+export { budgetsFor, type ModelSizes, thresholdTokens } from "./plan/limits.ts";
 export { originalProjection } from "./plan/originals.ts";
-export { type PlanCompactionOptions, planCompaction } from "./plan/plan-compaction.ts";
 export { type ContradictedSize, contradictedSizes } from "./plan/recorded-calibration.ts";
+export {
+  type CompactionSizes,
+  type ContextSize,
+  contextSizeOf,
+} from "./plan/sizes.ts";
 export {
   type ContextReading,
   countAhead,
   type ReadContextOptions,
   readContext,
 } from "./plan/tokens.ts";
-export {
-  type CompactionSizes,
-  type ContextSize,
-  contextSizeOf,
-} from "./plan/view.ts";
 export { type CommandRun, commandRuns } from "./record/command-runs.ts";
 export type { SpanRecord } from "./record/record.ts";
 export type { SaidMessage } from "./record/words.ts";

@@ -20,7 +20,7 @@ export interface SummaryRequest {
   /** What the messages and all before them hold, as data. Absent where nobody has read them. */
   record?: SpanRecord | undefined;
   /** True where what the user said stands beside the summary, word for word. Default false. */
-  areWordsCarried?: boolean | undefined;
+  carriesUserWords?: boolean | undefined;
   /** What the user asked the summary to dwell on. */
   focus?: string | undefined;
   /** The whole request as text, for a summariser that is a model. */
@@ -135,7 +135,7 @@ export function digestSummariser(): Summariser {
 }
 
 function digestOf(request: SummaryRequest): string {
-  const { kind, messages, following = [], previousSummary, focus, areWordsCarried = false } = request;
+  const { kind, messages, following = [], previousSummary, focus, carriesUserWords = false } = request;
   const source = (message: (typeof messages)[number]) => ({ message });
   const record =
     request.record ??
@@ -150,7 +150,7 @@ function digestOf(request: SummaryRequest): string {
     earlierSummary: [previousSummary, ...prosesOf(messages, "compactionSummary")].join("\n"),
     branchSummaries: prosesOf(messages, "branchSummary"),
     focus,
-    areWordsCarried,
+    carriesUserWords,
     maxTokens,
   });
 }

@@ -307,6 +307,66 @@ test.each(table)("if %s meanwhile, the background summary is %s", async (event, 
   expect(await outcomeAfter(event)).toBe(outcome);
 });
 
+/** The latest compaction with places instead of ids, without the parts that say how it was made. */
+function compactionOf({ session }: Working): unknown {
+  const entry = session.path().findLast(({ type }) => type === "compaction");
+  if (entry?.type !== "compaction") return undefined;
+  const { summary, details, firstKeptEntryId } = entry;
+  const { manifest, ...carried } = details as { manifest: Record<string, unknown> };
+  const { summarised, turnPrefix, kept, splitTurn, loss } = manifest;
+  const text = JSON.stringify({
+    summary,
+    firstKeptEntryId,
+    carried,
+    summarised,
+    turnPrefix,
+    kept,
+    splitTurn,
+    loss,
+  });
+  const ids = session.entries().map(({ id }) => id);
+  return JSON.parse(text.replaceAll(new RegExp(ids.join("|"), "g"), (id) => `entry ${ids.indexOf(id)}`));
+}
+
+test("law: a summary made in the background equals one made at once for the same entries", async () => {
+  let compared = 0;
+  const spoken = fc.constantFrom(
+    "U A",
+    "U:300 A:40",
+    "U A(t1) T1:400 A",
+    "U A(t1=edit:a.ts) T1 A",
+    'P"Never push."',
+  );
+  const law = fc.asyncProperty(
+    fc.array(spoken, { maxLength: 6 }),
+    fc.array(spoken, { maxLength: 4 }),
+    async (before, later) => {
+      const notation = [...before, SOON].join(" ");
+      const ahead = working({ notation });
+      await ahead.check();
+      await settled();
+      if (ahead.summariser.asked.length === 0) return;
+      const since = later.filter((each) => !each.startsWith("P")).join(" ");
+      if (since !== "") history(since, ahead.session);
+      ahead.summariser.answer();
+      await settled();
+      await ahead.check();
+      const cut = ahead.session.projection().compaction?.firstKeptEntryId;
+      const atOnce = working({ notation, settings: { background: false } });
+      if (since !== "") history(since, atOnce.session);
+      const firstKeptEntryId = atOnce.id(ahead.name(cut!));
+      const made = atOnce.controller.compact({ firstKeptEntryId });
+      await settled();
+      atOnce.summariser.answer();
+      expect((await made).status).toBe("compacted");
+      expect(compactionOf(ahead)).toEqual(compactionOf(atOnce));
+      compared += 1;
+    },
+  );
+  await fc.assert(law);
+  expect(compared).toBeGreaterThan(5);
+});
+
 function idsInView(session: Session, leafId = session.leafId): string[] {
   return session.projection(leafId).items.map(({ entryId }) => entryId);
 }

@@ -245,7 +245,7 @@ test.each(none)("with %s a model's summary carries no words, and is asked for th
   const own = compactionSettings({ ...input, keepRecentTokens: 200 });
   const summary = await compact(session, { settings: own, summariser });
   expect(words(summary)).toEqual([]);
-  expect(summariser.requests.some(({ areWordsCarried }) => areWordsCarried === true)).toBe(false);
+  expect(summariser.requests.some(({ carriesUserWords }) => carriesUserWords === true)).toBe(false);
 });
 
 test("a digest that carries no words beside it quotes them in itself", async () => {
@@ -261,7 +261,7 @@ test("a model is told that the words are carried and need not be repeated", asyn
   work(session, 1);
   const summariser = scriptedSummariser();
   await compact(session, { summariser });
-  expect(summariser.requests[0]).toMatchObject({ areWordsCarried: true });
+  expect(summariser.requests[0]).toMatchObject({ carriesUserWords: true });
   expect(summariser.requests[0]?.prompt.user).toMatch(/word for word/i);
 });
 

@@ -2,7 +2,7 @@ import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { carryOut } from "../src/flow/run.ts";
+import { compact } from "../src/flow/compaction.ts";
 import {
   CompactionController,
   type CompactionEvents,
@@ -93,7 +93,7 @@ test("a lock that fails to open does not swallow the end event", async () => {
   const onCommitted = () => {
     throw new Error("stuck");
   };
-  await expect(carryOut({ session, settings, lifecycle, onCommitted })).rejects.toThrow("stuck");
+  await expect(compact({ session, settings, lifecycle, onCommitted })).rejects.toThrow("stuck");
   expect(log).toEqual(["start", "end compacted"]);
 });
 

@@ -1,7 +1,7 @@
 import { Lifecycle, type LifecycleNotice } from "@bonsai-agent/lifecycle";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import { carryOut } from "../src/flow/run.ts";
+import { compact } from "../src/flow/compaction.ts";
 import {
   type BeforeCompactResult,
   CompactionController,
@@ -32,7 +32,7 @@ function stage(notation = "U:30000 A(t1):30000 T1:9 A:9 | U:100 A:100", input?: 
     return summarise(request);
   };
   const run = (signal?: AbortSignal) =>
-    carryOut({
+    compact({
       session: past.session,
       settings: settingsFor(input),
       model,

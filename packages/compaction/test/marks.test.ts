@@ -6,12 +6,7 @@ import { history } from "@bonsai-agent/testkit";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { summaryDetails, summaryOfDetails } from "../src/carry/carry-over.ts";
-import {
-  branchSummaryText,
-  changedBranchSummary,
-  joinedProse,
-  summaryText,
-} from "../src/carry/summary-text.ts";
+import { branchSummaryText, editedProse, joinedProse, summaryText } from "../src/carry/summary-text.ts";
 import {
   type BeforeCompactResult,
   type CompactionEvents,
@@ -443,7 +438,7 @@ test.each([
         carried: new Map([["modified-files", ["a.ts"]]]),
       });
       expect(strippedSummary(text)).toBe("Tried.");
-      expect(changedBranchSummary(text, files, frame)).toEqual({ summary: text, prose: "Tried." });
+      expect(editedProse(text)).toBe("Tried.");
       expect(framed(frame, text)).toBe(now);
     }
   },

@@ -2,8 +2,8 @@ import { byScriptEstimator, chars4Estimator } from "@bonsai-agent/messages";
 import type { Session } from "@bonsai-agent/session";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
-import type { CompactionRequest } from "../src/flow/prepare-run.ts";
-import { carryOut } from "../src/flow/run.ts";
+import type { CompactionRequest } from "../src/flow/prepare.ts";
+import { compact } from "../src/flow/compaction.ts";
 import { compactionSettings, runCompaction } from "../src/index.ts";
 import { scriptedSummariser, wellFormed } from "./scripted-summariser.ts";
 
@@ -11,7 +11,7 @@ const settings = compactionSettings({}, { estimator: "chars4" });
 
 const recovered = (notation: string, options: Partial<CompactionRequest>) => {
   const { session } = history(notation);
-  return carryOut({ session, settings, reason: "overflow", digest: scriptedSummariser(), ...options });
+  return compact({ session, settings, reason: "overflow", digest: scriptedSummariser(), ...options });
 };
 
 /** What is left by the estimate, which the refusal showed to be too low. */

@@ -1,7 +1,7 @@
 import { chars4Estimator } from "@bonsai-agent/messages";
 import { expect, test } from "vitest";
 import { type SummaryKind, type SummaryRequest, summarySections } from "../src/index.ts";
-import { checkedAnswer } from "../src/ladder/ask-summary.ts";
+import { validateAnswer } from "../src/ladder/ask.ts";
 
 function check(text: string, kind: SummaryKind = "history", expectSections = true): string {
   const request: SummaryRequest = {
@@ -11,7 +11,7 @@ function check(text: string, kind: SummaryKind = "history", expectSections = tru
     maxSummaryTokens: 1_000,
     signal: new AbortController().signal,
   };
-  return checkedAnswer({
+  return validateAnswer({
     request,
     answer: { text, stopReason: "stop" },
     estimator: chars4Estimator,

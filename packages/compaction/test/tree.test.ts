@@ -3,13 +3,14 @@ import { chars4Estimator } from "@bonsai-agent/messages";
 import { history } from "@bonsai-agent/testkit";
 import { expect, test } from "vitest";
 import { leftBranch } from "../src/branch/branch.ts";
-import { branchItems } from "../src/branch/branch-summary.ts";
+import { newestItems } from "../src/branch/summary.ts";
 import {
   type CompactionEvents,
   compactionEventRules,
   compactionSettings,
   navigateTree,
 } from "../src/index.ts";
+import { viewOf } from "../src/plan/view.ts";
 import { scriptedSummariser } from "./scripted-summariser.ts";
 
 const settings = compactionSettings({}, { estimator: "chars4" });
@@ -72,9 +73,11 @@ test.each([
 ])("%s", (_, notation, budgetTokens, expected) => {
   const { session, id, name } = history(notation);
   const { entries } = leftBranch(session, id("a1"));
-  const projection = session.projection();
+  const ids = new Set(entries.map((entry) => entry.id));
+  const { items: all } = viewOf(session.projection(), chars4Estimator);
+  const branch = all.filter(({ entryId }) => ids.has(entryId));
   const limits = settings.serialize;
-  const items = branchItems({ projection, entries, budgetTokens, estimator: chars4Estimator, limits });
+  const items = newestItems(branch, { budgetTokens, estimator: chars4Estimator, limits });
   expect(items.map((item) => name(item.entryId)).join(" ")).toBe(expected);
 });
 
@@ -138,21 +141,19 @@ test.each([
 const tooLong = { stopReason: "error" as const, errorMessage: "prompt is too long", overflow: true };
 
 test.each([
-  [2, [8, 4, 2]],
-  [5, [8, 4, 2, 1, 1, 1]],
-])(
-  "a summariser that finds the branch too long %d times is given its newest half each time",
-  async (times, counts) => {
-    const { session, id } = history("U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000");
-    const summariser = scriptedSummariser(Array(times).fill(tooLong));
-    const move = { session, targetId: id("a1"), settings, summariser, summarise: true };
-    expect((await navigateTree(move)).status).toBe("moved");
-    expect(summariser.requests.map(({ messages }) => messages.length)).toEqual(counts);
-    const sizes = summariser.requests.map(({ prompt }) => prompt.user.length);
-    expect(sizes).toEqual([...sizes].sort((a, b) => b - a));
-    expect(session.projection().items.at(-1)?.message.role).toBe("branchSummary");
-  },
-);
+  [1, [8, 3, 3, 2]],
+  [2, [8, 3, 1, 1, 1, 1, 1, 1, 1, 1]],
+])("a branch that is refused as too long %d times is summarised in smaller parts", async (times, counts) => {
+  const { session, id } = history("U A | U:1000 A:1000 U:1000 A:1000 U:1000 A:1000 U:1000 A:1000");
+  const summariser = scriptedSummariser(Array(times).fill(tooLong));
+  const move = { session, targetId: id("a1"), settings, summariser, summarise: true };
+  expect((await navigateTree(move)).status).toBe("moved");
+  const asked = summariser.requests;
+  expect(asked.map(({ messages }) => messages.length)).toEqual(counts);
+  expect(asked.slice(times + 1).every(({ previousSummary }) => previousSummary !== undefined)).toBe(true);
+  expect(asked.slice(times).flatMap(({ messages }) => messages)).toEqual(asked[0]!.messages);
+  expect(session.projection().items.at(-1)?.message.role).toBe("branchSummary");
+});
 
 test("a branch of one message that is larger than a request is summarised without its middle", async () => {
   const { session, id } = history("U A | U:4000");

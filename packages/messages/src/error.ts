@@ -29,3 +29,8 @@ export class BonsaiError extends Error {
     return typeof error === "object" && error !== null && marker in error;
   }
 }
+
+/** The message of any thrown value. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -16,7 +16,7 @@ export {
   type TokenEstimator,
   UNSEEN_TOKENS,
 } from "./count/estimate.ts";
-export { BonsaiError, type BonsaiErrorOptions } from "./error.ts";
+export { BonsaiError, type BonsaiErrorOptions, messageOf } from "./error.ts";
 export { imageProblem } from "./image-file.ts";
 export type {
   AssistantContent,

@@ -1,8 +1,8 @@
 import { askedText, byScript, clip, isOfProgram, type SecretFilter } from "@bonsai-agent/messages";
 import { isOwnTag } from "@bonsai-agent/messages/marks";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import { paragraphs } from "../ladder/serialise.ts";
-import { type Budgets, highTokens } from "../plan/budget.ts";
+import { paragraphs } from "../ladder/conversation.ts";
+import type { Budgets } from "../plan/limits.ts";
 import type { CompactionPlan } from "../plan/plan.ts";
 import { originalMessage, type ViewItem, viewTokens } from "../plan/view.ts";
 import type { Closing } from "../record/closings.ts";
@@ -10,7 +10,7 @@ import { emptyRecord, type SpanRecord } from "../record/record.ts";
 import { clippedWords, type UserWords, wordLines } from "../record/words.ts";
 import type { CompactionSettings } from "../settings.ts";
 import { type CarriedCounts, isOwnDetails, readDetails, storedDetails } from "./details.ts";
-import { block, type FileLists, filesOf, renderFiles } from "./files.ts";
+import { block, estimateUpward, type FileLists, filesOf, renderFiles } from "./files.ts";
 import { type RecordSource, sessionSecrets, spanRecord } from "./span-record.ts";
 
 /** What survives every compaction as data, outside the prose. */
@@ -303,13 +303,13 @@ const LEAST_CHARS = 200;
 
 function clipped(text: string, maxTokens: number): string {
   let chars = Math.max(LEAST_CHARS, maxTokens * 4);
-  while (chars > LEAST_CHARS && highTokens(clip(text, chars)) > maxTokens)
+  while (chars > LEAST_CHARS && estimateUpward(clip(text, chars)) > maxTokens)
     chars = Math.max(LEAST_CHARS, Math.floor(chars * 0.8));
   return clip(text, chars);
 }
 
 function tokensOf(texts: readonly string[]): number {
-  return texts.reduce((sum, text) => sum + highTokens(`${text}\n`), 0);
+  return texts.reduce((sum, text) => sum + estimateUpward(`${text}\n`), 0);
 }
 
 /** The data blocks as they stand in the summary; empty where there is nothing. */

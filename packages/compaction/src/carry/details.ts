@@ -13,6 +13,11 @@ export type CompactionReason = (typeof REASONS)[number];
 /** A step of the ladder: what was tried to make the context smaller. */
 export type RungName = (typeof RUNGS)[number];
 
+/** True for a rung that asks a model. */
+export function isModelRung(rung: RungName | undefined): boolean {
+  return rung === "summarise" || rung === "chunks";
+}
+
 /** The record inside a compaction entry of what was kept, masked, summarised and lost, and what it cost. */
 export interface CompactionManifest {
   reason: CompactionReason;
@@ -172,6 +177,8 @@ const detailsSchema = z.object({
   terms: list,
   putBack: list,
   isBrief: flag,
+  /** True for a summary of quotes, as the digest makes it; an extension returns it as its own. */
+  isExtract: flag,
   manifest: optional(manifestSchema),
 });
 

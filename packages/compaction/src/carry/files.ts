@@ -1,4 +1,5 @@
 import {
+  byScript,
   CHANGE_ARGUMENTS,
   contentText,
   type Message,
@@ -12,8 +13,7 @@ import {
 } from "@bonsai-agent/messages";
 import { inert, type OwnTag, readSummary } from "@bonsai-agent/messages/marks";
 import type { Entry } from "@bonsai-agent/session";
-import { paragraphs } from "../ladder/serialise.ts";
-import { highTokens } from "../plan/budget.ts";
+import { paragraphs } from "../ladder/conversation.ts";
 import { originalMessage, type ViewItem } from "../plan/view.ts";
 import { isOwnDetails, storedDetails, texts } from "./details.ts";
 
@@ -314,7 +314,7 @@ function shown(latestFirst: readonly string[], maxTokens: number): string[] {
 }
 
 function lineTokens(file: string): number {
-  return highTokens(`${fileLine(file)}\n`);
+  return estimateUpward(`${fileLine(file)}\n`);
 }
 
 function stored(latestFirst: readonly string[]): string[] {
@@ -379,4 +379,12 @@ export function block(tag: string, lines: readonly string[], tags: readonly stri
   return lines.length === 0
     ? ""
     : `<${tag}>\n${lines.map((line) => inert(line, tags)).join("\n")}\n</${tag}>`;
+}
+
+/** Estimates can be this many times too low on paths and values. */
+const SAFETY_FACTOR = 1.1;
+
+/** Tokens of a text, estimated rather too high than too low: for texts that must stay within a bound. */
+export function estimateUpward(text: string): number {
+  return Math.ceil(byScript(text) * SAFETY_FACTOR);
 }

@@ -1,5 +1,5 @@
 import { type Message, messageText, toolCalls } from "@bonsai-agent/messages";
-import { paragraphs } from "../ladder/serialise.ts";
+import { paragraphs } from "../ladder/conversation.ts";
 import type { ViewItem } from "../plan/view.ts";
 import { termsIn, textsIn } from "../record/sentence.ts";
 import { termLines } from "../record/terms.ts";

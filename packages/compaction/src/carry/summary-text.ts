@@ -1,8 +1,8 @@
 import { redactSecrets } from "@bonsai-agent/messages";
-import { type Frame, RECORD } from "@bonsai-agent/messages/frames";
-import { CARRIED, inert, readSummary, SPLIT_TURN } from "@bonsai-agent/messages/marks";
+import { BRANCH_RECORD, type Frame, MERGE_RECORD, RECORD } from "@bonsai-agent/messages/frames";
+import { CARRIED, inert, isOwnTag, readSummary, SPLIT_TURN } from "@bonsai-agent/messages/marks";
 import type { CompactionEntry } from "@bonsai-agent/session";
-import { paragraphs } from "../ladder/serialise.ts";
+import { paragraphs } from "../ladder/conversation.ts";
 import { closingLine } from "../record/closings.ts";
 import { type CarryOver, carriedBlocks } from "./carry-over.ts";
 import { storedDetails } from "./details.ts";
@@ -103,53 +103,23 @@ export function safeProse(prose: string, tags: readonly string[] = []): string {
   return inert(prose.slice(0, at), tags) + JOINT + inert(prose.slice(at + JOINT.length), tags);
 }
 
-/** A summary that was made here and that an extension may have changed: its text, and the prose in it. */
-export function givenBack(
-  { prose, carried }: { prose: string; carried: CarryOver },
-  { summary, pinned, extensions }: { summary: string } & Pick<CarryOver, "pinned" | "extensions">,
-): { summary: string; prose: string; isAsMade: boolean } {
-  const tags = Object.keys(extensions ?? {});
-  const safe = safeProse(prose, tags);
-  if (summaryText(prose, carried) === summary)
-    return { summary: summaryText(safe, { ...carried, pinned, extensions }), prose: safe, isAsMade: true };
-  const joint = prose.includes(JOINT) ? [SPLIT_TURN] : [];
-  const blocks = carriedBlocks({ ...carried, pinned });
-  return {
-    ...changedSummary(summary, [RECORD.begin, ...joint, CARRIED, ...blocks, RECORD.end], tags),
-    isAsMade: false,
-  };
-}
-
-/** The same of a branch's summary; undefined prose where it was none of ours. */
-export function changedBranchSummary(
-  summary: string,
-  files: string,
-  { begin, end }: Frame,
-): { summary: string; prose: string } {
-  const blocks = files === "" ? [] : [files];
-  return changedSummary(summary, [begin, CARRIED, ...blocks, end]);
-}
-
-/** A text of somebody else's in which our own parts stay where they stand word for word, in order, once each. */
-function changedSummary(
-  summary: string,
-  own: readonly string[],
-  tags: readonly string[] = [],
-): { summary: string; prose: string } {
+/** The prose of a summary of ours that an extension has edited: all text outside our frame, heading and blocks. */
+export function editedProse(summary: string, tags: readonly string[] = []): string {
+  const marks = new Set<string>(FRAMES.flatMap(({ begin, end }) => [begin, end]));
   const prose: string[] = [];
-  let rest = `\n${summary}\n`;
-  let framed = "";
-  const theirs = (text: string) => {
-    const safe = inert(text, tags);
-    prose.unshift(safe.trim());
-    return safe;
-  };
-  for (const part of own.toReversed()) {
-    const at = rest.lastIndexOf(`\n${part}\n`);
-    if (at < 0) continue;
-    framed = `${part}${theirs(rest.slice(at + part.length + 1))}${framed}`;
-    rest = rest.slice(0, at + 1);
+  let isCarried = false;
+  let open: string | undefined;
+  for (const line of summary.split("\n")) {
+    const [, tag = ""] = /^<([a-z][a-z-]*)>$/.exec(line) ?? [];
+    if (open !== undefined) open = line === `</${open}>` ? undefined : open;
+    else if (line === CARRIED) isCarried = true;
+    else if (isCarried && (isOwnTag(tag) || tags.includes(tag))) open = tag;
+    else if (!marks.has(line)) prose.push(line);
   }
-  const text = `${theirs(rest)}${framed}`.slice(1, -1);
-  return { summary: text, prose: prose.filter((each) => each !== "").join("\n\n") };
+  return prose
+    .join("\n")
+    .replaceAll(/\n{3,}/g, "\n\n")
+    .trim();
 }
+
+const FRAMES = [RECORD, BRANCH_RECORD, MERGE_RECORD] as const;

@@ -1,147 +1,115 @@
 import { BonsaiError, isGoodAnswer, tokensText } from "@bonsai-agent/messages";
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { CompactionReason } from "../carry/details.ts";
-import type { Refusal } from "../ladder/refusal.ts";
-import { type ModelSizes, sendableTokens } from "../plan/budget.ts";
+import { type Decision, decide } from "../plan/decision.ts";
+import { type ModelSizes, type Refusal, sendableTokens } from "../plan/limits.ts";
 import { type ContextReading, plainTokens, readContext } from "../plan/tokens.ts";
 import { type CompactionSettings, digestStandsIn } from "../settings.ts";
+import { Attempts } from "./attempts.ts";
 import { type BackgroundChange, BackgroundCompaction, type BackgroundCounts } from "./background.ts";
-import { CompactionBreaker } from "./breaker.ts";
-import { FailedSummary } from "./failed-summary.ts";
+import { compact, notifyStart } from "./compaction.ts";
 import type { CompactionOutcome } from "./outcome.ts";
-import {
-  type CompactionRequest,
-  type Decision,
-  decisionOf,
-  type RunCompactionOptions,
-} from "./prepare-run.ts";
-import { CONTEXT_TOO_LARGE, type CompactionResult, failureOf, outcomeOf } from "./result.ts";
-import { carryOut, tellBeginning } from "./run.ts";
+import type { CompactionRequest, RunCompactionOptions } from "./prepare.ts";
+import { type CompactionResult, outcomeOf } from "./result.ts";
+import { CONTEXT_TOO_LARGE, errorOf } from "./result-text.ts";
 
-/** Where a threshold can be looked at. */
+/** A moment at which the threshold is checked. */
 export type CompactionSite = CompactionSettings["sites"][number];
 
 export interface ControllerOptions
-  extends Pick<
+  extends Omit<
     RunCompactionOptions,
-    "session" | "settings" | "summariser" | "digest" | "lifecycle" | "fixedTexts" | "pinned" | "review"
+    "reason" | "model" | "estimator" | "focus" | "firstKeptEntryId" | "isAgain" | "signal"
   > {
-  /** The sizes of the model in use, asked each time. */
+  /** The sizes of the model in use. Called for each decision. */
   model: () => ModelSizes;
   /** Milliseconds since the epoch. Default: the clock. */
   now?: () => number;
-  /** A sub-agent has no threshold; overflow recovery stays. Default false. */
+  /** True for a sub-agent: it has no threshold, but recovers from overflows. Default: false. */
   isSubAgent?: boolean;
-  /** Called with what becomes of a summary that is made while the agent works, as `background_compaction` tells it. */
+  /** Called like the event `background_compaction`. */
   onBackground?: (change: BackgroundChange) => void;
-  /** Called once when an automatic compaction failed or is paused, so that the task can go on. */
+  /** Called once if an automatic compaction failed or is paused; the task continues. */
   onWarning?: (error: BonsaiError) => void;
 }
 
-/** A compaction that somebody asked for. */
+/** A compaction that the user or a program requests. */
 export interface ManualCompaction {
-  /** What the summary should dwell on. */
+  /** Topics that the summary must emphasise. */
   focus?: string;
-  /** The digest summarises, and no model is asked, whatever the settings say. Default false. */
+  /** True to use the digest and ask no model, whatever the settings say. Default: false. */
   useDigest?: boolean;
-  /** A model is asked also where it has just failed: a person says so, a program need not. Default true. */
+  /** True to ask a model that has just failed. Default: true; a program may set it to false. */
   asksAgain?: boolean;
-  /** The cut: with this entry the kept part begins; others than those of `cutPlaces` are refused. Default: as the budgets say. */
+  /** The first kept entry, one of `cutPlaces`. Default: by the budgets. */
   firstKeptEntryId?: string;
-  /** The latest compaction is made anew from the originals, not from its summary. Default false. */
+  /** Repeats the latest compaction from its original entries. Default: false. */
   isAgain?: boolean;
-  /** True while a task goes on: as much is kept as by threshold. Default false. */
+  /** True inside a task: keeps as much as a compaction by threshold. Default: false. */
   isMidTask?: boolean;
-  /** Cancels it. Default: nothing does. */
+  /** Cancels the compaction. */
   signal?: AbortSignal;
 }
 
 /**
- * Decides when a session is compacted. Owner of the lock, the latches, the breaker and the memory of a summary that
- * failed: one compaction at a time; one try by threshold for each request; one recovery for each user message; one
- * failure of a model until it is asked again.
+ * Decides when a session is compacted. Owner of the lock: one compaction at a time. `Attempts` counts what was tried, and
+ * `BackgroundCompaction` owns the draft that is made ahead.
  */
 export class CompactionController {
   readonly #options: ControllerOptions;
-  readonly #breaker = new CompactionBreaker();
-  readonly #failedSummary: FailedSummary;
+  readonly #attempts: Attempts;
   readonly #background: BackgroundCompaction;
   readonly #now: () => number;
-  #running = false;
-  #triedForRequest = false;
-  /** Why this task gets no further attempt by threshold. */
-  #doneForTask: string | undefined;
-  /** Why this task gets no further attempt until the context is above the threshold itself. */
-  #economyDone: string | undefined;
-  #recovered = false;
-  /** True once a context was compacted that could not have been sent; until a good answer. */
-  #madeSendable = false;
-  /** True once a context was sent although its learned size is above the window; until a good answer. */
-  #sentAnyway = false;
-  #warnedPaused = false;
-  /** True from a change of model to its first good answer: nothing of the prefix is in a cache of its. */
+  #isRunning = false;
+  /** True from a change of model to its first good answer: its cache does not contain the prefix. */
   #isPrefixNew = false;
 
   constructor(options: ControllerOptions) {
     this.#options = options;
     this.#now = options.now ?? Date.now;
-    this.#failedSummary = new FailedSummary(this.#now);
+    this.#attempts = new Attempts(this.#now);
     this.#background = new BackgroundCompaction((change) => {
       options.onBackground?.(change);
       const { state, detail } = change;
-      void options.lifecycle?.notify("background_compaction", {
-        type: "background_compaction",
-        state,
-        detail,
-      });
+      const type = "background_compaction" as const;
+      void options.lifecycle?.notify(type, { type, state, detail });
     });
   }
 
   get isRunning(): boolean {
-    return this.#running;
+    return this.#isRunning;
   }
 
-  /** What was made while the agent worked, so far; and whether something is being made. */
+  /** Counts of the drafts that were made while the agent worked. */
   get background(): BackgroundCounts {
     return this.#background.counts;
   }
 
-  /** Ends what is made while the agent works, and throws it away: the session is closed, or another way is taken. */
+  /** Cancels and discards the background draft. */
   abandonBackground(why: string): void {
     this.#background.abandon(why);
   }
 
-  /** A user message begins a new task: every latch is released. */
+  /** A user message begins a new task, which allows new attempts. */
   userMessageArrived(): void {
     this.#background.release();
-    this.#triedForRequest = false;
-    this.#doneForTask = undefined;
-    this.#economyDone = undefined;
-    this.#recovered = false;
-    this.#madeSendable = false;
-    this.#sentAnyway = false;
+    this.#attempts.userMessageArrived();
   }
 
-  /** Another model is in use: what did not help the former may help this one. */
+  /** Another model may succeed where the former failed. */
   modelChanged(): void {
     this.#isPrefixNew = true;
-    this.#breaker.close();
-    this.#failedSummary.forget();
+    this.#attempts.modelChanged();
     this.#background.abandon("The model changed.");
-    this.#warnedPaused = false;
   }
 
-  /** A good answer: the next request may try again, and an overflow may be recovered from again. */
+  /** After a good answer, the next request may compact, and an overflow may be recovered again. */
   answerArrived(): void {
     this.#isPrefixNew = false;
-    this.#triedForRequest = false;
-    this.#recovered = false;
-    this.#madeSendable = false;
-    this.#sentAnyway = false;
-    this.#breaker.requestAnswered();
+    this.#attempts.answerArrived();
   }
 
-  /** Compacts when the context is above the threshold and nothing speaks against it. Never rejects. */
+  /** Compacts if the context is above the threshold and no attempt is refused. Never rejects. */
   checkThreshold(at: { site: CompactionSite; signal?: AbortSignal }): Promise<CompactionOutcome> {
     return this.#settled("threshold", () => this.#threshold(at));
   }
@@ -152,125 +120,121 @@ export class CompactionController {
   }
 
   /**
-   * Compacts where the next request would be far above the window, so that it is not sent in vain. Skipped: it can be sent
-   * as it is, or nobody knows, or the settings want no recovery. Failed: it must not be sent. Never rejects.
+   * Compacts if the next request would be far above the window. `skipped`: the request can be sent, its size is unknown, or the
+   * settings want no recovery. `failed`: it must not be sent. Never rejects.
    */
   makeSendable(at: { signal?: AbortSignal } = {}): Promise<CompactionOutcome & { error?: BonsaiError }> {
     return this.#settled("overflow", () => this.#sendable(at));
   }
 
-  /** Compacts because somebody asked for it. Never rejects. */
+  /** Compacts at a request of the user or a program. Never rejects. */
   compact({ useDigest, asksAgain = true, ...at }: ManualCompaction = {}): Promise<CompactionOutcome> {
     return this.#settled("manual", () => {
       const request = this.#request({ reason: "manual", ...at });
       if (useDigest) return this.#run({ ...request, summariser: undefined });
-      return this.#run(asksAgain ? request : this.#sparingFailed(request));
+      return this.#run(asksAgain ? request : this.#withoutFailedModel(request));
     });
   }
 
-  /** A session that cannot be read, or a model that cannot be asked for, is an outcome too. */
+  /** Turns any exception into a failed outcome. */
   async #settled(
     reason: CompactionReason,
-    decide: () => Promise<CompactionOutcome>,
+    decided: () => Promise<CompactionOutcome>,
   ): Promise<CompactionOutcome> {
     try {
-      return await decide();
+      return await decided();
     } catch (cause) {
-      const error = failureOf(reason, cause);
-      this.#failed(reason, error);
-      return { status: "failed", reason, detail: error.message, ...noTokens };
+      const error = errorOf(reason, cause);
+      if (this.#attempts.failed(reason, true)) this.#options.onWarning?.(error);
+      const sizes = { tokensBefore: 0, estimatedTokensBefore: 0, tokensAfter: 0 };
+      return { status: "failed", reason, detail: error.message, ...sizes };
     }
   }
 
-  async #threshold({
-    site,
-    signal,
-  }: {
-    site: CompactionSite;
-    signal?: AbortSignal;
-  }): Promise<CompactionOutcome> {
+  async #threshold({ site, signal }: { site: CompactionSite; signal?: AbortSignal }) {
     const reading = readContext(this.#options);
-    const skip = (detail: string) => skipped("threshold", reading, detail);
+    const skip = (detail: string) => unchanged("threshold", reading, detail);
     const { settings, isSubAgent = false } = this.#options;
     if (!settings.enabled || !settings.sites.includes(site)) return skip("Automatic compaction is off.");
     if (isSubAgent) return skip("Sub-agents do not compact automatically.");
     const nowMs = this.#isPrefixNew ? Number.POSITIVE_INFINITY : this.#now();
     const request = this.#request({ reason: "threshold", signal, nowMs });
-    const decision = decisionOf(request, reading);
-    const { limitTokens, neededTokens } = decision;
-    if (limitTokens === undefined || neededTokens === undefined)
+    const decision = decide(request, reading);
+    const { compactAboveTokens, thresholdTokens } = decision;
+    if (compactAboveTokens === undefined || thresholdTokens === undefined)
       return skip("The model's context window is unknown.");
     const isUrgent = isNeeded(decision);
-    if (!isUrgent) this.#breaker.relieved();
-    if (this.#background.isReady && !this.#running) {
-      const outcome = await this.#committed(request);
+    if (!isUrgent) this.#attempts.contextIsSmall();
+    if (this.#background.isReady && !this.#isRunning) {
+      const outcome = await this.#commitReady(request);
       if (outcome !== undefined) return outcome;
     }
-    if (reading.tokens <= limitTokens) {
-      this.#beginInBackground(request, decision);
+    if (reading.tokens <= compactAboveTokens) {
+      this.#considerBackground(request, decision);
       return skip("The context is below the threshold.");
     }
-    if (tooLargePrompt(reading, request.model) !== undefined)
+    if (promptTooLarge(reading, request.model) !== undefined)
       return skip("The latest message alone exceeds the model's window.");
-    const done = this.#doneForTask ?? (isUrgent ? undefined : this.#economyDone);
-    if (done !== undefined) return skip(done);
-    const canWorkOn = !isUrgent && !decision.isExpired;
-    if (canWorkOn && this.#beginInBackground(request, decision))
+    const refusal = this.#attempts.taskRefusal(isUrgent);
+    if (refusal !== undefined) return skip(refusal);
+    const canWait = !isUrgent && !decision.isExpired;
+    if (canWait && this.#considerBackground(request, decision))
       return skip("A summary is being made in the background.");
-    if (this.#triedForRequest) return skip("A compaction was already tried before this request.");
-    this.#triedForRequest = true;
-    const why = this.#breaker.whyOpen();
-    if (why !== undefined) return skip(isUrgent ? this.#paused(reading, neededTokens, why) : why);
-    return this.#run(request, decision);
+    if (this.#attempts.request.isThresholdTried)
+      return skip("A compaction was already tried before this request.");
+    this.#attempts.request.isThresholdTried = true;
+    const pause = this.#attempts.pauseReason();
+    if (pause === undefined) return this.#run(request, decision);
+    if (!isUrgent) return skip(pause);
+    const error = pausedError(reading, thresholdTokens, pause);
+    if (this.#attempts.reportsPause()) this.#options.onWarning?.(error);
+    return skip(error.message);
   }
 
   async #overflow(at: { refusal?: Refusal; signal?: AbortSignal }): Promise<CompactionOutcome> {
     const reading = readContext(this.#options);
     if (!this.#options.settings.onOverflow)
-      return skipped("overflow", reading, "compaction.onOverflow is off.");
-    if (this.#recovered) return failed(reading, "Cause: the request was still too long after a compaction.");
-    this.#recovered = true;
-    // No breaker here: without a recovery the session cannot go on at all, and a good answer lies between two of them.
+      return unchanged("overflow", reading, "compaction.onOverflow is off.");
+    if (this.#attempts.request.isOverflowRecovered)
+      return tooLarge(reading, "Cause: the request was still too long after a compaction.");
+    this.#attempts.request.isOverflowRecovered = true;
+    // A pause does not apply: without a recovery the session cannot continue, and a good answer separates two of them.
     const request = this.#request({ reason: "overflow", ...at });
-    return this.#run(request, decisionOf(request, reading));
+    return this.#run(request, decide(request, reading));
   }
 
-  async #sendable({
-    signal,
-  }: {
-    signal?: AbortSignal;
-  }): Promise<CompactionOutcome & { error?: BonsaiError }> {
+  async #sendable({ signal }: { signal?: AbortSignal }) {
     const reading = readContext(this.#options);
-    const skip = (detail: string) => skipped("overflow", reading, detail);
+    const skip = (detail: string) => unchanged("overflow", reading, detail);
     const request = this.#request({ reason: "overflow", refusal: { inputTokens: reading.tokens }, signal });
-    const mostTokens = sendableTokens(request.model.contextWindow);
-    if (mostTokens === undefined) return skip("The model's context window is unknown.");
-    if (reading.tokens <= mostTokens) return skip("The context fits the window.");
+    const maxTokens = sendableTokens(request.model.contextWindow);
+    if (maxTokens === undefined) return skip("The model's context window is unknown.");
+    if (reading.tokens <= maxTokens) return skip("The context fits the window.");
     if (!request.settings.onOverflow) return skip("compaction.onOverflow is off.");
-    const error = tooLargePrompt(reading, request.model);
-    if (error !== undefined) return { ...skip(error.message), status: "failed", error };
-    if (this.#madeSendable || this.#recovered)
-      return this.#sendsAnyway() ? skip(SENT_ANYWAY) : unsendable(reading, request.model);
-    this.#madeSendable = true;
-    const outcome = await this.#run(request, decisionOf(request, reading));
+    const error = promptTooLarge(reading, request.model);
+    if (error !== undefined) return { ...skip(error.message), status: "failed" as const, error };
+    if (this.#attempts.request.isMadeSendable || this.#attempts.request.isOverflowRecovered)
+      return this.#sendsAnyway() ? skip(SENT_ANYWAY) : stillTooLarge(reading, request.model);
+    this.#attempts.request.isMadeSendable = true;
+    const outcome = await this.#run(request, decide(request, reading));
     const { status } = outcome;
     const left = readContext(this.#options);
     const isDone = status === "compacted" || status === "masked";
-    if (status !== "failed" && !(isDone && left.tokens > mostTokens)) return outcome;
-    if (this.#sendsAnyway()) return { ...outcome, status: "skipped", detail: SENT_ANYWAY };
-    return isDone ? unsendable(left, request.model) : outcome;
+    if (status !== "failed" && !(isDone && left.tokens > maxTokens)) return outcome;
+    if (this.#sendsAnyway()) return { ...outcome, status: "skipped" as const, detail: SENT_ANYWAY };
+    return isDone ? stillTooLarge(left, request.model) : outcome;
   }
 
-  /** Once for each user message, a context is sent that only a learned size holds back: what was learned may be wrong. */
+  /** Once for each user message, a context is sent that is too large only by its learned size, which may be wrong. */
   #sendsAnyway(): boolean {
     const { contextWindow, declaredWindow = contextWindow } = this.#options.model();
-    const mostTokens = sendableTokens(declaredWindow) ?? Number.POSITIVE_INFINITY;
-    if (this.#sentAnyway || plainTokens(this.#options) > mostTokens) return false;
-    this.#sentAnyway = true;
+    const maxTokens = sendableTokens(declaredWindow) ?? Number.POSITIVE_INFINITY;
+    if (this.#attempts.request.isSentAnyway || plainTokens(this.#options) > maxTokens) return false;
+    this.#attempts.request.isSentAnyway = true;
     return true;
   }
 
-  /** With the options as they are now: settings and model can change from one decision to the next. */
+  /** Uses the options of the moment: settings and model can change between decisions. */
   #request(
     asked: Omit<CompactionRequest, keyof ControllerOptions>,
   ): CompactionRequest & { model: ModelSizes } {
@@ -278,160 +242,135 @@ export class CompactionController {
   }
 
   async #run(request: CompactionRequest, decision?: Decision): Promise<CompactionOutcome> {
-    const { reason = "manual", signal } = request;
-    if (this.#running)
-      return skipped(reason, decision?.reading ?? readContext(request), "Another compaction is running.");
-    this.#running = true;
+    const { reason = "manual" } = request;
+    if (this.#isRunning)
+      return unchanged(reason, decision?.reading ?? readContext(request), "Another compaction is running.");
+    this.#isRunning = true;
     try {
-      // Who waits sees what for.
-      const isTold = this.#background.counts.isUnderway && !this.#background.isReady;
-      if (isTold) await tellBeginning(request);
-      const taken = await this.#background.takenOver({ ...request, isTold });
-      if (taken !== undefined) {
-        const outcome = this.#noted(taken, {
-          isAborted: signal?.aborted ?? false,
-          isNeeded: isNeeded(decision),
-        });
-        if (taken.status !== "compacted" || suffices(request)) return outcome;
+      const waits = this.#background.counts.isUnderway && !this.#background.isReady;
+      // Shows why the agent is waiting.
+      if (waits) await notifyStart(request);
+      const earlier = await this.#background.take(request);
+      if (earlier !== undefined) {
+        const result = await this.#compactOnce(
+          { ...request, earlier, startNotified: waits },
+          isNeeded(decision),
+        );
+        if (result.status !== "compacted" || isEnough(request)) return outcomeOf(result);
       }
-      // Who it is now: a model can be chosen while this one is waited for.
-      const summariser = request.summariser?.name;
-      const result = await carryOut({
-        ...(reason === "manual" ? request : this.#sparingFailed(request)),
-        decision: taken === undefined ? decision : undefined,
-        isTold: isTold && taken === undefined,
-        onCommitted: () => {
-          this.#running = false;
+      const sparing = reason === "manual" ? request : this.#withoutFailedModel(request);
+      const result = await this.#compactOnce(
+        {
+          ...sparing,
+          ...(earlier === undefined && { decision, startNotified: waits }),
+          onCommitted: () => {
+            this.#isRunning = false;
+          },
         },
-      });
-      this.#record(result, { isAborted: signal?.aborted ?? false, isNeeded: isNeeded(decision) });
-      if (summariser !== undefined) this.#failedSummary.note(result, summariser);
+        isNeeded(decision),
+        // Read before the wait: the user can choose another model meanwhile.
+        request.summariser?.name,
+      );
       return outcomeOf(result);
     } finally {
-      this.#running = false;
+      this.#isRunning = false;
     }
   }
 
-  /** Writes what was made while the agent worked; undefined where it holds no longer. */
-  async #committed(request: CompactionRequest): Promise<CompactionOutcome | undefined> {
-    this.#running = true;
+  /** Commits the ready background draft. Undefined if it is outdated. */
+  async #commitReady(request: CompactionRequest): Promise<CompactionOutcome | undefined> {
+    this.#isRunning = true;
     try {
-      const result = await this.#background.takenOver(request);
-      return result && this.#noted(result, { isAborted: false, isNeeded: false });
+      const earlier = await this.#background.take(request);
+      return earlier && outcomeOf(await this.#compactOnce({ ...request, earlier }, false));
     } finally {
-      this.#running = false;
+      this.#isRunning = false;
     }
   }
 
-  #noted(result: CompactionResult, how: { isAborted: boolean; isNeeded: boolean }): CompactionOutcome {
-    this.#record(result, how);
-    return outcomeOf(result);
+  /** Runs one compaction and notes its ending. */
+  async #compactOnce(
+    request: CompactionRequest,
+    wasNeeded: boolean,
+    summariser?: string,
+  ): Promise<CompactionResult> {
+    const result = await compact(request);
+    const { status, reason, error, isDeclined = false } = result;
+    if (request.earlier !== undefined) this.#background.committed(request.earlier, result);
+    if (error !== undefined) {
+      if (this.#attempts.failed(reason, wasNeeded)) this.#options.onWarning?.(error);
+    } else if (status === "cancelled" && (request.signal?.aborted || isDeclined)) {
+      // A cancel by an extension stops only this compaction.
+      this.#attempts.cancelled(wasNeeded);
+    } else if (status === "compacted" || status === "masked") {
+      this.#attempts.compacted(reason);
+    }
+    if (summariser !== undefined) this.#attempts.modelAsked(result, summariser);
+    return result;
   }
 
-  /** Where nothing speaks against a compaction that is soon needed. @returns true where one is under way */
-  #beginInBackground(request: CompactionRequest, decision: Decision): boolean {
-    if (this.#running || this.#doneForTask !== undefined || this.#breaker.whyOpen() !== undefined)
-      return false;
-    const { summariser } = this.#sparingFailed(request);
-    if (summariser === undefined) return false;
-    this.#background.consider({ ...request, signal: undefined, decision, onCommitted: undefined }, (result) =>
-      this.#failedSummary.note(result, summariser.name),
+  /** Begins a background draft if a compaction is due soon and none is refused. Returns true if one is under way. */
+  #considerBackground(request: CompactionRequest, decision: Decision): boolean {
+    const isRefused =
+      this.#attempts.taskRefusal(true) !== undefined || this.#attempts.pauseReason() !== undefined;
+    const { summariser } = this.#withoutFailedModel(request);
+    if (this.#isRunning || isRefused || summariser === undefined) return false;
+    this.#background.consider(request, decision, (result) =>
+      this.#attempts.modelAsked(result, summariser.name),
     );
     return this.#background.counts.isUnderway;
   }
 
-  /** Without a model that has just failed, where the digest would stand in for it. */
-  #sparingFailed(request: CompactionRequest): CompactionRequest {
+  /** Leaves out a model that has just failed, if the digest can replace it. */
+  #withoutFailedModel(request: CompactionRequest): CompactionRequest {
     const { reason = "manual", settings, summariser } = request;
     if (summariser === undefined || !digestStandsIn(settings, reason)) return request;
-    const whyUnasked = this.#failedSummary.whyUnasked(summariser.name);
-    return whyUnasked === undefined ? request : { ...request, summariser: undefined, whyUnasked };
-  }
-
-  #record(
-    result: CompactionResult,
-    { isAborted, isNeeded }: { isAborted: boolean; isNeeded: boolean },
-  ): void {
-    const { status, reason, error, isDeclined = false } = result;
-    if (error !== undefined) {
-      this.#failed(reason, error, isNeeded);
-    } else if (status === "cancelled" && (isAborted || isDeclined)) {
-      // An extension cancels this one; the user means all of the task.
-      this.#latch("You cancelled a compaction during this task.", isNeeded);
-    } else if (status === "compacted" || status === "masked") {
-      this.#warnedPaused = false;
-      if (reason === "manual") this.#breaker.close();
-      else this.#breaker.compacted();
-    }
-  }
-
-  /** A task goes on uncompacted after one warning; what an overflow or the user asked for is an error there. */
-  #failed(reason: CompactionReason, error: BonsaiError, isNeeded = true): void {
-    if (reason === "manual") return;
-    if (reason === "threshold") this.#breaker.failed();
-    if (reason !== "threshold" || this.#doneForTask !== undefined) return;
-    this.#latch("A compaction already failed during this task.", isNeeded);
-    this.#options.onWarning?.(error);
-  }
-
-  /** What was tried to save money says nothing of what is needed later. */
-  #latch(why: string, isNeeded: boolean): void {
-    if (isNeeded) this.#doneForTask ??= why;
-    else this.#economyDone ??= why;
-  }
-
-  /** Warns once. @returns why nothing is compacted */
-  #paused(reading: ContextReading, limitTokens: number, why: string): string {
-    const error = pausedError(reading, limitTokens, why);
-    if (!this.#warnedPaused) this.#options.onWarning?.(error);
-    this.#warnedPaused = true;
-    return error.message;
+    const skippedModelReason = this.#attempts.skippedModelReason(summariser.name);
+    if (skippedModelReason === undefined) return request;
+    return { ...request, summariser: undefined, skippedModelReason };
   }
 }
 
-/** True where the context, as it is now, needs no further compaction for this reason. */
-function suffices(request: CompactionRequest): boolean {
-  const { reading, limitTokens = Number.POSITIVE_INFINITY } = decisionOf({ ...request, decision: undefined });
-  return request.reason !== "overflow" || reading.tokens <= limitTokens;
+/** True if the context as it is now needs no further compaction for this reason. */
+function isEnough(request: CompactionRequest): boolean {
+  if (request.reason !== "overflow") return true;
+  const { reading, compactAboveTokens = Number.POSITIVE_INFINITY } = decide(request);
+  return reading.tokens <= compactAboveTokens;
 }
 
-/** False where only the economy speaks for a compaction. */
-function isNeeded({ neededTokens, reading }: Partial<Decision> = {}): boolean {
-  return neededTokens === undefined || reading === undefined || reading.tokens > neededTokens;
+/** False if only the economy asks for a compaction. */
+function isNeeded({ thresholdTokens, reading }: Partial<Decision> = {}): boolean {
+  return thresholdTokens === undefined || reading === undefined || reading.tokens > thresholdTokens;
 }
 
-const noTokens = { tokensBefore: 0, estimatedTokensBefore: 0, tokensAfter: 0 };
-
-function skipped(reason: CompactionReason, reading: ContextReading, detail: string): CompactionOutcome {
+function unchanged(reason: CompactionReason, reading: ContextReading, detail: string): CompactionOutcome {
   const { tokens, trailingTokens } = reading;
   const sizes = { tokensBefore: tokens, estimatedTokensBefore: trailingTokens, tokensAfter: tokens };
   return { status: "skipped", reason, detail, ...sizes };
 }
 
-function failed(reading: ContextReading, cause: string): CompactionOutcome {
-  return { ...skipped("overflow", reading, `${CONTEXT_TOO_LARGE} ${cause}`), status: "failed" };
+function tooLarge(reading: ContextReading, cause: string): CompactionOutcome {
+  return { ...unchanged("overflow", reading, `${CONTEXT_TOO_LARGE} ${cause}`), status: "failed" };
+}
+
+function stillTooLarge(reading: ContextReading, { contextWindow = 0 }: ModelSizes): CompactionOutcome {
+  const left = tokensText(reading.tokens, true);
+  const window = digits(contextWindow);
+  return tooLarge(reading, `Cause: the context still has ${left}. The model's window is ${window}.`);
 }
 
 const SENT_ANYWAY =
   "Only sizes that were learned from earlier answers speak against the request. It is sent once.";
 
-function unsendable(reading: ContextReading, { contextWindow = 0 }: ModelSizes): CompactionOutcome {
-  const left = tokensText(reading.tokens, true);
-  return failed(
-    reading,
-    `Cause: the context still has ${left}. The model's window is ${digits(contextWindow)}.`,
-  );
-}
-
-/** The user's own words are not cut without asking: what is too large by itself is theirs to make smaller. */
-function tooLargePrompt(reading: ContextReading, { contextWindow = 0 }: ModelSizes): BonsaiError | undefined {
-  const mostTokens = sendableTokens(contextWindow);
+/** An error if the user's message alone is too large: it is not shortened without asking. */
+function promptTooLarge(reading: ContextReading, { contextWindow = 0 }: ModelSizes): BonsaiError | undefined {
+  const maxTokens = sendableTokens(contextWindow);
   const messages = reading.projection.items.map((item) => item.message);
   const unanswered = messages.slice(messages.findLastIndex(isGoodAnswer) + 1);
   const prompt = unanswered.findLast(({ role }) => role === "user");
-  if (mostTokens === undefined || prompt === undefined) return undefined;
+  if (maxTokens === undefined || prompt === undefined) return undefined;
   const tokens = reading.estimator.message(prompt);
-  if (tokens <= mostTokens) return undefined;
+  if (tokens <= maxTokens) return undefined;
   return new BonsaiError({
     code: "prompt_too_large",
     message: `Your message was not sent: it has ${tokensText(tokens, true)}, and the model's window is ${digits(contextWindow)}.`,

@@ -4,47 +4,39 @@ import type { CompactionReason } from "../carry/details.ts";
 import type { CutPlace } from "../plan/chosen-cut.ts";
 import type { CompactionResult } from "./result.ts";
 
-/** A compaction before it is written, for whoever decides on it. */
+/** A compaction before it is written, for the user to decide on. */
 export interface CompactionDraft {
-  /** `plan`: a model would be asked next, nothing was sent yet. `ready`: this is what would be written. */
+  /** `plan`: nothing was sent yet, and a model would be asked next. `ready`: the compaction can be written. */
   stage: "plan" | "ready";
   reason: CompactionReason;
-  /**
-   * With the status `planned`: what is kept, masked and summarised, tokens before and after, the summary as the model would
-   * see it, the loss report, the extension whose summary it is (`decidedBy`), requests and cost so far; at the stage `plan`
-   * what would be asked, and a summary's size by estimate.
-   */
+  /** With the status `planned`. At the stage `plan`, the size of the summary is an estimate. */
   result: CompactionResult;
-  /** What the model sees now, oldest first. */
+  /** The context that the model sees now, oldest first. */
   before: readonly ProjectionItem[];
-  /** The user's words as the summary carries them, in lines. */
+  /** The user's words that the summary carries, in lines. */
   userWords: readonly string[];
-  /** The part of the summary that can be edited; absent where there is none, or none yet. */
+  /** The editable part of the summary; absent if there is none yet. */
   prose?: string;
-  /** True where the user has edited it. */
   isEdited: boolean;
-  /** What the summary should dwell on. */
+  /** Topics that the summary must emphasise. */
   focus?: string;
-  /** Whose summary is planned or stands: `provider/id` of a model, `digest`, or the extension as it was loaded. */
+  /** The maker of the summary: `provider/id` of a model, `digest`, or an extension. */
   summariser?: string;
-  /** Why it is the digest's summary, or that it would still be too large. */
+  /** Why the digest made the summary, or that the context is still too large. */
   caveat?: string;
-  /** Where else it could be cut. */
+  /** Other possible cuts. */
   cuts: OtherCuts;
-  /** What can be decided now. */
+  /** The allowed decisions. */
   actions: ReadonlySet<ReviewDecision["action"]>;
   /** Why the latest decision was not carried out, in a sentence. */
   problem?: string;
-  /** A prose that was refused, so that it is not lost. */
+  /** A refused prose, so that it is not lost. */
   refusedProse?: string;
-  /** Aborted when nobody waits for the decision any more. */
+  /** Aborted if the decision is not needed any more. */
   signal: AbortSignal;
 }
 
-/**
- * The nearest legal places before and behind a cut; and the nearest that begin a turn, where those are others. Each keeps so
- * many tokens by estimate.
- */
+/** The nearest legal cuts before and after the present one, and the nearest that begin a turn, if those are others. */
 export interface OtherCuts {
   earlier?: CutPlace;
   later?: CutPlace;
@@ -53,40 +45,31 @@ export interface OtherCuts {
 }
 
 /**
- * `apply`: take it as shown; a plan is carried out, what is ready is written. `edit`: another prose, shown again. `again`:
- * made anew, with another focus; where a model would be asked, its plan comes first. `cut`: the same with another cut, which
- * any place of `cutPlaces` can be. `digest`: made anew without a model. `back`: from a plan to the draft before it. `cancel`: nothing is written.
+ * `apply`: carry out the plan, or write the ready compaction. `edit`: replace the prose. `again`: make another summary, with
+ * another focus ("" is none). `cut`: use another cut, one of `cutPlaces`. `digest`: use the digest. `back`: from a plan to the
+ * draft before it. `cancel`: write nothing. The new plan or draft is shown again.
  */
 export type ReviewDecision =
   | { action: "apply" | "digest" | "back" | "cancel" }
   | { action: "edit"; prose: string }
   | { action: "cut"; firstKeptEntryId: string }
-  /** A focus of "" is none. */
   | { action: "again"; focus?: string };
 
-/** Decides on a compaction. What it throws fails the compaction; nothing is written then. */
+/** Decides on a compaction. If it throws, the compaction fails, and nothing is written. */
 export type ReviewCompaction = (draft: CompactionDraft) => Promise<ReviewDecision>;
 
-/** What a reviewer in plain JavaScript may give. @throws BonsaiError `review_invalid` */
-export function checkedDecision(decision: unknown): ReviewDecision {
+const ACTIONS = ["apply", "edit", "again", "cut", "digest", "back", "cancel"];
+
+/** Checks the decision of a reviewer in plain JavaScript. @throws BonsaiError `review_invalid` */
+export function validateDecision(decision: unknown): ReviewDecision {
   const { action, prose, focus, firstKeptEntryId } = (decision ?? {}) as Record<string, unknown>;
   const isEdit = action !== "edit" || typeof prose === "string";
   const isAgain = action !== "again" || focus === undefined || typeof focus === "string";
   const isCut = action !== "cut" || typeof firstKeptEntryId === "string";
-  if (ACTIONS.has(action) && isEdit && isAgain && isCut) return decision as ReviewDecision;
+  if (ACTIONS.includes(action as string) && isEdit && isAgain && isCut) return decision as ReviewDecision;
   throw new BonsaiError({
     code: "review_invalid",
     message: `The compaction review returned an unknown decision: ${jsonText(decision) || "nothing"}.`,
-    hint: `Return {action} with one of ${[...ACTIONS].join(", ")}. edit needs a text prose, cut needs firstKeptEntryId, again can have a focus.`,
+    hint: `Return {action} with one of ${ACTIONS.join(", ")}. edit needs a text prose, cut needs firstKeptEntryId, again can have a focus.`,
   });
 }
-
-const ACTIONS: ReadonlySet<unknown> = new Set<ReviewDecision["action"]>([
-  "apply",
-  "edit",
-  "again",
-  "cut",
-  "digest",
-  "back",
-  "cancel",
-]);

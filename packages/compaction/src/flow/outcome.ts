@@ -1,73 +1,63 @@
-import { tokensText } from "@bonsai-agent/messages";
 import { count as digits } from "@bonsai-agent/messages/numbers";
-import type { CompactionEntry } from "@bonsai-agent/session";
-import { type CompactionReason, manifestOf, type RungName } from "../carry/details.ts";
+import type { CompactionReason } from "../carry/details.ts";
 
-/** True for a step that asks a model. */
-export function isModelRung(rung: RungName | undefined): boolean {
-  return rung === "summarise" || rung === "chunks";
-}
+export type CompactionStatus =
+  | "planned"
+  | "compacted"
+  | "masked"
+  | "nothing-to-compact"
+  | "already-compacted"
+  | "cancelled"
+  | "failed";
 
-/** What a compaction did, step by step; each a number of messages. */
+/** The done steps, each as a number of messages. */
 export interface CompactionSteps {
-  /** Old outputs of tools and of commands that were replaced by a placeholder. */
+  /** Old outputs of tools and commands, replaced by a placeholder. */
   masked: number;
   summarised: number;
-  /** Messages whose images were left out. */
+  /** Messages whose images were removed. */
   withoutMedia: number;
-  /** Outputs, or pasted texts, that were cut to head and tail. */
+  /** Outputs or pasted texts, cut to head and tail. */
   shortened: number;
 }
 
-/** How one call of the controller ended. */
+/** The ending of one call of the controller. */
 export interface CompactionOutcome {
   status: "compacted" | "masked" | "skipped" | "cancelled" | "failed";
   reason: CompactionReason;
-  /** One sentence for people. */
+  /** One sentence for the user. */
   detail: string;
-  /** Of the whole request: system prompt and tools with it, as far as they are known. */
+  /** Tokens of the whole request, system prompt and tools included: from the provider's last report, else estimated. */
   tokensBefore: number;
-  /** The estimated part of `tokensBefore`; 0 where a provider reported all of it. */
+  /** The estimated part of `tokensBefore`; 0 if a provider reported all of it. */
   estimatedTokensBefore: number;
-  /** Of the same, with the summary and all that it carries: always an estimate. The same as before where nothing changed. */
+  /** An estimate of the same request with the new summary. In a plan, the summary's length is a guess. */
   tokensAfter: number;
-  /** With the status `compacted` or `masked`. */
+  /** The done steps, or those of a plan. Absent if nothing changed. */
   steps?: CompactionSteps;
-  /** The extension that did not let it happen, or whose summary stands; absent where none had a say. */
+  /** The extension that cancelled, or that supplied the summary. */
   decidedBy?: string;
-  /** With the status `skipped`: the whole context is recent enough to be kept. */
+  /** If keeping less would leave something to summarise. */
   isAllRecent?: true;
-  /** With the status `cancelled`, where the user has looked at it and said no. */
+  /** With the status `cancelled`, if the user reviewed the compaction and declined it. */
   isDeclined?: true;
-  /** With the status `failed`, where a model's summary failed and the settings kept the digest from standing in. */
+  /** With the status `failed`, if a model's summary failed and the settings kept the digest from replacing it. */
   digestIsUntried?: true;
-  /** With the status `failed`: there was nothing to summarise, mask or cut. */
+  /** With the status `failed`, if there was nothing to summarise, mask or cut. */
   isAtMinimum?: true;
 }
 
-/** "masked 5 old results, shortened 1 message": in the order in which it was done. */
+/** "masked 5 old results, shortened 1 message", in the order of the steps. */
 export function stepsText({ masked, summarised, withoutMedia, shortened }: CompactionSteps): string {
   const done = [
-    counted("masked", masked, "old result"),
-    counted("summarised", summarised, "message"),
-    counted("removed the images of", withoutMedia, "message"),
-    counted("shortened", shortened, "message"),
+    stepText("masked", masked, "old result"),
+    stepText("summarised", summarised, "message"),
+    stepText("removed the images of", withoutMedia, "message"),
+    stepText("shortened", shortened, "message"),
   ];
   return done.filter((each) => each !== "").join(", ");
 }
 
-function counted(verb: string, count: number, noun: string): string {
+function stepText(verb: string, count: number, noun: string): string {
   return count === 0 ? "" : `${verb} ${digits(count)} ${noun}${count === 1 ? "" : "s"}`;
-}
-
-/** What somebody's code threw, in words. */
-export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
-}
-
-/** How large the context was before a compaction, with its unit; undefined where that is damaged. */
-export function sizeBeforeText(compaction: CompactionEntry): string | undefined {
-  const { tokensBefore } = compaction;
-  if (!Number.isFinite(tokensBefore)) return undefined;
-  return tokensText(tokensBefore, Number(manifestOf(compaction)?.estimatedTokensBefore) > 0);
 }

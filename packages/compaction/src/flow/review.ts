@@ -1,77 +1,75 @@
-import { BonsaiError } from "@bonsai-agent/messages";
+import { BonsaiError, messageOf } from "@bonsai-agent/messages";
+import { raceAbort } from "@bonsai-agent/messages/host";
 import { carriedWords, carryOver } from "../carry/carry-over.ts";
+import { isModelRung } from "../carry/details.ts";
 import { saysNothing } from "../carry/summary-text.ts";
+import { layDraft } from "../ladder/draft.ts";
 import {
   CompactionCancelled,
   climb,
-  isPlanned,
   isReached,
   isWorthWriting,
-  type LadderState,
   mayGrow,
+  needsSummary,
   noShorterText,
-  type Run,
-  summarisedState,
+  plannedState,
 } from "../ladder/ladder.ts";
+import type { ClimbResult, LadderState, Run } from "../ladder/run.ts";
 import { ladderRungs, maskRung } from "../ladder/rungs.ts";
 import { type CutPlace, legalPlaces } from "../plan/chosen-cut.ts";
 import { startsTurn } from "../plan/cut.ts";
 import { originalProjection } from "../plan/originals.ts";
-import { planSpan } from "../plan/plan.ts";
-import { plannedResult } from "../plan/plan-compaction.ts";
-import { besideSummary } from "../plan/view.ts";
+import { withoutSummary } from "../plan/view.ts";
 import {
   type CompactionDraft,
-  checkedDecision,
+  type OtherCuts,
   type ReviewCompaction,
   type ReviewDecision,
+  validateDecision,
 } from "./draft.ts";
-import { isModelRung, messageOf } from "./outcome.ts";
-import { caveatsOf, resultOf } from "./result.ts";
+import { plannedResult } from "./dry-run.ts";
+import { beginsWith } from "./prepare.ts";
+import { resultOf } from "./result.ts";
+import { caveatsOf } from "./result-text.ts";
 
-/** How far the ladder was climbed, and how it was asked to. */
-export interface Reached {
-  run: Run;
-  state: LadderState;
-}
+type Refused = Pick<CompactionDraft, "problem" | "refusedProse">;
 
-/** What is shown. */
-interface Shown extends Reached {
+/** A plan or a draft that is shown. */
+interface Shown extends ClimbResult {
   stage: CompactionDraft["stage"];
 }
 
 /**
- * Climbs the ladder as the user decides: a plan is shown before a model is asked, a draft before it is written, as often as
- * it takes. What was spent on drafts that were thrown away counts.
+ * Climbs the ladder as the user decides. The plan is shown before a model is asked, and each draft before it is written.
+ * Discarded drafts count in the cost.
  * @throws as `climb` does; BonsaiError `review_invalid`, `draft_outdated`
  */
-export async function reviewedClimb(run: Run, review: ReviewCompaction): Promise<Reached> {
+export async function reviewedClimb(run: Run, review: ReviewCompaction): Promise<ClimbResult> {
   const state = await climb(run, [maskRung]);
-  return new DraftReview(review, { run, state }).reached();
+  return new DraftReview(review, { run, state }).reviewed();
 }
 
-/** Owner of what is shown, and of the draft to go back to. */
+/** Owner of the shown plan or draft, and of the draft to go back to. */
 class DraftReview {
   readonly #review: ReviewCompaction;
-  /** As it was asked for. */
+  /** As it was requested. */
   readonly #asked: Run;
-  /** Where each attempt begins: nothing is masked twice. */
+  /** Each attempt begins here, so that nothing is masked twice. */
   readonly #masked: LadderState;
   #shown: Shown;
   #draft: Shown | undefined;
   #isDone = false;
   #refused: Refused = {};
-  /** The extensions have had their say. */
   #isExtensionAsked = false;
 
-  constructor(review: ReviewCompaction, { run, state }: Reached) {
+  constructor(review: ReviewCompaction, { run, state }: ClimbResult) {
     this.#review = review;
     this.#asked = run;
     this.#masked = state;
     this.#shown = { run, state, stage: "plan" };
   }
 
-  async reached(): Promise<Reached> {
+  async reviewed(): Promise<ClimbResult> {
     await this.#begin(this.#asked);
     while (!this.#isDone) {
       const decision = await this.#decision();
@@ -80,15 +78,14 @@ class DraftReview {
     return this.#shown;
   }
 
-  /** Shows the plan, where a model would be asked; else the draft at once. */
+  /** Shows the plan if a model would be asked, else the draft. */
   async #begin(run: Run): Promise<void> {
-    const { view } = this.#masked;
-    const plan = isReached(this.#masked, run) ? undefined : planSpan({ ...run.span, view });
-    this.#shown = { run, state: { ...this.#masked, plan }, stage: "plan" };
-    if (!isPlanned(this.#shown.state) || run.summariser === undefined) await this.#make();
+    const state = { ...this.#masked, plan: undefined };
+    this.#shown = { run, state: isReached(state, run) ? state : plannedState(state, run), stage: "plan" };
+    if (!needsSummary(this.#shown.state) || run.summariser === undefined) await this.#make();
   }
 
-  /** Makes the draft that the plan leads to; where that fails, a draft that is there already stays. */
+  /** Makes the planned draft. If that fails, an earlier draft stays. */
   async #make(): Promise<void> {
     const { run, state: planned } = this.#shown;
     const skipsExtensions = run.isDigestWanted && this.#isExtensionAsked;
@@ -102,15 +99,12 @@ class DraftReview {
     if (isWorthWriting(run, state)) return this.#show({ run, state });
     const causes = state.failures.map(({ message }) => message).join(" | ");
     if (this.#draft !== undefined) return this.#goBack(causes || "It would change nothing.");
-    // Without a draft, it ends as it would without a look.
+    // Without a draft, it ends as it would without a review.
     this.#shown = { run, state, stage: "ready" };
     this.#isDone = true;
   }
 
-  #show({ run, state }: Reached): void {
-    const former = this.#draft?.state.summary?.usage;
-    // An extension's own summary has a cost of its own, which is gone with it unless it is counted.
-    if (former !== undefined && former !== state.summary?.usage) run.onUsage(former);
+  #show({ run, state }: ClimbResult): void {
     this.#draft = { run, state, stage: "ready" };
     this.#shown = this.#draft;
   }
@@ -120,11 +114,13 @@ class DraftReview {
     this.#refused = why === undefined ? {} : { problem: `Could not make another summary: ${why}` };
   }
 
-  /** Undefined where the answer cannot be carried out: then it is asked again. */
+  /** Undefined if the decision cannot be carried out; the user is then asked again. */
   async #decision(): Promise<ReviewDecision | undefined> {
     const { name: model } = this.#asked.summariser ?? {};
     const draft = draftOf(this.#shown, { hasDraft: this.#draft !== undefined, refused: this.#refused });
-    const decision = checkedDecision(await unlessAborted(this.#review(draft), draft.signal));
+    const decision = validateDecision(
+      await raceAbort(this.#review(draft), draft.signal, () => new CompactionCancelled("")),
+    );
     const isOtherModel = this.#asked.summariser?.name !== model;
     this.#refused = {};
     if (!draft.actions.has(decision.action))
@@ -150,7 +146,7 @@ class DraftReview {
       case "cut":
         return this.#cut(decision.firstKeptEntryId);
       case "digest":
-        return this.#begin({ ...run, ...digestAlone });
+        return this.#begin({ ...run, ...DIGEST_ALONE });
       case "back":
         return this.#goBack();
       case "cancel":
@@ -158,63 +154,62 @@ class DraftReview {
     }
   }
 
-  /** Whoever was to summarise does so for the other span. */
+  /** The same summariser summarises the other span. */
   async #cut(firstKeptEntryId: string): Promise<void> {
     const { run } = this.#shown;
-    const places = legalPlaces(besideSummary(this.#masked.view.items));
+    const places = legalPlaces(withoutSummary(this.#masked.view.items));
     if (places.some(({ entryId }) => entryId === firstKeptEntryId))
       return this.#begin({ ...run, span: { ...run.span, firstKeptEntryId } });
     this.#refused = { problem: `The kept entries cannot start at entry ${firstKeptEntryId}.` };
   }
 
-  /** The rungs behind the summary are climbed again: a longer one may need them. */
+  /** Lays the edited draft on the context again. A longer one may need the rungs after the summary. */
   async #edit(prose: string): Promise<void> {
     const { run, state } = this.#shown;
+    const { draft } = state.summary!;
     const text = prose.replaceAll("\r\n", "\n").trim();
     const refuse = (problem: string) => {
       this.#refused = { problem, ...(text !== "" && { refusedProse: prose }) };
     };
-    if (text === state.summary!.prose.trim()) return;
+    if (text === draft.prose.trim()) return;
     if (saysNothing(text)) return refuse("The edited summary is empty. The previous one stays.");
-    const summary = { ...state.summary!.withProse(text), isEdited: true };
-    const edited = await climb(run, ladderRungs, summarisedState(state, summary));
+    const { plan, carryOver: extensions, failures } = state;
+    const base = { ...this.#masked, plan, carryOver: extensions, failures };
+    const laid = layDraft(base, { ...draft, prose: text, isEdited: true }, run);
+    const edited = await climb(run, ladderRungs, laid);
     if (edited.tokens >= run.start.tokens && !mayGrow(run.start, edited, run))
       return refuse(noShorterText(run, run.start, edited));
     this.#show({ run, state: edited });
   }
 }
 
-type Refused = Pick<CompactionDraft, "problem" | "refusedProse">;
-
-const digestAlone = { summariser: undefined, whyUnasked: undefined, isDigestWanted: true };
+const DIGEST_ALONE = { summariser: undefined, skippedModelReason: undefined, isDigestWanted: true };
 
 function focusAfter({ focus }: { focus?: string }, run: Run): string | undefined {
   if (focus === undefined) return run.focus;
   return focus.trim() === "" ? undefined : focus.trim();
 }
 
-interface DraftOptions {
-  hasDraft: boolean;
-  refused: Refused;
-}
-
-function draftOf({ stage, run, state }: Shown, { hasDraft, refused }: DraftOptions): CompactionDraft {
+function draftOf(
+  { stage, run, state }: Shown,
+  { hasDraft, refused }: { hasDraft: boolean; refused: Refused },
+): CompactionDraft {
   const { reason, focus, signal } = run;
   const { summary, plan } = state;
-  const result =
-    stage === "plan" ? plannedResult(run, state, run.summariser) : resultOf(run, state, "planned");
-  const carried = summary === undefined ? plan && carryOver(plan, run) : summary.carried;
-  const caveats = stage === "ready" ? caveatsOf(run, state) : [];
+  const isPlan = stage === "plan";
+  const carried = summary?.carried ?? (plan && carryOver(plan, run));
+  const caveats = isPlan ? [] : caveatsOf(run, state);
+  const summariser = makerOf({ stage, run, state });
   return {
     stage,
     reason,
-    result,
+    result: isPlan ? plannedResult(run, state, run.summariser) : resultOf(run, state, "planned"),
     before: run.start.view.items.map(({ source }) => source),
     userWords: carried === undefined ? [] : carriedWords(carried),
-    ...(summary && { prose: summary.prose }),
-    isEdited: summary?.isEdited === true,
+    ...(summary && { prose: summary.draft.prose }),
+    isEdited: summary?.draft.isEdited === true,
     ...(focus !== undefined && { focus }),
-    ...summariserOf({ run, state, stage }),
+    ...(summariser !== undefined && { summariser }),
     ...(caveats.length > 0 && { caveat: caveats.join(" ") }),
     cuts: cutsOf({ run, state }),
     actions: new Set(actionsOf({ stage, run, state }, hasDraft)),
@@ -223,28 +218,25 @@ function draftOf({ stage, run, state }: Shown, { hasDraft, refused }: DraftOptio
   };
 }
 
-function summariserOf({ stage, run, state }: Shown): Pick<CompactionDraft, "summariser"> {
-  const { summary, summarisedBy, madeBy } = state;
+function makerOf({ stage, run, state: { summary } }: Shown): string | undefined {
   const model = run.summariser?.name;
-  if (stage === "plan") return model === undefined ? {} : { summariser: model };
-  if (summary === undefined) return {};
-  const maker = summary.fromHook ? madeBy : isModelRung(summarisedBy) ? model : "digest";
-  return maker === undefined ? {} : { summariser: maker };
+  if (stage === "plan" || summary === undefined) return stage === "plan" ? model : undefined;
+  const { rung, extension } = summary.draft;
+  if (rung === "extension") return extension;
+  return isModelRung(rung) ? model : "digest";
 }
 
-/** None where there is no summary to be cut off. */
-function cutsOf({ run, state: { plan, summary } }: Reached): CompactionDraft["cuts"] {
+function cutsOf({ run, state: { plan } }: ClimbResult): OtherCuts {
   if (plan?.status !== "planned") return {};
-  const items = besideSummary(run.start.view.items);
+  const items = withoutSummary(run.start.view.items);
   const order = new Map(items.map(({ entryId }, at) => [entryId, at]));
-  const { firstKeptEntryId } = summary ?? plan;
-  const cutAt = order.get(firstKeptEntryId ?? "") ?? items.length;
+  const cutAt = order.get(plan.firstKeptEntryId ?? "") ?? items.length;
   const places = legalPlaces(items);
   const isTurn = ({ entryId }: CutPlace) => startsTurn(items[order.get(entryId)!]!.message);
   const before = places.filter(({ entryId }) => order.get(entryId)! < cutAt);
-  const behind = places.filter(({ entryId }) => order.get(entryId)! > cutAt);
-  const [earlier, later] = [before.at(-1), behind[0]];
-  const [earlierTurn, laterTurn] = [before.findLast(isTurn), behind.find(isTurn)];
+  const after = places.filter(({ entryId }) => order.get(entryId)! > cutAt);
+  const [earlier, later] = [before.at(-1), after[0]];
+  const [earlierTurn, laterTurn] = [before.findLast(isTurn), after.find(isTurn)];
   return {
     ...(earlier && { earlier }),
     ...(later && { later }),
@@ -253,43 +245,24 @@ function cutsOf({ run, state: { plan, summary } }: Reached): CompactionDraft["cu
   };
 }
 
-function actionsOf({ stage, state }: Shown, hasDraft: boolean): ReviewDecision["action"][] {
-  const { summary, summarisedBy } = state;
-  if (stage === "plan") {
-    const back: ReviewDecision["action"][] = hasDraft ? ["back"] : [];
-    return ["apply", "again", "cut", "digest", ...back, "cancel"];
-  }
+function actionsOf({ stage, state: { summary } }: Shown, hasDraft: boolean): ReviewDecision["action"][] {
+  if (stage === "plan")
+    return ["apply", "again", "cut", "digest", ...(hasDraft ? ["back" as const] : []), "cancel"];
   if (summary === undefined) return ["apply", "cancel"];
-  const digest: ReviewDecision["action"][] = summarisedBy === "digest" && !summary.isEdited ? [] : ["digest"];
-  return ["apply", "edit", "again", "cut", ...digest, "cancel"];
+  const isDigest = summary.draft.rung === "digest" && !summary.draft.isEdited;
+  return ["apply", "edit", "again", "cut", ...(isDigest ? [] : ["digest" as const]), "cancel"];
 }
 
-/** What came behind the context while it was looked at is kept; a context that is another one is not written to. */
-function checkCurrent({ session, former, start: { view } }: Run): void {
+/** Messages that came after the reviewed context are kept. A context that changed is not written to. */
+function checkCurrent({ session, former, start }: Run): void {
   const { compaction } = session.projection();
   const isSameFormer = former === undefined || former.id === compaction?.id;
   const { items } =
     former === undefined || !isSameFormer ? session.projection() : originalProjection(session);
-  const isCurrent = view.items.every(
-    ({ entryId, edit }, at) => items[at]?.entryId === entryId && items[at].edit?.id === edit?.id,
-  );
-  if (isSameFormer && isCurrent) return;
+  if (isSameFormer && beginsWith(items, start.view)) return;
   throw new BonsaiError({
     code: "draft_outdated",
     message: "The session or its context changed during the review.",
     hint: "Nothing changed. Compact again.",
   });
-}
-
-/** @throws CompactionCancelled after an abort */
-async function unlessAborted<Value>(value: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  const aborted = Promise.withResolvers<never>();
-  const stop = () => aborted.reject(new CompactionCancelled(""));
-  if (signal.aborted) stop();
-  signal.addEventListener("abort", stop, { once: true });
-  try {
-    return await Promise.race([value, aborted.promise]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
 }

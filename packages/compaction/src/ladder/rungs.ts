@@ -11,11 +11,12 @@ import {
   viewTokens,
   withEdits,
 } from "../plan/view.ts";
-import { extensionRung } from "./custom-summary.ts";
-import { isUnsendable, type LadderState, type Run, type Rung } from "./ladder.ts";
+import { extensionRung } from "./extension-rung.ts";
+import { isUnsendable } from "./ladder.ts";
+import type { LadderState, Run, Rung } from "./run.ts";
 import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
 
-/** Masks old outputs and shortens what commands of the user printed; an extension may veto, or keep some of them. */
+/** Masks old outputs and shortens outputs of user commands. An extension may veto this, or keep some outputs. */
 export const maskRung: Rung = {
   name: "mask",
   applies: (state, run) => masksFor(state, run).length > 0,
@@ -57,15 +58,16 @@ function withMasks(
   );
 }
 
-/** What the mask rung brings where no extension is asked. */
+/** The state after the mask rung, without asking extensions. */
 export function maskedState(state: LadderState, run: Run): LadderState {
-  return { ...withMasks(state, masksFor(state, run)), rung: maskRung.name };
+  const masks = masksFor(state, run);
+  return masks.length === 0 ? state : { ...withMasks(state, masks), rung: maskRung.name };
 }
 
-/** Lengths that tool results are cut to, in characters: the longest that suffices is taken. */
+/** Lengths of shortened tool results, in characters. The longest sufficient one is used. */
 const TRUNCATED_CHARS = [64_000, 32_000, 16_000, 8_000, 4_000, 2_000];
-/** What does not fit after an overflow, or could not be sent, ends the run. */
-const SHORTEST_CHARS = [...TRUNCATED_CHARS, 1_000, 500, 200];
+/** After an overflow, or for a request that would not be sent, an error is worse than a short result. */
+const FORCED_CHARS = [...TRUNCATED_CHARS, 1_000, 500, 200];
 
 /** Replaces images by a mark. */
 const dropMediaRung: Rung = {
@@ -77,8 +79,8 @@ const dropMediaRung: Rung = {
 };
 
 /**
- * Cuts the largest remaining tool results and outputs of commands to head and tail; then, if need be, pasted text. What
- * the model has not seen yet is cut last, and by a threshold only where it would not fit the window otherwise.
+ * Shortens the remaining tool results and command outputs to head and tail, then, if needed, pasted text. Unseen results come
+ * last; a threshold run shortens them only if they would not fit the window.
  */
 const truncateRung: Rung = {
   name: "truncate",
@@ -86,11 +88,11 @@ const truncateRung: Rung = {
   async attempt(state, run) {
     let next = state;
     const isForced = run.reason === "overflow" || isUnsendable(state, run);
-    const lengths = isForced ? SHORTEST_CHARS : TRUNCATED_CHARS;
+    const lengths = isForced ? FORCED_CHARS : TRUNCATED_CHARS;
     const latest = latestRequest(state);
-    for (const { of, latestChars, targetTokens } of passes(state, run)) {
+    for (const { of, latestChars, goalTokens } of passes(state, run)) {
       for (const chars of lengths) {
-        if (next.tokens <= targetTokens) break;
+        if (next.tokens <= goalTokens) break;
         const charsOf = (item: ViewItem) => (item === latest ? Math.max(chars, latestChars) : chars);
         next = edited(
           next,
@@ -102,30 +104,30 @@ const truncateRung: Rung = {
   },
 };
 
-/** Of the user's latest request, so much is left whatever does not fit. */
-const LATEST_REQUEST_CHARS = 1_000;
+/** After an overflow, minimum length of the user's latest request. */
+const MIN_REQUEST_CHARS = 1_000;
 
 interface Pass {
   of: readonly ViewItem[];
-  /** So much of the latest request is left. */
+  /** Minimum length of the latest request. */
   latestChars: number;
-  targetTokens: number;
+  goalTokens: number;
 }
 
 function passes(state: LadderState, run: Run): Pass[] {
-  const { neededTokens: targetTokens = 0, mostTokens = targetTokens, reason, budgets } = run;
+  const { thresholdTokens: goalTokens = 0, windowShareTokens = goalTokens, reason, budgets } = run;
   const { items } = state.view;
   const seen = latestAnswer(items.map(({ message }) => message)) + 1;
-  const atMost = reason === "overflow" ? targetTokens : Math.max(targetTokens, mostTokens);
+  const atMost = reason === "overflow" ? goalTokens : Math.max(goalTokens, windowShareTokens);
   const cuts: Pass[] = [
-    { of: items.slice(0, seen).filter(holdsOutput), latestChars: 0, targetTokens },
-    { of: items.slice(seen).filter(holdsOutput), latestChars: 0, targetTokens: atMost },
+    { of: items.slice(0, seen).filter(holdsOutput), latestChars: 0, goalTokens },
+    { of: items.slice(seen).filter(holdsOutput), latestChars: 0, goalTokens: atMost },
   ];
-  // What people wrote is cut only where a summary stands already, and what is kept is too large by itself.
+  // Messages of the user are shortened only if a summary exists and the kept part alone is too large.
   if (state.summary === undefined) return cuts;
   const of = items.filter((item) => roleTraits(item.message).mayBeCut && !holdsOutput(item));
-  cuts.push({ of, latestChars: latestRequestChars(budgets), targetTokens: atMost });
-  if (reason === "overflow") cuts.push({ of, latestChars: LATEST_REQUEST_CHARS, targetTokens: atMost });
+  cuts.push({ of, latestChars: latestRequestChars(budgets), goalTokens: atMost });
+  if (reason === "overflow") cuts.push({ of, latestChars: MIN_REQUEST_CHARS, goalTokens: atMost });
   return cuts;
 }
 
@@ -134,12 +136,12 @@ function latestRequest({ view }: LadderState): ViewItem | undefined {
 }
 
 /**
- * Losing recent content is for an overflow, for a summary that did not bring the context below the threshold, and for what
- * would not be sent.
+ * True after an overflow, for a context that would not be sent, and if a summary did not bring the context below the
+ * threshold.
  */
 function mayLose(state: LadderState, run: Run): boolean {
   if (run.reason !== "threshold") return run.reason === "overflow";
-  const isTooLarge = state.tokens > (run.neededTokens ?? 0);
+  const isTooLarge = state.tokens > (run.thresholdTokens ?? 0);
   return (state.summary !== undefined && isTooLarge) || isUnsendable(state, run);
 }
 
@@ -163,7 +165,7 @@ function withoutMedia(item: ViewItem): PlannedEdit {
   return { entryId: item.entryId, kind: "media", content };
 }
 
-/** The ladder, cheapest and least lossy step first. */
+/** The ladder: cheapest and least lossy step first. */
 export const ladderRungs: readonly Rung[] = [
   maskRung,
   extensionRung,

@@ -1,129 +1,110 @@
-import { addUsage, BonsaiError, emptyUsage, type Usage } from "@bonsai-agent/messages";
+import { BonsaiError } from "@bonsai-agent/messages";
 import { summaryDetails } from "../carry/carry-over.ts";
 import type { CompactionPreparation, CustomCompaction } from "../events.ts";
 import { unseenFrom } from "../plan/cut.ts";
-import { type CompactionPlan, dividedAt } from "../plan/plan.ts";
+import { type CompactionPlan, splitAt } from "../plan/plan.ts";
 import type { Summariser } from "../summariser.ts";
-import { type PreparedCompaction, preparedCompaction } from "./custom-summary.ts";
-import {
-  CompactionCancelled,
-  climb,
-  type LadderState,
-  type PlannedSummary,
-  type Run,
-  type Rung,
-} from "./ladder.ts";
+import { preparedCompaction } from "./extension-rung.ts";
+import { CompactionCancelled, climb } from "./ladder.ts";
+import { type ClimbResult, type LaidSummary, type Run, RunCost, type Rung } from "./run.ts";
 import { chunksRung, digestRung, summariseRung } from "./summary-rungs.ts";
 
 export interface SummarisePreparationOptions {
-  /** As a `session_before_compact` event has it. */
+  /** Of a `session_before_compact` event. */
   preparation: CompactionPreparation;
-  /** Default: who would summarise without an extension. */
+  /** Default: the summariser that the compaction would use without an extension. */
   summariser?: Summariser | undefined;
-  /** What the summary should dwell on. Default: what the user said. */
+  /** Topics that the summary must emphasise. Default: the user's focus. */
   customInstructions?: string | undefined;
-  /** `customInstructions` takes the place of the instructions; then no sections are expected. Default false. */
+  /** True if `customInstructions` replaces the instructions; the answer then needs no sections. Default: false. */
   replaceInstructions?: boolean | undefined;
   /**
-   * Summarise what would be kept too, and keep nothing beside the summary but what the model has not answered yet: the
-   * prompt or the tool results that its next request is about. Default false.
+   * Summarises the kept messages too, except those that the model has not answered yet: the prompt or the tool results of its
+   * next request. Default: false.
    */
   keepNothing?: boolean;
-  /** Take a summary that is no shorter than what it stands for, too. Default false: it throws then. */
+  /** Accepts a summary that is not shorter than the messages. Default: false, which throws. */
   mayGrow?: boolean;
-  /** Default: that of the compaction alone. */
+  /** Default: only the compaction's own signal cancels. */
   signal?: AbortSignal | undefined;
 }
 
 /**
- * The summary that would have been made by this summariser without an extension, to be returned from
- * `session_before_compact` as it is or changed: history and turn prefix, earlier summary, sections, chunks, carry-over.
- * Nothing is written; what a failed attempt cost is counted with the compaction all the same.
- * @throws BonsaiError `summary_failed`, `preparation_unknown`; the signal's reason after an abort.
+ * Makes the summary that the compaction would make without an extension: chunks, earlier summary and carried data included.
+ * Return it from `session_before_compact`, unchanged or with another prose; edits of the carried blocks are ignored. Writes
+ * nothing. The cost of a failed attempt is added to the compaction.
+ * @throws BonsaiError `summary_failed`, `preparation_unknown`; the signal's reason after an abort
  */
 export async function summarisePreparation(
   options: SummarisePreparationOptions,
 ): Promise<{ compaction: CustomCompaction }> {
-  const source = preparedCompaction(options.preparation) ?? unknown();
-  const paid: (Usage | undefined)[] = [];
-  const onUsage = (each: Usage | undefined) => void paid.push(each);
-  const made = await summaryOf(options, source, onUsage).catch((error: unknown) => {
-    paid.forEach(source.run.onUsage);
+  const source = preparedCompaction(options.preparation);
+  const cost = new RunCost();
+  try {
+    const { draft, text, carried } = await preparedSummary(options, source, cost);
+    const { prose, firstKeptEntryId, isExtract } = draft;
+    const details = { ...summaryDetails(carried, prose), ...(isExtract && { isExtract }) };
+    const tokensBefore = source.run.size.totalTokens;
+    const usage = cost.usage && { usage: cost.usage };
+    return { compaction: { summary: text, firstKeptEntryId, tokensBefore, details, ...usage } };
+  } catch (error) {
+    source.run.cost.include(cost);
     throw error;
-  });
-  const { summary, carried, prose, firstKeptEntryId } = made;
-  const usages = paid.filter((each) => each !== undefined);
-  return {
-    compaction: {
-      summary,
-      firstKeptEntryId,
-      tokensBefore: source.run.size.totalTokens,
-      ...(carried === undefined ? {} : { details: summaryDetails(carried, prose) }),
-      ...(usages.length === 0 ? {} : { usage: usages.reduce(addUsage, emptyUsage()) }),
-    },
-  };
+  }
 }
 
-async function summaryOf(
+async function preparedSummary(
   options: SummarisePreparationOptions,
-  { run, state }: PreparedCompaction,
-  onUsage: Run["onUsage"],
-): Promise<PlannedSummary> {
+  { run, state }: ClimbResult,
+  cost: RunCost,
+): Promise<LaidSummary> {
   const { customInstructions, replaceInstructions, keepNothing = false, mayGrow = false, signal } = options;
   const summariser = options.summariser ?? run.summariser ?? run.digest;
-  const replaces = replaceInstructions && customInstructions !== undefined;
-  const digests = summariser === run.digest || summariser?.isExtract === true;
+  const isDigest = summariser === run.digest || summariser?.isExtract === true;
   const plan = keepNothing ? allSummarised(state.plan!) : state.plan!;
   const asked: Run = {
     ...run,
     start: { ...state, plan, failures: [] },
-    summariser: digests ? undefined : summariser,
-    digest: digests ? summariser : undefined,
-    ...(replaces ? { instructions: customInstructions } : { focus: customInstructions ?? run.focus }),
+    summariser: isDigest ? undefined : summariser,
+    digest: isDigest ? summariser : undefined,
+    ...(replaceInstructions && customInstructions !== undefined
+      ? { instructions: customInstructions }
+      : { focus: customInstructions ?? run.focus }),
     signal: signal === undefined ? run.signal : AbortSignal.any([run.signal, signal]),
-    onUsage,
+    cost,
   };
-  const rungs = digests ? [digestRung] : [summariseRung, chunksRung];
-  const reached = await climb(asked, mayGrow ? rungs.map(takenAsIs) : rungs).catch((error: unknown) => {
-    if (error instanceof CompactionCancelled) asked.signal.throwIfAborted();
-    throw error;
-  });
-  if (reached.summary === undefined) throw failed(reached, summariser?.name ?? "The summariser");
-  return reached.summary;
-}
-
-/** As an extension's own summary is, whatever its size. */
-function takenAsIs(rung: Rung): Rung {
-  return {
-    ...rung,
-    async attempt(state, run) {
-      const { summary, ...next } = await rung.attempt(state, run);
-      return { ...next, summary: summary && { ...summary, fromHook: true } };
+  const rungs = isDigest ? [digestRung] : [summariseRung, chunksRung];
+  const { summary, failures } = await climb(asked, mayGrow ? rungs.map(withoutLimit) : rungs).catch(
+    (error: unknown) => {
+      if (error instanceof CompactionCancelled) asked.signal.throwIfAborted();
+      throw error;
     },
-  };
-}
-
-/** All but what the model has not answered yet, where that begins later than the plan's own cut. */
-function allSummarised(plan: CompactionPlan): CompactionPlan {
-  const items = [...plan.history, ...plan.turnPrefix, ...plan.kept];
-  const index = unseenFrom(items.map(({ message }) => message));
-  return index <= items.length - plan.kept.length ? plan : { ...plan, ...dividedAt(items, index) };
-}
-
-function failed({ failures }: LadderState, name: string): BonsaiError {
+  );
+  if (summary !== undefined) return summary;
   const causes = failures.map(({ message }) => message).join(" | ") || "the settings do not allow it.";
-  return new BonsaiError({
+  throw new BonsaiError({
     code: "summary_failed",
-    message: `${name} made no summary: ${causes}`,
+    message: `${summariser?.name ?? "The summariser"} made no summary: ${causes}`,
     hint: "Return nothing to get the default summary, or summarise in another way.",
     cause: failures.at(-1)?.cause,
   });
 }
 
-function unknown(): never {
-  throw new BonsaiError({
-    code: "preparation_unknown",
-    message: "The preparation does not come from a session_before_compact event.",
-    hint: "Pass event.preparation unchanged.",
-  });
+/** The rung without its limit: an extension's summary may be of any size. */
+function withoutLimit(rung: Rung): Rung {
+  return {
+    ...rung,
+    async attempt(state, run) {
+      const { summary, ...next } = await rung.attempt(state, run);
+      if (summary === undefined) return { ...next, summary };
+      return { ...next, summary: { ...summary, draft: { ...summary.draft, rung: "extension" } } };
+    },
+  };
+}
+
+/** The plan that keeps only unanswered messages, if they begin later than its own cut. */
+function allSummarised(plan: CompactionPlan): CompactionPlan {
+  const items = [...plan.history, ...plan.turnPrefix, ...plan.kept];
+  const index = unseenFrom(items.map(({ message }) => message));
+  return index <= items.length - plan.kept.length ? plan : { ...plan, ...splitAt(items, index) };
 }

@@ -1,112 +1,122 @@
-import { byScript } from "@bonsai-agent/messages";
-import { inert } from "@bonsai-agent/messages/marks";
-import { type CarryOver, carriedTokens, carryOver, replacedTokens } from "../carry/carry-over.ts";
+import { carriedTokens, carryOver } from "../carry/carry-over.ts";
 import { storedDetails } from "../carry/details.ts";
-import { type CheckedCarryOver, checkedCarryOver } from "../carry/loss-check.ts";
-import { otherClosings, sessionSecrets, spanRecord } from "../carry/span-record.ts";
-import { safeProse, summaryText } from "../carry/summary-text.ts";
-import type { CompactionPlan } from "../plan/plan.ts";
+import { sessionSecrets, spanRecord } from "../carry/span-record.ts";
+import { joinedProse, previousProse } from "../carry/summary-text.ts";
+import { originalMessage, type ViewItem } from "../plan/view.ts";
 import { digestStandsIn } from "../settings.ts";
-import type { Summariser } from "../summariser.ts";
-import type { SummaryJob } from "./ask-summary.ts";
-import {
-  isPlanned,
-  type LadderState,
-  type PlannedSummary,
-  type Run,
-  type Rung,
-  type RungFailure,
-  summarisedState,
-} from "./ladder.ts";
-import {
-  fitsWhole,
-  type SpanOptions,
-  summariseChunked,
-  summariseWhole,
-  summariseWithin,
-} from "./summarise.ts";
+import type { Summariser, SummaryKind } from "../summariser.ts";
+import { askSummary } from "./ask.ts";
+import { fitsWhole, refusedPartTokens, type Span, summariseInChunks, wholeSpan } from "./chunks.ts";
+import { digestProseTokens } from "./digest-size.ts";
+import { layDraft } from "./draft.ts";
+import { needsSummary } from "./ladder.ts";
+import type { SummaryJob } from "./prompt.ts";
+import { type LadderState, type Run, RunCost, type Rung, type RungFailure } from "./run.ts";
 
-/** One request for each span, to the model. */
+/** Asks the model once for each span. */
 export const summariseRung: Rung = {
   name: "summarise",
   applies: (state, run) =>
-    isPlanned(state) && run.summariser !== undefined && fitsWhole(spanOptions(state, run, run.summariser)),
-  attempt: (state, run) => summarised(state, run, run.summariser!, summariseWhole),
+    needsSummary(state) &&
+    run.summariser !== undefined &&
+    fitsWhole(jobFor(state, run, run.summariser), spansOf(state)),
+  attempt: (state, run) =>
+    modelSummary("summarise", state, run, (job, span) => askSummary(job, wholeSpan(job, span))),
 };
 
-/** Several requests, each updating the last: when one is too long for the model. */
+/** Asks the model in several requests, each updating the last summary, if one is too long for it. */
 export const chunksRung: Rung = {
   name: "chunks",
-  applies: (state, run) => isPlanned(state) && run.summariser !== undefined && wasTooLong(state),
+  applies: (state, run) => needsSummary(state) && run.summariser !== undefined && wasTooLong(state),
   attempt: (state, run) => {
-    const wasRefused = state.failures.some(isRefusal);
-    return summarised(state, run, run.summariser!, (options) => summariseChunked(options, wasRefused));
+    const isRefused = state.failures.some(isRefusal);
+    const job = jobFor(state, run, run.summariser!);
+    const maxTokens = isRefused ? refusedPartTokens(job, spansOf(state)) : undefined;
+    return modelSummary("chunks", state, run, (each, span) => summariseInChunks(each, span, maxTokens));
   },
 };
 
-/** The deterministic summariser: always there for those without a model, else where the policy says so. */
+/** Summarises without a model. */
 export const digestRung: Rung = {
   name: "digest",
-  applies: (state, run) => isPlanned(state) && run.digest !== undefined && digestIsAllowed(run),
-  attempt: (state, run) => {
-    // It asks no model, so it costs nothing; and a short span needs a digest that is shorter still.
-    const free = { ...run, onUsage: () => {} };
-    return summarised(state, free, run.digest!, (options, carried) =>
-      summariseWithin(options, proseTokens(carried, state, run)),
-    );
+  applies: (state, run) => needsSummary(state) && run.digest !== undefined && isDigestAllowed(run),
+  async attempt(state, run) {
+    const { plan } = state;
+    const { focus, digest } = run;
+    const carried = { ...carryOver(plan!, run), ...(state.carryOver && { extensions: state.carryOver }) };
+    // The digest asks no model, so it costs nothing.
+    const job = { ...jobFor(state, run, digest!), cost: new RunCost() };
+    const items = [...plan!.history, ...plan!.turnPrefix];
+    const span = { ...historySpan(items, plan!.kept), previousSummary: previousProse(plan!.previous) };
+    // A short span needs a digest that is shorter still.
+    const maxTokens = digestProseTokens(carried, { plan: plan!, run });
+    const prose = await askSummary(job, wholeSpan(job, span, maxTokens));
+    const { firstKeptEntryId } = plan!;
+    const isExtract = digest!.isExtract === true;
+    return layDraft(state, { prose, firstKeptEntryId, rung: "digest", isExtract, focus }, run);
   },
 };
 
-/**
- * What a digest may take of the context, with the frame and all that is carried over. A past of more than so many
- * compactions takes more for each. Only a long request adds to it.
- */
-const DIGEST = { tokens: 5_750, free: 4, perCompaction: 390, mostTokens: 7_300, leastTokens: 600 };
-/** Of a window, and of what is summarised anew: a digest has to shrink the context. */
-const DIGEST_SHARE = { window: 0.15, span: 0.6, shortSpan: 0.8 };
-/** Of what is left beside the user's words, this may be records; the rest is what the agent said. */
-const RECORDS_SHARE = 0.6;
-const MINIMUM_PROSE_TOKENS = 1_300;
-/** A digest has no notes that name things, so its index names more, until a long past has more to say. */
-const DIGEST_TERMS = 1.4;
-
-function digestTokens({ record }: CarryOver, { plan }: LadderState, { budgets }: Run): number {
-  const { windowTokens = Number.POSITIVE_INFINITY } = budgets;
-  const { previousTokens, newTokens } = replacedTokens(plan!);
-  const { tokens, free, perCompaction, mostTokens, leastTokens } = DIGEST;
-  const most = Math.min(tokens + perCompaction * Math.max(0, record.spans - free), mostTokens);
-  const window = Math.floor(windowTokens * DIGEST_SHARE.window);
-  const span = Math.floor(previousTokens + newTokens * DIGEST_SHARE.span);
-  const least = Math.min(leastTokens, Math.floor((previousTokens + newTokens) * DIGEST_SHARE.shortSpan));
-  return Math.min(most, Math.max(least, window), Math.max(least, span));
+async function modelSummary(
+  rung: "summarise" | "chunks",
+  state: LadderState,
+  run: Run,
+  summarise: (job: SummaryJob, span: Span) => Promise<string>,
+): Promise<LadderState> {
+  const summariser = run.summariser!;
+  const spans = spansOf(state);
+  const texts = await allOrNone(jobFor(state, run, summariser), spans, summarise);
+  const textOf = (kind: SummaryKind) => texts[spans.findIndex((span) => span.kind === kind)];
+  const { previous, firstKeptEntryId } = state.plan!;
+  // Without new history, the previous summary is the history.
+  const prose = joinedProse(textOf("history") ?? previousProse(previous), textOf("turnPrefix"));
+  const isExtract = summariser.isExtract === true;
+  return layDraft(state, { prose, firstKeptEntryId, rung, isExtract, focus: run.focus }, run);
 }
 
-/** What is left for the prose beside all that we put around it. */
-function proseTokens(carried: CarryOver, state: LadderState, run: Run): number {
-  const share = carried.wordsTokens > 0 ? RECORDS_SHARE : 1;
-  const most = Math.floor(share * leftTokens("", carried, state, run));
-  return Math.max(Math.min(MINIMUM_PROSE_TOKENS, digestTokens(carried, state, run) / 2), most);
+/** Runs in parallel. If one request fails, the others are aborted, because half a summary is no use. */
+async function allOrNone(
+  job: SummaryJob,
+  spans: readonly Span[],
+  summarise: (job: SummaryJob, span: Span) => Promise<string>,
+): Promise<string[]> {
+  const stop = new AbortController();
+  const linked = { ...job, signal: AbortSignal.any([job.signal, stop.signal]) };
+  let failure: { error: unknown } | undefined;
+  const texts = spans.map((span) =>
+    summarise(linked, span).catch((error: unknown) => {
+      failure ??= { error };
+      stop.abort();
+      return "";
+    }),
+  );
+  const done = await Promise.all(texts);
+  if (failure !== undefined) throw failure.error;
+  return done;
 }
 
-function leftTokens(prose: string, carried: CarryOver, state: LadderState, run: Run): number {
-  const text = summaryText(prose, { ...carried, extensions: {} });
-  const most = digestTokens(carried, state, run);
-  return Math.max(0, most - byScript(text) - digestTermsTokens(carried, state.plan!, run));
+/** The spans of a plan: history, turn prefix, or both. */
+export function spansOf({ plan }: LadderState): Span[] {
+  const { history, turnPrefix, kept, previous } = plan!;
+  const spans: Span[] = [];
+  if (history.length > 0)
+    spans.push({
+      ...historySpan(history, [...turnPrefix, ...kept]),
+      previousSummary: previousProse(previous),
+    });
+  if (turnPrefix.length > 0) spans.push({ ...historySpan(turnPrefix, kept), kind: "turnPrefix" });
+  return spans;
 }
 
-function digestTermsTokens({ record }: CarryOver, plan: CompactionPlan, run: Run): number {
-  const share = record.spans > DIGEST.free ? 1 : DIGEST_TERMS;
-  return Math.floor(carriedTokens(plan, run).terms * share);
+function historySpan(items: readonly ViewItem[], following: readonly ViewItem[]): Span {
+  return {
+    kind: "history",
+    messages: items.map(originalMessage),
+    following: following.map(originalMessage),
+  };
 }
 
-/** What the agent said stands between the user's words, in order: each may take the other back. */
-function withClosings(prose: string, carried: CarryOver, state: LadderState, run: Run): CarryOver {
-  if (carried.wordsTokens === 0) return carried;
-  const left = leftTokens(prose, carried, state, run);
-  return { ...carried, closings: otherClosings(carried.record, left, run.focus) };
-}
-
-/** Either the whole was never tried, because it does not fit, or the model found it too long. */
+/** True if the whole was not tried, because it does not fit, or if the model found it too long. */
 function wasTooLong({ failures }: LadderState): boolean {
   return !failures.some(({ rung }) => rung === "summarise") || failures.some(isRefusal);
 }
@@ -115,106 +125,30 @@ function isRefusal({ rung, overflow }: RungFailure): boolean {
   return rung === "summarise" && overflow === true;
 }
 
-function digestIsAllowed({ summariser, reason, settings, isBackground }: Run): boolean {
-  // It is made in no time: nobody waits for it, and so nobody makes it before it is needed.
+function isDigestAllowed({ summariser, reason, settings, isBackground }: Run): boolean {
+  // A digest takes no time, so the background never makes one ahead.
   if (isBackground) return false;
   return summariser === undefined || digestStandsIn(settings, reason);
 }
 
-async function summarised(
-  state: LadderState,
-  run: Run,
-  summariser: Summariser,
-  summarise: (options: SpanOptions, carried: CarryOver) => Promise<string>,
-): Promise<LadderState> {
+/** The summary job of a run. */
+export function jobFor(state: LadderState, run: Run, summariser: Summariser): SummaryJob {
+  const { signal, focus, instructions, cost, settings, budgets, reason, former } = run;
   const plan = state.plan!;
-  const known = { ...carryOver(plan, run), ...(state.carryOver && { extensions: state.carryOver }) };
-  const prose = sessionSecrets(run).text(await summarise(spanOptions(state, run, summariser), known));
-  const { firstKeptEntryId } = plan;
-  const withCarryOver = (carried: CarryOver) => {
-    const checked = checkedSummary(prose, carried, { state, run, summariser });
-    return summarisedState(state, { ...plannedSummary(prose, checked, { plan, run }), firstKeptEntryId });
-  };
-  const next = withCarryOver(known);
-  // Beside a short span, the user's words stay only if they fit.
-  if (!known.isBrief || next.tokens < state.tokens) return next;
-  return withCarryOver({ ...known, wordsTokens: 0 });
-}
-
-/** A summary of ours, which can be edited: what it carries is data, and what it left out is looked for anew. */
-export function plannedSummary(
-  prose: string,
-  { carried, loss }: CheckedCarryOver,
-  by: { plan: CompactionPlan; run: Run },
-): PlannedSummary {
-  const { firstKeptEntryId } = by.plan;
-  const withProse = (text: string) => {
-    const tags = Object.keys(carried.extensions ?? {});
-    const redacted = sessionSecrets(by.run).text(text);
-    const edited = by.plan.splitTurn ? safeProse(redacted, tags) : inert(redacted, tags);
-    return plannedSummary(edited, checkedAgain(edited, carried, by), by);
-  };
   return {
-    summary: summaryText(prose, carried),
-    prose,
-    firstKeptEntryId,
-    carried,
-    loss,
-    fromHook: false,
-    withProse,
-  };
-}
-
-function checkedAgain(
-  prose: string,
-  carried: CarryOver,
-  { plan, run }: { plan: CompactionPlan; run: Run },
-): CheckedCarryOver {
-  const { terms: termsTokens, putBack: putBackTokens } = carriedTokens(plan, run);
-  const unchecked = { ...carried, terms: [], putBack: [] };
-  const { settings } = run;
-  return checkedCarryOver(unchecked, { prose, kept: plan.kept, settings, termsTokens, putBackTokens });
-}
-
-interface Made {
-  state: LadderState;
-  run: Run;
-  summariser: Summariser;
-}
-
-/** An extract has by its making what is put back behind another summary, and quotes the agent besides. */
-function checkedSummary(prose: string, known: CarryOver, { state, run, summariser }: Made) {
-  const plan = state.plan!;
-  const { kept } = plan;
-  const { settings } = run;
-  const most = carriedTokens(plan, run);
-  const asked = { prose, kept, settings, termsTokens: most.terms, putBackTokens: most.putBack };
-  if (summariser.isExtract !== true) return checkedCarryOver(known, asked);
-  const termsTokens = digestTermsTokens(known, plan, run);
-  return checkedCarryOver(withClosings(prose, known, state, run), {
-    ...asked,
-    termsTokens,
-    putBackTokens: 0,
-  });
-}
-
-function spanOptions(state: LadderState, run: Run, summariser: Summariser): SpanOptions {
-  const { signal, focus, instructions, onUsage, settings, budgets, reason, former } = run;
-  const plan = state.plan!;
-  // What has just been refused as too long must not be sent again; and what is made anew is not in the context.
-  const mayUseContext = reason !== "overflow" && instructions === undefined && former === undefined;
-  const job: SummaryJob = {
     summariser,
     estimator: state.view.estimator,
+    budgets,
+    limits: settings.serialize,
     signal,
+    cost,
     focus,
     instructions,
     echoedTags: Object.keys(storedDetails(plan.previous).carryOver),
-    mayUseContext,
+    // A refused context must not be sent again, and a repeated compaction is not about the context as it is now.
+    mayUseContext: reason !== "overflow" && instructions === undefined && former === undefined,
     record: spanRecord(plan, run),
     secrets: sessionSecrets(run),
-    areWordsCarried: carriedTokens(plan, run).words > 0,
-    onUsage,
+    carriesUserWords: carriedTokens(plan, run).words > 0,
   };
-  return { plan, job, settings, budgets };
 }

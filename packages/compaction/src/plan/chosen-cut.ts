@@ -3,7 +3,7 @@ import type { Entry, Session } from "@bonsai-agent/session";
 import { type CutFault, cutFaults } from "./cut.ts";
 import { readOriginals } from "./originals.ts";
 import { type ReadContextOptions, readContext } from "./tokens.ts";
-import { besideSummary, type ViewItem, viewOf } from "./view.ts";
+import { type ViewItem, viewOf, withoutSummary } from "./view.ts";
 
 /** An entry that the kept part may begin with. */
 export interface CutPlace {
@@ -43,9 +43,9 @@ export function cutRefusal(options: CutOptions & { firstKeptEntryId: string }): 
 }
 
 function contextItems(options: CutOptions): readonly ViewItem[] {
-  if (options.isAgain) return besideSummary(readOriginals(options).view.items);
+  if (options.isAgain) return withoutSummary(readOriginals(options).view.items);
   const { projection, estimator } = readContext(options);
-  return besideSummary(viewOf(projection, estimator).items);
+  return withoutSummary(viewOf(projection, estimator).items);
 }
 
 /** The context that is to be cut. */

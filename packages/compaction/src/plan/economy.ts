@@ -7,8 +7,8 @@ import {
 } from "@bonsai-agent/messages";
 import { manifestOf } from "../carry/details.ts";
 import type { CompactionSettings } from "../settings.ts";
-import { type Budgets, thresholdTokens } from "./budget.ts";
 import { startsTurn, unseenFrom } from "./cut.ts";
+import { type Budgets, thresholdTokens } from "./limits.ts";
 import type { ContextReading } from "./tokens.ts";
 import { type Pace, type WorkingSize, workingSize } from "./working-size.ts";
 

@@ -10,7 +10,7 @@ import {
 } from "@bonsai-agent/session";
 import { legalCutBefore } from "./cut.ts";
 import { type ContextReading, type ReadContextOptions, readContext } from "./tokens.ts";
-import { besideSummary, type ContextView, viewOf, viewTokens } from "./view.ts";
+import { type ContextView, viewOf, viewTokens, withoutSummary } from "./view.ts";
 
 /** What a compaction saw that is to be made anew, with what came since. */
 interface Originals {
@@ -132,7 +132,7 @@ function withOriginals(view: ContextView, { ids, earlier }: OwnEdits): ContextVi
 }
 
 function formerCut(session: Session, leafId: string | null, view: ContextView): string | null {
-  const items = besideSummary(view.items);
+  const items = withoutSummary(view.items);
   // The tail ends with the first entry that the former compaction kept.
   const kept = new Set(Array.from(session.tail(leafId), ({ id }) => id));
   const first = items.findIndex(({ entryId }) => kept.has(entryId));

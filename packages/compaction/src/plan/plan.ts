@@ -4,13 +4,13 @@ import { isMasked, isOutput, MASK_PLACEHOLDER } from "@bonsai-agent/session/host
 import type { CompactionSettings } from "../settings.ts";
 import { cutIndex, latestAnswer, startsTurn } from "./cut.ts";
 import {
-  besideSummary,
   type ContextView,
   type PlannedEdit,
   truncated,
   type ViewItem,
   viewTokens,
   withEdits,
+  withoutSummary,
 } from "./view.ts";
 
 /** What a compaction would do with the context, as data. Ids of entries; oldest first. */
@@ -41,7 +41,7 @@ export interface PlanOptions {
   /** A command of the user and its output count at most this. */
   commandTokens: number;
   /** A span that holds fewer tokens is left as it is: its summary would not be shorter. */
-  leastTokens: number;
+  minTokens: number;
   /** A cut of somebody's choice, which is legal; null: nothing is kept. Default: by the budgets. */
   firstKeptEntryId?: string | null | undefined;
 }
@@ -53,20 +53,20 @@ export interface PlanOptions {
  */
 export function planSpan(options: PlanOptions): CompactionPlan {
   const { previous, justCompacted, firstKeptEntryId } = options;
-  const items = besideSummary(options.view.items);
+  const items = withoutSummary(options.view.items);
   if (firstKeptEntryId !== undefined) {
     const at = items.findIndex(({ entryId }) => entryId === firstKeptEntryId);
-    return { status: "planned", previous, ...dividedAt(items, at < 0 ? items.length : at) };
+    return { status: "planned", previous, ...splitAt(items, at < 0 ? items.length : at) };
   }
   const index = justCompacted && !options.keepsLess ? 0 : cutIndex(items, options);
-  if (index > 0 && viewTokens(items.slice(0, index)) >= options.leastTokens)
-    return { status: "planned", previous, ...dividedAt(items, index) };
+  if (index > 0 && viewTokens(items.slice(0, index)) >= options.minTokens)
+    return { status: "planned", previous, ...splitAt(items, index) };
   const status = justCompacted ? "already-compacted" : "nothing-to-compact";
-  return { status, previous, ...dividedAt(items, 0) };
+  return { status, previous, ...splitAt(items, 0) };
 }
 
 /** The parts of a context that is cut before an item: at 0 all of it is kept, at the end nothing. */
-export function dividedAt(
+export function splitAt(
   items: readonly ViewItem[],
   index: number,
 ): Omit<CompactionPlan, "status" | "previous"> {

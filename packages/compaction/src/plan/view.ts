@@ -1,10 +1,4 @@
-import type {
-  ContextTokens,
-  Message,
-  MessageRole,
-  TokenEstimator,
-  UserContent,
-} from "@bonsai-agent/messages";
+import type { Message, MessageRole, TokenEstimator, UserContent } from "@bonsai-agent/messages";
 import { type Projection, type ProjectionItem, project } from "@bonsai-agent/session";
 import { clippedContent, editedMessage, isDeliberateEdit, isMaskedContent } from "@bonsai-agent/session/host";
 
@@ -62,7 +56,7 @@ export function editedIds({ edits }: ContextView, kind: PlannedEdit["kind"]): st
 }
 
 /** All but the summary of an earlier compaction. */
-export function besideSummary(items: readonly ViewItem[]): readonly ViewItem[] {
+export function withoutSummary(items: readonly ViewItem[]): readonly ViewItem[] {
   return items.filter(({ entry }) => entry.type !== "compaction");
 }
 
@@ -118,124 +112,5 @@ export function roleTraits({ role }: Message): RoleTraits {
   return ROLES[role];
 }
 
-/**
- * How large a context is, and what its tokens are of: the one definition behind every size before and after a compaction.
- *
- * What was read beyond the estimates of the messages is fixed: the system prompt, the tools, and what estimates miss. It
- * stays, whatever becomes of the messages. Where less was read than is estimated, nothing is fixed, and the messages share
- * what was read.
- */
-export interface ContextSize {
-  /** As reported, with estimates of what came later; else by estimate. */
-  readonly totalTokens: number;
-  /** The estimated part of `totalTokens`. */
-  readonly estimatedTokens: number;
-  readonly fixedTokens: number;
-  /** Tokens of the total, for estimated tokens of messages. */
-  ofEstimate(tokens: number): number;
-  /** The same for each of several in a row: what it adds to those before it, so that rounding loses no token. */
-  shares(estimated: readonly number[]): number[];
-  /** The most estimated tokens of messages with which the total stays within this. */
-  estimateWithin(totalTokens: number): number;
-}
-
-interface ContextSizeOptions {
-  reading: ContextTokens;
-  /** The messages by estimate. */
-  estimatedTokens: number;
-  /** The total as a refusal taught it: then all of the reading was too low by the same factor. Default: as read. */
-  total?: { tokens: number; estimatedTokens: number };
-}
-
-export function contextSizeOf({ reading, estimatedTokens, total }: ContextSizeOptions): ContextSize {
-  const totalTokens = total?.tokens ?? reading.tokens;
-  const share = Math.min(1, estimatedTokens / Math.max(1, reading.tokens));
-  const messageTokens = Math.round(totalTokens * share);
-  const fixedTokens = totalTokens - messageTokens;
-  const scale = estimatedTokens === 0 ? 1 : messageTokens / estimatedTokens;
-  const ofEstimate = (tokens: number) => Math.round(tokens * scale);
-  return {
-    totalTokens,
-    estimatedTokens: total?.estimatedTokens ?? reading.trailingTokens,
-    fixedTokens,
-    ofEstimate,
-    shares(estimated) {
-      let before = 0;
-      return estimated.map((tokens) => {
-        const from = ofEstimate(before);
-        before += tokens;
-        return ofEstimate(before) - from;
-      });
-    },
-    estimateWithin: (tokens) => (scale === 0 ? 0 : Math.floor((tokens - fixedTokens) / scale)),
-  };
-}
-
-/**
- * What the tokens before and after a compaction are of.
- *
- * Invariant: before = fixed + summarised + turn prefix + masked + shortened + kept, and after = fixed + summary + kept.
- */
-export interface CompactionSizes {
-  /** System prompt, tools, and what estimates miss. */
-  fixedTokens: number;
-  /** With the summary of an earlier compaction, which the new one updates. */
-  summarisedTokens: number;
-  turnPrefixTokens: number;
-  /** What masks take from the messages that are kept. */
-  maskedTokens: number;
-  /** What they lose by images left out and by texts cut to head and tail. */
-  shortenedTokens: number;
-  /** What stays of the messages that are kept. */
-  keptTokens: number;
-  /** Of the new summary: estimated until it is written; 0 without one. */
-  summaryTokens: number;
-}
-
-/** Stands for the compaction entry that is not written yet. */
+/** The id of a compaction entry that is not written yet. */
 export const PLANNED_ENTRY_ID = "planned";
-
-interface CompactionSizesOptions {
-  size: ContextSize;
-  before: readonly ViewItem[];
-  /** A new summary among its items has the id of an entry that is planned. */
-  after: ContextView;
-  turnPrefixEntryIds: readonly string[];
-}
-
-/** Each part is what it adds to those that are counted before it, so that rounding loses no token. */
-export function compactionSizes({
-  size,
-  before,
-  after,
-  turnPrefixEntryIds,
-}: CompactionSizesOptions): CompactionSizes {
-  const keptIds = new Set(after.items.map(({ entryId }) => entryId));
-  const prefixIds = new Set(turnPrefixEntryIds);
-  const maskedIds = new Set(editedIds(after, "mask"));
-  const kept = after.items.filter(({ entryId }) => entryId !== PLANNED_ENTRY_ID);
-  const whole = before.filter(({ entryId }) => keptIds.has(entryId));
-  const isPrefix = ({ entryId }: ViewItem) => prefixIds.has(entryId) && !keptIds.has(entryId);
-  const ofMasked = (items: readonly ViewItem[]) =>
-    viewTokens(items.filter(({ entryId }) => maskedIds.has(entryId)));
-  // Where what is kept ends in the sum of the estimates, with what was cut, with what was masked, and with the turn prefix.
-  const keptTo = viewTokens(kept);
-  const unmaskedTo = viewTokens(whole);
-  const uncutTo = unmaskedTo - (ofMasked(whole) - ofMasked(kept));
-  const prefixTo = unmaskedTo + viewTokens(before.filter(isPrefix));
-  const between = (from: number, to: number) => size.ofEstimate(to) - size.ofEstimate(from);
-  return {
-    fixedTokens: size.fixedTokens,
-    summarisedTokens: between(prefixTo, viewTokens(before)),
-    turnPrefixTokens: between(unmaskedTo, prefixTo),
-    maskedTokens: between(uncutTo, unmaskedTo),
-    shortenedTokens: between(keptTo, uncutTo),
-    keptTokens: size.ofEstimate(keptTo),
-    summaryTokens: between(keptTo, viewTokens(after.items)),
-  };
-}
-
-/** The size of a context after a change of its messages. */
-export function totalAfter(size: ContextSize, estimatedTokens: number): number {
-  return size.fixedTokens + size.ofEstimate(estimatedTokens);
-}

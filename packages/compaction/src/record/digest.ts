@@ -15,7 +15,7 @@ export interface DigestOptions {
   /** What the user asked to dwell on. */
   focus?: string | undefined;
   /** True where the user's words stand beside the digest; else they are in it. Default false. */
-  areWordsCarried?: boolean | undefined;
+  carriesUserWords?: boolean | undefined;
   /** The most tokens of the digest. */
   maxTokens: number;
 }
@@ -53,7 +53,7 @@ function textWithin(options: DigestOptions): string {
   const standing = budget.take(standingLines(record, budget.left * SHARES.standing, focus));
   const notes = [notesOf(earlierSummary), ...branchSummaries.map((summary) => branchNotes(summary, record))];
   const earlier = budget.take(clippedNotes(notes.join("\n"), budget.left * SHARES.earlier));
-  const said = options.areWordsCarried ? [] : conversationLines(record, budget.left, focus);
+  const said = options.carriesUserWords ? [] : conversationLines(record, budget.left, focus);
   const parts = [
     section(EARLIER, earlier),
     section("## Conversation", said),

@@ -44,7 +44,7 @@ test("what was said, done, failed, is open and was answered last: each in its se
   );
   expect(text).toContain("- [ ] tell the operators [u1]");
   expect(text).toContain("1. agent [a1]: It is pushed, but test/a.test.ts fails.");
-  const beside = digestText({ record, areWordsCarried: true, maxTokens: 4_000 });
+  const beside = digestText({ record, carriesUserWords: true, maxTokens: 4_000 });
   expect(beside).not.toContain("## Conversation");
   expect(beside).toContain("git push origin main");
 });
@@ -126,8 +126,8 @@ test("law: never more than maxTokens, from 200 to 8,000, whatever there is", () 
     fc.integer({ min: 200, max: 8_000 }),
     fc.constantFrom("", MODEL, MODEL.repeat(40)),
     fc.boolean(),
-    (deeds, maxTokens, earlierSummary, areWordsCarried) => {
-      const text = digestText({ record: recordOf(deeds.flat()), earlierSummary, areWordsCarried, maxTokens });
+    (deeds, maxTokens, earlierSummary, carriesUserWords) => {
+      const text = digestText({ record: recordOf(deeds.flat()), earlierSummary, carriesUserWords, maxTokens });
       expect(byScript(text)).toBeLessThanOrEqual(maxTokens);
     },
   );

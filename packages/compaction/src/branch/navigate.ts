@@ -5,8 +5,13 @@ import {
   pinChange,
   type Session,
 } from "@bonsai-agent/session";
-import { leftBranch, unknownPlace } from "./branch.ts";
-import { type BranchSummaryOptions, branchDrafts, decideBranch } from "./branch-decision.ts";
+import {
+  type BranchSummaryOptions,
+  branchEntries,
+  branchSummaryOrCancel,
+  leftBranch,
+  unknownPlace,
+} from "./branch.ts";
 
 export interface NavigateTreeOptions extends BranchSummaryOptions {
   /** The entry to go to. A user or extension message: to its parent, and its text is for the editor. */
@@ -48,9 +53,9 @@ export async function navigateTree(options: NavigateTreeOptions): Promise<Naviga
     putLabel(session, targetId, options.label);
     return { status: "unchanged", leafId, previousLeafId, ...edited };
   }
-  const decision = await decideBranch({ ...options, branch, targetId, summarise, signal });
+  const decision = await branchSummaryOrCancel({ ...options, branch, targetId, summarise, signal });
   if (decision === "cancelled") return { status: "cancelled", leafId: previousLeafId, previousLeafId };
-  const summaryEntry = move(session, leafId, branchDrafts(session, decision, { branch, targetId }));
+  const summaryEntry = move(session, leafId, branchEntries(session, decision, { branch, targetId }));
   const { fromExtension } = decision;
   await lifecycle?.notify("session_tree", {
     type: "session_tree",

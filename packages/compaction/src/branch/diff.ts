@@ -9,7 +9,7 @@ import { startsTurn } from "../plan/cut.ts";
 import { type CommandRun, commandRuns } from "../record/command-runs.ts";
 import type { UserWords } from "../record/words.ts";
 import type { CompactionSettings } from "../settings.ts";
-import { branchBeside, unknownPlace } from "./branch.ts";
+import { branchBetween, unknownPlace } from "./branch.ts";
 
 export interface BranchDiffOptions {
   session: Session;
@@ -87,9 +87,9 @@ interface SideCompaction {
 export function branchDiff(options: BranchDiffOptions): BranchDiff {
   const { session, a, b } = options;
   for (const id of [a, b]) if (id !== null && session.entry(id) === undefined) throw unknownPlace(id);
-  const branchA = branchBeside(session, a, b);
+  const branchA = branchBetween(session, a, b);
   const sideA = sideOf(a, branchA.entries, options);
-  const sideB = sideOf(b, branchBeside(session, b, a).entries, options);
+  const sideB = sideOf(b, branchBetween(session, b, a).entries, options);
   const { commonAncestorId } = branchA;
   return {
     relation: relationOf(sideA, sideB, commonAncestorId),

@@ -125,13 +125,3 @@ function safe(text: string): string {
 export function paragraphs(parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("\n\n");
 }
-
-/** The text, or what clipping it to half as much, as often as it takes, leaves of it when that fits. */
-export function clipUntil(text: string, fits: (text: string) => boolean): string {
-  let clipped = text;
-  for (let chars = text.length; !fits(clipped) && chars > 1; ) {
-    chars = Math.floor(chars / 2);
-    clipped = clip(text, chars);
-  }
-  return clipped;
-}

@@ -1,7 +1,12 @@
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import { type BranchSummaryEntry, pinChange, project } from "@bonsai-agent/session";
-import { type UnmergedBranch, unmergedBranch } from "./branch.ts";
-import { type BranchSummaryOptions, branchDrafts, decideBranch } from "./branch-decision.ts";
+import {
+  type BranchSummaryOptions,
+  branchEntries,
+  branchSummaryOrCancel,
+  type UnmergedBranch,
+  unmergedBranch,
+} from "./branch.ts";
 
 export interface MergeBranchOptions extends BranchSummaryOptions {
   /** Where the branch ends that is merged: an entry beside the present path, or one that comes after the leaf. */
@@ -44,10 +49,10 @@ export async function mergeBranch(options: MergeBranchOptions): Promise<BranchMe
   // Nobody is asked about what does not happen.
   if (!project(branch.entries).items.some(({ entry }) => pinChange(entry) === undefined)) return unchanged;
   const place = { branch, targetId: previousLeafId };
-  const decision = await decideBranch({ ...options, ...place, summarise: true, signal });
+  const decision = await branchSummaryOrCancel({ ...options, ...place, summarise: true, signal });
   if (decision === "cancelled") return { status: "cancelled", ...here, detail: CANCELLED };
   if (decision.summary === undefined) return unchanged;
-  const [entry] = session.append(branchDrafts(session, decision, place));
+  const [entry] = session.append(branchEntries(session, decision, place));
   const summaryEntry = entry as BranchSummaryEntry;
   await lifecycle?.notify("session_tree", {
     type: "session_tree",

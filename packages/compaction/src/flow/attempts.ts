@@ -1,0 +1,172 @@
+import { type CompactionReason, isModelRung } from "../carry/details.ts";
+import { SummaryFailure } from "../summariser.ts";
+import type { CompactionResult } from "./result.ts";
+
+/** Failures in a row after which automatic compaction pauses. */
+const MAX_FAILURES = 3;
+/** Automatic compaction pauses if this many compactions happen within this many requests: the context refills at once. */
+const CROWDED = { compactions: 3, requests: 3 };
+/** After a failure, automatic compactions do not ask the model for this time. */
+const FAILED_MODEL_MS = 10 * 60_000;
+const MINUTE_MS = 60_000;
+
+/** Latches of one user message: each allows one attempt. A good answer resets those of `request`. */
+const freshTask = () => ({
+  /** Why this task gets no further attempt by threshold. */
+  refusal: undefined as string | undefined,
+  /** The same for attempts that only the economy asks for. */
+  economyRefusal: undefined as string | undefined,
+});
+const freshRequest = () => ({
+  isThresholdTried: false,
+  isOverflowRecovered: false,
+  /** True after a compaction of a context that could not be sent. */
+  isMadeSendable: false,
+  /** True after a request was sent although its learned size is above the window. */
+  isSentAnyway: false,
+});
+
+/**
+ * Counts compaction attempts per request, task and session, and says why another one is refused. One try by threshold for each
+ * request, one recovery for each user message or good answer, no further try in a task after a failure, a pause after several
+ * failures, and no request to a model that has just failed.
+ */
+export class Attempts {
+  /** Milliseconds since the epoch. */
+  readonly #now: () => number;
+  request = freshRequest();
+  #task = freshTask();
+  #failures = 0;
+  #requests = 0;
+  /** Request counts at the latest compactions, latest last. */
+  #compactedAt: number[] = [];
+  /** True from the moment compactions did not help until the context is small again. */
+  #isCrowded = false;
+  #isPauseReported = false;
+  #failedModel: { summariser: string; atMs: number } | undefined;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  userMessageArrived(): void {
+    this.request = freshRequest();
+    this.#task = freshTask();
+  }
+
+  answerArrived(): void {
+    this.request = freshRequest();
+    this.#requests += 1;
+  }
+
+  /** Another model may succeed. */
+  modelChanged(): void {
+    this.#closeBreaker();
+    this.#failedModel = undefined;
+    this.#isPauseReported = false;
+  }
+
+  /** The context is below the threshold. */
+  contextIsSmall(): void {
+    this.#isCrowded = false;
+  }
+
+  /** Why this task gets no further attempt by threshold. */
+  taskRefusal(isNeeded: boolean): string | undefined {
+    return this.#task.refusal ?? (isNeeded ? undefined : this.#task.economyRefusal);
+  }
+
+  /** Why compaction by threshold is paused. */
+  pauseReason(): string | undefined {
+    if (this.#failures >= MAX_FAILURES) return `${this.#failures} compactions in a row failed`;
+    const [oldest] = this.#compactedAt;
+    const { compactions, requests } = CROWDED;
+    const isFull = this.#compactedAt.length >= compactions && oldest !== undefined;
+    this.#isCrowded ||= isFull && this.#requests - oldest <= requests;
+    if (!this.#isCrowded) return undefined;
+    return `${compactions} compactions within ${requests} requests did not keep the context small`;
+  }
+
+  /** True once for each pause. */
+  reportsPause(): boolean {
+    const isFirst = !this.#isPauseReported;
+    this.#isPauseReported = true;
+    return isFirst;
+  }
+
+  /** Why this summariser is not asked, in a sentence for the user. */
+  skippedModelReason(summariser: string): string | undefined {
+    if (this.#failedModel?.summariser !== summariser) return undefined;
+    const elapsedMs = this.#now() - this.#failedModel.atMs;
+    // After the clock was set back, the elapsed time is unknown.
+    if (elapsedMs < 0 || elapsedMs >= FAILED_MODEL_MS) return undefined;
+    const left = minutes(Math.ceil((FAILED_MODEL_MS - elapsedMs) / MINUTE_MS));
+    return `The model's summary failed ${ago(elapsedMs)}. Bonsai asks the model again in ${left}, after you run /compact, or after you change the model.`;
+  }
+
+  /** Notes the ending of a compaction that could ask this summariser. */
+  modelAsked(result: CompactionResult, summariser: string): void {
+    if (isModelRung(result.summarisedBy)) this.#failedModel = undefined;
+    else if (hasModelFailed(result)) this.#failedModel = { summariser, atMs: this.#now() };
+  }
+
+  compacted(reason: CompactionReason): void {
+    this.#isPauseReported = false;
+    if (reason === "manual") {
+      this.#closeBreaker();
+      return;
+    }
+    this.#failures = 0;
+    this.#compactedAt = [...this.#compactedAt, this.#requests].slice(-CROWDED.compactions);
+  }
+
+  /** The user cancelled a compaction, and means every one of the task. */
+  cancelled(isNeeded: boolean): void {
+    this.#refuseTask("You cancelled a compaction during this task.", isNeeded);
+  }
+
+  /**
+   * Notes a failure. Only one by threshold counts: after an overflow or `/compact`, the caller has the error.
+   * @returns true if the user must be warned: once for each task
+   */
+  failed(reason: CompactionReason, isNeeded: boolean): boolean {
+    if (reason !== "threshold") return false;
+    this.#failures += 1;
+    if (this.#task.refusal !== undefined) return false;
+    this.#refuseTask("A compaction already failed during this task.", isNeeded);
+    return true;
+  }
+
+  /** A failed attempt to save money does not stop a needed one later. */
+  #refuseTask(why: string, isNeeded: boolean): void {
+    if (isNeeded) this.#task.refusal ??= why;
+    else this.#task.economyRefusal ??= why;
+  }
+
+  #closeBreaker(): void {
+    this.#failures = 0;
+    this.#compactedAt = [];
+    this.#isCrowded = false;
+  }
+}
+
+function ago(elapsedMs: number): string {
+  const whole = Math.floor(elapsedMs / MINUTE_MS);
+  return whole === 0 ? "less than a minute ago" : `${minutes(whole)} ago`;
+}
+
+function minutes(count: number): string {
+  return `${count} minute${count === 1 ? "" : "s"}`;
+}
+
+/**
+ * True if the model answered without a usable summary: an error, a refusal, a tool call, half an answer. False after a cancel,
+ * without a request, and for a good summary of a span that is too short to shrink.
+ */
+function hasModelFailed({ status, failures }: CompactionResult): boolean {
+  if (status === "cancelled") return false;
+  // After one request was too long, only the result of the chunks counts.
+  const latest = failures.findLast(({ rung }) => isModelRung(rung));
+  if (!(latest?.cause instanceof SummaryFailure)) return false;
+  return latest.cause.kind !== "does-not-fit" && latest.cause.kind !== "no-shorter";
+}

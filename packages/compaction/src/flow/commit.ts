@@ -1,0 +1,157 @@
+import { type Calibration, redactSecrets } from "@bonsai-agent/messages";
+import type { ContextEditEntry, Entry, EntryDraftWithId } from "@bonsai-agent/session";
+import { recentSettings } from "@bonsai-agent/session/host";
+import { summaryDetails } from "../carry/carry-over.ts";
+import { type CompactionManifest, type EntryRange, manifestOf } from "../carry/details.ts";
+import { pinnedDrafts } from "../carry/pins.ts";
+import { recordDrafts } from "../carry/span-record.ts";
+import { isWorthWriting } from "../ladder/ladder.ts";
+import type { ClimbResult, LadderState, LaidSummary, Run, RungFailure } from "../ladder/run.ts";
+import { totalAfter } from "../plan/sizes.ts";
+import { calibrationDrafts } from "../plan/tokens.ts";
+import { type ContextView, editedIds } from "../plan/view.ts";
+import { SummaryFailure } from "../summariser.ts";
+import { type CompactionResult, failedResult, resultOf } from "./result.ts";
+
+/** Writes the reached state in one append. Without anything to write, the result has the reason. */
+export function commit({ run, state }: ClimbResult): CompactionResult {
+  if (isWorthWriting(run, state)) return write(run, state);
+  const status = state.plan?.status ?? "nothing-to-compact";
+  if (run.reason === "manual" && isTooShort(state)) return resultOf(run, state, "nothing-to-compact");
+  if (status === "planned" || run.reason === "overflow") return failedResult(run, state);
+  return resultOf(run, state, status);
+}
+
+/** True if every summary, the digest included, would be larger than the messages. */
+function isTooShort({ plan, failures }: LadderState): boolean {
+  const isLarger = ({ rung, cause }: RungFailure) =>
+    cause instanceof SummaryFailure &&
+    (cause.kind === "no-shorter" || (rung === "digest" && cause.kind === "too-large"));
+  return (
+    plan?.status === "planned" && failures.every(isLarger) && failures.some(({ rung }) => rung === "digest")
+  );
+}
+
+function write(run: Run, state: LadderState): CompactionResult {
+  const { summary } = state;
+  // Everything that can fail comes before the append: a written compaction is never reported as failed.
+  const result = resultOf(run, state, summary === undefined ? "masked" : "compacted");
+  const calibration = calibrationAfter(run, state);
+  const drafts = editDrafts(state.view);
+  // The details of an extension have no room for the data.
+  if (summary === undefined || summary.draft.own !== undefined)
+    drafts.push(...calibrationDrafts(calibration));
+  if (summary?.draft.own !== undefined)
+    drafts.push(...pinnedDrafts(run.pinned), ...recordDrafts(recordOf(summary)));
+  if (summary !== undefined) {
+    const manifest = manifestFrom(result, { run, state, calibration });
+    drafts.push(compactionDraft(run, summary, manifest));
+  }
+  const entries = run.session.append(drafts);
+  const edits = entries.filter((entry): entry is ContextEditEntry => entry.type === "context_edit");
+  const entry = entries.at(-1) as Entry;
+  return entry.type === "compaction" ? { ...result, entry, entryId: entry.id, edits } : { ...result, edits };
+}
+
+function recordOf({ draft, carried, loss }: LaidSummary) {
+  const { firstKeptEntryId, isEdited = false } = draft;
+  return { record: carried.record, firstKeptEntryId, loss, isEdited };
+}
+
+function editDrafts({ edits }: ContextView): EntryDraftWithId[] {
+  return edits.map(({ entryId, content }) => ({
+    type: "context_edit",
+    targetId: entryId,
+    replacement: { content },
+  }));
+}
+
+function compactionDraft(
+  run: Run,
+  { draft, text, carried }: LaidSummary,
+  manifest: CompactionManifest,
+): EntryDraftWithId {
+  const { prose, own, firstKeptEntryId, rung } = draft;
+  const { usage } = run.cost;
+  const id = run.session.newId();
+  const details = own === undefined ? { ...summaryDetails(carried, prose), manifest } : own.details;
+  return {
+    type: "compaction",
+    id,
+    summary: text,
+    firstKeptEntryId: firstKeptEntryId ?? id,
+    tokensBefore: run.size.totalTokens,
+    ...(usage && { usage }),
+    ...(run.former && { replacesCompactionId: run.former.id }),
+    ...(details !== undefined && { details }),
+    ...(rung === "extension" && { fromHook: true }),
+  };
+}
+
+/** The stored part of a result. */
+function manifestFrom(
+  result: CompactionResult,
+  { run, state, calibration }: ClimbResult & { calibration: Calibration | undefined },
+): CompactionManifest {
+  const { reason, rung, tokensBefore, estimatedTokensBefore, tokensAfter, splitTurn } = result;
+  const { carried, loss, requests, costUsd, maskedEntryIds: masked } = result;
+  const { preset, estimator } = run.settings;
+  const { keepTokens, reserveTokens, windowTokens } = run.budgets;
+  return {
+    reason,
+    focus: run.focus && redactSecrets(run.focus),
+    rung: rung!,
+    tokensBefore,
+    estimatedTokensBefore,
+    tokensAfter,
+    splitTurn,
+    summarised: range(result.summarizedEntryIds),
+    turnPrefix: range(result.turnPrefixEntryIds),
+    kept: range(result.keptEntryIds),
+    masked,
+    lost: { media: editedIds(state.view, "media"), truncated: editedIds(state.view, "truncate") },
+    ...(carried && { carried }),
+    loss,
+    ...(state.summary?.draft.isEdited && { isEdited: true }),
+    ...(run.isBackground && { isBackground: true }),
+    ...(run.isEconomic && { isEconomic: true }),
+    previousCompactionId: state.plan?.previous?.id,
+    requests,
+    costUsd: costUsd ?? undefined,
+    calibration,
+    isMeasured: true,
+    settings: { preset, estimator, keepTokens, reserveTokens, windowTokens },
+    state: settingsInForce(run, state),
+  };
+}
+
+function range(ids: readonly string[]): EntryRange {
+  const [first] = ids;
+  const last = ids.at(-1);
+  return first === undefined ? { count: 0 } : { count: ids.length, first, last };
+}
+
+/**
+ * The calibration for the context after the compaction. A reading before the next answer then gives the size that the
+ * compaction reported.
+ */
+function calibrationAfter({ reading, size }: Run, { tokens }: LadderState): Calibration | undefined {
+  const known = reading.calibration();
+  const overheadTokens = totalAfter(size, tokens) - tokens;
+  if (overheadTokens === reading.overheadTokens()) return known;
+  const { ratio = 1, samples = 0 } = known ?? {};
+  return { ratio, overheadTokens, samples: Math.max(1, samples) };
+}
+
+/** Model and thinking level at the cut, from the part in view, else from the manifest before. */
+function settingsInForce(
+  { session, leafId, former }: Run,
+  { plan }: LadderState,
+): CompactionManifest["state"] {
+  const { model, thinkingLevel } = recentSettings(session.tail(leafId));
+  return {
+    ...manifestOf(former ?? plan?.previous)?.state,
+    ...model,
+    ...(thinkingLevel !== undefined && { thinkingLevel }),
+  };
+}

@@ -1,0 +1,113 @@
+import { carriedCounts } from "../carry/carry-over.ts";
+import { previousProse } from "../carry/summary-text.ts";
+import { promptTokens, summaryRequest } from "../ladder/ask.ts";
+import { fitsWhole, plannedChunks, wholeSpan } from "../ladder/chunks.ts";
+import { layDraft } from "../ladder/draft.ts";
+import { isReached, masksSuffice, plannedState } from "../ladder/ladder.ts";
+import type { SummaryJob, SummaryPart } from "../ladder/prompt.ts";
+import { type LadderState, type Run, RunCost } from "../ladder/run.ts";
+import { maskedState } from "../ladder/rungs.ts";
+import { jobFor, spansOf } from "../ladder/summary-rungs.ts";
+import { maxSummaryTokens, type SummariserSizes } from "../plan/sizes.ts";
+import { viewTokens } from "../plan/view.ts";
+import { type Summariser, SummaryFailure } from "../summariser.ts";
+import { prepareRun, type RunCompactionOptions } from "./prepare.ts";
+import { type CompactionResult, type PlannedRequest, resultOf } from "./result.ts";
+
+export interface PlanCompactionOptions
+  extends Omit<RunCompactionOptions, "digest" | "lifecycle" | "review" | "signal" | "summariser"> {
+  /** The end of the planned path. Default: the session's leaf. */
+  leafId?: string;
+  /** A summariser, to get the planned requests in the result. */
+  summariser?: SummariserSizes & Pick<Summariser, "name">;
+}
+
+/**
+ * Plans what `runCompaction` would do: masks, cut and spans. Asks nobody and writes nothing. `tokensAfter` assumes a summary
+ * of the usual size.
+ * @throws BonsaiError `cut_not_allowed`, `nothing_to_make_anew`, and the errors of reading the session
+ */
+export function planCompaction({ summariser, ...asked }: PlanCompactionOptions): CompactionResult {
+  const run = prepareRun(asked);
+  const masked = maskedState(run.start, run);
+  const state = isReached(masked, run) ? masked : plannedState(masked, run);
+  const { plan } = state;
+  if (plan === undefined || masksSuffice(run, state)) return resultOf(run, state, "planned");
+  if (plan.status !== "planned") return resultOf(run, state, plan.status);
+  return plannedResult(run, state, summariser);
+}
+
+/** The expected result of a summary by the state's plan. */
+export function plannedResult(
+  run: Run,
+  state: LadderState,
+  summariser: PlanCompactionOptions["summariser"],
+): CompactionResult {
+  const { expected, loss } = expectedState(run, state, summariser);
+  const { summary, ...laid } = expected;
+  return {
+    ...resultOf(run, { ...laid, summary: undefined, rung: undefined }, "planned"),
+    carried: carriedCounts(summary!.carried),
+    ...(loss && { loss }),
+    ...(summariser && plannedRequests(run, state, summariser)),
+  };
+}
+
+/** Usual lengths of models' summaries. */
+const USUAL_TOKENS = { history: 1_500, turnPrefix: 500 };
+/** A summary takes at most this share of its span. */
+const PROSE_SHARE = 0.5;
+
+/** The state with an empty summary, plus the expected length of its prose. The carried data and their loss are known. */
+function expectedState(run: Run, state: LadderState, summariser: SummariserSizes = {}) {
+  const { firstKeptEntryId } = state.plan!;
+  const laid = layDraft(state, { prose: "", firstKeptEntryId, rung: "summarise", focus: run.focus }, run);
+  const [first, ...kept] = laid.view.items;
+  const proseTokens = expectedProseTokens(state, run, summariser);
+  const items = [{ ...first!, tokens: first!.tokens + proseTokens }, ...kept];
+  const expected = { ...laid, view: { ...laid.view, items }, tokens: viewTokens(items) };
+  return { expected, loss: laid.summary!.loss };
+}
+
+function expectedProseTokens(
+  { plan, view: { estimator } }: LadderState,
+  { budgets }: Run,
+  summariser: SummariserSizes,
+): number {
+  const expected = (kind: "history" | "turnPrefix") => {
+    const most = maxSummaryTokens(kind, summariser, budgets);
+    return Math.min(most, USUAL_TOKENS[kind], Math.ceil(viewTokens(plan![kind]) * PROSE_SHARE));
+  };
+  const previousTokens = estimator.text(previousProse(plan!.previous) ?? "");
+  return Math.max(previousTokens, expected("history")) + expected("turnPrefix");
+}
+
+/** The requests to a summariser, or the reason why it cannot be asked. */
+function plannedRequests(
+  run: Run,
+  state: LadderState,
+  sizes: SummariserSizes & Pick<Summariser, "name">,
+): Pick<CompactionResult, "plannedRequests"> & Partial<Pick<CompactionResult, "failures">> {
+  const { name, contextWindow, maxOutputTokens } = sizes;
+  const summarise = () => Promise.reject(new Error("Plan only."));
+  const summariser = { name, contextWindow, maxOutputTokens, summarise };
+  const job = { ...jobFor(state, run, summariser), cost: new RunCost() };
+  const spans = spansOf(state);
+  // Each chunk but the first begins with a summary of the chunks before.
+  const summaryTokens = Math.min(maxSummaryTokens("history", summariser, run.budgets), USUAL_TOKENS.history);
+  const summary = "word ".repeat(summaryTokens);
+  try {
+    const parts = fitsWhole(job, spans)
+      ? spans.map((span) => wholeSpan(job, span))
+      : spans.flatMap((span) => plannedChunks(job, span, summary));
+    return { plannedRequests: parts.map((part) => plannedRequest(job, part)) };
+  } catch (error) {
+    if (!(error instanceof SummaryFailure)) throw error;
+    return { plannedRequests: [], failures: [{ rung: "chunks", message: error.message, overflow: true }] };
+  }
+}
+
+function plannedRequest(job: SummaryJob, part: SummaryPart): PlannedRequest {
+  const { kind, prompt, maxSummaryTokens: maxOutputTokens } = summaryRequest(job, part);
+  return { kind, inputTokens: promptTokens(prompt, job.estimator), maxOutputTokens };
+}

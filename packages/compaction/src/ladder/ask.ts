@@ -1,0 +1,160 @@
+import {
+  messageOf,
+  redactSecrets,
+  type TokenEstimator,
+  textHead,
+  tokensText,
+  withoutThinking,
+} from "@bonsai-agent/messages";
+import { raceAbort } from "@bonsai-agent/messages/host";
+import { strippedSummary } from "@bonsai-agent/messages/marks";
+import { count as digits } from "@bonsai-agent/messages/numbers";
+import { requestCapacity } from "../plan/sizes.ts";
+import { type SummaryAnswer, SummaryFailure, type SummaryRequest, summarySections } from "../summariser.ts";
+import { type SummaryJob, type SummaryPart, summaryInstruction, summaryPrompt } from "./prompt.ts";
+
+/**
+ * Asks for one summary.
+ * @throws SummaryFailure when the request does not fit, the summariser fails, or its answer is no summary.
+ */
+export async function askSummary(job: SummaryJob, part: SummaryPart): Promise<string> {
+  const request = summaryRequest(job, part);
+  const capacity = part.capacityTokens ?? requestCapacity(job.summariser);
+  const tokens = capacity === Number.POSITIVE_INFINITY ? 0 : promptTokens(request.prompt, job.estimator);
+  if (tokens > capacity) throw tooLargeError(job, tokens);
+  const answer = await answerOf(job, request);
+  if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was cancelled.");
+  const expectSections = job.instructions === undefined && job.summariser.isExtract !== true;
+  const { isExtract } = job.summariser;
+  const prose = validateAnswer({ request, answer, estimator: job.estimator, expectSections, isExtract });
+  return redactSecrets(strippedSummary(prose, job.echoedTags));
+}
+
+/** The tokens of a request's text, by estimate. */
+export function promptTokens(prompt: SummaryRequest["prompt"], estimator: TokenEstimator): number {
+  return estimator.text(prompt.system) + estimator.text(prompt.user);
+}
+
+export function summaryRequest(job: SummaryJob, part: SummaryPart): SummaryRequest {
+  const { kind, messages, following, previousSummary, isWhole, maxSummaryTokens } = part;
+  const { focus, mayUseContext, record, carriesUserWords, signal } = job;
+  let prompt: SummaryRequest["prompt"] | undefined;
+  return {
+    kind,
+    messages,
+    following,
+    previousSummary,
+    focus,
+    // A digest has no use for it, and of a long context it is as long as all of that.
+    get prompt() {
+      prompt ??= summaryPrompt(job, part);
+      return prompt;
+    },
+    ...(record && { record }),
+    ...(carriesUserWords && { carriesUserWords }),
+    ...(mayUseContext && isWhole && { instruction: summaryInstruction(job, part) }),
+    maxSummaryTokens,
+    signal,
+  };
+}
+
+async function answerOf(job: SummaryJob, request: SummaryRequest): Promise<SummaryAnswer> {
+  try {
+    const answer = await raceAbort(job.summariser.summarise(request), job.signal);
+    job.cost.addRequest(answer.usage);
+    return answer;
+  } catch (cause) {
+    job.cost.addRequest(undefined);
+    if (job.signal.aborted) throw new SummaryFailure("aborted", "The summary was cancelled.", { cause });
+    throw new SummaryFailure("error", messageOf(cause), { cause });
+  }
+}
+
+export function tooLargeError(job: SummaryJob, tokens: number): SummaryFailure {
+  const capacity = digits(requestCapacity(job.summariser));
+  return new SummaryFailure(
+    "does-not-fit",
+    `${job.summariser.name} can read ${capacity} tokens, but the request has ${tokensText(tokens, true)}.`,
+  );
+}
+
+const refusal =
+  /^(?:i['’]?m sorry|sorry|i (?:can(?:no|['’])t|won['’]t|am (?:unable|not able)|must decline)|as an ai\b)/i;
+/** A model may miscount its own length by so much. */
+const LENGTH_TOLERANCE = 1.5;
+
+interface CheckAnswerOptions {
+  request: SummaryRequest;
+  answer: SummaryAnswer;
+  estimator: TokenEstimator;
+  /** False where own instructions took the place of ours. Default true. */
+  expectSections?: boolean;
+  /** True for a summary made of quotes, which may contain any tag. Default false. */
+  isExtract?: boolean | undefined;
+}
+
+/**
+ * The answer's text, if it can stand as a summary.
+ * @throws SummaryFailure for an answer that is empty, refuses, calls tools, was cut off, or lacks its sections.
+ */
+export function validateAnswer(options: CheckAnswerOptions): string {
+  const { answer, request } = options;
+  checkStop(answer);
+  const isExtract = options.isExtract ?? false;
+  const text = isExtract ? answer.text.trim() : withoutThinking(answer.text);
+  if (text === "") throw new SummaryFailure("empty", emptyMessage(answer));
+  if (options.expectSections ?? true) checkSections(text, request);
+  const tokens = options.estimator.text(text);
+  if (tokens > request.maxSummaryTokens * LENGTH_TOLERANCE) {
+    const limit = digits(request.maxSummaryTokens);
+    throw new SummaryFailure(
+      "too-large",
+      `The summary is too long: ${tokensText(tokens, true)} instead of at most ${limit}.`,
+    );
+  }
+  return text;
+}
+
+function emptyMessage({ text }: SummaryAnswer): string {
+  const isEmpty = text.trim() === "";
+  return isEmpty
+    ? "The summariser sent an empty answer."
+    : "The summariser sent only thinking or tool calls, and no summary.";
+}
+
+function checkStop({ stopReason, errorMessage, overflow }: SummaryAnswer): void {
+  switch (stopReason) {
+    case "stop":
+      return;
+    case "length":
+      throw new SummaryFailure("length", "The summary was cut off at the output limit.");
+    case "toolUse":
+      throw new SummaryFailure("tool-call", "The summariser called a tool instead of answering.");
+    case "aborted":
+      throw new SummaryFailure("aborted", "The summary was cancelled.");
+    default:
+      throw new SummaryFailure("error", errorMessage ?? "The summariser failed without an error message.", {
+        overflow: overflow ?? false,
+      });
+  }
+}
+
+/** The words of a line that is a heading, without what stands behind them. */
+function headingIn(line: string): string[] {
+  const [mark] = /^#{1,6}\s+/.exec(line) ?? [];
+  const words = mark === undefined ? "" : line.slice(mark.length).replace(/(?<![\s:*])[\s:*]+$/, "");
+  return words === "" ? [] : [words.toLowerCase()];
+}
+
+/** A model may leave out a heading that has nothing, but not the ones that the work goes on from. */
+function checkSections(text: string, request: SummaryRequest): void {
+  const headings = new Set(text.split("\n").flatMap(headingIn));
+  const asked = summarySections[request.kind];
+  const found = asked.filter((heading) => headings.has(heading.toLowerCase()));
+  const enough = request.kind === "turnPrefix" ? headings.size > 0 : found.length >= 4 && found[0] === "Goal";
+  if (enough) return;
+  if (refusal.test(text))
+    throw new SummaryFailure("refused", `The summariser refused: ${textHead(text, 200)}`);
+  const missing = asked.filter((heading) => !found.includes(heading));
+  throw new SummaryFailure("no-sections", `Sections are missing from the summary: ${missing.join(", ")}.`);
+}

@@ -1,0 +1,123 @@
+import { inert } from "@bonsai-agent/messages/marks";
+import { type Entry, pinChange } from "@bonsai-agent/session";
+import {
+  type CarryOver,
+  carriedTokens,
+  carryOver,
+  recordBlocks,
+  renderExtensionCarryOver,
+} from "../carry/carry-over.ts";
+import { block, type FileLists } from "../carry/files.ts";
+import { checkedCarryOver } from "../carry/loss-check.ts";
+import { pinsMissingIn } from "../carry/pins.ts";
+import { sessionSecrets } from "../carry/span-record.ts";
+import { safeProse, summaryText, withCarriedOver } from "../carry/summary-text.ts";
+import { type CompactionPlan, splitAt } from "../plan/plan.ts";
+import { PLANNED_ENTRY_ID, type ViewItem, viewTokens } from "../plan/view.ts";
+import { paragraphs } from "./conversation.ts";
+import { digestTermsTokens, withClosings } from "./digest-size.ts";
+import type { Draft, LadderState, LaidSummary, Run } from "./run.ts";
+
+/** Lays a draft on a planned context: computes the carried data, checks the loss, and replaces the summarised part. */
+export function layDraft(state: LadderState, draft: Draft, run: Run): LadderState {
+  const planned = { ...state, plan: planUpTo(state.plan!, draft.firstKeptEntryId) };
+  const known = carriedBy(draft, planned, run);
+  const next = laidState(planned, draft, known, run);
+  // Beside a short span, the user's words are carried only if they fit.
+  if (!known.isBrief || draft.own !== undefined || next.tokens < state.tokens) return next;
+  return laidState(planned, draft, { ...known, wordsTokens: 0 }, run);
+}
+
+/** The plan with the cut that the draft was made for. */
+function planUpTo(plan: CompactionPlan, firstKeptEntryId: string | null): CompactionPlan {
+  if (firstKeptEntryId === plan.firstKeptEntryId) return plan;
+  const items = [...plan.history, ...plan.turnPrefix, ...plan.kept];
+  const at = items.findIndex(({ entryId }) => entryId === firstKeptEntryId);
+  return { ...plan, ...splitAt(items, at < 0 ? items.length : at) };
+}
+
+/** An extension with a text of its own names the touched files itself. */
+const NO_FILES: FileLists = { readFiles: [], modifiedFiles: [], recentFiles: [] };
+
+function carriedBy({ own, focus }: Draft, { plan, carryOver: extensions }: LadderState, run: Run): CarryOver {
+  const all = carryOver(plan!, own ? run : { ...run, focus });
+  const known = { ...all, ...(extensions && { extensions }) };
+  if (own === undefined) return known;
+  const wordsTokens = own.carry.includes("userWords") ? all.wordsTokens : 0;
+  return { ...known, ...NO_FILES, latestRequest: undefined, wordsTokens };
+}
+
+function laidState(state: LadderState, given: Draft, known: CarryOver, run: Run): LadderState {
+  const plan = state.plan!;
+  const { own, isExtract } = given;
+  const draft = { ...given, prose: safeText(given, known, { plan, run }) };
+  const most = carriedTokens(plan, run);
+  const ownTerms = own === undefined || own.carry.includes("terms") ? most.terms : 0;
+  const { carried, loss } = checkedCarryOver(
+    isExtract ? withClosings(draft.prose, known, { plan, run }) : known,
+    {
+      prose: draft.prose,
+      kept: plan.kept,
+      settings: run.settings,
+      termsTokens: isExtract ? digestTermsTokens(known, { plan, run }) : ownTerms,
+      // An extract has the facts of the record by its making.
+      putBackTokens: isExtract || own !== undefined ? 0 : most.putBack,
+    },
+  );
+  const text = own ? ownText(draft.prose, carried) : summaryText(draft.prose, carried);
+  return summarisedState(state, { draft, text, carried, loss });
+}
+
+/** The prose without secrets and without our marks. Only the joint of a split turn may remain. */
+function safeText(
+  { prose, own }: Draft,
+  { extensions = {} }: CarryOver,
+  { plan, run }: { plan: CompactionPlan; run: Run },
+): string {
+  const secrets = sessionSecrets(run);
+  const tags = Object.keys(extensions);
+  const text = secrets.text(prose);
+  if (own === undefined) return plan.splitTurn ? safeProse(text, tags) : inert(text, tags);
+  // Pins stay word for word, also in an extension's summary.
+  const pins = run.pinned.map((pin) => [secrets.text(inert(pin)), inert(pin)] as const);
+  return inert(
+    pins.reduce((all, [redacted, pin]) => all.replaceAll(redacted, () => pin), text),
+    tags,
+  );
+}
+
+/** An extension's text, followed by the carried parts and the pins that it does not contain. */
+function ownText(prose: string, carried: CarryOver): string {
+  const pins = block("pinned", pinsMissingIn(prose, carried.pinned));
+  const extensions = renderExtensionCarryOver(carried.extensions);
+  return withCarriedOver(prose, paragraphs([...recordBlocks(carried), pins, extensions]));
+}
+
+function summarisedState(state: LadderState, summary: LaidSummary): LadderState {
+  const { firstKeptEntryId, rung } = summary.draft;
+  const from = state.view.items.findIndex((item) => item.entryId === firstKeptEntryId);
+  const kept = from < 0 ? [] : state.view.items.slice(from);
+  const keptIds = new Set(kept.map((item) => item.entryId));
+  // The summary carries the pins.
+  const others = kept.filter((item) => pinChange(item.entry) === undefined);
+  const items = [summaryItem(state, summary), ...others];
+  const edits = state.view.edits.filter((edit) => keptIds.has(edit.entryId));
+  const view = { ...state.view, items, edits };
+  return { ...state, summary, view, tokens: viewTokens(items), rung };
+}
+
+/** Represents the compaction entry before it is written. */
+function summaryItem({ view }: LadderState, { text }: LaidSummary): ViewItem {
+  const message = { role: "compactionSummary" as const, summary: text, tokensBefore: 0, timestamp: 0 };
+  const entry = {
+    type: "compaction",
+    id: PLANNED_ENTRY_ID,
+    parentId: null,
+    timestamp: "",
+    summary: text,
+    firstKeptEntryId: PLANNED_ENTRY_ID,
+    tokensBefore: 0,
+  } as Entry;
+  const source = { entryId: PLANNED_ENTRY_ID, entry, message };
+  return { ...source, tokens: view.estimator.message(message), source };
+}

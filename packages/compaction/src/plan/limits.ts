@@ -1,0 +1,213 @@
+import { byScriptEstimator, type Model, UNSEEN_TOKENS } from "@bonsai-agent/messages";
+import type { CompactionReason } from "../carry/details.ts";
+import type { CompactionSettings } from "../settings.ts";
+import { MAX_COUNT_ERROR, MAX_ESTIMATE_ERROR } from "./recorded-calibration.ts";
+import type { ContextReading } from "./tokens.ts";
+
+/** The model's sizes, and its prices for the economy. */
+export type ModelSizes = Pick<
+  Model,
+  "contextWindow" | "maxOutputTokens" | "usdPerMillionTokens" | "cacheRules" | "input"
+> & {
+  /** The window before a refusal named a smaller one. */
+  declaredWindow?: number | undefined;
+};
+
+/** Sizes in tokens, scaled to the model's window. */
+export interface Budgets {
+  /** Undefined where the window is unknown. */
+  windowTokens: number | undefined;
+  reserveTokens: number;
+  keepTokens: number;
+  /** Tokens reserved for the longest answer. */
+  outputTokens: number;
+}
+
+const RESERVE = { minimumTokens: 2_048, windowShare: 0.25 };
+const KEEP = { minimumTokens: 4_096, windowShare: 0.35 };
+/** A manual compaction under `manualKeep: "quarter"` keeps a quarter of the budget within these bounds. */
+const MANUAL_QUARTER = { minimumTokens: 2_048, maximumTokens: 8_192 };
+/** Default output limit for models that declare none. */
+const DEFAULT_OUTPUT_TOKENS = 32_000;
+
+/**
+ * reserve = min(setting, max(2,048, 25% of the window)), keep = min(setting, max(4,096, 35%)) and at most
+ * window - reserve. With `scaleBudgets: false` or an unknown window, the settings count unchanged. An economy set to a number
+ * scales the kept tokens like a window of that size; otherwise they would fill it.
+ * @param options.reason default "threshold"; "manual" applies `manualKeep`
+ */
+export function budgetsFor(options: {
+  settings: CompactionSettings;
+  model: ModelSizes;
+  reason?: CompactionReason;
+}): Budgets {
+  const { settings, model, reason } = options;
+  const windowTokens = model.contextWindow || undefined;
+  const reserveTokens = scaled(settings.threshold.reserveTokens, RESERVE, settings, windowTokens);
+  const keep = keptOf(settings, scaled(settings.keepRecentTokens, KEEP, settings, windowTokens));
+  const limit = windowTokens === undefined || !settings.scaleBudgets ? keep : windowTokens - reserveTokens;
+  const keepTokens = Math.max(0, Math.min(keep, limit));
+  return {
+    windowTokens,
+    reserveTokens,
+    keepTokens: reason === "manual" ? manualKeep(keepTokens, settings) : keepTokens,
+    outputTokens: outputTokens(model.maxOutputTokens, windowTokens),
+  };
+}
+
+/** Share of the kept tokens that one command of the user may take: people list and log whole trees. */
+const COMMAND_SHARE = 0.25;
+const MIN_COMMAND_TOKENS = 200;
+
+/** Maximum tokens of one user command and its output in the kept part. */
+export function commandShareTokens(keepTokens: number): number {
+  return Math.max(MIN_COMMAND_TOKENS, Math.floor(keepTokens * COMMAND_SHARE));
+}
+
+function scaled(
+  setting: number,
+  scale: { minimumTokens: number; windowShare: number },
+  settings: CompactionSettings,
+  windowTokens: number | undefined,
+): number {
+  if (windowTokens === undefined || !settings.scaleBudgets) return setting;
+  return Math.min(setting, Math.max(scale.minimumTokens, Math.floor(windowTokens * scale.windowShare)));
+}
+
+function keptOf({ economy }: CompactionSettings, keepTokens: number): number {
+  if (typeof economy !== "number") return keepTokens;
+  return Math.min(keepTokens, Math.max(KEEP.minimumTokens, Math.floor(economy * KEEP.windowShare)));
+}
+
+function manualKeep(keepTokens: number, settings: CompactionSettings): number {
+  if (settings.manualKeep === "nothing") return 0;
+  if (settings.manualKeep === "same") return keepTokens;
+  const quarter = Math.floor(keepTokens / 4);
+  return Math.min(keepTokens, MANUAL_QUARTER.maximumTokens, Math.max(MANUAL_QUARTER.minimumTokens, quarter));
+}
+
+function outputTokens(modelLimit: number | undefined, windowTokens: number | undefined): number {
+  const limit = Math.min(modelLimit || DEFAULT_OUTPUT_TOKENS, DEFAULT_OUTPUT_TOKENS);
+  return windowTokens === undefined ? limit : Math.min(limit, Math.floor(windowTokens / 2));
+}
+
+type Rule = CompactionSettings["threshold"]["rule"];
+
+/** Maximum tokens of a context without compaction, by rule. */
+const limits: Record<Rule, (budgets: Budgets & { windowTokens: number }, percent: number) => number> = {
+  reserve: ({ windowTokens, reserveTokens }) => windowTokens - reserveTokens,
+  percent: ({ windowTokens }, percent) => Math.floor((windowTokens * percent) / 100),
+  outputLimit: ({ windowTokens, outputTokens }) => windowTokens - outputTokens,
+  reservePlusKeep: ({ windowTokens, reserveTokens, keepTokens }) => windowTokens - reserveTokens - keepTokens,
+  // The rule says "at or above", so the largest context that passes is one token less.
+  effectiveWindow: ({ windowTokens, outputTokens, reserveTokens }) =>
+    windowTokens - outputTokens - reserveTokens - 1,
+};
+
+/** Maximum tokens of the context; one more needs a compaction. Undefined for an unknown window. */
+export function thresholdTokens(settings: CompactionSettings, budgets: Budgets): number | undefined {
+  const { windowTokens } = budgets;
+  if (windowTokens === undefined) return undefined;
+  const { rule, percent } = settings.threshold;
+  return Math.max(0, limits[rule]({ ...budgets, windowTokens }, percent));
+}
+
+/**
+ * A request is not sent if its estimate is this many times the window. Estimates are up to a tenth too high on paths and
+ * values, and a server that cuts silently would drop the start of the request.
+ */
+const SENDABLE_FACTOR = 1.1;
+
+/** Maximum tokens of a request that is sent; undefined for an unknown window. */
+export function sendableTokens(windowTokens: number | undefined): number | undefined {
+  return windowTokens ? Math.floor(windowTokens * SENDABLE_FACTOR) : undefined;
+}
+
+/** A provider's refusal of a request as too long, with the numbers that it reported. */
+export interface Refusal {
+  /** Its own count of the request; absent where it gave none. */
+  inputTokens?: number | undefined;
+}
+
+/** No model that can work with tools has a smaller window. */
+const MIN_WINDOW_TOKENS = 4_000;
+
+/** A refusal without a count that usage and estimates rule out. Servers also name swapped, capped and invented numbers. */
+export function believedRefusal({ inputTokens }: Refusal, reading: ContextReading): Refusal {
+  const { least, most } = countBounds(reading);
+  const isBelieved = inputTokens !== undefined && inputTokens >= least && inputTokens <= most;
+  return isBelieved ? { inputTokens } : {};
+}
+
+function countBounds(reading: ContextReading): { least: number; most: number } {
+  const { source, tokens, trailingTokens, usageIndex = -1 } = reading;
+  const least = tokens / MAX_ESTIMATE_ERROR;
+  // Learned ratios do not raise the bound: two wrong counts could otherwise raise each other.
+  const estimated = estimatedTokens(reading, usageIndex + 1) * MAX_ESTIMATE_ERROR;
+  if (source === "estimate") return { least, most: Math.max(tokens, estimated + UNSEEN_TOKENS) };
+  return { least, most: Math.max(tokens, (tokens - trailingTokens) * MAX_COUNT_ERROR + estimated) };
+}
+
+/** By script, whatever estimator the settings name. */
+function estimatedTokens({ projection: { items } }: ContextReading, from: number): number {
+  return items.slice(from).reduce((sum, { message }) => sum + byScriptEstimator.message(message), 0);
+}
+
+/** An unknown window is smaller than the refused request. */
+export function sizesAfterRefusal(
+  model: ModelSizes,
+  { inputTokens }: Refusal,
+  { tokens }: ContextReading,
+): ModelSizes {
+  return model.contextWindow ? model : { ...model, contextWindow: inputTokens ?? tokens };
+}
+
+/**
+ * The size of a refused context. Without a believable count it is above the window: the best estimate, whatever the
+ * estimator. A size by usage stays: then it is the window that is smaller than believed.
+ */
+export function refusedTokens({ inputTokens }: Refusal, reading: ContextReading, windowTokens = 0): number {
+  const { tokens, source } = reading;
+  if (inputTokens !== undefined && inputTokens > windowTokens) return Math.max(tokens, inputTokens);
+  if (source === "usage") return tokens;
+  return Math.max(tokens, inputTokens ?? estimatedTokens(reading, 0), windowTokens + 1);
+}
+
+/** A rule that leaves less than this part of the window is no measure of what fits. */
+const MIN_SHARE = 0.5;
+/** Neither count nor usage explains the refusal: the window may be smaller than believed, and half may be too much. */
+const UNEXPLAINED_SHARE = 0.5;
+const UNKNOWN_WINDOW_SHARE = 0.25;
+/** An answered request leaves room for the next answer at this part of its size. */
+const ACCEPTED_SHARE = 0.8;
+
+/**
+ * The most tokens for the retry, for there is only one: the threshold's limit, less where nobody knows how much is too
+ * much. Undefined for an unknown window.
+ */
+export function limitAfterRefusal(of: {
+  /** By the threshold's rule. */
+  thresholdTokens: number | undefined;
+  budgets: Budgets;
+  model: ModelSizes;
+  refusal: Refusal;
+  reading: ContextReading;
+}): number | undefined {
+  const { model, refusal, reading } = of;
+  const { windowTokens } = of.budgets;
+  if (of.thresholdTokens === undefined || windowTokens === undefined) return undefined;
+  const limit = Math.max(of.thresholdTokens, Math.floor(windowTokens * MIN_SHARE));
+  // A count within the window explains nothing: some servers stop counting at a full window.
+  if ((refusal.inputTokens ?? 0) > windowTokens) return limit;
+  if (reading.source === "estimate") {
+    const share = model.contextWindow ? UNEXPLAINED_SHARE : UNKNOWN_WINDOW_SHARE;
+    return Math.floor(limit * share);
+  }
+  const acceptedTokens = reading.tokens - reading.trailingTokens;
+  if (!model.contextWindow)
+    return Math.min(Math.floor(limit * UNKNOWN_WINDOW_SHARE), Math.max(acceptedTokens, MIN_WINDOW_TOKENS));
+  if (reading.tokens > windowTokens) return limit;
+  // The server took the latest answered request, whatever its window.
+  const knownTokens = Math.max(acceptedTokens * ACCEPTED_SHARE, reading.tokens * UNEXPLAINED_SHARE);
+  return Math.min(limit, Math.floor(knownTokens));
+}
