@@ -22,18 +22,17 @@ import {
   usageCost,
 } from "./model-request.ts";
 
-/** Enough to see what it was. */
 const BEGINNING_CHARS = 8_000;
 
-/** The beginning of any tag that ends thinking. */
+/** The beginning of a closing thinking tag. */
 const closing = /<\/|\[\/|◁\//;
 
-/** One answer as it comes in. Owner of the message that the events of its stream carry. */
+/** Builds one answer from its parts, and the events of its stream. */
 export class AnswerBuilder {
-  /** The answer so far; it grows in place. */
+  /** The answer so far. It grows in place. */
   readonly message: AssistantMessage;
   readonly #model: CatalogueModel;
-  /** Arguments of calls that are not complete, by content index. */
+  /** Arguments of incomplete calls, by content index. */
   readonly #argumentTexts = new Map<number, string>();
   #leading = new LeadingThinking();
   /** The last characters of the first text, which may begin a closing tag. */
@@ -55,12 +54,12 @@ export class AnswerBuilder {
     };
   }
 
-  /** What the usage is held against from now on; without it only what no request can have is ignored. */
+  /** Sets the size of the request, to detect impossible usages. */
   expect(request: RequestSize): void {
     this.#request = request;
   }
 
-  /** The latest usage that the server reported, where it cannot be. */
+  /** The latest usage of the server, if it is impossible. */
   get ignoredUsage(): IgnoredUsage | undefined {
     return this.#ignoredUsage;
   }
@@ -126,7 +125,7 @@ export class AnswerBuilder {
     return this.#separateUntagged("", true) ?? event;
   }
 
-  /** Adds to the thinking at the end, or begins a block where the last one is none; `add` begins another one. */
+  /** Adds to the last block if it is thinking, else begins a block. */
   thinking(delta: string): StreamEvent {
     const { message } = this;
     const last = message.content.at(-1);
@@ -135,12 +134,12 @@ export class AnswerBuilder {
     return { type: "thinking", contentIndex: message.content.length - 1, delta, message };
   }
 
-  /** Adds a block whose parts come later, or that is complete as it is. Returns its content index. */
+  /** Adds a block. Returns its content index. */
   add(block: AssistantContent): number {
     return this.message.content.push(block) - 1;
   }
 
-  /** Begins a call whose arguments stream in; returns its content index. */
+  /** Begins a call. Returns its content index. */
   beginCall({ id, name, ...rest }: Pick<ToolCall, "id" | "name"> & Partial<ToolCall>): number {
     this.endText();
     const index = this.add({ type: "toolCall", arguments: {}, ...rest, id: id ?? "", name: name ?? "" });
@@ -155,9 +154,9 @@ export class AnswerBuilder {
   }
 
   /**
-   * Ends a call. Arguments that are no JSON object, or nested too deep to be stored, stand under `MALFORMED_ARGUMENTS` as
-   * text. A call without an id, or with that of an earlier one, gets its own: results belong to it.
-   * @param whole the arguments again in one piece; replaces the parts if it can be read
+   * Ends a call. Arguments that are no JSON object, or nested too deep, become text under `MALFORMED_ARGUMENTS`. A call
+   * without an id, or with the id of an earlier call, gets a new one.
+   * @param whole the arguments in one piece. Replaces the parts if it can be read
    */
   endCall(contentIndex: number, whole = ""): StreamEvent {
     const parts = this.#argumentTexts.get(contentIndex) ?? "";
@@ -183,12 +182,12 @@ export class AnswerBuilder {
     return parseArguments(this.#argumentTexts.get(contentIndex) ?? "") !== undefined;
   }
 
-  /** True while a call's arguments are still coming. */
+  /** True if a call is incomplete. */
   get hasOpenCall(): boolean {
     return this.#argumentTexts.size > 0;
   }
 
-  /** What cannot be is no usage: it would spoil the size of the context and every sum to come. */
+  /** Ignores an impossible usage: it would spoil the size of the context and all sums. */
   setUsage(counts: TokenCounts): void {
     this.#ignoredUsage = impossibleCounts(counts, this.message, this.#request);
     if (this.#ignoredUsage !== undefined) {
@@ -210,7 +209,7 @@ export class AnswerBuilder {
     this.message.usage = answerUsage(this.message);
   }
 
-  /** Leaves only the beginning of an answer that had no end: all of it would fill the context and the session's file. */
+  /** Keeps only the beginning of an endless answer, which would fill the context and the session file. */
   keepBeginning(): void {
     let left = BEGINNING_CHARS;
     this.message.content = this.message.content.flatMap((block): AssistantContent[] => {
@@ -224,7 +223,7 @@ export class AnswerBuilder {
     });
   }
 
-  /** Sets why the answer ended, in our words and in the server's. */
+  /** Sets the reason for the end, in Bonsai's words and in the server's. */
   stop(reason: StopReason, rawReason?: string): void {
     this.message.stopReason = reason;
     if (rawReason !== undefined) this.message.rawStopReason = rawReason;

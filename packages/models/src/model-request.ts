@@ -18,55 +18,50 @@ import type { Repair } from "./repair/repair.ts";
 export interface ToolDeclaration {
   /** Letters, digits, `_` and `-`; at most 64. */
   name: string;
-  /** What it does, its limits, when to use it. */
+  /** Purpose, limits, and when to use it. */
   description: string;
   /** JSON Schema of an object. */
   parameters: Readonly<Record<string, unknown>>;
 }
 
-/**
- * What a request is for: a turn of the conversation, a summary, a title, or what an extension asks by itself. Goes to
- * logs and scenario files only.
- */
+/** The purpose of a request. Used in logs and scenario files only. */
 export type RequestPurpose = "turn" | "summary" | "title" | "extension";
 
 /** One request to a model. */
 export interface ModelRequest {
-  /** Who is asked. */
   model: CatalogueModel;
-  /** What for. */
   purpose: RequestPurpose;
   /** May be empty. */
   systemPrompt: string;
-  /** Those that the model is offered; the same order each time keeps the cached prefix. */
+  /** Offered tools. The same order each time keeps the cached prefix. */
   tools: readonly ToolDeclaration[];
   /** The context as `project` made it, oldest first. */
   messages: readonly Message[];
   /**
-   * The caller's count of the whole context in tokens, asked after a refusal that gives no reason: near the window it is
-   * taken for an overflow. Default: the client's estimate of the request.
+   * Returns the caller's count of the context in tokens. Near the window, a refusal without a reason counts as an overflow.
+   * Default: the client's estimate of the request.
    */
   contextTokens?: (() => number) | undefined;
   /**
-   * When the context was last edited, in milliseconds since the epoch: signed thinking of older answers is bound to
-   * what is no more and is left out. Default: never; compactions are seen by themselves.
+   * The time of the latest edit of the context, in milliseconds since the epoch. Leaves out signed thinking of earlier
+   * answers. Compactions need no time. Default: never.
    */
   prefixChangedAtMs?: number | undefined;
-  /** Cap of the answer in tokens, thinking included. Default: the model's, at most 32,000, and what the window leaves. */
+  /** Cap of the answer in tokens, with thinking. Default: the model's, at most 32,000 and the rest of the window. */
   maxOutputTokens?: number | undefined;
   /** Default "off". */
   thinking?: ThinkingLevel | undefined;
-  /** The same for all requests of one session: lets the provider find its cached prefix. */
+  /** The same for all requests of a session, to find the cached prefix. */
   cacheKey?: string | undefined;
-  /** Ends the request; its stream then ends with `error`, without a failure. */
+  /** Ends the request. Its stream ends with `error`, without a failure. */
   signal?: AbortSignal | undefined;
-  /** Sees the request as it will go over the wire, and may change it. */
+  /** Gets the body of the request. Returns the body to send. */
   onPayload?: ((payload: unknown) => unknown | Promise<unknown>) | undefined;
   /** Called when the provider's answer begins. */
   onResponse?: ((response: ProviderResponse) => void | Promise<void>) | undefined;
   /**
-   * Called with what an attempt used that is void, because another one follows it: nothing else counts it. The usage of the
-   * stream's last message is that of the last attempt alone, and tells the size of the context.
+   * Called with the usage of a failed attempt before the next one. The usage of the stream's last message contains the last
+   * attempt only.
    */
   onVoidedUsage?: ((usage: Usage) => void) | undefined;
   /**
@@ -74,31 +69,30 @@ export interface ModelRequest {
    * replaces each image.
    */
   onRefusedImages?: ((images: readonly ImageContent[], line: string) => void) | undefined;
-  /** Called with what happens on the way. */
+  /** Called with notices. */
   onNotice?: ((notice: ModelNotice) => void) | undefined;
 }
 
-/** The head of the provider's answer. */
+/** The status and headers of a provider's answer. */
 export interface ProviderResponse {
-  /** Of HTTP. */
   status: number;
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
 }
 
 /**
- * The one stream type. A stream ends with exactly one `done` or `error`, and never throws.
- * `message` is the answer so far; it grows in place until the end.
+ * An event of an answer. A stream ends with exactly one `done` or `error`, and never throws. `message` is the answer so far.
+ * It grows in place until the end.
  */
 export type StreamEvent =
-  /** An attempt begins. A second one in the same stream is a retry: what came before it is void. */
+  /** An attempt begins. A second `start` is a retry: all events before it are void. */
   | { type: "start"; message: AssistantMessage }
   | { type: "text"; contentIndex: number; delta: string; message: AssistantMessage }
   | { type: "thinking"; contentIndex: number; delta: string; message: AssistantMessage }
-  /** Arguments as they come, as JSON text; `toolCall` is there when they are complete. */
+  /** A part of the arguments as JSON text. The last event of a call has `toolCall`. */
   | { type: "tool_call"; contentIndex: number; delta: string; toolCall?: ToolCall; message: AssistantMessage }
   | { type: "done"; message: AssistantMessage }
-  /** `failure` is absent when the request was aborted. What had come stands in `message`. */
+  /** `failure` is absent after an abort. `message` has the answer so far. */
   | { type: "error"; message: AssistantMessage; failure?: ModelFailure };
 
 export type FinalEvent = Extract<StreamEvent, { type: "done" | "error" }>;
@@ -111,7 +105,7 @@ export async function finalEvent(stream: AsyncIterable<StreamEvent>): Promise<Fi
   throw new TypeError("The model's stream ended without an answer.");
 }
 
-/** What happened on the way of a request that somebody should know and that did not stop it. */
+/** An event of a request that did not stop it. */
 export type ModelNotice =
   | {
       type: "retry";
@@ -130,10 +124,10 @@ export type ModelNotice =
   /** Once for each model of a client. */
   | ({ type: "usage_ignored"; provider: string; modelId: string } & IgnoredUsage);
 
-/** What a provider counted; `input` excludes what was read from or written to a cache. */
+/** A provider's counts. `input` excludes cached tokens. */
 export type TokenCounts = Partial<Omit<Usage, "cost" | "totalTokens">>;
 
-/** What is known of a request before it is answered. */
+/** The size of a request. */
 export interface RequestSize {
   /** Estimated: messages, system prompt and tools. */
   inputTokens: number;
@@ -141,21 +135,21 @@ export interface RequestSize {
   maxOutputTokens: number;
 }
 
-/** A usage that cannot be, as the server told it. */
+/** An impossible usage. */
 export interface IgnoredUsage {
-  /** NaN where it told no number. */
+  /** NaN if the server sent no number. */
   reportedTokens: number;
-  /** Absent where the request's size is not known. */
+  /** Absent if the size of the request is unknown. */
   estimatedTokens: number | undefined;
 }
 
-/** Some servers leave the thinking out of the cap. */
-const CAPS = 2;
+/** Maximum ratio of the output to the cap: some servers do not count thinking for the cap. */
+const MAX_CAP_RATIO = 2;
 
 /**
- * Says what is wrong with a provider's counts; undefined where they can be true. Not whole, negative or beyond all
- * windows they never can; nor far above the estimate of the request, or above its cap and far above the answer.
- * @param answer as far as it came
+ * Returns impossible counts; undefined for possible ones. Impossible are counts that are fractional, negative, beyond all
+ * windows, far above the estimate of the request, or above its cap and far above the answer.
+ * @param answer the answer so far
  */
 export function impossibleCounts(
   counts: TokenCounts,
@@ -169,7 +163,8 @@ export function impossibleCounts(
   const largest = all.find((count) => count > MAX_REQUEST_TOKENS);
   const fits = (sent: RequestSize) =>
     isPlausibleCount(promptTokens, sent.inputTokens, UNSEEN_INPUT_TOKENS) &&
-    (output <= sent.maxOutputTokens * CAPS || isPlausibleCount(output, byScriptEstimator.message(answer), 0));
+    (output <= sent.maxOutputTokens * MAX_CAP_RATIO ||
+      isPlausibleCount(output, byScriptEstimator.message(answer), 0));
   if (isWhole && largest === undefined && (request === undefined || fits(request))) return undefined;
   return {
     reportedTokens: isWhole ? (largest ?? promptTokens + output) : Number.NaN,
@@ -178,10 +173,10 @@ export function impossibleCounts(
 }
 
 const TOKENS = 1_000_000;
-/** What is kept for an hour costs twice the input price, not 1.25 times (Anthropic's price list). */
+/** Writing for an hour costs twice the input price, not 1.25 times (Anthropic's price list). */
 const HOUR_CACHE_FACTOR = 2;
 
-/** What a usage cost in US dollars; without prices, nothing. */
+/** The cost of a usage in US dollars; 0 without prices. */
 export function usageCost(
   usage: Omit<Usage, "cost" | "totalTokens">,
   prices: ModelPrices | undefined,

@@ -5,11 +5,10 @@ import type { ProviderResponse, RequestPurpose, StreamEvent, ToolDeclaration } f
 
 /** One attempt of a request: defaults filled in, history repaired. */
 export interface ProviderCall {
-  /** Who is asked, where, and how it differs. */
   model: CatalogueModel;
-  /** Goes to logs and scenario files only. */
+  /** For logs and scenario files only. */
   purpose: RequestPurpose;
-  /** Undefined where none is needed. */
+  /** Undefined if none is needed. */
   apiKey: string | undefined;
   /** May be empty. */
   systemPrompt: string;
@@ -17,34 +16,33 @@ export interface ProviderCall {
   tools: readonly ToolDeclaration[];
   /** Oldest first, repaired. */
   messages: readonly Message[];
-  /** The cap of the answer, thinking included. */
+  /** The cap of the answer in tokens, with thinking. */
   maxOutputTokens: number;
-  /** How much to think. */
   thinking: ThinkingLevel;
-  /** The same for all requests of one session. */
+  /** The same for all requests of a session. */
   cacheKey: string | undefined;
-  /** OpenAI's protocols: makes the client that requests go out by, in the place of the built-in one. */
+  /** OpenAI's protocols: makes the client of requests. Default: the built-in one. */
   connect?: OpenAiConnect | undefined;
-  /** Aborted when nobody waits for the answer any longer. */
+  /** Aborts at the end of the attempt. */
   signal: AbortSignal;
-  /** To be called on every sign of life of the server that is no event: a call that gives none is ended. */
+  /** Call it at every sign of life of the server that is no event. A silent attempt is ended. */
   onAlive(): void;
-  /** To be called with the request as it goes over the wire; gives back the one to send. */
+  /** Call it with the body of the request. Returns the body to send. */
   onPayload(payload: unknown): Promise<unknown>;
-  /** To be called with the head of the server's answer. */
+  /** Call it with the head of the server's answer. */
   onResponse(response: ProviderResponse): Promise<void>;
 }
 
-/** A client of the `openai` SDK, of any copy of it, as far as a request needs one. */
+/** A client of any copy of the `openai` SDK. */
 export interface OpenAiClient {
-  /** Sends a request to a path behind the base URL. */
+  /** Sends a request to a path below the base URL. */
   post(
     path: string,
     options: { body: unknown; stream: true; signal: AbortSignal },
   ): { asResponse(): Promise<Response> };
 }
 
-/** What a client must be made with: retries, silence and the reading of answers are decided above it. */
+/** The required settings of a client: Bonsai retries, limits silence and reads answers itself. */
 export interface OpenAiClientSettings {
   fetch: typeof fetch;
   maxRetries: 0;
@@ -52,74 +50,64 @@ export interface OpenAiClientSettings {
   logLevel: "off";
 }
 
-/** Makes the client of one request. What it throws is a refusal in its words. */
+/** Makes the client of one request. An error counts as a refusal. */
 export type OpenAiConnect = (
   settings: OpenAiClientSettings,
   call: { model: CatalogueModel; apiKey: string | undefined },
 ) => Promise<OpenAiClient>;
 
 /**
- * The port of a wire protocol: one attempt, without retries. Yields what the builder's methods give back
- * (`text`, `thinking`, `tool_call`), sets usage and stop reason on the builder, and returns at the end.
- * Throws ProviderError for whatever the provider or the network did, and the signal's reason after an abort.
+ * The port of a protocol: one attempt, without retries. Yields the events of the builder's methods (`text`, `thinking`,
+ * `tool_call`) and sets usage and stop reason on the builder.
+ * @throws ProviderError for failures of the provider or the network; the signal's reason after an abort
  */
 export interface Provider {
-  /** One attempt of a request. */
   stream(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamEvent>;
 }
 
-/** How an attempt broke off. */
+/** The kind of a failed attempt. */
 export type ProviderErrorKind =
-  /** The provider answered with a status that is no success, or with an error inside its stream. */
+  /** The provider answered with an error status, or with an error inside its stream. */
   | "refused"
   /** No connection, or it broke before the answer began. */
   | "network"
   /** The stream ended before the answer was complete. */
   | "cut"
-  /** Nothing came for too long. */
+  /** The server sent nothing for too long. */
   | "silence"
-  /** What came makes no sense: no JSON, an unknown shape. */
+  /** The answer is no JSON or has an unknown shape. */
   | "garbled"
-  /** More came than one answer can have; asking again would bring it again. */
+  /** The answer is too large. A retry would not help. */
   | "excess";
 
-/** What went wrong with an attempt. */
+/** The fields of a ProviderError. */
 export interface ProviderErrorOptions {
-  /** How it broke off. */
   kind: ProviderErrorKind;
-  /** In the server's words where it has any. */
+  /** In the server's words if possible. */
   message: string;
-  /** Of HTTP; absent where no answer came. */
+  /** HTTP status; absent without an answer. */
   status?: number | undefined;
   /** The server's own code or type. */
   code?: string | undefined;
-  /** The body's JSON where there is one, else its text; undefined for an answer without a body. */
+  /** The body's JSON, else its text; undefined without a body. */
   body?: unknown;
-  /** What the server asked to wait. */
+  /** The wait that the server asked for. */
   retryAfterMs?: number | undefined;
-  /** True for an error inside an answer that began with a status of success. Default false. */
+  /** True for an error inside an answer with a status of success. Default false. */
   isInStream?: boolean | undefined;
   /** Sentences with the user's next step. The failure's message ends with them. */
   advice?: string | undefined;
-  /** What was thrown. */
   cause?: unknown;
 }
 
-/** What a provider throws: raw, not yet classified. */
+/** The error of a failed attempt. `classifyFailure` reads it. */
 export class ProviderError extends Error {
-  /** How the attempt broke off. */
   readonly kind: ProviderErrorKind;
-  /** Of HTTP; undefined where no answer came. */
   readonly status: number | undefined;
-  /** The server's own code or type. */
   readonly code: string | undefined;
-  /** The body's JSON where there is one, else its text. */
   readonly body: unknown;
-  /** What the server asked to wait. */
   readonly retryAfterMs: number | undefined;
-  /** True for an error inside an answer that began with a status of success. */
   readonly isInStream: boolean;
-  /** Sentences with the user's next step. */
   readonly advice: string | undefined;
 
   constructor(options: ProviderErrorOptions) {

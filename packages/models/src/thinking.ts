@@ -8,13 +8,12 @@ import {
 } from "./model.ts";
 import { type ChatThinking, chatThinking, responsesThinking } from "./openai/openai-thinking.ts";
 
-/** How much a model is asked to think: a level, or "on" where it knows no degrees. */
+/** The effect of a level on a model: a level, or "on" if the model knows no degrees. */
 export type AskedThinking = ThinkingLevel | "on";
 
 /**
- * What a model is asked for at a level, read from what is sent: another level where it lacks that one, cannot be switched
- * off, or its longest answer leaves no room for the budget. Undefined where it is told nothing at any level: it does not
- * think, or as it sees fit.
+ * The effect of a level on a model, read from the request. It differs from the level if the model lacks that level, always
+ * thinks, or has no room for the budget in its longest answer. Undefined if no level has an effect.
  */
 export function askedThinking(model: CatalogueModel, level: ThinkingLevel): AskedThinking | undefined {
   if (!model.reasoning) return undefined;
@@ -22,7 +21,7 @@ export function askedThinking(model: CatalogueModel, level: ThinkingLevel): Aske
   return askedBy(model, "xhigh") === "off" ? undefined : askedBy(model, level);
 }
 
-/** The levels among which a model tells a difference, from the least to the most; empty where it tells none. */
+/** The levels with different effects on a model, in ascending order. */
 export function thinkingLevelsOf(model: CatalogueModel): readonly ThinkingLevel[] {
   const byEffect = Map.groupBy(thinkingLevels, (level) => askedThinking(model, level));
   byEffect.delete(undefined);
@@ -31,7 +30,7 @@ export function thinkingLevelsOf(model: CatalogueModel): readonly ThinkingLevel[
   );
 }
 
-/** The level after one, among those that make a difference to the model; undefined where there is no other. */
+/** The next level with another effect on the model; undefined if there is none. */
 export function nextThinkingLevel(model: CatalogueModel, level: ThinkingLevel): ThinkingLevel | undefined {
   const levels = thinkingLevelsOf(model);
   const asked = askedThinking(model, level);
@@ -39,10 +38,7 @@ export function nextThinkingLevel(model: CatalogueModel, level: ThinkingLevel): 
   return levels.length < 2 ? undefined : levels[(at + 1) % levels.length];
 }
 
-/**
- * A model that can think and of which nobody knows how it is told so: it gets the usual field of Chat Completions. The
- * other protocols have a word for every model.
- */
+/** Gives a thinking model without a known way of thinking the usual field of Chat Completions. */
 export function withThinkingField(model: CatalogueModel): CatalogueModel {
   const { api, reasoning, compat } = model;
   if (api !== "openai-chat" || !reasoning || compat?.thinking !== undefined) return model;
@@ -50,7 +46,7 @@ export function withThinkingField(model: CatalogueModel): CatalogueModel {
   return { ...model, compat: { ...compat, thinking: "reasoning_effort" } };
 }
 
-/** "off" where nothing is sent. */
+/** "off" if the request has no thinking fields. */
 function askedBy(model: CatalogueModel, level: ThinkingLevel): AskedThinking {
   if (model.api === "anthropic-messages") {
     const maxOutputTokens = usualOutputCap(model);

@@ -1,10 +1,10 @@
-import { isTooDeep } from "@bonsai-agent/messages";
+import { isTooDeep, jsonText } from "@bonsai-agent/messages";
 import { ANSWER_TOO_LARGE } from "./failure/failure.ts";
 import { shownAddress } from "./model.ts";
 import type { ProviderResponse } from "./model-request.ts";
 import { ProviderError } from "./provider.ts";
 
-/** The JSON of a text, else the text: what a server says of its failure counts, in whatever form. Nothing for none. */
+/** The JSON of a text, else the text; undefined for an empty text. */
 export function jsonOrText(text: string | undefined): unknown {
   if (text === undefined || text.trim() === "") return undefined;
   try {
@@ -15,8 +15,8 @@ export function jsonOrText(text: string | undefined): unknown {
 }
 
 /**
- * A text of an event; "" where it has none.
- * @throws TypeError for anything else, which would be stored as it came and could not be read back
+ * The text of an event's field; "" if it is missing.
+ * @throws TypeError for other values, which the session could not read back
  */
 export function textIn(value: unknown): string {
   if (value === undefined || value === null) return "";
@@ -24,25 +24,30 @@ export function textIn(value: unknown): string {
   throw new TypeError(`The stream contains a value of type ${typeof value} instead of text.`);
 }
 
-/** The id of a call: some servers count theirs. "" for what is none; such a call gets one of ours. */
+/** The id of a call; "" if it has none. Some servers send numbers. */
 export function idIn(value: unknown): string {
   return typeof value === "string" || typeof value === "number" ? String(value) : "";
 }
 
-/** As long as every provider takes them. */
+/** Arguments as JSON text. Some servers send the object. */
+export function argumentsText(value: unknown): string {
+  if (typeof value === "string") return value;
+  return value === undefined || value === null ? "" : jsonText(value);
+}
+
+/** Every provider accepts this length. */
 const MAX_CHARS = 64;
 
-/** A tool's name as APIs take it: models call tools that do not exist by names that would be refused for ever. */
+/** Makes a tool's name acceptable to APIs: models call unknown tools by any name. */
 export function wireToolName(name: string): string {
   return name.replace(/[^A-Za-z0-9_-]/g, "_").slice(0, MAX_CHARS) || "unknown";
 }
 
-/** The head of a server's answer, as callers get it. */
 export function responseHead(status: number, headers: Headers | undefined): ProviderResponse {
   return { status, headers: Object.fromEntries(headers?.entries() ?? []) };
 }
 
-/** What AWS calls a failure, where the body does not say it: `ThrottlingException:http://internal.amazon.com/…`. */
+/** AWS's name of a failure: `ThrottlingException:http://internal.amazon.com/…`. */
 export function awsErrorType(headers: Headers | undefined): string | undefined {
   return headers?.get("x-amzn-errortype")?.split(":")[0]?.trim() || undefined;
 }
@@ -60,7 +65,7 @@ export function statusInBody(error: Record<string, unknown>): number | undefined
   return named.map(Number).find((status) => Number.isInteger(status) && status >= 400 && status < 600);
 }
 
-/** What a server asks to wait: `retry-after-ms`, else `retry-after` in seconds or as a date. Undefined where it does not. */
+/** Reads the wait from `retry-after-ms`, else from `retry-after` in seconds or as a date. */
 export function retryAfterMs(headers: Headers | undefined, nowMs: number = Date.now()): number | undefined {
   const ms = headers?.get("retry-after-ms")?.trim();
   if (ms && Number.isFinite(Number(ms))) return Math.max(0, Number(ms));
@@ -71,8 +76,8 @@ export function retryAfterMs(headers: Headers | undefined, nowMs: number = Date.
 }
 
 /**
- * The SDKs add the headers of a variable (`Name: value` lines) to every request, to whatever server it goes, and they
- * may hold secrets. As default headers these values take them away again.
+ * Default headers that remove the headers of a variable (`Name: value` lines), which the SDKs add to requests to every
+ * server. They may contain secrets.
  */
 export function withoutCustomHeaders(variable: string | undefined): Record<string, null> {
   const lines = (variable ?? "").split("\n");
@@ -80,7 +85,7 @@ export function withoutCustomHeaders(variable: string | undefined): Record<strin
   return Object.fromEntries(names.filter((name) => name !== "").map((name) => [name, null]));
 }
 
-/** No answer began: there was no connection, or it broke before. */
+/** The error of a request without an answer. */
 export function unanswered(error: unknown): ProviderError {
   const { own, isTimeout, message } = rootCause(error);
   if (own !== undefined) return own;
@@ -88,7 +93,7 @@ export function unanswered(error: unknown): ProviderError {
   return new ProviderError({ kind, message: `No answer from the server: ${message}`, cause: error });
 }
 
-/** The connection broke while the answer was being read. */
+/** The error of a connection that broke during the answer. */
 export function brokenOff(error: unknown): ProviderError {
   const { own, isTimeout, message } = rootCause(error);
   if (own !== undefined) return own;
@@ -99,22 +104,30 @@ export function brokenOff(error: unknown): ProviderError {
   });
 }
 
-/** The server sent data in an unexpected format, so that reading it threw. */
-export function garbled(what: string, body: unknown, cause: unknown): ProviderError {
-  if (cause instanceof ProviderError) return cause;
-  return new ProviderError({
-    kind: "garbled",
-    message: `The server sent ${what} in an unexpected format.`,
-    body,
-    cause,
-  });
+/** The server sent data that is not valid. */
+export function malformed(message: string, body: unknown, cause?: unknown): ProviderError {
+  return new ProviderError({ kind: "garbled", message, body, cause });
 }
 
-/** The request could not even be written. */
+/** The error of a stream that broke or contains no JSON. */
+export function streamError(error: unknown): ProviderError {
+  if (error instanceof ProviderError) return error;
+  if (error instanceof SyntaxError)
+    return malformed(`The server sent an event that is not valid JSON: ${error.message}`, undefined, error);
+  return brokenOff(error);
+}
+
+/** The error of data in an unexpected format, whose reading threw. */
+export function garbled(what: string, body: unknown, cause: unknown): ProviderError {
+  if (cause instanceof ProviderError) return cause;
+  return malformed(`The server sent ${what} in an unexpected format.`, body, cause);
+}
+
+/** The error of a request that could not be written. */
 export function notSent(error: unknown): ProviderError {
   const { own, message } = rootCause(error);
   if (own !== undefined) return own;
-  // These messages quote the value, which is likely the key.
+  // These messages quote the value, which may be the key.
   const isHeader = /header value|header name|HTTP token|ByteString/i.test(message);
   return new ProviderError({
     kind: "refused",
@@ -127,13 +140,13 @@ export function notSent(error: unknown): ProviderError {
 }
 
 interface RootCause {
-  /** What our own fetch threw, below what the SDK has wrapped around it. */
+  /** The error of our own fetch, inside the SDK's. */
   own: ProviderError | undefined;
   isTimeout: boolean;
   message: string;
 }
 
-/** What lies at the bottom: `fetch failed` says nothing, its cause does. */
+/** Finds the innermost cause: `fetch failed` explains nothing. */
 function rootCause(error: unknown): RootCause {
   const chain = causes(error);
   const inner = chain.at(-1);
@@ -157,23 +170,22 @@ function causes(error: unknown): unknown[] {
 }
 
 const MB = 1024 * 1024;
-/** The longest answers have some 50 MB of events; what goes on behind this has lost its senses. */
+/** The longest answers have about 50 MB of events. */
 const MAX_ANSWER_BYTES = 256 * MB;
-/** An event comes whole before it can be read; none has a tenth of this. */
+/** Ten times the longest event. */
 const MAX_LINE_BYTES = 32 * MB;
-/** Of a refusal nobody reads more. */
 const MAX_REFUSAL_BYTES = MB;
 
-/** Of a refusal that no SDK can read, this is shown. */
+/** Shown characters of a refusal that no SDK can read. */
 const MAX_UNREADABLE_CHARS = 2_000;
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 
 /**
- * The fetch of one call, for either SDK. Reports every sign of life, comments and empty lines among them; follows no
- * redirection, which would carry the key and the conversation to somebody else; bounds what is read. Throws
- * ProviderError for a redirection and for a page of HTML.
+ * The fetch of one call, for both SDKs. Reports every sign of life, such as comments and empty lines. Follows no
+ * redirection, which would send the key and the conversation to another server. Limits the size of the answer.
+ * @throws ProviderError for a redirection and for a page of HTML
  */
 export function providerFetch(onAlive: () => void): typeof fetch {
   return async (url, init = {}) => {
@@ -219,7 +231,7 @@ function watchedRefusal(onAlive: () => void): TransformStream<Uint8Array, Uint8A
   });
 }
 
-/** The SDKs write the JSON of a refusal as text, and end where it is nested too deep for that: then it is one already. */
+/** The SDKs fail at deeply nested JSON in a refusal: replaces it by text. */
 async function readableRefusal(response: Response): Promise<Response> {
   if (response.body === null) return response;
   const text = await response.text();
@@ -260,18 +272,16 @@ async function pageInstead(response: Response, url: string): Promise<ProviderErr
   });
 }
 
-/** What Node's fetch hands its requests to. */
 interface Dispatcher {
   dispatch(options: object, handler: unknown): boolean;
 }
 
-/** Under this name Node's fetch keeps its dispatcher, a proxy's where the environment names one. */
+/** The name of the dispatcher of Node's fetch. It may be a proxy's. */
 const globalName = Symbol.for("undici.globalDispatcher.1");
 
 /**
- * For the `dispatcher` option of fetch: the process's own dispatcher without its time limits of five minutes before the
- * head and between two parts of a body. A local model may read a long prompt for longer than that; how long a silent
- * server is waited for is decided above the providers. Undefined where fetch is not Node's.
+ * The process's own dispatcher without its time limits of five minutes before the head and between two parts of a body: a
+ * local model may take longer for a long prompt. `attempt` limits the silence of servers. Undefined if fetch is not Node's.
  */
 function unlimitedDispatcher(): Dispatcher | undefined {
   const own = (globalThis as Record<symbol, unknown>)[globalName] as Dispatcher | undefined;

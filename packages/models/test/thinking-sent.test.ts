@@ -301,7 +301,7 @@ describe("what is shown of thinking is what is sent", () => {
   });
 });
 
-test("an id that is not listed is told as all that its provider lists", async () => {
+test("an id that is not listed gets the usual thinking field if all models of its provider think", async () => {
   const models = ["a", "b"].map((id) => ({ id, contextWindow: 9_000, reasoning: true }));
   const catalogue = await catalogueOf({ provider: "box", models });
   const nobody: typeof fetch = async () => new Response(null, { status: 404 });

@@ -20,7 +20,7 @@ import {
 import { type CatalogueModel, isOwnAnswer } from "../model.ts";
 import { wireToolName } from "../wire.ts";
 
-/** A message as it goes over the wire; the content is always a list, so that a breakpoint can be set on it. */
+/** A message of a request. A breakpoint can be set on each block. */
 export type WireMessage =
   | { role: "user"; content: UserBlock[] }
   | { role: "assistant"; content: AssistantBlock[] };
@@ -31,9 +31,8 @@ type AssistantBlock = Extract<
 >;
 
 /**
- * The context in the terms of the Messages API: roles alternate, results stand before everything else in their
- * message, and what the API would refuse as empty is left out. Pure, and stable: the blocks of a longer context begin
- * with those of a shorter one.
+ * Converts a context for the Messages API: roles alternate, results are first in their message, and empty blocks are left
+ * out. Pure and stable: the blocks of a longer context begin with those of a shorter one.
  */
 export function anthropicContext(messages: readonly Message[], model: CatalogueModel): WireMessage[] {
   const wire: WireMessage[] = [];
@@ -92,32 +91,30 @@ function toolUseBlocks(call: ReturnType<typeof toolCalls>[number] | undefined): 
   ];
 }
 
-/** The API wants the results of a batch of calls before any other word of the user. */
+/** The API demands results before the user's other content. */
 function resultsFirst({ role, content }: Extract<WireMessage, { role: "user" }>): WireMessage {
   const results = content.filter((block) => block.type === "tool_result");
   return { role, content: [...results, ...content.filter((block) => block.type !== "tool_result")] };
 }
 
-/** The blocks that a user-role message is made of here. */
 type UserBlock = TextBlockParam | ImageBlockParam | ToolResultBlockParam;
 
 type ImageType = "image/jpeg" | "image/png" | "image/gif" | "image/webp";
 
 const imageTypes: readonly string[] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
-/** A text block; none for a text of nothing but white space, which the API refuses. */
+/** The API refuses blank texts. */
 function textBlocks(text: unknown): TextBlockParam[] {
   return typeof text === "string" && text.trim() !== "" ? [{ type: "text", text }] : [];
 }
 
-/** Text and images of a content value. */
 function userBlocks(content: unknown): (TextBlockParam | ImageBlockParam)[] {
   return contentBlocks(content).flatMap((block) =>
     block.type === "image" ? imageBlocks(block) : block.type === "text" ? textBlocks(block.text) : [],
   );
 }
 
-/** A tool's result; the images of a failed one stand behind it, since the API takes only text inside. */
+/** The images of a failed result follow it: the API accepts only text inside. */
 function resultBlocks({ toolCallId, content, isError }: ToolResultMessage): UserBlock[] {
   const blocks = userBlocks(content);
   const inside = isError ? blocks.filter((block) => block.type === "text") : blocks;

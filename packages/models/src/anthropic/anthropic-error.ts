@@ -3,15 +3,15 @@ import { isRecord, jsonText, textHead } from "@bonsai-agent/messages";
 import { ProviderError } from "../provider.ts";
 import {
   awsErrorType,
-  brokenOff,
   jsonOrText,
+  malformed,
   notSent,
   retryAfterMs,
   statusInBody,
   unanswered,
 } from "../wire.ts";
 
-/** What an error object of the API says; proxies and other servers leave out some of it. */
+/** The fields of an error object. Proxies and other servers leave some out. */
 interface ErrorFields {
   message: string | undefined;
   type: string | undefined;
@@ -19,7 +19,7 @@ interface ErrorFields {
   error: Record<string, unknown>;
 }
 
-/** The status that the API gives to each type of error: inside a stream it is not told. */
+/** The status of each type of error. Errors inside a stream have none. */
 const statusOfType: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   authentication_error: 401,
@@ -36,44 +36,27 @@ const statusOfType: Readonly<Record<string, number>> = {
 /** The SDK's message for an empty body. Some servers report an overflow this way. */
 const NO_BODY = "status code (no body)";
 
-/** A proxy's page can be long; the whole of it stands in the error's body. */
 const MAX_SHOWN_CHARS = 1_000;
 
-/** An error that the SDK threw for a request that got no answer, or a refusal. */
+/** Converts the SDK's error for a request without an answer, or for a refusal. */
 export function requestFailure(error: unknown): ProviderError {
   if (error instanceof APIConnectionError) return unanswered(error);
   return error instanceof APIError ? refusal(error) : notSent(error);
 }
 
-/** An error that came while the answer was being read. */
-export function streamFailure(error: unknown): ProviderError {
-  if (error instanceof ProviderError) return error;
-  if (error instanceof SyntaxError) {
-    return new ProviderError({
-      kind: "garbled",
-      message: `The server sent an event that is not valid JSON: ${error.message}`,
-      cause: error,
-    });
-  }
-  return brokenOff(error);
-}
-
-/** An error that the server told of inside its stream. */
+/** The error of an error event inside a stream. */
 export function eventRefusal(body: unknown, headers: Headers): ProviderError {
   return refusedBody({ body, fields: errorFields(body), status: undefined, headers });
 }
 
-/** A body that is no stream, sent with a status of success. */
+/** The error of a body that is no stream, sent with a status of success. */
 export function unexpectedBody(status: number, contentType: string, text: string): ProviderError {
   const body = jsonOrText(text);
   const fields = errorFields(body);
   if (fields.type !== undefined || fields.message !== undefined)
     return refusedBody({ body, fields, status: undefined });
-  return new ProviderError({
-    kind: "garbled",
-    message: `Expected an event stream, but the server sent ${contentType || "a body without a content type"} (status ${status}).`,
-    body,
-  });
+  const sent = contentType || "a body without a content type";
+  return malformed(`Expected an event stream, but the server sent ${sent} (status ${status}).`, body);
 }
 
 function refusal(error: APIError): ProviderError {
@@ -110,7 +93,7 @@ function textMessage(status: number | undefined, body: unknown): string {
   return status === undefined ? text : `${status} ${text}`;
 }
 
-/** The SDK keeps a body that is no JSON in its message alone, behind the status. */
+/** The SDK keeps a body that is not JSON only in its message, after the status. */
 function bodyText({ status, message }: APIError): string | undefined {
   const text = message.slice(`${status} `.length);
   return status === undefined || text === NO_BODY ? undefined : text;
@@ -129,5 +112,5 @@ function errorFields(body: unknown): ErrorFields {
 }
 
 function record(value: unknown): Record<string, unknown> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  return isRecord(value) ? value : {};
 }

@@ -11,12 +11,12 @@ import { anthropicThinking } from "./anthropic-thinking.ts";
 const breakpoint: CacheControlEphemeral = { type: "ephemeral" };
 
 /**
- * Two of the four that the API allows: the last finds what the request before wrote, and the one before it finds it
- * too where more blocks came since than the API looks back over (20).
+ * Two of the four that the API allows. The API looks back over 20 blocks: after more blocks, only the earlier breakpoint
+ * finds the previous request's prefix.
  */
 const USER_BREAKPOINTS = 2;
 
-/** The request as it goes over the wire. Pure. */
+/** Makes the request. Pure. */
 export function anthropicRequest(call: ProviderCall): MessageCreateParamsStreaming {
   const { model, systemPrompt, tools, maxOutputTokens, thinking: level } = call;
   const messages = anthropicContext(call.messages, model);
@@ -39,8 +39,8 @@ export function anthropicRequest(call: ProviderCall): MessageCreateParamsStreami
 }
 
 /**
- * True where results are being sent for a turn whose first answer holds no thinking: another model gave it, or its
- * thinking was bound to a context that is no more.
+ * True for the results of a turn whose first answer has no thinking: it comes from another model, or its thinking was bound
+ * to an earlier context.
  */
 function isTurnWithoutThinking(messages: readonly WireMessage[]): boolean {
   if (!hasResults(messages.at(-1))) return false;
@@ -53,7 +53,7 @@ function hasResults(message: WireMessage | undefined): boolean {
   return message?.content[0]?.type === "tool_result";
 }
 
-/** Nobody comes back to the prefix of a question asked once: writing it to the cache would only cost more. */
+/** Writing the prefix of a single question to the cache would only cost more. */
 function isOneOff({ purpose, messages }: ProviderCall): boolean {
   return purpose !== "turn" && !messages.some((message) => message.role === "assistant");
 }
@@ -69,13 +69,13 @@ function wireTools({ model, tools }: ProviderCall, isCached: boolean): Tool[] {
     name,
     description,
     input_schema: { ...parameters, type: "object" },
-    // Without it a long argument comes in one piece at its end, after minutes of silence. Other servers may refuse it.
+    // Without it, a long argument arrives in one piece after minutes of silence. Other servers may refuse it.
     ...(isEager && { eager_input_streaming: true }),
     ...(isCached && index === tools.length - 1 && { cache_control: breakpoint }),
   }));
 }
 
-/** True for Anthropic's own API, whose rules need no guessing. */
+/** True for Anthropic's own API. */
 export function isAnthropicHost(baseUrl: string): boolean {
   return URL.canParse(baseUrl) && new URL(baseUrl).hostname === "api.anthropic.com";
 }

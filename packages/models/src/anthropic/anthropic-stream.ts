@@ -12,22 +12,21 @@ import type { AnswerBuilder } from "../answer-builder.ts";
 import { finishAnswer } from "../answer-end.ts";
 import type { StreamEvent, TokenCounts } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
-import { idIn, jsonOrText, textIn } from "../wire.ts";
+import { idIn, jsonOrText, malformed, textIn } from "../wire.ts";
 import { eventRefusal } from "./anthropic-error.ts";
 
-/** A block of the stream, and where it stands in the answer. */
 interface OpenBlock {
   block: ContentBlock;
-  /** Absent for text, which begins with its first characters: an empty one would be refused later. */
+  /** Absent for text without characters: an empty block would be refused later. */
   contentIndex?: number;
   hasArguments: boolean;
 }
 
-/** Reads one answer from the events of a stream. Owner of what is open in it. */
+/** Reads the events of a stream into an answer. */
 export class AnthropicStream {
   readonly #answer: AnswerBuilder;
   readonly #blocks = new Map<number, OpenBlock>();
-  /** Arguments of calls that have not begun, by index. */
+  /** Arguments that arrived before their call, by index. */
   readonly #early = new Map<number, RawContentBlockDelta[]>();
   #counts: TokenCounts = {};
   #isStarted = false;
@@ -37,17 +36,15 @@ export class AnthropicStream {
     this.#answer = answer;
   }
 
-  /** False when nothing of an answer has come. */
   get isStarted(): boolean {
     return this.#isStarted;
   }
 
-  /** True after the last event of a complete answer. */
   get isDone(): boolean {
     return this.#isDone;
   }
 
-  /** Takes one event; kinds that are not known, as later servers may send, are passed over. */
+  /** Reads one event. Ignores unknown types. */
   *take(event: AnthropicEvent): Iterable<StreamEvent> {
     switch (event.type) {
       case "message_start":
@@ -159,7 +156,7 @@ export class AnthropicStream {
     yield this.#answer.endCall(open.contentIndex);
   }
 
-  /** Two text blocks in a row stay two: what is sent back later must be what came. */
+  /** Keeps two successive text blocks apart: they must be sent back unchanged. */
   #text(open: OpenBlock, delta: string): StreamEvent {
     open.contentIndex ??= this.#answer.add({ type: "text", text: "" });
     return this.#answer.text(delta);
@@ -177,7 +174,7 @@ export class AnthropicStream {
     yield this.#answer.callArguments(open.contentIndex, json);
   }
 
-  /** Counts come at the start and again, cumulative, at the end; some servers send each only once. */
+  /** Servers send counts at the start and, cumulative, at the end. Some send each only once. */
   #count(usage: Usage | MessageDeltaUsage | null | undefined): void {
     if (typeof usage !== "object" || usage === null) return;
     const known = this.#counts;
@@ -229,18 +226,17 @@ function refused(explanation: string | null | undefined, body: unknown): Provide
   });
 }
 
-/** NaN for what is no count, which makes the usage one that cannot be. */
+/** NaN for a value that is no count, which makes the whole usage impossible. */
 function highest(known: number | undefined, value: unknown): number {
   const count = value ?? 0;
   return Math.max(known ?? 0, typeof count === "number" && count >= 0 ? count : Number.NaN);
 }
 
-/** What comes in a stream. */
 export type AnthropicEvent = RawMessageStreamEvent | { type: "ping" };
 
 /**
- * The events of a response. Throws ProviderError for an error event or one that is no object, and SyntaxError for one that is no JSON. Not the
- * SDK's own list of events, which leaves out what has no name of its own beside its type.
+ * Reads the events of a response. The SDK's own list leaves out events without a name.
+ * @throws ProviderError for an error event or an event that is no object; SyntaxError for an event that is no JSON
  */
 export async function* anthropicEvents(
   response: Response,
@@ -250,17 +246,10 @@ export async function* anthropicEvents(
     if (event !== "error" && ["", "[DONE]"].includes(data.trim())) continue;
     const body: unknown = event === "error" ? jsonOrText(data) : JSON.parse(data);
     if (event === "error" || isError(body)) throw eventRefusal(body, response.headers);
-    if (typeof body !== "object" || body === null || Array.isArray(body)) throw noEvent(body);
+    if (typeof body !== "object" || body === null || Array.isArray(body))
+      throw malformed("The server sent an event that is not a JSON object.", body);
     yield body as AnthropicEvent;
   }
-}
-
-function noEvent(body: unknown): ProviderError {
-  return new ProviderError({
-    kind: "garbled",
-    message: "The server sent an event that is not a JSON object.",
-    body,
-  });
 }
 
 /** Other servers send an error without a type, as an object or as a sentence. */

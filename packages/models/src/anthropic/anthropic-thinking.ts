@@ -1,7 +1,7 @@
 import type { OutputConfig, ThinkingConfigParam } from "@anthropic-ai/sdk/resources/messages";
 import { type CatalogueModel, type ThinkingLevel, thinkingLevels } from "../model.ts";
 
-/** The part of a request that says how much to think. */
+/** The thinking fields of a request. */
 interface AnthropicThinking {
   thinking?: ThinkingConfigParam;
   output_config?: OutputConfig;
@@ -11,17 +11,16 @@ interface AnthropicThinkingOptions {
   model: Pick<CatalogueModel, "id" | "reasoning" | "compat">;
   level: ThinkingLevel;
   maxOutputTokens: number;
-  /** True in the middle of a turn that began without thinking: there a budget is refused. */
+  /** True in the middle of a turn that began without thinking: the API refuses a budget there. */
   isTurnWithoutThinking: boolean;
 }
 
-/** How a generation is asked to think. */
 interface ThinkingStyle {
   /** "budget": a number of tokens, up to 4.5. "effort": the model decides, within an effort. */
   kind: "budget" | "effort";
-  /** What is sent to switch it off; "always": it cannot be, and the least effort is asked for. */
+  /** Switches thinking off. "always": asks for the lowest effort, because it cannot be switched off. */
   off: "omit" | "disabled" | "between_tools" | "always";
-  /** False where the highest effort is `high` (`max` costs more than was asked for). */
+  /** False if the highest effort is `high`. (`max` costs more than the user wants.) */
   xhigh?: boolean;
 }
 
@@ -34,10 +33,10 @@ const budgetTokens: Record<Exclude<ThinkingLevel, "off">, number> = {
 };
 
 const MIN_BUDGET_TOKENS = 1_024;
-/** The rest of the output cap is for the answer itself. The usual cap of 32,000 has room for every level. */
+/** Share of the output cap. The usual cap of 32,000 has room for every level. */
 const MAX_BUDGET_SHARE = 0.75;
 
-/** Says how much to think in the way that this model understands; nothing for one that cannot think. */
+/** The thinking fields for a model; empty if it cannot think. */
 export function anthropicThinking(options: AnthropicThinkingOptions): AnthropicThinking {
   const { model, level } = options;
   if (!model.reasoning) return {};
@@ -66,7 +65,7 @@ function budgetThinking(options: AnthropicThinkingOptions): AnthropicThinking {
 }
 
 function effortThinking({ xhigh = true }: ThinkingStyle, level: ThinkingLevel): AnthropicThinking {
-  // From 4.7 on the default display leaves the text out.
+  // From 4.7 on, the default display has no text.
   return {
     thinking: { type: "adaptive", display: "summarized" },
     output_config: { effort: effort(level, xhigh) },
@@ -85,7 +84,7 @@ function effort(level: ThinkingLevel, xhigh: boolean): "low" | "medium" | "high"
   }
 }
 
-/** What the user says of the model, else what its id tells; undefined where nothing is to be said. */
+/** The user's setting, else the style of the model's id; undefined for "none". */
 function styleOf({
   id,
   compat: { thinking, efforts } = {},
@@ -103,8 +102,8 @@ function styleOf({
 }
 
 /**
- * By family and version, which stand in the id (`claude-opus-4-6`, `us.anthropic.claude-opus-4-6-v1:0`). A later
- * Claude than is known here gets what no adaptive model refuses; whatever else speaks this protocol knows budgets.
+ * Reads family and version in the id (`claude-opus-4-6`, `us.anthropic.claude-opus-4-6-v1:0`). A later Claude gets the
+ * fields that no adaptive model refuses. Other models know budgets.
  */
 function thinkingStyle(id: string): ThinkingStyle {
   const named = /claude-(?:([a-z]+)-)?(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/.exec(id);
@@ -118,7 +117,7 @@ function thinkingStyle(id: string): ThinkingStyle {
   return { kind: "effort", off: offSince5(family, version) };
 }
 
-/** Thinking is on from 5 on unless it is switched off, and each model has its own word for that. */
+/** From 5 on, thinking is on by default, and each model has its own word to switch it off. */
 function offSince5(family: string, version: number): ThinkingStyle["off"] {
   if (version < 505) return "disabled";
   if (version === 505 && family === "haiku") return "disabled";
@@ -126,7 +125,7 @@ function offSince5(family: string, version: number): ThinkingStyle["off"] {
   return "always";
 }
 
-/** The level that such a part asks for: the highest that a budget has room for. */
+/** The level of thinking fields. For a budget, the highest level that fits. */
 export function levelOfAnthropic({ thinking, output_config }: AnthropicThinking): ThinkingLevel {
   const effort = output_config?.effort;
   if (effort) return effort === "max" ? "xhigh" : effort;

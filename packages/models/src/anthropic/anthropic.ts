@@ -3,20 +3,20 @@ import { textHead } from "@bonsai-agent/messages";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
-import { garbled, providerFetch, responseHead, withoutCustomHeaders } from "../wire.ts";
-import { requestFailure, streamFailure, unexpectedBody } from "./anthropic-error.ts";
+import { garbled, providerFetch, responseHead, streamError, withoutCustomHeaders } from "../wire.ts";
+import { requestFailure, unexpectedBody } from "./anthropic-error.ts";
 import { anthropicRequest, isAnthropicHost } from "./anthropic-request.ts";
 import { type AnthropicEvent, AnthropicStream, anthropicEvents } from "./anthropic-stream.ts";
 
-/** Speaks the Anthropic Messages API, with Anthropic and with every server that understands it. */
+/** The provider of the Anthropic Messages API, for Anthropic and compatible servers. */
 export function anthropicProvider(): Provider {
   return { stream };
 }
 
-/** The longest that a timer can wait: how long to wait for an answer is the client's decision, not the SDK's. */
+/** Replaces the SDK's limit: `attempt` limits the silence of servers. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** How long a server may leave the connection open behind a complete answer. */
+/** Maximum wait for a server to close the connection after a complete answer. */
 const END_WAIT_MS = 250;
 
 async function* stream(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamEvent> {
@@ -27,7 +27,7 @@ async function* stream(call: ProviderCall, answer: AnswerBuilder): AsyncIterable
   const coming = anthropicEvents(response, closer);
   try {
     await call.onResponse(responseHead(response.status, response.headers));
-    yield* answerOf({ call, response, reading, coming });
+    yield* answerEvents({ call, response, reading, coming });
     await readToEnd(coming, closer);
   } finally {
     await leave(coming, closer);
@@ -41,30 +41,30 @@ interface AnswerOptions {
   coming: AsyncGenerator<AnthropicEvent, void, void>;
 }
 
-async function* answerOf({ call, response, reading, coming }: AnswerOptions): AsyncIterable<StreamEvent> {
+async function* answerEvents({ call, response, reading, coming }: AnswerOptions): AsyncIterable<StreamEvent> {
   try {
     await refuseOtherBody(response);
     while (!reading.isDone) {
       const { value, done } = await coming.next();
       call.signal.throwIfAborted();
       if (done) throw cut(reading);
-      yield* taken(reading, value);
+      yield* eventsOf(reading, value);
     }
   } catch (error) {
     call.signal.throwIfAborted();
-    throw streamFailure(error);
+    throw streamError(error);
   }
 }
 
-function* taken(reading: AnthropicStream, event: AnthropicEvent): Iterable<StreamEvent> {
+function* eventsOf(reading: AnthropicStream, event: AnthropicEvent): Iterable<StreamEvent> {
   try {
     yield* reading.take(event);
   } catch (error) {
-    throw garbled(`an event (${named(event)})`, event, error);
+    throw garbled(`an event (${typeOf(event)})`, event, error);
   }
 }
 
-function named({ type }: { type?: unknown }): string {
+function typeOf({ type }: { type?: unknown }): string {
   return typeof type === "string" ? textHead(type, 100) : "no type";
 }
 
@@ -75,13 +75,13 @@ function cut({ isStarted }: AnthropicStream): ProviderError {
   });
 }
 
-/** After the last event: a connection whose answer was read to its end serves the next request. */
+/** A connection whose answer was read to its end serves the next request. */
 async function readToEnd(coming: AsyncIterator<unknown>, closer: AbortController): Promise<void> {
   const timer = setTimeout(() => closer.abort(), END_WAIT_MS);
   try {
     while (!(await coming.next()).done);
   } catch {
-    // The answer is complete: what happens to the connection now is nobody's concern.
+    // The answer is complete.
   } finally {
     clearTimeout(timer);
   }
@@ -91,17 +91,16 @@ async function leave(coming: AsyncGenerator<unknown, void, void>, closer: AbortC
   try {
     await coming.return();
   } catch {
-    // The body of a request that was aborted: nobody reads it any more.
+    // The request was aborted.
   } finally {
     closer.abort();
   }
 }
 
-/** Sends the request; the response's body has not been read. */
 async function opened(call: ProviderCall, payload: unknown, closed: AbortSignal): Promise<Response> {
   call.signal.throwIfAborted();
   try {
-    // Not `messages.create`, which writes warnings about models to the console.
+    // `messages.create` writes warnings about models to the console.
     const request = sdkClient(call).post("/v1/messages", {
       body: payload,
       stream: true,
@@ -117,12 +116,12 @@ async function opened(call: ProviderCall, payload: unknown, closed: AbortSignal)
   }
 }
 
-/** A client for one request: nothing of it comes from the environment, and nothing is retried, logged or traced. */
+/** Makes a client for one request. It uses nothing from the environment, and does not retry, log or trace. */
 function sdkClient({ model, apiKey, onAlive }: ProviderCall): Anthropic {
   return new Anthropic({
-    // Parsed, because the SDK takes an empty one for Anthropic's own.
+    // `new URL` refuses an empty address, for which the SDK uses Anthropic's.
     baseURL: new URL(model.baseUrl).href.replace(/(?<!\/)\/+$/, "").replace(/\/v1$/, ""),
-    // Without any credential the SDK would look for a person's own in the environment and in files.
+    // Without a key, the SDK searches the environment and files for the user's own.
     apiKey: apiKey ?? "",
     webhookKey: null,
     maxRetries: 0,
@@ -138,13 +137,13 @@ function sdkClient({ model, apiKey, onAlive }: ProviderCall): Anthropic {
   });
 }
 
-/** Anthropic takes the key as a bearer token; servers made for its earlier clients look for `x-api-key`. */
+/** The SDK sends the key to Anthropic as a bearer token. Other servers expect `x-api-key`. */
 function authorization(baseUrl: string, apiKey: string | undefined): Record<string, string | null> {
   if (!apiKey) return { authorization: null };
   return isAnthropicHost(baseUrl) ? {} : { "x-api-key": apiKey };
 }
 
-/** An error object instead of a stream, with a status that says nothing of it. */
+/** Some servers send an error object with a status of success. */
 async function refuseOtherBody(response: Response): Promise<void> {
   const contentType = response.headers.get("content-type") ?? "";
   if (!/json/i.test(contentType)) return;

@@ -1,6 +1,7 @@
 import { BonsaiError } from "@bonsai-agent/messages";
 import { type CatalogueModel, canThink, localProviders, type ProviderConfig } from "../model.ts";
 import { scenarioModel } from "../scripted/scenario-file.ts";
+import { withThinkingField } from "../thinking.ts";
 import { type AddedProvider, AddedProviders, builtInCatalogue } from "./catalogue-data.ts";
 import { type DividedReference, divideReference, resolveReference } from "./model-reference.ts";
 import { catalogueOverrides, mergedCatalogue } from "./models-file.ts";
@@ -116,13 +117,13 @@ function modelNotInCatalogue(
 ): CatalogueModel {
   const siblings = models.filter((model) => model.provider === provider.provider);
   const all = (has: (model: CatalogueModel) => boolean) => siblings.length > 0 && siblings.every(has);
-  return {
+  return withThinkingField({
     ...provider,
     id,
     name: id,
     input: all(({ input }) => input.includes("image")) ? ["text", "image"] : ["text"],
     reasoning: canThink(provider.compat) || all(({ reasoning }) => reasoning),
-  };
+  });
 }
 
 function scripted(model: CatalogueModel): CatalogueModel {

@@ -2,12 +2,12 @@ import { isRecord, jsonText, type ThinkingContent, type ToolCall } from "@bonsai
 import type { AnswerBuilder } from "../answer-builder.ts";
 import { finishAnswer } from "../answer-end.ts";
 import type { StreamEvent } from "../model-request.ts";
-import { ProviderError } from "../provider.ts";
-import { idIn } from "../wire.ts";
+import type { ProviderError } from "../provider.ts";
+import { argumentsText, idIn, malformed } from "../wire.ts";
 import { finishWithoutReason, openAiUsage } from "./openai-finish.ts";
 import { refusal } from "./openai-wire.ts";
 
-/** A chunk of a stream, or a whole completion; nothing in it can be relied on. */
+/** A chunk of a stream, or a whole completion. Any field may be wrong. */
 interface Chunk {
   id?: unknown;
   model?: unknown;
@@ -20,10 +20,10 @@ interface Chunk {
 interface Choice {
   index?: unknown;
   delta?: Delta | null;
-  /** Where a server sends the answer in one piece. */
+  /** Servers that answer in one piece use it. */
   message?: Delta | null;
   finish_reason?: unknown;
-  /** Moonshot has it here. */
+  /** Moonshot sends it here. */
   usage?: unknown;
   error?: unknown;
 }
@@ -53,7 +53,7 @@ export class ChatAnswer {
     this.#calls = new ChatCalls(answer);
   }
 
-  /** True when the server has said why it stopped: what may still come is the usage. */
+  /** True after the reason for the end. Only the usage can follow. */
   get isFinished(): boolean {
     return this.#finishReason !== undefined;
   }
@@ -63,7 +63,7 @@ export class ChatAnswer {
   }
 
   *take(event: unknown): Iterable<StreamEvent> {
-    const chunk = soundChunk(event);
+    const chunk = checkedChunk(event);
     const { message } = this.#answer;
     if (typeof chunk.id === "string" && chunk.id !== "") message.responseId ??= chunk.id;
     if (typeof chunk.model === "string" && chunk.model !== "" && chunk.model !== message.model) {
@@ -84,7 +84,7 @@ export class ChatAnswer {
     this.#error = choice.error ?? this.#error;
   }
 
-  /** Ends the answer; throws ProviderError where it is not complete. */
+  /** Ends the answer. Throws ProviderError if it is incomplete. */
   *end(isDone: boolean): Iterable<StreamEvent> {
     const reason = this.#finishReason;
     if (saysSomething(this.#error)) throw refusal({ body: { error: this.#error } });
@@ -107,7 +107,7 @@ export class ChatAnswer {
     if (delta.function_call) yield* this.#calls.take({ index: 0, function: delta.function_call });
   }
 
-  /** Text; Mistral sends parts, with its thinking among them. */
+  /** Mistral sends parts, which include its thinking. */
   *#content(content: unknown): Iterable<StreamEvent> {
     if (isText(content)) yield this.#answer.text(content);
     if (!Array.isArray(content)) return;
@@ -137,14 +137,10 @@ function saysSomething(error: unknown): boolean {
 
 const ERROR_TEXTS = ["message", "msg", "detail", "error", "error_message", "error_msg", "error_description"];
 
-/** A chunk has choices, or at least a usage; what has neither and speaks of an error is one. */
-function soundChunk(event: unknown): Chunk {
+/** Validates a chunk. Without choices and with a text of an error it is a refusal. */
+function checkedChunk(event: unknown): Chunk {
   if (typeof event !== "object" || event === null) {
-    throw new ProviderError({
-      kind: "garbled",
-      message: "The server sent a chunk that is not a JSON object.",
-      body: event,
-    });
+    throw malformed("The server sent a chunk that is not a JSON object.", event);
   }
   const chunk = event as Chunk & Record<string, unknown>;
   const { base_resp: verdict } = chunk;
@@ -162,23 +158,19 @@ function soundChunk(event: unknown): Chunk {
 }
 
 function unknownShape(body: unknown): ProviderError {
-  return new ProviderError({
-    kind: "garbled",
-    message: "The server sent a chunk in an unexpected format.",
-    body,
-  });
+  return malformed("The server sent a chunk in an unexpected format.", body);
 }
 
 function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
 }
 
-/** A part of a tool call as it comes; servers leave out whatever they like. */
+/** A part of a tool call. Servers leave out any field. */
 interface CallPart {
   index?: unknown;
   id?: unknown;
   function?: { name?: unknown; arguments?: unknown } | null;
-  /** Where Gemini has its signature. */
+  /** Gemini's signature. */
   extra_content?: { google?: { thought_signature?: unknown } | null } | null;
 }
 
@@ -189,7 +181,7 @@ interface OpenCall {
   hasArguments: boolean;
 }
 
-/** The tool calls of one answer. Owner of which part belongs to which call. */
+/** The tool calls of one answer, and the assignment of parts to calls. */
 class ChatCalls {
   readonly #answer: AnswerBuilder;
   readonly #open: OpenCall[] = [];
@@ -212,14 +204,13 @@ class ChatCalls {
     if (delta !== "") open.hasArguments = true;
   }
 
-  /** Ends all calls, in order. */
   *end(): Iterable<StreamEvent> {
     for (const { contentIndex } of this.#open.splice(0)) yield this.#answer.endCall(contentIndex);
   }
 
   /**
-   * By index, else by id; a part with neither goes on with the last call. Some servers count every call as 0: then a
-   * new id together with a name begins another one (an id alone does not: others send a new one with each part).
+   * Finds the call of a part by index, else by id, else the last call. Some servers send index 0 for every call: a new id
+   * with a name begins another call then. An id alone does not, because some servers send a new one with each part.
    */
   #callOf(part: CallPart, id: string, name: string): OpenCall | undefined {
     const last = this.#open.at(-1);
@@ -231,7 +222,7 @@ class ChatCalls {
       return isOther ? undefined : known;
     }
     if (id !== "") return this.#open.find(({ call }) => call.id === id) ?? (name === "" ? last : undefined);
-    // A whole call, once more without any mark: the one before it has its name and arguments.
+    // A part with a name after complete arguments is another call.
     return name !== "" && last?.hasArguments ? undefined : last;
   }
 
@@ -248,21 +239,14 @@ class ChatCalls {
   }
 }
 
-/** Some servers send the index as text. */
 function indexOf({ index }: CallPart): number | undefined {
   if (typeof index === "number") return index;
   return typeof index === "string" && /^\d+$/.test(index) ? Number(index) : undefined;
 }
 
-/** Names come whole, in pieces, growing, or again with each part. */
+/** Servers send names whole, in pieces, growing, or again with each part. */
 function addName(call: ToolCall, piece: string): void {
   call.name = piece.startsWith(call.name) ? piece : call.name + piece;
-}
-
-/** JSON text; some servers send the object itself. */
-function argumentsText(value: unknown): string {
-  if (typeof value === "string") return value;
-  return value === undefined || value === null ? "" : jsonText(value);
 }
 
 function stringOf(value: unknown): string {
@@ -271,17 +255,14 @@ function stringOf(value: unknown): string {
 
 type Detail = Record<string, unknown>;
 
-/** Fields that come in pieces; the others are the same in each piece, or come once. */
+/** Fields that arrive in pieces. */
 const pieced = ["text", "summary", "data"];
 
-/**
- * OpenRouter's record of a model's thinking, whoever serves it: to be given back as it came.
- * Owner of the pieces put together.
- */
+/** OpenRouter's record of a model's thinking. It must be sent back unchanged. */
 class ReasoningDetails {
   readonly all: Detail[] = [];
 
-  /** Adds pieces; gives back what of them can be shown. */
+  /** Adds pieces. Returns their readable text. */
   take(pieces: unknown): string {
     if (!Array.isArray(pieces)) return "";
     return pieces.map((piece) => (isDetail(piece) ? this.#add(piece) : "")).join("");

@@ -34,7 +34,7 @@ import { openAiStream } from "./openai-stream.ts";
 import { chatThinking } from "./openai-thinking.ts";
 import { RefusedFields } from "./refused-fields.ts";
 
-/** Speaks OpenAI's Chat Completions: with OpenAI, and with every server that understands it. */
+/** The provider of OpenAI's Chat Completions, for OpenAI and compatible servers. */
 export function openaiChatProvider(): Provider {
   const fields = new RefusedFields();
   return {
@@ -60,10 +60,7 @@ function asked(call: ProviderCall, answer: AnswerBuilder): AsyncIterable<StreamE
   });
 }
 
-/**
- * A request to Chat Completions. Its beginning is the same from turn to turn (system prompt, tools in the order given,
- * messages), so that servers find what they have cached.
- */
+/** Makes a request to Chat Completions. Its prefix is stable from turn to turn, for the server's cache. */
 export function chatRequest(call: ProviderCall): ChatCompletionCreateParamsStreaming {
   const { model, systemPrompt, messages, maxOutputTokens, cacheKey, thinking } = call;
   const server = openAiServer(model);
@@ -79,7 +76,7 @@ export function chatRequest(call: ProviderCall): ChatCompletionCreateParamsStrea
     stream: true,
     ...(server.takesStreamOptions && { stream_options: { include_usage: true } }),
     ...(server.takesCacheKey && cacheKey !== undefined && { prompt_cache_key: cacheKey }),
-    // Servers know fields and words that the SDK does not.
+    // The SDK does not know the fields of all servers.
     ...(chatThinking(model, thinking) as object),
   };
 }
@@ -99,8 +96,8 @@ function toolFields(
 }
 
 /**
- * A context as Chat Completions takes it, without the system prompt. What the user said in a row becomes one message:
- * the templates of many local models refuse two.
+ * Converts a context without the system prompt. Successive user messages become one: the templates of many local models
+ * refuse two.
  */
 function chatMessages(messages: readonly Message[], options: ConvertOptions): ChatCompletionMessageParam[] {
   const wire: ChatCompletionMessageParam[] = [];
@@ -114,7 +111,7 @@ function chatMessages(messages: readonly Message[], options: ConvertOptions): Ch
   };
   for (const message of messages) {
     if (message.role === "toolResult") {
-      // What was said meanwhile waits, as images do: nothing may stand between the results of one answer.
+      // User text and images wait: no other message may separate the results of one answer.
       wire.push(toolMessage(message, options));
       images.push(...resultParts(message).images);
     } else if (message.role === "assistant") {
@@ -128,7 +125,7 @@ function chatMessages(messages: readonly Message[], options: ConvertOptions): Ch
   return wire;
 }
 
-/** Text alone is sent as one string: not every server takes parts. */
+/** Sends text without images as one string: some servers refuse parts. */
 function userContent(parts: readonly UserContent[]): string | ChatCompletionContentPart[] {
   if (parts.some(({ type }) => type === "image")) return parts.map(contentPart);
   return parts.map((block) => (block.type === "text" ? block.text : "")).join("\n\n");
@@ -164,7 +161,7 @@ function assistantMessage(
   };
 }
 
-/** Thinking goes back to the model that had it, and only where its server asks for it. */
+/** Sends thinking back only to its own model, and only if the server wants it. */
 function thinkingBackFields(
   message: AssistantMessage,
   { model, server }: ConvertOptions,

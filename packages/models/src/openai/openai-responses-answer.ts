@@ -3,11 +3,11 @@ import type { AnswerBuilder } from "../answer-builder.ts";
 import { finishAnswer } from "../answer-end.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { ProviderError } from "../provider.ts";
-import { idIn, textIn } from "../wire.ts";
+import { argumentsText, idIn, malformed, textIn } from "../wire.ts";
 import { finishWithoutReason, openAiUsage } from "./openai-finish.ts";
 import { refusal } from "./openai-wire.ts";
 
-/** What of an event is read; which of it is there depends on the type. */
+/** The fields of all types of events. */
 interface ResponsesEvent {
   type?: unknown;
   object?: unknown;
@@ -43,12 +43,13 @@ interface OutputItem {
 
 type ItemKind = "text" | "thinking" | "call";
 
-/** An item of the answer; `contentIndex` is absent until something of it is there to show. */
+/** An item of the answer. */
 interface OpenItem {
+  /** Absent until the item has visible content. */
   contentIndex?: number;
-  /** Arguments that came before their call. */
+  /** Arguments that arrived before their call. */
   early?: string;
-  /** Characters that came in pieces. */
+  /** Characters that arrived in pieces. */
   chars: number;
 }
 
@@ -56,7 +57,7 @@ interface OpenItem {
 export class ResponsesAnswer {
   readonly #answer: AnswerBuilder;
   readonly #items = new Map<string, OpenItem>();
-  /** Calls that are complete, by what they were begun under: some servers say so twice. */
+  /** Complete calls, by key and id: some servers end them twice. */
   readonly #endedCalls = new Set<string>();
   #isFinished = false;
 
@@ -64,7 +65,6 @@ export class ResponsesAnswer {
     this.#answer = answer;
   }
 
-  /** True after the event that ends an answer. */
   get isFinished(): boolean {
     return this.#isFinished;
   }
@@ -74,7 +74,7 @@ export class ResponsesAnswer {
   }
 
   *take(raw: unknown): Iterable<StreamEvent> {
-    const event = soundEvent(raw);
+    const event = checkedEvent(raw);
     switch (event.type) {
       case "response.output_item.added":
         yield* this.#added(event);
@@ -101,7 +101,7 @@ export class ResponsesAnswer {
     }
   }
 
-  /** Ends the answer; throws ProviderError where its last event did not come. */
+  /** Ends the answer. Throws ProviderError without its last event. */
   end(isDone: boolean): Iterable<StreamEvent> {
     if (!this.#isFinished) finishWithoutReason(this.#answer, isDone && !this.#answer.hasOpenCall);
     return [];
@@ -146,7 +146,7 @@ export class ResponsesAnswer {
     else yield this.#answer.callArguments(open.contentIndex, delta);
   }
 
-  /** An item is complete: what did not come in pieces is taken from it. */
+  /** Adds the content of a complete item that did not arrive in pieces. */
   *#done(event: ResponsesEvent): Iterable<StreamEvent> {
     const item = event.item ?? {};
     if (item.type === "message") {
@@ -174,7 +174,7 @@ export class ResponsesAnswer {
     if (open.chars === 0) yield* this.#arguments(event, whole);
     this.#items.delete(key);
     // An item without arguments does not replace the parts.
-    yield this.#answer.endCall(open.contentIndex as number, item.arguments ? whole : "");
+    yield this.#answer.endCall(open.contentIndex as number, whole);
   }
 
   #signText({ contentIndex }: OpenItem, { id, phase }: OutputItem): void {
@@ -229,7 +229,7 @@ export class ResponsesAnswer {
     finishAnswer(this.#answer, status === "incomplete" ? why : String(status ?? "completed"));
   }
 
-  /** Items of one index can be of several kinds: servers count each kind for itself, or all as 0. */
+  /** Servers number each kind separately, or every item as 0. */
   #item(event: ResponsesEvent, kind: ItemKind): OpenItem {
     const key = keyOf(event, kind);
     const known = this.#items.get(key);
@@ -240,34 +240,25 @@ export class ResponsesAnswer {
   }
 }
 
-/** The index: the id of an item is not the same in all of its events on every server. */
+/** Uses the index first: on some servers, the id of an item differs between its events. */
 function keyOf({ output_index: index, item_id: id, item }: ResponsesEvent, kind: ItemKind): string {
   const named = index ?? id ?? item?.id;
   return `${kind} ${typeof named} ${typeof named === "object" ? "" : String(named)}`;
 }
 
-/** Errors that the SDK does not throw by itself; a response without an event around it. */
-function soundEvent(raw: unknown): ResponsesEvent {
+/** Validates an event. */
+function checkedEvent(raw: unknown): ResponsesEvent {
   if (typeof raw !== "object" || raw === null || Array.isArray(raw)) {
-    throw new ProviderError({
-      kind: "garbled",
-      message: "The server sent an event that is not a JSON object.",
-      body: raw,
-    });
+    throw malformed("The server sent an event that is not a JSON object.", raw);
   }
   const event = raw as ResponsesEvent;
   if (event.object === "response") return { response: raw as ResponseObject };
   if (event.type === "error" || (typeof event.type !== "string" && speaks(raw))) throw refusal({ body: raw });
-  if (typeof event.type !== "string")
-    throw new ProviderError({
-      kind: "garbled",
-      message: "The server sent an event without a type.",
-      body: raw,
-    });
+  if (typeof event.type !== "string") throw malformed("The server sent an event without a type.", raw);
   return event;
 }
 
-/** True for an object that says something to people, as errors without an event around them do. */
+/** True for an error without an event around it. */
 function speaks(raw: object): boolean {
   const { message, msg, detail, error, code } = raw as Record<string, unknown>;
   return [message, msg, detail, error, code].some(
@@ -278,8 +269,4 @@ function speaks(raw: object): boolean {
 function joined(parts: OutputItem["content"] | OutputItem["summary"], between: string): string {
   const texts = (parts ?? []).map((part: { text?: unknown; refusal?: unknown }) => part.text ?? part.refusal);
   return texts.filter((text) => typeof text === "string").join(between);
-}
-
-function argumentsText(value: unknown): string {
-  return typeof value === "string" ? value : jsonText(value ?? {});
 }

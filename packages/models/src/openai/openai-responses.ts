@@ -32,7 +32,7 @@ import { openAiServer } from "./openai-servers.ts";
 import { openAiStream } from "./openai-stream.ts";
 import { responsesThinking } from "./openai-thinking.ts";
 
-/** Speaks OpenAI's Responses API: with OpenAI, and with servers that understand it. Nothing is stored there. */
+/** The provider of OpenAI's Responses API, for OpenAI and compatible servers. The server stores nothing. */
 export function openaiResponsesProvider(): Provider {
   return {
     stream: (call, answer) =>
@@ -45,15 +45,10 @@ export function openaiResponsesProvider(): Provider {
   };
 }
 
-/** Less is refused. */
 const MIN_OUTPUT_TOKENS = 16;
-/** A longer `prompt_cache_key` is refused. */
 const MAX_CACHE_KEY_CHARS = 64;
 
-/**
- * A request to the Responses API, of which the server stores nothing. Its beginning is the same from turn to turn
- * (instructions, tools in the order given, messages), so that the server finds what it has cached.
- */
+/** Makes a request to the Responses API. Its prefix is stable from turn to turn, for the server's cache. */
 export function responsesRequest(call: ProviderCall): ResponseCreateParamsStreaming {
   const { model, systemPrompt, tools, messages, maxOutputTokens, cacheKey, thinking } = call;
   const server = openAiServer(model);
@@ -67,7 +62,7 @@ export function responsesRequest(call: ProviderCall): ResponseCreateParamsStream
         name,
         description,
         parameters: { ...parameters },
-        // The default is strict, and few tools' schemas are of the strict kind.
+        // The default is strict, but few tools have strict schemas.
         strict: false,
       })),
     }),
@@ -85,7 +80,7 @@ function shortKey(cacheKey: string): string {
     : createHash("sha256").update(cacheKey).digest("hex");
 }
 
-/** A context as items of the Responses API, without the system prompt. */
+/** Converts a context without the system prompt. */
 function responsesInput(messages: readonly Message[], options: ConvertOptions): ResponseInputItem[] {
   const items: ResponseInputItem[] = [];
   let waiting: UserContent[] = [];
@@ -136,7 +131,7 @@ function callOutput(message: ToolResultMessage, { server }: ConvertOptions): Res
 function answerItems(message: AssistantMessage, options: ConvertOptions): ResponseInputItem[] {
   const isOwn = isOwnAnswer(message, options.model);
   const items = answerBlocks(message).flatMap((block) => answerItem(block, isOwn, options));
-  // Thinking is refused without what it led to.
+  // The API refuses thinking without a following item.
   return items.slice(0, items.findLastIndex(({ type }) => type !== "reasoning") + 1);
 }
 
@@ -149,7 +144,7 @@ function answerItem(
     case "text":
       return [{ role: "assistant", content: block.text, ...(isOwn && phaseOf(block.textSignature)) }];
     case "toolCall":
-      // Without the item's own id: nothing is stored under it, and the call's id is what pairs it with its result.
+      // Without the item's own id: the server stores nothing under it.
       return [
         {
           type: "function_call",
@@ -160,7 +155,7 @@ function answerItem(
       ];
     default: {
       const item = isOwn ? signedObject(block) : undefined;
-      // What is not encrypted could only be looked up under its id, and nothing is stored.
+      // Thinking that is not encrypted is an id of the server's store.
       return item?.type === "reasoning" && typeof item.encrypted_content === "string"
         ? [item as unknown as ResponseInputItem]
         : [];
@@ -168,7 +163,7 @@ function answerItem(
   }
 }
 
-/** Whether a text was on the way or the final answer; models answer worse when it is lost. */
+/** Models answer worse if the phase of a text is lost. */
 function phaseOf(textSignature: string | undefined): { phase?: "commentary" | "final_answer" } {
   const phase = jsonObject(textSignature)?.phase;
   return phase === "commentary" || phase === "final_answer" ? { phase } : {};

@@ -7,12 +7,12 @@ import {
   effortWords as words,
 } from "../model.ts";
 
-/** Efforts by thinking level, for the models whose id fits. */
-type EffortRow = readonly [models: RegExp, efforts: Readonly<Record<ThinkingLevel, Effort | undefined>>];
+/** Efforts by thinking level, for models with a matching id. */
+type ThinkingWords = readonly [models: RegExp, efforts: Readonly<Record<ThinkingLevel, Effort | undefined>>];
 
 /**
- * The words that a model knows, spread over the levels: each level gets the least that is not below it, or else the
- * most there is. A model that cannot be switched off gets its least for "off".
+ * Spreads the words that a model knows over the levels. Each level gets the lowest word that is not below it, else the
+ * highest. "off" gets the lowest word of a model that always thinks.
  */
 function efforts(...known: readonly [Effort, ...Effort[]]): Record<ThinkingLevel, Effort> {
   const wanted: Record<ThinkingLevel, Effort> = {
@@ -33,48 +33,45 @@ function efforts(...known: readonly [Effort, ...Effort[]]): Record<ThinkingLevel
   >;
 }
 
-/** The word for a level, where something is known of the model. */
 export function effortOf(
-  rows: readonly EffortRow[],
+  rows: readonly ThinkingWords[],
   modelId: string,
   level: ThinkingLevel,
 ): Effort | undefined {
   return rows.find(([models]) => models.test(modelId))?.[1][level];
 }
 
-/** Where a server differs from the others that speak OpenAI's protocols. */
+/** The dialect of a server with OpenAI's protocols. */
 export interface OpenAiServer {
-  /** How the cap of the answer is called. */
   maxTokensField: "max_tokens" | "max_completion_tokens";
-  /** The role of the system prompt. */
   systemRole: "system" | "developer";
-  /** Takes `stream_options`; those that do not count without being asked. */
+  /** Accepts `stream_options`. The others send a usage anyway. */
   takesStreamOptions: boolean;
-  /** Takes `prompt_cache_key`. */
+  /** Accepts `prompt_cache_key`. */
   takesCacheKey: boolean;
   /** Calls one tool at a time unless `parallel_tool_calls` is sent. */
   asksForParallelCalls: boolean;
-  /** Takes images in tool results (Responses only; Chat Completions takes none anywhere). */
+  /** Accepts images in tool results. Responses only: Chat Completions accepts none. */
   takesImagesInResults: boolean;
-  /** Ids of tool calls that it accepts; others are replaced. */
+  /** The accepted ids of tool calls. Others are replaced. */
   callId: { pattern: RegExp; madeChars: number };
-  /** How much the model shall think: which words it knows, by model id; the first row that fits counts. */
-  efforts: readonly EffortRow[];
-  /** How that is said. Default: nothing is said. */
+  /** The efforts of models. The first row with a matching id counts. */
+  efforts: readonly ThinkingWords[];
+  /** The field of the effort. Default: none is sent. */
   effortField?: "reasoning_effort" | "reasoning";
-  /** Ids of the models whose thinking is switched by `thinking: {type}`. */
+  /** Ids of models with the switch `thinking: {type}`. */
   thinkingSwitch?: RegExp | undefined;
-  /** Ids of the models whose thinking is switched by `reasoning: {enabled}`. */
+  /** Ids of models with the switch `reasoning: {enabled}`. */
   reasoningSwitch?: RegExp | undefined;
-  /** Wants the model's own thinking back with its message. */
+  /** The field for the model's own earlier thinking. */
   wantsThinking?: "reasoning_content" | "reasoning_details" | undefined;
-  /** Stands in for the thinking of a message that has none, where the server refuses a message without. */
+  /** Replaces missing thinking for servers that refuse a message without. */
   thinkingPlaceholder?: string;
-  /** Models that refuse a call without a signature take this one for calls of other models. */
+  /** The signature for calls of other models, for models that refuse a call without one. */
   foreignSignature?: { models: RegExp; signature: string };
 }
 
-/** What every server takes that is not in the table. */
+/** The dialect of servers that are not in the table. */
 const unknownServer: OpenAiServer = {
   maxTokensField: "max_tokens",
   systemRole: "system",
@@ -105,7 +102,7 @@ const openAi: Partial<OpenAiServer> = {
   ],
 };
 
-/** Facts, by the provider's name or the host of its base URL (the host itself, or one below it). */
+/** Known servers by the provider's name or the host of its base URL (or a subdomain). */
 const table: readonly {
   names: readonly string[];
   hosts: readonly string[];
@@ -161,7 +158,7 @@ const table: readonly {
     names: ["mistral"],
     hosts: ["mistral.ai"],
     server: {
-      // Refuses every field that it does not know, `stream_options` among them.
+      // Refuses unknown fields, such as `stream_options`.
       takesStreamOptions: false,
       callId: { pattern: /^[A-Za-z0-9]{9}$/, madeChars: 9 },
       effortField: "reasoning_effort",
@@ -186,7 +183,7 @@ const table: readonly {
     server: {
       maxTokensField: "max_completion_tokens",
       effortField: "reasoning_effort",
-      // Its other models think too, and refuse the field.
+      // The other models think too, but refuse the field.
       efforts: [
         [/^grok-3-mini/, efforts("low", "high")],
         [/^grok-4\.(3|20-multi-agent)/, efforts("low", "medium", "high")],
@@ -215,8 +212,7 @@ const table: readonly {
     },
   },
   {
-    // Its guide to reasoning has the field and `reasoning_content`; which words each model knows is of lists of models, not
-    // of the guide, and was tried with none.
+    // The efforts of each model come from lists of models. Its guide only documents the field. Untested.
     names: ["fireworks"],
     hosts: ["fireworks.ai"],
     server: {
@@ -232,8 +228,7 @@ const table: readonly {
     },
   },
   {
-    // Hybrid models have a switch, some have an effort, the others always think: which is which is what clients of others
-    // have found, not confirmed by a document of Together.
+    // Hybrid models have a switch, some an effort, the others always think. No document of Together confirms it.
     names: ["together"],
     hosts: ["together.ai", "together.xyz"],
     server: {
@@ -246,7 +241,7 @@ const table: readonly {
     },
   },
   {
-    // The words of each model are of lists of models, not confirmed by a document of Baseten.
+    // The efforts come from lists of models. No document of Baseten confirms them.
     names: ["baseten"],
     hosts: ["baseten.co"],
     server: {
@@ -261,7 +256,7 @@ const table: readonly {
     },
   },
   {
-    // Hugging Face passes the field on; the words are those of the models, not confirmed by a document of its own.
+    // Hugging Face passes the field on. The efforts are those of the models. No document of its own confirms them.
     names: ["huggingface"],
     hosts: ["huggingface.co"],
     server: {
@@ -276,7 +271,7 @@ const table: readonly {
     },
   },
   {
-    // By its reference of Chat Completions: an object as with OpenRouter, and what was thought comes and goes in details.
+    // By its reference of Chat Completions: as OpenRouter, with thinking in details.
     names: ["vercel-ai-gateway"],
     hosts: ["ai-gateway.vercel.sh"],
     server: {
@@ -296,8 +291,7 @@ const table: readonly {
     server: { thinkingSwitch: /^mimo-/, wantsThinking: "reasoning_content" },
   },
   {
-    // By its guide to the Compatibility API: two efforts, and a list of fields in which `stream_options` is not; clients of
-    // others found that it refuses that.
+    // By its guide to the Compatibility API: two efforts, and no `stream_options`.
     names: ["cohere"],
     hosts: ["cohere.ai", "cohere.com"],
     server: {
@@ -307,7 +301,7 @@ const table: readonly {
     },
   },
   {
-    // That it takes these four of every model is not confirmed by its documents.
+    // No document of Ollama confirms that every model accepts all four.
     names: ["ollama-cloud"],
     hosts: ["ollama.com"],
     server: { effortField: "reasoning_effort", efforts: [[/./, efforts("none", "low", "medium", "high")]] },
@@ -315,7 +309,6 @@ const table: readonly {
   { names: ["llama.cpp", "llamacpp", "llama-server"], hosts: [], server: { asksForParallelCalls: true } },
 ];
 
-/** What is known of the server of a model. */
 export function openAiServer({
   provider,
   baseUrl,
@@ -323,15 +316,15 @@ export function openAiServer({
 }: Pick<CatalogueModel, "provider" | "baseUrl" | "compat">): OpenAiServer {
   const host = hostOf(baseUrl);
   const byHost = table.find(({ hosts }) => hosts.some((known) => isHostOf(known, host)));
-  // A name alone may be the user's own for a proxy, so the host is asked first.
+  // The host counts first: the name may be the user's own for a proxy.
   const row = byHost ?? table.find(({ names }) => names.includes(provider.toLowerCase()));
   return withCompat({ ...unknownServer, ...row?.server }, compat);
 }
 
-/** What the user says of a server goes before what is known of it. */
+/** The user's settings count before the table. */
 function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
   const { thinking, efforts: known, thinkingBack, maxTokensField, streamOptions } = compat;
-  const own: readonly EffortRow[] = [[/./, ownEfforts(known)]];
+  const own: readonly ThinkingWords[] = [[/./, ownEfforts(known)]];
   return {
     ...server,
     ...(known !== undefined && { efforts: own }),
@@ -348,14 +341,13 @@ function withCompat(server: OpenAiServer, compat: ModelCompat): OpenAiServer {
   };
 }
 
-/** Where nobody says what a model knows, it is asked for what every one knows, and for nothing when it shall not think. */
-function ownEfforts([least, ...more]: readonly Effort[] = []): EffortRow[1] {
-  return least === undefined
+/** Without known efforts, uses those of every model, and sends nothing for "off". */
+function ownEfforts([lowest, ...more]: readonly Effort[] = []): ThinkingWords[1] {
+  return lowest === undefined
     ? { ...efforts("low", "medium", "high"), off: undefined }
-    : efforts(least, ...more);
+    : efforts(lowest, ...more);
 }
 
-/** True where a base URL leads to OpenAI itself. */
 export function isOpenAiHost(baseUrl: string): boolean {
   return isHostOf("api.openai.com", hostOf(baseUrl));
 }

@@ -1,17 +1,17 @@
 import { _iterSSEMessages as sseMessages } from "openai/core/streaming";
 import type { StreamEvent } from "../model-request.ts";
 import { type ProviderCall, ProviderError } from "../provider.ts";
-import { garbled, jsonOrText, responseHead } from "../wire.ts";
-import { isApiError, OpenAiWire, refusal, requestError, streamError } from "./openai-wire.ts";
+import { garbled, jsonOrText, responseHead, streamError } from "../wire.ts";
+import { isApiError, OpenAiWire, refusal, requestError } from "./openai-wire.ts";
 
-/** What reads a protocol's events into an answer. */
+/** Reads a protocol's events into an answer. */
 interface OpenAiReading {
-  /** True when the server has said how the answer ended: only counts can still come. */
+  /** True after the reason for the end. Only the usage can follow. */
   readonly isFinished: boolean;
-  /** True when nothing can still come. */
+  /** True if nothing can follow. */
   readonly isComplete: boolean;
   take(event: unknown): Iterable<StreamEvent>;
-  /** Called at the end of the stream; throws ProviderError where the answer is not complete. */
+  /** Called at the end of the stream. Throws ProviderError for an incomplete answer. */
   end(isDone: boolean): Iterable<StreamEvent>;
 }
 
@@ -19,7 +19,7 @@ interface OpenAiStreamOptions extends Omit<OpenAiEventsOptions, "wire"> {
   reading: OpenAiReading;
 }
 
-/** One attempt of a request, in either protocol. */
+/** Runs one attempt of a request, in either protocol. */
 export async function* openAiStream({
   reading,
   ...options
@@ -27,19 +27,18 @@ export async function* openAiStream({
   const wire = new OpenAiWire(options.call);
   try {
     for await (const event of openAiEvents({ ...options, wire })) {
-      yield* whatIsThere(() => reading.take(event), event);
-      // Read to the end even then, so that the connection can be used again.
+      yield* eventsRead(() => reading.take(event), event);
+      // Read to the end: the connection can be used again then.
       if (reading.isComplete) wire.expectEnd();
     }
   } catch (error) {
     const isCut = error instanceof ProviderError && error.kind === "cut";
     if (!isCut || !reading.isFinished) throw error;
   }
-  yield* whatIsThere(() => reading.end(wire.isDone), undefined);
+  yield* eventsRead(() => reading.end(wire.isDone), undefined);
 }
 
-/** Servers send what they like: whatever reading it throws means that the stream is broken. */
-function* whatIsThere(read: () => Iterable<StreamEvent>, event: unknown): Iterable<StreamEvent> {
+function* eventsRead(read: () => Iterable<StreamEvent>, event: unknown): Iterable<StreamEvent> {
   try {
     yield* read();
   } catch (error) {
@@ -50,13 +49,13 @@ function* whatIsThere(read: () => Iterable<StreamEvent>, event: unknown): Iterab
 interface OpenAiEventsOptions {
   call: ProviderCall;
   wire: OpenAiWire;
-  /** Behind the base URL. */
+  /** Follows the base URL. */
   path: string;
-  /** The request as it was made; `call.onPayload` may change it. */
+  /** `call.onPayload` may change it. */
   request: object;
 }
 
-/** Sends a request and reads the events of its answer, whatever they are. Throws as a `Provider` does. */
+/** Sends a request and reads the events of its answer. Throws as a `Provider` does. */
 async function* openAiEvents(options: OpenAiEventsOptions): AsyncGenerator<unknown, void, undefined> {
   const { call, wire } = options;
   try {
@@ -73,7 +72,7 @@ async function* eventsOf(
   { call, wire }: OpenAiEventsOptions,
 ): AsyncGenerator<unknown, void, undefined> {
   try {
-    // Not the SDK's own list of events, which breaks at an event without data, as some proxies send them.
+    // The SDK's own list of events fails at an event without data, which some proxies send.
     for await (const { event, data } of sseMessages(response, wire.closer)) {
       call.signal.throwIfAborted();
       const text = data.trim();
@@ -97,7 +96,7 @@ async function opened({ call, wire, path, request }: OpenAiEventsOptions): Promi
   const { signal, onResponse } = call;
   signal.throwIfAborted();
   const body = await call.onPayload(request);
-  // Not the typed methods: a payload may have been changed into anything, and both protocols go the same way.
+  // The typed methods do not fit a changed payload.
   const both = AbortSignal.any([signal, wire.closer.signal]);
   try {
     const client = await wire.client();

@@ -2,14 +2,14 @@ import type { ResponseCreateParamsStreaming } from "openai/resources/responses/r
 import type { CatalogueModel, Effort, ThinkingLevel } from "../model.ts";
 import { effortOf, openAiServer } from "./openai-servers.ts";
 
-/** The fields of Chat Completions that say how much to think. */
+/** The fields of Chat Completions for thinking. */
 export interface ChatThinking {
   thinking?: { type: "disabled" | "enabled" };
   reasoning?: { effort: Effort } | { enabled: boolean };
   reasoning_effort?: Effort;
 }
 
-/** Says how much to think in the way that the model's server understands; nothing where it understands none. */
+/** The thinking fields for a model's server; empty if it has none. */
 export function chatThinking(model: CatalogueModel, level: ThinkingLevel): ChatThinking {
   if (!model.reasoning) return {};
   const server = openAiServer(model);
@@ -28,7 +28,7 @@ export function chatThinking(model: CatalogueModel, level: ThinkingLevel): ChatT
 
 type ResponsesThinking = Pick<ResponseCreateParamsStreaming, "include" | "reasoning">;
 
-/** The same for the Responses API. Models that cannot think refuse to be asked for encrypted thinking. */
+/** The same for the Responses API. Models without thinking refuse `include`. */
 export function responsesThinking(model: CatalogueModel, level: ThinkingLevel): ResponsesThinking {
   if (!model.reasoning) return {};
   const { efforts } = openAiServer(model);
@@ -39,7 +39,7 @@ export function responsesThinking(model: CatalogueModel, level: ThinkingLevel): 
   return { ...include, reasoning: { effort: effort === "default" ? "medium" : effort, summary: "auto" } };
 }
 
-/** What every thinking model takes. */
+/** The efforts of every thinking model. */
 function fallback(level: Exclude<ThinkingLevel, "off">): "low" | "medium" | "high" {
   if (level === "minimal") return "low";
   return level === "xhigh" ? "high" : level;

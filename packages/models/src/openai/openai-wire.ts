@@ -8,7 +8,6 @@ import {
 } from "../provider.ts";
 import {
   awsErrorType,
-  brokenOff,
   jsonOrText,
   notSent,
   providerFetch,
@@ -19,20 +18,16 @@ import {
 } from "../wire.ts";
 import { isOpenAiHost } from "./openai-servers.ts";
 
-/** The SDK's own limit is 10 minutes; how long a silent server is waited for is decided above the providers. */
+/** Replaces the SDK's limit of 10 minutes: `attempt` limits the silence of servers. */
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
-/** How long a server may take to close an answer that is complete; then its connection is given up. */
+/** Maximum wait for a server to end a complete answer. */
 const END_WAIT_MS = 250;
 
-/**
- * One request's connection: the SDK's client, and what the SDK does not show of the answer.
- * Owner of the text of a refusal, and of how the connection ends: read to its end it serves the next request.
- */
+/** The connection of one request. Read to its end, it serves the next request. */
 export class OpenAiWire {
   readonly #call: ProviderCall;
-  /** Ends the connection. */
   readonly closer = new AbortController();
-  /** The text of a refusal; undefined where there is no refusal, or none with a body. */
+  /** The body of a refusal. */
   errorText: string | undefined;
   #isDone = false;
   #timer: NodeJS.Timeout | undefined;
@@ -41,7 +36,7 @@ export class OpenAiWire {
     this.#call = call;
   }
 
-  /** @throws what an extension's own way to make one throws */
+  /** @throws what an extension's `connect` throws */
   async client(): Promise<OpenAiClient> {
     const { model, apiKey, connect, onAlive } = this.#call;
     const send = providerFetch(onAlive);
@@ -54,18 +49,17 @@ export class OpenAiWire {
     return connect === undefined ? ownClient(this.#call, settings) : connect(settings, { model, apiKey });
   }
 
-  /** True when the server closed its stream with `[DONE]`. */
+  /** True after the server's `[DONE]`. */
   get isDone(): boolean {
     return this.#isDone;
   }
 
-  /** The server said `[DONE]`: nothing behind it counts. */
   markDone(): void {
     this.#isDone = true;
     this.expectEnd();
   }
 
-  /** Says that the answer is complete: from now on the end of the stream is waited for only a moment. */
+  /** Call this once the answer is complete: waits for the end of the stream only briefly. */
   expectEnd(): void {
     this.#timer ??= setTimeout(() => this.closer.abort(), END_WAIT_MS);
     this.#timer.unref();
@@ -91,10 +85,10 @@ function ownClient({ model, apiKey }: ProviderCall, settings: OpenAiClientSettin
   return new OpenAI({
     ...settings,
     baseURL: model.baseUrl,
-    // The SDK wants one; without a key of ours the header is left out.
+    // The SDK demands a key. Without one of ours, the header is removed.
     apiKey: apiKey ?? "none",
     adminAPIKey: null,
-    // What the environment says of an OpenAI account is nobody else's business.
+    // The environment's OpenAI account is no other server's business.
     ...(!isOpenAi && { organization: null, project: null }),
     defaultHeaders: {
       ...(!isOpenAi && withoutCustomHeaders(process.env.OPENAI_CUSTOM_HEADERS)),
@@ -104,7 +98,7 @@ function ownClient({ model, apiKey }: ProviderCall, settings: OpenAiClientSettin
   });
 }
 
-/** Some servers answer in one piece, whatever was asked; JSON's line breaks stand between tokens only. */
+/** Some servers always answer in one piece. Line breaks in JSON only separate tokens. */
 function asStream(json: string, { status, headers }: Response): Response {
   return new Response(`data: ${json.trim().replace(/[\r\n]+/g, " ")}\n\ndata: [DONE]\n\n`, {
     status,
@@ -119,14 +113,14 @@ function isJson({ headers }: Response): boolean {
 const SHOWN_CHARS = 500;
 
 interface RefusalOptions {
-  /** What the server said: parsed JSON, or text. */
+  /** Parsed JSON, or text. */
   body: unknown;
   status?: number | undefined;
   headers?: Headers | undefined;
   cause?: unknown;
 }
 
-/** What was thrown before an answer began: no connection, a refusal, or a request that could not be written. */
+/** The error of a request without an answer: no connection, a refusal, or a request that could not be written. */
 export function requestError(error: unknown, wire: OpenAiWire): ProviderError | BonsaiError {
   if (BonsaiError.is(error) || error instanceof ProviderError) return error;
   if (!isApiError(error)) return notSent(error);
@@ -135,25 +129,12 @@ export function requestError(error: unknown, wire: OpenAiWire): ProviderError | 
   return refusal({ body: jsonOrText(wire.errorText), status, headers, cause: error });
 }
 
-/** By its shape: a client that an extension makes is of another copy of the SDK. Without a status nobody answered. */
+/** Checks the shape: an extension's client is of another copy of the SDK. Without a status, no server answered. */
 export function isApiError(error: unknown): error is APIError {
   return error instanceof Error && "status" in error && "headers" in error && "requestID" in error;
 }
 
-/** What was thrown while the answer was read. */
-export function streamError(error: unknown): ProviderError {
-  if (error instanceof ProviderError) return error;
-  if (error instanceof SyntaxError) {
-    return new ProviderError({
-      kind: "garbled",
-      message: "The server sent a line that is not valid JSON.",
-      cause: error,
-    });
-  }
-  return brokenOff(error);
-}
-
-/** An error that a server told of, as an answer or inside a stream. */
+/** The error of a refusal, as an answer or inside a stream. */
 export function refusal({ body, status, headers, cause }: RefusalOptions): ProviderError {
   const error = errorObject(body);
   return new ProviderError({
@@ -179,7 +160,7 @@ function errorObject(body: unknown): Record<string, unknown> {
 
 function messageOf({ message, msg, detail, metadata }: Record<string, unknown>): string | undefined {
   const own = text(message) ?? text(msg) ?? text(detail);
-  // A router's own message is "Provider returned error"; what the provider said stands beside it.
+  // A router's own message is "Provider returned error".
   const raw = isRecord(metadata) ? text(metadata.raw) : undefined;
   return own !== undefined && raw !== undefined ? `${own}: ${raw}` : (own ?? raw);
 }
@@ -189,7 +170,7 @@ function text(value: unknown): string | undefined {
   return typeof value === "string" ? value : jsonText(value);
 }
 
-/** Servers that put the HTTP status into `code` say what happened in `type` or `status`. */
+/** Servers with the HTTP status in `code` name the failure in `type` or `status`. */
 function codeText({ code, type, status }: Record<string, unknown>): string | undefined {
   const own = text(code);
   if (own !== undefined && !/^[45]\d\d$/.test(own)) return own;
@@ -197,7 +178,7 @@ function codeText({ code, type, status }: Record<string, unknown>): string | und
   return (kind === "None" ? undefined : kind) ?? (typeof status === "string" ? status : undefined) ?? own;
 }
 
-/** Google's way to say it: `details: [{retryDelay: "34s"}]`. */
+/** Google sends `details: [{retryDelay: "34s"}]`. */
 function retryDelayMs({ details }: Record<string, unknown>): number | undefined {
   if (!Array.isArray(details)) return undefined;
   const delay = details.map((detail) => (isRecord(detail) ? detail.retryDelay : undefined)).find(Boolean);

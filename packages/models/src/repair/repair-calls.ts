@@ -30,10 +30,9 @@ import {
 } from "./repair-content.ts";
 
 const NO_RESULT = "No result was recorded.";
-/** A placeholder with no information of its own. */
 const CLEARED = "[Old tool result content cleared]";
 
-/** Puts exactly one result for each call right behind it; tells results without a call as the user's text. */
+/** Puts one result after each call. Results without a call become text of the user. */
 const repairPairs: RepairPass = (messages, context) => {
   if (isPaired(messages)) return messages;
   const results = resultsByCall(messages, context);
@@ -45,12 +44,12 @@ const repairPairs: RepairPass = (messages, context) => {
     }
     placed.push(message);
     const calls = toolCalls(message);
-    if (calls.length > 0) placed.push(...behind({ messages, index, calls, results }, context));
+    if (calls.length > 0) placed.push(...batchResults({ messages, index, calls, results }, context));
   }
   return placed;
 };
 
-/** The common case, without a copy: every batch of calls is followed by its results and nothing else. */
+/** True if each batch of calls is followed by its results only. */
 function isPaired(messages: readonly Message[]): boolean {
   let open = new Set<string>();
   for (const message of messages) {
@@ -66,7 +65,7 @@ function isPaired(messages: readonly Message[]): boolean {
 
 type Results = ReadonlyMap<string, ToolResultMessage | undefined>;
 
-/** The result of every call, wherever it stands; undefined where there is none. The first of several is the one. */
+/** Finds the first result of each call, at any place. */
 function resultsByCall(messages: readonly Message[], { found }: RepairContext): Results {
   const results = new Map<string, ToolResultMessage | undefined>();
   for (const message of messages) for (const { id } of toolCalls(message)) results.set(id, undefined);
@@ -80,14 +79,17 @@ function resultsByCall(messages: readonly Message[], { found }: RepairContext): 
 
 interface Batch {
   messages: readonly Message[];
-  /** Of the answer that calls. */
+  /** The index of the answer. */
   index: number;
   calls: readonly ToolCall[];
   results: Results;
 }
 
-/** The results of a batch: those that stand behind it in their order, then the others in the order of the calls. */
-function behind({ messages, index, calls, results }: Batch, { found }: RepairContext): ToolResultMessage[] {
+/** The results of a batch: those after it in their order, then the others in the order of the calls. */
+function batchResults(
+  { messages, index, calls, results }: Batch,
+  { found }: RepairContext,
+): ToolResultMessage[] {
   const ids = new Set(calls.map(({ id }) => id));
   const placed: ToolResultMessage[] = [];
   for (let at = index + 1; at < messages.length; at += 1) {
@@ -109,7 +111,7 @@ function unrecorded({ id, name }: ToolCall, timestamp: number): ToolResultMessag
   return { role: "toolResult", toolCallId: id, toolName: name, content, isError: true, timestamp };
 }
 
-/** A result whose call is gone, as something that the user says; nothing where it held no information. */
+/** Converts a result without a call. Returns nothing for a result without information. */
 function asUserText(
   { toolName, content, timestamp }: ToolResultMessage,
   { found }: RepairContext,
@@ -119,20 +121,20 @@ function asUserText(
   const images = content.filter((block) => block.type === "image");
   if (images.length === 0 && (text === "" || text === CLEARED || text === NO_RESULT)) return [];
   const { begin, end } = resultFrame(toolName);
-  const told = text === "" ? begin : `${begin}\n${inertFrames(text)}`;
-  const blocks = [{ type: "text" as const, text: told }, ...images, { type: "text" as const, text: end }];
+  const quoted = text === "" ? begin : `${begin}\n${inertFrames(text)}`;
+  const blocks = [{ type: "text" as const, text: quoted }, ...images, { type: "text" as const, text: end }];
   return [{ role: "user", content: blocks, timestamp }];
 }
 
 /**
- * Gives calls that share an id with an earlier call one of their own, and their results with them: results belong to
- * the call that came last before them. Ids come out the same each time.
+ * Gives a call with the id of an earlier call a new one, and its results too: a result belongs to the latest call before
+ * it. The new ids are stable.
  */
 const repairCallIds: RepairPass = (messages, { found }) => {
   const taken = new Set(messages.flatMap((message) => callsOf(message).map(({ id }) => id)));
   const seen = new Set<string>();
   const numbers = new Map<string, number>();
-  /** What the results of an id are called from here on. */
+  /** The new ids of the following results, by their id. */
   const renamed = new Map<string, string[]>();
   return mended(messages, (message) => {
     if (message.role === "toolResult") {
@@ -155,16 +157,16 @@ const repairCallIds: RepairPass = (messages, { found }) => {
   });
 };
 
-/** Two calls of one answer with one id: the first result is the first call's, the last name stays for what follows. */
+/** Two calls of one answer share an id: the first result belongs to the first call. */
 function nextName(names: string[] | undefined): string | undefined {
   return names !== undefined && names.length > 1 ? names.shift() : names?.[0];
 }
 
 interface FreeIdOptions {
   id: string;
-  /** All ids that stand in the history. */
+  /** All ids of the history. */
   taken: ReadonlySet<string>;
-  /** The last number of each id: a history in which all calls share one must not be counted through for each. */
+  /** The last number of each id, to avoid quadratic time if all calls share one. */
   numbers: Map<string, number>;
 }
 
@@ -181,30 +183,27 @@ function callsOf(message: Message): ToolCall[] {
   return (message as AssistantMessage).content.filter((block) => block.type === "toolCall");
 }
 
-/** A context, and who will read it. */
-export interface RepairMessagesOptions {
-  /** The context, oldest first; may be damaged in any way. */
+interface RepairMessagesOptions {
+  /** The context, oldest first. May be damaged in any way. */
   messages: readonly Message[];
-  /** Who will read it. */
   model: CatalogueModel;
   /**
-   * When the context was last edited, in milliseconds since the epoch: signed thinking of older answers is left out.
-   * Compactions are seen by themselves. Default: never.
+   * The time of the latest edit of the context, in milliseconds since the epoch. Leaves out signed thinking of earlier
+   * answers. Compactions need no time. Default: never.
    */
   prefixChangedAtMs?: number | undefined;
-  /** Leave out all thinking of answers up to this time, in milliseconds since the epoch. Default: what is sound stays. */
+  /** Leaves out all thinking of answers up to this time, in milliseconds since the epoch. Default: none. */
   dropThinkingUpToMs?: number | undefined;
 }
 
-/** A context that providers take. */
-export interface RepairedMessages {
-  /** The same array where nothing was wrong. */
+interface RepairedMessages {
+  /** The same array if nothing was wrong. */
   messages: readonly Message[];
-  /** One for each kind; empty for a sound context. */
+  /** One for each kind. */
   repairs: readonly Repair[];
 }
 
-/** Each pass may rely on what those before it have mended: sound blocks first, what leaves nothing behind last. */
+/** Each pass relies on the passes before it. */
 const passes: readonly RepairPass[] = [
   repairContent,
   repairAnswers,
@@ -219,8 +218,9 @@ const passes: readonly RepairPass[] = [
 ];
 
 /**
- * Mends what providers refuse. Pure. Invariant: a sound context comes back as the same array, and what comes back is
- * sound. `messages` that hold no word at all come back empty.
+ * Repairs a context for providers. Pure.
+ *
+ * Invariant: a sound context is returned as the same array, and a repaired one is sound.
  */
 export function repairMessages(options: RepairMessagesOptions): RepairedMessages {
   const { messages, model, prefixChangedAtMs, dropThinkingUpToMs } = options;

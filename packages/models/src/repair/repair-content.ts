@@ -9,7 +9,7 @@ import {
 import { isOwnAnswer } from "../model.ts";
 import { mended, mendedBlocks, type RepairContext, type RepairPass } from "./repair.ts";
 
-/** Every role there is; where its content is blocks, which of them providers can read. */
+/** All roles, with the check of their content blocks. */
 const SOUND_BLOCKS: Readonly<Record<Message["role"], ((block: unknown) => boolean) | undefined>> = {
   user: isUserContent,
   custom: isUserContent,
@@ -21,7 +21,7 @@ const SOUND_BLOCKS: Readonly<Record<Message["role"], ((block: unknown) => boolea
   compactionSummary: undefined,
 };
 
-/** Leaves out what is no message, and parts of messages that no provider can read. */
+/** Leaves out values that are no message, and blocks that no provider can read. */
 export const repairContent: RepairPass = (messages, { found }) => {
   const damaged = <Value>(value: Value): Value => {
     found("damaged_content");
@@ -42,7 +42,7 @@ export const repairContent: RepairPass = (messages, { found }) => {
   });
 };
 
-/** A call whose arguments are no object, or cannot be written, is a call without arguments. */
+/** Removes arguments that are no object, or nested too deep. */
 function withArguments(block: unknown): unknown {
   const call = block as AssistantContent;
   if (call.type !== "toolCall") return block;
@@ -82,13 +82,10 @@ function isFilled(value: unknown): boolean {
   return typeof value === "string" && value !== "";
 }
 
-/** Deeper than any tool's arguments; below it nothing is looked at. */
+/** Deeper than any tool's arguments. */
 const MAX_DEPTH = 64;
 
-/**
- * Replaces halves of characters, which JSON can write and no provider can read, wherever a text goes out. What a
- * result keeps for the program (`details`) and images stay as they are.
- */
+/** Replaces halves of characters in sent texts: JSON can write them, but no provider can read them. */
 export const repairText: RepairPass = (messages, { found }) =>
   mended(messages, (message) => {
     const sound = wellFormedMessage(message);
@@ -115,7 +112,7 @@ function wellFormedMessage(message: Message): Message {
   }
 }
 
-/** A signature holds for the text as it was: thinking that has to be changed is left out. */
+/** Leaves out changed thinking: its signature no longer fits. */
 function wellFormedBlock(block: AssistantContent): AssistantContent | undefined {
   const sound = wellFormed(block, 0) as AssistantContent;
   const isSigned = sound.type === "thinking" && sound.thinkingSignature !== undefined;
@@ -140,7 +137,7 @@ function wellFormedRecord(record: Record<string, unknown>, depth: number): Recor
   return changed ? Object.fromEntries(fields) : record;
 }
 
-/** Leaves out messages and blocks that say nothing; a tool's empty result says so. */
+/** Leaves out empty messages and blocks. An empty result becomes "(no output)". */
 export const repairEmpties: RepairPass = (messages, context) =>
   mended(messages, (message) => {
     const filled = withoutEmpties(message);
@@ -148,7 +145,7 @@ export const repairEmpties: RepairPass = (messages, context) =>
     return filled;
   });
 
-/** A conversation begins with the user: what stands first otherwise gets a line before it. */
+/** A conversation must begin with the user: adds a line before a first answer. */
 export const repairBeginning: RepairPass = (messages, { found }: RepairContext) => {
   const first = messages.find((message) => message.role !== "system");
   if (first?.role !== "assistant") return messages;
@@ -175,7 +172,7 @@ function withoutEmpties(message: Message): Message | undefined {
     }
     case "assistant": {
       const content = message.content.filter(isAnswerBlockFilled);
-      // Thinking that nothing follows is refused by every provider that takes thinking at all.
+      // Providers refuse thinking that nothing follows.
       return content.every((block) => block.type === "thinking") ? undefined : filled(message, content);
     }
     case "branchSummary":
@@ -209,16 +206,15 @@ function hasText(text: unknown): boolean {
 }
 
 /**
- * A failed answer is left out: what there is of it was never confirmed, and the request was or will be repeated. Of an
- * aborted one the text stays, because the user saw it and may speak of it; its calls were not run, and its thinking is
- * not signed to the end. Where nothing had come yet, nothing is missing.
+ * Leaves out failed answers, because the request is repeated. Keeps the text of an aborted answer, because the user saw it:
+ * its calls were not run, and its thinking has no signature.
  */
 export const repairAnswers: RepairPass = (messages, { found }) =>
   mended(messages, (message) => {
     if (message.role !== "assistant") return message;
     const { stopReason, content } = message;
     if (stopReason !== "error" && stopReason !== "aborted") return message;
-    const text = stopReason === "error" ? [] : content.filter(isSaid);
+    const text = stopReason === "error" ? [] : content.filter(isText);
     if (text.length === content.length && text.length > 0) return message;
     if (content.length > 0) found("failed_answer");
     return text.length === 0 ? undefined : { ...message, content: text };
@@ -252,10 +248,7 @@ export const repairThoughtText: RepairPass = (messages) =>
     return { ...message, content: [{ ...first, text }, ...message.content.slice(1)] };
   });
 
-/**
- * What stands behind a compaction's summary and is older than it was said in another context. Where the context was
- * edited later, the caller knows.
- */
+/** Answers before the latest compaction, or before the caller's edit, belong to another context. */
 function lastChange(messages: Parameters<RepairPass>[0], context: RepairContext): number {
   const summaries = messages.filter((message) => message.role === "compactionSummary");
   return summaries.reduce(
@@ -268,7 +261,7 @@ function isSigned(block: Extract<AssistantContent, { type: "thinking" }>): boole
   return block.thinkingSignature !== undefined || block.redacted === true;
 }
 
-/** Texts and calls are bound by their signatures too; without them they are sound. */
+/** Signatures of texts and calls are bound to the context too. */
 function unsigned(block: Exclude<AssistantContent, { type: "thinking" }>): AssistantContent {
   if (block.type === "text") {
     if (block.textSignature === undefined) return block;
@@ -280,6 +273,6 @@ function unsigned(block: Exclude<AssistantContent, { type: "thinking" }>): Assis
   return call;
 }
 
-function isSaid(block: AssistantContent): boolean {
+function isText(block: AssistantContent): boolean {
   return block.type === "text" && block.text.trim() !== "";
 }

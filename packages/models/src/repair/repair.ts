@@ -2,7 +2,7 @@ import type { ImageContent, Message, UserContent } from "@bonsai-agent/messages"
 import { count as digits } from "@bonsai-agent/messages/numbers";
 import type { CatalogueModel, ProviderApi } from "../model.ts";
 
-/** What was wrong in a history and would have been refused. */
+/** The faults of a history that providers refuse. */
 export type RepairKind =
   | "damaged_content"
   | "unpaired_call"
@@ -20,11 +20,10 @@ export type RepairKind =
 
 /** One kind of repair in one request. */
 export interface Repair {
-  /** What was wrong. */
   kind: RepairKind;
-  /** How many messages or blocks were mended so. */
+  /** The number of changed messages or blocks. */
   count: number;
-  /** One sentence for people. */
+  /** One sentence for the user. */
   detail: string;
 }
 
@@ -84,21 +83,21 @@ export function repairOf(kind: RepairKind, count: number): Repair {
   return { kind, count, detail: count === 1 ? one : several.replace("#", digits(count)) };
 }
 
-/** What a pass may know beside the messages. */
+/** The context of a repair pass. */
 export interface RepairContext {
   model: CatalogueModel;
-  /** Thinking of answers before this time is bound to a context that has changed since. */
+  /** The context changed at this time. Thinking of earlier answers is bound to the earlier one. */
   prefixChangedAtMs: number | undefined;
-  /** Leave out all thinking of answers up to this time, whoever it belongs to. */
+  /** Leave out all thinking of answers up to this time. */
   dropThinkingUpToMs: number | undefined;
   /** Counts a repair. */
   found(kind: RepairKind, count?: number): void;
 }
 
-/** One kind of repair. Pure but for `found`; sound messages come back as the same array. */
+/** One kind of repair. Pure except for `found`. Returns the same array if nothing is wrong. */
 export type RepairPass = (messages: readonly Message[], context: RepairContext) => readonly Message[];
 
-/** Maps a list, undefined leaving an item out; the same list where every item stayed what it was. */
+/** Maps a list. Leaves out undefined. Returns the same list if no item changed. */
 export function mended<Item>(
   items: readonly Item[],
   mend: (item: Item, index: number) => Item | undefined,
@@ -115,20 +114,20 @@ export function mended<Item>(
   return changed ?? items;
 }
 
-/** A message with its blocks mapped; the same message where every block stayed what it was. */
+/** As `mended`, for the blocks of a message. */
 export function mendedBlocks<M extends Message, Block>(message: M, mend: (block: Block) => unknown): M {
   const { content } = message as unknown as { content: readonly Block[] };
   const kept = mended<unknown>(content, (block) => mend(block as Block));
   return kept === content ? message : { ...message, content: [...kept] };
 }
 
-/** What a protocol's servers take, as base64: all images of a request, and one of them. */
 interface ImageLimits {
+  /** All images of a request, as base64. */
   requestBytes: number;
   imageBytes?: number;
 }
 
-/** Below the providers' own limits (Anthropic: 32 MB a request, 5 MB an image), so that the text fits too. */
+/** Below the providers' limits (Anthropic: 32 MB a request, 5 MB an image), to leave room for the text. */
 const limits: Readonly<Record<ProviderApi, ImageLimits>> = {
   "anthropic-messages": { requestBytes: 24_000_000, imageBytes: 5 * 1024 * 1024 },
   "openai-responses": { requestBytes: 40_000_000 },
@@ -137,7 +136,7 @@ const limits: Readonly<Record<ProviderApi, ImageLimits>> = {
   extension: { requestBytes: 40_000_000 },
 };
 
-/** Replaces images that the model or its provider would refuse by a line of text, the oldest first. */
+/** Replaces images that the model or its provider would refuse by a line of text. The oldest go first. */
 export const repairImages: RepairPass = (messages, { model, found }) => {
   if (!model.input.includes("image")) {
     return withoutImages(messages, () => {
@@ -159,7 +158,7 @@ export const repairImages: RepairPass = (messages, { model, found }) => {
   });
 };
 
-/** Without the images of all messages but the last that has some; the same array where none can go. */
+/** Leaves out all images except those of the latest message with images. */
 export function withoutOlderImages(messages: readonly Message[]): readonly Message[] {
   const latest = messages.findLast((message) => imageSizes([message]).length > 0);
   const newest = new Set(latest === undefined ? [] : imagesOf(latest));
@@ -189,7 +188,7 @@ export function imagesOf(message: Message): ImageContent[] {
   }
 }
 
-/** @param marker the text that stands for an image; undefined keeps it */
+/** @param marker returns the text that replaces an image; undefined keeps it */
 export function withoutImages(
   messages: readonly Message[],
   marker: (image: ImageContent) => string | undefined,

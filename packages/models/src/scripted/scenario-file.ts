@@ -9,7 +9,7 @@ import { scriptedProvider } from "./scripted.ts";
 
 /**
  * Reads a scenario file.
- * @throws BonsaiError `scenario_unreadable`, `scenario_invalid`, naming file, key, what was found and what is allowed.
+ * @throws BonsaiError `scenario_unreadable`; `scenario_invalid`, which names file, key, value and allowed values
  */
 export function readScenario(path: string): Scenario {
   const input = parsed(path);
@@ -39,10 +39,9 @@ function parsed(path: string): unknown {
   }
 }
 
-/** A scenario without prices costs nothing: nobody is asked. */
 const FREE = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 };
 
-/** The model of a scenario file, with the sizes and prices that the file tells. Throws as `readScenario`. */
+/** The model of a scenario file, with the sizes and prices in the file. Throws as `readScenario`. */
 export function scenarioModel(path: string): CatalogueModel {
   const { contextWindow, maxOutputTokens, usdPerMillionTokens = FREE } = readScenario(path);
   return {
@@ -60,8 +59,8 @@ export function scenarioModel(path: string): CatalogueModel {
 }
 
 /**
- * Plays the scenario file that `path` names, or the one in each model's `baseUrl`. A file is read when it is first
- * needed, and goes on where it stood with each request. Throws as `readScenario`.
+ * Plays the scenario file at `path`, or at each model's `baseUrl`. Reads a file at its first request and continues there
+ * with the next. Throws as `readScenario`.
  */
 export function scenarioProvider(path?: string): Provider {
   const parts = new Map<string, Provider>();

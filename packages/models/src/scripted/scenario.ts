@@ -2,19 +2,18 @@ import type { Usage } from "@bonsai-agent/messages";
 import { z } from "zod";
 import type { ProviderCall } from "../provider.ts";
 
-/** A call of a tool in an answer. Ids are given in order: `call-1`, `call-2`, … */
+/** A tool call in an answer. Its id is the next of `call-1`, `call-2`, … */
 export interface ScenarioCall {
-  /** Of the tool. */
   name: string;
   /** Default `{}`. */
   arguments?: Record<string, unknown>;
-  /** Sent as it is in the place of `arguments`: for arguments that are no JSON. */
+  /** Sent instead of `arguments`, for arguments that are no JSON. */
   argumentsText?: string;
 }
 
-/** What must hold of a request for an answer to be given; each part that is there must hold. Texts are regular expressions. */
+/** The condition of an answer. All its parts must match. Texts are regular expressions. */
 export interface ScenarioCondition {
-  /** The name of the tool whose result came last, behind the last answer. */
+  /** The tool of the latest result after the latest answer. */
   lastTool?: string;
   /** Matches the text of the last message. */
   lastTextMatches?: string;
@@ -22,27 +21,27 @@ export interface ScenarioCondition {
   lastUserMatches?: string;
   /** Matches the text of any message, system prompt included. */
   anyTextMatches?: string;
-  /** Whether the last tool result is a failure. */
+  /** True: the latest tool result is a failure. */
   lastToolFailed?: boolean;
 }
 
-/** What a scripted model says to one request. */
+/** The answer of a scripted model to one request. */
 export interface ScenarioAnswer {
-  /** Without it the answer waits for its turn in the list; with it, for a request of this kind. */
+  /** The answer is for the first matching request. Default: answers are given in order. */
   when?: ScenarioCondition;
-  /** How often an answer with a condition may be given. Default 1. */
+  /** Maximum uses of an answer with a condition. Default 1. */
   times?: number;
   /** Before the text. */
   thinking?: string;
   /** Streamed in pieces. */
   text?: string;
-  /** Behind the text. */
+  /** After the text. */
   calls?: readonly ScenarioCall[];
   /** Default: "toolUse" with calls, else "stop". */
   stopReason?: "stop" | "length" | "toolUse";
-  /** Refuses the request in the way of a provider. */
+  /** Refuses the request as a provider would. */
   error?: { status?: number; code?: string; message: string; retryAfterMs?: number };
-  /** Breaks the connection off in the middle of the last piece of the answer. */
+  /** Breaks the connection in the middle of the last piece of the answer. */
   cut?: boolean;
   /** Default: estimated from the request, with a cached prefix. */
   usage?: Partial<Usage>;
@@ -52,9 +51,9 @@ export interface ScenarioAnswer {
   chunkChars?: number;
 }
 
-/** A scripted model's part, by the purpose of the request. */
+/** The answers of a scripted model, by the purpose of the request. */
 export interface Scenario {
-  /** Tokens; a longer request is refused. Default: the model's. */
+  /** Tokens. A longer request is refused. Default: the model's. */
   contextWindow?: number;
   /** Tokens. */
   maxOutputTokens?: number;
@@ -68,11 +67,11 @@ export interface Scenario {
   title?: readonly ScenarioAnswer[];
   /** Answers to requests of extensions. Default: none. */
   extension?: readonly ScenarioAnswer[];
-  /** What comes after the last answer of a list. Default "error". */
+  /** The reaction to a request after the last answer of a list. Default "error". */
   atEnd?: "error" | "repeat";
 }
 
-/** Answers a request; for tests and demonstrations that look at what was asked. */
+/** Answers a request, for tests and demonstrations that inspect requests. */
 export type ScriptedModel = (call: ProviderCall) => ScenarioAnswer;
 
 const pattern = z.string().refine(isPattern, "a regular expression");
@@ -121,7 +120,6 @@ const answer = z.strictObject({
   chunkChars: z.int().positive().optional(),
 });
 
-/** What a scenario file may hold. */
 export const scenarioSchema = z.strictObject({
   $schema: z.string().optional(),
   note: z.string().optional(),

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import {
   byScriptEstimator,
   jsonText,
@@ -8,14 +7,15 @@ import {
   toolCalls,
   type Usage,
 } from "@bonsai-agent/messages";
+import { sleep } from "@bonsai-agent/messages/host";
 import type { AnswerBuilder } from "../answer-builder.ts";
 import type { StreamEvent } from "../model-request.ts";
 import { type Provider, type ProviderCall, ProviderError } from "../provider.ts";
 import type { Scenario, ScenarioAnswer, ScenarioCondition, ScriptedModel } from "./scenario.ts";
 
 /**
- * A provider whose model's words are written down beforehand. It behaves like a server: its window is enforced
- * (the scenario's, else the model's), and what a request has in common with a former one is read from a cache.
+ * A provider with prepared answers. It behaves like a server: it enforces a window (the scenario's, else the model's) and
+ * reads the common prefix of requests from a cache.
  */
 export function scriptedProvider(play: Scenario | ScriptedModel): Provider {
   const isFunction = typeof play === "function";
@@ -28,7 +28,7 @@ export function scriptedProvider(play: Scenario | ScriptedModel): Provider {
   return { stream: (call, answer) => perform(stage, call, answer) };
 }
 
-/** What lasts from request to request. */
+/** The state between requests. */
 interface Stage {
   model: ScriptedModel;
   windowTokens: number | undefined;
@@ -45,7 +45,7 @@ async function* perform(
   asked.signal.throwIfAborted();
   const call = await changed(asked);
   const { inputTokens, prompt } = stage.cache.count(call);
-  // A refused request never reaches the model: what it would have said is kept.
+  // A refused request uses no answer.
   refuseIfTooLong(call, inputTokens, stage.windowTokens ?? call.model.contextWindow);
   const line = stage.model(call);
   const { error } = line;
@@ -60,7 +60,6 @@ async function* perform(
   answer.stop(line.stopReason ?? (line.calls?.length ? "toolUse" : "stop"));
 }
 
-/** The request as whoever watches the wire leaves it. */
 async function changed(call: ProviderCall): Promise<ProviderCall> {
   const { systemPrompt, tools, messages, maxOutputTokens, thinking } = call;
   const payload = { model: call.model.id, systemPrompt, tools, messages, maxOutputTokens, thinking };
@@ -92,7 +91,7 @@ async function* spoken(
   }
 }
 
-/** An answer that is cut ends in the middle of its last call. */
+/** A cut answer ends in the middle of its last call. */
 async function* called(
   stage: Stage,
   call: ProviderCall,
@@ -109,14 +108,14 @@ async function* called(
   }
 }
 
-/** The next number that neither this provider nor, in a session that goes on, the history has used. */
+/** The next number that neither this provider nor the history has used. */
 function nextCallId(stage: Stage, { messages }: ProviderCall): string {
   const used = messages.flatMap(toolCalls).map(({ id }) => Number(/^call-(\d+)$/.exec(id)?.[1] ?? 0));
   stage.calls = Math.max(stage.calls, ...used) + 1;
   return `call-${stage.calls}`;
 }
 
-/** Where the scenario tells what the prompt cost, it tells all of it. */
+/** A scenario with counts of the prompt has all of them. */
 function usageOf(
   given: Partial<Usage> = {},
   prompt: Partial<Usage>,
@@ -135,14 +134,8 @@ function pieces(text: string, chars: number): string[] {
 }
 
 async function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  if (delayMs > 0) await sleep(delayMs, signal);
   signal.throwIfAborted();
-  if (delayMs === 0) return;
-  try {
-    await wait(delayMs, undefined, { signal });
-  } catch (error) {
-    signal.throwIfAborted();
-    throw error;
-  }
 }
 
 function refuseIfTooLong(
@@ -158,7 +151,7 @@ function refuseIfTooLong(
   throw new ProviderError({ kind: "refused", status: 400, code: "invalid_request_error", message });
 }
 
-/** Plays a scenario: an answer whose condition holds goes first, the others come in order. */
+/** Plays a scenario: the first answer with a matching condition, else the next one. */
 function scenarioPlayer({
   turn,
   summary = [],
@@ -175,7 +168,7 @@ function scenarioPlayer({
   return (call) => parts[call.purpose].next(call);
 }
 
-/** The answers to requests of one purpose. Owner of what was played of them. */
+/** The answers to requests of one purpose. */
 class PurposeAnswers {
   readonly #waiting: { line: ScenarioAnswer; left: number }[];
   readonly #lines: readonly ScenarioAnswer[];
@@ -237,21 +230,21 @@ function matches(pattern: string | undefined, texts: readonly string[]): boolean
   return texts.some((text) => expression.test(text));
 }
 
-/** Shorter prefixes are not kept, as with real providers. */
-const leastCachedTokens = 1_024;
-/** So many former requests are remembered: turns, summaries and sub-agents come in turn. */
-const rememberedRequests = 4;
+/** Real providers do not cache shorter prefixes. */
+const MIN_CACHED_TOKENS = 1_024;
+/** Turns, summaries and sub-agents alternate. */
+const MAX_CACHED_REQUESTS = 4;
 
 interface CachedPart {
   text: string;
   tokens: number;
 }
 
-/** The prompt cache of a pretended server: what a request has in common with the beginning of a former one is read. */
+/** The prompt cache of the scripted server. */
 class ScriptedCache {
   readonly #former: (readonly CachedPart[])[] = [];
 
-  /** Counts a request's tokens. `prompt` remembers it; what is not read is written where writing has a price. */
+  /** Counts a request's tokens. `prompt` adds it to the cache: the rest is written if writing has a price. */
   count(call: ProviderCall): { inputTokens: number; prompt: () => Partial<Usage> } {
     const parts = partsOf(call);
     const inputTokens = sum(parts);
@@ -261,10 +254,10 @@ class ScriptedCache {
   #prompt(parts: readonly CachedPart[], inputTokens: number, { model }: ProviderCall): Partial<Usage> {
     const common = Math.max(0, ...this.#former.map((former) => commonTokens(former, parts)));
     this.#former.push(parts);
-    if (this.#former.length > rememberedRequests) this.#former.shift();
-    const cacheRead = common < leastCachedTokens ? 0 : common;
+    if (this.#former.length > MAX_CACHED_REQUESTS) this.#former.shift();
+    const cacheRead = common < MIN_CACHED_TOKENS ? 0 : common;
     const rest = inputTokens - cacheRead;
-    const isWritten = inputTokens >= leastCachedTokens && (model.usdPerMillionTokens?.cacheWrite ?? 0) > 0;
+    const isWritten = inputTokens >= MIN_CACHED_TOKENS && (model.usdPerMillionTokens?.cacheWrite ?? 0) > 0;
     return isWritten ? { input: 0, cacheRead, cacheWrite: rest } : { input: rest, cacheRead, cacheWrite: 0 };
   }
 }
@@ -278,7 +271,7 @@ function partsOf({ systemPrompt, tools, messages }: ProviderCall): CachedPart[] 
   ];
 }
 
-/** A message is sent with every request of a session, and stays as it is. */
+/** Messages do not change, and each request of a session contains them again. */
 const known = new WeakMap<Message, CachedPart>();
 
 function partOf(message: Message): CachedPart {
@@ -287,7 +280,7 @@ function partOf(message: Message): CachedPart {
   return part;
 }
 
-/** What a server sees of a message: no times, no counts. */
+/** A server sees no times and no counts. */
 function sent(message: Message): string {
   return JSON.stringify({ ...message, timestamp: undefined, usage: undefined });
 }
