@@ -5,7 +5,7 @@ import type { AgentParts } from "./agent-parts.ts";
 import type { QueuedInput } from "./run/queue.ts";
 
 /** How full the context is. */
-export interface ContextUsage {
+interface ContextUsage {
   /** In the next request, by the last usage where that can be trusted. */
   tokens: number;
   /** Absent where the model's window is unknown. */

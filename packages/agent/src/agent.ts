@@ -5,6 +5,7 @@ import {
   digestSummariser,
   type ManualCompaction,
   mergeBranch,
+  type NavigateTreeOptions,
   type Navigation,
   navigateTree,
 } from "@bonsai-agent/compaction";
@@ -342,27 +343,18 @@ function refuseCommand(): Promise<never> {
   return Promise.reject(new Error("This agent has no shell."));
 }
 
-/** How to compact because somebody asked for it. */
+/** Options of a requested compaction. */
 export type CompactOptions = Pick<
   ManualCompaction,
   "focus" | "useDigest" | "asksAgain" | "firstKeptEntryId" | "isAgain"
 >;
 
-/** How to move to another place in the tree. */
-export interface NavigateOptions {
-  /** Take a summary of the branch that is left along. Default false. */
-  summarise?: boolean;
-  /** The built-in digest summarises, also where there is a model. Default false. */
+/** Options of a move in the tree. */
+export interface NavigateOptions
+  extends Pick<NavigateTreeOptions, "summarise" | "focus" | "replaceInstructions" | "label" | "signal"> {
+  /** The digest summarises, also if there is a model. Default false. */
   useDigest?: boolean;
-  /** Focus of the summary. */
-  focus?: string;
-  /** The focus takes the place of the instructions. Default false. */
-  replaceInstructions?: boolean;
-  /** Put on the summary of the branch, else on the target, also where that is where one is. An extension's counts more. */
-  label?: string;
-  /** Ends the move; then nothing has changed. */
-  signal?: AbortSignal;
 }
 
-/** How to merge another branch. */
+/** Options of a merge. */
 export type MergeOptions = Omit<NavigateOptions, "summarise">;

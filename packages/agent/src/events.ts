@@ -55,7 +55,7 @@ export interface SessionEvents {
 }
 
 /** Read by the loop: what an extension made of the user's text. */
-export interface InputResult {
+interface InputResult {
   /** "handled": nothing is sent. "continue" and nothing at all are the same. */
   action?: "continue" | "transform" | "handled";
   /** With `transform`: in the place of the text. */

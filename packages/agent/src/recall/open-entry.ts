@@ -13,7 +13,7 @@ export interface EntryPart {
 }
 
 /** A part of an entry that fits. */
-export interface OpenedText {
+interface OpenedText {
   text: string;
   tokens: number;
   /** Names the missing part of the entry and how to get it; undefined if nothing is missing. */

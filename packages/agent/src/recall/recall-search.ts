@@ -19,7 +19,7 @@ export interface RecallScope {
 /** A `SearchThread`, for whoever must not be held up, or a `SessionSearch`. */
 export type FindsEntries = Pick<SearchThread, "find">;
 
-export interface FindRecalledOptions extends RecallScope {
+interface FindRecalledOptions extends RecallScope {
   session: Session;
   /** In plain words. */
   query: string;

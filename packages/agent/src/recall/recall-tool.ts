@@ -13,7 +13,7 @@ import { type FindsEntries, findRecalled, type RecallScope } from "./recall-sear
 import type { RecalledEntry } from "./recalled-entry.ts";
 import { displayId, RecalledIds } from "./recalled-ids.ts";
 
-export interface RecallToolOptions {
+interface RecallToolOptions {
   session: Session;
   settings: AgentSettings["recall"];
   search: FindsEntries;

@@ -12,7 +12,7 @@ interface RecalledIdsOptions {
   branches: boolean;
 }
 
-export interface ResolvedIds {
+interface ResolvedIds {
   /** Each once, in order. */
   found: RecalledEntry[];
   /** Why others could not be opened, and what to do. */

@@ -2,7 +2,7 @@ import { count } from "@bonsai-agent/messages/numbers";
 import { messageOf } from "../notice.ts";
 
 /** The fields between two lines of dashes at the start of a Markdown file, and the text after them. */
-export interface Frontmatter {
+interface Frontmatter {
   /** Empty where there are none, or where they cannot be read. */
   fields: Record<string, unknown>;
   /** Without the fields; line ends are `\n`. */
@@ -12,7 +12,7 @@ export interface Frontmatter {
 }
 
 /** A text taken apart at its lines of dashes. */
-export interface FrontmatterParts {
+interface FrontmatterParts {
   /** Undefined for a text without fields. */
   yaml: string | undefined;
   body: string;

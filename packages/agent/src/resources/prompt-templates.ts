@@ -25,7 +25,7 @@ export interface PromptTemplate<Place = unknown> {
   place: Place;
 }
 
-export interface TemplateProblem<Place = unknown> {
+interface TemplateProblem<Place = unknown> {
   path: string;
   /** A sentence about the file. */
   message: string;
@@ -173,7 +173,7 @@ function descriptionOf(value: unknown, body: string): string {
 }
 
 /** A prompt that was made of a template. */
-export interface ExpandedTemplate {
+interface ExpandedTemplate {
   text: string;
   /** Commands that its text wants to be run, by `` !`command` ``: none of them was. */
   commands: readonly string[];

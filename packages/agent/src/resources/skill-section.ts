@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { sep } from "node:path";
-import { byScript, textHead } from "@bonsai-agent/messages";
+import { byScript, lineText } from "@bonsai-agent/messages";
 import type { Skill } from "./skills.ts";
 
 const HEADING = [
@@ -56,7 +56,7 @@ function lineOf({ name, description, path }: Skill, descriptionChars = 0): strin
   const place = `(${shownPath(path)})`;
   return descriptionChars === 0
     ? `- ${name} ${place}`
-    : `- ${name}: ${clipped(description, descriptionChars)} ${place}`;
+    : `- ${name}: ${lineText([{ text: description }], descriptionChars)} ${place}`;
 }
 
 function moreLine(skills: readonly Skill[]): string {
@@ -65,15 +65,7 @@ function moreLine(skills: readonly Skill[]): string {
   return `- and ${skills.length} more in ${where.join(", ")} (no room to list them)`;
 }
 
-/** At the end of a word, where one is near. */
-function clipped(text: string, chars: number): string {
-  if (text.length <= chars) return text;
-  const cut = textHead(text, chars - 1);
-  const space = cut.lastIndexOf(" ");
-  return `${(space > chars / 2 ? cut.slice(0, space) : cut).trimEnd()}…`;
-}
-
-/** As the read tool takes it. */
+/** In the form that the read tool accepts. */
 function shownPath(path: string): string {
   const home = homedir();
   return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;

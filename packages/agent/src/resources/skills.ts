@@ -37,7 +37,7 @@ export interface SkillPlace {
 }
 
 /** A problem of a skill or a place. */
-export interface SkillProblem {
+interface SkillProblem {
   path: string;
   /** In a sentence about the path. */
   message: string;
@@ -45,14 +45,14 @@ export interface SkillProblem {
   winner?: Skill;
 }
 
-export interface ReadSkills<Place extends SkillPlace = SkillPlace> {
+interface ReadSkills<Place extends SkillPlace = SkillPlace> {
   /** By name. */
   skills: readonly (Skill & { place: Place })[];
   problems: readonly SkillProblem[];
 }
 
 /** How the places are read. */
-export interface ReadSkillsOptions {
+interface ReadSkillsOptions {
   /** Which of two skills with one name counts. Default "last". */
   wins?: "first" | "last";
   /** True: descriptions keep their line breaks. Default false: they are on one line. */

@@ -153,7 +153,7 @@ export interface RunFollower {
 }
 
 /** A run that has made many requests since the user last said something. */
-export interface LongRun {
+interface LongRun {
   /** Since then, or since the user last let it go on. */
   requests: number;
   /** Aborted when the user stops the work. */

@@ -25,7 +25,7 @@ import { isWithheld } from "@bonsai-agent/models/host";
 import type { Session } from "@bonsai-agent/session";
 
 /** Options of a model that summarises. */
-export interface SummariserForOptions {
+interface SummariserForOptions {
   models: ModelClient;
   model: CatalogueModel;
   /** The same for all requests of one session. */

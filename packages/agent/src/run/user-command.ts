@@ -87,7 +87,7 @@ function blocked(command: string, reason = "an extension refused it."): BonsaiEr
 }
 
 /** A user's command, run elsewhere. */
-export function commandElsewhere(operations: CommandOperations, cwd: string): RunCommand {
+function commandElsewhere(operations: CommandOperations, cwd: string): RunCommand {
   const run = shellElsewhere(operations);
   return async ({ command, signal, onOutput }) => {
     const { end, exitCode, output } = await run({ command, cwd, signal, onText: onOutput });

@@ -11,7 +11,7 @@ import { BonsaiError } from "@bonsai-agent/messages";
 /** Files that a start opens for its pipes, and one or two more. */
 const FILES_OF_A_START = 10;
 
-export interface ProcessToStart extends SpawnOptions {
+interface ProcessToStart extends SpawnOptions {
   command: string;
   args: readonly string[];
 }

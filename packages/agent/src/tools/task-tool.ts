@@ -19,7 +19,7 @@ import type { RunResult } from "../run/queue.ts";
 import { defineTool, type Tool, type ToolExecution, type ToolResult } from "./tool-registry.ts";
 
 /** The methods of an agent that the task tool uses. */
-export interface SubAgent {
+interface SubAgent {
   /** As `Agent.prompt`. */
   prompt(text: string): Promise<RunResult>;
   /** As `Agent.abort`. */
@@ -28,7 +28,7 @@ export interface SubAgent {
   close(): Promise<void>;
 }
 
-export interface TaskToolOptions {
+interface TaskToolOptions {
   /** The parent's: the sub-agents' sessions lie beside it. */
   session: Session;
   /** The parent's: its guards watch over the sub-agents too. */

@@ -234,7 +234,7 @@ export interface Tool {
 }
 
 /** A tool whose input is typed by its zod schema. */
-export interface ToolDefinition<Schema extends z.ZodType> extends Omit<Tool, "parameters" | "execute"> {
+interface ToolDefinition<Schema extends z.ZodType> extends Omit<Tool, "parameters" | "execute"> {
   /** A zod object, which gives `input` its type. */
   parameters: Schema;
   /** As `Tool.execute`. */

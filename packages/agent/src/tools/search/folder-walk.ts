@@ -9,7 +9,7 @@ const MAX_WALKED_ENTRIES = 300_000;
 /** Time until keys and signals, such as an abort, get their turn. */
 const MAX_TURN_MS = 20;
 
-export interface WalkedEntry {
+interface WalkedEntry {
   /** Relative to where the walk began, with `/`. */
   path: string;
   kind: "file" | "folder" | "link" | "other";
